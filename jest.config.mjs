@@ -1,0 +1,24 @@
+/** One configuration for the whole repository: sources are read directly, no build is needed. */
+export default {
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['@agentlens/source', 'node', 'node-addons'] },
+  testMatch: ['<rootDir>/{libs,services}/*/{src,test}/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: {
+          target: 'es2024',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+          keepClassNames: true,
+        },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  modulePathIgnorePatterns: ['<rootDir>/.*/dist/'],
+  testTimeout: 30_000,
+};

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { ClientId, Instant, TenantId } from './ids.ts';
+
+/**
+ * Standing instruction to an agent; the last value wins. The whole desired state, not a toggle, so that applying it
+ * twice or late changes nothing.
+ */
+export const Directive = z.object({
+  id: z.string(),
+  tenantId: TenantId,
+  agentId: ClientId,
+  /** Rises with every change of this agent's directive. */
+  version: z.int().min(1),
+  paused: z.object({ at: Instant, reason: z.string(), triggerId: z.string().optional() }).nullable(),
+  modelOverride: z
+    .object({ model: z.string(), at: Instant, reason: z.string(), triggerId: z.string().optional() })
+    .nullable(),
+  issuedAt: Instant,
+});
+export type Directive = z.infer<typeof Directive>;

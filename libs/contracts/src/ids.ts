@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import { v7 } from 'uuid';
+import { z } from 'zod';
+
+/** Isolation unit. Comes from the API key and from nowhere else. Safe as a NATS subject token by construction. */
+export const TenantId = z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be 1-40 characters of a-z, 0-9 and "-"');
+export type TenantId = z.infer<typeof TenantId>;
+
+/** Agent, run, session and event ids are chosen by clients: any printable text up to 256 characters. */
+export const ClientId = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(256, 'must be at most 256 characters')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
+  .regex(/^[^\u0000-\u001f\u007f]+$/, 'must not contain control characters');
+
+/** RFC 3339 instant in UTC with millisecond precision, the only form stored or published. */
+export const Instant = z.iso.datetime({ precision: 3 });
+
+/** Time-ordered id (RFC 9562 UUIDv7) for something that happens now. */
+export function timeOrderedId(nowMs: number): string {
+  return v7({ msecs: nowMs });
+}
+
+/**
+ * The same id for the same parts, shaped as a UUIDv7 whose time is `atMs`: what a redelivered message derives
+ * again is recognised as the thing it already made.
+ */
+export function derivedId(atMs: number, ...parts: readonly (string | number)[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  const time = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0').slice(-12);
+  const variant = ((Number.parseInt(hash.slice(3, 4), 16) & 0x3) | 0x8).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`;
+}

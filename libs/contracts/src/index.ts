@@ -1,0 +1,40 @@
+export { COMMANDS, type Command, answerOf } from './commands.ts';
+export { Directive } from './directives.ts';
+export {
+  AgentEvent,
+  CostSource,
+  EVENT_KINDS,
+  EventBatch,
+  EventKind,
+  JsonObject,
+  RunOutcome,
+  SEVERITIES,
+  Severity,
+  Usage,
+} from './events.ts';
+export { ClientId, derivedId, Instant, TenantId, timeOrderedId } from './ids.ts';
+export { PARTITIONS, partitionOf } from './partition.ts';
+export { detailsOf, Problem, ProblemDetail } from './problems.ts';
+export { GuardrailRule, RuleDraft } from './rules.ts';
+export { subjectToken } from './subject-token.ts';
+export {
+  agentEvents,
+  type CloudEventAttributes,
+  DeadLetter,
+  deadLetters,
+  deliverySettled,
+  directiveIssued,
+  guardrailTriggered,
+  KeysChanged,
+  keysChanged,
+  RulesChanged,
+  RunChanged,
+  rulesChanged,
+  runChanged,
+  STREAMS,
+  type StreamName,
+  type StreamSpec,
+  TOPICS,
+  type Topic,
+} from './topics.ts';
+export { ACTION_RESULTS, ActionResult, DeliverySettled, Trigger } from './triggers.ts';

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** One thing wrong with a request: where (`events.3.timestamp`), and what to do about it. */
+export const ProblemDetail = z.object({ path: z.string(), message: z.string() });
+export type ProblemDetail = z.infer<typeof ProblemDetail>;
+
+/** Body of every error answer (the shape AgentLens clients read). Never carries secrets, limits of rules or payloads. */
+export const Problem = z.object({
+  error: z.string(),
+  status: z.int(),
+  details: z.array(ProblemDetail).optional(),
+  hint: z.string().optional(),
+});
+export type Problem = z.infer<typeof Problem>;
+
+/** More details than this help nobody and make an error answer a weapon. */
+const MAX_DETAILS = 20;
+
+/** zod issues as problem details, paths in the `events.0.timestamp` form. */
+export function detailsOf(error: z.core.$ZodError, prefix: readonly PropertyKey[] = []): ProblemDetail[] {
+  return error.issues.slice(0, MAX_DETAILS).map((issue) => ({
+    path: [...prefix, ...issue.path].map(String).join('.'),
+    message: issue.message,
+  }));
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { JsonObject } from './events.ts';
+import { ClientId, Instant, TenantId } from './ids.ts';
+
+const ruleFields = {
+  name: z.string().trim().min(1, 'must not be empty').max(200),
+  description: z.string().max(1000).optional(),
+  enabled: z.boolean().default(true),
+  conditionType: z.string().min(1),
+  /** Checked against the condition's own schema, found by `conditionType` in the catalog. */
+  conditionConfig: JsonObject.default({}),
+  actionType: z.string().min(1),
+  /** Checked against the action's own schema, found by `actionType` in the catalog. */
+  actionConfig: JsonObject.default({}),
+  /** Absent or null: every agent of the tenant. */
+  agentId: ClientId.nullish(),
+  /** Least time between two effective triggers of this rule for the same agent, 0 to 1440 minutes. */
+  cooldownMinutes: z.int().min(0).max(1440).default(15),
+  /** Record what would have happened, execute nothing. */
+  dryRun: z.boolean().default(false),
+  direction: z.enum(['input', 'output', 'both']).default('both'),
+  toolNames: z.array(z.string().min(1).max(256)).max(100).optional(),
+  priority: z.int().min(-1000).max(1000).default(0),
+};
+
+/** Body of `POST /api/guardrails`. */
+export const RuleDraft = z.strictObject(ruleFields);
+export type RuleDraft = z.infer<typeof RuleDraft>;
+
+/** A stored rule. `version` rises by one with every change and is part of every trigger's identity. */
+export const GuardrailRule = z.object({
+  ...ruleFields,
+  agentId: ClientId.optional(),
+  id: z.string().min(1),
+  tenantId: TenantId,
+  version: z.int().min(1),
+  createdAt: Instant,
+  updatedAt: Instant,
+});
+export type GuardrailRule = z.infer<typeof GuardrailRule>;

@@ -1,0 +1,212 @@
+import { z } from 'zod';
+import { Directive } from './directives.ts';
+import { EventBatch } from './events.ts';
+import { Instant, TenantId } from './ids.ts';
+import { subjectToken } from './subject-token.ts';
+import { DeliverySettled, Trigger } from './triggers.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A durable log. `maxBytes` bounds the disk; when it is full, publishing is refused (discard new). */
+export interface StreamSpec {
+  readonly name: string;
+  readonly subjects: readonly string[];
+  readonly maxAgeMs: number;
+  readonly maxBytes: number;
+  readonly duplicateWindowMs: number;
+  /** Keeps only the newest message of each subject. */
+  readonly lastPerSubject: boolean;
+}
+
+export const STREAMS = {
+  AGENT_EVENTS: {
+    name: 'AGENT_EVENTS',
+    subjects: ['agent.events.>'],
+    maxAgeMs: 72 * HOUR_MS,
+    maxBytes: 20 * 1024 ** 3,
+    duplicateWindowMs: 10 * MINUTE_MS,
+    lastPerSubject: false,
+  },
+  GUARDRAILS: {
+    name: 'GUARDRAILS',
+    subjects: ['guardrail.triggered.>', 'delivery.settled.>', 'alert.changed.>'],
+    maxAgeMs: 14 * DAY_MS,
+    maxBytes: 4 * 1024 ** 3,
+    duplicateWindowMs: HOUR_MS,
+    lastPerSubject: false,
+  },
+  CONTROL: {
+    name: 'CONTROL',
+    subjects: ['control.>'],
+    maxAgeMs: 0,
+    maxBytes: 1024 ** 3,
+    duplicateWindowMs: 2 * MINUTE_MS,
+    lastPerSubject: true,
+  },
+  DEAD_LETTERS: {
+    name: 'DEAD_LETTERS',
+    subjects: ['dead.letter.>'],
+    maxAgeMs: 30 * DAY_MS,
+    maxBytes: 2 * 1024 ** 3,
+    duplicateWindowMs: 2 * MINUTE_MS,
+    lastPerSubject: false,
+  },
+} as const satisfies Record<string, StreamSpec>;
+export type StreamName = keyof typeof STREAMS;
+
+/** CloudEvents 1.0 attributes of an outward fact, sent as `ce-*` headers (NATS binary mode). */
+export interface CloudEventAttributes {
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject?: string;
+  readonly time: string;
+}
+
+/** One kind of message: where it lives, what it looks like, and what makes two of them the same. */
+export interface Topic<T> {
+  readonly name: string;
+  readonly schema: z.ZodType<T>;
+  /** `null`: core NATS, best effort, nothing is kept. */
+  readonly stream: StreamName | null;
+  /** The subject one message is published on. */
+  subject(message: T): string;
+  /** The subscription pattern for all of them, or for one tenant's. */
+  pattern(tenantId?: string): string;
+  /** What the broker dedupes by. */
+  messageId(message: T): string | undefined;
+  cloudEvent?(message: T): CloudEventAttributes;
+}
+
+/** Inside the platform a batch is trusted: only its envelope is checked again, its events were parsed at the edge. */
+const TrustedEventBatch = z.object({
+  ...EventBatch.shape,
+  events: z
+    .array(z.custom<EventBatch['events'][number]>((event) => typeof event === 'object' && event !== null))
+    .min(1),
+}) satisfies z.ZodType<EventBatch>;
+
+export const agentEvents: Topic<EventBatch> = {
+  name: 'agent.events',
+  schema: TrustedEventBatch,
+  stream: 'AGENT_EVENTS',
+  subject: (batch) => `agent.events.${batch.partition}.${batch.tenantId}`,
+  pattern: (tenantId = '*') => `agent.events.*.${tenantId}`,
+  messageId: (batch) => batch.id,
+};
+
+export const guardrailTriggered: Topic<Trigger> = {
+  name: 'guardrail.triggered',
+  schema: Trigger,
+  stream: 'GUARDRAILS',
+  subject: (trigger) => `guardrail.triggered.${trigger.tenantId}.${subjectToken(trigger.ruleId)}`,
+  pattern: (tenantId = '*') => `guardrail.triggered.${tenantId}.*`,
+  messageId: (trigger) => trigger.id,
+  cloudEvent: (trigger) => ({
+    id: trigger.id,
+    source: `/agentlens/tenants/${trigger.tenantId}/rules/${trigger.ruleId}`,
+    type: 'dev.agentlens.guardrail.triggered.v1',
+    subject: trigger.agentId,
+    time: trigger.triggeredAt,
+  }),
+};
+
+export const deliverySettled: Topic<DeliverySettled> = {
+  name: 'delivery.settled',
+  schema: DeliverySettled,
+  stream: 'GUARDRAILS',
+  subject: (settled) => `delivery.settled.${settled.tenantId}.${subjectToken(settled.actionType)}`,
+  pattern: (tenantId = '*') => `delivery.settled.${tenantId}.*`,
+  messageId: (settled) => `${settled.deliveryId}:${settled.result}:${settled.attempts}`,
+  cloudEvent: (settled) => ({
+    id: `${settled.deliveryId}:${settled.result}:${settled.attempts}`,
+    source: `/agentlens/tenants/${settled.tenantId}/deliveries/${settled.deliveryId}`,
+    type: 'dev.agentlens.delivery.settled.v1',
+    subject: settled.agentId,
+    time: settled.settledAt,
+  }),
+};
+
+/** Says only that a run moved; the reader fetches it. Lost messages are harmless. */
+export const RunChanged = z.object({ tenantId: TenantId, runIds: z.array(z.string()), at: Instant });
+export type RunChanged = z.infer<typeof RunChanged>;
+
+export const runChanged: Topic<RunChanged> = {
+  name: 'run.changed',
+  schema: RunChanged,
+  stream: null,
+  subject: (change) => `run.changed.${change.tenantId}`,
+  pattern: (tenantId = '*') => `run.changed.${tenantId}`,
+  messageId: () => undefined,
+};
+
+/** `version` is a fresh time-ordered id: any difference means "read this tenant's rules again". */
+export const RulesChanged = z.object({ tenantId: TenantId, version: z.string(), at: Instant });
+export type RulesChanged = z.infer<typeof RulesChanged>;
+
+export const rulesChanged: Topic<RulesChanged> = {
+  name: 'control.rules',
+  schema: RulesChanged,
+  stream: 'CONTROL',
+  subject: (change) => `control.rules.${change.tenantId}`,
+  pattern: (tenantId = '*') => `control.rules.${tenantId}`,
+  messageId: (change) => `${change.tenantId}:${change.version}`,
+};
+
+/** An API key was revoked or changed: every instance forgets what it cached of it. */
+export const KeysChanged = z.object({ tenantId: TenantId, keyId: z.string(), at: Instant });
+export type KeysChanged = z.infer<typeof KeysChanged>;
+
+export const keysChanged: Topic<KeysChanged> = {
+  name: 'control.keys',
+  schema: KeysChanged,
+  stream: 'CONTROL',
+  subject: (change) => `control.keys.${change.tenantId}.${subjectToken(change.keyId)}`,
+  pattern: (tenantId = '*') => `control.keys.${tenantId}.*`,
+  messageId: (change) => `${change.keyId}:${change.at}`,
+};
+
+export const directiveIssued: Topic<Directive> = {
+  name: 'control.directive',
+  schema: Directive,
+  stream: 'CONTROL',
+  subject: (directive) => `control.directive.${directive.tenantId}.${subjectToken(directive.agentId)}`,
+  pattern: (tenantId = '*') => `control.directive.${tenantId}.*`,
+  messageId: (directive) => directive.id,
+};
+
+/** A message a consumer group gave up on, whole, with why: it can be inspected and sent again. */
+export const DeadLetter = z.object({
+  group: z.string(),
+  topic: z.string(),
+  subject: z.string(),
+  messageId: z.string(),
+  reason: z.string(),
+  attempts: z.int().min(1),
+  failedAt: Instant,
+  /** The original body, base64. */
+  body: z.string(),
+});
+export type DeadLetter = z.infer<typeof DeadLetter>;
+
+export const deadLetters: Topic<DeadLetter> = {
+  name: 'dead.letter',
+  schema: DeadLetter,
+  stream: 'DEAD_LETTERS',
+  subject: (letter) => `dead.letter.${subjectToken(letter.group)}`,
+  pattern: () => 'dead.letter.*',
+  messageId: (letter) => `${letter.group}:${letter.messageId}`,
+};
+
+export const TOPICS = [
+  agentEvents,
+  guardrailTriggered,
+  deliverySettled,
+  runChanged,
+  rulesChanged,
+  keysChanged,
+  directiveIssued,
+  deadLetters,
+] as const;

@@ -1,0 +1,2 @@
+export type { Database, DatabaseRole } from './database.ts';
+export type * from './schema/tables.ts';

@@ -1,0 +1,274 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+
+/**
+ * Row types as `pg` returns them with our type parsers: timestamptz as ISO text with milliseconds and `Z`, bigint and
+ * numeric as number (counts and USD stay far below 2^53), date as `YYYY-MM-DD`.
+ */
+export type Timestamp = ColumnType<string, string, string>;
+type Json = JSONColumnType<Record<string, unknown>, string, string>;
+
+/** Writer: query. */
+export interface TenantsTable {
+  id: string;
+  name: string;
+  created_at: Timestamp;
+}
+
+/** Writer: query (ingest touches last_used_at through it). */
+export interface ApiKeysTable {
+  tenant_id: string;
+  key_id: string;
+  name: string;
+  secret_hash: Buffer;
+  scopes: string[];
+  events_per_second: number | null;
+  created_at: Timestamp;
+  last_used_at: Timestamp | null;
+  expires_at: Timestamp | null;
+  revoked_at: Timestamp | null;
+}
+
+/** Writer: run-tracking. */
+export interface AgentsTable {
+  tenant_id: string;
+  agent_id: string;
+  name: string | null;
+  description: string | null;
+  first_seen_at: Timestamp;
+  last_seen_at: Timestamp;
+  run_count: number;
+  event_count: number;
+  error_count: number;
+  cost_usd: number;
+}
+
+/** Writer: run-tracking. */
+export interface RunsTable {
+  tenant_id: string;
+  run_id: string;
+  agent_id: string;
+  agent_name: string | null;
+  session_id: string | null;
+  parent_run_id: string | null;
+  parent_tool_use_id: string | null;
+  status: 'running' | 'succeeded' | 'failed' | 'timed_out' | 'cancelled' | 'interrupted' | 'lost';
+  model: string | null;
+  provider: string | null;
+  started_at: Timestamp;
+  last_event_at: Timestamp;
+  ended_at: Timestamp | null;
+  event_count: number;
+  error_count: number;
+  tool_call_count: number;
+  tool_error_count: number;
+  llm_call_count: number;
+  input_tokens: number;
+  output_tokens: number;
+  total_tokens: number;
+  cost_usd: number;
+  unpriced_count: number;
+  tags: string[];
+  updated_at: Timestamp;
+}
+
+/** Writer: run-tracking. Partitioned by UTC day of `occurred_at`. */
+export interface EventsTable {
+  tenant_id: string;
+  occurred_at: Timestamp;
+  event_id: string;
+  run_id: string;
+  agent_id: string;
+  session_id: string | null;
+  kind: string;
+  dialect: string;
+  source_type: string;
+  severity: string;
+  is_error: boolean;
+  tool_name: string | null;
+  call_id: string | null;
+  model: string | null;
+  provider: string | null;
+  input_tokens: number | null;
+  output_tokens: number | null;
+  total_tokens: number | null;
+  cost_usd: number | null;
+  cost_source: string | null;
+  latency_ms: number | null;
+  tags: string[];
+  payload: Json;
+  metadata: Json;
+  hash: string;
+  received_at: Timestamp;
+}
+
+/** Writer: run-tracking. Counts by UTC day of the event; run_* columns by UTC day the run started. */
+export interface AgentDailyTable {
+  tenant_id: string;
+  agent_id: string;
+  day: string;
+  event_count: number;
+  error_count: number;
+  tool_call_count: number;
+  tool_error_count: number;
+  llm_call_count: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  run_count: number;
+  run_error_count: number;
+  run_succeeded_count: number;
+  run_duration_ms: number;
+  run_cost_usd: number;
+}
+
+/** Writer: guardrail-evaluator. Deleted rules stay, marked, for the deliveries that still refer to them. */
+export interface GuardrailRulesTable {
+  tenant_id: string;
+  rule_id: string;
+  version: number;
+  name: string;
+  description: string | null;
+  enabled: boolean;
+  condition_type: string;
+  condition_config: Json;
+  action_type: string;
+  /** Secrets inside are sealed (AES-256-GCM); see SecretBox. */
+  action_config: Json;
+  agent_id: string | null;
+  cooldown_minutes: number;
+  dry_run: boolean;
+  direction: 'input' | 'output' | 'both';
+  tool_names: string[] | null;
+  priority: number;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+  deleted_at: Timestamp | null;
+}
+
+/** Writer: guardrail-evaluator. */
+export interface GuardrailStatesTable {
+  tenant_id: string;
+  rule_id: string;
+  agent_id: string;
+  last_evaluated_at: Timestamp;
+  current_value: number | null;
+  degraded_reason: string | null;
+}
+
+/** Writer: action-dispatcher. Partitioned by month of `triggered_at`. */
+export interface GuardrailTriggersTable {
+  tenant_id: string;
+  triggered_at: Timestamp;
+  trigger_id: string;
+  rule_id: string;
+  rule_version: number;
+  rule_name: string;
+  agent_id: string;
+  run_id: string | null;
+  event_id: string | null;
+  condition_type: string;
+  condition_value: number;
+  condition_threshold: number;
+  action_type: string;
+  message: string;
+  dry_run: boolean;
+  action_result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown';
+  action_detail: string | null;
+  settled_at: Timestamp | null;
+}
+
+/** Writer: action-dispatcher. */
+export interface TriggerCooldownsTable {
+  tenant_id: string;
+  rule_id: string;
+  agent_id: string;
+  dry_run: boolean;
+  trigger_id: string;
+  last_triggered_at: Timestamp;
+  cooling_until: Timestamp;
+  trigger_count: number;
+}
+
+/** Writer: action-dispatcher. `next_attempt_at` is null once the delivery is settled. */
+export interface DeliveriesTable {
+  tenant_id: string;
+  delivery_id: string;
+  trigger_id: string;
+  triggered_at: Timestamp;
+  rule_id: string;
+  agent_id: string;
+  action_type: string;
+  action_config: Json;
+  result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown';
+  attempts: Generated<number>;
+  next_attempt_at: Timestamp | null;
+  lease_until: Timestamp | null;
+  lease_id: string | null;
+  detail: string | null;
+  created_at: Timestamp;
+  settled_at: Timestamp | null;
+}
+
+/** Writer: action-dispatcher. */
+export interface DeliveryAttemptsTable {
+  tenant_id: string;
+  delivery_id: string;
+  attempt: number;
+  started_at: Timestamp;
+  finished_at: Timestamp;
+  outcome: 'delivered' | 'retry' | 'rejected';
+  http_status: number | null;
+  detail: string | null;
+}
+
+/** Writer: action-dispatcher. */
+export interface DestinationsTable {
+  tenant_id: string;
+  destination: string;
+  label: string;
+  disabled_at: Timestamp | null;
+  disabled_reason: string | null;
+}
+
+/** Writer: action-dispatcher. */
+export interface AgentDirectivesTable {
+  tenant_id: string;
+  agent_id: string;
+  directive_id: string;
+  version: number;
+  paused_at: Timestamp | null;
+  pause_reason: string | null;
+  pause_trigger_id: string | null;
+  model_override: string | null;
+  model_override_at: Timestamp | null;
+  model_override_reason: string | null;
+  model_override_trigger_id: string | null;
+  issued_at: Timestamp;
+}
+
+/** Writer: whoever makes the fact true; `writer` names its relay. */
+export interface OutboxTable {
+  id: Generated<number>;
+  writer: string;
+  topic: string;
+  body: Json;
+  created_at: Timestamp;
+}
+
+export interface Tables {
+  tenants: TenantsTable;
+  api_keys: ApiKeysTable;
+  agents: AgentsTable;
+  runs: RunsTable;
+  events: EventsTable;
+  agent_daily: AgentDailyTable;
+  guardrail_rules: GuardrailRulesTable;
+  guardrail_states: GuardrailStatesTable;
+  guardrail_triggers: GuardrailTriggersTable;
+  trigger_cooldowns: TriggerCooldownsTable;
+  deliveries: DeliveriesTable;
+  delivery_attempts: DeliveryAttemptsTable;
+  destinations: DestinationsTable;
+  agent_directives: AgentDirectivesTable;
+  outbox: OutboxTable;
+}

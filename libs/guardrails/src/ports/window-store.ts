@@ -1,0 +1,72 @@
+/** What a series accumulates over: the last n minutes, one run, or one UTC day (`2026-11-21`). */
+export type Span =
+  | { readonly kind: 'sliding'; readonly minutes: number }
+  | { readonly kind: 'run'; readonly runId: string }
+  | { readonly kind: 'day'; readonly day: string };
+
+/**
+ * `sum` keeps count and sum; `spread` also least, greatest and newest value; `quantiles` also a sketch with 1 %
+ * relative error. A store may keep more than asked, never less.
+ */
+export type SeriesShape = 'sum' | 'spread' | 'quantiles';
+
+/** One accumulated quantity of one agent. Rules that need the same series share it. */
+export interface Series {
+  readonly metric: string;
+  readonly span: Span;
+  readonly shape: SeriesShape;
+}
+
+/** What a series held. `min`, `max` and `last` are null where the shape does not keep them or nothing was seen. */
+export interface Totals {
+  readonly count: number;
+  readonly sum: number;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly last: { readonly atMs: number; readonly value: number } | null;
+  /** Sketch bin -> count. */
+  readonly bins: Readonly<Record<string, number>>;
+}
+
+/** One event's contribution to one series. */
+export interface Increment {
+  /** Index into `series`. */
+  readonly series: number;
+  /** Index of the event in its batch; increments of an event found to be a duplicate are not applied. */
+  readonly event: number;
+  readonly atMs: number;
+  readonly value: number;
+}
+
+export interface AdvanceRequest {
+  readonly tenantId: string;
+  readonly agentId: string;
+  /** Of the message that carries the batch: the inbox remembers the answer under it. */
+  readonly messageId: string;
+  /** The batch's arrival time: "now" for every window. */
+  readonly nowMs: number;
+  readonly series: readonly Series[];
+  readonly increments: readonly Increment[];
+  /** Events that may arrive again in another batch, by client-made id. */
+  readonly retryable: readonly { readonly event: number; readonly id: string; readonly atMs: number }[];
+  readonly cooldowns: readonly { readonly ruleId: string; readonly dryRun: boolean }[];
+}
+
+export interface AdvanceAnswer {
+  /** Totals of each series *before* this batch, inside its window at `nowMs`. */
+  readonly before: readonly Totals[];
+  /** Indices of events that were counted before, in an earlier batch. */
+  readonly duplicates: readonly number[];
+  /** Per asked cooldown, the trigger id that holds it, or null. */
+  readonly cooling: readonly (string | null)[];
+}
+
+/**
+ * Counters of one agent. `advance` is one atomic step: the same message id always gets the same answer and is counted
+ * once, however often and wherever it is delivered.
+ */
+export interface WindowStore {
+  advance(request: AdvanceRequest): Promise<AdvanceAnswer>;
+  /** Totals at `nowMs` without adding anything; for decisions and screens. */
+  read(tenantId: string, agentId: string, nowMs: number, series: readonly Series[]): Promise<readonly Totals[]>;
+}

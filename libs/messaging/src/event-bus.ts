@@ -1,0 +1,109 @@
+import type { Command, Topic } from '@agentlens/contracts';
+
+/** What a consumer group decided about one message. */
+export type Outcome =
+  | { readonly kind: 'ack' }
+  /** Not now: deliver it again after `afterMs`. Never counts towards giving up. */
+  | { readonly kind: 'retry'; readonly afterMs: number; readonly reason: string }
+  /** Never: it becomes a dead letter with this reason, then it is settled. */
+  | { readonly kind: 'poison'; readonly reason: string };
+
+export const ACK: Outcome = { kind: 'ack' };
+
+/** A message as a consumer gets it: parsed, with the bytes it came as. */
+export interface Received<T> {
+  readonly value: T;
+  readonly raw: Uint8Array;
+  readonly subject: string;
+  readonly messageId: string;
+  /** 1 for the first delivery to this group. */
+  readonly attempt: number;
+  /** Position in the stream; 0 where the topic is not kept. Usable as an SSE event id and to resume a watch. */
+  readonly sequence: number;
+  readonly publishedAtMs: number;
+  /** W3C trace context and `ce-*` attributes. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface PublishAck {
+  readonly sequence: number;
+  /** The broker had this message id already: nothing was stored. */
+  readonly duplicate: boolean;
+}
+
+export interface ConsumeOptions {
+  /** Consumer group: every group sees each message once, its replicas share them. */
+  readonly group: string;
+  /** Most messages handed to one call of the handler. Default 1. */
+  readonly maxBatch?: number;
+  /** Calls of the handler that may run at once. Default 1. */
+  readonly concurrency?: number;
+  /** How long a delivery may take before another replica gets it; extended while a handler runs. Default 5,000 ms. */
+  readonly ackWaitMs?: number;
+}
+
+/**
+ * Answers one outcome per message, in order. A throw means "retry all, with back-off". Must be idempotent and
+ * commutative: it will see messages again, late, and in any order.
+ */
+export type BatchHandler<T> = (messages: readonly Received<T>[]) => Promise<readonly Outcome[]>;
+
+export interface WatchOptions {
+  readonly tenantId?: string;
+  /** `new`: from now on. `last`: first the newest of each subject, then on. A number: after that sequence. */
+  readonly from?: 'new' | 'last' | number;
+  /** Called when a kept topic's history up to now has been handed over (at once where there is none). */
+  readonly onCaughtUp?: () => void;
+}
+
+export interface Subscription {
+  /** Takes no more messages, waits for running handlers. */
+  close(): Promise<void>;
+}
+
+/** How far a group is behind. */
+export interface ConsumerLag {
+  readonly pending: number;
+  readonly unacknowledged: number;
+  /** Age of the oldest message not yet acknowledged, ms; 0 when there is none. */
+  readonly oldestAgeMs: number;
+}
+
+/** The broker could not keep the message (away, full, too slow): nothing was accepted, try again after `afterMs`. */
+export class BusUnavailable extends Error {
+  override readonly name = 'BusUnavailable';
+  constructor(
+    message: string,
+    readonly afterMs: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** No owner answered the command within its deadline. */
+export class CommandUnanswered extends Error {
+  override readonly name = 'CommandUnanswered';
+}
+
+/** Durable facts, ephemeral watches and commands. Two adapters, one contract suite. */
+export interface EventBus {
+  /**
+   * Resolves when the message is safe: the stream keeps it, or, in the memory bus, every group settled it.
+   * @throws BusUnavailable
+   */
+  publish<T>(topic: Topic<T>, message: T, options?: { readonly deadlineMs?: number }): Promise<PublishAck>;
+  /** Joins a durable consumer group; delivery starts where the group left off. */
+  consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription>;
+  /** Sees every message on every instance, at most once, without acknowledging; for screens and caches. */
+  watch<T>(topic: Topic<T>, options: WatchOptions, handler: (message: Received<T>) => void): Promise<Subscription>;
+  /** @throws CommandUnanswered */
+  request<Q, A>(command: Command<Q, A>, question: Q): Promise<A>;
+  /** Answers a command; replicas of one service share the questions. A throw is answered as an internal error. */
+  serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Promise<Subscription>;
+  lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag>;
+  /** Cheap connectivity check for readiness. */
+  healthy(): boolean;
+  /** Stops taking messages, waits for running handlers and unsettled publishes, disconnects. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,36 @@
+import type { Database, DatabaseRole } from '@agentlens/database';
+import type { EgressClient, EgressPolicy } from '@agentlens/egress';
+import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type { EventBus } from '@agentlens/messaging';
+import type { IdempotencyStore, Quota } from '@agentlens/state';
+import type { Logger } from 'pino';
+import type { SecretBox } from './secret-box.ts';
+
+/** The only source of "now" outside the domain; milliseconds since the epoch. */
+export interface Clock {
+  now(): number;
+}
+
+export const SERVICES = ['ingest', 'run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query'] as const;
+export type ServiceName = (typeof SERVICES)[number];
+
+/**
+ * Everything a service needs from the world. Five processes open one each, on NATS, Redis and Postgres; standalone opens
+ * one in-process and gives it to all five. Service modules see no difference.
+ */
+export interface Platform {
+  readonly bus: EventBus;
+  readonly windows: WindowStore;
+  readonly cooldowns: CooldownStore;
+  readonly quota: Quota;
+  readonly idempotency: IdempotencyStore;
+  readonly clock: Clock;
+  readonly secrets: SecretBox;
+  readonly egressPolicy: EgressPolicy;
+  /** The only HTTP client for addresses that tenants choose. */
+  readonly egress: EgressClient;
+  readonly logger: Logger;
+  /** Opened once per role, closed with the platform. */
+  database(role: DatabaseRole): Database;
+  close(): Promise<void>;
+}

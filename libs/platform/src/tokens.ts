@@ -1,0 +1,14 @@
+/** Injection tokens of the ports; `PlatformModule.forService` provides them to one service's module. */
+export const EVENT_BUS = Symbol('EVENT_BUS');
+export const WINDOW_STORE = Symbol('WINDOW_STORE');
+export const COOLDOWN_STORE = Symbol('COOLDOWN_STORE');
+export const QUOTA = Symbol('QUOTA');
+export const IDEMPOTENCY_STORE = Symbol('IDEMPOTENCY_STORE');
+export const DATABASE = Symbol('DATABASE');
+export const CLOCK = Symbol('CLOCK');
+export const SECRET_BOX = Symbol('SECRET_BOX');
+export const EGRESS_POLICY = Symbol('EGRESS_POLICY');
+export const EGRESS_CLIENT = Symbol('EGRESS_CLIENT');
+export const LOGGER = Symbol('LOGGER');
+/** Reports progress and readiness; see HealthRegistry. */
+export const HEALTH = Symbol('HEALTH');

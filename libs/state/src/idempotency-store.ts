@@ -1,0 +1,20 @@
+/** What the gateway remembers of a request that can be sent again. */
+export interface IdempotentRequest {
+  /** SHA-256 of the body: the same key with another body is a client's mistake. */
+  readonly bodyHash: string;
+  /** Arrival of the first attempt; retries are dated with it, so their events are the same events. */
+  readonly receivedAtMs: number;
+}
+
+export interface IdempotencyStore {
+  /** Remembers the request if the key is new, and answers what is now remembered under it. */
+  remember(tenantId: string, key: string, request: IdempotentRequest): Promise<IdempotentRequest>;
+  /**
+   * Remembers the content hash of client-made event ids, and answers the ids that are known with another content.
+   * Best effort within the retention of the store.
+   */
+  conflicts(
+    tenantId: string,
+    events: readonly { readonly id: string; readonly hash: string }[],
+  ): Promise<readonly string[]>;
+}

@@ -1,0 +1,2 @@
+export type { IdempotencyStore, IdempotentRequest } from './idempotency-store.ts';
+export type { Quota, QuotaAnswer } from './quota.ts';
