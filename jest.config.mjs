@@ -21,4 +21,6 @@ export default {
   },
   modulePathIgnorePatterns: ['<rootDir>/.*/dist/'],
   testTimeout: 30_000,
+  globalSetup: '<rootDir>/test/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/global-teardown.mjs',
 };

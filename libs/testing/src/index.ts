@@ -1,0 +1,11 @@
+export { aBatch, anEvent, aRule, aTrigger } from './builders/index.ts';
+export { eventually } from './eventually.ts';
+export { type FixedClock, fixedClock } from './fixed-clock.ts';
+export { type FreshDatabase, freshDatabase } from './fresh-database.ts';
+export { type RecordedRequest, type RecordingServer, recordingServer } from './recording-server.ts';
+export { freePort } from './servers/free-port.ts';
+export { findProgram, onPath } from './servers/find-program.ts';
+export { type NatsOptions, startNats, type TestServer } from './servers/nats.ts';
+export { type PostgresOptions, startPostgres } from './servers/postgres.ts';
+export { type RedisOptions, startRedis } from './servers/redis.ts';
+export { type ProxyMode, type TcpProxy, tcpProxy } from './tcp-proxy.ts';

@@ -1,0 +1,71 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { dockerAnswers, startContainer } from './docker.ts';
+import { findProgram } from './find-program.ts';
+import { freePort } from './free-port.ts';
+import { ServerProcess } from './server-process.ts';
+
+export interface TestServer {
+  readonly url: string;
+  /** SIGKILL and the like; a container can only be stopped. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts it again after a kill, on the same port and data. */
+  start(): Promise<void>;
+  restart(): Promise<void>;
+  /** Stops it and removes its data. */
+  stop(): Promise<void>;
+}
+
+export interface NatsOptions {
+  /** Further server configuration, in the server's own syntax. */
+  readonly config?: string;
+  readonly port?: number;
+  /** Data folder to use and keep; without it a temporary one that goes with the server. */
+  readonly dataDir?: string;
+}
+
+const IMAGE = 'nats:2.12-alpine';
+
+/** A nats-server of its own with JetStream on file storage. */
+export async function startNats(options: NatsOptions = {}): Promise<TestServer> {
+  if (await dockerAnswers()) return natsContainer(options);
+  const program = await findProgram('nats-server', 'nats-server');
+  const port = options.port ?? (await freePort());
+  const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'agentlens-nats-')));
+  const file = join(folder, 'server.conf');
+  await writeFile(file, configuration(port, folder, options.config));
+  const server = new ServerProcess({ name: 'nats-server', command: program.command, args: ['-c', file], env: program.env, port });
+  await server.start();
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    kill: (signal) => server.kill(signal),
+    start: () => server.start(),
+    restart: () => server.restart(),
+    stop: async () => {
+      await server.stop();
+      if (!options.dataDir) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function configuration(port: number, folder: string, extra = ''): string {
+  return `host: 127.0.0.1\nport: ${port}\nmax_payload: 8MB\njetstream { store_dir: "${join(folder, 'data')}" }\n${extra}\n`;
+}
+
+async function natsContainer(options: NatsOptions): Promise<TestServer> {
+  const content = `port: 4222\nmax_payload: 8MB\njetstream { store_dir: "/data" }\n${options.config ?? ''}\n`;
+  const container = await startContainer({
+    image: IMAGE,
+    port: 4222,
+    command: ['-c', '/etc/agentlens.conf'],
+    files: [{ content, target: '/etc/agentlens.conf' }],
+  });
+  return {
+    url: `nats://${container.host}:${container.port}`,
+    kill: () => container.restart(),
+    start: () => Promise.resolve(),
+    restart: () => container.restart(),
+    stop: () => container.stop(),
+  };
+}

@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { connect } from 'node:net';
+
+export interface ProcessSpec {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly port: number;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly uid?: number;
+  readonly gid?: number;
+  /** Beyond an open port: rejects while the server cannot be used yet. */
+  readonly ready?: () => Promise<void>;
+  /** How it is asked to stop; Postgres wants SIGINT for a fast shutdown. */
+  readonly stopSignal?: NodeJS.Signals;
+}
+
+const READY_DEADLINE_MS = 30_000;
+const STOP_DEADLINE_MS = 10_000;
+const PROBE_EVERY_MS = 15;
+const KEPT_OUTPUT = 4_000;
+
+/** A server as a plain child process: started until it answers, stopped by its own handle, restarted in place. */
+export class ServerProcess {
+  // No parameter property: Jest's global setup loads this file with Node's own type stripping.
+  private readonly spec: ProcessSpec;
+  private child: ChildProcess | undefined;
+  private output = '';
+
+  constructor(spec: ProcessSpec) {
+    this.spec = spec;
+  }
+
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  async start(): Promise<void> {
+    const { spec } = this;
+    const child = spawn(spec.command, spec.args, {
+      env: spec.env ?? process.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(spec.uid === undefined ? {} : { uid: spec.uid, gid: spec.gid }),
+    });
+    this.child = child;
+    const keep = (chunk: Buffer) => {
+      this.output = (this.output + chunk.toString('utf8')).slice(-KEPT_OUTPUT);
+    };
+    child.stdout?.on('data', keep);
+    child.stderr?.on('data', keep);
+    let failure: Error | undefined;
+    child.once('error', (error) => {
+      failure = error;
+    });
+    const deadline = performance.now() + READY_DEADLINE_MS;
+    for (;;) {
+      if (failure) throw new Error(`${spec.name} could not be started: ${failure.message}`, { cause: failure });
+      if (child.exitCode !== null) throw new Error(`${spec.name} ended at start (exit ${child.exitCode}):\n${this.output}`);
+      try {
+        await probe(spec.port);
+        await spec.ready?.();
+        return;
+      } catch (error) {
+        if (performance.now() > deadline) {
+          await this.kill('SIGKILL');
+          throw new Error(`${spec.name} did not answer within ${READY_DEADLINE_MS} ms:\n${this.output}`, { cause: error });
+        }
+        await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
+      }
+    }
+  }
+
+  /** Sends a signal; for SIGKILL and SIGTERM style signals waits until the process is gone. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    if (signal === 'SIGSTOP' || signal === 'SIGCONT') {
+      child.kill(signal);
+      return;
+    }
+    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);
+    await gone;
+    clearTimeout(timer);
+  }
+
+  async stop(): Promise<void> {
+    await this.kill(this.spec.stopSignal ?? 'SIGTERM');
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+}
+
+function probe(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once('error', reject);
+  });
+}

@@ -1,0 +1,49 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { connect } from 'node:net';
+import pg from 'pg';
+import { freshDatabase } from '../fresh-database.ts';
+import { type TestServer, startNats } from './nats.ts';
+import { startRedis } from './redis.ts';
+
+const servers: TestServer[] = [];
+afterAll(() => Promise.all(servers.map((server) => server.stop())));
+
+async function firstBytes(url: string, send = ''): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(send));
+    socket.once('data', (chunk) => {
+      socket.destroy();
+      resolve(chunk.toString('utf8'));
+    });
+    socket.once('error', reject);
+  });
+}
+
+describe('servers for tests', () => {
+  it('starts a NATS server with JetStream that survives a kill on the same port', async () => {
+    const nats = await startNats();
+    servers.push(nats);
+    expect(await firstBytes(nats.url)).toContain('"jetstream":true');
+    await nats.kill();
+    await nats.start();
+    expect(await firstBytes(nats.url)).toContain('"jetstream":true');
+  });
+
+  it('starts a Redis server', async () => {
+    const redis = await startRedis();
+    servers.push(redis);
+    expect(await firstBytes(redis.url, 'PING\r\n')).toBe('+PONG\r\n');
+  });
+
+  it('gives every caller a database of its own on one Postgres', async () => {
+    const [first, second] = await Promise.all([freshDatabase(), freshDatabase()]);
+    expect(first.url).not.toBe(second.url);
+    const client = new pg.Client({ connectionString: first.url });
+    await client.connect();
+    const { rows } = await client.query('select current_database() as name');
+    await client.end();
+    expect(first.url.endsWith(rows[0].name)).toBe(true);
+    await Promise.all([first.drop(), second.drop()]);
+  });
+});

@@ -1,0 +1,85 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/**
+ * `pass` forwards; `latency` forwards late; `half-open` stops forwarding on existing connections without closing them
+ * while new ones pass; `blackhole` accepts and forwards nothing at all. `reset()` breaks what is connected.
+ */
+export type ProxyMode = 'pass' | 'latency' | 'half-open' | 'blackhole';
+
+export interface TcpProxy {
+  readonly port: number;
+  /** The target's address with this proxy's host and port. */
+  readonly url: string;
+  mode(mode: ProxyMode, latencyMs?: number): void;
+  reset(): void;
+  close(): Promise<void>;
+}
+
+interface Pair {
+  readonly near: Socket;
+  readonly far: Socket;
+  frozen: boolean;
+}
+
+export async function tcpProxy(targetUrl: string): Promise<TcpProxy> {
+  const target = new URL(targetUrl);
+  const pairs = new Set<Pair>();
+  let current: ProxyMode = 'pass';
+  let delayMs = 0;
+
+  const server = createServer((near) => {
+    const far = connect({ host: target.hostname, port: Number(target.port) });
+    const pair: Pair = { near, far, frozen: current === 'blackhole' };
+    pairs.add(pair);
+    forward(pair, near, far);
+    forward(pair, far, near);
+  });
+
+  function forward(pair: Pair, from: Socket, to: Socket): void {
+    from.on('data', (chunk) => {
+      if (pair.frozen) return;
+      if (current === 'latency') setTimeout(() => to.write(chunk), delayMs);
+      else to.write(chunk);
+    });
+    const drop = () => {
+      if (pair.frozen) return;
+      pairs.delete(pair);
+      to.destroy();
+    };
+    from.on('close', drop);
+    from.on('error', drop);
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port was assigned');
+  const url = new URL(targetUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String(address.port);
+
+  return {
+    port: address.port,
+    url: url.href,
+    mode: (mode, latencyMs = 0) => {
+      current = mode;
+      delayMs = latencyMs;
+      if (mode === 'half-open' || mode === 'blackhole') for (const pair of pairs) pair.frozen = true;
+    },
+    reset: () => {
+      for (const { near, far } of pairs) {
+        near.resetAndDestroy();
+        far.destroy();
+      }
+      pairs.clear();
+    },
+    close: () =>
+      new Promise((resolve) => {
+        for (const { near, far } of pairs) {
+          near.destroy();
+          far.destroy();
+        }
+        pairs.clear();
+        server.close(() => resolve());
+      }),
+  };
+}

@@ -1,0 +1,48 @@
+// Runs the whole test suite, or with --unit only what needs no server. Other arguments are handed to Jest.
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { dockerAnswers } from '../libs/testing/src/servers/docker.ts';
+import { findProgram } from '../libs/testing/src/servers/find-program.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const given = process.argv.slice(2);
+const unit = given.includes('--unit');
+const args = given.filter((argument) => argument !== '--unit');
+
+if (!unit) await prepareServers();
+process.exit(await runJest());
+
+/** Found, or fetched, once and before the tests, so that a machine that cannot run them says so at once. */
+async function prepareServers() {
+  if (await dockerAnswers()) {
+    console.log('agentlens: a Docker engine answers; Postgres, NATS and Redis run in containers');
+    return;
+  }
+  for (const [program, debianPackage] of [
+    ['nats-server', 'nats-server'],
+    ['redis-server', 'redis-server'],
+  ]) {
+    try {
+      const { command } = await findProgram(program, debianPackage);
+      console.log(`agentlens: ${program} is ${command}`);
+    } catch (error) {
+      console.error(`\nagentlens: ${error.message}\n\nTests that need no server: npm run test:unit`);
+      process.exit(1);
+    }
+  }
+}
+
+async function runJest() {
+  const jest = createRequire(import.meta.url).resolve('jest/bin/jest.js');
+  const selection = unit ? ['--testPathIgnorePatterns', '\\.(int|e2e)\\.spec\\.ts$', '/node_modules/'] : [];
+  const jestArguments = ['--rootDir', root, ...selection, ...args];
+  const child = spawn(process.execPath, ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...jestArguments], {
+    stdio: 'inherit',
+    cwd: root,
+  });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ? 1 : (code ?? 1)));
+  });
+}
