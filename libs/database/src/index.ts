@@ -1,2 +1,5 @@
 export type { Database, DatabaseRole } from './database.ts';
+export { migrate } from './migrate.ts';
+export { type DatabaseOptions, openDatabase } from './open-database.ts';
+export { DATABASE_ROLES, READER_ROLE, roleName } from './roles.ts';
 export type * from './schema/tables.ts';

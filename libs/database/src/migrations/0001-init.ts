@@ -283,9 +283,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       created_at timestamptz not null
     );
     create index outbox_by_writer on outbox (writer, id);
+
+    -- What lies outside the partitions made ahead, such as a clock gone wrong, costs a row here and never a batch.
+    create table events_other partition of events default;
+    create table guardrail_triggers_other partition of guardrail_triggers default;
   `.execute(db);
 
-  for (const table of TENANT_TABLES) {
+  for (const table of [...TENANT_TABLES, 'events_other', 'guardrail_triggers_other']) {
     await sql`
       alter table ${sql.table(table)} enable row level security;
       alter table ${sql.table(table)} force row level security;
@@ -293,21 +297,70 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   }
 
   await sql`
-    -- Partitions are made by the owner on behalf of services that may not create tables.
-    create function ensure_partition(parent regclass, from_day date, to_day date) returns void
-    language plpgsql security definer set search_path = public, pg_temp as $$
+    -- Moving rows out of a default partition is the owner's work, and FORCE binds the owner too.
+    create policy events_other_owner on events_other for all to current_user using (true) with check (true);
+    create policy guardrail_triggers_other_owner on guardrail_triggers_other for all to current_user
+      using (true) with check (true);
+
+    -- Partitions are made and dropped by the owner on behalf of services that may not create tables. Direct access to
+    -- one is impossible: services hold grants on the parent only, and each partition forces row level security too.
+    -- Answers whether it made one.
+    create function ensure_partition(parent regclass, from_time timestamptz, to_time timestamptz) returns boolean
+    language plpgsql security definer
+    set search_path = public, pg_temp set timezone = 'UTC' set lock_timeout = '2s' as $$
     declare
-      child text := parent::text || '_' || to_char(from_day, 'YYYYMMDD');
+      child text := parent::text || '_' || to_char(from_time, 'YYYYMMDD');
+      other text := parent::text || '_other';
+      key text := case parent::text when 'events' then 'occurred_at' else 'triggered_at' end;
     begin
       if parent::text not in ('events', 'guardrail_triggers') then
         raise exception 'ensure_partition: % is not a partitioned table of agentlens', parent;
       end if;
       if to_regclass(child) is not null then
-        return;
+        return false;
       end if;
-      perform pg_advisory_xact_lock(hashtext('agentlens:' || child));
-      execute format('create table if not exists %I partition of %s for values from (%L) to (%L)',
-        child, parent, from_day::timestamp at time zone 'UTC', to_day::timestamp at time zone 'UTC');
+      perform pg_advisory_xact_lock(hashtext('agentlens:' || parent::text));
+      if to_regclass(child) is not null then
+        return false;
+      end if;
+      -- Attaching locks the parent less than CREATE TABLE ... PARTITION OF does: readers and writers go on.
+      execute format('create table %I (like %I including all)', child, parent::text);
+      execute format('lock table %I in access exclusive mode', other);
+      execute format(
+        'with moved as (delete from %1$I where %2$I >= %3$L and %2$I < %4$L returning *) insert into %5$I select * from moved',
+        other, key, from_time, to_time, child);
+      execute format('alter table %I enable row level security', child);
+      execute format('alter table %I force row level security', child);
+      execute format('alter table %I attach partition %I for values from (%L) to (%L)',
+        parent::text, child, from_time, to_time);
+      return true;
+    end
+    $$;
+
+    -- Drops the partitions that end at or before the given time, clears older rows out of the default one, and answers
+    -- how many partitions it dropped.
+    create function drop_partitions(parent regclass, before_time timestamptz) returns integer
+    language plpgsql security definer
+    set search_path = public, pg_temp set timezone = 'UTC' set lock_timeout = '2s' as $$
+    declare
+      child record;
+      dropped integer := 0;
+    begin
+      if parent::text not in ('events', 'guardrail_triggers') then
+        raise exception 'drop_partitions: % is not a partitioned table of agentlens', parent;
+      end if;
+      for child in
+        select c.relname, substring(pg_get_expr(c.relpartbound, c.oid) from $re$TO [(]'([^']+)'[)]$re$)::timestamptz as ends_at
+        from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = parent order by c.relname
+      loop
+        continue when child.ends_at is null or child.ends_at > before_time;
+        execute format('drop table %I', child.relname);
+        dropped := dropped + 1;
+      end loop;
+      execute format('delete from %I where %I < %L', parent::text || '_other',
+        case parent::text when 'events' then 'occurred_at' else 'triggered_at' end, before_time);
+      return dropped;
     end
     $$;
   `.execute(db);

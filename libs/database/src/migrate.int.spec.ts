@@ -1,0 +1,42 @@
+import { freshDatabase } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { migrate } from './migrate.ts';
+import { openDatabase } from './open-database.ts';
+
+describe('migrate', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+
+  beforeEach(async () => {
+    database = await freshDatabase();
+  });
+  afterEach(() => database.drop());
+
+  it('applies everything once, from four starters at the same moment', async () => {
+    const results = await Promise.all([1, 2, 3, 4].map(() => migrate(database.url)));
+
+    expect(results.flatMap((result) => result.applied)).toEqual(['0001-init', '0002-roles-and-grants']);
+    expect((await migrate(database.url)).applied).toEqual([]);
+  });
+
+  it('makes the roles although other databases of the server make them at the same moment', async () => {
+    const others = await Promise.all([1, 2, 3].map(() => freshDatabase()));
+    try {
+      const results = await Promise.all([database, ...others].map(({ url }) => migrate(url)));
+
+      expect(results.every((result) => result.applied.length === 2)).toBe(true);
+    } finally {
+      await Promise.all(others.map((other) => other.drop()));
+    }
+  });
+
+  it('leaves a database that a service can work with', async () => {
+    await migrate(database.url);
+    const opened = openDatabase({ url: database.url, role: 'query' });
+    try {
+      await opened.ping();
+      expect(await opened.db.selectFrom('tenants').selectAll().execute()).toEqual([]);
+    } finally {
+      await opened.close();
+    }
+  });
+});

@@ -1,0 +1,65 @@
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import type { Database, DatabaseRole } from './database.ts';
+import { DeadlineClient } from './deadline-client.ts';
+import { READER_ROLE, roleName } from './roles.ts';
+import type { Tables } from './schema/tables.ts';
+import { typeParsers } from './type-parsers.ts';
+
+/** Longer than the slowest legitimate batch; the server gives up first, the client when the server is gone. */
+const STATEMENT_TIMEOUT_MS = 9_500;
+const QUERY_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 2_000;
+const IDLE_IN_TRANSACTION_MS = 30_000;
+
+export interface DatabaseOptions {
+  readonly url: string;
+  /** The service this pool works for. */
+  readonly role: DatabaseRole;
+  readonly applicationName?: string;
+  /** Default 10. */
+  readonly maxConnections?: number;
+  /** Told of connections that died while idle; the pool replaces them by itself. */
+  readonly onIdleError?: (error: Error) => void;
+  /** Client-side deadline of one statement, ms. Default 10,000. */
+  readonly queryTimeoutMs?: number;
+}
+
+/**
+ * A pool whose sessions start as the service's own role, in UTC, with deadlines on everything. Connects at the first
+ * query, not here. The database must be migrated: before, the role does not exist and connecting fails.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    Client: DeadlineClient,
+    max: options.maxConnections ?? 10,
+    application_name: options.applicationName ?? `agentlens-${options.role}`,
+    // Start-up options cost no round trip, and RESET goes back to them, not to the login role.
+    options: `-c role=${roleName(options.role)} -c timezone=UTC -c datestyle=ISO`,
+    types: typeParsers,
+    statement_timeout: Math.min(STATEMENT_TIMEOUT_MS, queryTimeoutMs),
+    query_timeout: queryTimeoutMs,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  pool.on('error', (error) => options.onIdleError?.(error));
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  return {
+    db,
+    pool,
+    asTenant: (tenantId, work) =>
+      db.transaction().execute(async (transaction) => {
+        await sql`select set_config('role', ${READER_ROLE}, true), set_config('agentlens.tenant', ${tenantId}, true)`.execute(
+          transaction,
+        );
+        return work(transaction);
+      }),
+    ping: async () => {
+      await pool.query('select 1');
+    },
+    close: () => db.destroy(),
+  };
+}
