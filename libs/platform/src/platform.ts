@@ -4,6 +4,9 @@ import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { IdempotencyStore, Quota } from '@agentlens/state';
 import type { Logger } from 'pino';
+import type { KeyDirectory } from './auth/key-directory.ts';
+import type { PlatformConfig } from './config/config.ts';
+import type { HealthRegistry } from './health/health-registry.ts';
 import type { SecretBox } from './secret-box.ts';
 
 /** The only source of "now" outside the domain; milliseconds since the epoch. */
@@ -19,6 +22,7 @@ export type ServiceName = (typeof SERVICES)[number];
  * one in-process and gives it to all five. Service modules see no difference.
  */
 export interface Platform {
+  readonly config: PlatformConfig;
   readonly bus: EventBus;
   readonly windows: WindowStore;
   readonly cooldowns: CooldownStore;
@@ -30,6 +34,8 @@ export interface Platform {
   /** The only HTTP client for addresses that tenants choose. */
   readonly egress: EgressClient;
   readonly logger: Logger;
+  readonly keys: KeyDirectory;
+  readonly health: HealthRegistry;
   /** Opened once per role, closed with the platform. */
   database(role: DatabaseRole): Database;
   close(): Promise<void>;

@@ -12,3 +12,7 @@ export const EGRESS_CLIENT = Symbol('EGRESS_CLIENT');
 export const LOGGER = Symbol('LOGGER');
 /** Reports progress and readiness; see HealthRegistry. */
 export const HEALTH = Symbol('HEALTH');
+/** Checks API keys; see KeyDirectory. */
+export const KEY_DIRECTORY = Symbol('KEY_DIRECTORY');
+/** The process' PlatformConfig, for the few settings a service reads (retention). */
+export const CONFIG = Symbol('CONFIG');

@@ -1,0 +1,87 @@
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ProblemException } from '../http/problem-exception.ts';
+import { KEY_DIRECTORY } from '../tokens.ts';
+import {
+  type AuthenticatedRequest,
+  type Caller,
+  callerOf,
+  PUBLIC_KEY,
+  QUERY_TOKEN_KEY,
+  SCOPES_KEY,
+  type Scope,
+  setCaller,
+} from './caller.ts';
+import type { KeyCheck, KeyDirectory } from './key-directory.ts';
+
+const HOW_TO_SEND = 'Send your API key as "Authorization: Bearer agk_..."';
+
+/** Every route needs a key with one of its scopes; a route that says nothing needs `admin`. */
+@Injectable()
+export class ApiKeyGuard implements CanActivate {
+  constructor(
+    @Inject(KEY_DIRECTORY) private readonly keys: KeyDirectory,
+    @Inject(Reflector) private readonly reflector: Reflector,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (this.#meta<boolean>(PUBLIC_KEY, context) === true) return true;
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const caller = callerOf(request) ?? (await this.#authenticate(request, context));
+    requireScope(caller, this.#meta<readonly Scope[]>(SCOPES_KEY, context) ?? ['admin']);
+    return true;
+  }
+
+  async #authenticate(request: AuthenticatedRequest, context: ExecutionContext): Promise<Caller> {
+    const key = bearerOf(request) ?? (this.#meta<boolean>(QUERY_TOKEN_KEY, context) ? tokenOf(request) : undefined);
+    if (key === undefined) throw unauthorized('Authentication required', HOW_TO_SEND);
+    const caller = callerOrRefusal(await this.keys.check(key));
+    setCaller(request, caller);
+    return caller;
+  }
+
+  #meta<T>(key: string, context: ExecutionContext): T | undefined {
+    return this.reflector.getAllAndOverride<T | undefined>(key, [context.getHandler(), context.getClass()]);
+  }
+}
+
+function bearerOf(request: AuthenticatedRequest): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+}
+
+function tokenOf(request: AuthenticatedRequest): string | undefined {
+  const token = (request.query as Record<string, unknown>).token;
+  return typeof token === 'string' && token !== '' ? token : undefined;
+}
+
+function callerOrRefusal(check: KeyCheck): Caller {
+  if (check.kind === 'accepted') return check.caller;
+  if (check.kind === 'unavailable') {
+    throw new ProblemException(503, 'API keys cannot be checked now', {
+      hint: 'This is a fault of the platform, your key may be fine: send the same request again.',
+      headers: { 'retry-after': '5' },
+    });
+  }
+  switch (check.reason) {
+    case 'malformed':
+      throw unauthorized('Invalid API key', `The key is not complete or mistyped. ${HOW_TO_SEND}`);
+    case 'unknown':
+      throw unauthorized('Invalid API key', 'No such key here: check that it belongs to this platform.');
+    case 'revoked':
+      throw unauthorized('API key revoked', 'Use another key, or ask an admin for a new one.');
+    case 'expired':
+      throw unauthorized('API key expired', 'Use the key that replaced it, or ask an admin for a new one.');
+  }
+}
+
+function unauthorized(error: string, hint: string): ProblemException {
+  return new ProblemException(401, error, { hint, headers: { 'www-authenticate': 'Bearer' } });
+}
+
+function requireScope(caller: Caller, required: readonly Scope[]): void {
+  if (caller.scopes.includes('admin') || required.some((scope) => caller.scopes.includes(scope))) return;
+  throw new ProblemException(403, 'Insufficient permissions', {
+    hint: `This needs a key with the scope ${required.map((scope) => `"${scope}"`).join(' or ')}.`,
+    extra: { required: [...required], current: [...caller.scopes] },
+  });
+}

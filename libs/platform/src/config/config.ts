@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { SERVICES } from '../platform.ts';
+import { ConfigError } from './config-error.ts';
+import { refuseUnknownVariables } from './unknown-variables.ts';
+
+export const PROCESS_NAMES = [...SERVICES, 'standalone', 'setup'] as const;
+export type ProcessName = (typeof PROCESS_NAMES)[number];
+
+const port = z.coerce.number().pipe(z.int('must be a whole number').min(0).max(65_535, 'must be 0-65535'));
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+);
+const aesKey = z.string().refine((text) => Buffer.from(text, 'base64').length === 32, {
+  message: 'must be 32 bytes in base64 (make one with: openssl rand -base64 32)',
+});
+const cidr = z.union([z.cidrv4(), z.cidrv6()], 'must be networks in CIDR form, such as 127.0.0.1/32');
+const toggle = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+/** Every variable with its default; `.env.example` documents the same list. */
+const Environment = z.object({
+  AGENTLENS_BUS: z.enum(['memory', 'nats']).optional(),
+  NATS_URL: list.optional(),
+  AGENTLENS_STATE: z.enum(['memory', 'redis']).optional(),
+  REDIS_URL: z.string().optional(),
+  DATABASE_URL: z.string().optional(),
+  AGENTLENS_DATA_DIR: z.string().default('.agentlens'),
+  AGENTLENS_HTTP_PORT: port.default(3400),
+  AGENTLENS_HTTP_HOST: z.string().optional(),
+  AGENTLENS_HTTP_BODY_LIMIT_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1024)
+    .default(10 * 1024 * 1024),
+  AGENTLENS_BOOTSTRAP_KEY: z.string().optional(),
+  AGENTLENS_EGRESS_ALLOW: list.pipe(z.array(cidr)).default([]),
+  /** One key, or several separated by commas: the first seals, all open (rotation). */
+  AGENTLENS_SECRET_KEY: list.pipe(z.array(aesKey).min(1)).optional(),
+  AGENTLENS_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
+  AGENTLENS_RETENTION_DAYS: z.coerce.number().int().min(0).default(90),
+  AGENTLENS_KEY_EVENTS_PER_SECOND: z.coerce.number().int().min(1).default(50_000),
+  AGENTLENS_MIGRATE: toggle.optional(),
+});
+
+/** Names of the platform's own variables, for the check of unknown ones and the specs of the documentation. */
+export const VARIABLES = Object.keys(Environment.shape);
+
+/** What one process runs on; parsed once, before anything is opened. */
+export interface PlatformConfig {
+  readonly service: ProcessName;
+  readonly bus: { readonly kind: 'memory' } | { readonly kind: 'nats'; readonly servers: readonly string[] };
+  readonly state: { readonly kind: 'memory' } | { readonly kind: 'redis'; readonly url: string };
+  readonly database: { readonly kind: 'embedded' } | { readonly kind: 'external'; readonly url: string };
+  readonly dataDir: string;
+  readonly http: { readonly host: string; readonly port: number; readonly bodyLimitBytes: number };
+  readonly bootstrapKey: string | undefined;
+  readonly egressAllow: readonly string[];
+  /** Base64; newest first. Undefined: made with the data (standalone only). */
+  readonly secretKeys: readonly string[] | undefined;
+  readonly logLevel: string;
+  /** How long events are kept; 0 keeps them for ever. */
+  readonly retentionDays: number;
+  /** Quota of a key that has none of its own, events per second. */
+  readonly keyEventsPerSecond: number;
+  /** Bring the schema and the streams up to date when opening. */
+  readonly migrate: boolean;
+}
+
+type Environment = z.infer<typeof Environment>;
+
+/** @throws ConfigError naming the variable, what is wrong with it, and the nearest known name where one is misspelt. */
+export function loadConfig(service: ProcessName, env: Readonly<Record<string, string | undefined>>): PlatformConfig {
+  refuseUnknownVariables(env, VARIABLES);
+  const present = Object.fromEntries(VARIABLES.map((name) => [name, env[name] === '' ? undefined : env[name]]));
+  const parsed = Environment.safeParse(present);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
+    throw new ConfigError(`The environment of "${service}" cannot be used:\n  ${problems.join('\n  ')}`);
+  }
+  return configOf(service, parsed.data);
+}
+
+function configOf(service: ProcessName, env: Environment): PlatformConfig {
+  const standalone = service === 'standalone';
+  return {
+    service,
+    bus: busOf(service, env),
+    state: stateOf(service, env),
+    database: databaseOf(service, env),
+    dataDir: env.AGENTLENS_DATA_DIR,
+    http: {
+      host: env.AGENTLENS_HTTP_HOST ?? (standalone ? '127.0.0.1' : '0.0.0.0'),
+      port: env.AGENTLENS_HTTP_PORT,
+      bodyLimitBytes: env.AGENTLENS_HTTP_BODY_LIMIT_BYTES,
+    },
+    bootstrapKey: env.AGENTLENS_BOOTSTRAP_KEY,
+    egressAllow: env.AGENTLENS_EGRESS_ALLOW,
+    secretKeys: secretKeysOf(service, env),
+    logLevel: env.AGENTLENS_LOG_LEVEL ?? (standalone ? 'warn' : 'info'),
+    retentionDays: env.AGENTLENS_RETENTION_DAYS,
+    keyEventsPerSecond: env.AGENTLENS_KEY_EVENTS_PER_SECOND,
+    migrate: env.AGENTLENS_MIGRATE ?? (standalone || service === 'setup'),
+  };
+}
+
+function busOf(service: ProcessName, env: Environment): PlatformConfig['bus'] {
+  const kind = env.AGENTLENS_BUS ?? (service === 'standalone' && env.NATS_URL === undefined ? 'memory' : 'nats');
+  if (kind === 'memory') {
+    refuseMemory(service, 'AGENTLENS_BUS', 'nats');
+    return { kind };
+  }
+  return { kind, servers: required(service, 'NATS_URL', env.NATS_URL, 'nats://127.0.0.1:4222') };
+}
+
+function stateOf(service: ProcessName, env: Environment): PlatformConfig['state'] {
+  const kind = env.AGENTLENS_STATE ?? (service === 'standalone' && env.REDIS_URL === undefined ? 'memory' : 'redis');
+  if (kind === 'memory') {
+    refuseMemory(service, 'AGENTLENS_STATE', 'redis');
+    return { kind };
+  }
+  return { kind, url: required(service, 'REDIS_URL', env.REDIS_URL, 'redis://127.0.0.1:6379') };
+}
+
+function databaseOf(service: ProcessName, env: Environment): PlatformConfig['database'] {
+  if (env.DATABASE_URL === undefined && service === 'standalone') return { kind: 'embedded' };
+  const url = required(service, 'DATABASE_URL', env.DATABASE_URL, 'postgres://user:password@127.0.0.1:5432/agentlens');
+  return { kind: 'external', url };
+}
+
+function secretKeysOf(service: ProcessName, env: Environment): readonly string[] | undefined {
+  if (service === 'standalone') return env.AGENTLENS_SECRET_KEY;
+  return required(service, 'AGENTLENS_SECRET_KEY', env.AGENTLENS_SECRET_KEY, 'the output of: openssl rand -base64 32');
+}
+
+function refuseMemory(service: ProcessName, variable: string, instead: string): void {
+  if (service === 'standalone') return;
+  throw new ConfigError(
+    `${variable}=memory works only where all services share one process (standalone), not for "${service}": ` +
+      `other processes would see nothing of it. Use ${variable}=${instead}.`,
+  );
+}
+
+function required<T>(service: ProcessName, variable: string, value: T | undefined, example: string): T {
+  if (value !== undefined) return value;
+  throw new ConfigError(`"${service}" needs ${variable}. Set it to ${example}`);
+}

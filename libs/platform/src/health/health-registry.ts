@@ -1,0 +1,63 @@
+export interface HealthAnswer {
+  readonly ok: boolean;
+  /** Shown on `/readyz`: ages, counts; never secrets. */
+  readonly detail?: object;
+}
+
+export type HealthCheck = () => Promise<HealthAnswer>;
+
+export interface HealthReport {
+  readonly ready: boolean;
+  readonly checks: Readonly<Record<string, HealthAnswer>>;
+}
+
+/** A check that does not answer within this time has failed. */
+const CHECK_DEADLINE_MS = 2_000;
+
+/**
+ * What readiness is made of: each part of the process adds a check of its *progress* (age of the oldest
+ * unacknowledged message), not of its connections alone.
+ */
+export class HealthRegistry {
+  readonly #checks = new Map<string, HealthCheck>();
+  #draining = false;
+
+  /** A second check under one name gets a number, so that five services in one process do not hide each other. */
+  add(name: string, check: HealthCheck): void {
+    let unique = name;
+    for (let n = 2; this.#checks.has(unique); n++) unique = `${name}-${n}`;
+    this.#checks.set(unique, check);
+  }
+
+  /** From now on not ready: the process is going away and wants no new work. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  async report(): Promise<HealthReport> {
+    const names = [...this.#checks.keys()];
+    const answers = await Promise.all([...this.#checks.values()].map(withDeadline));
+    const checks = Object.fromEntries(names.map((name, i) => [name, answers[i] ?? { ok: false }]));
+    if (this.#draining) return { ready: false, checks: { ...checks, draining: { ok: false } } };
+    return { ready: answers.every((answer) => answer.ok), checks };
+  }
+}
+
+async function withDeadline(check: HealthCheck): Promise<HealthAnswer> {
+  const deadline = Promise.withResolvers<HealthAnswer>();
+  const timer = setTimeout(
+    () => deadline.resolve({ ok: false, detail: { reason: `no answer within ${CHECK_DEADLINE_MS} ms` } }),
+    CHECK_DEADLINE_MS,
+  );
+  try {
+    return await Promise.race([check(), deadline.promise]);
+  } catch (error) {
+    return { ok: false, detail: { reason: error instanceof Error ? error.message : String(error) } };
+  } finally {
+    clearTimeout(timer);
+  }
+}

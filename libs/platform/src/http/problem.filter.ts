@@ -1,0 +1,125 @@
+import type { Problem } from '@agentlens/contracts';
+import { BusUnavailable, CommandUnanswered } from '@agentlens/messaging';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { trace } from '@opentelemetry/api';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { isDatabaseAway } from './database-away.ts';
+import { ProblemException } from './problem-exception.ts';
+
+/**
+ * Every error leaves as a Problem: refusals as they are, an absent broker, owner or database as 503 with Retry-After,
+ * anything else as a 500 that says nothing of the inside and is logged with the request's id.
+ */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly logger: Logger,
+    private readonly bodyLimitBytes: number,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const problem = this.#problemOf(error, request);
+    // A stream that already began (SSE) cannot be answered any more; ending it is all that is left.
+    if (reply.raw.headersSent) {
+      reply.raw.end();
+      return;
+    }
+    void reply.status(problem.getStatus()).headers(problem.headers).send(problem.getResponse());
+  }
+
+  #problemOf(error: unknown, request: FastifyRequest): ProblemException {
+    if (error instanceof ProblemException) return error;
+    if (error instanceof BusUnavailable) return away('The platform cannot keep events now', error.afterMs);
+    if (error instanceof CommandUnanswered) return away('The service that owns this does not answer now', 2_000);
+    if (isDatabaseAway(error)) return away('The database does not answer now', 5_000);
+    const fastify = this.#fastifyProblem(error);
+    if (fastify !== null) return fastify;
+    if (error instanceof HttpException) return fromHttpException(error, request);
+    return this.#unknown(error, request);
+  }
+
+  /** What Fastify refuses before a controller sees it; Nest passes it on as it is or wrapped as a cause. */
+  #fastifyProblem(error: unknown): ProblemException | null {
+    const code = codeOf(error);
+    if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(this.bodyLimitBytes);
+    if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+      return new ProblemException(415, 'Unsupported content type', { hint: 'Send JSON as application/json.' });
+    }
+    if (code === 'FST_ERR_CTP_EMPTY_JSON_BODY') {
+      return new ProblemException(400, 'Invalid JSON body', { hint: 'The body is empty: send a JSON object.' });
+    }
+    if (error instanceof SyntaxError && statusOf(error) === 400) return invalidJson(error);
+    if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalidJson(error as Error);
+    const status = statusOf(error);
+    if (code?.startsWith('FST_') === true && status !== undefined && status < 500) {
+      return new ProblemException(status, (error as Error).message);
+    }
+    return null;
+  }
+
+  #unknown(error: unknown, request: FastifyRequest): ProblemException {
+    const id = trace.getActiveSpan()?.spanContext().traceId ?? String(request.id);
+    this.logger.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'request failed');
+    return new ProblemException(500, 'Internal server error', {
+      hint: `This is a fault of the platform. Its log has the cause under "${id}".`,
+    });
+  }
+}
+
+function away(error: string, afterMs: number): ProblemException {
+  const seconds = Math.max(1, Math.ceil(afterMs / 1000));
+  return new ProblemException(503, error, {
+    hint: `Nothing of this request was kept. Send it again in ${seconds} s.`,
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+function tooLarge(maxSize: number): ProblemException {
+  return new ProblemException(413, 'Request body too large', {
+    hint: `Send at most ${maxSize} bytes at once: split the batch.`,
+    headers: { connection: 'close' },
+    extra: { maxSize },
+  });
+}
+
+function invalidJson(error: Error): ProblemException {
+  if (/__proto__|constructor|prototype/i.test(error.message)) {
+    return new ProblemException(400, 'Invalid JSON body', {
+      hint: 'The keys "__proto__" and "constructor.prototype" are refused: rename them.',
+    });
+  }
+  return new ProblemException(400, 'Invalid JSON body', {
+    hint: 'The body is not well-formed JSON. Parse it with any JSON tool to find the place.',
+  });
+}
+
+function fromHttpException(error: HttpException, request: FastifyRequest): ProblemException {
+  const status = error.getStatus();
+  const unrouted = status === 404 && /^Cannot [A-Z]+ /.test(error.message);
+  if (unrouted) {
+    return new ProblemException(404, 'Route not found', {
+      hint: `There is no ${request.method} ${request.url.split('?')[0]}. All routes are listed in /openapi.json.`,
+    });
+  }
+  const body = error.getResponse();
+  if (isProblem(body)) return new ProblemException(status, body.error, body);
+  return new ProblemException(status, status >= 500 ? 'Internal server error' : error.message);
+}
+
+function isProblem(body: unknown): body is Problem {
+  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string';
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function statusOf(error: unknown): number | undefined {
+  const status = (error as { statusCode?: unknown } | null)?.statusCode;
+  return typeof status === 'number' ? status : undefined;
+}

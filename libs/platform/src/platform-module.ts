@@ -1,0 +1,46 @@
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ApiKeyGuard } from './auth/api-key.guard.ts';
+import type { Platform, ServiceName } from './platform.ts';
+import {
+  CLOCK,
+  CONFIG,
+  COOLDOWN_STORE,
+  DATABASE,
+  EGRESS_CLIENT,
+  EGRESS_POLICY,
+  EVENT_BUS,
+  HEALTH,
+  IDEMPOTENCY_STORE,
+  KEY_DIRECTORY,
+  LOGGER,
+  QUOTA,
+  SECRET_BOX,
+  WINDOW_STORE,
+} from './tokens.ts';
+
+/** Gives one service's module its ports: what it may use of the world, and nothing else of it. */
+@Module({})
+export class PlatformModule {
+  static forService(platform: Platform, name: ServiceName): DynamicModule {
+    const ports: Provider[] = [
+      { provide: CONFIG, useValue: platform.config },
+      { provide: EVENT_BUS, useValue: platform.bus },
+      { provide: WINDOW_STORE, useValue: platform.windows },
+      { provide: COOLDOWN_STORE, useValue: platform.cooldowns },
+      { provide: QUOTA, useValue: platform.quota },
+      { provide: IDEMPOTENCY_STORE, useValue: platform.idempotency },
+      { provide: DATABASE, useFactory: () => platform.database(name) },
+      { provide: CLOCK, useValue: platform.clock },
+      { provide: SECRET_BOX, useValue: platform.secrets },
+      { provide: EGRESS_POLICY, useValue: platform.egressPolicy },
+      { provide: EGRESS_CLIENT, useValue: platform.egress },
+      { provide: LOGGER, useFactory: () => platform.logger.child({ service: name }) },
+      { provide: HEALTH, useValue: platform.health },
+      { provide: KEY_DIRECTORY, useValue: platform.keys },
+      Reflector,
+      ApiKeyGuard,
+    ];
+    return { module: PlatformModule, providers: ports, exports: ports };
+  }
+}
