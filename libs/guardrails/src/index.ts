@@ -9,3 +9,4 @@ export type {
   Totals,
   WindowStore,
 } from './ports/window-store.ts';
+export { binOf, quantileOf } from './windows/sketch.ts';
