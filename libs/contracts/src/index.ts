@@ -1,4 +1,17 @@
-export { COMMANDS, type Command, answerOf } from './commands.ts';
+export { canonicalForm, canonicalJson, type HashedFields, sha256Hex } from './canonical-form.ts';
+export { answerOf, COMMANDS, type Command } from './commands.ts';
+export {
+  AGENTLENS_DIALECT,
+  EVENT_TYPE_NAMES,
+  type EventTypeName,
+  type PriceBook,
+  type PricedCall,
+  SERVER_ONLY_TYPES,
+  type TranslatedEvent,
+  type Translation,
+  timeOfId,
+  translateAgentLensEvent,
+} from './dialects/agentlens/index.ts';
 export { Directive } from './directives.ts';
 export {
   AgentEvent,

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { AgentEvent, JsonObject, RunOutcome } from '../../events.ts';
+import { detailsOf, type ProblemDetail } from '../../problems.ts';
+import { Envelope } from './envelope.ts';
+import { EVENT_TYPES, type EventTypeName, isEventType, refusedTypeMessage } from './event-types.ts';
+import { fillGaps } from './gap-filling.ts';
+import type { SESSION_END_REASONS } from './payloads.ts';
+import type { PriceBook } from './prices.ts';
+import { usageOf } from './quantities.ts';
+
+/** An event in the platform's words, before it is given its identity (id, time, hash). */
+export interface TranslatedEvent {
+  /** The id the client made; a retry carries it again. */
+  readonly clientId: string | undefined;
+  /** The client's time, UTC with milliseconds. */
+  readonly timestamp: string | undefined;
+  readonly facts: Omit<AgentEvent, 'id' | 'occurredAt' | 'retryable' | 'hash'>;
+}
+
+export type Translation =
+  | { readonly ok: true; readonly event: TranslatedEvent }
+  | { readonly ok: false; readonly details: readonly ProblemDetail[] };
+
+export const AGENTLENS_DIALECT = 'agentlens';
+const UNKNOWN_PROVIDER = 'unknown';
+
+/**
+ * One event of the AgentLens protocol as an AgentEvent. `raw` is sanitised JSON; paths of the details start at the
+ * event. The session is the run.
+ */
+export function translateAgentLensEvent(raw: unknown, prices: PriceBook, nowMs: number): Translation {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return refused('', 'must be an object');
+  const type = (raw as JsonObject).eventType;
+  const envelope = Envelope.safeParse(raw);
+  if (!isEventType(type)) {
+    const details = envelope.success ? [] : detailsOf(envelope.error);
+    return { ok: false, details: [{ path: 'eventType', message: refusedTypeMessage(type) }, ...details] };
+  }
+  if (!envelope.success) return { ok: false, details: detailsOf(envelope.error) };
+  const payload = EVENT_TYPES[type].payload.safeParse(fillGaps(type, envelope.data.payload));
+  if (!payload.success) return { ok: false, details: detailsOf(payload.error, ['payload']) };
+  return { ok: true, event: translated(type, envelope.data, payload.data, prices, nowMs) };
+}
+
+function refused(path: string, message: string): Translation {
+  return { ok: false, details: [{ path, message }] };
+}
+
+function translated(
+  type: EventTypeName,
+  envelope: Envelope,
+  payload: JsonObject,
+  prices: PriceBook,
+  nowMs: number,
+): TranslatedEvent {
+  const { severity, metadata } = envelope;
+  const model = text(payload.model);
+  const provider = model === undefined ? undefined : providerOf(payload, model, prices);
+  const atMs = envelope.timestamp == null ? nowMs : Date.parse(envelope.timestamp);
+  const facts: TranslatedEvent['facts'] = {
+    agentId: envelope.agentId,
+    runId: envelope.sessionId,
+    kind: EVENT_TYPES[type].kind,
+    dialect: AGENTLENS_DIALECT,
+    sourceType: type,
+    severity,
+    isError: severity === 'error' || severity === 'critical' || isFailedTool(type, payload),
+    agentName: type === 'session_started' ? text(payload.agentName) : undefined,
+    agentVersion: type === 'session_started' ? text(payload.agentVersion) : undefined,
+    toolName: text(payload.toolName),
+    callId: text(payload.callId),
+    model,
+    provider,
+    outcome: type === 'session_ended' ? OUTCOMES[payload.reason as SessionEndReason] : undefined,
+    usage: usageOf({ type, payload, metadata, model, provider: text(payload.provider), atMs }, prices),
+    tags: tagsOf(type, envelope.tags ?? [], payload),
+    payload,
+    metadata,
+  };
+  return { clientId: envelope.id ?? undefined, timestamp: envelope.timestamp ?? undefined, facts };
+}
+
+type SessionEndReason = (typeof SESSION_END_REASONS)[number];
+
+const OUTCOMES: Readonly<Record<SessionEndReason, RunOutcome>> = {
+  completed: 'succeeded',
+  error: 'failed',
+  timeout: 'timed_out',
+  manual: 'cancelled',
+};
+
+function isFailedTool(type: EventTypeName, payload: JsonObject): boolean {
+  return type === 'tool_error' || (type === 'tool_response' && payload.isError === true);
+}
+
+/** Kept beside the payload, not in it: what the price table knows changes, and a retry must hash alike. */
+function providerOf(payload: JsonObject, model: string, prices: PriceBook): string {
+  return text(payload.provider) ?? prices.providerOf(model) ?? UNKNOWN_PROVIDER;
+}
+
+const Tags = z.array(z.string());
+
+function tagsOf(type: EventTypeName, onEvent: readonly string[], payload: JsonObject): string[] | undefined {
+  const inPayload = type === 'session_started' ? Tags.catch([]).parse(payload.tags) : [];
+  const all = [...new Set([...onEvent, ...inPayload])];
+  return all.length === 0 ? undefined : all;
+}
+
+/** Short text lifted out of open payloads; anything else stays where it is. */
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= 1000 ? value : undefined;
+}
