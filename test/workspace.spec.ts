@@ -17,7 +17,10 @@ function manifests(folder: 'libs' | 'services'): Manifest[] {
 }
 
 const short = (name: string) => name.replace('@agentlens/', '');
-const own = (manifest: Manifest) => Object.keys(manifest.dependencies ?? {}).filter((name) => name.startsWith('@agentlens/')).map(short);
+const own = (manifest: Manifest) =>
+  Object.keys(manifest.dependencies ?? {})
+    .filter((name) => name.startsWith('@agentlens/'))
+    .map(short);
 
 /** What each lib may stand on; imports run downwards only. */
 const LIBS: Readonly<Record<string, readonly string[]>> = {
@@ -35,15 +38,20 @@ const LIBS: Readonly<Record<string, readonly string[]>> = {
 const INFRASTRUCTURE = /^(@nestjs\/|@nats-io\/|kysely$|pg$|ioredis$|undici$|fastify$)/;
 
 describe('the workspace', () => {
-  it.each(manifests('libs').map((manifest) => [manifest.name, manifest] as const))('%s stands only on the libs below it', (name, manifest) => {
-    const allowed = LIBS[short(name)];
-    expect(allowed).toBeDefined();
-    expect(own(manifest).filter((dependency) => !allowed?.includes(dependency))).toEqual([]);
-  });
+  it.each(manifests('libs').map((manifest) => [manifest.name, manifest] as const))(
+    '%s stands only on the libs below it',
+    (name, manifest) => {
+      const allowed = LIBS[short(name)];
+      expect(allowed).toBeDefined();
+      expect(own(manifest).filter((dependency) => !allowed?.includes(dependency))).toEqual([]);
+    },
+  );
 
   it.each(['contracts', 'guardrails', 'runs'])('%s knows no infrastructure', (name) => {
     const manifest = manifests('libs').find((candidate) => short(candidate.name) === name);
-    expect(Object.keys(manifest?.dependencies ?? {}).filter((dependency) => INFRASTRUCTURE.test(dependency))).toEqual([]);
+    expect(Object.keys(manifest?.dependencies ?? {}).filter((dependency) => INFRASTRUCTURE.test(dependency))).toEqual(
+      [],
+    );
   });
 
   it('has services that never import another service, except standalone, which composes them', () => {
@@ -51,13 +59,15 @@ describe('the workspace', () => {
     const names = services.map((manifest) => short(manifest.name));
     for (const manifest of services) {
       const others = own(manifest).filter((dependency) => names.includes(dependency));
-      if (short(manifest.name) === 'standalone') expect(others.sort()).toEqual(names.filter((name) => name !== 'standalone').sort());
+      if (short(manifest.name) === 'standalone')
+        expect(others.sort()).toEqual(names.filter((name) => name !== 'standalone').sort());
       else expect(others).toEqual([]);
     }
   });
 
   it('uses the testing lib only in tests', () => {
-    for (const manifest of [...manifests('libs'), ...manifests('services')]) expect(own(manifest)).not.toContain('testing');
+    for (const manifest of [...manifests('libs'), ...manifests('services')])
+      expect(own(manifest)).not.toContain('testing');
   });
 
   it('pins every dependency exactly, and each to one version', () => {
@@ -75,23 +85,38 @@ describe('the workspace', () => {
 describe('the domain libs', () => {
   it.each(['contracts', 'guardrails', 'runs'])('%s takes time and chance as arguments', (lib) => {
     const folder = join(root, 'libs', lib, 'src');
-    const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
+    const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'),
+    );
     for (const file of sources) {
       const source = readFileSync(join(folder, file), 'utf8');
-      expect({ file, impure: source.match(/Date\.now\(|new Date\(\)|Math\.random|node:(fs|net|http)/)?.[0] }).toEqual({ file, impure: undefined });
+      expect({ file, impure: source.match(/Date\.now\(|new Date\(\)|Math\.random|node:(fs|net|http)/)?.[0] }).toEqual({
+        file,
+        impure: undefined,
+      });
     }
   });
 });
 
 describe('subjects', () => {
   it('are spelled in the catalog and nowhere else', () => {
-    const subject = /['"`](agent\.events|guardrail\.triggered|delivery\.settled|control\.(rules|directive|keys)|run\.changed|dead\.letter)\./;
+    const subject =
+      /['"`](agent\.events|guardrail\.triggered|delivery\.settled|control\.(rules|directive|keys)|run\.changed|dead\.letter)\./;
     for (const folder of ['libs', 'services']) {
       const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter(
-        (file) => file.endsWith('.ts') && !file.includes('node_modules') && !file.includes('/dist/') && !file.endsWith('.spec.ts'),
+        (file) =>
+          file.endsWith('.ts') &&
+          !file.includes('node_modules') &&
+          !file.includes('/dist/') &&
+          !file.endsWith('.spec.ts'),
       );
-      for (const file of files.filter((name) => !name.startsWith('contracts/') && !name.includes('/test/') && !name.endsWith('.contract.ts'))) {
-        expect({ file, spelled: readFileSync(join(root, folder, file), 'utf8').match(subject)?.[0] }).toEqual({ file, spelled: undefined });
+      for (const file of files.filter(
+        (name) => !name.startsWith('contracts/') && !name.includes('/test/') && !name.endsWith('.contract.ts'),
+      )) {
+        expect({ file, spelled: readFileSync(join(root, folder, file), 'utf8').match(subject)?.[0] }).toEqual({
+          file,
+          spelled: undefined,
+        });
       }
     }
   });

@@ -11,10 +11,11 @@ export const Directive = z.object({
   agentId: ClientId,
   /** Rises with every change of this agent's directive. */
   version: z.int().min(1),
-  paused: z.object({ at: Instant, reason: z.string(), triggerId: z.string().optional() }).nullable(),
+  paused: z.object({ at: Instant, reason: z.string(), triggerId: z.string().optional() }).nullable().default(null),
   modelOverride: z
     .object({ model: z.string(), at: Instant, reason: z.string(), triggerId: z.string().optional() })
-    .nullable(),
+    .nullable()
+    .default(null),
   issuedAt: Instant,
 });
 export type Directive = z.infer<typeof Directive>;

@@ -11,7 +11,9 @@ export interface FreshDatabase {
 const NAME_BYTES = 6;
 
 /** A new, empty database on the run's shared Postgres; `migrate` is given its address. */
-export async function freshDatabase(options: { migrate?: (url: string) => Promise<unknown> } = {}): Promise<FreshDatabase> {
+export async function freshDatabase(
+  options: { migrate?: (url: string) => Promise<unknown> } = {},
+): Promise<FreshDatabase> {
   const server = await sharedServer();
   const name = `test_${randomBytes(NAME_BYTES).toString('hex')}`;
   await onServer(server, `create database ${name}`);
@@ -33,7 +35,8 @@ async function onServer(url: string, statement: string): Promise<void> {
 
 function sharedServer(): Promise<string> {
   const port = process.env[CONTROL_PORT_VARIABLE];
-  if (!port) throw new Error(`${CONTROL_PORT_VARIABLE} is not set: run the tests through the repository's jest.config.mjs`);
+  if (!port)
+    throw new Error(`${CONTROL_PORT_VARIABLE} is not set: run the tests through the repository's jest.config.mjs`);
   return new Promise((resolve, reject) => {
     let text = '';
     const socket = connect({ port: Number(port), host: '127.0.0.1' });

@@ -1,4 +1,11 @@
-import { type AgentEvent, derivedId, type EventBatch, type GuardrailRule, partitionOf, type Trigger } from '@agentlens/contracts';
+import {
+  type AgentEvent,
+  derivedId,
+  type EventBatch,
+  type GuardrailRule,
+  partitionOf,
+  type Trigger,
+} from '@agentlens/contracts';
 
 const NOON = '2026-03-01T12:00:00.000Z';
 let serial = 0;

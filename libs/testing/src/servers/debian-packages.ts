@@ -67,5 +67,7 @@ async function download(name: string, root: string): Promise<void> {
 async function libraryFolders(folder: string): Promise<string[]> {
   if (!existsSync(folder)) return [];
   const entries = await readdir(folder, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory() && entry.name.includes('-linux-')).map((entry) => join(folder, entry.name));
+  return entries
+    .filter((entry) => entry.isDirectory() && entry.name.includes('-linux-'))
+    .map((entry) => join(folder, entry.name));
 }

@@ -57,7 +57,9 @@ export interface RunningContainer {
 /** testcontainers pulls a native optional module; imported only where an engine answered. */
 export async function startContainer(spec: ContainerSpec): Promise<RunningContainer> {
   const { GenericContainer, Wait } = await import('testcontainers');
-  let container = new GenericContainer(spec.image).withExposedPorts(spec.port).withWaitStrategy(Wait.forListeningPorts());
+  let container = new GenericContainer(spec.image)
+    .withExposedPorts(spec.port)
+    .withWaitStrategy(Wait.forListeningPorts());
   if (spec.command) container = container.withCommand([...spec.command]);
   if (spec.env) container = container.withEnvironment({ ...spec.env });
   if (spec.files) container = container.withCopyContentToContainer([...spec.files]);

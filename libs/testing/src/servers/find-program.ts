@@ -49,10 +49,16 @@ export async function findProgram(name: string, debianPackage: string): Promise<
   try {
     unpacked = await unpackPackage(debianPackage);
   } catch (error) {
-    throw new Error(`${howToGet(name, debianPackage)}\nFetching the Debian package failed: ${(error as Error).message}`, { cause: error });
+    throw new Error(
+      `${howToGet(name, debianPackage)}\nFetching the Debian package failed: ${(error as Error).message}`,
+      { cause: error },
+    );
   }
   const command = ['usr/sbin', 'usr/bin'].map((folder) => join(unpacked.root, folder, name)).find(executable);
-  if (!command) throw new Error(`the package ${debianPackage} unpacked in ${unpacked.root} has no program ${name}; remove that folder and try again`);
+  if (!command)
+    throw new Error(
+      `the package ${debianPackage} unpacked in ${unpacked.root} has no program ${name}; remove that folder and try again`,
+    );
   return { command, env: unpacked.env };
 }
 

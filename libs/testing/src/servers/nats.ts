@@ -35,7 +35,13 @@ export async function startNats(options: NatsOptions = {}): Promise<TestServer> 
   const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'agentlens-nats-')));
   const file = join(folder, 'server.conf');
   await writeFile(file, configuration(port, folder, options.config));
-  const server = new ServerProcess({ name: 'nats-server', command: program.command, args: ['-c', file], env: program.env, port });
+  const server = new ServerProcess({
+    name: 'nats-server',
+    command: program.command,
+    args: ['-c', file],
+    env: program.env,
+    port,
+  });
   await server.start();
   return {
     url: `nats://127.0.0.1:${port}`,

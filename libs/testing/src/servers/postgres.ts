@@ -82,7 +82,9 @@ async function serverAccount(): Promise<Account | undefined> {
     const found = accounts.find((fields) => fields[0] === name);
     if (found) return { uid: Number(found[2]), gid: Number(found[3]) };
   }
-  throw new Error('Postgres cannot run as root and there is no user "postgres" or "nobody": run this as an ordinary user');
+  throw new Error(
+    'Postgres cannot run as root and there is no user "postgres" or "nobody": run this as an ordinary user',
+  );
 }
 
 async function postgresPrograms(account: Account | undefined): Promise<string> {
@@ -92,7 +94,8 @@ async function postgresPrograms(account: Account | undefined): Promise<string> {
   if (!account) return bundled;
   // The other user may not enter the folder the package was installed in, e.g. root's home.
   const copy = join('/var/tmp', `agentlens-postgres-${process.getuid?.() ?? 0}`);
-  if (!(await exists(join(copy, 'bin', 'initdb')))) await cp(dirname(bundled), copy, { recursive: true, verbatimSymlinks: true });
+  if (!(await exists(join(copy, 'bin', 'initdb'))))
+    await cp(dirname(bundled), copy, { recursive: true, verbatimSymlinks: true });
   return join(copy, 'bin');
 }
 

@@ -55,7 +55,8 @@ export class ServerProcess {
     const deadline = performance.now() + READY_DEADLINE_MS;
     for (;;) {
       if (failure) throw new Error(`${spec.name} could not be started: ${failure.message}`, { cause: failure });
-      if (child.exitCode !== null) throw new Error(`${spec.name} ended at start (exit ${child.exitCode}):\n${this.output}`);
+      if (child.exitCode !== null)
+        throw new Error(`${spec.name} ended at start (exit ${child.exitCode}):\n${this.output}`);
       try {
         await probe(spec.port);
         await spec.ready?.();
@@ -63,7 +64,9 @@ export class ServerProcess {
       } catch (error) {
         if (performance.now() > deadline) {
           await this.kill('SIGKILL');
-          throw new Error(`${spec.name} did not answer within ${READY_DEADLINE_MS} ms:\n${this.output}`, { cause: error });
+          throw new Error(`${spec.name} did not answer within ${READY_DEADLINE_MS} ms:\n${this.output}`, {
+            cause: error,
+          });
         }
         await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
       }

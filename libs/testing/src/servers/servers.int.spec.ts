@@ -1,8 +1,8 @@
-import { afterAll, describe, expect, it } from '@jest/globals';
 import { connect } from 'node:net';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { freshDatabase } from '../fresh-database.ts';
-import { type TestServer, startNats } from './nats.ts';
+import { startNats, type TestServer } from './nats.ts';
 import { startRedis } from './redis.ts';
 
 const servers: TestServer[] = [];

@@ -1,0 +1,199 @@
+import { create, fromJson, type GenMessage, type JsonValue, toJson } from '@bufbuild/protobuf';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { z } from 'zod';
+import {
+  DeadLetterSchema,
+  DirectiveSchema,
+  KeysChangedSchema,
+  RulesChangedSchema,
+  RunChangedSchema,
+} from '../generated/agentlens/v1/control_pb.ts';
+import { EventBatchSchema } from '../generated/agentlens/v1/events_pb.ts';
+import { DeliverySettledSchema, TriggerSchema } from '../generated/agentlens/v1/guardrails_pb.ts';
+import { Directive } from './directives.ts';
+import { EVENT_KINDS, EventBatch, SEVERITIES } from './events.ts';
+import { DeadLetter, KeysChanged, RulesChanged, RunChanged } from './topics.ts';
+import { ACTION_RESULTS, DeliverySettled, Trigger } from './triggers.ts';
+
+const instant = fc
+  .date({ min: new Date('2020-01-01'), max: new Date('2035-01-01'), noInvalidDate: true })
+  .map((date) => date.toISOString());
+const text = fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme-ascii' });
+const tenantId = fc.stringMatching(/^[a-z0-9-]{1,10}$/);
+const count = fc.nat(1_000_000);
+const amount = fc.double({ min: 0, max: 1e6, noNaN: true }).map((value) => value + 0);
+const object = fc.dictionary(
+  text.filter((key) => key !== '__proto__'),
+  fc.oneof(fc.string(), fc.boolean(), fc.constant(null), amount),
+  { noNullPrototype: true },
+);
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+/** JSON has no undefined: what a message looks like once it was on the wire. */
+const onTheWire = <T>(value: T): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
+
+/** An absent list and an empty one mean the same in proto3. */
+const comparable = (value: unknown) =>
+  JSON.parse(JSON.stringify(value, (_key, item) => (Array.isArray(item) && item.length === 0 ? undefined : item)));
+
+const usage = fc.record({
+  inputTokens: optional(count),
+  outputTokens: optional(count),
+  totalTokens: optional(count),
+  cacheReadTokens: optional(count),
+  cacheWriteTokens: optional(count),
+  costUsd: optional(amount),
+  costSource: optional(fc.constantFrom('reported', 'priced', 'unpriced')),
+  latencyMs: optional(amount),
+});
+const event = fc.record({
+  id: text,
+  agentId: text,
+  runId: text,
+  sessionId: optional(text),
+  parentRunId: optional(text),
+  parentToolUseId: optional(text),
+  kind: fc.constantFrom(...EVENT_KINDS),
+  dialect: text,
+  sourceType: text,
+  severity: fc.constantFrom(...SEVERITIES),
+  isError: fc.boolean(),
+  occurredAt: instant,
+  retryable: fc.boolean(),
+  hash: text,
+  agentName: optional(text),
+  agentVersion: optional(text),
+  toolName: optional(text),
+  callId: optional(text),
+  model: optional(text),
+  provider: optional(text),
+  outcome: optional(fc.constantFrom('succeeded', 'failed', 'timed_out', 'cancelled', 'interrupted')),
+  usage: optional(usage),
+  tags: optional(fc.array(text, { minLength: 1, maxLength: 3 })),
+  payload: object,
+  metadata: object,
+});
+const because = { at: instant, reason: text, triggerId: optional(text) };
+
+const CASES: readonly { name: string; zod: z.ZodType; proto: GenMessage<never>; values: fc.Arbitrary<unknown> }[] = [
+  {
+    name: 'EventBatch',
+    zod: EventBatch,
+    proto: EventBatchSchema as GenMessage<never>,
+    values: fc.record({
+      id: text,
+      tenantId,
+      partition: fc.nat(63).map((n) => String(n).padStart(2, '0')),
+      receivedAt: instant,
+      events: fc.array(event, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  {
+    name: 'Trigger',
+    zod: Trigger,
+    proto: TriggerSchema as GenMessage<never>,
+    values: fc.record({
+      id: text,
+      tenantId,
+      ruleId: text,
+      ruleVersion: fc.integer({ min: 1, max: 1000 }),
+      ruleName: text,
+      agentId: text,
+      runId: optional(text),
+      eventId: optional(text),
+      conditionType: text,
+      conditionValue: amount,
+      conditionThreshold: amount,
+      actionType: text,
+      cooldownMinutes: fc.nat(1440),
+      dryRun: fc.boolean(),
+      message: text,
+      triggeredAt: instant,
+    }),
+  },
+  {
+    name: 'DeliverySettled',
+    zod: DeliverySettled,
+    proto: DeliverySettledSchema as GenMessage<never>,
+    values: fc.record({
+      deliveryId: text,
+      triggerId: text,
+      tenantId,
+      ruleId: text,
+      agentId: text,
+      actionType: text,
+      result: fc.constantFrom(...ACTION_RESULTS),
+      attempts: fc.nat(100),
+      detail: optional(text),
+      settledAt: instant,
+    }),
+  },
+  {
+    name: 'Directive',
+    zod: Directive,
+    proto: DirectiveSchema as GenMessage<never>,
+    values: fc.record({
+      id: text,
+      tenantId,
+      agentId: text,
+      version: fc.integer({ min: 1, max: 1000 }),
+      paused: fc.option(fc.record(because), { nil: null }),
+      modelOverride: fc.option(fc.record({ model: text, ...because }), { nil: null }),
+      issuedAt: instant,
+    }),
+  },
+  {
+    name: 'RunChanged',
+    zod: RunChanged,
+    proto: RunChangedSchema as GenMessage<never>,
+    values: fc.record({ tenantId, runIds: fc.array(text), at: instant }),
+  },
+  {
+    name: 'RulesChanged',
+    zod: RulesChanged,
+    proto: RulesChangedSchema as GenMessage<never>,
+    values: fc.record({ tenantId, version: text, at: instant }),
+  },
+  {
+    name: 'KeysChanged',
+    zod: KeysChanged,
+    proto: KeysChangedSchema as GenMessage<never>,
+    values: fc.record({ tenantId, keyId: text, at: instant }),
+  },
+  {
+    name: 'DeadLetter',
+    zod: DeadLetter,
+    proto: DeadLetterSchema as GenMessage<never>,
+    values: fc.record({
+      group: text,
+      topic: text,
+      subject: text,
+      messageId: text,
+      reason: text,
+      attempts: fc.integer({ min: 1, max: 100 }),
+      failedAt: instant,
+      body: text,
+    }),
+  },
+];
+
+describe('proto and zod agree', () => {
+  it.each(CASES)('on $name: what one writes the other reads, unchanged', ({ zod, proto, values }) => {
+    fc.assert(
+      fc.property(values, (value) => {
+        const wire = onTheWire(zod.parse(value));
+        // Unknown fields are an error by default: a field in zod that the proto lacks fails here.
+        const message = fromJson(proto, wire);
+        const back = toJson(proto, message, { alwaysEmitImplicit: true });
+        expect(comparable(zod.parse(back))).toEqual(comparable(zod.parse(wire)));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each(CASES)('on the fields of $name: none is missing on the zod side', ({ zod, proto }) => {
+    const shape = Object.keys((zod as z.ZodObject).shape).sort();
+    expect(proto.fields.map((field) => field.jsonName).sort()).toEqual(shape);
+    expect(create(proto)).toBeDefined();
+  });
+});

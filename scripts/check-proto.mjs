@@ -1,0 +1,27 @@
+// The published contract: lint, format, no breaking change against the last commit that touched it, and generated
+// types that match it.
+import { spawnSync } from 'node:child_process';
+
+const git = (...args) => spawnSync('git', args, { encoding: 'utf8' });
+const failures = [];
+
+check('buf lint', ['buf', 'lint']);
+check('buf format (mend with: npx buf format -w)', ['buf', 'format', '-d', '--exit-code']);
+const base = git('rev-parse', '--verify', '--quiet', process.env.PROTO_BASE ?? 'HEAD~1').stdout.trim();
+if (base && git('ls-tree', '--name-only', base, 'buf.yaml').stdout.trim()) {
+  check(`buf breaking against ${base.slice(0, 9)}`, ['buf', 'breaking', '--against', `.git#ref=${base}`]);
+}
+check('buf generate', ['buf', 'generate']);
+const changed = git('status', '--porcelain', '--', 'libs/contracts/generated').stdout.trim();
+if (changed) failures.push(`generated types differ from proto/; run "npx buf generate" and commit:\n${changed}`);
+
+if (failures.length > 0) {
+  console.error(failures.join('\n'));
+  process.exit(1);
+}
+console.log('proto: lint, format, breaking and generated types are fine');
+
+function check(name, [command, ...args]) {
+  const run = spawnSync(command, args, { encoding: 'utf8', shell: process.platform === 'win32' });
+  if (run.status !== 0) failures.push(`${name} failed:\n${run.stdout}${run.stderr}${run.error?.message ?? ''}`);
+}
