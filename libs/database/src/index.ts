@@ -1,4 +1,6 @@
 export type { Database, DatabaseRole } from './database.ts';
+export { DataDirectoryInUse } from './embedded/previous-server.ts';
+export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
 export { migrate } from './migrate.ts';
 export { type DatabaseOptions, openDatabase } from './open-database.ts';
 export { DATABASE_ROLES, READER_ROLE, roleName } from './roles.ts';

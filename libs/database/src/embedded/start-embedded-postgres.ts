@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { clusterHome, usableBinaries } from './cluster-home.ts';
+import { type Cluster, makeCluster } from './make-cluster.ts';
+import { addressOf, claimServer, clearPreviousServer, DataDirectoryInUse, stopProcess } from './previous-server.ts';
+import { type ServerProcess, spawnServer } from './server-process.ts';
+import { serverUser } from './server-user.ts';
+
+const DATABASE = 'agentlens';
+const POLL_MS = 25;
+/** Covers crash recovery after a kill, and the last backends of a killed server noticing that it is gone. */
+const START_DEADLINE_MS = 60_000;
+
+export interface EmbeddedPostgres {
+  readonly url: string;
+  /** Where the data really lies; differs from the asked folder where the server's user cannot reach that. */
+  readonly dataDir: string;
+  /** Fast shutdown: committed work is on disk. */
+  stop(): Promise<void>;
+}
+
+/**
+ * A real Postgres of our own below `dataDir`, on loopback, a random port and a random password. Made at first use; finds
+ * its data again later, also after either process was killed.
+ * @throws DataDirectoryInUse where another AgentLens process works on the same folder.
+ */
+export async function startEmbeddedPostgres(options: {
+  readonly dataDir: string;
+  readonly log?: (line: string) => void;
+}): Promise<EmbeddedPostgres> {
+  const log = options.log ?? (() => {});
+  const user = await serverUser();
+  const binaries = await usableBinaries(user);
+  const home = await clusterHome(options.dataDir, user);
+  const cluster = await makeCluster(home, binaries, user);
+  const deadline = performance.now() + START_DEADLINE_MS;
+  for (;;) {
+    await clearPreviousServer(cluster);
+    const server = await spawnServer(binaries, cluster.folder, user, log);
+    const owner = await whenReady(server, cluster, deadline);
+    if (owner !== undefined) return handle(server, owner, cluster, home);
+    // It ended at once: another starter was faster, the port was taken, or a killed server's memory is still held.
+    if (performance.now() > deadline) throw new Error(`Postgres did not start in ${home}:\n${server.lastWords()}`);
+    await delay(POLL_MS * 10);
+  }
+}
+
+/** The owner's session, or undefined if the server ended instead of getting ready. */
+async function whenReady(server: ServerProcess, cluster: Cluster, deadline: number): Promise<pg.Client | undefined> {
+  while (server.isRunning()) {
+    try {
+      return await claimServer(addressOf(cluster, server.port, 'postgres'));
+    } catch (error) {
+      if (error instanceof DataDirectoryInUse) throw error;
+      if (performance.now() > deadline) {
+        server.child.kill('SIGQUIT');
+        throw new Error(`Postgres did not get ready:\n${server.lastWords()}`, { cause: error });
+      }
+    }
+    await delay(POLL_MS);
+  }
+  return undefined;
+}
+
+async function handle(
+  server: ServerProcess,
+  owner: pg.Client,
+  cluster: Cluster,
+  home: string,
+): Promise<EmbeddedPostgres> {
+  // A process that ends without stopping us, by an uncaught error say, takes the server along.
+  const atExit = (): void => {
+    server.child.kill('SIGINT');
+  };
+  process.once('exit', atExit);
+  const found = await owner.query('select from pg_database where datname = $1', [DATABASE]);
+  if (found.rowCount === 0) await owner.query(`create database ${DATABASE}`);
+  return {
+    url: addressOf(cluster, server.port, DATABASE),
+    dataDir: home,
+    stop: async () => {
+      process.removeListener('exit', atExit);
+      await owner.end().catch(() => undefined);
+      if (server.isRunning() && server.child.pid !== undefined) await stopProcess(server.child.pid);
+      await server.ended;
+    },
+  };
+}
