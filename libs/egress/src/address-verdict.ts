@@ -1,0 +1,79 @@
+import ipaddr from 'ipaddr.js';
+import type { Networks } from './networks.ts';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/**
+ * `public`: ordinary unicast on the internet. `allowed`: named by the operator. `refused`: everything else, with what
+ * kind of address it is (never the address itself: that would tell a tenant what our resolver knows).
+ */
+export type AddressVerdict =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'refused'; readonly what: string };
+
+const GLOBAL_UNICAST_V6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
+const NAT64_LOCAL: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('64:ff9b:1::'), 48];
+/** Inside Azure this public-looking address is the host's own control service. */
+const CLOUD_HOST = new Set(['168.63.129.16']);
+
+const KINDS: Readonly<Record<string, string>> = {
+  unspecified: 'an unspecified address',
+  broadcast: 'a broadcast address',
+  multicast: 'a multicast address',
+  linkLocal: 'a link-local address (cloud metadata lives there)',
+  loopback: 'a loopback address',
+  private: 'a private address',
+  uniqueLocal: 'a private address',
+  carrierGradeNat: 'a carrier-grade NAT address',
+  '6to4': 'a 6to4 address',
+  teredo: 'a Teredo address',
+  rfc6052: 'a NAT64 address',
+  rfc6145: 'an IPv4-translated address',
+};
+
+/** What may be done with an address as text (`127.0.0.1`, `::1`, without brackets). */
+export function addressVerdict(text: string, networks: Networks): AddressVerdict {
+  if (!ipaddr.isValid(text)) return { kind: 'refused', what: 'an address that cannot be read' };
+  // An address that carries another inside (mapped, NAT64, 6to4, ...) is only as good as every one of them.
+  const verdicts = layers(ipaddr.parse(text)).map((address) => verdictOf(address, networks));
+  return (
+    verdicts.find((verdict) => verdict.kind === 'refused') ??
+    (verdicts.every((verdict) => verdict.kind === 'allowed') ? { kind: 'allowed' } : { kind: 'public' })
+  );
+}
+
+function verdictOf(address: Address, networks: Networks): AddressVerdict {
+  if (networks.has(address)) return { kind: 'allowed' };
+  const range: string = address.range();
+  if (range !== 'unicast') return { kind: 'refused', what: KINDS[range] ?? 'a reserved address' };
+  if (address instanceof ipaddr.IPv6 && !address.match(GLOBAL_UNICAST_V6)) {
+    // Catches what has no name of its own, such as the old IPv4-compatible form `::7f00:1`.
+    return { kind: 'refused', what: 'an address outside the public IPv6 space' };
+  }
+  if (CLOUD_HOST.has(address.toString())) return { kind: 'refused', what: 'an address of the cloud host' };
+  return { kind: 'public' };
+}
+
+/** The address itself and the IPv4 address hidden in it; a mapped address stands for nothing but its IPv4 address. */
+function layers(address: Address): Address[] {
+  if (address instanceof ipaddr.IPv4) return [address];
+  if (address.isIPv4MappedAddress()) return [address.toIPv4Address()];
+  const bytes = address.toByteArray();
+  const at = embeddedAt(address, bytes);
+  return at === null ? [address] : [address, embedded(bytes, at)];
+}
+
+function embeddedAt(address: ipaddr.IPv6, bytes: readonly number[]): number | null {
+  const range: string = address.range();
+  if (range === '6to4') return 2;
+  // NAT64 with the well-known prefix or a local /96, IPv4-translated: the last four bytes.
+  if (range === 'rfc6052' || range === 'rfc6145' || address.match(NAT64_LOCAL)) return 12;
+  // ISATAP interface identifiers, under whatever prefix.
+  if ((bytes[8] === 0 || bytes[8] === 2) && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe) return 12;
+  return null;
+}
+
+function embedded(bytes: readonly number[], at: number): ipaddr.IPv4 {
+  return new ipaddr.IPv4(bytes.slice(at, at + 4));
+}

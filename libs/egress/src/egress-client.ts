@@ -1,0 +1,110 @@
+import { Agent, request } from 'undici';
+import type { EgressClient, EgressPolicy, EgressRequest, EgressResult } from './egress.ts';
+import { AddressRefused, guardedConnector, type ResolveName, resolveWithSystem } from './guarded-connector.ts';
+import { parseNetworks } from './networks.ts';
+import { readCapped } from './read-capped.ts';
+import { refuseUrl } from './refuse-address.ts';
+import { reasonOf } from './unreachable.ts';
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const CONNECTIONS_PER_ORIGIN = 8;
+const MAX_ORIGINS = 4_096;
+const MAX_BODY_BYTES = 64 * 1024;
+
+/** Headers that would change the framing or the host the guard has judged. */
+const RESERVED = new Set(
+  'connection content-length expect host keep-alive te trailer transfer-encoding upgrade proxy-authorization proxy-connection'.split(
+    ' ',
+  ),
+);
+
+export interface EgressClientOptions {
+  /** How names are resolved; the system resolver by default. */
+  readonly resolve?: ResolveName;
+}
+
+/**
+ * The only HTTP client for addresses chosen by tenants. Own connections (proxy variables have no effect), no redirects,
+ * every answer bounded in size and time, few connections per destination.
+ *
+ * @throws Error when the policy names something that is not a network.
+ */
+export function createEgressClient(policy: EgressPolicy, options: EgressClientOptions = {}): EgressClient {
+  const networks = parseNetworks(policy.allow);
+  const agent = new Agent({
+    connect: guardedConnector(networks, options.resolve ?? resolveWithSystem),
+    connections: CONNECTIONS_PER_ORIGIN,
+    maxOrigins: MAX_ORIGINS,
+    pipelining: 1,
+    maxHeaderSize: 16 * 1024,
+    keepAliveTimeout: 4_000,
+    keepAliveMaxTimeout: 30_000,
+  });
+
+  return {
+    async send(wanted) {
+      const url = URL.parse(wanted.url);
+      if (url === null) return refused('the address is not a valid URL');
+      const refusal = refuseUrl(url, networks) ?? refuseHeaders(wanted.headers);
+      if (refusal !== null) return refused(`the address ${refusal}`);
+      return exchange(agent, url, wanted);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function exchange(agent: Agent, url: URL, wanted: EgressRequest): Promise<EgressResult> {
+  const timeoutMs = wanted.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  // One clock for the whole exchange: neither headers nor a body dripping byte by byte can outlast it.
+  const deadline = AbortSignal.timeout(timeoutMs);
+  try {
+    return await Promise.race([call(agent, url, wanted, timeoutMs, deadline), rejectionOf(deadline)]);
+  } catch (error) {
+    if (error instanceof AddressRefused) return refused(`the address ${error.message}`);
+    if (deadline.aborted) return { kind: 'unreachable', reason: `no complete answer within ${timeoutMs} ms` };
+    return { kind: 'unreachable', reason: reasonOf(error) };
+  }
+}
+
+async function call(agent: Agent, url: URL, wanted: EgressRequest, timeoutMs: number, deadline: AbortSignal) {
+  const answer = await request(url, {
+    dispatcher: agent,
+    method: wanted.method,
+    headers: { ...wanted.headers },
+    body: wanted.body ?? null,
+    signal: deadline,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+  const body = await readCapped(answer.body, MAX_BODY_BYTES);
+  return { kind: 'answered', status: answer.statusCode, headers: flat(answer.headers), body } as const;
+}
+
+/** A request that waits for a connection does not hear its signal; it is dropped unsent once it gets one. */
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+function refused(reason: string): EgressResult {
+  return { kind: 'refused', reason };
+}
+
+function refuseHeaders(headers: Readonly<Record<string, string>>): string | null {
+  for (const [name, value] of Object.entries(headers)) {
+    if (RESERVED.has(name.toLowerCase())) return `cannot be called with the header "${name}", which is set by us`;
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
+      return 'cannot be called: a header name has characters not allowed';
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+      return `cannot be called: the value of header "${name}" has characters not allowed`;
+    }
+  }
+  return null;
+}
+
+function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+  );
+}
