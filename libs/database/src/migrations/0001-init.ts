@@ -223,6 +223,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       agent_id text not null,
       action_type text not null,
       action_config jsonb not null,
+      -- SHA-256 of the address it calls; null where the action calls nobody. For fairness between destinations.
+      destination text,
+      -- W3C trace context of the trigger, so that an attempt hours later still belongs to its trace.
+      traceparent text,
       result text not null,
       attempts integer not null default 0,
       next_attempt_at timestamptz,

@@ -199,6 +199,8 @@ export interface DeliveriesTable {
   agent_id: string;
   action_type: string;
   action_config: Json;
+  destination: string | null;
+  traceparent: string | null;
   result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown';
   attempts: Generated<number>;
   next_attempt_at: Timestamp | null;
