@@ -192,6 +192,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       action_type text not null,
       message text not null,
       dry_run boolean not null,
+      cooldown_minutes integer not null default 0,
       action_result text not null check (action_result in
         ('pending', 'retrying', 'success', 'failed', 'dry_run', 'cooldown')),
       action_detail text,

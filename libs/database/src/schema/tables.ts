@@ -172,6 +172,7 @@ export interface GuardrailTriggersTable {
   action_type: string;
   message: string;
   dry_run: boolean;
+  cooldown_minutes: Generated<number>;
   action_result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown';
   action_detail: string | null;
   settled_at: Timestamp | null;
