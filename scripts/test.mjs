@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { dockerAnswers } from '../libs/testing/src/servers/docker.ts';
 import { findProgram } from '../libs/testing/src/servers/find-program.ts';
+import { NATS_PACKAGE } from '../libs/testing/src/servers/nats.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const given = process.argv.slice(2);
@@ -19,12 +20,12 @@ async function prepareServers() {
     console.log('agentlens: a Docker engine answers; Postgres, NATS and Redis run in containers');
     return;
   }
-  for (const [program, debianPackage] of [
-    ['nats-server', 'nats-server'],
-    ['redis-server', 'redis-server'],
+  for (const [program, options] of [
+    ['nats-server', NATS_PACKAGE],
+    ['redis-server', undefined],
   ]) {
     try {
-      const { command } = await findProgram(program, debianPackage);
+      const { command } = await findProgram(program, program, options);
       console.log(`agentlens: ${program} is ${command}`);
     } catch (error) {
       console.error(`\nagentlens: ${error.message}\n\nTests that need no server: npm run test:unit`);
@@ -37,10 +38,14 @@ async function runJest() {
   const jest = createRequire(import.meta.url).resolve('jest/bin/jest.js');
   const selection = unit ? ['--testPathIgnorePatterns', '\\.(int|e2e)\\.spec\\.ts$', '/node_modules/'] : [];
   const jestArguments = ['--rootDir', root, ...selection, ...args];
-  const child = spawn(process.execPath, ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...jestArguments], {
-    stdio: 'inherit',
-    cwd: root,
-  });
+  const child = spawn(
+    process.execPath,
+    ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...jestArguments],
+    {
+      stdio: 'inherit',
+      cwd: root,
+    },
+  );
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ? 1 : (code ?? 1)));

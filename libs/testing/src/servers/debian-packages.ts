@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheFolder } from './cache-folder.ts';
@@ -18,37 +18,82 @@ export function aptIsHere(): boolean {
   return existsSync('/usr/bin/apt-get') && existsSync('/usr/bin/dpkg-deb');
 }
 
+export interface PackageOptions {
+  /**
+   * A newer Debian release to take the package from, for a program that needs nothing but the C library. Ignored
+   * elsewhere than on an older Debian; the machine's own release is the fallback.
+   */
+  readonly newerRelease?: { readonly codename: string; readonly version: number };
+}
+
 /**
  * Downloads a Debian package with whatever of its dependencies the machine lacks and unpacks them into the cache
  * folder: nothing is installed, and no root is needed, because apt works on lists and archives of its own.
  */
-export async function unpackPackage(name: string): Promise<UnpackedPackage> {
-  const root = join(cacheFolder(), 'debian', name);
-  if (!existsSync(root)) await download(name, root);
+export async function unpackPackage(name: string, options: PackageOptions = {}): Promise<UnpackedPackage> {
+  const newer = options.newerRelease;
+  if (newer && (await debianOlderThan(newer.version))) {
+    try {
+      return await unpackFrom(name, newer.codename);
+    } catch (error) {
+      process.stderr.write(
+        `agentlens: no ${name} from Debian ${newer.codename} (${(error as Error).message}); taking this release's\n`,
+      );
+    }
+  }
+  return unpackFrom(name);
+}
+
+async function unpackFrom(name: string, codename?: string): Promise<UnpackedPackage> {
+  const root = join(cacheFolder(), 'debian', codename ? `${name}-${codename}` : name);
+  if (!existsSync(root)) await download(name, root, codename);
   const libraries = [join(root, 'usr/lib'), ...(await libraryFolders(join(root, 'usr/lib')))];
   return { root, env: { ...process.env, LD_LIBRARY_PATH: libraries.join(':') } };
 }
 
-async function download(name: string, root: string): Promise<void> {
+async function debianOlderThan(version: number): Promise<boolean> {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  const id = /^ID=(.*)$/m.exec(release)?.[1];
+  const own = Number(/^VERSION_ID="?(\d+)/m.exec(release)?.[1]);
+  return id === 'debian' && own < version;
+}
+
+/** The machine's own mirror, so that a company mirror stays in use. */
+async function mirror(): Promise<string> {
+  const files = ['/etc/apt/sources.list', '/etc/apt/sources.list.d/debian.sources'];
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
+  return /https?:\/\/\S+\/debian\b\/?(?=\s)/.exec(texts.join('\n'))?.[0] ?? 'http://deb.debian.org/debian';
+}
+
+async function download(name: string, root: string, codename?: string): Promise<void> {
   // Everything of apt's in a folder of this process: several may fetch at once without a lock.
   const work = `${root}.${process.pid}`;
   const archives = join(work, 'archives');
   await mkdir(join(archives, 'partial'), { recursive: true });
   await mkdir(join(work, 'lists', 'partial'), { recursive: true });
-  const options = [
+  const settings = [
     `Dir::State::lists=${join(work, 'lists')}`,
     `Dir::Cache=${work}`,
     `Dir::Cache::archives=${archives}`,
     'Debug::NoLocking=1',
     'APT::Sandbox::User=',
     'Acquire::Retries=2',
-  ].flatMap((option) => ['-o', option]);
+  ];
+  if (codename) {
+    await writeFile(join(work, 'sources.list'), `deb ${await mirror()} ${codename} main\n`);
+    settings.push(`Dir::Etc::sourcelist=${join(work, 'sources.list')}`, 'Dir::Etc::sourceparts=-');
+  }
+  const apt = (command: readonly string[], cwd = work) =>
+    run('apt-get', [...settings.flatMap((setting) => ['-o', setting]), '-qq', ...command], {
+      timeout: APT_DEADLINE_MS,
+      cwd,
+    });
   process.stderr.write(`agentlens: fetching the Debian package ${name} into ${root} (once; nothing is installed)\n`);
   try {
-    await run('apt-get', [...options, '-qq', 'update'], { timeout: APT_DEADLINE_MS });
-    await run('apt-get', [...options, '-qq', '-y', '--no-install-recommends', '--download-only', 'install', name], {
-      timeout: APT_DEADLINE_MS,
-    });
+    await apt(['update']);
+    // From another release only the file itself: its dependencies would replace this machine's.
+    if (codename) await apt(['download', name], archives);
+    else await apt(['-y', '--no-install-recommends', '--download-only', 'install', name]);
     const unpacked = join(work, 'root');
     await mkdir(unpacked, { recursive: true });
     for (const file of await readdir(archives)) {

@@ -1,6 +1,6 @@
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { aptIsHere, unpackPackage } from './debian-packages.ts';
+import { aptIsHere, type PackageOptions, unpackPackage } from './debian-packages.ts';
 
 export interface Program {
   readonly command: string;
@@ -41,13 +41,13 @@ export function onPath(name: string, extraFolders: readonly string[] = []): stri
  * A server program: from PATH, else from a Debian package unpacked into the cache.
  * @throws Error that says how to get it.
  */
-export async function findProgram(name: string, debianPackage: string): Promise<Program> {
+export async function findProgram(name: string, debianPackage: string, options?: PackageOptions): Promise<Program> {
   const local = onPath(name);
   if (local) return { command: local, env: process.env };
   if (!aptIsHere()) throw new Error(`${howToGet(name, debianPackage)}`);
   let unpacked: Awaited<ReturnType<typeof unpackPackage>>;
   try {
-    unpacked = await unpackPackage(debianPackage);
+    unpacked = await unpackPackage(debianPackage, options);
   } catch (error) {
     throw new Error(
       `${howToGet(name, debianPackage)}\nFetching the Debian package failed: ${(error as Error).message}`,

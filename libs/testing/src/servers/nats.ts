@@ -25,12 +25,15 @@ export interface NatsOptions {
   readonly dataDir?: string;
 }
 
+/** Debian 12 ships 2.9, which cannot sync every acknowledgement; the program of Debian 13 runs there as it is. */
+export const NATS_PACKAGE = { newerRelease: { codename: 'trixie', version: 13 } } as const;
+
 const IMAGE = 'nats:2.12-alpine';
 
 /** A nats-server of its own with JetStream on file storage. */
 export async function startNats(options: NatsOptions = {}): Promise<TestServer> {
   if (await dockerAnswers()) return natsContainer(options);
-  const program = await findProgram('nats-server', 'nats-server');
+  const program = await findProgram('nats-server', 'nats-server', NATS_PACKAGE);
   const port = options.port ?? (await freePort());
   const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'agentlens-nats-')));
   const file = join(folder, 'server.conf');
