@@ -35,7 +35,7 @@ async function prepareServers() {
 }
 
 async function runJest() {
-  const jest = createRequire(import.meta.url).resolve('jest/bin/jest.js');
+  const jest = createRequire(import.meta.url).resolve('jest/bin/jest');
   const selection = unit ? ['--testPathIgnorePatterns', '\\.(int|e2e)\\.spec\\.ts$', '/node_modules/'] : [];
   const jestArguments = ['--rootDir', root, ...selection, ...args];
   const child = spawn(
