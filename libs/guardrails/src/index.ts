@@ -1,3 +1,22 @@
+export { ACTIONS } from './actions/index.ts';
+export { signWebhook, webhookKey } from './actions/notify-webhook/sign-webhook.ts';
+export type {
+  ActionModule,
+  ActionOutcome,
+  ActionRequest,
+  ActionResponse,
+  ActionTools,
+  DirectiveOrder,
+  Directives,
+} from './catalog/action-module.ts';
+export { Catalog, jsonSchemaOf } from './catalog/catalog.ts';
+export type { ConditionModule, EventCondition, Phase, TickCondition } from './catalog/condition-module.ts';
+export { meets, OPERATORS, type Operator, type Threshold, withoutNoise } from './catalog/threshold.ts';
+export { CONDITIONS } from './conditions/index.ts';
+export { type Candidate, type Folding, fold, type Reading } from './evaluation/fold.ts';
+export { type DegradedRule, type Indexed, type Plan, planAgent } from './evaluation/plan.ts';
+export { STOP_REASONS, type StopReason, type Stops } from './evaluation/stop-reason.ts';
+export { minuteOf, type TickReading, tick } from './evaluation/tick.ts';
 export type { CooldownClaim, CooldownStore } from './ports/cooldown-store.ts';
 export type {
   AdvanceAnswer,
@@ -9,4 +28,12 @@ export type {
   Totals,
   WindowStore,
 } from './ports/window-store.ts';
+export { isMasked, mapActionSecrets, maskSecret } from './rules/action-secrets.ts';
+export { type ActiveRule, activate, type EventRule, type TickRule } from './rules/active-rule.ts';
+export { describeCatalog } from './rules/describe-catalog.ts';
+export { RuleBook } from './rules/rule-book.ts';
+export { type Validated, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
+export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
 export { binOf, quantileOf } from './windows/sketch.ts';
+export { spans } from './windows/span.ts';
+export { NO_TOTALS, withValue } from './windows/totals.ts';

@@ -16,7 +16,7 @@ export function binOf(value: number): string {
 }
 
 /** The number a bin stands for: at most 1 % away from every number in it. */
-function valueOf(bin: string): number {
+function numberOf(bin: string): number {
   if (bin === '0') return 0;
   const magnitude = Math.exp(Number(bin.slice(1)) * LOG_GAMMA) * (1 - RELATIVE_ERROR);
   return (bin.startsWith('-') ? -1 : 1) * Math.min(magnitude, Number.MAX_VALUE);
@@ -29,7 +29,7 @@ function valueOf(bin: string): number {
 export function quantileOf(bins: Readonly<Record<string, number>>, q: number): number | null {
   const filled = Object.entries(bins)
     .filter(([, count]) => count > 0)
-    .map(([bin, count]) => ({ value: valueOf(bin), count }))
+    .map(([bin, count]) => ({ value: numberOf(bin), count }))
     .sort((a, b) => a.value - b.value);
   const total = filled.reduce((sum, { count }) => sum + count, 0);
   const rank = Math.max(1, Math.ceil(Math.min(1, Math.max(0, q)) * total));

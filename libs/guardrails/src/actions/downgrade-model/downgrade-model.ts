@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import type { ActionModule } from '../../catalog/action-module.ts';
+
+const DowngradeConfig = z.strictObject({
+  targetModel: z.string().trim().min(1).max(200).meta({ title: 'Model to use instead' }),
+  message: z.string().trim().min(1).max(1000).optional().meta({ title: 'Message shown to the agent' }),
+});
+type DowngradeConfig = z.infer<typeof DowngradeConfig>;
+
+/** Sets the standing instruction to use another model. */
+export const downgradeModel: ActionModule<DowngradeConfig> = {
+  type: 'downgrade_model',
+  title: 'Downgrade the model',
+  description: 'Tells the agent to use another, usually cheaper, model until the override is cleared.',
+  config: DowngradeConfig,
+  example: { targetModel: 'gpt-4o-mini', message: 'Daily budget reached' },
+  urgency: 'control',
+  secrets: [],
+  addresses: [],
+  async execute(config, trigger, { directives }) {
+    const { tenantId, agentId, id: triggerId } = trigger;
+    const reason = config.message ?? trigger.message;
+    await directives.overrideModel({ tenantId, agentId, triggerId, reason, model: config.targetModel });
+    return { kind: 'delivered', detail: `model set to ${config.targetModel}` };
+  },
+};

@@ -1,0 +1,95 @@
+import type { Trigger } from '@agentlens/contracts';
+import { z } from 'zod';
+import type { ActionModule } from '../../catalog/action-module.ts';
+import { httpAddress } from '../address.ts';
+import { outcomeOfSilence, retryLater } from '../http-outcome.ts';
+import { signWebhook, webhookKey } from './sign-webhook.ts';
+
+/** Headers that the platform or HTTP itself sets: a rule that could set them could forge a signature or smuggle. */
+const RESERVED =
+  /^(webhook-.*|host|content-length|content-type|transfer-encoding|connection|upgrade|te|trailer|expect|proxy-.*|keep-alive)$/i;
+
+const headerName = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name')
+  .refine((name) => !RESERVED.test(name), 'is set by the platform, remove it');
+const headerValue = z
+  .string()
+  .max(4096)
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of Latin-1 text');
+
+const WebhookConfig = z.strictObject({
+  url: httpAddress.meta({ title: 'Address' }),
+  headers: z
+    .record(headerName, headerValue)
+    .refine((headers) => Object.keys(headers).length <= 30, 'at most 30 headers')
+    .optional()
+    .meta({ title: 'Extra headers', secret: true }),
+  secret: z
+    .string()
+    .max(200)
+    .refine((text) => webhookKey(text) !== null, 'must be "whsec_" followed by 24 to 64 random bytes in base64')
+    .optional()
+    .meta({ title: 'Signing secret', secret: true }),
+});
+type WebhookConfig = z.infer<typeof WebhookConfig>;
+
+/** Tells somebody's server, as Standard Webhooks 1.0 describes. */
+export const notifyWebhook: ActionModule<WebhookConfig> = {
+  type: 'notify_webhook',
+  title: 'Call a webhook',
+  description: 'Sends the trigger to an address, signed where the rule has a secret, until it is accepted.',
+  config: WebhookConfig,
+  example: { url: 'https://example.com/hooks/agentlens' },
+  urgency: 'notification',
+  secrets: ['secret', 'headers'],
+  addresses: ['url'],
+  async execute(config, trigger, tools) {
+    const body = webhookBody(trigger);
+    const sentAt = Math.floor(tools.now() / 1000);
+    const response = await tools.send({
+      method: 'POST',
+      url: config.url,
+      headers: {
+        ...config.headers,
+        'content-type': 'application/json',
+        'webhook-id': tools.deliveryId,
+        'webhook-timestamp': String(sentAt),
+        ...(config.secret === undefined
+          ? {}
+          : { 'webhook-signature': signWebhook(config.secret, tools.deliveryId, sentAt, body) }),
+      },
+      body,
+    });
+    if (response.kind !== 'answered') return outcomeOfSilence(response);
+    const { status } = response;
+    if (status >= 200 && status < 300) return { kind: 'delivered', httpStatus: status, detail: `HTTP ${status}` };
+    if (status === 410) {
+      return {
+        kind: 'rejected',
+        httpStatus: status,
+        reason: 'HTTP 410: the receiver is gone',
+        disableDestination: true,
+      };
+    }
+    return retryLater(response, tools.now());
+  },
+};
+
+/** `type`, `timestamp` and `data` of Standard Webhooks, beside the flat fields that AgentLens receivers read. */
+export function webhookBody(trigger: Trigger): string {
+  return JSON.stringify({
+    type: 'guardrail.triggered',
+    timestamp: trigger.triggeredAt,
+    data: trigger,
+    guardrailId: trigger.ruleId,
+    guardrailName: trigger.ruleName,
+    conditionType: trigger.conditionType,
+    conditionValue: trigger.conditionValue,
+    conditionThreshold: trigger.conditionThreshold,
+    message: trigger.message,
+    agentId: trigger.agentId,
+    triggeredAt: trigger.triggeredAt,
+  });
+}

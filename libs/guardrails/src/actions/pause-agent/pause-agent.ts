@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import type { ActionModule } from '../../catalog/action-module.ts';
+
+const PauseConfig = z.strictObject({
+  message: z.string().trim().min(1).max(1000).optional().meta({ title: 'Message shown to the agent' }),
+});
+type PauseConfig = z.infer<typeof PauseConfig>;
+
+/** Sets the standing instruction that the agent is paused, until somebody resumes it. */
+export const pauseAgent: ActionModule<PauseConfig> = {
+  type: 'pause_agent',
+  title: 'Pause the agent',
+  description: 'Tells the agent to stop. It stays paused until it is resumed by hand or through the API.',
+  config: PauseConfig,
+  example: { message: 'Too many errors: paused until somebody has looked' },
+  urgency: 'control',
+  secrets: [],
+  addresses: [],
+  async execute(config, trigger, { directives }) {
+    const reason = config.message ?? trigger.message;
+    await directives.pause({ tenantId: trigger.tenantId, agentId: trigger.agentId, triggerId: trigger.id, reason });
+    return { kind: 'delivered', detail: 'paused' };
+  },
+};

@@ -1,0 +1,83 @@
+import type { Trigger } from '@agentlens/contracts';
+import type { z } from 'zod';
+
+export interface ActionRequest {
+  readonly method: 'POST' | 'PUT' | 'GET';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly timeoutMs?: number;
+}
+
+/** What came of a request; the result of the guarded HTTP client in `@agentlens/egress` has this shape. */
+export type ActionResponse =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    }
+  | { readonly kind: 'unreachable'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface DirectiveOrder {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly triggerId: string;
+  readonly reason: string;
+}
+
+/** Sets standing instructions. Idempotent per trigger; throws when it could not be made durable. */
+export interface Directives {
+  pause(order: DirectiveOrder): Promise<void>;
+  overrideModel(order: DirectiveOrder & { readonly model: string }): Promise<void>;
+}
+
+/** Everything an action may do to the world. */
+export interface ActionTools {
+  /** The same on every attempt of one delivery: receivers recognise a repetition by it. */
+  readonly deliveryId: string;
+  now(): number;
+  send(request: ActionRequest): Promise<ActionResponse>;
+  readonly directives: Directives;
+}
+
+export type ActionOutcome =
+  | { readonly kind: 'delivered'; readonly detail?: string; readonly httpStatus?: number }
+  | {
+      readonly kind: 'retry';
+      readonly reason: string;
+      /** The receiver asked for this much patience. */
+      readonly afterMs?: number;
+      readonly httpStatus?: number;
+      /** True where the destination itself is unwell (no answer, 5xx): counts for its breaker. */
+      readonly destinationDown: boolean;
+    }
+  | {
+      readonly kind: 'rejected';
+      readonly reason: string;
+      readonly httpStatus?: number;
+      /** The receiver said that it is gone for good. */
+      readonly disableDestination?: boolean;
+    };
+
+export interface ActionModule<C = unknown> {
+  /** Name in `actionType`, snake_case; the folder is the same in kebab-case. */
+  readonly type: string;
+  readonly title: string;
+  readonly description: string;
+  /** Strict: unknown keys are refused. */
+  readonly config: z.ZodType<C>;
+  readonly example: C;
+  /**
+   * `control` acts on the agent and is retried within seconds; `notification` tells somebody and follows the schedule
+   * of Standard Webhooks.
+   */
+  readonly urgency: 'control' | 'notification';
+  /** Config keys whose text (or, for a map, whose values) is sealed at rest, never returned and never logged. */
+  readonly secrets: readonly string[];
+  /** Config keys that hold an address the platform will call; checked against the egress guard when a rule is written. */
+  readonly addresses: readonly string[];
+  /** Carries the action out once. Throws only where the tools do; the caller turns that into a retry. */
+  execute(config: C, trigger: Trigger, tools: ActionTools): Promise<ActionOutcome>;
+}

@@ -1,0 +1,111 @@
+import { EVENT_KINDS, type EventKind } from '@agentlens/contracts';
+import { z } from 'zod';
+import type { EventCondition } from '../../catalog/condition-module.ts';
+import { OPERATORS, type Operator } from '../../catalog/threshold.ts';
+import type { Series, Totals } from '../../ports/window-store.ts';
+import { BUILT_IN_METRICS, isBuiltIn, pathMetric, quantityOf } from '../../windows/metrics.ts';
+import { quantileOf } from '../../windows/sketch.ts';
+
+export const AGGREGATES = ['last', 'sum', 'avg', 'min', 'max', 'count', 'p95'] as const;
+type Aggregate = (typeof AGGREGATES)[number];
+
+const path = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^.\s]+(\.[^.\s]+)*$/, 'must be a name, or names joined by dots, like "usage.retries"');
+
+const CustomMetricConfig = z
+  .strictObject({
+    metricName: path.optional().meta({
+      title: 'Metric',
+      description: `One of ${Object.keys(BUILT_IN_METRICS).join(', ')}, or a dot path to a number.`,
+    }),
+    metricKeyPath: path.optional().meta({
+      title: 'Key path',
+      description: 'Dot path to a number in the metadata or payload of events.',
+    }),
+    operator: z.enum(OPERATORS).default('gt').meta({ title: 'Fires when the value is' }),
+    value: z.number().default(0).meta({ title: 'Compared with' }),
+    windowMinutes: z.int().min(1).max(1440).default(60).meta({ title: 'Window', unit: 'min' }),
+    aggregate: z.enum(AGGREGATES).optional().meta({
+      title: 'Over the window',
+      description: 'Default: the sum for counts, tokens and cost, the last value for everything else.',
+    }),
+  })
+  .check((context) => {
+    const { metricName, metricKeyPath } = context.value;
+    if ((metricName === undefined) === (metricKeyPath === undefined)) {
+      context.issues.push({
+        code: 'custom',
+        path: ['metricName'],
+        message: 'give either metricName or metricKeyPath',
+        input: context.value,
+      });
+    }
+  });
+type CustomMetricConfig = z.infer<typeof CustomMetricConfig>;
+
+const SYMBOL: Record<Operator, string> = { gt: '>', gte: '>=', lt: '<', lte: '<=', eq: '=' };
+const SUMMED = new Set(['tokens', 'USD']);
+const CALLS: Partial<Record<string, readonly EventKind[]>> = {
+  tool_call_count: ['tool.called'],
+  llm_call_count: ['llm.called'],
+};
+
+/** Any number an agent reports, or one of the built-in metrics, aggregated over a sliding window. */
+export const customMetric: EventCondition<CustomMetricConfig> = {
+  type: 'custom_metric',
+  title: 'Custom metric',
+  description: 'A number that events carry, or a built-in metric, compared with a value over a sliding window.',
+  unit: '',
+  cadence: 'event',
+  config: CustomMetricConfig,
+  example: { metricName: 'total_tokens', operator: 'gt', value: 100_000, windowMinutes: 60, aggregate: 'sum' },
+  phases: ['stream'],
+  listensTo: (config) => CALLS[config.metricName ?? ''] ?? EVENT_KINDS,
+  series(config, event) {
+    const series = seriesOf(config);
+    // A count is known (as it stands) at every event; a quantity only where an event reports one, else an old
+    // reading would fire again and again.
+    return isCount(config) || quantityOf(series.metric, event) !== null ? [series] : null;
+  },
+  measure: (config, [totals]) => (totals === undefined ? null : AGGREGATE[aggregateOf(config)](totals)),
+  threshold: (config) => ({ operator: config.operator, value: config.value }),
+  message: (config, value) =>
+    `${nameOf(config)} (${aggregateOf(config)} over ${config.windowMinutes} min) is ${value}, ${SYMBOL[config.operator]} ${config.value}`,
+};
+
+const AGGREGATE: Record<Aggregate, (totals: Totals) => number | null> = {
+  last: (totals) => totals.last?.value ?? null,
+  sum: (totals) => totals.sum,
+  avg: (totals) => (totals.count === 0 ? null : totals.sum / totals.count),
+  min: (totals) => totals.min,
+  max: (totals) => totals.max,
+  count: (totals) => totals.count,
+  p95: (totals) => quantileOf(totals.bins, 0.95),
+};
+
+function nameOf(config: CustomMetricConfig): string {
+  return config.metricKeyPath ?? config.metricName ?? '';
+}
+
+function isCount({ metricName = '' }: CustomMetricConfig): boolean {
+  return isBuiltIn(metricName) && BUILT_IN_METRICS[metricName].nature === 'count';
+}
+
+function aggregateOf(config: CustomMetricConfig): Aggregate {
+  if (config.aggregate !== undefined) return config.aggregate;
+  const { metricName = '' } = config;
+  if (!isBuiltIn(metricName)) return 'last';
+  const metric = BUILT_IN_METRICS[metricName];
+  return metric.nature === 'count' || SUMMED.has(metric.unit) ? 'sum' : 'last';
+}
+
+function seriesOf(config: CustomMetricConfig): Series {
+  const { metricName = '' } = config;
+  const metric = isBuiltIn(metricName) ? metricName : pathMetric(nameOf(config));
+  const aggregate = aggregateOf(config);
+  const shape = aggregate === 'p95' ? 'quantiles' : ['last', 'min', 'max'].includes(aggregate) ? 'spread' : 'sum';
+  return { metric, span: { kind: 'sliding', minutes: config.windowMinutes }, shape };
+}

@@ -1,0 +1,36 @@
+import { EVENT_KINDS } from '@agentlens/contracts';
+import { z } from 'zod';
+import type { EventCondition } from '../../catalog/condition-module.ts';
+import type { Series } from '../../ports/window-store.ts';
+
+const ErrorRateConfig = z.strictObject({
+  threshold: z.number().min(0).max(100).default(30).meta({ title: 'Threshold', unit: '%' }),
+  windowMinutes: z.int().min(1).max(1440).default(5).meta({ title: 'Window', unit: 'min' }),
+  minEvents: z.int().min(1).max(1_000_000).default(1).meta({ title: 'Least events in the window', unit: 'events' }),
+});
+type ErrorRateConfig = z.infer<typeof ErrorRateConfig>;
+
+/** Share of the agent's events in a sliding window that are errors. An event is an error once (`isError`). */
+export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
+  type: 'error_rate_threshold',
+  title: 'Error rate',
+  description: 'Errors make up too large a share of the events of an agent in a sliding window.',
+  unit: '%',
+  cadence: 'event',
+  config: ErrorRateConfig,
+  example: { threshold: 30, windowMinutes: 5, minEvents: 10 },
+  phases: ['stream'],
+  listensTo: () => EVENT_KINDS,
+  series: (config) => [sliding('event_count', config), sliding('error_count', config)],
+  measure(config, [events, errors]) {
+    const seen = events?.count ?? 0;
+    if (seen === 0 || seen < config.minEvents) return null;
+    return (100 * (errors?.count ?? 0)) / seen;
+  },
+  threshold: (config) => ({ operator: 'gte', value: config.threshold }),
+  message: (config, value) => `Error rate ${value.toFixed(1)}% exceeds threshold ${config.threshold}%`,
+};
+
+function sliding(metric: string, config: ErrorRateConfig): Series {
+  return { metric, span: { kind: 'sliding', minutes: config.windowMinutes }, shape: 'sum' };
+}

@@ -1,0 +1,38 @@
+import { type AgentEvent, derivedId, type Trigger } from '@agentlens/contracts';
+import type { ActiveRule } from '../rules/active-rule.ts';
+
+/** Names a trigger by what caused it, so that every evaluation of the same cause makes the same trigger. */
+export function triggerId(rule: ActiveRule, agentId: string, atMs: number, cause: string): string {
+  return derivedId(atMs, rule.id, rule.version, agentId, cause);
+}
+
+interface Cause {
+  readonly agentId: string;
+  readonly atMs: number;
+  readonly value: number;
+  /** Absent where a tick caused it. */
+  readonly event?: AgentEvent;
+}
+
+/** A tick causes at most one trigger per rule, agent and instant. */
+const TICK = 'tick';
+
+export function makeTrigger(rule: ActiveRule, { agentId, atMs, value, event }: Cause): Trigger {
+  return {
+    id: triggerId(rule, agentId, atMs, event?.id ?? TICK),
+    tenantId: rule.tenantId,
+    ruleId: rule.id,
+    ruleVersion: rule.version,
+    ruleName: rule.name,
+    agentId,
+    ...(event === undefined ? {} : { runId: event.runId, eventId: event.id }),
+    conditionType: rule.conditionType,
+    conditionValue: value,
+    conditionThreshold: rule.threshold.value,
+    actionType: rule.actionType,
+    cooldownMinutes: rule.cooldownMinutes,
+    dryRun: rule.dryRun,
+    message: rule.message(value),
+    triggeredAt: new Date(atMs).toISOString(),
+  };
+}

@@ -1,0 +1,118 @@
+import type { AgentEvent, EventBatch } from '@agentlens/contracts';
+import type { AdvanceRequest, Increment, Series } from '../ports/window-store.ts';
+import type { EventRule } from '../rules/active-rule.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import { quantityOf } from '../windows/metrics.ts';
+import { richer, seriesKey } from '../windows/span.ts';
+
+/** One rule to be measured on one event: which series of the request it reads. Null: the event does not concern it. */
+interface Measurement {
+  readonly rule: EventRule;
+  readonly series: readonly number[] | null;
+}
+
+interface PlannedEvent {
+  readonly event: AgentEvent;
+  /** Index in the batch. */
+  readonly index: number;
+  readonly increments: readonly Increment[];
+  readonly measurements: readonly Measurement[];
+}
+
+export interface DegradedRule {
+  readonly rule: EventRule;
+  readonly reason: string;
+}
+
+/** What one agent's part of a batch needs from the window store, and what to do with the answer. */
+export interface Plan {
+  readonly request: AdvanceRequest;
+  readonly events: readonly PlannedEvent[];
+  readonly degraded: readonly DegradedRule[];
+}
+
+/** An event with its index in the batch. */
+export type Indexed = readonly [index: number, event: AgentEvent];
+
+/**
+ * Plans the evaluation of one agent's events of a batch; null where no rule listens to any of them. An event has its
+ * place at `min(occurredAt, receivedAt)`: a clock ahead of ours must not put events into the future.
+ */
+export function planAgent(book: RuleBook, batch: EventBatch, agentId: string, events: readonly Indexed[]): Plan | null {
+  const nowMs = Date.parse(batch.receivedAt);
+  const series = new SeriesTable();
+  const degraded = new Map<EventRule, string>();
+  const rules = new Set<EventRule>();
+  const planned: PlannedEvent[] = [];
+  const seenIds = new Set<string>();
+  for (const [index, event] of events) {
+    const matching = book.matching(batch.tenantId, agentId, event.kind);
+    if (matching.length === 0 || (event.retryable && seenIds.has(event.id))) continue;
+    seenIds.add(event.id);
+    for (const rule of matching) rules.add(rule);
+    const measurements = matching.map((rule) => ({ rule, series: series.read(rule, event, degraded) }));
+    const atMs = Math.min(Date.parse(event.occurredAt), nowMs);
+    planned.push({ event, index, measurements, increments: series.increments(measurements, event, index, atMs) });
+  }
+  if (planned.length === 0) return null;
+  return {
+    request: {
+      tenantId: batch.tenantId,
+      agentId,
+      messageId: batch.id,
+      nowMs,
+      series: series.list,
+      increments: planned.flatMap((event) => event.increments),
+      retryable: planned
+        .filter(({ event }) => event.retryable)
+        .map(({ event, index }) => ({
+          event: index,
+          id: event.id,
+          atMs: Math.min(Date.parse(event.occurredAt), nowMs),
+        })),
+      cooldowns: [...rules]
+        .filter((rule) => rule.cooldownMinutes > 0)
+        .map((rule) => ({ ruleId: rule.id, dryRun: rule.dryRun })),
+    },
+    events: planned,
+    degraded: [...degraded].map(([rule, reason]) => ({ rule, reason })),
+  };
+}
+
+/** The distinct series of a plan, in the order they were first needed. */
+class SeriesTable {
+  readonly list: Series[] = [];
+  readonly #indexes = new Map<string, number>();
+
+  read(rule: EventRule, event: AgentEvent, degraded: Map<EventRule, string>): readonly number[] | null {
+    if (degraded.has(rule)) return null;
+    try {
+      return rule.series(event)?.map((one) => this.#indexOf(one)) ?? null;
+    } catch (error) {
+      degraded.set(rule, error instanceof Error ? error.message : String(error));
+      return null;
+    }
+  }
+
+  /** What `event` adds: once to each series that a rule concerned by it reads. */
+  increments(measurements: readonly Measurement[], event: AgentEvent, index: number, atMs: number): Increment[] {
+    const increments: Increment[] = [];
+    for (const series of new Set(measurements.flatMap((measurement) => measurement.series ?? []))) {
+      const value = quantityOf(this.list[series]?.metric ?? '', event);
+      if (value !== null) increments.push({ series, event: index, atMs, value });
+    }
+    return increments;
+  }
+
+  #indexOf(series: Series): number {
+    const key = seriesKey(series);
+    const known = this.#indexes.get(key);
+    if (known === undefined) {
+      this.#indexes.set(key, this.list.length);
+      return this.list.push(series) - 1;
+    }
+    const listed = this.list[known];
+    if (listed !== undefined) this.list[known] = { ...listed, shape: richer(listed.shape, series.shape) };
+    return known;
+  }
+}

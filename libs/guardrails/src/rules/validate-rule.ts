@@ -1,0 +1,139 @@
+import { type GuardrailRule, type JsonObject, type Problem, type ProblemDetail, RuleDraft } from '@agentlens/contracts';
+import type { z } from 'zod';
+import { ACTIONS } from '../actions/index.ts';
+import { unknownName } from '../catalog/nearest-name.ts';
+import { CONDITIONS } from '../conditions/index.ts';
+import { isMasked, mapActionSecrets, maskSecret } from './action-secrets.ts';
+import { problemsOf } from './config-problems.ts';
+import { unstorableText } from './plain-text.ts';
+
+export type Validated<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+
+/** A draft that passed: configs complete with defaults, an agent or none. */
+export type ValidDraft = Omit<RuleDraft, 'agentId'> & { readonly agentId?: string };
+
+/** Part of what a reader gets of a rule; sent back with a change they say nothing. */
+const READ_ONLY = ['id', 'tenantId', 'version', 'createdAt', 'updatedAt'];
+
+/** Body of `POST /api/guardrails`, checked against the form of a rule and against the catalogs. */
+export function validateDraft(body: unknown): Validated<ValidDraft> {
+  const unstorable = unstorableText(body);
+  if (unstorable.length > 0) return refused(unstorable);
+  const draft = RuleDraft.safeParse(body);
+  const shape = draft.success ? [] : problemsOf(RuleDraft, draft.error);
+  const seen = isObject(body) ? body : {};
+  const condition = parsed('condition', CONDITIONS.types, seen, (type) => CONDITIONS.get(type)?.config);
+  const action = parsed('action', ACTIONS.types, seen, (type) => ACTIONS.get(type)?.config);
+  const details = [...shape, ...condition.details, ...action.details, ...maskedSecrets(seen)];
+  if (!draft.success || details.length > 0) return refused(details);
+  const { agentId, ...rest } = draft.data;
+  return {
+    ok: true,
+    value: {
+      ...rest,
+      ...(typeof agentId === 'string' ? { agentId } : {}),
+      conditionConfig: condition.config,
+      actionConfig: action.config,
+    },
+  };
+}
+
+/**
+ * Body of `PUT /api/guardrails/:id`: any subset of a draft over the stored rule, checked like a draft. `agentId: null`
+ * clears the scope. A config is replaced as a whole; a new type without a config starts from that type's defaults.
+ * `existing` has its secrets open; a masked secret in the body stands for the stored one.
+ */
+export function validatePatch(existing: GuardrailRule, body: unknown): Validated<ValidDraft> {
+  if (!isObject(body)) return refused([{ path: '', message: 'must be a JSON object with the fields to change' }]);
+  const unstorable = unstorableText(body);
+  if (unstorable.length > 0) return refused(unstorable);
+  const changes = Object.fromEntries(Object.entries(body).filter(([key]) => !READ_ONLY.includes(key)));
+  const merged: Record<string, unknown> = { ...draftOf(existing), ...changes };
+  if (retyped(existing.conditionType, changes, 'conditionType') && changes.conditionConfig === undefined) {
+    merged.conditionConfig = {};
+  }
+  if (retyped(existing.actionType, changes, 'actionType')) merged.actionConfig = changes.actionConfig ?? {};
+  else if (isObject(changes.actionConfig)) merged.actionConfig = unmasked(existing, changes.actionConfig);
+  return validateDraft(merged);
+}
+
+function draftOf(rule: GuardrailRule): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(rule).filter(([key, value]) => !READ_ONLY.includes(key) && value !== undefined),
+  );
+}
+
+function retyped(type: string, changes: Record<string, unknown>, key: string): boolean {
+  return changes[key] !== undefined && changes[key] !== type;
+}
+
+/** The stored secrets by path, put back where the client sent their masks. */
+function unmasked(existing: GuardrailRule, sent: JsonObject): JsonObject {
+  const stored = new Map<string, string>();
+  mapActionSecrets(existing.actionType, existing.actionConfig, (text, path) => {
+    stored.set(path, text);
+    return text;
+  });
+  return mapActionSecrets(existing.actionType, sent, (text, path) => {
+    const kept = stored.get(path);
+    return kept !== undefined && isMasked(text) && maskSecret(kept) === text ? kept : text;
+  });
+}
+
+function maskedSecrets(body: Record<string, unknown>): ProblemDetail[] {
+  const { actionType, actionConfig } = body;
+  if (typeof actionType !== 'string' || ACTIONS.get(actionType) === undefined || !isObject(actionConfig)) return [];
+  const details: ProblemDetail[] = [];
+  mapActionSecrets(actionType, actionConfig, (text, path) => {
+    if (isMasked(text)) {
+      details.push({
+        path: `actionConfig.${path}`,
+        message: 'is the masked form of a secret that is not stored here, send the secret itself',
+      });
+    }
+    return text;
+  });
+  return details;
+}
+
+interface Parsed {
+  readonly config: JsonObject;
+  readonly details: readonly ProblemDetail[];
+}
+
+function parsed(
+  what: 'condition' | 'action',
+  known: readonly string[],
+  body: Record<string, unknown>,
+  schemaOf: (type: string) => z.ZodType | undefined,
+): Parsed {
+  const type = body[`${what}Type`];
+  // Absent or not text: the form of the rule says so already.
+  if (typeof type !== 'string' || type === '') return { config: {}, details: [] };
+  const schema = schemaOf(type);
+  if (schema === undefined) {
+    return { config: {}, details: [{ path: `${what}Type`, message: unknownName(`${what} type`, type, known) }] };
+  }
+  const config = body[`${what}Config`] ?? {};
+  if (!isObject(config)) return { config: {}, details: [] };
+  const result = schema.safeParse(config);
+  return result.success
+    ? { config: result.data as JsonObject, details: [] }
+    : { config: {}, details: problemsOf(schema, result.error, [`${what}Config`]) };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function refused(details: readonly ProblemDetail[]): Validated<never> {
+  return {
+    ok: false,
+    problem: {
+      error: 'Validation failed',
+      status: 400,
+      details: details.slice(0, 20),
+      hint: 'GET /api/guardrails/catalog lists every condition and action with its fields',
+    },
+  };
+}

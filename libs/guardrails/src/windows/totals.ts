@@ -1,0 +1,20 @@
+import type { SeriesShape, Totals } from '../ports/window-store.ts';
+import { binOf } from './sketch.ts';
+
+/** A series nothing was added to. */
+export const NO_TOTALS: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: {} };
+
+/** `totals` with one value more. Of two values of the same instant the one added later is the last. */
+export function withValue(totals: Totals, shape: SeriesShape, atMs: number, value: number): Totals {
+  const counted = { ...totals, count: totals.count + 1, sum: totals.sum + value };
+  if (shape === 'sum') return counted;
+  const spread = {
+    ...counted,
+    min: totals.min === null ? value : Math.min(totals.min, value),
+    max: totals.max === null ? value : Math.max(totals.max, value),
+    last: totals.last === null || atMs >= totals.last.atMs ? { atMs, value } : totals.last,
+  };
+  if (shape === 'spread') return spread;
+  const bin = binOf(value);
+  return { ...spread, bins: { ...totals.bins, [bin]: (totals.bins[bin] ?? 0) + 1 } };
+}
