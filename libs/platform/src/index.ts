@@ -1,4 +1,18 @@
+import './telemetry/on-load.ts';
+
+export { AesSecretBox } from './aes-secret-box.ts';
+export { assemblePlatform, type PlatformParts } from './assemble-platform.ts';
 export { ApiKeyGuard } from './auth/api-key.guard.ts';
+export { apiKeyIdOf, newApiKey } from './auth/api-key.ts';
+export {
+  type ApiKey,
+  type ApiKeyDraft,
+  ApiKeys,
+  type NewApiKey,
+  type RevokeResult,
+  type RotateResult,
+} from './auth/api-keys.ts';
+export { DEFAULT_TENANT } from './auth/bootstrap-key.ts';
 export {
   AllowQueryToken,
   type AuthenticatedRequest,
@@ -13,10 +27,15 @@ export type { KeyCheck, KeyDirectory } from './auth/key-directory.ts';
 export { loadConfig, type PlatformConfig, type ProcessName } from './config/config.ts';
 export { ConfigError } from './config/config-error.ts';
 export { type HealthAnswer, type HealthCheck, HealthRegistry } from './health/health-registry.ts';
+export { createHttpApp } from './http/create-http-app.ts';
 export { parseOr400 } from './http/parse-or-400.ts';
 export { ProblemException, type ProblemOptions } from './http/problem-exception.ts';
+export { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
+export { createLogger, type LoggerOptions } from './log/create-logger.ts';
+export { ensureBootstrapKey, openPlatform } from './open-platform.ts';
 export { type Clock, type Platform, SERVICES, type ServiceName } from './platform.ts';
 export { PlatformModule } from './platform-module.ts';
+export { explain, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';
 export {
   CLOCK,

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiKeyGuard } from './auth/api-key.guard.ts';
+import { ApiKeys } from './auth/api-keys.ts';
 import type { Platform, ServiceName } from './platform.ts';
 import {
   CLOCK,
@@ -38,9 +39,18 @@ export class PlatformModule {
       { provide: LOGGER, useFactory: () => platform.logger.child({ service: name }) },
       { provide: HEALTH, useValue: platform.health },
       { provide: KEY_DIRECTORY, useValue: platform.keys },
+      ...(name === 'query' ? [apiKeysOf(platform)] : []),
       Reflector,
       ApiKeyGuard,
     ];
     return { module: PlatformModule, providers: ports, exports: ports };
   }
+}
+
+/** Only `query` may write keys. */
+function apiKeysOf(platform: Platform): Provider {
+  return {
+    provide: ApiKeys,
+    useFactory: () => new ApiKeys(platform.database('query'), platform.bus, platform.clock, platform.logger),
+  };
 }

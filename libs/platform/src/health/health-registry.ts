@@ -20,6 +20,7 @@ const CHECK_DEADLINE_MS = 2_000;
  */
 export class HealthRegistry {
   readonly #checks = new Map<string, HealthCheck>();
+  readonly #drainListeners: (() => void)[] = [];
   #draining = false;
 
   /** A second check under one name gets a number, so that five services in one process do not hide each other. */
@@ -31,7 +32,14 @@ export class HealthRegistry {
 
   /** From now on not ready: the process is going away and wants no new work. */
   drain(): void {
+    if (this.#draining) return;
     this.#draining = true;
+    for (const listener of this.#drainListeners) listener();
+  }
+
+  /** Called once when the process begins to drain: end what would never end by itself. */
+  onDrain(listener: () => void): void {
+    this.#drainListeners.push(listener);
   }
 
   get draining(): boolean {

@@ -1,0 +1,79 @@
+import { type Database, type DatabaseRole, openDatabase } from '@agentlens/database';
+import { createEgressClient } from '@agentlens/egress';
+import type { EventBus } from '@agentlens/messaging';
+import type { StateStores } from '@agentlens/state';
+import type { Logger } from 'pino';
+import { AesSecretBox } from './aes-secret-box.ts';
+import { CachedKeyDirectory } from './auth/cached-key-directory.ts';
+import { readKeyRecord } from './auth/read-key-record.ts';
+import type { PlatformConfig } from './config/config.ts';
+import { HealthRegistry } from './health/health-registry.ts';
+import type { Clock, Platform } from './platform.ts';
+
+/** The opened parts a platform is put together from; closing the platform closes them. */
+export interface PlatformParts {
+  readonly config: PlatformConfig;
+  readonly bus: EventBus;
+  readonly state: StateStores;
+  readonly databaseUrl: string;
+  readonly secretKeys: readonly string[];
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** Called last when closing, after every connection is gone (embedded Postgres). */
+  readonly afterClose?: () => Promise<void>;
+}
+
+const SYSTEM_CLOCK: Clock = { now: () => Date.now() };
+
+/** A platform on parts that are open already; specs use it with memory adapters and a fixed clock. */
+export function assemblePlatform(parts: PlatformParts): Platform & { readonly keys: CachedKeyDirectory } {
+  const { config, bus, state, logger } = parts;
+  const clock = parts.clock ?? SYSTEM_CLOCK;
+  const egressPolicy = { allow: config.egressAllow };
+  const egress = createEgressClient(egressPolicy);
+  const databases = new Map<DatabaseRole, Database>();
+
+  const database = (role: DatabaseRole): Database => {
+    const open = databases.get(role) ?? openFor(role, parts);
+    databases.set(role, open);
+    return open;
+  };
+  const keys = new CachedKeyDirectory({
+    read: (keyId) => readKeyRecord(database(config.service === 'ingest' ? 'ingest' : 'query'), keyId),
+    clock,
+    defaultEventsPerSecond: config.keyEventsPerSecond,
+  });
+
+  return {
+    config,
+    bus,
+    windows: state.windows,
+    cooldowns: state.cooldowns,
+    quota: state.quota,
+    idempotency: state.idempotency,
+    clock,
+    secrets: new AesSecretBox(parts.secretKeys),
+    egressPolicy,
+    egress,
+    logger,
+    keys,
+    health: new HealthRegistry(),
+    database,
+    close: async () => {
+      await bus.close();
+      await egress.close();
+      await state.close();
+      await Promise.all([...databases.values()].map((open) => open.close()));
+      await parts.afterClose?.();
+    },
+  };
+}
+
+function openFor(role: DatabaseRole, { config, databaseUrl, logger }: PlatformParts): Database {
+  return openDatabase({
+    url: databaseUrl,
+    role,
+    applicationName: config.service === role ? `agentlens-${role}` : `agentlens-${config.service}-${role}`,
+    onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection was lost'),
+  });
+}

@@ -1,0 +1,61 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const ID_LENGTH = 8;
+const SECRET_BYTES = 32;
+/** 32 bytes and a 32-bit checksum in base 62, padded, so that every key has the same length. */
+const SECRET_LENGTH = 43;
+const CHECKSUM_LENGTH = 6;
+const FORM = new RegExp(
+  `^agk_([a-z]{1,10})_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
+);
+
+/**
+ * A new key: `agk_<env>_<8 characters id>_<256 random bits in base 62><checksum>`. The checksum lets secret scanners
+ * and the gateway tell a mistyped key from an unknown one without a look-up.
+ */
+export function newApiKey(env: 'live' | 'test' = 'live'): { readonly id: string; readonly key: string } {
+  const id = randomText(ID_LENGTH);
+  const secret = base62(BigInt(`0x${randomBytes(SECRET_BYTES).toString('hex')}`), SECRET_LENGTH);
+  const body = `agk_${env}_${id}_${secret}`;
+  return { id, key: `${body}${checksumOf(body)}` };
+}
+
+/** The id a key names, or null where the text is no complete key. */
+export function apiKeyIdOf(key: string): string | null {
+  const parts = FORM.exec(key);
+  if (parts === null || checksumOf(key.slice(0, -CHECKSUM_LENGTH)) !== parts[4]) return null;
+  return parts[2] ?? null;
+}
+
+/** What is stored of a key. Its 256 random bits need no slow hash. */
+export function apiKeyHash(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** Compares in constant time. */
+export function isKeyOf(key: string, storedHash: Uint8Array): boolean {
+  const hash = apiKeyHash(key);
+  return hash.length === storedHash.length && timingSafeEqual(hash, storedHash);
+}
+
+function checksumOf(body: string): string {
+  return base62(BigInt(crc32(body)), CHECKSUM_LENGTH);
+}
+
+function base62(value: bigint, length: number): string {
+  let text = '';
+  for (let rest = value; rest > 0n; rest /= 62n) text = ALPHABET.charAt(Number(rest % 62n)) + text;
+  return text.padStart(length, '0');
+}
+
+/** Rejection keeps every character equally likely. */
+function randomText(length: number): string {
+  let text = '';
+  while (text.length < length) {
+    const byte = randomBytes(1)[0] ?? 255;
+    if (byte < 248) text += ALPHABET.charAt(byte % 62);
+  }
+  return text;
+}

@@ -1,0 +1,172 @@
+import { keysChanged } from '@agentlens/contracts';
+import type { ApiKeysTable, Database } from '@agentlens/database';
+import type { EventBus } from '@agentlens/messaging';
+import type { Selectable } from 'kysely';
+import type { Logger } from 'pino';
+import type { Clock } from '../platform.ts';
+import { apiKeyHash, newApiKey } from './api-key.ts';
+import type { Scope } from './caller.ts';
+
+/** A key as its admin sees it: everything but the key. */
+export interface ApiKey {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly eventsPerSecond: number | null;
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+}
+
+/** A key with its secret, which exists only in this answer. */
+export interface NewApiKey extends ApiKey {
+  readonly key: string;
+}
+
+export interface ApiKeyDraft {
+  readonly tenantId: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Absent: the platform's default. */
+  readonly eventsPerSecond?: number;
+  readonly expiresAt?: string;
+}
+
+export type RotateResult =
+  | { readonly kind: 'rotated'; readonly key: NewApiKey; readonly previous: ApiKey }
+  | { readonly kind: 'unknown' | 'not_live' };
+
+export type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' };
+
+/** Long enough to roll a new key out everywhere: until then both keys work. */
+const ROTATION_GRACE_MS = 24 * 60 * 60_000;
+
+type Row = Selectable<ApiKeysTable>;
+
+/** Makes, replaces and revokes API keys; only `query` may write them. Every change is announced to all instances. */
+export class ApiKeys {
+  readonly #database: Database;
+  readonly #bus: EventBus;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+
+  constructor(database: Database, bus: EventBus, clock: Clock, logger: Logger) {
+    this.#database = database;
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  async create(draft: ApiKeyDraft): Promise<NewApiKey> {
+    const { id, key } = newApiKey();
+    const row = await this.#database.db
+      .insertInto('api_keys')
+      .values({
+        tenant_id: draft.tenantId,
+        key_id: id,
+        name: draft.name,
+        secret_hash: apiKeyHash(key),
+        scopes: [...draft.scopes],
+        events_per_second: draft.eventsPerSecond ?? null,
+        created_at: this.#now(),
+        last_used_at: null,
+        expires_at: draft.expiresAt ?? null,
+        revoked_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return { ...apiKeyOf(row), key };
+  }
+
+  async list(tenantId: string): Promise<readonly ApiKey[]> {
+    const rows = await this.#database.db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .orderBy('created_at', 'desc')
+      .orderBy('key_id')
+      .execute();
+    return rows.map(apiKeyOf);
+  }
+
+  /** A new key with the same rights; the old one goes on working for a day. */
+  async rotate(tenantId: string, keyId: string): Promise<RotateResult> {
+    const old = await this.#find(tenantId, keyId);
+    if (old === undefined) return { kind: 'unknown' };
+    if (!this.#isLive(old)) return { kind: 'not_live' };
+    const key = await this.create({
+      tenantId,
+      name: old.name,
+      scopes: old.scopes as Scope[],
+      eventsPerSecond: old.events_per_second ?? undefined,
+    });
+    const graceEnd = new Date(this.#clock.now() + ROTATION_GRACE_MS).toISOString();
+    const previous = await this.#database.db
+      .updateTable('api_keys')
+      .set({ expires_at: old.expires_at !== null && old.expires_at < graceEnd ? old.expires_at : graceEnd })
+      .where('tenant_id', '=', tenantId)
+      .where('key_id', '=', keyId)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await this.#announce(tenantId, keyId);
+    return { kind: 'rotated', key, previous: apiKeyOf(previous) };
+  }
+
+  async revoke(tenantId: string, keyId: string): Promise<RevokeResult> {
+    const revoked = await this.#database.db
+      .updateTable('api_keys')
+      .set({ revoked_at: this.#now() })
+      .where('tenant_id', '=', tenantId)
+      .where('key_id', '=', keyId)
+      .where('revoked_at', 'is', null)
+      .returning('key_id')
+      .executeTakeFirst();
+    if (revoked === undefined) {
+      return { kind: (await this.#find(tenantId, keyId)) === undefined ? 'unknown' : 'already_revoked' };
+    }
+    await this.#announce(tenantId, keyId);
+    return { kind: 'revoked' };
+  }
+
+  #find(tenantId: string, keyId: string): Promise<Row | undefined> {
+    return this.#database.db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('key_id', '=', keyId)
+      .executeTakeFirst();
+  }
+
+  #isLive(row: Row): boolean {
+    return row.revoked_at === null && (row.expires_at === null || row.expires_at > this.#now());
+  }
+
+  /** Only makes it faster: without the message every instance reads the key again within 4 s anyway. */
+  async #announce(tenantId: string, keyId: string): Promise<void> {
+    try {
+      await this.#bus.publish(keysChanged, { tenantId, keyId, at: this.#now() });
+    } catch (error) {
+      this.#logger.warn({ err: error, keyId }, 'a change of an API key could not be announced');
+    }
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+}
+
+function apiKeyOf(row: Row): ApiKey {
+  return {
+    id: row.key_id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    scopes: row.scopes,
+    eventsPerSecond: row.events_per_second,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
+}

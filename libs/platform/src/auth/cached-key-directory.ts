@@ -1,0 +1,137 @@
+import type { Clock } from '../platform.ts';
+import { apiKeyIdOf, isKeyOf } from './api-key.ts';
+import { SCOPES, type Scope } from './caller.ts';
+import type { KeyCheck, KeyDirectory } from './key-directory.ts';
+
+/** One row of `api_keys`, as far as checking needs it. */
+export interface KeyRecord {
+  readonly tenantId: string;
+  readonly keyId: string;
+  readonly secretHash: Uint8Array;
+  readonly scopes: readonly string[];
+  readonly eventsPerSecond: number | null;
+  readonly expiresAtMs: number | null;
+  readonly revokedAtMs: number | null;
+}
+
+export interface CachedKeyDirectoryOptions {
+  /** Reads one key from where they are kept; null when there is none. Throws when they cannot be read now. */
+  readonly read: (keyId: string) => Promise<KeyRecord | null>;
+  readonly clock: Clock;
+  readonly defaultEventsPerSecond: number;
+}
+
+/** Together with the 1 s a read may take, a revocation holds everywhere within 5 s even if its message is lost. */
+const FRESH_MS = 4_000;
+/** Only while keys cannot be read: a known key goes on working this long. */
+const STALE_MS = 5 * 60_000;
+const READ_DEADLINE_MS = 1_000;
+/** After a failed read nobody waits for another one this long. */
+const READ_PAUSE_MS = 1_000;
+const MOST_ENTRIES = 10_000;
+
+interface Entry {
+  readonly record: KeyRecord | null;
+  readonly readAtMs: number;
+}
+
+/** Checks keys against a short memory of `api_keys`; a key nobody can vouch for now is `unavailable`, not refused. */
+export class CachedKeyDirectory implements KeyDirectory {
+  readonly #options: CachedKeyDirectoryOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #reading = new Map<string, Promise<Entry | null>>();
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: CachedKeyDirectoryOptions) {
+    this.#options = options;
+  }
+
+  async check(key: string): Promise<KeyCheck> {
+    const keyId = apiKeyIdOf(key);
+    if (keyId === null) return { kind: 'refused', reason: 'malformed' };
+    const entry = await this.#entryOf(keyId);
+    if (entry === null) return { kind: 'unavailable' };
+    if (entry.record === null || !isKeyOf(key, entry.record.secretHash)) return { kind: 'refused', reason: 'unknown' };
+    return this.#judge(entry.record);
+  }
+
+  /** The key changed: the next check reads it again. */
+  forget(keyId: string): void {
+    this.#entries.delete(keyId);
+    this.#reading.delete(keyId);
+  }
+
+  #judge(record: KeyRecord): KeyCheck {
+    if (record.revokedAtMs !== null) return { kind: 'refused', reason: 'revoked' };
+    if (record.expiresAtMs !== null && record.expiresAtMs <= this.#options.clock.now()) {
+      return { kind: 'refused', reason: 'expired' };
+    }
+    return {
+      kind: 'accepted',
+      caller: {
+        tenantId: record.tenantId,
+        keyId: record.keyId,
+        scopes: record.scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope)),
+        eventsPerSecond: record.eventsPerSecond ?? this.#options.defaultEventsPerSecond,
+      },
+    };
+  }
+
+  async #entryOf(keyId: string): Promise<Entry | null> {
+    const known = this.#entries.get(keyId);
+    if (known !== undefined && this.#isWithin(known.readAtMs, FRESH_MS)) return known;
+    const read = this.#isWithin(this.#failedAtMs, READ_PAUSE_MS) ? null : await this.#readOnce(keyId);
+    if (read !== null) return read;
+    // Absence is never vouched for by memory: the key may have been made since.
+    const usable = known !== undefined && known.record !== null && this.#isWithin(known.readAtMs, STALE_MS);
+    return usable ? known : null;
+  }
+
+  /** Concurrent checks of one key share one read. */
+  #readOnce(keyId: string): Promise<Entry | null> {
+    const running = this.#reading.get(keyId);
+    if (running !== undefined) return running;
+    const reading = this.#read(keyId).finally(() => {
+      if (this.#reading.get(keyId) === reading) this.#reading.delete(keyId);
+    });
+    this.#reading.set(keyId, reading);
+    return reading;
+  }
+
+  async #read(keyId: string): Promise<Entry | null> {
+    const readAtMs = this.#options.clock.now();
+    try {
+      const record = await withDeadline(this.#options.read(keyId), READ_DEADLINE_MS);
+      const entry: Entry = { record, readAtMs };
+      this.#remember(keyId, entry);
+      return entry;
+    } catch {
+      this.#failedAtMs = this.#options.clock.now();
+      return null;
+    }
+  }
+
+  #remember(keyId: string, entry: Entry): void {
+    this.#entries.delete(keyId);
+    this.#entries.set(keyId, entry);
+    if (this.#entries.size <= MOST_ENTRIES) return;
+    const oldest = this.#entries.keys().next().value;
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  /** A clock that went backwards makes things old, not eternally fresh. */
+  #isWithin(atMs: number, ms: number): boolean {
+    const age = this.#options.clock.now() - atMs;
+    return age >= 0 && age < ms;
+  }
+}
+
+async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`No answer within ${ms} ms`)), ms);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,21 @@
+import type { Database } from '@agentlens/database';
+import type { KeyRecord } from './cached-key-directory.ts';
+
+/** Key ids are unique across tenants: this is the one look-up that cannot name a tenant, because it finds it. */
+export async function readKeyRecord(database: Database, keyId: string): Promise<KeyRecord | null> {
+  const row = await database.db
+    .selectFrom('api_keys')
+    .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'events_per_second', 'expires_at', 'revoked_at'])
+    .where('key_id', '=', keyId)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return {
+    tenantId: row.tenant_id,
+    keyId: row.key_id,
+    secretHash: row.secret_hash,
+    scopes: row.scopes,
+    eventsPerSecond: row.events_per_second,
+    expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
+    revokedAtMs: row.revoked_at === null ? null : Date.parse(row.revoked_at),
+  };
+}

@@ -1,0 +1,60 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { NestFactory, Reflector } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiKeyGuard } from '../auth/api-key.guard.ts';
+import { nestLogger } from '../log/nest-logger.ts';
+import type { Platform } from '../platform.ts';
+import { acceptJsonOnly } from './accept-json-only.ts';
+import { addOperatorRoutes } from './operator-routes.ts';
+import { ProblemFilter } from './problem.filter.ts';
+import { trackRequests } from './track-requests.ts';
+
+/** Longer than any load balancer keeps an idle connection, so that it never reuses one we are closing. */
+const KEEP_ALIVE_MS = 72_000;
+/** From the first byte of a request to its last: a client that trickles cannot hold a connection for ever. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Agent and run ids have up to 256 characters, each up to nine when percent-encoded. */
+const LONGEST_PARAMETER = 256 * 9;
+
+@Module({})
+class HttpRoot {}
+
+/**
+ * One HTTP server for these service modules: keys checked on every route, every error a Problem, `/healthz`, `/readyz`
+ * and `/metrics` beside them. Not yet listening; specs use it with `app.inject` after `app.init()`.
+ */
+export async function createHttpApp(
+  platform: Platform,
+  modules: readonly DynamicModule[],
+): Promise<NestFastifyApplication> {
+  const { bodyLimitBytes } = platform.config.http;
+  const filter = new ProblemFilter(platform.logger, bodyLimitBytes);
+  const adapter = new FastifyAdapter({
+    bodyLimit: bodyLimitBytes,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    requestIdHeader: false,
+    genReqId: () => crypto.randomUUID(),
+    onProtoPoisoning: 'error',
+    onConstructorPoisoning: 'error',
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      filter.answer(error, request, reply),
+  });
+  const app = await NestFactory.create<NestFastifyApplication>({ module: HttpRoot, imports: [...modules] }, adapter, {
+    logger: nestLogger(platform.logger),
+    bodyParser: false,
+    abortOnError: false,
+  });
+  const fastify = adapter.getInstance();
+  acceptJsonOnly(fastify);
+  trackRequests(fastify, platform);
+  addOperatorRoutes(fastify, platform);
+  app.useGlobalGuards(new ApiKeyGuard(platform.keys, app.get(Reflector)));
+  app.useGlobalFilters(filter);
+  return app;
+}

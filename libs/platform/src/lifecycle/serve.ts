@@ -1,0 +1,55 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Platform } from '../platform.ts';
+import { stopTelemetry } from '../telemetry/telemetry.ts';
+
+/** In-flight requests get this long after the server stopped accepting new ones; then they are cut. */
+const REQUESTS_MS = 4_000;
+/** Kubernetes kills after 30 s; a process that hangs says so itself before. */
+const HARD_DEADLINE_MS = 25_000;
+
+/** Listens. Port 0 takes a free one. @returns the address it can be reached at. */
+export async function listen(app: NestFastifyApplication, platform: Platform): Promise<string> {
+  const { host, port } = platform.config.http;
+  await app.listen(port, host);
+  const address = app.getHttpServer().address();
+  const actual = address !== null && typeof address === 'object' ? address.port : port;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
+}
+
+/**
+ * Drains in the order that loses nothing: not ready, no new requests, the running ones finished (they still need the
+ * consumers: in memory, a publish is settled by them), consumers closed with what they hold, connections closed.
+ */
+export async function shutDown(app: NestFastifyApplication, platform: Platform): Promise<void> {
+  platform.health.drain();
+  const server = app.getHttpAdapter().getInstance();
+  const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), REQUESTS_MS);
+  await server.close();
+  clearTimeout(cut);
+  await app.close();
+  await platform.close();
+  await stopTelemetry();
+}
+
+/** Ends the process with 0 after a clean drain on SIGTERM or Ctrl-C; a second signal ends it at once. */
+export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) => void): void {
+  let stopping = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
+    stopping = true;
+    say(`${signal}: draining`);
+    setTimeout(() => {
+      say(`not drained within ${HARD_DEADLINE_MS / 1000} s, giving up`);
+      process.exit(1);
+    }, HARD_DEADLINE_MS).unref();
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        say(`draining failed: ${error instanceof Error ? error.message : String(error)}`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}

@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import { keysChanged, STREAMS } from '@agentlens/contracts';
+import { migrate, startEmbeddedPostgres } from '@agentlens/database';
+import type { EventBus } from '@agentlens/messaging';
+import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
+import type { Logger } from 'pino';
+import { assemblePlatform } from './assemble-platform.ts';
+import { bootstrapKey } from './auth/bootstrap-key.ts';
+import type { PlatformConfig } from './config/config.ts';
+import { secretKeysOf } from './config/secret-keys.ts';
+import { createLogger } from './log/create-logger.ts';
+import type { Platform } from './platform.ts';
+
+/** Opens what the configuration names. Whatever was opened is closed again if a later part fails. */
+export async function openPlatform(config: PlatformConfig, logger: Logger = loggerOf(config)): Promise<Platform> {
+  const opened = new Opened();
+  try {
+    const postgres = await openPostgres(config, logger);
+    opened.add(postgres.stop);
+    if (config.migrate) await migrate(postgres.url);
+    const bus = await openBus(config, logger);
+    opened.add(() => bus.close());
+    const state = await openState(config, logger);
+    opened.add(() => state.close());
+    const secretKeys = await secretKeysOf(config);
+    const platform = assemblePlatform({
+      config,
+      bus,
+      state,
+      databaseUrl: postgres.url,
+      secretKeys,
+      logger,
+      afterClose: postgres.stop,
+    });
+    await bus.watch(keysChanged, { from: 'new' }, ({ value }) => platform.keys.forget(value.keyId));
+    platform.health.add('bus', async () => ({ ok: bus.healthy() }));
+    platform.health.add('state', async () => ({ ok: state.healthy() }));
+    return platform;
+  } catch (error) {
+    await opened.closeAll();
+    throw error;
+  }
+}
+
+/** The first admin key, made now if there was none; its maker is the only one who ever sees it. */
+export function ensureBootstrapKey(platform: Platform): Promise<string | null> {
+  return bootstrapKey(platform.database('query'), platform.clock, platform.config.bootstrapKey);
+}
+
+function loggerOf(config: PlatformConfig): Logger {
+  return createLogger({ name: config.service, level: config.logLevel, human: config.service === 'standalone' });
+}
+
+async function openPostgres(
+  config: PlatformConfig,
+  logger: Logger,
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  if (config.database.kind === 'external') return { url: config.database.url, stop: async () => {} };
+  return startEmbeddedPostgres({
+    dataDir: join(config.dataDir, 'postgres'),
+    log: (line) => logger.debug({ postgres: line }, 'postgres'),
+  });
+}
+
+async function openBus(config: PlatformConfig, logger: Logger): Promise<EventBus> {
+  const { applyStreams, connectNatsBus, createMemoryBus } = (await import('@agentlens/messaging')) as unknown as {
+    applyStreams(options: object): Promise<void>;
+    connectNatsBus(options: object): Promise<EventBus>;
+    createMemoryBus(options: object): EventBus;
+  };
+  if (config.bus.kind === 'memory') return createMemoryBus({ logger });
+  const servers = [...config.bus.servers];
+  if (config.migrate) await applyStreams({ servers, logger, streams: STREAMS });
+  return connectNatsBus({ servers, name: `agentlens-${config.service}`, logger });
+}
+
+async function openState(config: PlatformConfig, _logger: Logger): Promise<StateStores> {
+  return config.state.kind === 'memory' ? createMemoryState() : connectRedisState({ url: config.state.url });
+}
+
+/** What to undo, newest first. */
+class Opened {
+  readonly #closers: (() => Promise<unknown>)[] = [];
+
+  add(close: () => Promise<unknown>): void {
+    this.#closers.unshift(close);
+  }
+
+  async closeAll(): Promise<void> {
+    for (const close of this.#closers) await close().catch(() => undefined);
+  }
+}

@@ -1,0 +1,40 @@
+import type { DynamicModule } from '@nestjs/common';
+import { loadConfig } from './config/config.ts';
+import { ConfigError } from './config/config-error.ts';
+import { createHttpApp } from './http/create-http-app.ts';
+import { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
+import { openPlatform } from './open-platform.ts';
+import type { Platform, ServiceName } from './platform.ts';
+
+/** A service's module: the same class in its own process and inside standalone. */
+export interface ServiceModule {
+  register(platform: Platform): DynamicModule;
+}
+
+/** The whole of a service's `main.ts`: reads the environment, opens the platform, serves until told to stop. */
+export async function runService(name: ServiceName, module: ServiceModule): Promise<void> {
+  try {
+    const platform = await openPlatform(loadConfig(name, process.env));
+    const app = await createHttpApp(platform, [module.register(platform)]);
+    shutDownOnSignal(
+      () => shutDown(app, platform),
+      (line) => platform.logger.info(line),
+    );
+    const address = await listen(app, platform);
+    platform.logger.info({ address }, 'ready');
+  } catch (error) {
+    process.stderr.write(`${explain(name, error)}\n`);
+    process.exit(1);
+  }
+}
+
+/** A mistake in the environment is told in its own words; anything else with its stack. */
+export function explain(name: string, error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  if (!(error instanceof Error)) return `${name} could not start: ${String(error)}`;
+  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
+    const { port } = error as Error & { port?: number };
+    return `Port ${port ?? ''} is in use by another program. Stop it, or choose another: AGENTLENS_HTTP_PORT=3401`;
+  }
+  return `${name} could not start: ${error.stack ?? error.message}`;
+}

@@ -1,0 +1,21 @@
+import './telemetry/on-load.ts';
+import { loadConfig } from './config/config.ts';
+import { ensureBootstrapKey, openPlatform } from './open-platform.ts';
+import { explain } from './run-service.ts';
+
+/**
+ * Brings schema, streams and the first admin key up to date, then ends: the migration job of a deployment. Any number
+ * may run at once, and again.
+ */
+try {
+  const platform = await openPlatform(loadConfig('setup', process.env));
+  const key = await ensureBootstrapKey(platform);
+  await platform.close();
+  process.stdout.write('The schema and the streams are up to date.\n');
+  if (key !== null && process.env.AGENTLENS_BOOTSTRAP_KEY === undefined) {
+    process.stdout.write(`First admin key of tenant "default", shown this once:\n${key}\n`);
+  }
+} catch (error) {
+  process.stderr.write(`${explain('setup', error)}\n`);
+  process.exit(1);
+}

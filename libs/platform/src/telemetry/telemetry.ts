@@ -1,0 +1,95 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import type { NodeSDK } from '@opentelemetry/sdk-node';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const load = createRequire(import.meta.url);
+
+let exporter: PrometheusExporter | undefined;
+let sdk: NodeSDK | undefined;
+
+/**
+ * Starts what the standard OTEL_* variables ask for. Metrics are always collected for `/metrics`; traces only where
+ * an endpoint or exporter is named, because loading the tracing SDK costs a third of a second and 30 MB.
+ * Must run before http, pg and ioredis are loaded, hence the packages are loaded here, synchronously, when needed.
+ */
+export function startTelemetry(serviceName: string, env: Env): void {
+  if (exporter !== undefined || env.OTEL_SDK_DISABLED === 'true') return;
+  const { PrometheusExporter } = load(
+    '@opentelemetry/exporter-prometheus',
+  ) as typeof import('@opentelemetry/exporter-prometheus');
+  exporter = new PrometheusExporter({ preventServerStart: true });
+  const name = env.OTEL_SERVICE_NAME ?? `agentlens-${serviceName}`;
+  if (wantsTraces(env) || wantsOtlpMetrics(env)) {
+    startSdk(name, env, exporter);
+    return;
+  }
+  const { MeterProvider } = load('@opentelemetry/sdk-metrics') as typeof import('@opentelemetry/sdk-metrics');
+  const { resourceFromAttributes } = load('@opentelemetry/resources') as typeof import('@opentelemetry/resources');
+  const { metrics } = load('@opentelemetry/api') as typeof import('@opentelemetry/api');
+  const resource = resourceFromAttributes({ 'service.name': name });
+  metrics.setGlobalMeterProvider(new MeterProvider({ resource, readers: [exporter] }));
+}
+
+/** Sends what is still buffered. */
+export async function stopTelemetry(): Promise<void> {
+  await sdk?.shutdown().catch(() => undefined);
+}
+
+/** Answers one scrape in the Prometheus text format. */
+export function answerMetrics(request: IncomingMessage, response: ServerResponse): void {
+  if (exporter === undefined) {
+    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end('');
+    return;
+  }
+  exporter.getMetricsRequestHandler(request, response);
+}
+
+function wantsTraces(env: Env): boolean {
+  if (env.OTEL_TRACES_EXPORTER !== undefined) return env.OTEL_TRACES_EXPORTER !== 'none';
+  return env.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== undefined;
+}
+
+function wantsOtlpMetrics(env: Env): boolean {
+  return env.OTEL_METRICS_EXPORTER?.split(',').includes('otlp') === true;
+}
+
+function startSdk(serviceName: string, env: Env, prometheus: PrometheusExporter): void {
+  const { NodeSDK } = load('@opentelemetry/sdk-node') as typeof import('@opentelemetry/sdk-node');
+  const { HttpInstrumentation } = load(
+    '@opentelemetry/instrumentation-http',
+  ) as typeof import('@opentelemetry/instrumentation-http');
+  const { PgInstrumentation } = load(
+    '@opentelemetry/instrumentation-pg',
+  ) as typeof import('@opentelemetry/instrumentation-pg');
+  const { IORedisInstrumentation } = load(
+    '@opentelemetry/instrumentation-ioredis',
+  ) as typeof import('@opentelemetry/instrumentation-ioredis');
+  sdk = new NodeSDK({
+    serviceName,
+    logRecordProcessors: [],
+    metricReaders: [prometheus, ...(wantsOtlpMetrics(env) ? [otlpMetrics()] : [])],
+    ...(wantsTraces(env) ? {} : { spanProcessors: [] }),
+    instrumentations: [
+      new HttpInstrumentation({
+        // Probes and scrapes would be most of the traces.
+        ignoreIncomingRequestHook: (request) => /^\/(healthz|readyz|metrics)/.test(request.url ?? ''),
+      }),
+      new PgInstrumentation({ requireParentSpan: true }),
+      new IORedisInstrumentation({ requireParentSpan: true }),
+    ],
+  });
+  sdk.start();
+}
+
+function otlpMetrics() {
+  const { PeriodicExportingMetricReader } = load(
+    '@opentelemetry/sdk-metrics',
+  ) as typeof import('@opentelemetry/sdk-metrics');
+  const { OTLPMetricExporter } = load(
+    '@opentelemetry/exporter-metrics-otlp-proto',
+  ) as typeof import('@opentelemetry/exporter-metrics-otlp-proto');
+  return new PeriodicExportingMetricReader({ exporter: new OTLPMetricExporter() });
+}
