@@ -5,9 +5,14 @@ import { JsonObject } from '../../events.ts';
 const name = z.string().min(1, 'must not be empty').max(1000, 'must be at most 1000 characters');
 /** Call ids pair a call with its answer; the AutoGen plugin sends an empty one where it has none. */
 const callId = z.string().max(256, 'must be at most 256 characters');
-const milliseconds = z.number().nonnegative('must not be negative');
-const count = z.number().nonnegative('must not be negative');
-const usd = z.number().nonnegative('must not be negative');
+
+/** One absurd number would spoil every total it is added to, so quantities are bounded where they come in. */
+function quantity(most: number) {
+  return z.number().nonnegative('must not be negative').max(most, `must be at most ${most}`);
+}
+const milliseconds = quantity(1e12);
+const count = quantity(1e12);
+const usd = quantity(100_000);
 const text = z.string();
 const optional = {
   name: name.nullish(),

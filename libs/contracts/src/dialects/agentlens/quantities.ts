@@ -25,11 +25,11 @@ function countsOf({ type, payload }: QuantifiedEvent): Usage {
   const latencyMs = number(type === 'llm_response' ? payload.latencyMs : payload.durationMs);
   const tokens = type === 'llm_response' ? (payload.usage as JsonObject) : type === 'cost_tracked' ? payload : {};
   const counts: Usage = {
-    inputTokens: number(tokens.inputTokens),
-    outputTokens: number(tokens.outputTokens),
-    totalTokens: number(tokens.totalTokens),
-    cacheReadTokens: number(tokens.cacheReadTokens),
-    cacheWriteTokens: number(tokens.cacheWriteTokens),
+    inputTokens: whole(tokens.inputTokens),
+    outputTokens: whole(tokens.outputTokens),
+    totalTokens: whole(tokens.totalTokens),
+    cacheReadTokens: whole(tokens.cacheReadTokens),
+    cacheWriteTokens: whole(tokens.cacheWriteTokens),
     latencyMs,
   };
   return Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== undefined));
@@ -50,6 +50,11 @@ function costOf(event: QuantifiedEvent, usage: Usage, prices: PriceBook): Usage 
 function isPlaceholder(costUsd: number, { metadata }: QuantifiedEvent, usage: Usage): boolean {
   if (costUsd !== 0 || (usage.totalTokens ?? 0) === 0) return false;
   return metadata.source === 'langchain' || metadata.framework === 'langchain';
+}
+
+/** Tokens are counts; a client that reports an average is rounded. */
+function whole(value: unknown): number | undefined {
+  return typeof value === 'number' ? Math.round(value) : undefined;
 }
 
 function number(value: unknown): number | undefined {

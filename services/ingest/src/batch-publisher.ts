@@ -1,0 +1,81 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { agentEvents, type EventBatch } from '@agentlens/contracts';
+import { BusUnavailable, type EventBus } from '@agentlens/messaging';
+import { type Link, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { IngestMetrics } from './ingest-metrics.ts';
+
+const MOST_IN_FLIGHT = 256;
+const MOST_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
+const ATTEMPTS = 3;
+const MOST_PAUSE_MS = 250;
+
+export interface PublishOptions {
+  readonly bytes: number;
+  /** Spans of the other requests whose events the batch holds; the first one's is the active context. */
+  readonly links?: readonly Link[];
+}
+
+/** Publishes batches and knows how many are on their way. A retry carries the same message id. */
+export class BatchPublisher {
+  readonly #tracer = trace.getTracer('@agentlens/ingest');
+  readonly #running = new Set<Promise<void>>();
+  #bytes = 0;
+
+  constructor(
+    private readonly bus: EventBus,
+    private readonly metrics: IngestMetrics,
+    private readonly wait: (ms: number) => Promise<unknown> = (ms) => pause(ms),
+  ) {}
+
+  /** More than this on the way means that the broker is slower than the clients: taking more would only queue it. */
+  get saturated(): boolean {
+    return this.#running.size >= MOST_IN_FLIGHT || this.#bytes >= MOST_BYTES_IN_FLIGHT;
+  }
+
+  /** Resolves when the batch is safe. @throws BusUnavailable */
+  publish(batch: EventBatch, { bytes, links = [] }: PublishOptions): Promise<void> {
+    this.#bytes += bytes;
+    const attributes = { 'messaging.batch.message_count': batch.events.length, 'agentlens.tenant': batch.tenantId };
+    const running = this.#tracer.startActiveSpan(
+      'events publish',
+      { kind: SpanKind.INTERNAL, attributes, links: [...links] },
+      (span) => this.#traced(batch, span),
+    );
+    this.#running.add(running);
+    const leave = () => {
+      this.#running.delete(running);
+      this.#bytes -= bytes;
+    };
+    running.then(leave, leave);
+    this.metrics.published(batch.events.length);
+    return running;
+  }
+
+  /** Waits for what is on its way, whatever becomes of it. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  async #traced(batch: EventBatch, span: Span): Promise<void> {
+    try {
+      await this.#attempt(batch);
+    } catch (error) {
+      span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  async #attempt(batch: EventBatch): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.bus.publish(agentEvents, batch);
+        return;
+      } catch (error) {
+        if (!(error instanceof BusUnavailable) || attempt >= ATTEMPTS) throw error;
+        await this.wait(Math.min(error.afterMs, MOST_PAUSE_MS));
+      }
+    }
+  }
+}

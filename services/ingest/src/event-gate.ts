@@ -1,0 +1,48 @@
+import { timeOrderedId } from '@agentlens/contracts';
+import type { BatchPublisher } from './batch-publisher.ts';
+import type { Coalescer } from './coalescer.ts';
+import type { Arrival, IdentifiedEvent } from './identity.ts';
+import { messageIdOf, type Part, partsOf } from './parts.ts';
+
+/** From here on a message of its own costs less than the wait for company. */
+const LARGE_PART = 100;
+
+/** Hands accepted events on, and resolves when every one of them is safe. */
+export class EventGate {
+  constructor(
+    private readonly publisher: BatchPublisher,
+    private readonly coalescer: Coalescer,
+    private readonly now: () => number,
+  ) {}
+
+  get saturated(): boolean {
+    return this.publisher.saturated;
+  }
+
+  /** @throws BusUnavailable when some are not safe; the others of the request may be. */
+  async pass(arrival: Arrival, events: readonly IdentifiedEvent[]): Promise<void> {
+    const parts = partsOf(arrival.tenantId, events);
+    const outcomes = await Promise.allSettled(parts.map((part) => this.#publish(arrival, part)));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  #publish(arrival: Arrival, part: Part): Promise<void> {
+    const { key, receivedAtMs } = arrival;
+    if (key !== undefined) return this.#alone(part, messageIdOf(part, key, receivedAtMs), receivedAtMs);
+    if (part.events.length < LARGE_PART) return this.coalescer.add(part);
+    const nowMs = this.now();
+    return this.#alone(part, timeOrderedId(nowMs), nowMs);
+  }
+
+  #alone({ tenantId, partition, events, bytes }: Part, id: string, receivedAtMs: number): Promise<void> {
+    const receivedAt = new Date(receivedAtMs).toISOString();
+    return this.publisher.publish({ id, tenantId, partition, receivedAt, events: [...events] }, { bytes });
+  }
+
+  /** Sends what waits and waits for what is on its way. */
+  async drain(): Promise<void> {
+    this.coalescer.flush();
+    await this.publisher.drain();
+  }
+}

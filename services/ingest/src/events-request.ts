@@ -1,0 +1,38 @@
+import { ProblemException } from '@agentlens/platform';
+import { LIMITS } from './limits.ts';
+
+/** The events of a request body. @throws ProblemException 400 saying what the envelope must be. */
+export function eventsOf(body: unknown): readonly unknown[] {
+  const events = (body as { events?: unknown } | null | undefined)?.events;
+  if (!Array.isArray(events)) throw envelopeProblem('must be an array of events: {"events": [...]}');
+  if (events.length === 0) throw envelopeProblem('must hold at least one event');
+  if (events.length > LIMITS.eventsPerRequest) {
+    throw envelopeProblem(`holds ${events.length} events; send at most ${LIMITS.eventsPerRequest} at once`);
+  }
+  return events;
+}
+
+function envelopeProblem(message: string): ProblemException {
+  return new ProblemException(400, 'Validation failed', { details: [{ path: 'events', message }] });
+}
+
+const KEY = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
+
+/** The client's name for this batch, with or without the quotes of a structured field. */
+export function idempotencyKeyOf(header: string | readonly string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const key = typeof header === 'string' ? header.trim().replace(/^"(.*)"$/, '$1') : '';
+  if (KEY.test(key)) return key;
+  throw new ProblemException(400, 'Validation failed', {
+    details: [{ path: 'headers.idempotency-key', message: 'must be 1-255 printable ASCII characters' }],
+  });
+}
+
+/** `?partial=true` takes the good events of a request and answers for each. */
+export function isPartial(value: unknown): boolean {
+  if (value === undefined || value === 'false') return false;
+  if (value === 'true' || value === '') return true;
+  throw new ProblemException(400, 'Validation failed', {
+    details: [{ path: 'query.partial', message: 'must be true or false' }],
+  });
+}

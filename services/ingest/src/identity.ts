@@ -1,0 +1,96 @@
+import {
+  type AgentEvent,
+  canonicalForm,
+  derivedId,
+  sha256Hex,
+  type TranslatedEvent,
+  timeOfId,
+  timeOrderedId,
+} from '@agentlens/contracts';
+import { LIMITS } from './limits.ts';
+import { invalid, type Refusal } from './refusal.ts';
+
+/** The batch an event came in, as far as it decides ids and times. */
+export interface Arrival {
+  readonly tenantId: string;
+  /** The client's Idempotency-Key. */
+  readonly key: string | undefined;
+  /** Of the first attempt, where this is a retry under an Idempotency-Key. */
+  readonly receivedAtMs: number;
+}
+
+/** An event with its identity and its size on the wire. */
+export interface IdentifiedEvent {
+  readonly event: AgentEvent;
+  readonly bytes: number;
+}
+
+/** What times are believed: retention back, a little ahead. */
+export interface TimeWindow {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export function timeWindow(nowMs: number, retentionDays: number): TimeWindow {
+  const DAY_MS = 86_400_000;
+  const fromMs = retentionDays === 0 ? 0 : nowMs - retentionDays * DAY_MS;
+  return { fromMs, toMs: nowMs + LIMITS.aheadMs };
+}
+
+export function isInside({ fromMs, toMs }: TimeWindow, atMs: number): boolean {
+  return atMs >= fromMs && atMs <= toMs;
+}
+
+/** A client's time outside the window is a mistake to be told about, not to be bent. */
+export function wrongTime(timestamp: string | undefined, window: TimeWindow): Refusal | undefined {
+  if (timestamp === undefined || isInside(window, Date.parse(timestamp))) return undefined;
+  const span = `${new Date(window.fromMs).toISOString()} and ${new Date(window.toMs).toISOString()}`;
+  const message = `${timestamp} is outside what is kept (between ${span}); check the clock and the unit`;
+  return invalid('time', [{ path: 'timestamp', message }]);
+}
+
+/** The time a client vouches for: its timestamp, else the one inside its id. */
+export function clientTime({ timestamp, clientId }: TranslatedEvent, window: TimeWindow): number | undefined {
+  if (timestamp !== undefined) return Date.parse(timestamp);
+  const inId = clientId === undefined ? undefined : timeOfId(clientId);
+  // An id may look time-ordered by accident; then its time means nothing.
+  return inId !== undefined && isInside(window, inId) ? inId : undefined;
+}
+
+/** What the retries of one event have in common when it has an id but no time. */
+export function contentHash({ facts }: TranslatedEvent): string {
+  return sha256Hex(canonicalForm({ ...facts, id: '', occurredAt: '' }));
+}
+
+/** Room for the members that are not in the canonical form (kind, usage, hash, names of members). */
+const UNHASHED_BYTES = 1_500;
+const MOST_BYTES_PER_CHAR = 6;
+
+/** Gives an event its id, time and hash; all three are equal on every retry the client makes recognisable. */
+export function identify(
+  translated: TranslatedEvent,
+  index: number,
+  atMs: number,
+  arrival: Arrival,
+): IdentifiedEvent | Refusal {
+  const { clientId, facts } = translated;
+  const fields = { ...facts, id: clientId ?? ownId(index, arrival), occurredAt: new Date(atMs).toISOString() };
+  const form = canonicalForm(fields);
+  const bytes = Buffer.byteLength(form) + UNHASHED_BYTES + liftedBytes(facts);
+  if (bytes > LIMITS.eventBytes) {
+    const message = `takes about ${bytes} bytes; an event may take ${LIMITS.eventBytes}. Send large contents elsewhere and their address here`;
+    return invalid('too_large', [{ path: '', message }]);
+  }
+  const retryable = clientId !== undefined || arrival.key !== undefined;
+  return { event: { ...fields, retryable, hash: sha256Hex(form) }, bytes };
+}
+
+function ownId(index: number, { key, tenantId, receivedAtMs }: Arrival): string {
+  return key === undefined ? timeOrderedId(receivedAtMs) : derivedId(receivedAtMs, tenantId, key, index);
+}
+
+/** Names that stand in the payload and again beside it, at their longest. */
+function liftedBytes({ toolName, callId, model, provider, agentName, agentVersion }: TranslatedEvent['facts']): number {
+  const names = [toolName, callId, model, provider, agentName, agentVersion];
+  return names.reduce((bytes, name) => bytes + (name?.length ?? 0), 0) * MOST_BYTES_PER_CHAR;
+}

@@ -1,0 +1,51 @@
+import { metrics } from '@opentelemetry/api';
+import type { RefusalReason } from './refusal.ts';
+
+/** Why a whole request was turned away. */
+export type TurnedAway = 'quota' | 'saturated' | 'unavailable' | 'key_reused' | 'envelope';
+
+/** What the gateway counts. Without a telemetry SDK every call is free of effect. */
+export class IngestMetrics {
+  readonly #accepted;
+  readonly #refused;
+  readonly #turnedAway;
+  readonly #batchEvents;
+  readonly #unpriced;
+
+  constructor() {
+    const meter = metrics.getMeter('@agentlens/ingest');
+    this.#accepted = meter.createCounter('agentlens_ingest_events_accepted', {
+      description: 'Events that are durable and answered as such',
+    });
+    this.#refused = meter.createCounter('agentlens_ingest_events_rejected', {
+      description: 'Events refused, by reason',
+    });
+    this.#turnedAway = meter.createCounter('agentlens_ingest_requests_turned_away', {
+      description: 'Requests refused as a whole, by reason',
+    });
+    this.#batchEvents = meter.createHistogram('agentlens_ingest_batch_events', {
+      description: 'Events per published message, after coalescing',
+      advice: { explicitBucketBoundaries: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
+    });
+    this.#unpriced = meter.createCounter('agentlens_ingest_events_unpriced', {
+      description: 'Events that stand for money whose cost is not known',
+    });
+  }
+
+  accepted(count: number, unpriced: number): void {
+    this.#accepted.add(count);
+    if (unpriced > 0) this.#unpriced.add(unpriced);
+  }
+
+  refused(reason: RefusalReason): void {
+    this.#refused.add(1, { reason });
+  }
+
+  turnedAway(reason: TurnedAway): void {
+    this.#turnedAway.add(1, { reason });
+  }
+
+  published(events: number): void {
+    this.#batchEvents.record(events);
+  }
+}

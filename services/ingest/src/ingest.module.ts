@@ -1,0 +1,60 @@
+import type { EventBus } from '@agentlens/messaging';
+import {
+  CLOCK,
+  type Clock,
+  CONFIG,
+  EVENT_BUS,
+  IDEMPOTENCY_STORE,
+  LOGGER,
+  type Platform,
+  type PlatformConfig,
+  PlatformModule,
+} from '@agentlens/platform';
+import type { IdempotencyStore } from '@agentlens/state';
+import { type BeforeApplicationShutdown, type DynamicModule, Inject, Module } from '@nestjs/common';
+import { BatchPublisher } from './batch-publisher.ts';
+import { Coalescer } from './coalescer.ts';
+import { EventGate } from './event-gate.ts';
+import { EventsController } from './events.controller.ts';
+import { IngestMetrics } from './ingest-metrics.ts';
+import { EventIntake } from './intake.ts';
+import { PriceTable } from './price-table.ts';
+
+/** The gateway agents report to. Owns no table: what it takes goes to the stream. */
+@Module({})
+export class IngestModule implements BeforeApplicationShutdown {
+  constructor(@Inject(EventGate) private readonly gate: EventGate) {}
+
+  static register(platform: Platform): DynamicModule {
+    return {
+      module: IngestModule,
+      imports: [PlatformModule.forService(platform, 'ingest')],
+      controllers: [EventsController],
+      providers: [
+        IngestMetrics,
+        { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER] },
+        { provide: EventGate, useFactory: eventGate, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
+      ],
+    };
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.gate.drain();
+  }
+}
+
+function eventIntake(
+  memory: IdempotencyStore,
+  { retentionDays }: PlatformConfig,
+  logger: Platform['logger'],
+): EventIntake {
+  return new EventIntake(memory, new PriceTable(), retentionDays, (error) =>
+    logger.warn({ err: error }, 'event ids were not compared with earlier ones: the state store is away'),
+  );
+}
+
+function eventGate(bus: EventBus, metrics: IngestMetrics, clock: Clock): EventGate {
+  const publisher = new BatchPublisher(bus, metrics);
+  const now = () => clock.now();
+  return new EventGate(publisher, new Coalescer(publisher, now), now);
+}

@@ -1,0 +1,4 @@
+import { runService } from '@agentlens/platform';
+import { IngestModule } from './ingest.module.ts';
+
+await runService('ingest', IngestModule);

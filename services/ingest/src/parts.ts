@@ -1,0 +1,41 @@
+import { type AgentEvent, derivedId, partitionOf } from '@agentlens/contracts';
+import type { IdentifiedEvent } from './identity.ts';
+import { LIMITS } from './limits.ts';
+
+/** Events of one tenant and partition that fit one message. */
+export interface Part {
+  readonly tenantId: string;
+  readonly partition: string;
+  readonly events: readonly AgentEvent[];
+  readonly bytes: number;
+}
+
+/** A request's events by partition, in request order, cut where a message would grow too large. */
+export function partsOf(tenantId: string, events: readonly IdentifiedEvent[]): readonly Part[] {
+  const open = new Map<string, { events: AgentEvent[]; bytes: number }>();
+  const full: Part[] = [];
+  for (const { event, bytes } of events) {
+    const partition = partitionOf(tenantId, event.agentId);
+    let part = open.get(partition);
+    if (part !== undefined && part.bytes + bytes > LIMITS.messageBytes) {
+      full.push({ tenantId, partition, ...part });
+      part = undefined;
+    }
+    if (part === undefined) {
+      part = { events: [], bytes: 0 };
+      open.set(partition, part);
+    }
+    part.events.push(event);
+    part.bytes += bytes;
+  }
+  return [...full, ...[...open].map(([partition, part]) => ({ tenantId, partition, ...part }))];
+}
+
+/**
+ * The id of a message under an Idempotency-Key: the same for the same events, so that the broker drops a retry, and
+ * another one as soon as a retry holds another event.
+ */
+export function messageIdOf(part: Part, key: string, receivedAtMs: number): string {
+  const content = part.events.map((event) => event.hash).join('');
+  return derivedId(receivedAtMs, part.tenantId, key, part.partition, content);
+}

@@ -1,0 +1,69 @@
+import type { PriceBook, PricedCall, Usage } from '@agentlens/contracts';
+import { calcPrice, findProvider } from '@pydantic/genai-prices';
+
+/** More model names than exist; a client that invents them must not grow the process. */
+const MOST_REMEMBERED_MODELS = 2_000;
+
+/** Prices from the table that comes with the package; nothing is fetched while running. */
+export class PriceTable implements PriceBook {
+  readonly #providers = new Map<string, string | undefined>();
+
+  providerOf(model: string): string | undefined {
+    if (this.#providers.has(model)) return this.#providers.get(model);
+    const { modelId, providerId } = partsOf(model);
+    const provider = findProvider(providerId === undefined ? { modelId } : { modelId, providerId })?.id;
+    if (this.#providers.size >= MOST_REMEMBERED_MODELS) this.#providers.clear();
+    this.#providers.set(model, provider);
+    return provider;
+  }
+
+  /**
+   * A provider the table does not know, or one that does not list the model, is priced as the model's own maker
+   * charges; `maker/model` names (LiteLLM) are split.
+   */
+  costOf({ model, provider, usage, atMs }: PricedCall): number | undefined {
+    const named = partsOf(model);
+    const tokens = tokensOf(usage, model);
+    const timestamp = new Date(atMs);
+    for (const providerId of new Set([provider, named.providerId, undefined])) {
+      const cost = priceOf(tokens, named.modelId, providerId, timestamp);
+      if (cost !== undefined) return cost;
+    }
+    return undefined;
+  }
+}
+
+function partsOf(model: string): { modelId: string; providerId: string | undefined } {
+  const slash = model.indexOf('/');
+  if (slash <= 0) return { modelId: model, providerId: undefined };
+  return { modelId: model.slice(slash + 1), providerId: model.slice(0, slash) };
+}
+
+type Tokens = Readonly<Record<'input_tokens' | 'output_tokens' | 'cache_read_tokens' | 'cache_write_tokens', number>>;
+
+/**
+ * The table wants cached tokens inside the input tokens. Anthropic reports them beside it, the others inside; where the
+ * total or the sizes say so, that decides.
+ */
+function tokensOf(usage: Usage, model: string): Tokens {
+  const { inputTokens: input = 0, outputTokens: output = 0, totalTokens } = usage;
+  const { cacheReadTokens: read = 0, cacheWriteTokens: write = 0 } = usage;
+  const cached = read + write;
+  const beside = cached > input || totalTokens === input + output + cached || model.includes('claude');
+  return {
+    input_tokens: beside ? input + cached : input,
+    output_tokens: output,
+    cache_read_tokens: read,
+    cache_write_tokens: write,
+  };
+}
+
+function priceOf(tokens: Tokens, model: string, provider: string | undefined, timestamp: Date): number | undefined {
+  try {
+    const options = provider === undefined ? { timestamp } : { timestamp, providerId: provider };
+    return calcPrice({ ...tokens }, model, options)?.total_price;
+  } catch {
+    // The table throws for a kind of token it has no price for; that is "no price known", not a fault of the event.
+    return undefined;
+  }
+}

@@ -1,0 +1,22 @@
+import type { ProblemDetail } from '@agentlens/contracts';
+
+/** Why an event is not taken; the label of the metric. */
+export const REFUSAL_REASONS = ['malformed', 'invalid', 'time', 'too_large', 'conflict'] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+/** One event that is not taken; paths of the details start at the event. */
+export interface Refusal {
+  readonly reason: RefusalReason;
+  readonly status: 400 | 409;
+  readonly error: string;
+  readonly details: readonly ProblemDetail[];
+}
+
+export function invalid(reason: RefusalReason, details: readonly ProblemDetail[]): Refusal {
+  return { reason, status: 400, error: 'Validation failed', details };
+}
+
+export function conflict(id: string): Refusal {
+  const message = `"${id}" is the id of an event with another content; send a changed event under a new id`;
+  return { reason: 'conflict', status: 409, error: 'Event id reused', details: [{ path: 'id', message }] };
+}

@@ -1,0 +1,97 @@
+import type { ProblemDetail } from '@agentlens/contracts';
+import { LIMITS } from './limits.ts';
+
+type Container = Record<string, unknown> | unknown[];
+
+/** A place in the event, linked to where it stands, so that a path is only spelled when something is wrong with it. */
+interface Place {
+  readonly value: Container;
+  readonly key: string;
+  readonly parent: Place | undefined;
+  readonly depth: number;
+}
+
+/**
+ * Makes a parsed JSON value safe for everything behind the gateway, without recursion: refuses what would poison a
+ * stored batch (depth, NUL, infinite numbers, `__proto__`, absurd sizes) with its path, and repairs lone surrogates to
+ * U+FFFD in place, as the platform's own UTF-8 encoder would.
+ */
+export function sanitise(event: unknown): ProblemDetail | undefined {
+  if (typeof event !== 'object' || event === null) return undefined;
+  const open: Place[] = [{ value: event as Container, key: '', parent: undefined, depth: 1 }];
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    const problem = Array.isArray(place.value)
+      ? checkItems(place, place.value, open)
+      : checkMembers(place, place.value, open);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function checkItems(place: Place, items: unknown[], open: Place[]): ProblemDetail | undefined {
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index];
+    const wrong = wrongWith(item) ?? push(open, item, String(index), place);
+    if (wrong !== undefined) return at(place, String(index), wrong);
+    if (typeof item === 'string' && !item.isWellFormed()) items[index] = item.toWellFormed();
+  }
+  return undefined;
+}
+
+function checkMembers(place: Place, members: Record<string, unknown>, open: Place[]): ProblemDetail | undefined {
+  const keys = Object.keys(members);
+  if (keys.length > LIMITS.keysPerObject) {
+    return at(place.parent, place.key, `has ${keys.length} keys; an object may have ${LIMITS.keysPerObject}`);
+  }
+  for (const key of keys) {
+    const member = members[key];
+    const wrong = wrongWithKey(key) ?? wrongWith(member) ?? push(open, member, key, place);
+    if (wrong !== undefined) return at(place, key, wrong);
+    if (typeof member === 'string' && !member.isWellFormed()) members[key] = member.toWellFormed();
+    if (!key.isWellFormed()) rename(members, key, key.toWellFormed());
+  }
+  return undefined;
+}
+
+function push(open: Place[], value: unknown, key: string, parent: Place): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (parent.depth >= LIMITS.depth) return `is nested more than ${LIMITS.depth} levels deep; flatten it`;
+  open.push({ value: value as Container, key, parent, depth: parent.depth + 1 });
+  return undefined;
+}
+
+function wrongWithKey(key: string): string | undefined {
+  if (key === '__proto__') return 'is a key that is refused; rename it';
+  if (key.length > LIMITS.keyChars) return `is a key of more than ${LIMITS.keyChars} characters; shorten it`;
+  return key.includes('\u0000') ? 'is a key with a NUL character (U+0000); remove it' : undefined;
+}
+
+function wrongWith(value: unknown): string | undefined {
+  if (typeof value === 'number') {
+    return Number.isFinite(value) ? undefined : 'is a number beyond double precision; send it as a text';
+  }
+  if (typeof value !== 'string') return undefined;
+  if (value.length > LIMITS.stringChars) {
+    return `has ${value.length} characters; a text may have ${LIMITS.stringChars}`;
+  }
+  return value.includes('\u0000') ? 'contains a NUL character (U+0000); remove it' : undefined;
+}
+
+/** A key that becomes equal to another gives way to it: a repaired key never hides a good one. */
+function rename(members: Record<string, unknown>, from: string, to: string): void {
+  const value = members[from];
+  delete members[from];
+  if (!Object.hasOwn(members, to)) members[to] = value;
+}
+
+const SHOWN_KEY_CHARS = 64;
+
+function at(parent: Place | undefined, key: string, message: string): ProblemDetail {
+  const path = key === '' ? [] : [shown(key)];
+  for (let place = parent; place?.parent !== undefined; place = place.parent) path.unshift(shown(place.key));
+  return { path: path.join('.'), message };
+}
+
+function shown(key: string): string {
+  return key.length > SHOWN_KEY_CHARS ? `${key.slice(0, SHOWN_KEY_CHARS).toWellFormed()}…` : key.toWellFormed();
+}
