@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemException } from './problem-exception.ts';
 
 /**
@@ -7,6 +7,7 @@ import { ProblemException } from './problem-exception.ts';
  */
 export function acceptJsonOnly(fastify: FastifyInstance): void {
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
+  const parseAnyKeys = fastify.getDefaultJsonParser('ignore', 'ignore');
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser(
     /^application\/(?:json|[\w.+-]+\+json)(?:;|$)/,
@@ -14,7 +15,7 @@ export function acceptJsonOnly(fastify: FastifyInstance): void {
     (request, body, done) => {
       if (body === '') return done(null, undefined);
       // The parser Fastify would use itself; it answers through `done`.
-      void parseJson(request, body as string, done);
+      void (checksKeys(request) ? parseAnyKeys : parseJson)(request, body as string, done);
     },
   );
   fastify.addHook('onRequest', (request, _reply, done) => {
@@ -22,4 +23,12 @@ export function acceptJsonOnly(fastify: FastifyInstance): void {
     if (encoding === undefined || encoding === 'identity') return done();
     done(new ProblemException(415, 'Unsupported content encoding', { hint: 'Send the body uncompressed.' }));
   });
+}
+
+/**
+ * A route with the config `checksKeys: true` refuses `__proto__` itself: it can name the path, and need not refuse
+ * the whole body for it.
+ */
+function checksKeys(request: FastifyRequest): boolean {
+  return (request.routeOptions.config as { readonly checksKeys?: unknown }).checksKeys === true;
 }
