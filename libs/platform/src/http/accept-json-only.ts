@@ -14,8 +14,12 @@ export function acceptJsonOnly(fastify: FastifyInstance): void {
     { parseAs: 'string' },
     (request, body, done) => {
       if (body === '') return done(null, undefined);
-      // The parser Fastify would use itself; it answers through `done`.
-      void (checksKeys(request) ? parseAnyKeys : parseJson)(request, body as string, done);
+      // The parser Fastify would use itself; it answers through the callback.
+      const parse = checksKeys(request) ? parseAnyKeys : parseJson;
+      void parse(request, body as string, (error, value) => {
+        if (error === null) done(null, value);
+        else done(invalidJson(body as string));
+      });
     },
   );
   fastify.addHook('onRequest', (request, _reply, done) => {
@@ -31,4 +35,18 @@ export function acceptJsonOnly(fastify: FastifyInstance): void {
  */
 function checksKeys(request: FastifyRequest): boolean {
   return (request.routeOptions.config as { readonly checksKeys?: unknown }).checksKeys === true;
+}
+
+/** Says where, but quotes nothing: bodies hold secrets and answers end up in logs. */
+function invalidJson(body: string): ProblemException {
+  try {
+    JSON.parse(body);
+  } catch (error) {
+    const position = /position (\d+)/.exec((error as Error).message)?.[1];
+    const where = position === undefined ? 'It ends too early or is not JSON at all' : `Look at position ${position}`;
+    return new ProblemException(400, 'Invalid JSON body', { hint: `${where}.` });
+  }
+  return new ProblemException(400, 'Invalid JSON body', {
+    hint: 'The keys "__proto__" and "constructor.prototype" are refused: rename them.',
+  });
 }

@@ -38,7 +38,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (error instanceof BusUnavailable) return away('The platform cannot keep events now', error.afterMs);
     if (error instanceof CommandUnanswered) return away('The service that owns this does not answer now', 2_000);
     if (isDatabaseAway(error)) return away('The database does not answer now', 5_000);
-    const fastify = this.#fastifyProblem(error);
+    const fastify = this.#fastifyProblem(error instanceof HttpException ? (error.cause ?? error) : error);
     if (fastify !== null) return fastify;
     if (error instanceof HttpException) return fromHttpException(error, request);
     return this.#unknown(error, request);
@@ -51,11 +51,6 @@ export class ProblemFilter implements ExceptionFilter {
     if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
       return new ProblemException(415, 'Unsupported content type', { hint: 'Send JSON as application/json.' });
     }
-    if (code === 'FST_ERR_CTP_EMPTY_JSON_BODY') {
-      return new ProblemException(400, 'Invalid JSON body', { hint: 'The body is empty: send a JSON object.' });
-    }
-    if (error instanceof SyntaxError && statusOf(error) === 400) return invalidJson(error);
-    if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalidJson(error as Error);
     const status = statusOf(error);
     if (code?.startsWith('FST_') === true && status !== undefined && status < 500) {
       return new ProblemException(status, (error as Error).message);
@@ -85,17 +80,6 @@ function tooLarge(maxSize: number): ProblemException {
     hint: `Send at most ${maxSize} bytes at once: split the batch.`,
     headers: { connection: 'close' },
     extra: { maxSize },
-  });
-}
-
-function invalidJson(error: Error): ProblemException {
-  if (/__proto__|constructor|prototype/i.test(error.message)) {
-    return new ProblemException(400, 'Invalid JSON body', {
-      hint: 'The keys "__proto__" and "constructor.prototype" are refused: rename them.',
-    });
-  }
-  return new ProblemException(400, 'Invalid JSON body', {
-    hint: 'The body is not well-formed JSON. Parse it with any JSON tool to find the place.',
   });
 }
 
