@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { canonicalForm, canonicalJson, type HashedFields, sha256Hex } from './canonical-form.ts';
+
+const event: HashedFields = {
+  id: '01987d3e-0000-7000-8000-000000000001',
+  occurredAt: '2026-03-01T12:00:00.000Z',
+  runId: 'session-1',
+  agentId: 'agent-1',
+  dialect: 'agentlens',
+  sourceType: 'custom',
+  severity: 'info',
+  payload: { type: 'deploy', data: { b: 1, a: [true, null, 1.5] } },
+  metadata: { ü: '€' },
+};
+
+describe('the canonical form', () => {
+  it('is the documented text', () => {
+    expect(canonicalForm(event)).toBe(
+      '{"agentId":"agent-1","dialect":"agentlens","eventType":"custom","id":"01987d3e-0000-7000-8000-000000000001",' +
+        '"metadata":{"ü":"€"},"payload":{"data":{"a":[true,null,1.5],"b":1},"type":"deploy"},"sessionId":"session-1",' +
+        '"severity":"info","timestamp":"2026-03-01T12:00:00.000Z","v":1}',
+    );
+  });
+
+  it('names tags only where there are some', () => {
+    expect(canonicalForm({ ...event, tags: ['b', 'a'] })).toContain('"severity":"info","tags":["b","a"],"timestamp"');
+  });
+
+  it('is hashed as UTF-8', () => {
+    const form = canonicalForm(event);
+    expect(sha256Hex(form)).toBe(createHash('sha256').update(Buffer.from(form, 'utf8')).digest('hex'));
+  });
+});
+
+describe('canonical JSON', () => {
+  it('follows the example of RFC 8785', () => {
+    const value = {
+      numbers: [333333333.3333333, 1e30, 4.5, 0.002, 1e-27],
+      string: '€$\u000f\nA\'B"\\\\"/',
+      literals: [null, true, false],
+    };
+    expect(canonicalJson(value)).toBe(
+      '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
+    );
+  });
+
+  it('sorts keys by UTF-16 code units', () => {
+    expect(canonicalJson({ '\u20ac': 1, '\r': 2, '1': 3, '\u{1f600}': 4, '\u0080': 5, '\ufb33': 6 })).toBe(
+      '{"\\r":2,"1":3,"\u0080":5,"\u20ac":1,"\u{1f600}":4,"\ufb33":6}',
+    );
+  });
+
+  it('is the same for the same value in any key order, and parses back to it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        const text = canonicalJson(value);
+        expect(canonicalJson(reversed(value))).toBe(text);
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+});
+
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, member]) => [key, reversed(member)]),
+  );
+}
