@@ -1,0 +1,74 @@
+import type { CooldownClaim } from '@agentlens/guardrails';
+import { describe, expect, it } from '@jest/globals';
+import type { StateStores } from '../state-stores.ts';
+import { anAdvance, fresh } from './requests.ts';
+
+function aClaim(overrides: Partial<CooldownClaim> = {}): CooldownClaim {
+  return {
+    tenantId: 'acme',
+    agentId: 'agent',
+    ruleId: fresh('rule'),
+    dryRun: false,
+    triggerId: 'trigger-1',
+    cooldownMs: 600_000,
+    ...overrides,
+  };
+}
+
+/** What every CooldownStore does. `after` checks something once that much time has passed for the store. */
+export function cooldownStoreContract(
+  name: string,
+  stores: () => StateStores,
+  after: (ms: number, check: () => Promise<void>) => Promise<void>,
+): void {
+  describe(`${name} as cooldown store`, () => {
+    it('grants exactly one of eight triggers that claim at the same time', async () => {
+      const claim = aClaim();
+      const granted = await Promise.all(
+        Array.from({ length: 8 }, (_, index) => stores().cooldowns.claim({ ...claim, triggerId: `trigger-${index}` })),
+      );
+      expect(granted.filter(Boolean)).toHaveLength(1);
+    });
+
+    it('lets the same trigger acquire again', async () => {
+      const claim = aClaim();
+      expect(await stores().cooldowns.claim(claim)).toBe(true);
+      expect(await stores().cooldowns.claim(claim)).toBe(true);
+      expect(await stores().cooldowns.claim({ ...claim, triggerId: 'trigger-2' })).toBe(false);
+      expect(await stores().cooldowns.claim(claim)).toBe(true);
+    });
+
+    it('ends when it was to end, also if its holder acquired again for longer', async () => {
+      const claim = aClaim({ cooldownMs: 2000 });
+      await stores().cooldowns.claim(claim);
+      await stores().cooldowns.claim({ ...claim, cooldownMs: 600_000 });
+      await after(2000, async () => {
+        expect(await stores().cooldowns.claim({ ...claim, triggerId: 'trigger-2' })).toBe(true);
+      });
+    });
+
+    it('always grants a rule without cooldown', async () => {
+      const claim = aClaim({ cooldownMs: 0 });
+      expect(await stores().cooldowns.claim(claim)).toBe(true);
+      expect(await stores().cooldowns.claim({ ...claim, triggerId: 'trigger-2' })).toBe(true);
+    });
+
+    it('cools each rule, agent, tenant and dry run for itself', async () => {
+      const claim = aClaim();
+      await stores().cooldowns.claim(claim);
+      const others = [{ ruleId: fresh('rule') }, { agentId: 'other' }, { tenantId: 'globex' }, { dryRun: true }];
+      for (const other of others) {
+        expect(await stores().cooldowns.claim({ ...claim, ...other, triggerId: 'trigger-2' })).toBe(true);
+      }
+    });
+
+    it('shows its holder to the windows', async () => {
+      const claim = aClaim();
+      const { tenantId, agentId, ruleId } = claim;
+      await stores().cooldowns.claim(claim);
+      const cooldowns = [true, false].map((dryRun) => ({ ruleId, dryRun }));
+      const { cooling } = await stores().windows.advance(anAdvance({ tenantId, agentId, cooldowns }));
+      expect(cooling).toEqual([null, 'trigger-1']);
+    });
+  });
+}

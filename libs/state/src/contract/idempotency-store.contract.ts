@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import type { IdempotencyStore } from '../idempotency-store.ts';
+import { fresh, START_MS } from './requests.ts';
+
+/** What every IdempotencyStore does. */
+export function idempotencyStoreContract(name: string, stores: () => IdempotencyStore): void {
+  describe(`${name} as idempotency store`, () => {
+    const request = { bodyHash: 'a'.repeat(64), receivedAtMs: START_MS };
+
+    it('answers a new request itself, and the first one for every later', async () => {
+      const key = fresh('key');
+      expect(await stores().remember('acme', key, request)).toEqual(request);
+      const retry = { bodyHash: 'b'.repeat(64), receivedAtMs: START_MS + 1 };
+      expect(await stores().remember('acme', key, retry)).toEqual(request);
+    });
+
+    it('answers one and the same request to all that come at the same time', async () => {
+      const key = fresh('key');
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          stores().remember('acme', key, { bodyHash: 'c'.repeat(64), receivedAtMs: START_MS + index }),
+        ),
+      );
+      for (const answer of answers) expect(answer).toEqual(answers[0]);
+    });
+
+    it('keeps tenants apart', async () => {
+      const key = fresh('key');
+      await stores().remember('acme', key, request);
+      const other = { bodyHash: 'b'.repeat(64), receivedAtMs: START_MS + 1 };
+      expect(await stores().remember('globex', key, other)).toEqual(other);
+    });
+
+    it('takes a key of any length and any characters', async () => {
+      const key = `${fresh('key')} {}:\n\u{1f600}${'x'.repeat(5000)}`;
+      expect(await stores().remember('acme', key, request)).toEqual(request);
+    });
+
+    it('names the event ids that are known with another content', async () => {
+      const [same, changed, added] = [fresh('event'), fresh('event'), fresh('event')];
+      const before = [same, changed].map((id) => ({ id, hash: '1'.repeat(64) }));
+      expect(await stores().conflicts('acme', before)).toEqual([]);
+      expect(
+        await stores().conflicts('acme', [
+          { id: same, hash: '1'.repeat(64) },
+          { id: changed, hash: '2'.repeat(64) },
+          { id: added, hash: '2'.repeat(64) },
+        ]),
+      ).toEqual([changed]);
+      expect(await stores().conflicts('globex', [{ id: changed, hash: '2'.repeat(64) }])).toEqual([]);
+    });
+
+    it('goes on knowing the first content after a conflict', async () => {
+      const id = fresh('event');
+      await stores().conflicts('acme', [{ id, hash: '1'.repeat(64) }]);
+      await stores().conflicts('acme', [{ id, hash: '2'.repeat(64) }]);
+      expect(await stores().conflicts('acme', [{ id, hash: '1'.repeat(64) }])).toEqual([]);
+    });
+
+    it('sees a conflict inside one batch, and nothing in an empty one', async () => {
+      const id = fresh('event');
+      const twice = ['1', '2'].map((digit) => ({ id, hash: digit.repeat(64) }));
+      expect(await stores().conflicts('acme', twice)).toEqual([id]);
+      expect(await stores().conflicts('acme', [])).toEqual([]);
+    });
+  });
+}

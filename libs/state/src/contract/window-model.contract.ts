@@ -1,0 +1,115 @@
+import type { AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
+import { binOf } from '@agentlens/guardrails';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { anAdvance, fresh, START_MS, sliding } from './requests.ts';
+
+const SERIES: readonly Series[] = [
+  sliding(1, 'a'),
+  sliding(1, 'a', 'spread'),
+  sliding(7, 'b', 'quantiles'),
+  { metric: 'a', span: { kind: 'run', runId: 'run' }, shape: 'sum' },
+  { metric: 'a', span: { kind: 'day', day: '2026-03-01' }, shape: 'quantiles' },
+];
+
+interface Fact {
+  readonly atMs: number;
+  /** Whole thousandths, so that a plain recount is exact. */
+  readonly milli: number;
+}
+export interface Step {
+  readonly nowMs: number;
+  readonly facts: readonly Fact[];
+}
+
+/** Random batches: late and future events, gaps longer than a window, arrivals out of order. */
+const facts = (nowMs: number) =>
+  fc.array(
+    fc.record({
+      atMs: fc.integer({ min: -500_000, max: 100_000 }).map((offset) => nowMs + offset),
+      milli: fc.oneof(fc.integer({ min: -1_000_000, max: 1_000_000 }), fc.constantFrom(0, 1)),
+    }),
+    { maxLength: 6 },
+  );
+const step = fc
+  .integer({ min: 0, max: 1_500_000 })
+  .map((offset) => START_MS + offset)
+  .chain((nowMs) => fc.record({ nowMs: fc.constant(nowMs), facts: facts(nowMs) }));
+export const steps = fc.array(step, { minLength: 1, maxLength: 12 });
+
+export function requestOf(agentId: string, { nowMs, facts: list }: Step, messageId = fresh('message')): AdvanceRequest {
+  return anAdvance({
+    agentId,
+    messageId,
+    nowMs,
+    series: SERIES,
+    increments: list.flatMap(({ atMs, milli }, event) =>
+      SERIES.map((_, series) => ({ series, event, atMs, value: milli / 1000 })),
+    ),
+  });
+}
+
+/** The obvious way: look at every fact again. `untilMs` is the newest arrival so far. */
+function recount(series: Series, seen: readonly Step[], nowMs: number): Totals {
+  const inside = seen.flatMap(({ nowMs: arrivedMs, facts: list }) =>
+    list.map(({ atMs, milli }) => ({ atMs: Math.min(atMs, arrivedMs), milli })),
+  );
+  const { span } = series;
+  const bucket = (atMs: number) => (span.kind === 'sliding' ? Math.floor(atMs / (span.minutes * 1000)) : 0);
+  const head = Math.max(bucket(nowMs), ...seen.map((one) => bucket(one.nowMs)));
+  const kept = inside.filter(({ atMs }) => bucket(atMs) > head - 60 && bucket(atMs) <= bucket(nowMs));
+  const values = kept.map(({ milli }) => milli / 1000 + 0);
+  const wide = series.shape !== 'sum' && kept.length > 0;
+  const [newest] = kept.toSorted((a, b) => b.atMs - a.atMs || b.milli - a.milli);
+  const bins: Record<string, number> = {};
+  if (series.shape === 'quantiles') for (const value of values) bins[binOf(value)] = (bins[binOf(value)] ?? 0) + 1;
+  return {
+    count: kept.length,
+    sum: kept.reduce((sum, { milli }) => sum + milli, 0) / 1000,
+    min: wide ? Math.min(...values) : null,
+    max: wide ? Math.max(...values) : null,
+    last: wide && newest ? { atMs: newest.atMs, value: newest.milli / 1000 } : null,
+    bins,
+  };
+}
+
+/** Random sequences against a naive recount. `numRuns` is smaller where each step is a round trip. */
+export function windowModelContract(name: string, stores: () => WindowStore, numRuns: number): void {
+  describe(`${name} against a recount`, () => {
+    it('answers before every batch what a recount of everything answers', async () => {
+      await fc.assert(
+        fc.asyncProperty(steps, async (list) => {
+          const agentId = fresh('agent');
+          for (const [index, one] of list.entries()) {
+            const { before } = await stores().advance(requestOf(agentId, one));
+            const seen = list.slice(0, index);
+            expect(before).toEqual(SERIES.map((series) => recount(series, seen, one.nowMs)));
+          }
+        }),
+        { numRuns },
+      );
+    });
+
+    it('ends in the same state in whatever order messages arrive, and however often', async () => {
+      const shuffled = steps.chain((list) => {
+        const numbered = list.map((one, index) => ({ one, id: `message-${index}` }));
+        const again = fc.shuffledSubarray([...numbered, ...numbered], { minLength: 2 * numbered.length });
+        return fc.record({ list: fc.constant(numbered), again });
+      });
+      await fc.assert(
+        fc.asyncProperty(shuffled, async ({ list, again }) => {
+          const [inOrder, disorder] = [fresh('agent'), fresh('agent')];
+          for (const { one, id } of list) await stores().advance(requestOf(inOrder, one, id));
+          for (const { one, id } of again) await stores().advance(requestOf(disorder, one, id));
+          const newest = Math.max(...list.map(({ one }) => one.nowMs));
+          for (const nowMs of [newest, newest + 30_000, newest + 200_000]) {
+            expect(await stores().read('acme', disorder, nowMs, SERIES)).toEqual(
+              await stores().read('acme', inOrder, nowMs, SERIES),
+            );
+          }
+        }),
+        { numRuns },
+      );
+    });
+  });
+}

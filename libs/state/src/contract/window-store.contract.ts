@@ -1,0 +1,189 @@
+import { binOf, quantileOf, type Series, type WindowStore } from '@agentlens/guardrails';
+import { describe, expect, it } from '@jest/globals';
+import { anAdvance, batchOf, fresh, START_MS, sliding, sums } from './requests.ts';
+
+/** What every WindowStore does. `stores` answers one store, empty or shared. */
+export function windowStoreContract(name: string, stores: () => WindowStore): void {
+  describe(`${name} as window store`, () => {
+    const minute = sliding(1);
+
+    it('answers what the window held before the batch', async () => {
+      const agentId = fresh('agent');
+      const first = await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 7 }]));
+      const second = await stores().advance(batchOf(agentId, minute, START_MS + 1, [{ atMs: START_MS, value: 1 }]));
+      expect(sums(first.before)).toEqual([{ count: 0, sum: 0 }]);
+      expect(sums(second.before)).toEqual([{ count: 1, sum: 7 }]);
+      expect(sums(await stores().read('acme', agentId, START_MS + 1, [minute]))).toEqual([{ count: 2, sum: 8 }]);
+    });
+
+    it('keeps the bucket of now and the 59 before, and no more', async () => {
+      const agentId = fresh('agent');
+      await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 5 }]));
+      expect(sums(await stores().read('acme', agentId, START_MS + 59_999, [minute]))).toEqual([{ count: 1, sum: 5 }]);
+      expect(sums(await stores().read('acme', agentId, START_MS + 60_000, [minute]))).toEqual([{ count: 0, sum: 0 }]);
+      const later = await stores().advance(batchOf(agentId, minute, START_MS + 60_000, []));
+      expect(sums(later.before)).toEqual([{ count: 0, sum: 0 }]);
+    });
+
+    it('answers a message again exactly as the first time and counts it once', async () => {
+      const agentId = fresh('agent');
+      const request = batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]);
+      const first = await stores().advance(request);
+      await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 4 }]));
+      expect(await stores().advance(request)).toEqual(first);
+      expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 7 }]);
+    });
+
+    it('counts a message once when it is delivered to many at the same time', async () => {
+      const agentId = fresh('agent');
+      const request = batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]);
+      const answers = await Promise.all(Array.from({ length: 8 }, () => stores().advance(request)));
+      for (const answer of answers) expect(answer).toEqual(answers[0]);
+      expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 1, sum: 3 }]);
+    });
+
+    it('matches a kept answer to the question by name when the rules have changed since', async () => {
+      const agentId = fresh('agent');
+      const other = sliding(5);
+      await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]));
+      const request = batchOf(agentId, minute, START_MS, []);
+      await stores().advance(request);
+      const again = await stores().advance({
+        ...request,
+        series: [other, minute],
+        cooldowns: [{ ruleId: 'new', dryRun: false }],
+      });
+      expect(sums(again.before)).toEqual([
+        { count: 0, sum: 0 },
+        { count: 1, sum: 3 },
+      ]);
+      expect(again.cooling).toEqual([null]);
+    });
+
+    it('finds an event that was counted in an earlier batch', async () => {
+      const agentId = fresh('agent');
+      const retryable = [{ event: 0, id: 'event-1', atMs: START_MS }];
+      const batch = () => ({ ...batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]), retryable });
+      expect((await stores().advance(batch())).duplicates).toEqual([]);
+      expect((await stores().advance(batch())).duplicates).toEqual([0]);
+      expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 1, sum: 3 }]);
+    });
+
+    it('counts an event once that is twice in one batch', async () => {
+      const agentId = fresh('agent');
+      const values = [1, 2, 4].map((value) => ({ atMs: START_MS, value }));
+      const retryable = ['a', 'b', 'a'].map((id, event) => ({ event, id, atMs: START_MS }));
+      const answer = await stores().advance({ ...batchOf(agentId, minute, START_MS, values), retryable });
+      expect(answer.duplicates).toEqual([2]);
+      expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 3 }]);
+    });
+
+    it('takes a late event into its own bucket while that is inside the window', async () => {
+      const agentId = fresh('agent');
+      await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 1 }]));
+      await stores().advance(
+        batchOf(agentId, minute, START_MS, [
+          { atMs: START_MS - 59_000, value: 10 },
+          { atMs: START_MS - 60_000, value: 100 },
+        ]),
+      );
+      expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 11 }]);
+      expect(sums(await stores().read('acme', agentId, START_MS + 1000, [minute]))).toEqual([{ count: 1, sum: 1 }]);
+    });
+
+    it('places an event from the future at the arrival of its batch', async () => {
+      const agentId = fresh('agent');
+      await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS + 3_600_000, value: 1 }]));
+      expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 1, sum: 1 }]);
+    });
+
+    it('adds money without drift, also when buckets leave the window', async () => {
+      const agentId = fresh('agent');
+      const cost = sliding(1, 'cost_usd');
+      await stores().advance(
+        batchOf(agentId, cost, START_MS - 30_000, [{ atMs: START_MS - 30_000, value: 12345.678901 }]),
+      );
+      await stores().advance(
+        batchOf(agentId, cost, START_MS, [
+          { atMs: START_MS, value: 0.1 },
+          { atMs: START_MS, value: 0.2 },
+        ]),
+      );
+      const later = await stores().advance(batchOf(agentId, cost, START_MS + 40_000, []));
+      expect(later.before[0]?.sum).toBe(0.3);
+    });
+
+    it('leaves out values that are no numbers', async () => {
+      const agentId = fresh('agent');
+      const values = [Number.NaN, Number.POSITIVE_INFINITY, 2].map((value) => ({ atMs: START_MS, value }));
+      await stores().advance(batchOf(agentId, minute, START_MS, values));
+      expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 1, sum: 2 }]);
+    });
+
+    it('keeps least, greatest and newest value, the larger of two of one millisecond', async () => {
+      const agentId = fresh('agent');
+      const spread = sliding(1, 'latency_ms', 'spread');
+      const values = [4, -2, 9, 3].map((value, index) => ({ atMs: START_MS + Math.min(index, 1), value }));
+      await stores().advance(batchOf(agentId, spread, START_MS + 1, values));
+      expect(await stores().read('acme', agentId, START_MS + 1, [spread])).toEqual([
+        { count: 4, sum: 14, min: -2, max: 9, last: { atMs: START_MS + 1, value: 9 }, bins: {} },
+      ]);
+    });
+
+    it('keeps a sketch that answers quantiles of exactly the window', async () => {
+      const agentId = fresh('agent');
+      const quantiles = sliding(1, 'latency_ms', 'quantiles');
+      const values = Array.from({ length: 100 }, (_, index) => ({ atMs: START_MS, value: index + 1 }));
+      await stores().advance(
+        batchOf(agentId, quantiles, START_MS, [...values, { atMs: START_MS - 59_500, value: 1e6 }]),
+      );
+      await stores().advance(batchOf(agentId, quantiles, START_MS + 1000, []));
+      const [totals] = await stores().read('acme', agentId, START_MS + 1000, [quantiles]);
+      expect(totals?.count).toBe(100);
+      expect(Math.abs((quantileOf(totals?.bins ?? {}, 0.95) ?? 0) - 95)).toBeLessThanOrEqual(0.951);
+      expect(totals?.max).toBe(100);
+    });
+
+    it('adds up runs and days whatever the time', async () => {
+      const agentId = fresh('agent');
+      const spans: Series[] = [
+        { metric: 'cost_usd', span: { kind: 'run', runId: 'r{1}:x' }, shape: 'sum' },
+        { metric: 'cost_usd', span: { kind: 'day', day: '2026-03-01' }, shape: 'spread' },
+        { metric: 'cost_usd', span: { kind: 'run', runId: 'r{1}:x' }, shape: 'quantiles' },
+      ];
+      const increments = [0, 1, 2].map((series) => ({ series, event: 0, atMs: START_MS, value: 0.25 }));
+      const batch = (nowMs: number) => anAdvance({ agentId, nowMs, series: spans, increments });
+      await stores().advance(batch(START_MS));
+      const later = await stores().advance(batch(START_MS + 36_000_000));
+      expect(later.before).toEqual([
+        { count: 1, sum: 0.25, min: null, max: null, last: null, bins: {} },
+        { count: 1, sum: 0.25, min: 0.25, max: 0.25, last: { atMs: START_MS, value: 0.25 }, bins: {} },
+        {
+          count: 1,
+          sum: 0.25,
+          min: 0.25,
+          max: 0.25,
+          last: { atMs: START_MS, value: 0.25 },
+          bins: { [binOf(0.25)]: 1 },
+        },
+      ]);
+      expect(sums(await stores().read('acme', agentId, 0, spans))).toEqual(spans.map(() => ({ count: 2, sum: 0.5 })));
+    });
+
+    it('keeps apart tenants, agents, metrics, spans and names that look like parts of names', async () => {
+      const agentId = fresh('agent');
+      await stores().advance(batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 1 }]));
+      const nothing = [{ count: 0, sum: 0 }];
+      expect(sums(await stores().read('globex', agentId, START_MS, [minute]))).toEqual(nothing);
+      expect(sums(await stores().read('acme', `${agentId}}`, START_MS, [minute]))).toEqual(nothing);
+      expect(sums(await stores().read('acme', `${agentId}}:latency_ms`, START_MS, [minute]))).toEqual(nothing);
+      expect(sums(await stores().read('acme', agentId, START_MS, [sliding(2)]))).toEqual(nothing);
+      expect(sums(await stores().read('acme', agentId, START_MS, [sliding(1, 'latency_ms:1m')]))).toEqual(nothing);
+    });
+
+    it('answers nothing for no series', async () => {
+      expect(await stores().read('acme', fresh('agent'), START_MS, [])).toEqual([]);
+      expect(await stores().advance(anAdvance())).toEqual({ before: [], duplicates: [], cooling: [] });
+    });
+  });
+}

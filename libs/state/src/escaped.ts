@@ -1,0 +1,4 @@
+/** Client-chosen text as one part of a name: it cannot end its part or a Redis hash tag, so no two names meet. */
+export function escaped(text: string): string {
+  return text.replace(/[%{}:]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+}

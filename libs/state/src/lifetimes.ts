@@ -1,0 +1,25 @@
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How long each kind of state is kept after it was last written, in milliseconds. Both adapters keep the same. */
+export const LIFETIMES = {
+  /** Longer than any redelivery: ack wait, back-off and an evaluator that was down for a while. */
+  inbox: HOUR,
+  /** Ids of events that a client may send again in another batch. */
+  seenEvents: 2 * HOUR,
+  /** A ring outlives its window by as much as a message can be late. */
+  slidingSlack: HOUR,
+  run: 7 * DAY,
+  /** A UTC day, the day after it for late events, and an hour. */
+  day: 49 * HOUR,
+  idempotencyKey: DAY,
+  eventContent: 5 * MINUTE,
+} as const;
+
+/** Width of the sets of seen event ids. */
+export const SEEN_EPOCH_MS = 10 * MINUTE;
+
+/** Buckets of a sliding window. */
+export const BUCKETS = 60;

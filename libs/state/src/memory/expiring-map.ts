@@ -1,0 +1,36 @@
+const SWEEP_EVERY_MS = 30_000;
+
+/** A map whose entries end. What has ended is never answered, and is let go of within half a minute of use. */
+export class ExpiringMap<V> {
+  readonly #entries = new Map<string, { value: V; endsAtMs: number }>();
+  readonly #now: () => number;
+  #sweptAtMs: number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#sweptAtMs = now();
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): V | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    if (entry.endsAtMs > this.#now()) return entry.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  set(key: string, value: V, ttlMs: number): void {
+    const now = this.#now();
+    this.#entries.set(key, { value, endsAtMs: now + ttlMs });
+    if (now - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(now);
+  }
+
+  #sweep(now: number): void {
+    this.#sweptAtMs = now;
+    for (const [key, entry] of this.#entries) if (entry.endsAtMs <= now) this.#entries.delete(key);
+  }
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
+import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
+import { quotaContract } from '../contract/quota.contract.ts';
+import { batchOf, START_MS, sliding, sums } from '../contract/requests.ts';
+import { windowModelContract } from '../contract/window-model.contract.ts';
+import { windowStoreContract } from '../contract/window-store.contract.ts';
+import { createMemoryState } from './memory-state.ts';
+
+let nowMs = START_MS;
+const state = createMemoryState({ clock: { now: () => nowMs } });
+const elapse = async (ms: number) => {
+  nowMs += ms;
+};
+
+windowStoreContract('memory', () => state.windows);
+windowModelContract('memory', () => state.windows, 200);
+cooldownStoreContract(
+  'memory',
+  () => state,
+  async (ms, check) => {
+    await elapse(ms);
+    await check();
+  },
+);
+quotaContract('memory', () => state.quota, 100);
+idempotencyStoreContract('memory', () => state.idempotency);
+
+describe('memory state', () => {
+  it('does not let a caller change a kept answer', async () => {
+    const request = batchOf('agent-kept', sliding(1, 'x', 'quantiles'), START_MS, []);
+    const first = await state.windows.advance(request);
+    (first.duplicates as number[]).push(7);
+    expect((await state.windows.advance(request)).duplicates).toEqual([]);
+  });
+
+  it('forgets an inbox entry after its hour, and the windows of an idle agent', async () => {
+    const request = batchOf('agent-idle', sliding(1), START_MS, [{ atMs: START_MS, value: 1 }]);
+    await state.windows.advance(request);
+    await elapse(3_600_000 + 60_000);
+    expect(sums(await state.windows.read('acme', 'agent-idle', START_MS, [sliding(1)]))).toEqual([
+      { count: 0, sum: 0 },
+    ]);
+    expect(sums((await state.windows.advance(request)).before)).toEqual([{ count: 0, sum: 0 }]);
+  });
+
+  it('is always healthy', async () => {
+    expect(state.healthy()).toBe(true);
+    await state.close();
+  });
+});

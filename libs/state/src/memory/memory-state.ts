@@ -1,0 +1,24 @@
+import type { StateStores } from '../state-stores.ts';
+import { MemoryCooldownStore } from './memory-cooldown-store.ts';
+import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
+import { MemoryQuota } from './memory-quota.ts';
+import { MemoryWindowStore } from './memory-window-store.ts';
+
+export interface MemoryStateOptions {
+  /** When things end. Windows themselves go by the times in each request. */
+  readonly clock?: { now(): number };
+}
+
+/** State of one process, gone with it; the same semantics as Redis. */
+export function createMemoryState({ clock = Date }: MemoryStateOptions = {}): StateStores {
+  const now = () => clock.now();
+  const cooldowns = new MemoryCooldownStore(now);
+  return {
+    windows: new MemoryWindowStore(now, cooldowns),
+    cooldowns,
+    quota: new MemoryQuota(now),
+    idempotency: new MemoryIdempotencyStore(now),
+    healthy: () => true,
+    close: () => Promise.resolve(),
+  };
+}

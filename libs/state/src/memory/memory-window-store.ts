@@ -1,0 +1,98 @@
+import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
+import { LIFETIMES } from '../lifetimes.ts';
+import { answerAgain, NOTHING_SEEN, type Question, questionOf } from '../windows/answer.ts';
+import { epochOf, type Layout, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
+import { seriesName } from '../windows/series-name.ts';
+import { type Cell, count, emptyCell, totalsOf } from './cell.ts';
+import { ExpiringMap } from './expiring-map.ts';
+import type { MemoryCooldownStore } from './memory-cooldown-store.ts';
+import { Ring } from './ring.ts';
+
+/** Windows of one process. Nothing here waits, so every `advance` is one step. */
+export class MemoryWindowStore implements WindowStore {
+  readonly #cooldowns: MemoryCooldownStore;
+  readonly #inbox: ExpiringMap<{ question: Question; answer: AdvanceAnswer }>;
+  readonly #seen: ExpiringMap<Set<string>>;
+  readonly #rings: ExpiringMap<Ring>;
+  readonly #plain: ExpiringMap<Cell>;
+
+  constructor(now: () => number, cooldowns: MemoryCooldownStore) {
+    this.#cooldowns = cooldowns;
+    this.#inbox = new ExpiringMap(now);
+    this.#seen = new ExpiringMap(now);
+    this.#rings = new ExpiringMap(now);
+    this.#plain = new ExpiringMap(now);
+  }
+
+  async advance(request: AdvanceRequest): Promise<AdvanceAnswer> {
+    const { tenantId, agentId } = request;
+    const question = questionOf(request);
+    const inboxKey = keyOf(tenantId, agentId, request.messageId);
+    const kept = this.#inbox.get(inboxKey);
+    if (kept) return structuredClone(answerAgain(question, kept.question, kept.answer));
+
+    const duplicates = this.#duplicates(request);
+    const repeated = new Set(duplicates);
+    const answer: AdvanceAnswer = {
+      before: planSeries(request).map((planned, index) => {
+        const key = keyOf(tenantId, agentId, question.series[index] ?? '');
+        return planned.layout.bucketMs === null
+          ? this.#advancePlain(key, planned, repeated)
+          : this.#advanceRing(key, planned, repeated);
+      }),
+      duplicates,
+      cooling: request.cooldowns.map(({ ruleId, dryRun }) =>
+        this.#cooldowns.holder({ tenantId, agentId, ruleId, dryRun }),
+      ),
+    };
+    this.#inbox.set(inboxKey, { question, answer }, LIFETIMES.inbox);
+    return structuredClone(answer);
+  }
+
+  async read(tenantId: string, agentId: string, nowMs: number, series: readonly Series[]): Promise<readonly Totals[]> {
+    return series.map((one) => this.#read(keyOf(tenantId, agentId, seriesName(one)), layoutOf(one), nowMs));
+  }
+
+  #read(key: string, layout: Layout, nowMs: number): Totals {
+    if (layout.bucketMs === null) {
+      const cell = this.#plain.get(key);
+      return cell ? totalsOf(cell, layout.shape) : NOTHING_SEEN;
+    }
+    const ring = this.#rings.get(key);
+    return ring ? totalsOf(ring.totalsAt(epochOf(layout, nowMs), false), layout.shape) : NOTHING_SEEN;
+  }
+
+  #duplicates(request: AdvanceRequest): number[] {
+    const duplicates = new Set<number>();
+    for (const { event, epoch, fingerprint } of planSeen(request)) {
+      const key = keyOf(request.tenantId, request.agentId, String(epoch));
+      const seen = this.#seen.get(key) ?? new Set();
+      if (seen.has(fingerprint)) duplicates.add(event);
+      seen.add(fingerprint);
+      this.#seen.set(key, seen, LIFETIMES.seenEvents);
+    }
+    return [...duplicates];
+  }
+
+  #advancePlain(key: string, { layout, contributions }: PlannedSeries, repeated: ReadonlySet<number>): Totals {
+    const cell = this.#plain.get(key) ?? emptyCell();
+    const before = totalsOf(cell, layout.shape);
+    for (const one of contributions) if (!repeated.has(one.event)) count(cell, one);
+    if (cell.count > 0) this.#plain.set(key, cell, layout.ttlMs);
+    return before;
+  }
+
+  #advanceRing(key: string, planned: PlannedSeries, repeated: ReadonlySet<number>): Totals {
+    const { layout, nowEpoch, contributions } = planned;
+    const ring = this.#rings.get(key) ?? new Ring(nowEpoch);
+    ring.moveTo(nowEpoch);
+    const before = totalsOf(ring.totalsAt(nowEpoch, layout.shape === 'sum'), layout.shape);
+    for (const one of contributions) if (!repeated.has(one.event)) ring.add(one);
+    this.#rings.set(key, ring, layout.ttlMs);
+    return before;
+  }
+}
+
+function keyOf(tenantId: string, agentId: string, name: string): string {
+  return JSON.stringify([tenantId, agentId, name]);
+}

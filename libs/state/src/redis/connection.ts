@@ -1,0 +1,93 @@
+import { createRequire } from 'node:module';
+import type { Redis } from 'ioredis';
+import { StateUnavailable } from '../state-unavailable.ts';
+import { ADVANCE } from './scripts/advance.lua.ts';
+import { CONTENTS } from './scripts/contents.lua.ts';
+import { READ } from './scripts/read.lua.ts';
+import { TAKE } from './scripts/take.lua.ts';
+
+// OpenTelemetry patches what CommonJS loads; an import would leave this client without spans.
+const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis');
+
+export interface RedisStateOptions {
+  /** `redis://` or `rediss://`, with user, password and database number where needed. */
+  readonly url: string;
+  /** Shown by CLIENT LIST. */
+  readonly name?: string;
+  /** Least time to wait for the first connection, 10 s by default. */
+  readonly connectWithinMs?: number;
+  /** Told of every connection error; the client keeps reconnecting by itself. */
+  readonly onError?: (error: Error) => void;
+}
+
+type Arguments = readonly (string | number)[];
+
+/** Scripts loaded as commands: number of keys, keys, arguments. */
+interface Scripts {
+  advanceWindows(...call: Arguments): Promise<unknown>;
+  readWindows(...call: Arguments): Promise<unknown>;
+  takeTokens(...call: Arguments): Promise<unknown>;
+  rememberContents(...call: Arguments): Promise<unknown>;
+}
+
+export type RedisConnection = Redis & Scripts;
+
+/** A call may wait this long, also for a connection; without it a half-open connection hangs callers for ever. */
+const COMMAND_TIMEOUT_MS = 1000;
+/** A connection that owes an answer this long is replaced. */
+const SOCKET_TIMEOUT_MS = 2000;
+const MAX_RETRIES_PER_REQUEST = 3;
+
+/** Connects and waits until Redis answers; rejects with StateUnavailable when it does not. */
+export async function connect(options: RedisStateOptions): Promise<RedisConnection> {
+  const redis = new ioredis.Redis(options.url, {
+    lazyConnect: true,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    maxRetriesPerRequest: MAX_RETRIES_PER_REQUEST,
+    retryStrategy: (attempt) => Math.min(50 * attempt, 1000),
+    connectionName: options.name,
+  });
+  redis.defineCommand('advanceWindows', { lua: ADVANCE });
+  redis.defineCommand('readWindows', { lua: READ });
+  redis.defineCommand('takeTokens', { lua: TAKE });
+  redis.defineCommand('rememberContents', { lua: CONTENTS });
+  await firstConnection(redis, options);
+  return redis as RedisConnection;
+}
+
+async function firstConnection(redis: Redis, options: RedisStateOptions): Promise<void> {
+  let lastError = new Error('no answer');
+  redis.on('error', (error: Error) => {
+    lastError = error;
+    options.onError?.(error);
+  });
+  const ready = Promise.withResolvers<void>();
+  redis.once('ready', ready.resolve);
+  const deadline = setTimeout(() => {
+    ready.reject(new StateUnavailable('connecting', lastError));
+  }, options.connectWithinMs ?? 10_000);
+  // Rejects on the first failed attempt, while the client goes on trying; `ready` and the deadline decide.
+  redis.connect().catch(() => undefined);
+  try {
+    await ready.promise;
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
+/** Replies that say "not now"; any other error reply is a bug in a script or a foreign key. */
+const TEMPORARY = /^(LOADING|READONLY|OOM|BUSY|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|TRYAGAIN|MISCONF)\b/;
+
+/** Awaits a reply; everything that may pass becomes StateUnavailable. */
+export async function answered<T>(operation: string, reply: Promise<T>): Promise<T> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ReplyError' && !TEMPORARY.test(error.message)) throw error;
+    throw new StateUnavailable(operation, error);
+  }
+}

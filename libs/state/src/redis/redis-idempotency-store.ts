@@ -1,0 +1,43 @@
+import type { IdempotencyStore, IdempotentRequest } from '../idempotency-store.ts';
+import { LIFETIMES } from '../lifetimes.ts';
+import { StateUnavailable } from '../state-unavailable.ts';
+import { fingerprint } from '../windows/plan.ts';
+import { answered, type RedisConnection } from './connection.ts';
+import { contentKey, idempotencyKey } from './keys.ts';
+
+/** Of a content's SHA-256: enough to tell two contents of one id apart. */
+const SHORT_HASH = 12;
+
+/** Requests and event contents that all gateways remember together. */
+export class RedisIdempotencyStore implements IdempotencyStore {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  async remember(tenantId: string, key: string, request: IdempotentRequest): Promise<IdempotentRequest> {
+    const value = `${request.receivedAtMs} ${request.bodyHash}`;
+    const call = this.#redis.set(idempotencyKey(tenantId, key), value, 'PX', LIFETIMES.idempotencyKey, 'NX', 'GET');
+    const [receivedAtMs, bodyHash = ''] = ((await answered('remember', call)) ?? value).split(' ', 2);
+    return { bodyHash, receivedAtMs: Number(receivedAtMs) };
+  }
+
+  async conflicts(
+    tenantId: string,
+    events: readonly { readonly id: string; readonly hash: string }[],
+  ): Promise<readonly string[]> {
+    // Best effort: without Redis a reused id is found by the unique key of the event, not here.
+    if (events.length === 0 || this.#redis.status !== 'ready') return [];
+    const keys = events.map(({ id }) => contentKey(tenantId, fingerprint(id)));
+    const hashes = events.map(({ hash }) => hash.slice(0, SHORT_HASH));
+    try {
+      const call = this.#redis.rememberContents(keys.length, ...keys, LIFETIMES.eventContent, ...hashes);
+      const positions = (await answered('conflicts', call)) as number[];
+      return [...new Set(positions.map((position) => events[position - 1]?.id ?? ''))];
+    } catch (error) {
+      if (error instanceof StateUnavailable) return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { eventually, freePort, startRedis, type TcpProxy, type TestServer, tcpProxy } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { anAdvance, batchOf, fresh, START_MS, sliding, sums } from '../contract/requests.ts';
+import type { StateStores } from '../state-stores.ts';
+import { StateUnavailable } from '../state-unavailable.ts';
+import { connectRedisState } from './redis-state.ts';
+
+let server: TestServer;
+let proxy: TcpProxy;
+let state: StateStores;
+
+beforeAll(async () => {
+  server = await startRedis();
+  proxy = await tcpProxy(server.url);
+  state = await connectRedisState({ url: proxy.url });
+}, 120_000);
+
+afterAll(async () => {
+  await state?.close();
+  await proxy?.close();
+  await server?.stop();
+});
+
+async function back(): Promise<void> {
+  proxy.mode('pass');
+  proxy.reset();
+  await eventually(async () => {
+    await state.windows.read('acme', 'agent', START_MS, [sliding(1)]);
+    expect(state.healthy()).toBe(true);
+  });
+}
+
+describe('redis that does not answer', () => {
+  it('is a typed error for windows, cooldowns and idempotency keys', async () => {
+    proxy.mode('blackhole');
+    const claim = { tenantId: 'acme', agentId: 'a', ruleId: 'r', dryRun: false, triggerId: 't', cooldownMs: 1000 };
+    const outcomes = await Promise.allSettled([
+      state.windows.advance(anAdvance()),
+      state.windows.read('acme', 'agent', START_MS, [sliding(1)]),
+      state.cooldowns.claim(claim),
+      state.idempotency.remember('acme', 'key', { bodyHash: 'x', receivedAtMs: START_MS }),
+    ]);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StateUnavailable) });
+    }
+    await back();
+  });
+
+  it('leaves quotas to a bucket per process, and conflicts to the database', async () => {
+    proxy.mode('blackhole');
+    const key = fresh('key');
+    expect(await state.quota.take(key, 10, 10, START_MS)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await state.quota.take(key, 1, 10, START_MS)).toMatchObject({ allowed: false });
+    expect(await state.idempotency.conflicts('acme', [{ id: 'event', hash: 'x' }])).toEqual([]);
+    await back();
+  });
+
+  it('is used again after a half-open connection, and a repeated message is counted once', async () => {
+    const request = batchOf(fresh('agent'), sliding(1), START_MS, [{ atMs: START_MS, value: 2 }]);
+    proxy.mode('half-open');
+    await expect(state.windows.advance(request)).rejects.toBeInstanceOf(StateUnavailable);
+    proxy.mode('pass');
+    await eventually(() => state.windows.advance(request));
+    await state.windows.advance(request);
+    expect(sums(await state.windows.read('acme', request.agentId, START_MS, [sliding(1)]))).toEqual([
+      { count: 1, sum: 2 },
+    ]);
+  });
+
+  it('keeps what it counted over a crash of the server', async () => {
+    const request = batchOf(fresh('agent'), sliding(1), START_MS, [{ atMs: START_MS, value: 2 }]);
+    const first = await state.windows.advance(request);
+    await server.restart();
+    expect(await eventually(() => state.windows.advance(request))).toEqual(first);
+    expect(sums(await state.windows.read('acme', request.agentId, START_MS, [sliding(1)]))).toEqual([
+      { count: 1, sum: 2 },
+    ]);
+  });
+
+  it('refuses to start without a server', async () => {
+    const url = `redis://127.0.0.1:${await freePort()}`;
+    await expect(connectRedisState({ url, connectWithinMs: 300 })).rejects.toThrow(
+      /did not answer connecting: .*ECONNREFUSED/,
+    );
+  });
+});

@@ -1,0 +1,55 @@
+import { eventually, startRedis, type TestServer } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
+import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
+import { quotaContract } from '../contract/quota.contract.ts';
+import { fresh } from '../contract/requests.ts';
+import { requestOf, steps, windowModelContract } from '../contract/window-model.contract.ts';
+import { windowStoreContract } from '../contract/window-store.contract.ts';
+import { createMemoryState } from '../memory/memory-state.ts';
+import type { StateStores } from '../state-stores.ts';
+import { connectRedisState } from './redis-state.ts';
+
+let server: TestServer;
+let state: StateStores;
+
+beforeAll(async () => {
+  server = await startRedis();
+  state = await connectRedisState({ url: server.url, name: 'state-contract' });
+}, 120_000);
+
+afterAll(async () => {
+  await state?.close();
+  await server?.stop();
+});
+
+windowStoreContract('redis', () => state.windows);
+windowModelContract('redis', () => state.windows, 60);
+// Redis has its own clock, so the check is repeated until it holds.
+cooldownStoreContract(
+  'redis',
+  () => state,
+  (_, check) => eventually(check),
+);
+quotaContract('redis', () => state.quota, 40);
+idempotencyStoreContract('redis', () => state.idempotency);
+
+describe('memory and redis', () => {
+  it('give the same answers to the same random sequence', async () => {
+    const memory = createMemoryState();
+    await fc.assert(
+      fc.asyncProperty(steps, fc.infiniteStream(fc.boolean()), async (list, isRetryable) => {
+        const agentId = fresh('agent');
+        for (const step of list) {
+          const retryable = step.facts.flatMap(({ atMs, milli }, event) =>
+            isRetryable.next().value ? [{ event, id: `event-${milli % 5}`, atMs }] : [],
+          );
+          const request = { ...requestOf(agentId, step), retryable };
+          expect(await state.windows.advance(request)).toEqual(await memory.windows.advance(request));
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,23 @@
+import type { StateStores } from '../state-stores.ts';
+import { connect, type RedisStateOptions } from './connection.ts';
+import { RedisCooldownStore } from './redis-cooldown-store.ts';
+import { RedisIdempotencyStore } from './redis-idempotency-store.ts';
+import { RedisQuota } from './redis-quota.ts';
+import { RedisWindowStore } from './redis-window-store.ts';
+
+/** State shared by every process on one Redis (7.0 or newer), over one connection. */
+export async function connectRedisState(options: RedisStateOptions): Promise<StateStores> {
+  const redis = await connect(options);
+  return {
+    windows: new RedisWindowStore(redis),
+    cooldowns: new RedisCooldownStore(redis),
+    quota: new RedisQuota(redis),
+    idempotency: new RedisIdempotencyStore(redis),
+    healthy: () => redis.status === 'ready',
+    close: async () => {
+      // QUIT lets calls under way finish; a connection that is already gone is only let go of.
+      if (redis.status === 'ready') await redis.quit().catch(() => undefined);
+      redis.disconnect();
+    },
+  };
+}

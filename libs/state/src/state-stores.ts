@@ -1,0 +1,14 @@
+import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type { IdempotencyStore } from './idempotency-store.ts';
+import type { Quota } from './quota.ts';
+
+/** Everything that counts and forgets, opened together because it lives in one place: this process, or one Redis. */
+export interface StateStores {
+  readonly windows: WindowStore;
+  readonly cooldowns: CooldownStore;
+  readonly quota: Quota;
+  readonly idempotency: IdempotencyStore;
+  /** False while the store is away; calls then fail with StateUnavailable, except those that have a fallback. */
+  healthy(): boolean;
+  close(): Promise<void>;
+}

@@ -1,0 +1,38 @@
+import type { AdvanceAnswer, AdvanceRequest, Totals } from '@agentlens/guardrails';
+import { seriesName } from './series-name.ts';
+
+export const NOTHING_SEEN: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: {} };
+
+/** What a request asked for, by name, so that a kept answer can be matched to a later question. */
+export interface Question {
+  readonly series: readonly string[];
+  readonly cooldowns: readonly string[];
+}
+
+export function questionOf(request: AdvanceRequest): Question {
+  return {
+    series: request.series.map(seriesName),
+    cooldowns: request.cooldowns.map(({ ruleId, dryRun }) => (dryRun ? `${ruleId}:dry` : ruleId)),
+  };
+}
+
+export function sameQuestion(a: Question, b: Question): boolean {
+  return sameList(a.series, b.series) && sameList(a.cooldowns, b.cooldowns);
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name, index) => name === b[index]);
+}
+
+/**
+ * The kept answer for the question asked now. Rules may have changed between two deliveries of a message: what was
+ * asked then is answered as then, what was not asked then had not seen anything.
+ */
+export function answerAgain(asked: Question, kept: Question, answer: AdvanceAnswer): AdvanceAnswer {
+  if (sameQuestion(asked, kept)) return answer;
+  return {
+    before: asked.series.map((name) => answer.before[kept.series.indexOf(name)] ?? NOTHING_SEEN),
+    duplicates: answer.duplicates,
+    cooling: asked.cooldowns.map((name) => answer.cooling[kept.cooldowns.indexOf(name)] ?? null),
+  };
+}

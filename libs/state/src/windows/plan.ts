@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto';
+import { type AdvanceRequest, binOf, type Series, type SeriesShape } from '@agentlens/guardrails';
+import { type ExactSum, exactly } from '../exact-sum.ts';
+import { BUCKETS, LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
+
+/** How a series is kept: a ring of 60 buckets for a sliding span, one plain total for a run or a day. */
+export interface Layout {
+  /** Milliseconds per bucket; null for a plain total. */
+  readonly bucketMs: number | null;
+  readonly shape: SeriesShape;
+  readonly ttlMs: number;
+}
+
+export interface Contribution {
+  readonly event: number;
+  /** Number of the bucket since 1970; 0 in a plain total. */
+  readonly epoch: number;
+  readonly atMs: number;
+  readonly value: number;
+  readonly amount: ExactSum;
+  /** Sketch bin; empty where the shape keeps none. */
+  readonly bin: string;
+}
+
+export interface PlannedSeries {
+  readonly layout: Layout;
+  /** Bucket of "now". */
+  readonly nowEpoch: number;
+  readonly contributions: readonly Contribution[];
+}
+
+export interface SeenEvent {
+  readonly event: number;
+  /** Number of the ten minutes the event happened in: the same whenever the event is sent again. */
+  readonly epoch: number;
+  readonly fingerprint: string;
+}
+
+export function layoutOf({ span, shape }: Series): Layout {
+  switch (span.kind) {
+    case 'sliding':
+      return { bucketMs: span.minutes * 1000, shape, ttlMs: span.minutes * 60_000 + LIFETIMES.slidingSlack };
+    case 'run':
+      return { bucketMs: null, shape, ttlMs: LIFETIMES.run };
+    case 'day':
+      return { bucketMs: null, shape, ttlMs: LIFETIMES.day };
+  }
+}
+
+/** A window of n minutes has 60 buckets of n seconds. */
+export function epochOf(layout: Layout, atMs: number): number {
+  return layout.bucketMs === null ? 0 : Math.floor(atMs / layout.bucketMs);
+}
+
+/** First bucket of the window that ends with bucket `epoch`. */
+export function windowStart(epoch: number): number {
+  return epoch - BUCKETS + 1;
+}
+
+/**
+ * What a request asks of a store, in the terms both adapters work in. An event is never placed later than the arrival
+ * of its batch; values that are no finite numbers are left out.
+ */
+export function planSeries(request: AdvanceRequest): readonly PlannedSeries[] {
+  const planned = request.series.map((series) => {
+    const layout = layoutOf(series);
+    return { layout, nowEpoch: epochOf(layout, request.nowMs), contributions: [] as Contribution[] };
+  });
+  for (const increment of request.increments) {
+    const target = planned[increment.series];
+    if (!target || !Number.isFinite(increment.value)) continue;
+    const atMs = Math.min(increment.atMs, request.nowMs);
+    target.contributions.push({
+      event: increment.event,
+      epoch: epochOf(target.layout, atMs),
+      atMs,
+      // Adding 0 turns -0 into 0, which is what every store reads back.
+      value: increment.value + 0,
+      amount: exactly(increment.value),
+      bin: target.layout.shape === 'quantiles' ? binOf(increment.value) : '',
+    });
+  }
+  return planned;
+}
+
+/** Ids are kept as 72 bits of their hash: short, and two ids of ten minutes never meet by chance. */
+export function planSeen(request: AdvanceRequest): readonly SeenEvent[] {
+  return request.retryable.map(({ event, id, atMs }) => ({
+    event,
+    epoch: Math.floor(atMs / SEEN_EPOCH_MS),
+    fingerprint: fingerprint(id),
+  }));
+}
+
+export function fingerprint(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, 12);
+}

@@ -1,0 +1,18 @@
+import type { Series, Span } from '@agentlens/guardrails';
+import { escaped } from '../escaped.ts';
+
+/** One name per series, the same in every store: `cost_usd:10m:sum`, `error_count:run:<run id>:sum`, `x:day:2026-11-21:spread`. */
+export function seriesName({ metric, span, shape }: Series): string {
+  return `${escaped(metric)}:${spanName(span)}:${shape}`;
+}
+
+function spanName(span: Span): string {
+  switch (span.kind) {
+    case 'sliding':
+      return `${span.minutes}m`;
+    case 'run':
+      return `run:${escaped(span.runId)}`;
+    case 'day':
+      return `day:${span.day}`;
+  }
+}
