@@ -36,7 +36,7 @@ async function prepareServers() {
 
 async function runJest() {
   const jest = createRequire(import.meta.url).resolve('jest/bin/jest');
-  const selection = unit ? ['--testPathIgnorePatterns', '\\.(int|e2e)\\.spec\\.ts$', '/node_modules/'] : [];
+  const selection = unit ? ['--testPathIgnorePatterns=\\.(int|e2e)\\.spec\\.ts$'] : [];
   const jestArguments = ['--rootDir', root, ...selection, ...args];
   const child = spawn(
     process.execPath,

@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import { Alert, ApprovalBinding } from './alerts.ts';
+import { BreakerLimits } from './breakers.ts';
+import { Budget } from './budgets.ts';
+import { ControlOrder, ControlScope } from './control.ts';
+import { Decision, DecisionRequest } from './decisions.ts';
 import { JsonObject } from './events.ts';
 import { ClientId, TenantId } from './ids.ts';
 import { Problem } from './problems.ts';
@@ -25,6 +30,17 @@ function command<Q extends z.ZodType, A extends z.ZodType>(subject: string, requ
   return { subject, request, answer: answerOf(answer), deadlineMs } as const;
 }
 
+const RaisedAlert = Alert.pick({
+  tenantId: true,
+  kind: true,
+  severity: true,
+  title: true,
+  message: true,
+  agentId: true,
+  runId: true,
+  ruleId: true,
+});
+
 const ruleRef = z.object({ tenantId: TenantId, ruleId: z.string() });
 
 export const COMMANDS = {
@@ -42,5 +58,79 @@ export const COMMANDS = {
     'action.deliveries.redeliver',
     z.object({ tenantId: TenantId, deliveryId: z.string() }),
     z.object({ deliveryId: z.string() }),
+  ),
+  /** The synchronous question. Always answered with a decision; refusals are for requests that make no sense. */
+  decide: command('guardrail.decide', DecisionRequest, Decision, 2_000),
+  /** A policy with rules in the vocabulary of the agent SDK in the field; stored as ordinary rules. */
+  importPolicy: command(
+    'guardrail.rules.import',
+    z.object({ tenantId: TenantId, body: z.unknown() }),
+    z.object({ policyId: z.string(), rules: z.array(GuardrailRule) }),
+  ),
+  setBreakerLimits: command(
+    'guardrail.breakers.limits',
+    z.object({
+      tenantId: TenantId,
+      scope: z.enum(['tenant', 'agent', 'run']),
+      scopeId: ClientId,
+      body: z.unknown(),
+    }),
+    BreakerLimits,
+  ),
+  resetBreaker: command(
+    'guardrail.breakers.reset',
+    z.object({ tenantId: TenantId, scope: z.enum(['run', 'agent']), scopeId: ClientId, by: z.string() }),
+    z.object({ ok: z.literal(true) }),
+  ),
+  createBudget: command('guardrail.budgets.create', z.object({ tenantId: TenantId, body: z.unknown() }), Budget),
+  deleteBudget: command(
+    'guardrail.budgets.delete',
+    z.object({ tenantId: TenantId, budgetId: z.string() }),
+    z.object({ ok: z.literal(true) }),
+  ),
+  /** Ends a reservation made by a decision with what the call really cost; `costUsd` 0 releases it. */
+  settleReservation: command(
+    'guardrail.budgets.settle',
+    z.object({ tenantId: TenantId, reservationId: z.string(), costUsd: z.number().nonnegative() }),
+    z.object({ ok: z.literal(true) }),
+  ),
+  /** Finds the approval of exactly this call, uses it if it is approved, opens it if there is none. */
+  resolveApproval: command(
+    'action.approvals.resolve',
+    z.object({
+      tenantId: TenantId,
+      agentId: ClientId,
+      binding: ApprovalBinding,
+      title: z.string(),
+      message: z.string(),
+      expiresInSeconds: z.int().min(1),
+    }),
+    Alert,
+    1_000,
+  ),
+  /** Deduplicated by kind, rule, agent and run while one is pending, and rate limited; answers the alert in force. */
+  raiseAlert: command('action.alerts.raise', RaisedAlert, Alert),
+  decideAlert: command(
+    'action.alerts.decide',
+    z.object({
+      tenantId: TenantId,
+      alertId: z.string(),
+      verb: z.enum(['acknowledge', 'approve', 'deny', 'cancel']),
+      by: z.string(),
+      reason: z.string().max(1000).optional(),
+    }),
+    Alert,
+  ),
+  orderControl: command(
+    'action.control.order',
+    z.object({
+      tenantId: TenantId,
+      scope: ControlScope,
+      scopeId: ClientId,
+      state: z.enum(['running', 'paused', 'killed']),
+      reason: z.string().max(1000),
+      by: z.string(),
+    }),
+    ControlOrder,
   ),
 } as const;

@@ -1,5 +1,22 @@
+export { ALERT_STATUSES, Alert, AlertStatus, ApprovalBinding } from './alerts.ts';
+export { BREAKER_REASONS, BreakerChanged, BreakerLimits, BreakerReason, BreakerState } from './breakers.ts';
+export { BUDGET_SCOPES, Budget, Reservation } from './budgets.ts';
 export { canonicalForm, canonicalJson, type HashedFields, sha256Hex } from './canonical-form.ts';
 export { answerOf, COMMANDS, type Command } from './commands.ts';
+export { CONTROL_SCOPES, ControlOrder, ControlScope, DirectiveAcknowledged } from './control.ts';
+export {
+  Actor,
+  DECISION_EFFECTS,
+  DECISION_PHASES,
+  Decision,
+  DecisionCause,
+  DecisionEffect,
+  DecisionPhase,
+  DecisionRequest,
+  RuleBypass,
+  RuleFinding,
+  Subject,
+} from './decisions.ts';
 export {
   AGENTLENS_DIALECT,
   EVENT_TYPE_NAMES,
@@ -32,10 +49,15 @@ export { GuardrailRule, RuleDraft } from './rules.ts';
 export { subjectToken } from './subject-token.ts';
 export {
   agentEvents,
+  alertChanged,
+  breakerChanged,
   type CloudEventAttributes,
+  controlOrdered,
   DeadLetter,
   deadLetters,
+  decisionDecided,
   deliverySettled,
+  directiveAcknowledged,
   directiveIssued,
   guardrailTriggered,
   KeysChanged,

@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { Alert } from './alerts.ts';
+import { BreakerChanged } from './breakers.ts';
+import { ControlOrder, DirectiveAcknowledged } from './control.ts';
+import { Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
 import { EventBatch } from './events.ts';
 import { Instant, TenantId } from './ids.ts';
@@ -31,7 +35,13 @@ export const STREAMS = {
   },
   GUARDRAILS: {
     name: 'GUARDRAILS',
-    subjects: ['guardrail.triggered.>', 'delivery.settled.>', 'alert.changed.>'],
+    subjects: [
+      'guardrail.triggered.>',
+      'delivery.settled.>',
+      'alert.changed.>',
+      'breaker.changed.>',
+      'directive.acknowledged.>',
+    ],
     maxAgeMs: 14 * DAY_MS,
     maxBytes: 4 * 1024 ** 3,
     duplicateWindowMs: HOUR_MS,
@@ -44,6 +54,14 @@ export const STREAMS = {
     maxBytes: 1024 ** 3,
     duplicateWindowMs: 2 * MINUTE_MS,
     lastPerSubject: true,
+  },
+  DECISIONS: {
+    name: 'DECISIONS',
+    subjects: ['decision.decided.>'],
+    maxAgeMs: 7 * DAY_MS,
+    maxBytes: 4 * 1024 ** 3,
+    duplicateWindowMs: 2 * MINUTE_MS,
+    lastPerSubject: false,
   },
   DEAD_LETTERS: {
     name: 'DEAD_LETTERS',
@@ -177,6 +195,58 @@ export const directiveIssued: Topic<Directive> = {
   messageId: (directive) => directive.id,
 };
 
+export const decisionDecided: Topic<Decision> = {
+  name: 'decision.decided',
+  schema: Decision,
+  stream: 'DECISIONS',
+  subject: (decision) => `decision.decided.${decision.tenantId}`,
+  pattern: (tenantId = '*') => `decision.decided.${tenantId}`,
+  messageId: (decision) => decision.id,
+};
+
+export const alertChanged: Topic<Alert> = {
+  name: 'alert.changed',
+  schema: Alert,
+  stream: 'GUARDRAILS',
+  subject: (alert) => `alert.changed.${alert.tenantId}`,
+  pattern: (tenantId = '*') => `alert.changed.${tenantId}`,
+  messageId: (alert) => `${alert.id}:${alert.version}`,
+  cloudEvent: (alert) => ({
+    id: `${alert.id}:${alert.version}`,
+    source: `/agentlens/tenants/${alert.tenantId}/alerts/${alert.id}`,
+    type: 'dev.agentlens.alert.changed.v1',
+    subject: alert.agentId,
+    time: alert.decidedAt ?? alert.acknowledgedAt ?? alert.createdAt,
+  }),
+};
+
+export const breakerChanged: Topic<BreakerChanged> = {
+  name: 'breaker.changed',
+  schema: BreakerChanged,
+  stream: 'GUARDRAILS',
+  subject: (change) => `breaker.changed.${change.tenantId}`,
+  pattern: (tenantId = '*') => `breaker.changed.${tenantId}`,
+  messageId: (change) => `${change.scope}:${change.scopeId}:${change.version}`,
+};
+
+export const controlOrdered: Topic<ControlOrder> = {
+  name: 'control.order',
+  schema: ControlOrder,
+  stream: 'CONTROL',
+  subject: (order) => `control.order.${order.tenantId}.${order.scope}.${subjectToken(order.scopeId)}`,
+  pattern: (tenantId = '*') => `control.order.${tenantId}.*.*`,
+  messageId: (order) => order.id,
+};
+
+export const directiveAcknowledged: Topic<DirectiveAcknowledged> = {
+  name: 'directive.acknowledged',
+  schema: DirectiveAcknowledged,
+  stream: 'GUARDRAILS',
+  subject: (ack) => `directive.acknowledged.${ack.tenantId}`,
+  pattern: (tenantId = '*') => `directive.acknowledged.${tenantId}`,
+  messageId: (ack) => `${ack.directiveId}:${ack.instanceId}`,
+};
+
 /** A message a consumer group gave up on, whole, with why: it can be inspected and sent again. */
 export const DeadLetter = z.object({
   group: z.string(),
@@ -208,5 +278,10 @@ export const TOPICS = [
   rulesChanged,
   keysChanged,
   directiveIssued,
+  controlOrdered,
+  directiveAcknowledged,
+  decisionDecided,
+  alertChanged,
+  breakerChanged,
   deadLetters,
 ] as const;

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { ClientId, Instant, TenantId } from './ids.ts';
+
+export const ALERT_STATUSES = ['pending', 'acknowledged', 'approved', 'denied', 'expired', 'cancelled'] as const;
+export const AlertStatus = z.enum(ALERT_STATUSES);
+export type AlertStatus = z.infer<typeof AlertStatus>;
+
+/**
+ * What exactly an approval is for. A call with any other run, tool, arguments or rule version is another call and
+ * never uses it.
+ */
+export const ApprovalBinding = z.object({
+  runId: ClientId,
+  callId: ClientId.optional(),
+  toolName: z.string(),
+  /** SHA-256 (hex) of the canonical arguments. */
+  argsHash: z.string(),
+  ruleId: z.string(),
+  ruleVersion: z.int().min(1),
+});
+export type ApprovalBinding = z.infer<typeof ApprovalBinding>;
+
+/** Something a human should see or decide. `version` rises with every change. */
+export const Alert = z.object({
+  id: z.string(),
+  tenantId: TenantId,
+  kind: z.enum(['approval', 'breaker', 'rule']),
+  status: AlertStatus,
+  severity: z.enum(['info', 'warn', 'error', 'critical']),
+  title: z.string(),
+  message: z.string(),
+  agentId: ClientId,
+  runId: ClientId.optional(),
+  ruleId: z.string().optional(),
+  approval: ApprovalBinding.optional(),
+  createdAt: Instant,
+  /** An approval nobody decided by then is denied. */
+  expiresAt: Instant.optional(),
+  acknowledgedAt: Instant.optional(),
+  acknowledgedBy: z.string().optional(),
+  decidedAt: Instant.optional(),
+  decidedBy: z.string().optional(),
+  reason: z.string().optional(),
+  /** When the approved call went ahead; an approval is good for one call. */
+  usedAt: Instant.optional(),
+  version: z.int().min(1),
+});
+export type Alert = z.infer<typeof Alert>;

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { ClientId, Instant, TenantId } from './ids.ts';
+
+/** Caps of a circuit breaker. At a cap is not over it; over is. Tokens and iterations are counts, cost is USD. */
+export const BreakerLimits = z.object({
+  maxTokens: z.number().nonnegative().default(200_000),
+  maxIterations: z.number().nonnegative().default(10),
+  maxCostUsd: z.number().nonnegative().default(10),
+  maxConsecutiveFailures: z.int().min(1).default(5),
+  /** Trips when confidence falls by more than this over the last `confidenceWindow` reports; null: not watched. */
+  maxConfidenceDrop: z.number().min(0).max(1).nullable().default(0.3),
+  confidenceWindow: z.int().min(3).max(50).default(5),
+  /** How long an open breaker waits before it lets one probe through; null: only a reset closes it. */
+  probeAfterSeconds: z.int().min(1).nullable().default(null),
+});
+export type BreakerLimits = z.infer<typeof BreakerLimits>;
+
+export const BREAKER_REASONS = ['tokens', 'iterations', 'cost', 'failures', 'confidence', 'operator'] as const;
+export const BreakerReason = z.enum(BREAKER_REASONS);
+export type BreakerReason = z.infer<typeof BreakerReason>;
+
+export const BreakerState = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('closed') }),
+  z.object({ kind: z.literal('open'), openedAt: Instant, reason: BreakerReason }),
+  z.object({ kind: z.literal('half_open'), openedAt: Instant, reason: BreakerReason, probe: z.string() }),
+]);
+export type BreakerState = z.infer<typeof BreakerState>;
+
+/** A breaker opened or closed. Never says how high the limit is. */
+export const BreakerChanged = z.object({
+  tenantId: TenantId,
+  scope: z.enum(['run', 'agent']),
+  scopeId: ClientId,
+  agentId: ClientId,
+  state: BreakerState,
+  version: z.int().min(1),
+  at: Instant,
+});
+export type BreakerChanged = z.infer<typeof BreakerChanged>;

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { ClientId, Instant, TenantId } from './ids.ts';
+
+export const BUDGET_SCOPES = ['run', 'session', 'agent', 'actor', 'tenant'] as const;
+
+/** Money that may be spent per scope and period. `scopeId` absent: every one of that scope has its own. */
+export const Budget = z.object({
+  id: z.string(),
+  tenantId: TenantId,
+  name: z.string().min(1).max(200),
+  scope: z.enum(BUDGET_SCOPES),
+  scopeId: ClientId.optional(),
+  /** UTC day, ISO week (Monday) or month; `total` never starts again. */
+  period: z.enum(['total', 'day', 'week', 'month']),
+  limitUsd: z.number().positive(),
+  enabled: z.boolean().default(true),
+  onUnavailable: z.enum(['allow', 'block']).default('allow'),
+  version: z.int().min(1),
+  createdAt: Instant,
+  updatedAt: Instant,
+});
+export type Budget = z.infer<typeof Budget>;
+
+/** An estimate set aside before a call. It is settled with the real cost, or released when it is orphaned. */
+export const Reservation = z.object({
+  id: z.string(),
+  budgetIds: z.array(z.string()),
+  estimateUsd: z.number().nonnegative(),
+  expiresAt: Instant,
+});
+export type Reservation = z.infer<typeof Reservation>;

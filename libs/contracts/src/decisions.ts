@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { ClientId, Instant, TenantId } from './ids.ts';
+
+export const DECISION_PHASES = ['tool.before', 'tool.after', 'llm.before'] as const;
+/** The moment an agent asks about: before or after a tool call, or before a model call. */
+export const DecisionPhase = z.enum(DECISION_PHASES);
+export type DecisionPhase = z.infer<typeof DecisionPhase>;
+
+/** On whose behalf a run acts. Metadata values are text; rules read them as end-user tags. */
+export const Actor = z.object({
+  externalId: ClientId,
+  name: z.string().max(256).optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+});
+export type Actor = z.infer<typeof Actor>;
+
+/** Something a call is about, such as a customer or an account. */
+export const Subject = z.object({
+  subjectType: z.string().max(256),
+  value: z.string().max(256),
+  role: z.string().max(256).optional(),
+  idSystem: z.string().max(256).optional(),
+});
+export type Subject = z.infer<typeof Subject>;
+
+/** "May this happen?", as the gateway hands it to the evaluator. */
+export const DecisionRequest = z.object({
+  tenantId: TenantId,
+  agentId: ClientId,
+  runId: ClientId,
+  phase: DecisionPhase,
+  tool: z.object({ name: z.string().min(1).max(256), tags: z.array(z.string()) }).optional(),
+  /** The client's id of this call; absent in clients that have none. */
+  callId: ClientId.optional(),
+  args: z.unknown(),
+  result: z.unknown(),
+  actor: Actor.optional(),
+  tags: z.record(z.string(), z.string()),
+  subjects: z.array(Subject).max(100),
+  /** Deltas since the agent's last question, by metric key (bytes_in, llm_tokens_in, duration_ms, custom keys). */
+  metrics: z.record(z.string(), z.number()),
+  /** What a model call is expected to use; reserved from budgets until it is settled. */
+  estimate: z.object({ tokens: z.number().nonnegative(), costUsd: z.number().nonnegative() }).optional(),
+  receivedAt: Instant,
+  /** Time left to answer, ms; then each stateful rule does what its `onUnavailable` says. */
+  deadlineMs: z.number().positive(),
+});
+export type DecisionRequest = z.infer<typeof DecisionRequest>;
+
+/** From mild to severe; the most severe effect of all matched rules wins. */
+export const DECISION_EFFECTS = ['allow', 'modify', 'ask', 'block', 'terminate'] as const;
+export const DecisionEffect = z.enum(DECISION_EFFECTS);
+export type DecisionEffect = z.infer<typeof DecisionEffect>;
+
+/** The four causes the agent protocol knows. A tripped breaker and a pause are lockdowns; a spent budget is a rule. */
+export const DecisionCause = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('ALLOW') }),
+  z.object({ kind: z.literal('RULE_VIOLATION'), ruleId: z.string() }),
+  z.object({ kind: z.literal('HITL_PENDING'), approvalId: z.string(), ruleId: z.string().optional() }),
+  z.object({ kind: z.literal('LOCKDOWN'), lockdownId: z.string().optional() }),
+]);
+export type DecisionCause = z.infer<typeof DecisionCause>;
+
+/** What one rule said; `violated` is true where it matched and asked for more than allowing. */
+export const RuleFinding = z.object({
+  ruleId: z.string(),
+  ruleVersion: z.int().min(1),
+  enabled: z.boolean(),
+  matched: z.boolean(),
+  violated: z.boolean(),
+  effect: DecisionEffect,
+  mode: z.enum(['enforce', 'shadow']),
+});
+export type RuleFinding = z.infer<typeof RuleFinding>;
+
+/** A rule that could not be evaluated and was passed or enforced by its own setting. */
+export const RuleBypass = z.object({
+  ruleId: z.string(),
+  why: z.enum(['missing', 'unavailable', 'deadline', 'error']),
+  did: z.enum(['allow', 'block']),
+});
+export type RuleBypass = z.infer<typeof RuleBypass>;
+
+/** The answer, as it is sent to the agent, published and stored. Names rules, never their limits. */
+export const Decision = z.object({
+  id: z.string(),
+  tenantId: TenantId,
+  agentId: ClientId,
+  runId: ClientId,
+  phase: DecisionPhase,
+  toolName: z.string().optional(),
+  callId: ClientId.optional(),
+  /** What the agent is told. In shadow everywhere ALLOW. */
+  verdict: z.enum(['ALLOW', 'BLOCK']),
+  control: z.enum(['CONTINUE', 'TERMINATE']),
+  /** What the rules said, enforced or not. */
+  effect: DecisionEffect,
+  cause: DecisionCause,
+  message: z.string(),
+  evaluatedRules: z.array(RuleFinding),
+  finalRuleId: z.string().optional(),
+  /** With effect `modify`: the arguments to use instead. Not stored. */
+  modifiedArgs: z.unknown().optional(),
+  approvalId: z.string().optional(),
+  bypasses: z.array(RuleBypass),
+  /** SHA-256 (hex) of the canonical arguments; the arguments themselves are not kept. */
+  inputsDigest: z.string(),
+  latencyMs: z.number().nonnegative(),
+  decidedAt: Instant,
+});
+export type Decision = z.infer<typeof Decision>;
