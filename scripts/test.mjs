@@ -37,7 +37,8 @@ async function prepareServers() {
 async function runJest() {
   const jest = createRequire(import.meta.url).resolve('jest/bin/jest');
   const selection = unit ? ['--testPathIgnorePatterns=\\.(int|e2e)\\.spec\\.ts$'] : [];
-  const jestArguments = ['--rootDir', root, ...selection, ...args];
+  // Jest's list options swallow what follows them, so a caller's patterns come first.
+  const jestArguments = [...args, '--rootDir', root, ...selection];
   const child = spawn(
     process.execPath,
     ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...jestArguments],
