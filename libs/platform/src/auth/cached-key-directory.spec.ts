@@ -1,0 +1,126 @@
+import { fixedClock } from '@agentlens/testing';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { apiKeyHash, newApiKey } from './api-key.ts';
+import { CachedKeyDirectory, type KeyRecord } from './cached-key-directory.ts';
+
+describe('key directory', () => {
+  const { id, key } = newApiKey();
+  let rows: Map<string, KeyRecord>;
+  let reads: number;
+  let away: boolean;
+  let clock: ReturnType<typeof fixedClock>;
+  let directory: CachedKeyDirectory;
+
+  beforeEach(() => {
+    rows = new Map([[id, record({})]]);
+    reads = 0;
+    away = false;
+    clock = fixedClock('2026-01-01T00:00:00.000Z');
+    directory = new CachedKeyDirectory({
+      clock,
+      defaultEventsPerSecond: 500,
+      read: async (keyId) => {
+        reads++;
+        if (away) throw new Error('away');
+        return rows.get(keyId) ?? null;
+      },
+    });
+  });
+
+  function record(change: Partial<KeyRecord>): KeyRecord {
+    return {
+      tenantId: 'acme',
+      keyId: id,
+      secretHash: apiKeyHash(key),
+      scopes: ['read', 'nonsense'],
+      eventsPerSecond: null,
+      expiresAtMs: null,
+      revokedAtMs: null,
+      ...change,
+    };
+  }
+
+  it('answers tenant, known scopes and the default quota', async () => {
+    expect(await directory.check(key)).toEqual({
+      kind: 'accepted',
+      caller: { tenantId: 'acme', keyId: id, scopes: ['read'], eventsPerSecond: 500 },
+    });
+  });
+
+  it('refuses a mistyped key without a look-up', async () => {
+    expect(await directory.check(`${key.slice(0, -1)}_`)).toEqual({ kind: 'refused', reason: 'malformed' });
+    expect(reads).toBe(0);
+  });
+
+  it('refuses the right id with a wrong secret', async () => {
+    rows.set(id, record({ secretHash: apiKeyHash(newApiKey().key) }));
+    expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'unknown' });
+  });
+
+  it('reads once for checks that come together', async () => {
+    await Promise.all(Array.from({ length: 20 }, () => directory.check(key)));
+    await directory.check(key);
+    expect(reads).toBe(1);
+  });
+
+  it('sees a revocation within 4 s without being told', async () => {
+    await directory.check(key);
+    rows.set(id, record({ revokedAtMs: clock.now() }));
+    clock.advance(3_999);
+    expect((await directory.check(key)).kind).toBe('accepted');
+    clock.advance(1);
+    expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'revoked' });
+  });
+
+  it('sees a revocation at once when told', async () => {
+    await directory.check(key);
+    rows.set(id, record({ revokedAtMs: clock.now() }));
+    directory.forget(id);
+    expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'revoked' });
+  });
+
+  it('refuses a key from the instant it expires', async () => {
+    rows.set(id, record({ expiresAtMs: clock.now() + 1_000 }));
+    expect((await directory.check(key)).kind).toBe('accepted');
+    clock.advance(1_000);
+    expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'expired' });
+  });
+
+  it('goes on accepting a known key for five minutes while keys cannot be read, then says unavailable', async () => {
+    await directory.check(key);
+    away = true;
+    clock.advance(5 * 60_000 - 1);
+    expect((await directory.check(key)).kind).toBe('accepted');
+    clock.advance(1);
+    expect(await directory.check(key)).toEqual({ kind: 'unavailable' });
+  });
+
+  it('says unavailable, not unknown, of a key it never saw while keys cannot be read', async () => {
+    away = true;
+    expect(await directory.check(newApiKey().key)).toEqual({ kind: 'unavailable' });
+  });
+
+  it('does not vouch for absence while keys cannot be read', async () => {
+    rows.clear();
+    expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'unknown' });
+    away = true;
+    clock.advance(4_000);
+    expect(await directory.check(key)).toEqual({ kind: 'unavailable' });
+  });
+
+  it('asks an absent database at most once a second', async () => {
+    away = true;
+    for (let i = 0; i < 10; i++) await directory.check(newApiKey().key);
+    expect(reads).toBe(1);
+    clock.advance(1_000);
+    away = false;
+    expect((await directory.check(key)).kind).toBe('accepted');
+  });
+
+  it('reads again after the clock went backwards', async () => {
+    await directory.check(key);
+    rows.set(id, record({ revokedAtMs: clock.now() }));
+    clock.advance(-60_000);
+    expect((await directory.check(key)).kind).toBe('refused');
+  });
+});

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig, VARIABLES } from './config.ts';
+
+const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
+const SERVERS = {
+  NATS_URL: 'nats://a:4222, nats://b:4222',
+  REDIS_URL: 'redis://r:6379',
+  DATABASE_URL: 'postgres://p/agentlens',
+  AGENTLENS_SECRET_KEY: SECRET_KEY,
+};
+
+describe('configuration', () => {
+  it('of standalone needs nothing', () => {
+    expect(loadConfig('standalone', {})).toMatchObject({
+      bus: { kind: 'memory' },
+      state: { kind: 'memory' },
+      database: { kind: 'embedded' },
+      dataDir: '.agentlens',
+      http: { host: '127.0.0.1', port: 3400, bodyLimitBytes: 10_485_760 },
+      secretKeys: undefined,
+      migrate: true,
+    });
+  });
+
+  it('of a service names its servers', () => {
+    expect(loadConfig('ingest', SERVERS)).toMatchObject({
+      bus: { kind: 'nats', servers: ['nats://a:4222', 'nats://b:4222'] },
+      state: { kind: 'redis', url: 'redis://r:6379' },
+      database: { kind: 'external', url: 'postgres://p/agentlens' },
+      http: { host: '0.0.0.0' },
+      secretKeys: [SECRET_KEY],
+      migrate: false,
+    });
+  });
+
+  it.each(Object.keys(SERVERS))('of a service without %s says what to set', (name) => {
+    expect(() => loadConfig('query', { ...SERVERS, [name]: undefined })).toThrow(`"query" needs ${name}`);
+  });
+
+  it.each(['AGENTLENS_BUS', 'AGENTLENS_STATE'])('refuses %s=memory outside standalone', (name) => {
+    expect(() => loadConfig('ingest', { ...SERVERS, [name]: 'memory' })).toThrow(`${name}=memory works only`);
+    expect(() => loadConfig('standalone', { [name]: 'memory' })).not.toThrow();
+  });
+
+  it('lets standalone use real servers', () => {
+    expect(loadConfig('standalone', SERVERS)).toMatchObject({ bus: { kind: 'nats' }, state: { kind: 'redis' } });
+  });
+
+  it('names the nearest known variable for a misspelt one', () => {
+    expect(() => loadConfig('standalone', { AGENTLENS_HTTP_PROT: '1' })).toThrow(
+      'AGENTLENS_HTTP_PROT is not known. Did you mean AGENTLENS_HTTP_PORT?',
+    );
+  });
+
+  it('lets variables pass that others set: Kubernetes and clients', () => {
+    const env = {
+      AGENTLENS_INGEST_SERVICE_HOST: 'x',
+      AGENTLENS_INGEST_PORT_3400_TCP_ADDR: 'y',
+      AGENTLENS_API_KEY: 'z',
+    };
+    expect(() => loadConfig('standalone', env)).not.toThrow();
+  });
+
+  it.each([
+    ['AGENTLENS_HTTP_PORT', '70000'],
+    ['AGENTLENS_HTTP_PORT', 'http'],
+    ['AGENTLENS_BUS', 'kafka'],
+    ['AGENTLENS_EGRESS_ALLOW', '127.0.0.1'],
+    ['AGENTLENS_SECRET_KEY', 'too-short'],
+    ['AGENTLENS_RETENTION_DAYS', '-1'],
+    ['AGENTLENS_LOG_LEVEL', 'loud'],
+    ['AGENTLENS_MIGRATE', 'yes'],
+  ])('refuses %s=%s and names it', (name, value) => {
+    expect(() => loadConfig('standalone', { [name]: value })).toThrow(name);
+  });
+
+  it('takes an empty variable as an absent one', () => {
+    expect(loadConfig('standalone', { AGENTLENS_HTTP_PORT: '', DATABASE_URL: '' }).http.port).toBe(3400);
+  });
+
+  it('is documented completely in .env.example', () => {
+    const documented = readFileSync(new URL('../../../../.env.example', import.meta.url), 'utf8');
+    const missing = VARIABLES.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(documented));
+    expect(missing).toEqual([]);
+  });
+});

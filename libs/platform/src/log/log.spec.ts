@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { newApiKey } from '../auth/api-key.ts';
+import { createLogger } from './create-logger.ts';
+import { humanLine } from './human-line.ts';
+
+function logged(write: (logger: ReturnType<typeof createLogger>) => void): string {
+  const lines: string[] = [];
+  write(createLogger({ name: 'test', level: 'info', stream: { write: (line) => lines.push(line) } }));
+  return lines.join('');
+}
+
+describe('log', () => {
+  const { id, key } = newApiKey();
+
+  it.each([
+    ['an API key in the text', `key ${key} was used`, key],
+    ['a webhook secret', 'signing with whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'MfKQ9r8'],
+    ['a bearer token', 'sent Authorization: Bearer abc.def.ghi', 'abc.def'],
+    ['a password in an address', 'connecting to postgres://app:hunter2@db/agentlens', 'hunter2'],
+  ])('never shows %s', (_name, text, secret) => {
+    expect(logged((logger) => logger.info(text))).not.toContain(secret);
+    expect(logged((logger) => logger.error({ err: new Error(text) }, 'failed'))).not.toContain(secret);
+  });
+
+  it('still says which key it was', () => {
+    expect(logged((logger) => logger.info(key))).toContain(`agk_***_${id}_***`);
+  });
+
+  it('hides secret members by name', () => {
+    const line = logged((logger) => logger.info({ config: { secret: 'open sesame', url: 'https://a' } }, 'rule'));
+    expect(line).not.toContain('open sesame');
+    expect(line).toContain('https://a');
+  });
+
+  it('is one short line for people', () => {
+    const json = logged((logger) => logger.warn({ err: new Error('no route') }, 'webhook failed'));
+    expect(humanLine(json)).toMatch(/^\d\d:\d\d:\d\d WARN webhook failed \(no route\)\n$/);
+    expect(humanLine('not json\n')).toBe('not json\n');
+  });
+});
