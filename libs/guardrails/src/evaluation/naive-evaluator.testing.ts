@@ -1,0 +1,81 @@
+import { type AgentEvent, derivedId, type EventBatch, type GuardrailRule } from '@agentlens/contracts';
+
+/** A trigger, by what it says. */
+export interface NaiveTrigger {
+  readonly id: string;
+  readonly ruleId: string;
+  readonly eventId: string;
+  readonly value: number;
+}
+
+interface Counted {
+  readonly tenantId: string;
+  readonly event: AgentEvent;
+  readonly atMs: number;
+}
+
+/**
+ * Guardrails as one would explain them: for every event look at every rule, and recount everything. Written apart from
+ * the series, plans and catalogs it is compared with.
+ */
+export class NaiveEvaluator {
+  readonly #counted: Counted[] = [];
+  readonly #coolUntil = new Map<string, number>();
+
+  evaluate(rules: readonly GuardrailRule[], batch: EventBatch): NaiveTrigger[] {
+    return batch.events.flatMap((event) => this.#event(rules, batch, event));
+  }
+
+  #event(rules: readonly GuardrailRule[], { tenantId, receivedAt }: EventBatch, event: AgentEvent): NaiveTrigger[] {
+    const nowMs = Date.parse(receivedAt);
+    const mine = this.#counted.filter((one) => one.tenantId === tenantId && one.event.agentId === event.agentId);
+    if (event.retryable && mine.some((one) => one.event.retryable && one.event.id === event.id)) return [];
+    const now: Counted = { tenantId, event, atMs: Math.min(Date.parse(event.occurredAt), nowMs) };
+    this.#counted.push(now);
+    mine.push(now);
+    const triggers: NaiveTrigger[] = [];
+    for (const rule of rules) {
+      const applies = rule.tenantId === tenantId && (rule.agentId === undefined || rule.agentId === event.agentId);
+      const coolKey = `${rule.id}:${event.agentId}`;
+      if (!applies || (this.#coolUntil.get(coolKey) ?? 0) > nowMs) continue;
+      const value = measured(rule, mine, event, nowMs);
+      if (value === null) continue;
+      const id = derivedId(nowMs, rule.id, rule.version, event.agentId, event.id);
+      triggers.push({ id, ruleId: rule.id, eventId: event.id, value });
+      this.#coolUntil.set(coolKey, nowMs + rule.cooldownMinutes * 60_000);
+    }
+    return triggers;
+  }
+}
+
+/** The value if the rule fires on `event`, else null. */
+function measured(rule: GuardrailRule, mine: readonly Counted[], event: AgentEvent, nowMs: number): number | null {
+  const config = rule.conditionConfig as Record<string, number | string>;
+  const tidy = (value: number) => Number(value.toPrecision(12));
+  const widthMs = Number(config.windowMinutes) * 1000;
+  const inWindow = mine.filter(({ atMs }) => Math.floor(nowMs / widthMs) - Math.floor(atMs / widthMs) < 60);
+  if (rule.conditionType === 'error_rate_threshold') {
+    if (inWindow.length === 0 || inWindow.length < Number(config.minEvents)) return null;
+    const rate = tidy((100 * inWindow.filter((one) => one.event.isError).length) / inWindow.length);
+    return rate >= Number(config.threshold) ? rate : null;
+  }
+  if (rule.conditionType === 'cost_limit') {
+    const same = (one: Counted) =>
+      config.scope === 'session'
+        ? one.event.runId === event.runId
+        : one.event.occurredAt.slice(0, 10) === event.occurredAt.slice(0, 10);
+    const cost = tidy(mine.filter(same).reduce((sum, one) => sum + (one.event.usage?.costUsd ?? 0), 0));
+    return cost >= Number(config.maxCostUsd) ? cost : null;
+  }
+  if (config.metricName === 'tool_call_count') {
+    if (event.kind !== 'tool.called') return null;
+    const calls = inWindow.filter((one) => one.event.kind === 'tool.called').length;
+    return calls > Number(config.value) ? calls : null;
+  }
+  const depth = (one: Counted) => one.event.metadata.depth;
+  if (typeof depth({ event } as Counted) !== 'number') return null;
+  const readings = inWindow.map(depth).filter((value) => typeof value === 'number');
+  if (readings.length === 0) return null;
+  const value = Math.max(...readings);
+  return value >= Number(config.value) ? value : null;
+}

@@ -1,0 +1,134 @@
+import { aRule } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import { validateDraft, validatePatch } from './validate-rule.ts';
+
+const DRAFT = {
+  name: 'Errors',
+  conditionType: 'error_rate_threshold',
+  conditionConfig: { threshold: 20 },
+  actionType: 'pause_agent',
+};
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+const webhookRule = aRule({
+  actionType: 'notify_webhook',
+  actionConfig: { url: 'https://hooks.example/in', secret: SECRET, headers: { authorization: 'Bearer abcdefghij' } },
+});
+
+const detailsOf = (result: ReturnType<typeof validateDraft>) => (result.ok ? [] : (result.problem.details ?? []));
+const valueOfOk = (result: ReturnType<typeof validateDraft>) => (result.ok ? result.value : result.problem);
+
+describe('validateDraft', () => {
+  it('fills in the defaults of rule, condition and action', () => {
+    expect(validateDraft(DRAFT)).toEqual({
+      ok: true,
+      value: {
+        ...DRAFT,
+        enabled: true,
+        conditionConfig: { threshold: 20, windowMinutes: 5, minEvents: 1 },
+        actionConfig: {},
+        cooldownMinutes: 15,
+        dryRun: false,
+        direction: 'both',
+        priority: 0,
+      },
+    });
+  });
+
+  it.each([
+    ['unknown key', { ...DRAFT, cooldown: 5 }, 'cooldown', 'did you mean "cooldownMinutes"'],
+    ['unknown config key', { ...DRAFT, conditionConfig: { treshold: 5 } }, 'conditionConfig.treshold', '"threshold"'],
+    ['config out of range', { ...DRAFT, conditionConfig: { threshold: 500 } }, 'conditionConfig.threshold', '100'],
+    ['unknown condition', { ...DRAFT, conditionType: 'error_rate' }, 'conditionType', '"error_rate_threshold"'],
+    ['unknown action', { ...DRAFT, actionType: 'pause' }, 'actionType', '"pause_agent"'],
+    ['missing config', { ...DRAFT, actionType: 'downgrade_model' }, 'actionConfig.targetModel', 'is required'],
+    ['missing name', { ...DRAFT, name: undefined }, 'name', 'is required'],
+    ['empty name', { ...DRAFT, name: '  ' }, 'name', 'must not be empty'],
+    ['config of a wrong type', { ...DRAFT, conditionConfig: [] }, 'conditionConfig', 'expected record'],
+    ['a long cooldown', { ...DRAFT, cooldownMinutes: 1441 }, 'cooldownMinutes', '1440'],
+    ['NUL', { ...DRAFT, name: 'a\u0000b' }, 'name', 'NUL'],
+    ['a lone surrogate', { ...DRAFT, description: '\ud800' }, 'description', 'surrogate'],
+    [
+      'infinity',
+      { ...DRAFT, conditionConfig: { threshold: Number.POSITIVE_INFINITY } },
+      'conditionConfig.threshold',
+      '',
+    ],
+    [
+      'a masked secret',
+      { ...DRAFT, actionType: 'agentgate_policy', actionConfig: { agentgateUrl: 'https://a.b', apiKey: '***cdef' } },
+      'actionConfig.apiKey',
+      'masked',
+    ],
+  ])('refuses %s, naming path and fix', (_what, body, path, fix) => {
+    expect(detailsOf(validateDraft(body))).toContainEqual({ path, message: expect.stringContaining(fix) });
+  });
+
+  it.each([null, 1, 'x', [], undefined])('refuses %p', (body) => {
+    expect(validateDraft(body)).toMatchObject({ ok: false, problem: { status: 400, error: 'Validation failed' } });
+  });
+
+  it('reports everything wrong at once', () => {
+    const details = detailsOf(validateDraft({ ...DRAFT, name: '', conditionConfig: { threshold: -1, x: 1 } }));
+    expect(details.map(({ path }) => path)).toEqual(['name', 'conditionConfig.threshold', 'conditionConfig.x']);
+  });
+
+  it('survives nesting without a bottom', () => {
+    let deep: unknown = {};
+    for (let i = 0; i < 100_000; i++) deep = { deep };
+    expect(detailsOf(validateDraft({ ...DRAFT, conditionConfig: deep }))[0]?.message).toContain('nested');
+  });
+});
+
+describe('validatePatch', () => {
+  it('keeps what is not mentioned', () => {
+    const rule = aRule({ agentId: 'agent-7' });
+    expect(valueOfOk(validatePatch(rule, { enabled: false }))).toMatchObject({
+      name: rule.name,
+      enabled: false,
+      agentId: 'agent-7',
+      conditionConfig: rule.conditionConfig,
+    });
+  });
+
+  it('clears the agent with null', () => {
+    expect(valueOfOk(validatePatch(aRule({ agentId: 'agent-7' }), { agentId: null }))).not.toHaveProperty('agentId');
+  });
+
+  it('checks like a draft', () => {
+    expect(detailsOf(validatePatch(aRule(), { conditionConfig: { threshold: 500 } }))[0]?.path).toBe(
+      'conditionConfig.threshold',
+    );
+    expect(detailsOf(validatePatch(aRule(), { colldownMinutes: 1 }))[0]?.path).toBe('colldownMinutes');
+  });
+
+  it('takes back a whole rule as it was read', () => {
+    const rule = aRule();
+    expect(validatePatch(rule, { ...rule, name: 'New' })).toMatchObject({ ok: true, value: { name: 'New' } });
+  });
+
+  it('starts a new type from its defaults', () => {
+    expect(valueOfOk(validatePatch(aRule(), { conditionType: 'cost_limit' }))).toMatchObject({
+      conditionConfig: { maxCostUsd: 10, scope: 'daily' },
+    });
+  });
+
+  it('keeps a stored secret that comes back masked', () => {
+    const result = validatePatch(webhookRule, {
+      actionConfig: {
+        url: 'https://hooks.example/other',
+        secret: `***${SECRET.slice(-4)}`,
+        headers: { authorization: '***ghij' },
+      },
+    });
+    expect(valueOfOk(result)).toMatchObject({
+      actionConfig: { ...webhookRule.actionConfig, url: 'https://hooks.example/other' },
+    });
+  });
+
+  it('does not take another mask for the stored secret', () => {
+    const result = validatePatch(webhookRule, { actionConfig: { url: 'https://hooks.example', secret: '***zzzz' } });
+    expect(detailsOf(result).map(({ path }) => path)).toContain('actionConfig.secret');
+  });
+
+  it.each([null, [], 'x'])('refuses %p', (body) => expect(validatePatch(aRule(), body).ok).toBe(false));
+});
