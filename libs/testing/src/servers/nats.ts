@@ -20,6 +20,8 @@ export interface TestServer {
 export interface NatsOptions {
   /** Further server configuration, in the server's own syntax. */
   readonly config?: string;
+  /** Syncs every acknowledged message to disk (`sync_interval: always`), as a production server must. */
+  readonly durable?: boolean;
   readonly port?: number;
   /** Data folder to use and keep; without it a temporary one that goes with the server. */
   readonly dataDir?: string;
@@ -37,7 +39,7 @@ export async function startNats(options: NatsOptions = {}): Promise<TestServer> 
   const port = options.port ?? (await freePort());
   const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'agentlens-nats-')));
   const file = join(folder, 'server.conf');
-  await writeFile(file, configuration(port, folder, options.config));
+  await writeFile(file, configuration(port, join(folder, 'data'), options));
   const server = new ServerProcess({
     name: 'nats-server',
     command: program.command,
@@ -58,12 +60,13 @@ export async function startNats(options: NatsOptions = {}): Promise<TestServer> 
   };
 }
 
-function configuration(port: number, folder: string, extra = ''): string {
-  return `host: 127.0.0.1\nport: ${port}\nmax_payload: 8MB\njetstream { store_dir: "${join(folder, 'data')}" }\n${extra}\n`;
+function configuration(port: number, store: string, options: NatsOptions, host = '127.0.0.1'): string {
+  const sync = options.durable ? 'sync_interval: always' : '';
+  return `host: ${host}\nport: ${port}\nmax_payload: 8MB\njetstream { store_dir: "${store}"\n${sync} }\n${options.config ?? ''}\n`;
 }
 
 async function natsContainer(options: NatsOptions): Promise<TestServer> {
-  const content = `port: 4222\nmax_payload: 8MB\njetstream { store_dir: "/data" }\n${options.config ?? ''}\n`;
+  const content = configuration(4222, '/data', options, '0.0.0.0');
   const container = await startContainer({
     image: IMAGE,
     port: 4222,

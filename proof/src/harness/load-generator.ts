@@ -1,0 +1,196 @@
+import { derivedId } from '@agentlens/contracts';
+import { Pool } from 'undici';
+import { Latencies } from './latencies.ts';
+import type { FromGenerator, LoadOrder, LoadReport, ToGenerator } from './load-protocol.ts';
+import { seededRandom } from './seeded-random.ts';
+
+// A process of its own, so that generating load is not counted as serving it. Takes one order over IPC.
+
+const RETRY_BASE_MS = 50;
+const RETRY_CAP_MS = 1_000;
+const REQUEST_DEADLINE_MS = 10_000;
+
+interface Body {
+  readonly text: string;
+  readonly ids: readonly string[];
+  readonly events: number;
+  readonly errors: number;
+  readonly marker: number | undefined;
+}
+
+let stopped = false;
+
+process.on('message', (message: ToGenerator) => {
+  if (message.kind === 'stop') {
+    stopped = true;
+    return;
+  }
+  run(message.order).then(
+    (report) => send({ kind: 'report', report }),
+    (error: Error) => send({ kind: 'failed', message: error.stack ?? error.message }),
+  );
+});
+
+function send(message: FromGenerator): void {
+  process.send?.(message, () => process.disconnect());
+}
+
+async function run(order: LoadOrder): Promise<LoadReport> {
+  const pool = new Pool(order.url, {
+    connections: order.concurrency,
+    pipelining: 1,
+    headersTimeout: REQUEST_DEADLINE_MS,
+    bodyTimeout: REQUEST_DEADLINE_MS,
+  });
+  const random = seededRandom(order.seed);
+  const latencies = new Latencies();
+  const statuses: Record<string, number> = {};
+  const markers: Record<string, number> = {};
+  const acceptedIds: string[] = [];
+  const startedAt = performance.now();
+  const cpuAtStart = process.cpuUsage();
+  let serial = 0;
+  let requests = 0;
+  let acceptedEvents = 0;
+  let acceptedErrors = 0;
+  let lastAcceptedAt = startedAt;
+  let longestStallMs = 0;
+  const over = () => stopped || performance.now() - startedAt >= order.durationMs;
+  const everyMs = order.eventsPerSecond === undefined ? 0 : (1000 * order.batchSize) / order.eventsPerSecond;
+
+  async function worker(): Promise<void> {
+    while (!over()) {
+      const mine = serial++;
+      if (everyMs > 0) {
+        const due = startedAt + mine * everyMs;
+        const wait = due - performance.now();
+        if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+        if (over()) return;
+      }
+      await deliver(bodyOf(order, mine, random), mine);
+    }
+  }
+
+  async function deliver(body: Body, mine: number): Promise<void> {
+    const key = order.keys[mine % order.keys.length] ?? '';
+    for (let attempt = 0; ; attempt++) {
+      const sentAt = performance.now();
+      if (body.marker !== undefined && attempt === 0) markers[body.marker] = performance.timeOrigin + sentAt;
+      const status = await post(key, body.text);
+      requests += 1;
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      const now = performance.now();
+      if (status === 201) {
+        latencies.record((now - sentAt) * 1000);
+        longestStallMs = Math.max(longestStallMs, now - lastAcceptedAt);
+        lastAcceptedAt = now;
+        acceptedEvents += body.events;
+        acceptedErrors += body.errors;
+        if (order.reliable) acceptedIds.push(...body.ids);
+        return;
+      }
+      // Unreliable load is measured, not saved; a client's mistake stays one however often it is sent.
+      const worthRepeating = status === 0 || status === 429 || status >= 500;
+      if (!order.reliable || !worthRepeating) return;
+      const longest = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** attempt);
+      await new Promise((resolve) => setTimeout(resolve, random() * longest));
+    }
+  }
+
+  async function post(key: string, text: string): Promise<number> {
+    try {
+      const answer = await pool.request({
+        method: 'POST',
+        path: '/api/events',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: text,
+      });
+      await answer.body.dump();
+      return answer.statusCode;
+    } catch {
+      return 0;
+    }
+  }
+
+  await Promise.all(Array.from({ length: order.concurrency }, worker));
+  longestStallMs = Math.max(longestStallMs, performance.now() - lastAcceptedAt);
+  const seconds = (performance.now() - startedAt) / 1000;
+  const cpu = process.cpuUsage(cpuAtStart);
+  await pool.destroy();
+  return {
+    seconds,
+    requests,
+    acceptedEvents,
+    statuses,
+    latency: latencies.summary(),
+    longestStallMs,
+    acceptedErrors,
+    markers,
+    cpuMicros: cpu.user + cpu.system,
+    ...(order.reliable ? { acceptedIds } : {}),
+  };
+}
+
+/** About 400 bytes an event, as agents of the field send them: tool calls and model answers with usage. */
+function bodyOf(order: LoadOrder, serial: number, random: () => number): Body {
+  const agent = `${order.label}-agent-${serial % order.agents}`;
+  const session = `${order.label}-session-${serial % (order.agents * 4)}`;
+  const marker = order.markEvery > 0 && serial % order.markEvery === 0 ? serial : undefined;
+  const ids: string[] = [];
+  const events: object[] = [];
+  let errors = 0;
+  for (let i = 0; i < order.batchSize; i++) {
+    const isError = random() < order.errorShare;
+    if (isError) errors += 1;
+    const event: Record<string, unknown> = {
+      sessionId: session,
+      agentId: agent,
+      severity: isError ? 'error' : 'info',
+      metadata: { region: 'eu-west-1', release: '2026.11.3', attempt: i },
+      ...(marker !== undefined && i === 0
+        ? markerEvent(marker)
+        : i % 2 === 0
+          ? toolEvent(serial, i)
+          : modelEvent(serial, i)),
+    };
+    if (order.reliable) {
+      const id = derivedId(Date.now(), order.label, order.seed, serial, i);
+      event.id = id;
+      ids.push(id);
+    }
+    events.push(event);
+  }
+  return { text: JSON.stringify({ events }), ids, events: order.batchSize, errors, marker };
+}
+
+function markerEvent(marker: number): object {
+  return { eventType: 'custom', payload: { type: 'marker', data: { marker: marker + 1 } } };
+}
+
+function toolEvent(serial: number, i: number): object {
+  return {
+    eventType: 'tool_response',
+    payload: {
+      callId: `call-${serial}-${i}`,
+      toolName: 'search_documents',
+      durationMs: 41 + (i % 7),
+      result: { hits: 12, cursor: 'b2Zmc2V0PTEy', source: 'knowledge-base' },
+    },
+  };
+}
+
+function modelEvent(serial: number, i: number): object {
+  return {
+    eventType: 'llm_response',
+    payload: {
+      callId: `llm-${serial}-${i}`,
+      provider: 'openai',
+      model: 'gpt-4o-mini',
+      completion: 'The document describes the refund policy in section four.',
+      finishReason: 'stop',
+      usage: { inputTokens: 812, outputTokens: 34, totalTokens: 846 },
+      costUsd: 0.000142,
+      latencyMs: 640,
+    },
+  };
+}

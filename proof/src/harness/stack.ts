@@ -1,0 +1,184 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort, startNats, startPostgres, startRedis, type TestServer } from '@agentlens/testing';
+import { ServiceProcess } from './service-process.ts';
+
+export const SERVICES = ['ingest', 'run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query'] as const;
+export type ServiceName = (typeof SERVICES)[number];
+export type Shape = 'distributed' | 'standalone';
+
+export interface StackOptions {
+  readonly shape: Shape;
+  /** Checkout whose built services are run; this one by default. */
+  readonly root?: string;
+  /** How many processes of a service; 1 unless named. */
+  readonly replicas?: Partial<Record<ServiceName, number>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Per service, on top of `env`. */
+  readonly serviceEnv?: Partial<Record<ServiceName, Readonly<Record<string, string>>>>;
+  /** Puts something between the services and a server, e.g. a faulty proxy; answers the address to use instead. */
+  readonly between?: (server: 'postgres' | 'nats' | 'redis', url: string) => Promise<string>;
+}
+
+export interface Stack {
+  readonly shape: Shape;
+  readonly ingestUrl: string;
+  readonly queryUrl: string;
+  /** Admin key of tenant `default`. */
+  readonly key: string;
+  /** Direct addresses, whatever stands between the services and the servers. */
+  readonly postgresUrl: string;
+  readonly natsUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  readonly servers: Readonly<Partial<Record<'postgres' | 'nats' | 'redis', TestServer>>>;
+  readonly services: readonly ServiceProcess[];
+  service(name: string): ServiceProcess;
+  /** Milliseconds from spawn to ready, by process. */
+  readonly startUpMs: Readonly<Record<string, number>>;
+  /** SIGTERM to every service, then the servers. */
+  stop(): Promise<void>;
+}
+
+/** Durable as in production: nothing is traded for speed. */
+const POSTGRES_SETTINGS = [
+  'synchronous_commit=on',
+  'fsync=on',
+  'full_page_writes=on',
+  'max_connections=200',
+  'shared_buffers=512MB',
+];
+const HERE = fileURLToPath(new URL('../../..', import.meta.url));
+const SETUP_DEADLINE_MS = 60_000;
+
+/** The whole platform over loopback on servers of its own, in a temporary folder that goes with it. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const root = options.root ?? HERE;
+  const folder = await mkdtemp(join(tmpdir(), 'agentlens-proof-'));
+  await chmod(folder, 0o711);
+  const key = await newKey(root);
+  const cleanups: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const stop = async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+  };
+  try {
+    return await assemble(options, root, folder, key, cleanups, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function assemble(
+  options: StackOptions,
+  root: string,
+  folder: string,
+  key: string,
+  cleanups: (() => Promise<void>)[],
+  stop: () => Promise<void>,
+): Promise<Stack> {
+  const distributed = options.shape === 'distributed';
+  const keep = (server: TestServer): TestServer => {
+    cleanups.push(() => server.stop());
+    return server;
+  };
+  const postgres = keep(await startPostgres({ settings: POSTGRES_SETTINGS, durable: true }));
+  const nats = distributed ? keep(await startNats({ durable: true })) : undefined;
+  const redis = distributed ? keep(await startRedis()) : undefined;
+  const between = options.between ?? ((_server: string, url: string) => Promise.resolve(url));
+  const base: Record<string, string> = {
+    DATABASE_URL: await between('postgres', postgres.url),
+    AGENTLENS_SECRET_KEY: randomBytes(32).toString('base64'),
+    AGENTLENS_BOOTSTRAP_KEY: key,
+    AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
+    AGENTLENS_KEY_EVENTS_PER_SECOND: '10000000',
+    AGENTLENS_LOG_LEVEL: 'warn',
+    AGENTLENS_HTTP_HOST: '127.0.0.1',
+    ...(nats ? { NATS_URL: await between('nats', nats.url) } : {}),
+    ...(redis ? { REDIS_URL: await between('redis', redis.url) } : {}),
+    ...options.env,
+  };
+  if (distributed) {
+    await setUp(root, { ...base, DATABASE_URL: postgres.url, NATS_URL: nats?.url ?? '', REDIS_URL: redis?.url ?? '' });
+  }
+
+  const names = distributed ? SERVICES : (['standalone'] as const);
+  const services: ServiceProcess[] = [];
+  const startUpMs: Record<string, number> = {};
+  for (const name of names) {
+    const replicas = name === 'standalone' ? 1 : (options.replicas?.[name] ?? 1);
+    for (let replica = 1; replica <= replicas; replica++) {
+      const cwd = join(folder, `${name}-${replica}`);
+      await mkdir(cwd);
+      const port = await freePort();
+      const own = name === 'standalone' ? {} : (options.serviceEnv?.[name] ?? {});
+      services.push(
+        new ServiceProcess({
+          name: replicas > 1 ? `${name}-${replica}` : name,
+          entry: join(root, 'services', name, 'dist', 'main.js'),
+          port,
+          cwd,
+          env: { ...base, ...own, AGENTLENS_HTTP_PORT: String(port), AGENTLENS_DATA_DIR: join(cwd, 'data') },
+        }),
+      );
+    }
+  }
+  cleanups.push(async () => {
+    await Promise.all(services.map((service) => service.stop()));
+  });
+  for (const service of services) startUpMs[service.name] = await service.start();
+
+  const service = (name: string): ServiceProcess => {
+    const found = services.find((candidate) => candidate.name === name || candidate.name === `${name}-1`);
+    if (!found) throw new Error(`there is no process ${name}; there are ${services.map((one) => one.name).join(', ')}`);
+    return found;
+  };
+  return {
+    shape: options.shape,
+    ingestUrl: service(distributed ? 'ingest' : 'standalone').url,
+    queryUrl: service(distributed ? 'query' : 'standalone').url,
+    key,
+    postgresUrl: postgres.url,
+    natsUrl: nats?.url,
+    redisUrl: redis?.url,
+    servers: { postgres, ...(nats ? { nats } : {}), ...(redis ? { redis } : {}) },
+    services,
+    service,
+    startUpMs,
+    stop,
+  };
+}
+
+async function newKey(root: string): Promise<string> {
+  return (await runNode(join(root, 'libs/platform/dist/new-key.js'), {})).trim();
+}
+
+async function setUp(root: string, env: Readonly<Record<string, string>>): Promise<void> {
+  await runNode(join(root, 'libs/platform/dist/setup.js'), env);
+}
+
+function runNode(entry: string, env: Readonly<Record<string, string>>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [entry], {
+      env: { PATH: process.env.PATH ?? '', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: SETUP_DEADLINE_MS,
+    });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString('utf8');
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      err += chunk.toString('utf8');
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      if (code === 0) resolve(out);
+      else reject(new Error(`${entry} failed (exit ${code}):\n${err}`));
+    });
+  });
+}
