@@ -1,0 +1,175 @@
+import type { JsonObject } from '@agentlens/contracts';
+import type { EgressClient } from '@agentlens/egress';
+import { ACTIONS, type ActionModule, type ActionOutcome, type Directives } from '@agentlens/guardrails';
+import type { SecretBox } from '@agentlens/platform';
+import { addressOf } from '../destinations/destination.ts';
+import type { DestinationBreakers } from '../destinations/destination-breakers.ts';
+import type { ClaimedDelivery } from './deliveries.repository.ts';
+import { inDeliverySpan, traceHeaders } from './delivery-trace.ts';
+import { isStale, pauseAfter } from './retry-schedule.ts';
+import { openSecrets } from './sealed-config.ts';
+import type { Next, Settlement } from './settlements.repository.ts';
+
+/** What to do with a delivery after it was looked at. */
+export type Execution =
+  | { readonly kind: 'settle'; readonly settlement: Settlement }
+  /** Its destination is resting: no attempt was made and none is used up. */
+  | { readonly kind: 'defer'; readonly untilMs: number; readonly reason: string };
+
+export interface ExecutorTools {
+  readonly egress: EgressClient;
+  readonly directives: Directives;
+  readonly secrets: SecretBox;
+  readonly breakers: DestinationBreakers;
+  /** Why a destination is disabled, or null. */
+  readonly isDisabled: (tenantId: string, destination: string) => Promise<string | null>;
+  readonly now: () => number;
+  /** Uniform in [0, 1); spreads retries. */
+  readonly random: () => number;
+  readonly onError: (error: unknown, delivery: ClaimedDelivery) => void;
+  /** An attempt that has not ended by then is taken for failed. Must end well before the lease does. */
+  readonly deadlineMs: number;
+}
+
+const MAX_DETAIL = 300;
+
+/** Carries out one delivery once. Everything that can be wrong with it comes back as a value. */
+export class DeliveryExecutor {
+  constructor(private readonly tools: ExecutorTools) {}
+
+  async execute(delivery: ClaimedDelivery): Promise<Execution> {
+    const { breakers, isDisabled, now } = this.tools;
+    const action = ACTIONS.get(delivery.actionType);
+    if (action === undefined) return this.#give(`no action "${delivery.actionType}" is known`);
+    if (delivery.trigger === null) return this.#give('its trigger is no longer kept');
+
+    const { destination } = delivery;
+    if (destination !== null) {
+      const reason = await isDisabled(delivery.tenantId, destination.id);
+      if (reason !== null) return this.#give(`the destination is disabled (${reason}); redeliver to enable it again`);
+      const admission = breakers.admit(destination, now());
+      if (!admission.admitted) return this.#wait(delivery, action, admission.retryAtMs);
+    }
+    return this.#attempt(delivery, action);
+  }
+
+  /** An open breaker rests its destination; what would come too late to be right is given up instead. */
+  #wait(delivery: ClaimedDelivery, action: ActionModule, untilMs: number): Execution {
+    const reason = 'the destination does not answer, waiting until it does';
+    if (!isStale(action.urgency, Date.parse(delivery.createdAt), this.tools.now())) {
+      return { kind: 'defer', untilMs, reason };
+    }
+    return this.#give('the destination did not answer for too long');
+  }
+
+  async #attempt(delivery: ClaimedDelivery, action: ActionModule): Promise<Execution> {
+    const { now } = this.tools;
+    const startedAt = now();
+    const outcome = await inDeliverySpan(delivery, () => this.#outcome(delivery, action));
+    this.#learn(delivery, outcome);
+    const at = now();
+    const detail = safe(outcome.kind === 'delivered' ? (outcome.detail ?? null) : outcome.reason);
+    const next = this.#next(delivery, action, outcome, at);
+    return {
+      kind: 'settle',
+      settlement: {
+        at,
+        next,
+        detail:
+          outcome.kind === 'retry' && next.kind === 'settled'
+            ? safe(`gave up after the last attempt: ${detail}`)
+            : detail,
+        attempt: {
+          started_at: new Date(startedAt).toISOString(),
+          finished_at: new Date(at).toISOString(),
+          outcome: outcome.kind,
+          http_status: outcome.httpStatus ?? null,
+          detail,
+        },
+        ...disabling(delivery, outcome),
+      },
+    };
+  }
+
+  async #outcome(delivery: ClaimedDelivery, action: ActionModule): Promise<ActionOutcome> {
+    const { secrets, onError, deadlineMs } = this.tools;
+    let opened: JsonObject;
+    try {
+      opened = openSecrets(secrets, delivery);
+    } catch (error) {
+      onError(error, delivery);
+      return {
+        kind: 'retry',
+        reason: 'a secret of the rule cannot be opened with the key in use',
+        destinationDown: false,
+      };
+    }
+    const config = action.config.safeParse(opened);
+    if (!config.success) {
+      const path = config.error.issues[0]?.path.join('.') ?? '';
+      return { kind: 'rejected', reason: `the rule's action is not valid any more (actionConfig.${path})` };
+    }
+    try {
+      return await withDeadline(this.#run(delivery, action, config.data), deadlineMs);
+    } catch (error) {
+      onError(error, delivery);
+      return { kind: 'retry', reason: 'the attempt could not be completed', destinationDown: false };
+    }
+  }
+
+  #run(delivery: ClaimedDelivery, action: ActionModule, config: unknown): Promise<ActionOutcome> {
+    const { egress, directives, now } = this.tools;
+    if (delivery.trigger === null) throw new Error('a delivery without its trigger cannot be carried out');
+    return action.execute(config, delivery.trigger, {
+      deliveryId: delivery.deliveryId,
+      now,
+      directives,
+      send: (request) => egress.send({ ...request, headers: { ...request.headers, ...traceHeaders(delivery) } }),
+    });
+  }
+
+  #next(delivery: ClaimedDelivery, action: ActionModule, outcome: ActionOutcome, at: number): Next {
+    if (outcome.kind === 'delivered') return { kind: 'settled', result: 'success' };
+    if (outcome.kind === 'rejected') return { kind: 'settled', result: 'failed' };
+    const pause = pauseAfter(action.urgency, delivery.attempts + 1, this.tools.random(), outcome.afterMs);
+    return pause === null ? { kind: 'settled', result: 'failed' } : { kind: 'retry', atMs: at + pause };
+  }
+
+  /** Only an answer proves that a destination lives; a call that never left says nothing about it. */
+  #learn({ destination }: ClaimedDelivery, outcome: ActionOutcome): void {
+    if (destination === null) return;
+    const down = outcome.kind === 'retry' && outcome.destinationDown;
+    if (!down && outcome.httpStatus === undefined) return;
+    this.tools.breakers.learn(destination, down ? 'down' : 'up', this.tools.now());
+  }
+
+  #give(detail: string): Execution {
+    const settlement: Settlement = {
+      at: this.tools.now(),
+      next: { kind: 'settled', result: 'failed' },
+      detail: safe(detail),
+    };
+    return { kind: 'settle', settlement };
+  }
+}
+
+function disabling(delivery: ClaimedDelivery, outcome: ActionOutcome): Pick<Settlement, 'disable'> {
+  if (outcome.kind !== 'rejected' || outcome.disableDestination !== true) return {};
+  const label = addressOf(delivery.actionType, delivery.actionConfig)?.label ?? '';
+  return { disable: { label, reason: outcome.reason } };
+}
+
+/** Short, one line, no control characters: details are shown to people and kept for ever. */
+function safe(text: string | null): string | null {
+  return text === null ? null : text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_DETAIL);
+}
+
+async function withDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no result within ${deadlineMs} ms`)), deadlineMs);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

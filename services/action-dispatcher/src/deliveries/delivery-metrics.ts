@@ -1,0 +1,61 @@
+import { metrics } from '@opentelemetry/api';
+import type { Backlog } from './deliveries.repository.ts';
+
+type AttemptOutcome = 'delivered' | 'retry' | 'rejected';
+
+/** Labels are action types and outcomes: closed sets, so the number of series is bounded. */
+export class DeliveryMetrics {
+  readonly #meter = metrics.getMeter('@agentlens/action-dispatcher');
+  readonly #triggers = this.#meter.createCounter('agentlens.triggers.recorded', {
+    description: 'Triggers taken from the bus, by what became of them; "known" had arrived before.',
+  });
+  readonly #deliveries = this.#meter.createCounter('agentlens.deliveries', {
+    description:
+      'Attempts by outcome (delivered, retry, rejected), and what was not tried: deferred (its destination rests) or dropped.',
+  });
+  readonly #duration = this.#meter.createHistogram('agentlens.delivery.duration', {
+    description: 'How long one attempt took.',
+    unit: 'ms',
+  });
+  readonly #latency = this.#meter.createHistogram('agentlens.delivery.latency', {
+    description: 'From the trigger to the end of the attempt that delivered it.',
+    unit: 'ms',
+  });
+  #backlog: Backlog = { waiting: 0, oldestDueMs: 0 };
+  #unwell = 0;
+
+  constructor() {
+    const waiting = this.#meter.createObservableGauge('agentlens.deliveries.waiting', {
+      description: 'Deliveries not settled yet, waiting for a retry included.',
+    });
+    const oldest = this.#meter.createObservableGauge('agentlens.deliveries.oldest_due_age', {
+      description: 'How long the oldest due delivery has been waiting to be carried out.',
+      unit: 'ms',
+    });
+    const resting = this.#meter.createObservableGauge('agentlens.destinations.resting', {
+      description: 'Destinations this process does not call just now because they do not answer.',
+    });
+    waiting.addCallback((result) => result.observe(this.#backlog.waiting));
+    oldest.addCallback((result) => result.observe(this.#backlog.oldestDueMs));
+    resting.addCallback((result) => result.observe(this.#unwell));
+  }
+
+  recorded(result: string): void {
+    this.#triggers.add(1, { result });
+  }
+
+  ended(action: string, outcome: AttemptOutcome | 'deferred' | 'dropped', durationMs: number): void {
+    this.#deliveries.add(1, { action, outcome });
+    if (outcome === 'deferred' || outcome === 'dropped') return;
+    this.#duration.record(durationMs, { action, outcome });
+  }
+
+  delivered(action: string, latencyMs: number): void {
+    this.#latency.record(latencyMs, { action });
+  }
+
+  observed(backlog: Backlog, unwell: number): void {
+    this.#backlog = backlog;
+    this.#unwell = unwell;
+  }
+}

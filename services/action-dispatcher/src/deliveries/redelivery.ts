@@ -1,0 +1,62 @@
+import type { Problem } from '@agentlens/contracts';
+import type { Tables } from '@agentlens/database';
+import { type Kysely, sql } from 'kysely';
+import type { Destination } from '../destinations/destination.ts';
+
+type Answer =
+  | { readonly ok: true; readonly value: { readonly deliveryId: string } }
+  | { readonly ok: false; readonly problem: Problem };
+
+export interface RedeliverOrder {
+  readonly tenantId: string;
+  readonly deliveryId: string;
+}
+
+/**
+ * Carries a delivery out again because somebody asked for it: due at once, with the same id and the action as it was,
+ * to a destination that is enabled again. Retries follow the schedule from where the delivery had come; one that had
+ * used it up gets one attempt. A receiver that keeps `webhook-id`s recognises the repetition.
+ */
+export class Redelivery {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: () => number,
+    private readonly onQueued: (destination: Destination | null) => void,
+  ) {}
+
+  async redeliver({ tenantId, deliveryId }: RedeliverOrder): Promise<Answer> {
+    const at = new Date(this.now()).toISOString();
+    const queued = await this.db.transaction().execute(async (tx) => {
+      const delivery = await tx
+        .updateTable('deliveries')
+        .set({
+          next_attempt_at: at,
+          result: sql<'retrying'>`case when settled_at is null then result else 'retrying' end`,
+          settled_at: null,
+        })
+        .where('tenant_id', '=', tenantId)
+        .where('delivery_id', '=', deliveryId)
+        .returning(['trigger_id', 'triggered_at', 'destination', 'result'])
+        .executeTakeFirst();
+      if (delivery === undefined) return undefined;
+      await tx
+        .updateTable('guardrail_triggers')
+        .set({ action_result: delivery.result, settled_at: null })
+        .where('tenant_id', '=', tenantId)
+        .where('triggered_at', '=', delivery.triggered_at)
+        .where('trigger_id', '=', delivery.trigger_id)
+        .execute();
+      if (delivery.destination === null) return { destination: null };
+      await tx
+        .updateTable('destinations')
+        .set({ disabled_at: null, disabled_reason: null })
+        .where('tenant_id', '=', tenantId)
+        .where('destination', '=', delivery.destination)
+        .execute();
+      return { destination: { tenantId, id: delivery.destination } };
+    });
+    if (queued === undefined) return { ok: false, problem: { error: 'Delivery not found', status: 404 } };
+    this.onQueued(queued.destination);
+    return { ok: true, value: { deliveryId } };
+  }
+}

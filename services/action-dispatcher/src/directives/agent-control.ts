@@ -1,0 +1,44 @@
+import type { Directive, Problem } from '@agentlens/contracts';
+import type { DirectiveOrder, Directives } from '@agentlens/guardrails';
+import type { AgentDirectivesRepository } from './agent-directives.repository.ts';
+import { overrideModelBy, pauseBy, resume } from './directive-orders.ts';
+
+export interface UnpauseOrder {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly clearModelOverride: boolean;
+}
+
+type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+
+/** Gives standing instructions to agents: by triggers, and by people. */
+export class AgentControl implements Directives {
+  constructor(
+    private readonly directives: AgentDirectivesRepository,
+    private readonly now: () => number,
+    /** Called after a commit that wrote to the outbox. */
+    private readonly onIssued: () => void,
+  ) {}
+
+  async pause(order: DirectiveOrder): Promise<void> {
+    const { tenantId, agentId } = order;
+    await this.directives.apply({ tenantId, agentId, at: this.now(), change: pauseBy(order) });
+    this.onIssued();
+  }
+
+  async overrideModel(order: DirectiveOrder & { readonly model: string }): Promise<void> {
+    const { tenantId, agentId } = order;
+    await this.directives.apply({ tenantId, agentId, at: this.now(), change: overrideModelBy(order) });
+    this.onIssued();
+  }
+
+  async unpause({ tenantId, agentId, clearModelOverride }: UnpauseOrder): Promise<Answer<Directive>> {
+    if (!(await this.directives.knows(tenantId, agentId))) {
+      return { ok: false, problem: { error: 'Agent not found', status: 404 } };
+    }
+    const change = resume({ clearModelOverride });
+    const { directive } = await this.directives.apply({ tenantId, agentId, at: this.now(), change });
+    this.onIssued();
+    return { ok: true, value: directive };
+  }
+}

@@ -1,0 +1,189 @@
+import { COMMANDS, guardrailTriggered } from '@agentlens/contracts';
+import { type Database, OutboxRelay } from '@agentlens/database';
+import type { EgressClient } from '@agentlens/egress';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import type { Clock, HealthRegistry, Platform, SecretBox } from '@agentlens/platform';
+import {
+  type Backlog,
+  type ClaimedDelivery,
+  DeliveriesRepository,
+  type Lane,
+} from './deliveries/deliveries.repository.ts';
+import { DeliveryExecutor } from './deliveries/delivery-executor.ts';
+import { DeliveryMetrics } from './deliveries/delivery-metrics.ts';
+import { DeliveryWorker } from './deliveries/delivery-worker.ts';
+import type { Limits } from './deliveries/places.ts';
+import { Redelivery } from './deliveries/redelivery.ts';
+import { SettlementsRepository } from './deliveries/settlements.repository.ts';
+import { DestinationBreakers } from './destinations/destination-breakers.ts';
+import { AgentControl } from './directives/agent-control.ts';
+import { AgentDirectivesRepository } from './directives/agent-directives.repository.ts';
+import { WRITER } from './outbox/outbox.ts';
+import { publishFact } from './outbox/outbox-publisher.ts';
+import { TriggerPartitions } from './triggers/trigger-partitions.ts';
+import { type Recorded, TriggerRecorder } from './triggers/trigger-recorder.ts';
+import { GROUP, TriggersConsumer } from './triggers/triggers.consumer.ts';
+
+export interface DispatcherParts {
+  readonly bus: EventBus;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly secrets: SecretBox;
+  readonly egress: EgressClient;
+  readonly logger: Platform['logger'];
+  readonly health: HealthRegistry;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly timings?: Partial<Timings>;
+}
+
+export interface Timings {
+  readonly pollMs: number;
+  readonly leaseMs: number;
+  readonly deadlineMs: number;
+}
+
+/** An attempt, with recording it, ends well before its lease does, so a living worker never loses one. */
+const TIMINGS: Timings = { pollMs: 1_000, leaseMs: 30_000, deadlineMs: 20_000 };
+const LIMITS: Readonly<Record<Lane, Limits>> = {
+  internal: { total: 8, perDestination: 8, perTenant: 6 },
+  outbound: { total: 32, perDestination: 4, perTenant: 24 },
+};
+/** Shutting down has ten seconds for everything. */
+const GRACE_MS = 7_000;
+const OBSERVE_MS = 5_000;
+/** Without progress for this long, something hangs. */
+const STALLED_MS = 30_000;
+
+/** Everything the service does, without the framework around it. */
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #metrics = new DeliveryMetrics();
+  readonly #breakers = new DestinationBreakers();
+  readonly #deliveries: DeliveriesRepository;
+  readonly #relay: OutboxRelay;
+  readonly #workers: Readonly<Record<Lane, DeliveryWorker>>;
+  readonly #consumer: TriggersConsumer;
+  readonly #control: AgentControl;
+  readonly #redelivery: Redelivery;
+  readonly #served: Subscription[] = [];
+  #observing: NodeJS.Timeout | undefined;
+  #backlog: Backlog = { waiting: 0, oldestDueMs: 0 };
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    const { bus, clock, logger } = parts;
+    const { db } = parts.database;
+    const now = () => clock.now();
+    this.#relay = new OutboxRelay({
+      db,
+      writer: WRITER,
+      publish: (message) => publishFact(bus, message),
+      onError: (error) => logger.warn({ err: error }, 'outbox was not published, it will be'),
+    });
+    this.#deliveries = new DeliveriesRepository(db);
+    this.#control = new AgentControl(new AgentDirectivesRepository(db), now, () => this.#relay.nudge());
+    this.#workers = { internal: this.#worker('internal'), outbound: this.#worker('outbound') };
+    this.#redelivery = new Redelivery(db, now, (destination) => {
+      if (destination !== null) this.#breakers.reset(destination);
+      this.#wake();
+    });
+    const partitions = new TriggerPartitions(db, now, (error) =>
+      logger.warn({ err: error }, 'the partition of this month was not made, the default one serves'),
+    );
+    const recorder = new TriggerRecorder(db, partitions, now);
+    this.#consumer = new TriggersConsumer(bus, recorder, (recorded) => this.#onRecorded(recorded));
+  }
+
+  async start(): Promise<void> {
+    const { bus, health } = this.#parts;
+    this.#relay.start();
+    for (const worker of Object.values(this.#workers)) worker.start();
+    this.#served.push(await bus.serve(COMMANDS.unpauseAgent, (question) => this.#control.unpause(question)));
+    this.#served.push(await bus.serve(COMMANDS.redeliver, (question) => this.#redelivery.redeliver(question)));
+    await this.#consumer.start();
+    this.#observing = setInterval(() => void this.#observe(), OBSERVE_MS);
+    health.add('deliveries', async () => this.#progress());
+    health.add('triggers', async () => {
+      const { oldestAgeMs } = await bus.lag(guardrailTriggered, GROUP);
+      return { ok: oldestAgeMs < STALLED_MS, detail: { oldestAgeMs } };
+    });
+  }
+
+  /** Takes nothing new, ends what is running, publishes what that made true. */
+  async stop(): Promise<void> {
+    clearInterval(this.#observing);
+    await Promise.all([this.#consumer.stop(), ...this.#served.map((subscription) => subscription.close())]);
+    await Promise.all(Object.values(this.#workers).map((worker) => worker.stop(GRACE_MS)));
+    await this.#relay.stop();
+    await this.#relay.drain().catch(() => 0); // what is left, the next start publishes
+  }
+
+  #worker(lane: Lane): DeliveryWorker {
+    const { database, clock, egress, secrets, logger, random, timings } = this.#parts;
+    const { pollMs, leaseMs, deadlineMs } = { ...TIMINGS, ...timings };
+    const settlements = new SettlementsRepository(database.db);
+    const now = () => clock.now();
+    const onError = (error: unknown, delivery?: ClaimedDelivery) =>
+      logger.warn({ err: error, ...identityOf(delivery) }, 'a delivery met an error, it will be tried again');
+    const executor = new DeliveryExecutor({
+      egress,
+      secrets,
+      directives: this.#control,
+      breakers: this.#breakers,
+      isDisabled: (tenantId, destination) => settlements.isDisabled(tenantId, destination),
+      now,
+      random,
+      onError,
+      deadlineMs,
+    });
+    return new DeliveryWorker({
+      lane,
+      limits: LIMITS[lane],
+      deliveries: this.#deliveries,
+      settlements,
+      executor,
+      metrics: this.#metrics,
+      now,
+      leaseMs,
+      pollMs,
+      onSettled: () => this.#relay.nudge(),
+      onError,
+    });
+  }
+
+  #onRecorded(recorded: Recorded): void {
+    this.#metrics.recorded(recorded);
+    if (recorded === 'queued') this.#wake();
+    else if (recorded !== 'known') this.#relay.nudge();
+  }
+
+  #wake(): void {
+    for (const worker of Object.values(this.#workers)) worker.wake();
+  }
+
+  async #observe(): Promise<void> {
+    const { clock, logger } = this.#parts;
+    try {
+      this.#backlog = await this.#deliveries.backlog(clock.now());
+      this.#metrics.observed(this.#backlog, this.#breakers.unwell);
+    } catch (error) {
+      logger.warn({ err: error }, 'the backlog of deliveries could not be read');
+    }
+  }
+
+  /** Progress, not connectivity: every lane has lately managed to ask for work. */
+  #progress() {
+    const now = this.#parts.clock.now();
+    const lanes = Object.values(this.#workers);
+    const sinceClaimMs = Math.max(...lanes.map((worker) => now - worker.lastClaimAt));
+    return { ok: sinceClaimMs < STALLED_MS, detail: { sinceClaimMs, ...this.#backlog } };
+  }
+}
+
+/** Never the config: it holds secrets. */
+function identityOf(delivery: ClaimedDelivery | undefined): object {
+  if (delivery === undefined) return {};
+  const { tenantId, deliveryId, actionType, attempts } = delivery;
+  return { tenantId, deliveryId, actionType, attempts };
+}

@@ -1,0 +1,1 @@
+export { ActionDispatcherModule } from './action-dispatcher.module.ts';

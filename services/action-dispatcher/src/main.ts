@@ -1,0 +1,4 @@
+import { runService } from '@agentlens/platform';
+import { ActionDispatcherModule } from './action-dispatcher.module.ts';
+
+await runService('action-dispatcher', ActionDispatcherModule);

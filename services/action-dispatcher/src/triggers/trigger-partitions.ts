@@ -1,0 +1,32 @@
+import { ensurePartitions, type Tables } from '@agentlens/database';
+import type { Kysely } from 'kysely';
+
+const TRY_AGAIN_MS = 60_000;
+
+/**
+ * Makes the month partitions of the history as triggers need them. A partition that could not be made just now costs
+ * nothing: the default partition takes the rows, and they move once it exists.
+ */
+export class TriggerPartitions {
+  readonly #nextTry = new Map<string, number>();
+
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: () => number,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  async ensure(instant: string): Promise<void> {
+    const month = instant.slice(0, 7);
+    if ((this.#nextTry.get(month) ?? 0) > this.now()) return;
+    // Marked before the work: hundreds of triggers of a new month must not queue up behind one lock.
+    this.#nextTry.set(month, Number.POSITIVE_INFINITY);
+    const at = Date.parse(instant);
+    try {
+      await ensurePartitions(this.db, 'guardrail_triggers', at, at);
+    } catch (error) {
+      this.#nextTry.set(month, this.now() + TRY_AGAIN_MS);
+      this.onError(error);
+    }
+  }
+}
