@@ -6,7 +6,7 @@ import type { IngestMetrics } from './ingest-metrics.ts';
 
 const MOST_IN_FLIGHT = 256;
 const MOST_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
-const ATTEMPTS = 3;
+const ATTEMPTS = 2;
 const MOST_PAUSE_MS = 250;
 
 export interface PublishOptions {
