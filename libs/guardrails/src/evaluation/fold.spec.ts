@@ -286,21 +286,23 @@ describe('planAgent', () => {
     expect(plans(RuleBook.EMPTY, aBatch())).toEqual([]);
   });
 
-  it('shares series between rules, in the richest shape asked for', () => {
+  it('shares a series between rules that need the same', () => {
     const metric = (aggregate: string) =>
-      aRule({
-        conditionType: 'custom_metric',
-        conditionConfig: { metricName: 'event_count', aggregate, windowMinutes: 5 },
-      });
-    const [plan] = plans(bookOf(aRule(), aRule(), metric('sum'), metric('p95')), aBatch());
-    expect(plan?.request.series).toEqual(
-      expect.arrayContaining([
-        { metric: 'event_count', span: { kind: 'sliding', minutes: 5 }, shape: 'quantiles' },
-        { metric: 'error_count', span: { kind: 'sliding', minutes: 5 }, shape: 'sum' },
-      ]),
-    );
-    expect(plan?.request.series).toHaveLength(2);
-    expect(plan?.request.increments).toHaveLength(1);
+      aRule({ conditionType: 'custom_metric', conditionConfig: { metricName: 'event_count', aggregate } });
+    const [plan] = plans(bookOf(aRule(), aRule(), metric('sum'), metric('count'), metric('p95')), aBatch());
+    expect(plan?.request.series.map(({ metric: name, shape }) => `${name} ${shape}`).sort()).toEqual([
+      '%error_share sum',
+      'event_count quantiles',
+      'event_count sum',
+    ]);
+  });
+
+  it('measures a rule alike whatever other rules there are', () => {
+    const store = new RecountingStore();
+    const count = aRule({ conditionType: 'custom_metric', conditionConfig: { metricName: 'error_count', value: 99 } });
+    evaluate(bookOf(count), store, aBatch({ events: [error(), error(), error()] }));
+    const [folding] = evaluate(bookOf(count, aRule()), store, aBatch({ events: [anEvent()] }));
+    expect(folding?.candidates).toEqual([]);
   });
 
   it('does not count an event twice that a batch holds twice', () => {

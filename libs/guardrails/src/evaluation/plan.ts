@@ -3,7 +3,7 @@ import type { AdvanceRequest, Increment, Series } from '../ports/window-store.ts
 import type { EventRule } from '../rules/active-rule.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { quantityOf } from '../windows/metrics.ts';
-import { richer, seriesKey } from '../windows/span.ts';
+import { seriesKey } from '../windows/span.ts';
 
 /** One rule to be measured on one event: which series of the request it reads. Null: the event does not concern it. */
 interface Measurement {
@@ -107,12 +107,8 @@ class SeriesTable {
   #indexOf(series: Series): number {
     const key = seriesKey(series);
     const known = this.#indexes.get(key);
-    if (known === undefined) {
-      this.#indexes.set(key, this.list.length);
-      return this.list.push(series) - 1;
-    }
-    const listed = this.list[known];
-    if (listed !== undefined) this.list[known] = { ...listed, shape: richer(listed.shape, series.shape) };
-    return known;
+    if (known !== undefined) return known;
+    this.#indexes.set(key, this.list.length);
+    return this.list.push(series) - 1;
   }
 }

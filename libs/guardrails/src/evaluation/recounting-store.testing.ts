@@ -53,6 +53,6 @@ export class RecountingStore {
     const key = `${who}:${seriesKey(series)}`;
     return this.#added
       .filter((added) => added.key === key && spans(series.span, added.atMs, nowMs))
-      .reduce((totals, { atMs, value }) => withValue(totals, 'quantiles', atMs, value), NO_TOTALS);
+      .reduce((totals, { atMs, value }) => withValue(totals, series.shape, atMs, value), NO_TOTALS);
   }
 }

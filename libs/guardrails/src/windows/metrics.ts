@@ -46,6 +46,12 @@ export const BUILT_IN_METRICS = {
 } as const satisfies Record<string, BuiltInMetric>;
 export type BuiltInMetricName = keyof typeof BUILT_IN_METRICS;
 
+/**
+ * One per event: 1 for an error, else 0. Its count is the events and its sum the errors, so that a rate can never mix
+ * two series that began at different times. Not a name for rules.
+ */
+export const ERROR_SHARE = '%error_share';
+
 const PATH_PREFIX = 'path:';
 
 export function isBuiltIn(name: string): name is BuiltInMetricName {
@@ -59,6 +65,7 @@ export function pathMetric(path: string): string {
 
 /** What `event` adds to `metric` (a built-in name or `path:<dot path>`); null: nothing. */
 export function quantityOf(metric: string, event: AgentEvent): number | null {
+  if (metric === ERROR_SHARE) return event.isError ? 1 : 0;
   const value = metric.startsWith(PATH_PREFIX)
     ? numberAt(event, metric.slice(PATH_PREFIX.length))
     : isBuiltIn(metric)

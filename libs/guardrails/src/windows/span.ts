@@ -1,4 +1,4 @@
-import type { Series, SeriesShape, Span } from '../ports/window-store.ts';
+import type { Series, Span } from '../ports/window-store.ts';
 
 /** Buckets of a sliding window: n minutes are sixty buckets of n seconds. */
 const BUCKETS = 60;
@@ -14,15 +14,11 @@ export function spans(span: Span, atMs: number, nowMs: number): boolean {
   return age >= 0 && age < BUCKETS;
 }
 
-/** Two rules that need the same quantity over the same span share one series, whatever shape each needs. */
-export function seriesKey({ metric, span }: Series): string {
-  if (span.kind === 'sliding') return `s${span.minutes}|${metric}`;
-  return span.kind === 'run' ? `r${span.runId}|${metric}` : `d${span.day}|${metric}`;
-}
-
-const RICHNESS: Record<SeriesShape, number> = { sum: 0, spread: 1, quantiles: 2 };
-
-/** The shape that serves both. */
-export function richer(a: SeriesShape, b: SeriesShape): SeriesShape {
-  return RICHNESS[a] >= RICHNESS[b] ? a : b;
+/**
+ * Rules that need the same quantity over the same span in the same shape share one series. The shape belongs to it: were
+ * it widened for one rule, the others would lose what was counted before.
+ */
+export function seriesKey({ metric, span, shape }: Series): string {
+  if (span.kind === 'sliding') return `${shape}|s${span.minutes}|${metric}`;
+  return span.kind === 'run' ? `${shape}|r${span.runId}|${metric}` : `${shape}|d${span.day}|${metric}`;
 }

@@ -1,7 +1,7 @@
 import { EVENT_KINDS } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
-import type { Series } from '../../ports/window-store.ts';
+import { ERROR_SHARE } from '../../windows/metrics.ts';
 
 const ErrorRateConfig = z.strictObject({
   threshold: z.number().min(0).max(100).default(30).meta({ title: 'Threshold', unit: '%' }),
@@ -21,16 +21,11 @@ export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
   example: { threshold: 30, windowMinutes: 5, minEvents: 10 },
   phases: ['stream'],
   listensTo: () => EVENT_KINDS,
-  series: (config) => [sliding('event_count', config), sliding('error_count', config)],
-  measure(config, [events, errors]) {
-    const seen = events?.count ?? 0;
-    if (seen === 0 || seen < config.minEvents) return null;
-    return (100 * (errors?.count ?? 0)) / seen;
+  series: (config) => [{ metric: ERROR_SHARE, span: { kind: 'sliding', minutes: config.windowMinutes }, shape: 'sum' }],
+  measure(config, [share]) {
+    if (share === undefined || share.count === 0 || share.count < config.minEvents) return null;
+    return (100 * share.sum) / share.count;
   },
   threshold: (config) => ({ operator: 'gte', value: config.threshold }),
   message: (config, value) => `Error rate ${value.toFixed(1)}% exceeds threshold ${config.threshold}%`,
 };
-
-function sliding(metric: string, config: ErrorRateConfig): Series {
-  return { metric, span: { kind: 'sliding', minutes: config.windowMinutes }, shape: 'sum' };
-}
