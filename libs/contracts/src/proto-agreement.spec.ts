@@ -1,4 +1,4 @@
-import { create, fromJson, type GenMessage, type JsonValue, toJson } from '@bufbuild/protobuf';
+import { create, type DescMessage, fromJson, type JsonValue, toJson } from '@bufbuild/protobuf';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { z } from 'zod';
@@ -75,11 +75,11 @@ const event = fc.record({
 });
 const because = { at: instant, reason: text, triggerId: optional(text) };
 
-const CASES: readonly { name: string; zod: z.ZodType; proto: GenMessage<never>; values: fc.Arbitrary<unknown> }[] = [
+const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values: fc.Arbitrary<unknown> }[] = [
   {
     name: 'EventBatch',
     zod: EventBatch,
-    proto: EventBatchSchema as GenMessage<never>,
+    proto: EventBatchSchema,
     values: fc.record({
       id: text,
       tenantId,
@@ -91,7 +91,7 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: GenMessage<never>; 
   {
     name: 'Trigger',
     zod: Trigger,
-    proto: TriggerSchema as GenMessage<never>,
+    proto: TriggerSchema,
     values: fc.record({
       id: text,
       tenantId,
@@ -114,7 +114,7 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: GenMessage<never>; 
   {
     name: 'DeliverySettled',
     zod: DeliverySettled,
-    proto: DeliverySettledSchema as GenMessage<never>,
+    proto: DeliverySettledSchema,
     values: fc.record({
       deliveryId: text,
       triggerId: text,
@@ -131,7 +131,7 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: GenMessage<never>; 
   {
     name: 'Directive',
     zod: Directive,
-    proto: DirectiveSchema as GenMessage<never>,
+    proto: DirectiveSchema,
     values: fc.record({
       id: text,
       tenantId,
@@ -145,25 +145,25 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: GenMessage<never>; 
   {
     name: 'RunChanged',
     zod: RunChanged,
-    proto: RunChangedSchema as GenMessage<never>,
+    proto: RunChangedSchema,
     values: fc.record({ tenantId, runIds: fc.array(text), at: instant }),
   },
   {
     name: 'RulesChanged',
     zod: RulesChanged,
-    proto: RulesChangedSchema as GenMessage<never>,
+    proto: RulesChangedSchema,
     values: fc.record({ tenantId, version: text, at: instant }),
   },
   {
     name: 'KeysChanged',
     zod: KeysChanged,
-    proto: KeysChangedSchema as GenMessage<never>,
+    proto: KeysChangedSchema,
     values: fc.record({ tenantId, keyId: text, at: instant }),
   },
   {
     name: 'DeadLetter',
     zod: DeadLetter,
-    proto: DeadLetterSchema as GenMessage<never>,
+    proto: DeadLetterSchema,
     values: fc.record({
       group: text,
       topic: text,

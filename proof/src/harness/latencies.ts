@@ -21,7 +21,7 @@ export class Latencies {
     let left = Math.ceil(q * this.total);
     for (const bin of [...this.counts.keys()].sort((a, b) => a - b)) {
       left -= this.counts.get(bin) ?? 0;
-      if (left <= 0) return Math.min(valueOf(bin), this.greatest) / 1000;
+      if (left <= 0) return Math.min(middleOf(bin), this.greatest) / 1000;
     }
     return this.greatest / 1000;
   }
@@ -52,6 +52,6 @@ function binOf(microseconds: number): number {
   return Math.ceil(Math.log(Math.max(1, microseconds)) / GROWTH);
 }
 
-function valueOf(bin: number): number {
+function middleOf(bin: number): number {
   return Math.exp(bin * GROWTH) / 1.01;
 }

@@ -32,7 +32,7 @@ process.on('message', (message: ToGenerator) => {
 });
 
 function send(message: FromGenerator): void {
-  process.send?.(message, () => process.disconnect());
+  process.send?.(message, undefined, undefined, () => process.disconnect());
 }
 
 async function run(order: LoadOrder): Promise<LoadReport> {
