@@ -1,4 +1,4 @@
-import type { Command, Topic } from '@agentlens/contracts';
+import type { Command, DeadLetter, Topic } from '@agentlens/contracts';
 
 /** What a consumer group decided about one message. */
 export type Outcome =
@@ -89,7 +89,8 @@ export class CommandUnanswered extends Error {
 /** Durable facts, ephemeral watches and commands. Two adapters, one contract suite. */
 export interface EventBus {
   /**
-   * Resolves when the message is safe: the stream keeps it, or, in the memory bus, every group settled it.
+   * Resolves when the message is safe: the stream keeps it, or, in the memory bus, every group settled it. A duplicate
+   * of a message still being settled waits for it. Topics that are not kept are sent at best effort and never refused.
    * @throws BusUnavailable
    */
   publish<T>(topic: Topic<T>, message: T, options?: { readonly deadlineMs?: number }): Promise<PublishAck>;
@@ -102,6 +103,15 @@ export interface EventBus {
   /** Answers a command; replicas of one service share the questions. A throw is answered as an internal error. */
   serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Promise<Subscription>;
   lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag>;
+  /** What groups gave up on, oldest first. */
+  deadLetters(group?: string): Promise<readonly DeadLetter[]>;
+  /**
+   * Gives a dead letter back to its group, and to no other: it travels on its old subject under a new broker id, with
+   * headers naming the group and the old id; the other groups settle it unseen. The letter is removed.
+   * Answers false where there is no such letter.
+   * @throws BusUnavailable
+   */
+  redrive(group: string, messageId: string): Promise<boolean>;
   /** Cheap connectivity check for readiness. */
   healthy(): boolean;
   /** Stops taking messages, waits for running handlers and unsettled publishes, disconnects. */

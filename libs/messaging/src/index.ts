@@ -1,3 +1,5 @@
+export { BACK_OFF_MS, backOff } from './back-off.ts';
+export { each } from './each.ts';
 export {
   ACK,
   type BatchHandler,
@@ -12,3 +14,7 @@ export {
   type Subscription,
   type WatchOptions,
 } from './event-bus.ts';
+export type { BusLogger } from './logger.ts';
+export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
+export { type ApplyStreamsOptions, applyStreams } from './nats/apply-streams.ts';
+export { connectNatsBus, type NatsBusOptions } from './nats/connect-nats-bus.ts';

@@ -1,0 +1,158 @@
+import type { DeadLetter, Topic } from '@agentlens/contracts';
+import { BACK_OFF_MS, backOff } from './back-off.ts';
+import type { BusMetrics } from './bus-metrics.ts';
+import type { BatchHandler, Outcome, Received } from './event-bus.ts';
+import type { BusLogger } from './logger.ts';
+import { inConsumerSpan } from './trace-context.ts';
+
+/** One message on its way to one group, with what can be done about it. Each is settled once. */
+export interface Delivery {
+  readonly raw: Uint8Array;
+  readonly subject: string;
+  readonly messageId: string;
+  readonly attempt: number;
+  readonly sequence: number;
+  readonly publishedAtMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  ack(): void;
+  retry(afterMs: number): void;
+  /** Settled for good without having been handled; only after its dead letter is safe. */
+  discard(): void;
+}
+
+export interface RunnerParts<T> {
+  readonly system: 'nats' | 'memory';
+  readonly topic: Topic<T>;
+  readonly group: string;
+  readonly handler: BatchHandler<T>;
+  readonly bury: (letter: DeadLetter, sequence: number) => Promise<void>;
+  readonly metrics: BusMetrics;
+  readonly logger: BusLogger;
+  readonly now: () => number;
+  readonly backOffMs?: readonly number[];
+}
+
+/** What both adapters do with a batch: parse, call the handler, carry out its outcomes. Never rejects. */
+export class BatchRunner<T> {
+  private readonly schedule: readonly number[];
+
+  constructor(private readonly parts: RunnerParts<T>) {
+    this.schedule = parts.backOffMs ?? BACK_OFF_MS;
+  }
+
+  async run(deliveries: readonly Delivery[]): Promise<void> {
+    const good: Delivery[] = [];
+    const messages: Received<T>[] = [];
+    for (const delivery of deliveries) {
+      const parsed = parseMessage(this.parts.topic, delivery);
+      if (parsed.ok) {
+        good.push(delivery);
+        messages.push(parsed.message);
+      } else {
+        await this.settle(delivery, { kind: 'poison', reason: parsed.reason });
+      }
+    }
+    if (good.length === 0) return;
+    const outcomes = await this.handle(messages);
+    const settled = good.map((delivery, index) => this.settle(delivery, outcomes?.[index] ?? this.again(delivery)));
+    await Promise.all(settled);
+  }
+
+  /** Outcomes in order, or undefined where the handler threw or did not answer for every message. */
+  private async handle(messages: readonly Received<T>[]): Promise<readonly Outcome[] | undefined> {
+    const { topic, group, handler, metrics, logger, system } = this.parts;
+    metrics.delivered(topic.name, group, messages.length);
+    const headers = messages.map((message) => message.headers);
+    try {
+      const work = { system, topic: topic.name, group };
+      const outcomes = await inConsumerSpan(work, headers, () => handler(messages));
+      if (outcomes.length === messages.length) return outcomes;
+      const answered = outcomes.length;
+      logger.error(
+        { topic: topic.name, group, messages: messages.length, answered },
+        'handler must answer one outcome per message',
+      );
+    } catch (error) {
+      const messageIds = messages.map((message) => message.messageId).slice(0, 10);
+      logger.warn(
+        { err: error, topic: topic.name, group, messageIds, attempt: messages[0]?.attempt },
+        'handler threw, messages will be retried',
+      );
+    }
+    return undefined;
+  }
+
+  private again(delivery: Delivery): Outcome {
+    return { kind: 'retry', afterMs: backOff(delivery.attempt, this.schedule), reason: 'the handler threw' };
+  }
+
+  private async settle(delivery: Delivery, outcome: Outcome): Promise<void> {
+    const { topic, group, metrics, logger } = this.parts;
+    switch (outcome.kind) {
+      case 'ack':
+        delivery.ack();
+        return;
+      case 'retry':
+        metrics.retried(topic.name, group);
+        delivery.retry(Math.max(0, outcome.afterMs));
+        return;
+      case 'poison':
+        try {
+          await this.parts.bury(this.letterOf(delivery, outcome.reason), delivery.sequence);
+        } catch (error) {
+          // The letter comes first: a message is given up only once it can be found again.
+          logger.error(
+            { err: error, topic: topic.name, group, messageId: delivery.messageId },
+            'dead letter was not kept, retrying',
+          );
+          delivery.retry(backOff(delivery.attempt, this.schedule));
+          return;
+        }
+        delivery.discard();
+        metrics.deadLettered(topic.name, group);
+        logger.error(
+          { topic: topic.name, group, messageId: delivery.messageId, reason: outcome.reason },
+          'message became a dead letter',
+        );
+    }
+  }
+
+  private letterOf(delivery: Delivery, reason: string): DeadLetter {
+    return {
+      group: this.parts.group,
+      topic: this.parts.topic.name,
+      subject: delivery.subject,
+      messageId: delivery.messageId,
+      reason,
+      attempts: delivery.attempt,
+      failedAt: new Date(this.parts.now()).toISOString(),
+      body: Buffer.from(delivery.raw).toString('base64'),
+    };
+  }
+}
+
+type Parsed<T> = { readonly ok: true; readonly message: Received<T> } | { readonly ok: false; readonly reason: string };
+type Raw = Omit<Received<unknown>, 'value'>;
+
+/** Bytes to a typed message. The reason names the place, never the content. */
+export function parseMessage<T>(topic: Topic<T>, from: Raw): Parsed<T> {
+  let json: unknown;
+  try {
+    json = JSON.parse(Buffer.from(from.raw.buffer, from.raw.byteOffset, from.raw.byteLength).toString('utf8'));
+  } catch {
+    return { ok: false, reason: `not JSON (topic ${topic.name})` };
+  }
+  const parsed = topic.schema.safeParse(json);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return {
+      ok: false,
+      reason: `does not fit topic ${topic.name}: ${issue?.path.join('.') || 'message'}: ${issue?.message}`,
+    };
+  }
+  const { raw, subject, messageId, attempt, sequence, publishedAtMs, headers } = from;
+  return {
+    ok: true,
+    message: { value: parsed.data, raw, subject, messageId, attempt, sequence, publishedAtMs, headers },
+  };
+}

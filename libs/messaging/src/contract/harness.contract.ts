@@ -1,0 +1,49 @@
+import type { Trigger } from '@agentlens/contracts';
+import { afterEach, beforeEach } from '@jest/globals';
+import { ACK, type BatchHandler, type EventBus, type Outcome, type Received } from '../event-bus.ts';
+
+export interface BusUnderTest {
+  readonly bus: EventBus;
+  /** The bus as another replica of the service has it; the same object where there is only one process. */
+  replica(): Promise<EventBus>;
+  stop(): Promise<void>;
+}
+
+export type StartBus = () => Promise<BusUnderTest>;
+
+/** A fresh bus for every test of the enclosing describe. */
+export function freshBus(start: StartBus): () => BusUnderTest {
+  let current: BusUnderTest | undefined;
+  beforeEach(async () => {
+    current = await start();
+  });
+  afterEach(async () => {
+    await current?.stop();
+    current = undefined;
+  });
+  return () => {
+    if (!current) throw new Error('the bus is started by beforeEach');
+    return current;
+  };
+}
+
+/** A handler that notes what it got and answers what it is told; acknowledges by default. */
+export function recorder<T = Trigger>(answer: (message: Received<T>) => Outcome | Promise<Outcome> = () => ACK) {
+  const seen: Received<T>[] = [];
+  const batches: number[] = [];
+  const handler: BatchHandler<T> = async (messages) => {
+    seen.push(...messages);
+    batches.push(messages.length);
+    return Promise.all(messages.map(answer));
+  };
+  return { handler, seen, batches, ids: () => seen.map((message) => message.messageId) };
+}
+
+/** Something a test opens by hand. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}

@@ -1,0 +1,41 @@
+import { type DeadLetter, deadLetters } from '@agentlens/contracts';
+import type { EventBus, Received } from './event-bus.ts';
+
+/** What an adapter lends for looking after dead letters. */
+export interface DeadLetterAccess {
+  readonly watch: EventBus['watch'];
+  /** Sends the letter's body again, for its group only. */
+  readonly resend: (letter: DeadLetter) => Promise<unknown>;
+  readonly remove: (sequence: number) => Promise<unknown>;
+}
+
+async function allLetters(access: DeadLetterAccess): Promise<Received<DeadLetter>[]> {
+  const letters: Received<DeadLetter>[] = [];
+  let caughtUp: () => void = () => undefined;
+  const complete = new Promise<void>((resolve) => {
+    caughtUp = resolve;
+  });
+  const subscription = await access.watch(deadLetters, { from: 0, onCaughtUp: caughtUp }, (letter) => {
+    letters.push(letter);
+  });
+  await complete;
+  await subscription.close();
+  return letters;
+}
+
+export async function listDeadLetters(access: DeadLetterAccess, group?: string): Promise<readonly DeadLetter[]> {
+  const letters = (await allLetters(access)).map((letter) => letter.value);
+  return group === undefined ? letters : letters.filter((letter) => letter.group === group);
+}
+
+/** Sends first and removes after: a crash in between leaves a letter too many, never one too few. */
+export async function redriveDeadLetter(access: DeadLetterAccess, group: string, messageId: string): Promise<boolean> {
+  const letters = (await allLetters(access)).filter(
+    ({ value }) => value.group === group && value.messageId === messageId,
+  );
+  const newest = letters.at(-1);
+  if (!newest) return false;
+  await access.resend(newest.value);
+  for (const letter of letters) await access.remove(letter.sequence);
+  return true;
+}

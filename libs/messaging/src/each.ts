@@ -1,0 +1,34 @@
+import type { BatchHandler, Outcome, Received } from './event-bus.ts';
+
+/**
+ * Makes a batch handler of one that thinks of a single message. Messages of a batch run `concurrency` at a time
+ * (default: one after the other); a throw on one of them asks for that one again and leaves the others settled.
+ *
+ * @param retryAfterMs how long a message whose handler threw rests
+ */
+export function each<T>(
+  handler: (message: Received<T>) => Promise<Outcome>,
+  concurrency = 1,
+  retryAfterMs: (attempt: number) => number = (attempt) => Math.min(250 * 2 ** (attempt - 1), 30_000),
+): BatchHandler<T> {
+  const settle = async (message: Received<T>): Promise<Outcome> => {
+    try {
+      return await handler(message);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return { kind: 'retry', afterMs: retryAfterMs(message.attempt), reason };
+    }
+  };
+  return async (messages) => {
+    const outcomes: Outcome[] = [];
+    let next = 0;
+    const lane = async (): Promise<void> => {
+      for (let index = next++; index < messages.length; index = next++) {
+        const message = messages[index];
+        if (message) outcomes[index] = await settle(message);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(concurrency, messages.length) }, lane));
+    return outcomes;
+  };
+}

@@ -1,0 +1,114 @@
+import { BatchPump } from '../batch-pump.ts';
+import type { BatchRunner, Delivery } from '../batch-runner.ts';
+import type { ConsumeOptions, ConsumerLag, Subscription } from '../event-bus.ts';
+import type { StoredMessage } from './message-log.ts';
+
+export interface QueueLimits {
+  readonly messages: number;
+  readonly bytes: number;
+}
+
+interface Queued {
+  readonly message: StoredMessage;
+  attempt: number;
+  readonly settle: () => void;
+}
+
+/** One durable group: a bounded queue that its replicas share. It outlives them, as a durable consumer does. */
+export class ConsumerGroup {
+  private readonly ready: Queued[] = [];
+  private readonly unsettled = new Map<Queued, number>();
+  private readonly resting = new Set<NodeJS.Timeout>();
+  private readonly replicas = new Set<BatchPump<Delivery>>();
+  private bytes = 0;
+  private closed = false;
+
+  constructor(
+    readonly name: string,
+    readonly pattern: string,
+    private readonly limits: QueueLimits,
+    private readonly now: () => number,
+  ) {}
+
+  hasRoomFor(bytes: number): boolean {
+    return this.unsettled.size < this.limits.messages && this.bytes + bytes <= this.limits.bytes;
+  }
+
+  offer(message: StoredMessage, settle: () => void): void {
+    const queued: Queued = { message, attempt: 0, settle };
+    this.unsettled.set(queued, message.publishedAtMs);
+    this.bytes += message.raw.byteLength;
+    this.enqueue(queued);
+  }
+
+  join<T>(runner: BatchRunner<T>, options: ConsumeOptions): Subscription {
+    const limits = { maxBatch: options.maxBatch ?? 1, concurrency: options.concurrency ?? 1 };
+    const pump = new BatchPump<Delivery>(
+      (most) => this.ready.splice(0, most).map((queued) => this.deliver(queued)),
+      (batch) => runner.run(batch),
+      limits,
+    );
+    this.replicas.add(pump);
+    pump.kick();
+    return {
+      close: async () => {
+        this.replicas.delete(pump);
+        await pump.close();
+        this.kick();
+      },
+    };
+  }
+
+  lag(): ConsumerLag {
+    const [oldest] = this.unsettled.values();
+    return {
+      pending: this.ready.length,
+      unacknowledged: this.unsettled.size - this.ready.length,
+      oldestAgeMs: oldest === undefined ? 0 : Math.max(0, this.now() - oldest),
+    };
+  }
+
+  /** Waits for running handlers; what is still queued stays unsettled. */
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const timer of this.resting) clearTimeout(timer);
+    await Promise.all([...this.replicas].map((pump) => pump.close()));
+  }
+
+  private deliver(queued: Queued): Delivery {
+    queued.attempt += 1;
+    const { message, attempt } = queued;
+    const done = () => {
+      if (!this.unsettled.delete(queued)) return;
+      this.bytes -= message.raw.byteLength;
+      queued.settle();
+    };
+    const { raw, subject, messageId, sequence, publishedAtMs, headers } = message;
+    const facts = { raw, subject, messageId, attempt, sequence, publishedAtMs, headers };
+    return { ...facts, ack: done, discard: done, retry: (afterMs) => this.rest(queued, afterMs) };
+  }
+
+  private rest(queued: Queued, afterMs: number): void {
+    if (this.closed) return;
+    const timer = setTimeout(() => {
+      this.resting.delete(timer);
+      this.enqueue(queued);
+    }, afterMs);
+    this.resting.add(timer);
+  }
+
+  private enqueue(queued: Queued): void {
+    this.ready.push(queued);
+    this.kick();
+  }
+
+  /** The replica that was asked first goes to the end, so that an idle pair takes turns. */
+  private kick(): void {
+    const [first] = this.replicas;
+    if (first && this.replicas.size > 1) {
+      this.replicas.delete(first);
+      this.replicas.add(first);
+    }
+    for (const pump of this.replicas) pump.kick();
+  }
+}

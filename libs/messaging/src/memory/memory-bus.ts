@@ -1,0 +1,364 @@
+import { type Command, type DeadLetter, deadLetters, STREAMS, type StreamName, type Topic } from '@agentlens/contracts';
+import { BatchRunner, parseMessage } from '../batch-runner.ts';
+import { BusMetrics } from '../bus-metrics.ts';
+import { listDeadLetters, redriveDeadLetter } from '../dead-letter-desk.ts';
+import {
+  type BatchHandler,
+  BusUnavailable,
+  type ConsumeOptions,
+  type ConsumerLag,
+  type EventBus,
+  type PublishAck,
+  type Received,
+  type Subscription,
+  type WatchOptions,
+} from '../event-bus.ts';
+import { type BusLogger, SILENT } from '../logger.ts';
+import { cloudEventHeaders, JSON_CONTENT } from '../message-headers.ts';
+import { streamOf, subjectMatches } from '../subject-matches.ts';
+import { injectTrace } from '../trace-context.ts';
+import { ConsumerGroup, type QueueLimits } from './consumer-group.ts';
+import { MemoryCommands } from './memory-commands.ts';
+import { type LogLimits, MessageLog, type StoredMessage } from './message-log.ts';
+
+export interface MemoryBusOptions {
+  readonly clock?: { now(): number };
+  readonly logger?: BusLogger;
+  /** How long a publish waits for every group to settle its message, ms. */
+  readonly publishDeadlineMs?: number;
+  /** Most unsettled messages and bytes of one group; beyond, publishing is refused. */
+  readonly queue?: QueueLimits;
+  /** How much of each stream's past is kept for watchers and late groups. */
+  readonly history?: LogLimits;
+  readonly backOffMs?: readonly number[];
+  /** How long `close` lets unsettled messages finish, ms. */
+  readonly drainMs?: number;
+}
+
+const MEBIBYTE = 1024 ** 2;
+const DEFAULT_DEADLINE_MS = 5_000;
+const DEFAULT_QUEUE: QueueLimits = { messages: 10_000, bytes: 64 * MEBIBYTE };
+const DEFAULT_HISTORY: LogLimits = { messages: 4_096, bytes: 16 * MEBIBYTE };
+const REFUSED_FOR_MS = 1_000;
+const DRAIN_MS = 3_000;
+
+/** The bus of the embedded mode. */
+export function createMemoryBus(options: MemoryBusOptions = {}): EventBus {
+  return new MemoryEventBus(options);
+}
+
+type Headers = Readonly<Record<string, string>>;
+type Outgoing = Omit<StoredMessage, 'sequence' | 'publishedAtMs' | 'settled'> & {
+  readonly brokerId: string | undefined;
+};
+type Watcher = (message: StoredMessage) => void;
+
+/**
+ * Behaves as the broker does as far as one process can: messages are bytes, groups are apart, ids are deduped, failures
+ * rest on the same schedule. Its one promise that differs: a publish is answered when every group settled the message,
+ * because there is no disk to keep it on.
+ */
+class MemoryEventBus implements EventBus {
+  private readonly logs = new Map<StreamName, MessageLog>();
+  private readonly groups = new Map<string, ConsumerGroup>();
+  private readonly watchers = new Map<StreamName | null, Set<Watcher>>();
+  private readonly metrics = new BusMetrics();
+  private readonly commands: MemoryCommands;
+  private readonly logger: BusLogger;
+  private readonly now: () => number;
+  private readonly closing = new AbortController();
+  /** Publishes waiting for their message to be settled. */
+  private readonly waiting = new Set<Promise<void>>();
+
+  constructor(private readonly options: MemoryBusOptions) {
+    const clock = options.clock ?? Date;
+    this.now = () => clock.now();
+    this.logger = options.logger ?? SILENT;
+    this.commands = new MemoryCommands(this.logger);
+  }
+
+  async publish<T>(topic: Topic<T>, message: T, options?: { readonly deadlineMs?: number }): Promise<PublishAck> {
+    const headers: Record<string, string> = { 'content-type': JSON_CONTENT };
+    const event = topic.cloudEvent?.(message);
+    if (event) for (const [name, value] of cloudEventHeaders(event)) headers[name] = value;
+    injectTrace(headers, (carrier, key, value) => {
+      carrier[key] = value;
+    });
+    const raw = Buffer.from(JSON.stringify(message));
+    const subject = topic.subject(message);
+    if (topic.stream === null) return this.scatter(subject, raw, headers);
+    const id = topic.messageId(message);
+    try {
+      const outgoing = { subject, raw, headers, messageId: id ?? '', brokerId: id };
+      const ack = await this.keep(topic.stream, outgoing, options?.deadlineMs);
+      this.metrics.published(topic.name, ack.duplicate);
+      return ack;
+    } catch (error) {
+      this.metrics.refused(topic.name);
+      throw error;
+    }
+  }
+
+  async consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription> {
+    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: watch it, nothing can be redelivered`);
+    const group = this.groupOf(topic, topic.stream, options.group);
+    const { metrics, logger, now } = this;
+    const bury = (letter: DeadLetter, sequence: number) => this.bury(letter, sequence);
+    const backOffMs = this.options.backOffMs;
+    const parts = {
+      system: 'memory',
+      topic,
+      group: options.group,
+      handler,
+      bury,
+      metrics,
+      logger,
+      now,
+      backOffMs,
+    } as const;
+    const subscription = group.join(new BatchRunner(parts), options);
+    const stopObserving = metrics.observeLag(topic.name, options.group, () => Promise.resolve(group.lag()));
+    return {
+      close: async () => {
+        stopObserving();
+        await subscription.close();
+      },
+    };
+  }
+
+  async watch<T>(
+    topic: Topic<T>,
+    options: WatchOptions,
+    handler: (message: Received<T>) => void,
+  ): Promise<Subscription> {
+    const pattern = topic.pattern(options.tenantId);
+    let open = true;
+    // Handed over in a later turn, in order: a slow screen is never part of a publish.
+    const show: Watcher = (message) => {
+      if (!subjectMatches(pattern, message.subject) || message.onlyGroup !== undefined) return;
+      queueMicrotask(() => {
+        if (open) this.hand(topic, message, handler);
+      });
+    };
+    for (const message of this.past(topic.stream, options.from ?? 'new')) show(message);
+    const onCaughtUp = options.onCaughtUp;
+    if (onCaughtUp) queueMicrotask(onCaughtUp);
+    const watchers = this.watchers.get(topic.stream) ?? new Set<Watcher>();
+    this.watchers.set(topic.stream, watchers.add(show));
+    return {
+      close: async () => {
+        open = false;
+        watchers.delete(show);
+      },
+    };
+  }
+
+  request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
+    return this.commands.request(command, question);
+  }
+
+  async serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Promise<Subscription> {
+    return this.commands.serve(command, handler);
+  }
+
+  async lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag> {
+    const known = this.groups.get(`${topic.stream}/${group}`);
+    return known?.lag() ?? { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
+  }
+
+  deadLetters(group?: string): Promise<readonly DeadLetter[]> {
+    return listDeadLetters(this.letterAccess(), group);
+  }
+
+  redrive(group: string, messageId: string): Promise<boolean> {
+    return redriveDeadLetter(this.letterAccess(), group, messageId);
+  }
+
+  healthy(): boolean {
+    return !this.closing.signal.aborted;
+  }
+
+  /** Lets what is under way finish; what is still unsettled then is refused to its publisher, who sends it again. */
+  async close(): Promise<void> {
+    await this.commands.close();
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.options.drainMs ?? DRAIN_MS);
+    });
+    await Promise.race([this.quiet(), patience]);
+    clearTimeout(timer);
+    this.closing.abort();
+    await Promise.all([...this.groups.values()].map((group) => group.close()));
+    this.watchers.clear();
+  }
+
+  /** A settled message may have caused others: looked at again until none waits. */
+  private async quiet(): Promise<void> {
+    while (this.waiting.size > 0) await Promise.allSettled(this.waiting);
+  }
+
+  private scatter(subject: string, raw: Uint8Array, headers: Headers): PublishAck {
+    const message = { subject, raw, headers, messageId: '', sequence: 0, publishedAtMs: this.now() };
+    for (const show of this.watchers.get(null) ?? []) show(message);
+    return { sequence: 0, duplicate: false };
+  }
+
+  /** @throws BusUnavailable */
+  private async keep(stream: StreamName, outgoing: Outgoing, deadlineMs?: number): Promise<PublishAck> {
+    const { message, duplicate } = this.store(stream, outgoing);
+    if (message.settled) await this.untilSettled(message, message.settled, deadlineMs);
+    return { sequence: message.sequence, duplicate };
+  }
+
+  private store(stream: StreamName, outgoing: Outgoing): { message: StoredMessage; duplicate: boolean } {
+    if (this.closing.signal.aborted) throw new BusUnavailable('the bus is closed', REFUSED_FOR_MS);
+    const { brokerId, ...facts } = outgoing;
+    const log = this.logOf(stream);
+    const known = brokerId === undefined ? undefined : log.known(brokerId, this.now());
+    if (known) return { message: known, duplicate: true };
+    const groups = this.groupsFor(stream, facts);
+    const full = groups.find((group) => !group.hasRoomFor(facts.raw.byteLength));
+    if (full) throw new BusUnavailable(`the queue of ${full.name} is full`, REFUSED_FOR_MS);
+    const sequence = log.nextSequence();
+    const messageId = facts.messageId || `${stream}:${sequence}`;
+    const message: StoredMessage = { ...facts, messageId, sequence, publishedAtMs: this.now() };
+    log.append(message, brokerId);
+    this.handOut(message, groups);
+    for (const show of this.watchers.get(stream) ?? []) show(message);
+    return { message, duplicate: false };
+  }
+
+  private handOut(message: StoredMessage, groups: readonly ConsumerGroup[]): void {
+    if (groups.length === 0) return;
+    let open = groups.length;
+    let allSettled: () => void = () => undefined;
+    message.settled = new Promise<void>((resolve) => {
+      allSettled = resolve;
+    });
+    const settle = () => {
+      open -= 1;
+      if (open === 0) allSettled();
+    };
+    for (const group of groups) group.offer(message, settle);
+  }
+
+  /** @throws BusUnavailable at the deadline or when the bus closes; the message stays queued and may still be handled */
+  private async untilSettled(message: StoredMessage, settled: Promise<void>, deadlineMs?: number): Promise<void> {
+    const patienceMs = deadlineMs ?? this.options.publishDeadlineMs ?? DEFAULT_DEADLINE_MS;
+    const { signal } = this.closing;
+    const wait = new Promise<void>((resolve, reject) => {
+      const finish = (refusal?: string) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onClose);
+        if (refusal === undefined) resolve();
+        else reject(new BusUnavailable(`message ${message.messageId} ${refusal}`, REFUSED_FOR_MS));
+      };
+      const onClose = () => finish('was not settled before the bus closed');
+      const timer = setTimeout(() => finish(`was not settled by every group within ${patienceMs} ms`), patienceMs);
+      signal.addEventListener('abort', onClose, { once: true });
+      void settled.then(() => finish());
+    });
+    this.waiting.add(wait);
+    try {
+      await wait;
+    } finally {
+      this.waiting.delete(wait);
+    }
+  }
+
+  private groupOf<T>(topic: Topic<T>, stream: StreamName, name: string): ConsumerGroup {
+    const key = `${stream}/${name}`;
+    const pattern = topic.pattern();
+    const existing = this.groups.get(key);
+    if (existing && existing.pattern !== pattern) {
+      throw new Error(
+        `group ${name} consumes ${existing.pattern} of ${stream} already: use another group name for ${pattern}`,
+      );
+    }
+    if (existing) return existing;
+    const group = new ConsumerGroup(name, pattern, this.options.queue ?? DEFAULT_QUEUE, this.now);
+    this.groups.set(key, group);
+    const missed = this.logOf(stream).after(0);
+    for (const message of missed) {
+      const forIt = message.onlyGroup === undefined || message.onlyGroup === name;
+      if (forIt && subjectMatches(pattern, message.subject)) group.offer(message, () => undefined);
+    }
+    return group;
+  }
+
+  private groupsFor(stream: StreamName, message: { subject: string; onlyGroup?: string }): ConsumerGroup[] {
+    const found: ConsumerGroup[] = [];
+    for (const [key, group] of this.groups) {
+      const wanted = message.onlyGroup === undefined || message.onlyGroup === group.name;
+      if (wanted && key.startsWith(`${stream}/`) && subjectMatches(group.pattern, message.subject)) found.push(group);
+    }
+    return found;
+  }
+
+  private logOf(stream: StreamName): MessageLog {
+    const existing = this.logs.get(stream);
+    if (existing) return existing;
+    const log = new MessageLog(STREAMS[stream], this.options.history ?? DEFAULT_HISTORY, this.now());
+    this.logs.set(stream, log);
+    return log;
+  }
+
+  private past(stream: StreamName | null, from: 'new' | 'last' | number): StoredMessage[] {
+    if (stream === null || from === 'new') return [];
+    const log = this.logOf(stream);
+    return from === 'last' ? log.newestPerSubject() : log.after(from);
+  }
+
+  private hand<T>(topic: Topic<T>, message: StoredMessage, handler: (message: Received<T>) => void): void {
+    const parsed = parseMessage(topic, { ...message, attempt: 1 });
+    if (!parsed.ok) {
+      this.logger.error(
+        { topic: topic.name, messageId: message.messageId, reason: parsed.reason },
+        'watched message skipped',
+      );
+      return;
+    }
+    try {
+      handler(parsed.message);
+    } catch (error) {
+      this.logger.error({ err: error, topic: topic.name, messageId: message.messageId }, 'watcher threw');
+    }
+  }
+
+  private async bury(letter: DeadLetter, sequence: number): Promise<void> {
+    // The sequence makes a message that failed again after a redrive a letter of its own.
+    const brokerId = `${deadLetters.messageId(letter)}:${sequence}`;
+    const raw = Buffer.from(JSON.stringify(letter));
+    const headers = { 'content-type': JSON_CONTENT };
+    await this.keep('DEAD_LETTERS', {
+      subject: deadLetters.subject(letter),
+      raw,
+      headers,
+      messageId: brokerId,
+      brokerId,
+    });
+  }
+
+  private letterAccess() {
+    return {
+      watch: this.watch.bind(this),
+      remove: async (sequence: number) => this.logOf('DEAD_LETTERS').remove(sequence),
+      resend: (letter: DeadLetter) => this.resend(letter),
+    };
+  }
+
+  private async resend(letter: DeadLetter): Promise<void> {
+    const stream = streamOf(letter.subject);
+    if (!stream) throw new Error(`dead letter ${letter.messageId}: no stream keeps ${letter.subject}`);
+    const { subject, messageId, group: onlyGroup } = letter;
+    const raw = Buffer.from(letter.body, 'base64');
+    this.store(stream, {
+      subject,
+      messageId,
+      onlyGroup,
+      raw,
+      headers: { 'content-type': JSON_CONTENT },
+      brokerId: undefined,
+    });
+  }
+}

@@ -1,0 +1,58 @@
+import type { Command } from '@agentlens/contracts';
+import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
+import { CommandUnanswered, type Subscription } from '../event-bus.ts';
+import type { BusLogger } from '../logger.ts';
+
+type Owner = (question: Uint8Array) => Promise<Uint8Array>;
+
+/** Commands inside one process, over the same bytes as over the wire; owners of one subject take turns. */
+export class MemoryCommands {
+  private readonly owners = new Map<string, Owner[]>();
+  private readonly running = new Set<Promise<unknown>>();
+
+  constructor(private readonly logger: BusLogger) {}
+
+  serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Subscription {
+    const own = new Set<Promise<unknown>>();
+    const owner: Owner = (question) => {
+      const answer = answerQuestion(command, handler, question, this.logger);
+      for (const running of [own, this.running]) {
+        running.add(answer);
+        void answer.finally(() => running.delete(answer));
+      }
+      return answer;
+    };
+    this.owners.set(command.subject, [...(this.owners.get(command.subject) ?? []), owner]);
+    return {
+      close: async () => {
+        const others = (this.owners.get(command.subject) ?? []).filter((other) => other !== owner);
+        this.owners.set(command.subject, others);
+        await Promise.allSettled(own);
+      },
+    };
+  }
+
+  async request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
+    const owners = this.owners.get(command.subject) ?? [];
+    const owner = owners.shift();
+    if (!owner) throw new CommandUnanswered(`nobody answers ${command.subject}`);
+    owners.push(owner);
+    const bytes = encodeQuestion(question);
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<never>((_, reject) => {
+      const tooLate = () =>
+        reject(new CommandUnanswered(`${command.subject} was not answered within ${command.deadlineMs} ms`));
+      timer = setTimeout(tooLate, command.deadlineMs);
+    });
+    try {
+      return readAnswer(command, await Promise.race([owner(bytes), deadline]));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.owners.clear();
+    await Promise.allSettled(this.running);
+  }
+}

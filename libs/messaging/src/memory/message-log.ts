@@ -1,0 +1,89 @@
+import type { StreamSpec } from '@agentlens/contracts';
+
+/** A message as the memory bus keeps it. */
+export interface StoredMessage {
+  readonly subject: string;
+  readonly messageId: string;
+  readonly raw: Uint8Array;
+  readonly sequence: number;
+  readonly publishedAtMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Set on a redriven message: the one group it is for. */
+  readonly onlyGroup?: string;
+  /** Resolves when every group settled it; absent where no group was there to. */
+  settled?: Promise<void>;
+}
+
+export interface LogLimits {
+  readonly messages: number;
+  readonly bytes: number;
+}
+
+/**
+ * One stream's recent past, bounded: what watchers resume from, what a group that joins late still gets, and the ids
+ * of the duplicate window. Sequences start at the clock, so they keep growing over restarts of the process.
+ */
+export class MessageLog {
+  private readonly recent: StoredMessage[] = [];
+  private readonly newest = new Map<string, StoredMessage>();
+  private readonly ids = new Map<string, StoredMessage>();
+  private bytes = 0;
+  private last: number;
+
+  constructor(
+    readonly spec: StreamSpec,
+    private readonly limits: LogLimits,
+    nowMs: number,
+  ) {
+    this.last = nowMs * 1_000;
+  }
+
+  nextSequence(): number {
+    this.last += 1;
+    return this.last;
+  }
+
+  /** The message with this id, if it came within the duplicate window. */
+  known(brokerId: string, nowMs: number): StoredMessage | undefined {
+    for (const [id, message] of this.ids) {
+      if (nowMs - message.publishedAtMs < this.spec.duplicateWindowMs) break;
+      this.ids.delete(id);
+    }
+    return this.ids.get(brokerId);
+  }
+
+  append(message: StoredMessage, brokerId: string | undefined): void {
+    if (brokerId !== undefined) this.ids.set(brokerId, message);
+    this.newest.delete(message.subject);
+    this.newest.set(message.subject, message);
+    if (this.spec.lastPerSubject) return;
+    this.recent.push(message);
+    this.bytes += message.raw.byteLength;
+    while (this.recent.length > this.limits.messages || (this.bytes > this.limits.bytes && this.recent.length > 1)) {
+      const dropped = this.recent.shift();
+      if (!dropped) return;
+      this.bytes -= dropped.raw.byteLength;
+      if (this.newest.get(dropped.subject) === dropped) this.newest.delete(dropped.subject);
+    }
+  }
+
+  /** Kept messages after a sequence, oldest first. */
+  after(sequence: number): StoredMessage[] {
+    return this.kept().filter((message) => message.sequence > sequence);
+  }
+
+  newestPerSubject(): StoredMessage[] {
+    return [...this.newest.values()];
+  }
+
+  remove(sequence: number): void {
+    const index = this.recent.findIndex((message) => message.sequence === sequence);
+    const [removed] = index < 0 ? [] : this.recent.splice(index, 1);
+    if (removed) this.bytes -= removed.raw.byteLength;
+    for (const [subject, message] of this.newest) if (message.sequence === sequence) this.newest.delete(subject);
+  }
+
+  private kept(): StoredMessage[] {
+    return this.spec.lastPerSubject ? this.newestPerSubject() : this.recent;
+  }
+}

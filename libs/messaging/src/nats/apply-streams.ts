@@ -1,0 +1,121 @@
+import { STREAMS, type StreamSpec } from '@agentlens/contracts';
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import { nanos } from '@nats-io/nats-core';
+import type { BusLogger } from '../logger.ts';
+
+export interface ApplyStreamsOptions {
+  /** Copies of each stream in a NATS cluster. Default 1; an existing stream keeps its own unless this is given. */
+  readonly replicas?: number;
+  readonly streams?: readonly StreamSpec[];
+}
+
+const STREAM_NOT_FOUND = 10_059;
+const NAME_IN_USE = 10_058;
+/** insufficient resources, insufficient storage, maximum bytes of the account */
+const NO_ROOM = new Set([10_023, 10_047, 10_028]);
+const SMALLEST_BYTES = 64 * 1024 ** 2;
+
+type Wanted = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'max_bytes'>;
+
+/**
+ * Makes or updates the streams of the catalog; running it again, or from several starters at once, changes nothing.
+ * A server drops fields it does not know in silence, so what it answers is compared with what was asked.
+ */
+export async function applyStreams(
+  manager: JetStreamManager,
+  logger: BusLogger,
+  options: ApplyStreamsOptions = {},
+): Promise<void> {
+  for (const spec of options.streams ?? Object.values(STREAMS)) {
+    const wanted = configOf(spec, options.replicas);
+    const applied = await applyOne(manager, wanted, logger);
+    const differences = differencesOf(wanted, applied);
+    if (differences.length > 0)
+      logger.warn({ stream: spec.name, differences }, 'the NATS server applied a stream differently than asked');
+  }
+}
+
+function configOf(spec: StreamSpec, replicas?: number): Wanted {
+  return {
+    name: spec.name,
+    subjects: [...spec.subjects],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    max_age: nanos(spec.maxAgeMs),
+    max_bytes: spec.maxBytes,
+    max_msgs_per_subject: spec.lastPerSubject ? 1 : -1,
+    duplicate_window: nanos(spec.duplicateWindowMs),
+    ...(replicas === undefined ? {} : { num_replicas: replicas }),
+  };
+}
+
+async function applyOne(manager: JetStreamManager, wanted: Wanted, logger: BusLogger): Promise<StreamConfig> {
+  let { max_bytes } = wanted;
+  for (;;) {
+    try {
+      return await addOrUpdate(manager, { ...wanted, max_bytes });
+    } catch (error) {
+      const smaller = Math.floor(max_bytes / 2);
+      if (!NO_ROOM.has(codeOf(error)) || smaller < SMALLEST_BYTES) throw error;
+      logger.warn(
+        { stream: wanted.name, asked: max_bytes, next: smaller },
+        'no room for a stream of this size, trying half',
+      );
+      max_bytes = smaller;
+    }
+  }
+}
+
+async function addOrUpdate(manager: JetStreamManager, wanted: Wanted): Promise<StreamConfig> {
+  const existing = await find(manager, wanted.name);
+  if (existing && differencesOf({ ...wanted, max_bytes: existing.max_bytes }, existing).length === 0) {
+    // A size that had to be made smaller once stays as it is: growing it again is the operator's decision.
+    if (existing.max_bytes <= wanted.max_bytes) return existing;
+  }
+  if (existing) return (await manager.streams.update(wanted.name, wanted)).config;
+  try {
+    return (await manager.streams.add(wanted)).config;
+  } catch (error) {
+    // Another starter made it since.
+    if (codeOf(error) !== NAME_IN_USE) throw error;
+    return (await manager.streams.update(wanted.name, wanted)).config;
+  }
+}
+
+async function find(manager: JetStreamManager, name: string): Promise<StreamConfig | undefined> {
+  try {
+    return (await manager.streams.info(name)).config;
+  } catch (error) {
+    if (codeOf(error) === STREAM_NOT_FOUND) return undefined;
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): number {
+  return error instanceof JetStreamApiError ? error.code : 0;
+}
+
+interface Difference {
+  readonly field: string;
+  readonly asked: unknown;
+  readonly applied: unknown;
+}
+
+/** Fields that came back otherwise; a field left out by the server means its zero value. */
+export function differencesOf(wanted: object, applied: object): Difference[] {
+  const answers = new Map(Object.entries(applied));
+  const zero = (value: unknown) => value === undefined || value === 0 || value === -1;
+  return Object.entries(wanted)
+    .map(([field, asked]) => ({ field, asked, applied: answers.get(field) }))
+    .filter(
+      (one) => JSON.stringify(one.asked) !== JSON.stringify(one.applied) && !(zero(one.asked) && zero(one.applied)),
+    );
+}

@@ -1,0 +1,286 @@
+import { type Command, type DeadLetter, deadLetters, type Topic } from '@agentlens/contracts';
+import { JetStreamApiError, type JetStreamClient, type JetStreamManager, type PubAck } from '@nats-io/jetstream';
+import { InvalidArgumentError, type MsgHdrs, headers as newHeaders } from '@nats-io/nats-core';
+import { BatchPump } from '../batch-pump.ts';
+import { BatchRunner, type Delivery, parseMessage } from '../batch-runner.ts';
+import { BusMetrics } from '../bus-metrics.ts';
+import { listDeadLetters, redriveDeadLetter } from '../dead-letter-desk.ts';
+import {
+  type BatchHandler,
+  BusUnavailable,
+  type ConsumeOptions,
+  type ConsumerLag,
+  type EventBus,
+  type PublishAck,
+  type Received,
+  type Subscription,
+  type WatchOptions,
+} from '../event-bus.ts';
+import type { BusLogger } from '../logger.ts';
+import { cloudEventHeaders, encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
+import { injectTrace } from '../trace-context.ts';
+import { consumerLag } from './consumer-lag.ts';
+import { requestOverNats, serveOverNats } from './nats-commands.ts';
+import type { NatsLink } from './nats-link.ts';
+import { PullConsumer } from './pull-consumer.ts';
+import { factsOf, type Stored, type StreamMessage } from './stream-message.ts';
+import { StreamWatch } from './stream-watch.ts';
+import { within } from './within.ts';
+
+export interface NatsBusParts {
+  readonly link: NatsLink;
+  readonly client: JetStreamClient;
+  readonly manager: JetStreamManager;
+  readonly logger: BusLogger;
+  readonly publishTimeoutMs: number;
+  readonly maxInFlight: number;
+  readonly backOffMs?: readonly number[];
+}
+
+const DEFAULT_ACK_WAIT_MS = 5_000;
+const AWAY_MS = 1_000;
+const FULL_MS = 5_000;
+const DRAIN_MS = 2_000;
+
+/** The bus over NATS: facts in JetStream, watches and commands over core where nothing is kept. */
+export class NatsEventBus implements EventBus {
+  private readonly metrics = new BusMetrics();
+  private readonly open = new Set<Subscription>();
+  private readonly inFlight = new Set<Promise<unknown>>();
+  private closed = false;
+
+  constructor(private readonly parts: NatsBusParts) {}
+
+  async publish<T>(topic: Topic<T>, message: T, options?: { readonly deadlineMs?: number }): Promise<PublishAck> {
+    const headers = newHeaders();
+    headers.set('content-type', JSON_CONTENT);
+    const event = topic.cloudEvent?.(message);
+    if (event) for (const [name, value] of cloudEventHeaders(event)) headers.set(name, encodeHeader(value));
+    injectTrace(headers, (carrier, key, value) => carrier.set(key, value));
+    const subject = topic.subject(message);
+    const body = Buffer.from(JSON.stringify(message));
+    if (topic.stream === null) return this.send(subject, body, headers);
+    try {
+      const ack = await this.keep(subject, body, headers, topic.messageId(message), options?.deadlineMs);
+      this.metrics.published(topic.name, ack.duplicate);
+      return ack;
+    } catch (error) {
+      this.metrics.refused(topic.name);
+      throw error;
+    }
+  }
+
+  async consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription> {
+    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: watch it, nothing can be redelivered`);
+    const { link, manager, logger, backOffMs } = this.parts;
+    const { group, maxBatch = 1, concurrency = 1, ackWaitMs = DEFAULT_ACK_WAIT_MS } = options;
+    const stream = topic.stream;
+    const bury = (letter: DeadLetter, sequence: number) => this.bury(letter, sequence);
+    const now = () => Date.now();
+    const runner = new BatchRunner({
+      system: 'nats',
+      topic,
+      group,
+      handler,
+      bury,
+      metrics: this.metrics,
+      logger,
+      now,
+      backOffMs,
+    });
+    const spec = { stream, durable: group, filter: topic.pattern(), ackWaitMs, capacity: 2 * maxBatch * concurrency };
+    const consumer = new PullConsumer(link, manager, spec, logger, () => pump.kick());
+    const pump = new BatchPump<StreamMessage>(
+      (most) => consumer.take(most),
+      (batch) => runner.run(batch.map((message) => deliveryOf(message, consumer))),
+      { maxBatch, concurrency },
+    );
+    await consumer.start();
+    const stopObserving = this.metrics.observeLag(topic.name, group, () => this.lag(topic, group));
+    return this.opened(async () => {
+      stopObserving();
+      const handled = pump.close();
+      await consumer.stop();
+      await handled;
+      await consumer.finish();
+    });
+  }
+
+  async watch<T>(
+    topic: Topic<T>,
+    options: WatchOptions,
+    handler: (message: Received<T>) => void,
+  ): Promise<Subscription> {
+    const { link, client, manager, logger } = this.parts;
+    const filter = topic.pattern(options.tenantId);
+    const show = (message: Stored) => this.show(topic, message, handler);
+    if (topic.stream !== null) {
+      const watch = new StreamWatch(client, manager, { stream: topic.stream, filter, options, show }, logger);
+      await watch.start();
+      return this.opened(() => watch.close());
+    }
+    const subscription = link.connection.subscribe(filter, {
+      callback: (error, message) => {
+        if (error) logger.error({ err: error, topic: topic.name }, 'watch was refused');
+        else
+          show({
+            raw: message.data,
+            subject: message.subject,
+            headers: message.headers,
+            stream: '',
+            attempt: 1,
+            sequence: 0,
+            publishedAtMs: Date.now(),
+          });
+      },
+    });
+    // The broker knows of the subscription before the caller goes on.
+    await within(DRAIN_MS, link.connection.flush());
+    options.onCaughtUp?.();
+    return this.opened(async () => subscription.unsubscribe());
+  }
+
+  request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
+    return requestOverNats(this.parts.link, command, question);
+  }
+
+  async serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Promise<Subscription> {
+    const { link, logger } = this.parts;
+    const subscription = serveOverNats(link, command, handler, logger);
+    await within(DRAIN_MS, link.connection.flush());
+    return this.opened(() => subscription.close());
+  }
+
+  async lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag> {
+    if (topic.stream === null) return { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
+    return consumerLag(this.parts.manager, topic.stream, group, Date.now());
+  }
+
+  deadLetters(group?: string): Promise<readonly DeadLetter[]> {
+    return listDeadLetters(this.letterAccess(), group);
+  }
+
+  redrive(group: string, messageId: string): Promise<boolean> {
+    return redriveDeadLetter(this.letterAccess(), group, messageId);
+  }
+
+  healthy(): boolean {
+    return this.parts.link.connected && !this.closed;
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    await Promise.all([...this.open].map((subscription) => subscription.close()));
+    await Promise.allSettled(this.inFlight);
+    this.closed = true;
+    const { connection, connected } = this.parts.link;
+    if (connected) await within(DRAIN_MS, connection.drain());
+    await connection.close();
+  }
+
+  /** Best effort: without a broker there is nobody to see it. */
+  private send(subject: string, body: Uint8Array, headers: MsgHdrs): PublishAck {
+    if (this.parts.link.connected) this.parts.link.connection.publish(subject, body, { headers });
+    return { sequence: 0, duplicate: false };
+  }
+
+  /** @throws BusUnavailable */
+  private async keep(
+    subject: string,
+    body: Uint8Array,
+    headers: MsgHdrs,
+    id?: string,
+    deadlineMs?: number,
+  ): Promise<PublishAck> {
+    const { link, client, publishTimeoutMs, maxInFlight } = this.parts;
+    // Asked first: the client would buffer the message and send it after its caller was told that it failed.
+    if (this.closed || !link.connected) throw new BusUnavailable('NATS is away', AWAY_MS);
+    if (this.inFlight.size >= maxInFlight) throw new BusUnavailable('too many publishes wait for NATS', AWAY_MS);
+    const timeout = deadlineMs ?? publishTimeoutMs;
+    const msgID = id === undefined ? undefined : encodeHeader(id);
+    let publish: Promise<PubAck> | undefined;
+    try {
+      publish = client.publish(subject, body, { headers, timeout, msgID });
+      this.inFlight.add(publish);
+      const { seq, duplicate } = await publish;
+      return { sequence: seq, duplicate };
+    } catch (error) {
+      throw refusalOf(error, subject);
+    } finally {
+      if (publish) this.inFlight.delete(publish);
+    }
+  }
+
+  private async bury(letter: DeadLetter, sequence: number): Promise<void> {
+    const headers = newHeaders();
+    headers.set('content-type', JSON_CONTENT);
+    // The sequence makes a message that failed again after a redrive a letter of its own.
+    const id = `${deadLetters.messageId(letter)}:${sequence}`;
+    await this.keep(deadLetters.subject(letter), Buffer.from(JSON.stringify(letter)), headers, id);
+  }
+
+  private letterAccess() {
+    return {
+      watch: this.watch.bind(this),
+      remove: (sequence: number) => this.parts.manager.streams.deleteMessage('DEAD_LETTERS', sequence, false),
+      resend: (letter: DeadLetter) => {
+        const headers = newHeaders();
+        headers.set('content-type', JSON_CONTENT);
+        headers.set(ONLY_GROUP, letter.group);
+        headers.set(ORIGINAL_ID, encodeHeader(letter.messageId));
+        return this.keep(letter.subject, Buffer.from(letter.body, 'base64'), headers);
+      },
+    };
+  }
+
+  private show<T>(topic: Topic<T>, message: Stored, handler: (message: Received<T>) => void): void {
+    const { logger } = this.parts;
+    if (message.headers?.has(ONLY_GROUP)) return;
+    const facts = factsOf(message);
+    const parsed = parseMessage(topic, message.sequence === 0 ? { ...facts, messageId: '' } : facts);
+    if (!parsed.ok) {
+      logger.error({ topic: topic.name, messageId: facts.messageId, reason: parsed.reason }, 'watched message skipped');
+      return;
+    }
+    try {
+      handler(parsed.message);
+    } catch (error) {
+      logger.error({ err: error, topic: topic.name, messageId: facts.messageId }, 'watcher threw');
+    }
+  }
+
+  private opened(close: () => Promise<void>): Subscription {
+    let closing: Promise<void> | undefined;
+    const subscription: Subscription = {
+      close: () => {
+        closing ??= close().finally(() => this.open.delete(subscription));
+        return closing;
+      },
+    };
+    this.open.add(subscription);
+    return subscription;
+  }
+}
+
+function deliveryOf(message: StreamMessage, consumer: PullConsumer): Delivery {
+  const told = (tell: () => void) => {
+    tell();
+    consumer.settled(message);
+  };
+  return {
+    ...factsOf(message),
+    ack: () => told(() => message.ack()),
+    retry: (afterMs) => told(() => message.retry(afterMs)),
+    discard: () => told(() => message.terminate()),
+  };
+}
+
+/** A message too large is the caller's mistake and no retry helps; everything else is the broker's state. */
+function refusalOf(error: unknown, subject: string): Error {
+  if (error instanceof InvalidArgumentError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  const full = error instanceof JetStreamApiError;
+  return new BusUnavailable(`NATS did not keep a message on ${subject}: ${reason}`, full ? FULL_MS : AWAY_MS, {
+    cause: error,
+  });
+}

@@ -1,0 +1,63 @@
+import type { Command } from '@agentlens/contracts';
+import { type Msg, headers as newHeaders } from '@nats-io/nats-core';
+import { context } from '@opentelemetry/api';
+import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
+import { CommandUnanswered, type Subscription } from '../event-bus.ts';
+import type { BusLogger } from '../logger.ts';
+import { extractTrace, injectTrace } from '../trace-context.ts';
+import type { NatsLink } from './nats-link.ts';
+import { headersOf } from './stream-message.ts';
+import { within } from './within.ts';
+
+const DRAIN_MS = 1_000;
+
+/** Asks over core request/reply. */
+export async function requestOverNats<Q, A>(link: NatsLink, command: Command<Q, A>, question: Q): Promise<A> {
+  if (!link.connected) throw new CommandUnanswered(`${command.subject} was not asked: NATS is away`);
+  const headers = newHeaders();
+  injectTrace(headers, (carrier, key, value) => carrier.set(key, value));
+  const options = { timeout: command.deadlineMs, headers };
+  let answer: Msg;
+  try {
+    answer = await link.connection.request(command.subject, encodeQuestion(question), options);
+  } catch (error) {
+    throw new CommandUnanswered(`${command.subject} was not answered within ${command.deadlineMs} ms`, {
+      cause: error,
+    });
+  }
+  return readAnswer(command, answer.data);
+}
+
+/** Answers as one of the subject's owners; the queue group gives every question to one of them. */
+export function serveOverNats<Q, A>(
+  link: NatsLink,
+  command: Command<Q, A>,
+  handler: (question: Q) => Promise<A>,
+  logger: BusLogger,
+): Subscription {
+  const running = new Set<Promise<void>>();
+  const answer = async (message: Msg): Promise<void> => {
+    const caller = extractTrace(headersOf(message.headers));
+    message.respond(await context.with(caller, () => answerQuestion(command, handler, message.data, logger)));
+  };
+  const subscription = link.connection.subscribe(command.subject, {
+    queue: command.subject,
+    callback: (error, message) => {
+      if (error) {
+        logger.error({ err: error, command: command.subject }, 'command subscription failed');
+        return;
+      }
+      const work = answer(message).catch((failure) =>
+        logger.warn({ err: failure, command: command.subject }, 'answer was not sent'),
+      );
+      running.add(work);
+      void work.finally(() => running.delete(work));
+    },
+  });
+  return {
+    close: async () => {
+      await within(DRAIN_MS, subscription.drain());
+      await Promise.all(running);
+    },
+  };
+}

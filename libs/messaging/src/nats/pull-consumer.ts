@@ -1,0 +1,217 @@
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  DeliverPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+} from '@nats-io/jetstream';
+import { createInbox, type Msg, nanos, type Subscription } from '@nats-io/nats-core';
+import type { BusLogger } from '../logger.ts';
+import { ONLY_GROUP } from '../message-headers.ts';
+import type { NatsLink } from './nats-link.ts';
+import { StreamMessage } from './stream-message.ts';
+import { within } from './within.ts';
+
+export interface PullSpec {
+  readonly stream: string;
+  readonly durable: string;
+  readonly filter: string;
+  readonly ackWaitMs: number;
+  /** Most messages held or asked for at once. */
+  readonly capacity: number;
+}
+
+const CONSUMER_NOT_FOUND = 10_014;
+const EXPIRES_MS = 30_000;
+const HEARTBEAT_MS = 2_000;
+const SILENCE_MS = 2.5 * HEARTBEAT_MS;
+const PAUSE_MS = 500;
+const FLUSH_MS = 1_000;
+const MAX_ACK_PENDING = 1_000;
+
+/**
+ * A durable consumer's messages, asked for by demand: never more than `capacity` are held here, so replicas share what
+ * is left, and every held message is kept alive while it waits or is handled. The client library's `consume()` gives
+ * neither: it refills by arrival, not by completion. The protocol is ADR-37 of NATS.
+ */
+export class PullConsumer {
+  private readonly inbox: string;
+  private readonly held = new Set<StreamMessage>();
+  private readonly ready: StreamMessage[] = [];
+  private readonly stopFollowing: () => void;
+  private subscription: Subscription | undefined;
+  private beat: NodeJS.Timeout | undefined;
+  private watchdog: NodeJS.Timeout | undefined;
+  private asked = 0;
+  private heardAt = 0;
+  private recovering = false;
+  private closing = false;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly manager: JetStreamManager,
+    private readonly spec: PullSpec,
+    private readonly logger: BusLogger,
+    private readonly onReady: () => void,
+  ) {
+    this.inbox = createInbox();
+    this.stopFollowing = link.onReconnect(() => void this.recover());
+  }
+
+  /** @throws when the consumer cannot be made */
+  async start(): Promise<void> {
+    await ensureConsumer(this.manager, this.spec);
+    this.subscription = this.link.connection.subscribe(this.inbox, {
+      callback: (error, message) => {
+        if (error) this.logger.error({ err: error, group: this.spec.durable }, 'subscription failed');
+        else this.receive(message);
+      },
+    });
+    this.beat = setInterval(() => this.keepAlive(), this.spec.ackWaitMs / 2);
+    this.watchdog = setInterval(() => this.listen(), HEARTBEAT_MS);
+    this.ask();
+  }
+
+  /** Up to `most` messages that wait to be handled. */
+  take(most: number): StreamMessage[] {
+    return this.ready.splice(0, most);
+  }
+
+  settled(message: StreamMessage): void {
+    this.held.delete(message);
+    this.ask();
+  }
+
+  /** Asks for nothing more and gives what no handler has begun back to the other replicas. */
+  async stop(): Promise<void> {
+    this.closing = true;
+    this.stopFollowing();
+    clearInterval(this.watchdog);
+    // First no interest, then the naks: otherwise the broker could hand them to us again.
+    const drained = this.subscription?.drain() ?? Promise.resolve();
+    await within(FLUSH_MS, drained);
+    for (const message of this.ready.splice(0)) this.giveBack(message);
+  }
+
+  /** After the last handler: what it said has left this process. */
+  async finish(): Promise<void> {
+    clearInterval(this.beat);
+    if (this.link.connected) await within(FLUSH_MS, this.link.connection.flush());
+  }
+
+  private receive(message: Msg): void {
+    this.heardAt = performance.now();
+    if (message.subject === this.inbox) {
+      this.onStatus(message);
+      return;
+    }
+    this.asked = Math.max(0, this.asked - 1);
+    const received = new StreamMessage(message);
+    const only = message.headers?.get(ONLY_GROUP);
+    if (only && only !== this.spec.durable) {
+      received.ack();
+      this.ask();
+      return;
+    }
+    if (this.closing) {
+      received.retry(0);
+      return;
+    }
+    this.held.add(received);
+    this.ready.push(received);
+    this.onReady();
+  }
+
+  private onStatus(message: Msg): void {
+    const code = message.headers?.code ?? 0;
+    // 100 is an idle heartbeat: heard, nothing to do.
+    if (code === 100 || this.closing) return;
+    const left = Number(message.headers?.get('Nats-Pending-Messages') || Number.NaN);
+    this.asked = Number.isNaN(left) ? 0 : Math.max(0, this.asked - left);
+    if (code === 408) {
+      this.ask();
+      return;
+    }
+    const reason = message.headers?.description;
+    this.logger.warn(
+      { group: this.spec.durable, stream: this.spec.stream, code, reason },
+      'NATS ended a request for messages',
+    );
+    setTimeout(() => void this.recover(), PAUSE_MS).unref();
+  }
+
+  private ask(): void {
+    if (this.closing || !this.link.connected || this.recovering) return;
+    const { capacity, stream, durable } = this.spec;
+    const batch = capacity - this.held.size - this.asked;
+    if (batch < Math.max(1, Math.floor(capacity / 2))) return;
+    if (this.asked === 0) this.heardAt = performance.now();
+    this.asked += batch;
+    const request = JSON.stringify({ batch, expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) });
+    this.link.connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`, request, { reply: this.inbox });
+  }
+
+  /** Messages asked for and not even a heartbeat: the request or the consumer is gone. */
+  private listen(): void {
+    if (this.asked === 0 || !this.link.connected || performance.now() - this.heardAt < SILENCE_MS) return;
+    this.logger.warn({ group: this.spec.durable, stream: this.spec.stream }, 'no sign of the consumer, asking again');
+    void this.recover();
+  }
+
+  private async recover(): Promise<void> {
+    if (this.recovering || this.closing) return;
+    this.recovering = true;
+    try {
+      await ensureConsumer(this.manager, this.spec);
+    } catch (error) {
+      this.logger.warn(
+        { err: error, group: this.spec.durable, stream: this.spec.stream },
+        'consumer is not available yet',
+      );
+      setTimeout(() => void this.recover(), PAUSE_MS).unref();
+      return;
+    } finally {
+      this.recovering = false;
+      this.heardAt = performance.now();
+    }
+    this.asked = 0;
+    this.ask();
+  }
+
+  private keepAlive(): void {
+    if (!this.link.connected) return;
+    for (const message of this.held) message.working();
+  }
+
+  private giveBack(message: StreamMessage): void {
+    this.held.delete(message);
+    message.retry(0);
+  }
+}
+
+/** Makes the durable, or changes what may change on it. */
+async function ensureConsumer(manager: JetStreamManager, spec: PullSpec): Promise<void> {
+  const changeable = { ack_wait: nanos(spec.ackWaitMs), max_ack_pending: MAX_ACK_PENDING, max_deliver: -1 };
+  const existing = await findConsumer(manager, spec);
+  if (!existing) {
+    const fixed = { durable_name: spec.durable, filter_subject: spec.filter, deliver_policy: DeliverPolicy.All };
+    await manager.consumers.add(spec.stream, { ...fixed, ...changeable, ack_policy: AckPolicy.Explicit });
+    return;
+  }
+  if (existing.filter_subject !== spec.filter) {
+    throw new Error(
+      `group ${spec.durable} consumes ${existing.filter_subject} of ${spec.stream} already: use another group name for ${spec.filter}`,
+    );
+  }
+  const same = existing.ack_wait === changeable.ack_wait && existing.max_ack_pending === MAX_ACK_PENDING;
+  if (!same) await manager.consumers.update(spec.stream, spec.durable, changeable);
+}
+
+async function findConsumer(manager: JetStreamManager, spec: PullSpec): Promise<ConsumerConfig | undefined> {
+  try {
+    return (await manager.consumers.info(spec.stream, spec.durable)).config;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === CONSUMER_NOT_FOUND) return undefined;
+    throw error;
+  }
+}
