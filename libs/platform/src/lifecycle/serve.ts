@@ -7,6 +7,8 @@ const REQUESTS_MS = 4_000;
 /** Kubernetes kills after 30 s; a process that hangs says so itself before. */
 const HARD_DEADLINE_MS = 25_000;
 
+const SAME_SIGNAL_MS = 500;
+
 /** Listens. Port 0 takes a free one. @returns the address it can be reached at. */
 export async function listen(app: NestFastifyApplication, platform: Platform): Promise<string> {
   const { host, port } = platform.config.http;
@@ -33,10 +35,12 @@ export async function shutDown(app: NestFastifyApplication, platform: Platform):
 
 /** Ends the process with 0 after a clean drain on SIGTERM or Ctrl-C; a second signal ends it at once. */
 export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) => void): void {
-  let stopping = false;
+  let since: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
-    stopping = true;
+    // One Ctrl-C can arrive twice: from the terminal, and forwarded by npm.
+    if (since !== undefined && performance.now() - since < SAME_SIGNAL_MS) return;
+    if (since !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143);
+    since = performance.now();
     say(`${signal}: draining`);
     setTimeout(() => {
       say(`not drained within ${HARD_DEADLINE_MS / 1000} s, giving up`);

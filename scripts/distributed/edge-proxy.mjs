@@ -1,0 +1,68 @@
+import { Agent, createServer, request } from 'node:http';
+
+/** Headers that speak of one connection only. */
+const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade'];
+
+/**
+ * One address for both edges: what agents send goes to `ingest`, everything else to `query`. Streams both ways, so
+ * that event streams pass as they come.
+ */
+export async function startEdgeProxy({ port, host, ingest, query }) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  const server = createServer((incoming, answer) => {
+    forward(incoming, answer, isForIngest(incoming) ? ingest : query, agent);
+  });
+  await new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: server.address().port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          agent.destroy();
+          resolve();
+        });
+        server.closeIdleConnections();
+        // Event streams end with the services behind them; this is for those that do not.
+        setTimeout(() => server.closeAllConnections(), 5_000).unref();
+      }),
+  };
+}
+
+function isForIngest({ method, url }) {
+  const path = url.split('?', 1)[0];
+  return path.startsWith('/v1/') || (method === 'POST' && (path === '/api/events' || path === '/api/events/'));
+}
+
+function forward(incoming, answer, target, agent) {
+  const headers = Object.fromEntries(Object.entries(incoming.headers).filter(([name]) => !HOP_BY_HOP.includes(name)));
+  const outgoing = request(
+    { host: target.host, port: target.port, method: incoming.method, path: incoming.url, headers, agent },
+    (response) => {
+      const kept = Object.entries(response.headers).filter(([name]) => !HOP_BY_HOP.includes(name));
+      answer.writeHead(response.statusCode, Object.fromEntries(kept));
+      response.pipe(answer);
+      response.once('error', () => answer.destroy());
+    },
+  );
+  outgoing.once('error', () => {
+    if (answer.headersSent) answer.destroy();
+    else unavailable(answer);
+  });
+  answer.once('close', () => outgoing.destroy());
+  incoming.pipe(outgoing);
+}
+
+/** The service died or is starting. Whether it took the request is not known, hence the advice. */
+function unavailable(answer) {
+  answer.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
+  answer.end(
+    JSON.stringify({
+      error: 'The service behind this address does not answer now',
+      status: 503,
+      hint: 'Send the same request again; events with ids of their own are never counted twice.',
+    }),
+  );
+}

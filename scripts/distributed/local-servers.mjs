@@ -1,0 +1,49 @@
+// A process of its own, out of reach of the terminal's Ctrl-C: NATS and Redis stop only after the services that
+// need them, and also when whoever started this is killed.
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { startEmbeddedPostgres } from '../../libs/database/dist/index.js';
+import { startNats } from '../../libs/testing/src/servers/nats.ts';
+import { startRedis } from '../../libs/testing/src/servers/redis.ts';
+import { freePort } from './free-port.mjs';
+
+const dataDir = resolve(process.argv[2]);
+const folder = (name) => {
+  mkdirSync(join(dataDir, name), { recursive: true });
+  return join(dataDir, name);
+};
+
+const started = [];
+let stopping;
+process.once('disconnect', stop);
+process.on('message', (message) => {
+  if (message === 'stop') void stop();
+});
+
+try {
+  const [postgres, nats, redis] = await Promise.all([
+    keep(startEmbeddedPostgres({ dataDir: folder('postgres') })),
+    keep(startNats({ port: await freePort(4222), dataDir: folder('nats'), config: syncAlways(folder('nats')) })),
+    keep(startRedis({ port: await freePort(6379), dataDir: folder('redis') })),
+  ]);
+  process.send({ postgres: postgres.url, nats: nats.url, redis: redis.url });
+} catch (error) {
+  process.send?.({ error: error.message });
+  await stop();
+}
+
+/** An acknowledged message is on the disk, not in the page cache. */
+function syncAlways(natsFolder) {
+  return `jetstream { store_dir: "${join(natsFolder, 'data')}", sync_interval: always }`;
+}
+
+async function keep(starting) {
+  const server = await starting;
+  started.push(server);
+  return server;
+}
+
+function stop() {
+  stopping ??= Promise.allSettled(started.map((server) => server.stop())).then(() => process.exit(0));
+  return stopping;
+}

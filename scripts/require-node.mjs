@@ -1,0 +1,35 @@
+// The first line of every script: the platform needs Node 24.9 or newer. An older one hands over to the Node that
+// `npm ci` put into node_modules, so that whatever is installed on the machine will do.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 9)) {
+  const program = process.platform === 'win32' ? 'node.exe' : 'node';
+  const bundled = fileURLToPath(new URL(`../node_modules/node/bin/${program}`, import.meta.url));
+  // Guards against an npm-installed shell of a Node that is not there.
+  if (!existsSync(bundled) || process.env.AGENTLENS_NODE_HANDED_OVER === 'yes') {
+    console.error(`AgentLens needs Node >= 24.9, found ${process.version}.`);
+    console.error('Run "npm ci" without --ignore-scripts: it brings the right Node along. Or install Node 24.');
+    process.exit(1);
+  }
+  const child = spawn(bundled, process.argv.slice(1), {
+    stdio: 'inherit',
+    env: { ...process.env, AGENTLENS_NODE_HANDED_OVER: 'yes' },
+  });
+  // Ctrl-C reaches the child by itself; this process only stays until it has drained.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  const code = await new Promise((resolve) => {
+    child.once('error', (error) => {
+      console.error(
+        `AgentLens needs Node >= 24.9, found ${process.version}; ${bundled} does not run: ${error.message}`,
+      );
+      resolve(1);
+    });
+    child.once('exit', (status, signal) => resolve(signal === null ? (status ?? 1) : 1));
+  });
+  process.exit(code);
+}
+delete process.env.AGENTLENS_NODE_HANDED_OVER;

@@ -1,0 +1,172 @@
+import './require-node.mjs';
+import { fork, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from './build.mjs';
+import { startEdgeProxy } from './distributed/edge-proxy.mjs';
+import { freePort } from './distributed/free-port.mjs';
+import { Supervised } from './distributed/supervised.mjs';
+
+// The five services as five processes over real NATS, Postgres and Redis, behind one address.
+
+const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query', 'ingest'];
+const WIDTH = Math.max(...SERVICES.map((name) => name.length));
+const HOST = process.env.AGENTLENS_HTTP_HOST ?? '127.0.0.1';
+const PORT = Number(process.env.AGENTLENS_HTTP_PORT ?? 3400);
+const READY_MS = 30_000;
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dataDir = resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens'), 'distributed');
+
+const services = [];
+let proxy;
+let servers;
+let stopping;
+
+process.on('SIGINT', () => void stop(0));
+process.on('SIGTERM', () => void stop(0));
+
+try {
+  await build();
+  mkdirSync(dataDir, { recursive: true });
+  console.log('Starting NATS, Postgres and Redis ...');
+  servers = await startServers();
+  const { newApiKey } = await import(pathToFileURL(join(root, 'libs/platform/dist/auth/api-key.js')).href);
+  const env = environment(servers, () => newApiKey().key);
+  await runSetup(env);
+  const addresses = await startServices(env);
+  proxy = await openProxy(addresses);
+  announce(env.AGENTLENS_BOOTSTRAP_KEY);
+} catch (error) {
+  if (stopping === undefined) {
+    console.error(error.message);
+    await stop(1);
+  }
+}
+
+function startServers() {
+  const child = fork(join(root, 'scripts/distributed/local-servers.mjs'), [dataDir], {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const exited = new Promise((done) => child.once('exit', done));
+  return new Promise((done, fail) => {
+    child.once('message', (message) => {
+      if (message.error !== undefined) fail(new Error(message.error));
+      else done({ ...message, stop: () => stopServers(child, exited) });
+    });
+    exited.then((code) => fail(new Error(`The local servers ended at start (exit ${code})`)));
+  });
+}
+
+function stopServers(child, exited) {
+  if (child.connected) child.send('stop');
+  return exited;
+}
+
+function environment({ postgres, nats, redis }, newKey) {
+  return {
+    ...process.env,
+    DATABASE_URL: postgres,
+    NATS_URL: nats,
+    REDIS_URL: redis,
+    AGENTLENS_BUS: 'nats',
+    AGENTLENS_STATE: 'redis',
+    AGENTLENS_HTTP_HOST: '127.0.0.1',
+    AGENTLENS_SECRET_KEY:
+      process.env.AGENTLENS_SECRET_KEY ?? kept('secret-key', () => randomBytes(32).toString('base64')),
+    AGENTLENS_BOOTSTRAP_KEY: process.env.AGENTLENS_BOOTSTRAP_KEY ?? kept('api-key', newKey),
+  };
+}
+
+/** Made once, kept beside the data, readable by its owner only. */
+function kept(name, make) {
+  const file = join(dataDir, name);
+  if (!existsSync(file)) writeFileSync(file, `${make()}\n`, { mode: 0o600 });
+  return readFileSync(file, 'utf8').trim();
+}
+
+async function runSetup(env) {
+  const child = spawn(process.execPath, [join(root, 'libs/platform/dist/setup.js')], { env, stdio: 'inherit' });
+  const code = await new Promise((done) => child.once('exit', done));
+  if (code !== 0) throw new Error('The schema and the streams could not be brought up to date.');
+}
+
+async function startServices(env) {
+  const addresses = {};
+  for (const name of SERVICES) {
+    const port = await freePort();
+    addresses[name] = { host: '127.0.0.1', port };
+    const service = new Supervised({
+      name,
+      width: WIDTH,
+      command: process.execPath,
+      args: [join(root, `services/${name}/dist/main.js`)],
+      env: { ...env, AGENTLENS_HTTP_PORT: String(port) },
+    });
+    services.push(service);
+    service.start();
+  }
+  await Promise.all(SERVICES.map((name) => untilReady(name, addresses[name].port)));
+  return addresses;
+}
+
+async function untilReady(name, port) {
+  const deadline = performance.now() + READY_MS;
+  while (stopping === undefined) {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    if (answer?.ok) return;
+    if (performance.now() > deadline) {
+      throw new Error(`${name} was not ready within ${READY_MS / 1000} s: ${(await answer?.text()) ?? 'no answer'}`);
+    }
+    await delay(100);
+  }
+}
+
+async function openProxy({ ingest, query }) {
+  try {
+    return await startEdgeProxy({ port: PORT, host: HOST, ingest, query });
+  } catch (error) {
+    if (error.code !== 'EADDRINUSE') throw error;
+    throw new Error(`Port ${PORT} is in use by another program. Stop it, or choose another: AGENTLENS_HTTP_PORT=3401`);
+  }
+}
+
+function announce(key) {
+  const processes = services.map(({ name, pid }) => `            ${name.padEnd(WIDTH)}  pid ${pid}`).join('\n');
+  console.log(`
+AgentLens is ready, as five processes.
+
+  Address   http://${HOST}:${proxy.port}
+  API key   ${key}
+  Data      ${dataDir}
+  Servers   ${servers.nats}
+            ${servers.redis}
+            ${withoutPassword(servers.postgres)}
+  Services
+${processes}
+
+See every trigger as it is published:   nats --server ${servers.nats} sub 'guardrail.triggered.>'
+Watch a story:                          AGENTLENS_API_KEY=$(cat ${relative(process.cwd(), join(dataDir, 'api-key'))}) npm run demo
+Kill any service (kill -9 <pid>): it is started again, and nothing acknowledged is lost. Ctrl-C stops everything.
+`);
+}
+
+function withoutPassword(url) {
+  return url.replace(/:[^:@/]+@/, ':***@');
+}
+
+/** Edges first, then the services behind them, then the servers they all need. */
+function stop(code) {
+  stopping ??= (async () => {
+    if (proxy !== undefined) console.log('\nFinishing what was taken, then stopping.');
+    await proxy?.stop();
+    await Promise.all(services.map((service) => service.stop()));
+    await servers?.stop();
+    process.exit(code);
+  })();
+  return stopping;
+}

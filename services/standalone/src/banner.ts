@@ -1,0 +1,65 @@
+import type { KeyNote } from './key-note.ts';
+import type { Standalone } from './start-standalone.ts';
+
+/** What the terminal shows when the platform is ready: where it is, how to get in, and something to paste. */
+export function banner({ address, dataDir, key }: Pick<Standalone, 'address' | 'dataDir' | 'key'>): string {
+  return `
+AgentLens is ready.
+
+  Address   ${address}
+  API key   ${describe(key)}
+  Data      ${dataDir}
+
+Try it. A rule that pauses any agent at 50 % errors, two failing events, and what came of it:
+
+${samples(address, usable(key))}
+Stop with Ctrl-C; the data stays. A story to watch: npm run demo
+`;
+}
+
+function describe(key: KeyNote): string {
+  switch (key.kind) {
+    case 'made':
+      return `${key.key}\n            (admin of tenant "default", made now and kept in ${key.file})`;
+    case 'found':
+      return `${key.key}\n            (from ${key.file})`;
+    case 'given':
+      return 'the one in AGENTLENS_BOOTSTRAP_KEY';
+    case 'lost':
+      return (
+        `made at an earlier start, but ${key.file} is gone.\n            ` +
+        'For another: AGENTLENS_BOOTSTRAP_KEY=$(node libs/platform/dist/new-key.js) npm start'
+      );
+  }
+}
+
+function usable(key: KeyNote): string {
+  return 'key' in key ? key.key : '$AGENTLENS_BOOTSTRAP_KEY';
+}
+
+const RULE = {
+  name: 'Too many errors',
+  conditionType: 'error_rate_threshold',
+  conditionConfig: { threshold: 50, windowMinutes: 5 },
+  actionType: 'pause_agent',
+  actionConfig: { message: 'Paused by my first rule' },
+};
+const FAILURE = {
+  sessionId: 'run-1',
+  agentId: 'my-agent',
+  eventType: 'tool_error',
+  payload: { callId: 'c1', toolName: 'search', error: 'timeout', durationMs: 900 },
+};
+
+function samples(address: string, key: string): string {
+  const post = (path: string, body: object): string =>
+    `curl -sS ${address}${path} -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' \\\n` +
+    `  -d '${JSON.stringify(body)}'; echo\n`;
+  const get = (path: string): string => `curl -sS ${address}${path} -H "Authorization: Bearer ${key}"; echo\n`;
+  return [
+    post('/api/guardrails', RULE),
+    post('/api/events', { events: [FAILURE, { ...FAILURE, payload: { ...FAILURE.payload, callId: 'c2' } }] }),
+    get('/api/guardrails/history'),
+    get('/api/agents/my-agent'),
+  ].join('\n');
+}

@@ -1,0 +1,52 @@
+import { resolve } from 'node:path';
+import { ActionDispatcherModule } from '@agentlens/action-dispatcher';
+import { GuardrailEvaluatorModule } from '@agentlens/guardrail-evaluator';
+import { IngestModule } from '@agentlens/ingest';
+import {
+  createHttpApp,
+  ensureBootstrapKey,
+  listen,
+  openPlatform,
+  type Platform,
+  type PlatformConfig,
+  shutDown,
+} from '@agentlens/platform';
+import { QueryModule } from '@agentlens/query';
+import { RunTrackingModule } from '@agentlens/run-tracking';
+import { type KeyNote, keyNote } from './key-note.ts';
+
+/** The whole platform in this process, ready. */
+export interface Standalone {
+  readonly address: string;
+  readonly dataDir: string;
+  readonly key: KeyNote;
+  readonly platform: Platform;
+  /** Drains and closes everything; the data stays. */
+  stop(): Promise<void>;
+}
+
+/** Consumers before producers, so that the first event of ingest finds its groups. */
+const SERVICES = [RunTrackingModule, GuardrailEvaluatorModule, ActionDispatcherModule, QueryModule, IngestModule];
+
+/** All five services on one platform; the only difference from five processes is the platform they are given. */
+export async function startStandalone(config: PlatformConfig): Promise<Standalone> {
+  const platform = await openPlatform(config);
+  try {
+    const made = await ensureBootstrapKey(platform);
+    const key = await keyNote(config, made);
+    const app = await createHttpApp(
+      platform,
+      SERVICES.map((service) => service.register(platform)),
+    );
+    try {
+      const address = await listen(app, platform);
+      return { address, dataDir: resolve(config.dataDir), key, platform, stop: () => shutDown(app, platform) };
+    } catch (error) {
+      await app.close().catch(() => undefined);
+      throw error;
+    }
+  } catch (error) {
+    await platform.close().catch(() => undefined);
+    throw error;
+  }
+}
