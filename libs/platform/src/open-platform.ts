@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { keysChanged, STREAMS } from '@agentlens/contracts';
+import { keysChanged } from '@agentlens/contracts';
 import { migrate, startEmbeddedPostgres } from '@agentlens/database';
-import type { EventBus } from '@agentlens/messaging';
+import { connectNatsBus, createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
 import { assemblePlatform } from './assemble-platform.ts';
@@ -63,19 +63,17 @@ async function openPostgres(
 }
 
 async function openBus(config: PlatformConfig, logger: Logger): Promise<EventBus> {
-  const { applyStreams, connectNatsBus, createMemoryBus } = (await import('@agentlens/messaging')) as unknown as {
-    applyStreams(options: object): Promise<void>;
-    connectNatsBus(options: object): Promise<EventBus>;
-    createMemoryBus(options: object): EventBus;
-  };
   if (config.bus.kind === 'memory') return createMemoryBus({ logger });
-  const servers = [...config.bus.servers];
-  if (config.migrate) await applyStreams({ servers, logger, streams: STREAMS });
-  return connectNatsBus({ servers, name: `agentlens-${config.service}`, logger });
+  return connectNatsBus({ servers: config.bus.servers, name: `agentlens-${config.service}`, logger });
 }
 
-async function openState(config: PlatformConfig, _logger: Logger): Promise<StateStores> {
-  return config.state.kind === 'memory' ? createMemoryState() : connectRedisState({ url: config.state.url });
+async function openState(config: PlatformConfig, logger: Logger): Promise<StateStores> {
+  if (config.state.kind === 'memory') return createMemoryState();
+  return connectRedisState({
+    url: config.state.url,
+    name: `agentlens-${config.service}`,
+    onError: (error) => logger.warn({ err: error }, 'the connection to Redis failed, trying again'),
+  });
 }
 
 /** What to undo, newest first. */

@@ -1,5 +1,6 @@
 import type { Problem } from '@agentlens/contracts';
 import { BusUnavailable, CommandUnanswered } from '@agentlens/messaging';
+import { StateUnavailable } from '@agentlens/state';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -37,6 +38,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (error instanceof ProblemException) return error;
     if (error instanceof BusUnavailable) return away('The platform cannot keep events now', error.afterMs);
     if (error instanceof CommandUnanswered) return away('The service that owns this does not answer now', 2_000);
+    if (error instanceof StateUnavailable) return away('The state store does not answer now', 2_000);
     if (isDatabaseAway(error)) return away('The database does not answer now', 5_000);
     const fastify = this.#fastifyProblem(error instanceof HttpException ? (error.cause ?? error) : error);
     if (fastify !== null) return fastify;
