@@ -1,0 +1,51 @@
+import { agentEvents, type EventBatch } from '@agentlens/contracts';
+import { createMemoryBus, type EventBus, each } from '@agentlens/messaging';
+import { aBatch } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { BatchPublisher } from './batch-publisher.ts';
+import { IngestMetrics } from './ingest-metrics.ts';
+
+describe('the publisher', () => {
+  let bus: EventBus;
+  beforeEach(() => {
+    bus = createMemoryBus({ publishDeadlineMs: 20 });
+  });
+  afterEach(() => bus.close());
+
+  it('repeats a failed publish under the same message id, so that the message is stored once', async () => {
+    const settle = Promise.withResolvers<void>();
+    const seen: EventBatch[] = [];
+    const consumer = await bus.consume(
+      agentEvents,
+      { group: 'g' },
+      each(async ({ value }) => {
+        seen.push(value);
+        await settle.promise;
+        return { kind: 'ack' };
+      }),
+    );
+    const publisher = new BatchPublisher(bus, new IngestMetrics(), async () => settle.resolve());
+    const batch = aBatch();
+    await publisher.publish(batch, { bytes: 1 });
+    expect(seen).toEqual([batch]);
+    await consumer.close();
+  });
+
+  it('is saturated while 64 MiB are on their way, and no longer', async () => {
+    const publisher = new BatchPublisher(bus, new IngestMetrics());
+    const safe = publisher.publish(aBatch(), { bytes: 64 * 1024 * 1024 });
+    expect(publisher.saturated).toBe(true);
+    await safe;
+    await publisher.drain();
+    expect(publisher.saturated).toBe(false);
+  });
+
+  it('is saturated while 256 messages are on their way', async () => {
+    const publisher = new BatchPublisher(bus, new IngestMetrics());
+    const safe = Array.from({ length: 256 }, () => publisher.publish(aBatch(), { bytes: 1 }));
+    expect(publisher.saturated).toBe(true);
+    await Promise.all(safe);
+    await publisher.drain();
+    expect(publisher.saturated).toBe(false);
+  });
+});

@@ -1,0 +1,50 @@
+import { partitionOf } from '@agentlens/contracts';
+import { anEvent } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { messageIdOf, partsOf } from './parts.ts';
+
+const sized = fc.record({ agent: fc.integer({ min: 0, max: 9 }), bytes: fc.integer({ min: 1, max: 990_000 }) });
+
+describe('parts of a request', () => {
+  it('hold every event once, in order within its agent, in messages that fit', () => {
+    fc.assert(
+      fc.property(fc.array(sized, { maxLength: 60 }), (sizes) => {
+        const events = sizes.map(({ agent, bytes }) => ({ event: anEvent({ agentId: `agent-${agent}` }), bytes }));
+        const parts = partsOf('acme', events);
+        expect(parts.flatMap((part) => part.events)).toHaveLength(events.length);
+        for (const part of parts) {
+          expect(part.bytes).toBeLessThanOrEqual(1_000_000);
+          expect(part.events.length).toBeGreaterThan(0);
+          for (const event of part.events) expect(partitionOf('acme', event.agentId)).toBe(part.partition);
+        }
+        for (let agent = 0; agent < 10; agent++) {
+          const ofAgent = ({ agentId }: { agentId: string }) => agentId === `agent-${agent}`;
+          expect(parts.flatMap((part) => part.events).filter(ofAgent)).toEqual(
+            events.map(({ event }) => event).filter(ofAgent),
+          );
+        }
+      }),
+    );
+  });
+});
+
+describe('a message id under a key', () => {
+  const [part] = partsOf('acme', [{ event: anEvent({ hash: 'a' }), bytes: 1 }]);
+  const [other] = partsOf('acme', [{ event: anEvent({ hash: 'b' }), bytes: 1 }]);
+  if (part === undefined || other === undefined) throw new Error('one event makes one part');
+
+  it('is the same for the same events', () => {
+    expect(messageIdOf(part, 'k', 1)).toBe(messageIdOf({ ...part }, 'k', 1));
+  });
+
+  it('differs with the events, the key and the tenant', () => {
+    const ids = [
+      messageIdOf(part, 'k', 1),
+      messageIdOf(other, 'k', 1),
+      messageIdOf(part, 'l', 1),
+      messageIdOf({ ...part, tenantId: 'globex' }, 'k', 1),
+    ];
+    expect(new Set(ids).size).toBe(4);
+  });
+});
