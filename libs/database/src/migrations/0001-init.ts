@@ -325,7 +325,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         return false;
       end if;
       perform pg_advisory_xact_lock(hashtext('agentlens:' || parent::text));
-      if to_regclass(child) is not null then
+      -- Not to_regclass: what it remembers from above may be older than what the lock waited for.
+      if exists (select from pg_class where relname = child and relnamespace = 'public'::regnamespace) then
         return false;
       end if;
       -- Attaching locks the parent less than CREATE TABLE ... PARTITION OF does: readers and writers go on.

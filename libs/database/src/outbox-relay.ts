@@ -1,0 +1,120 @@
+import { type Kysely, sql } from 'kysely';
+import type { DatabaseRole } from './database.ts';
+import type { Tables } from './schema/tables.ts';
+
+const PAGE = 100;
+const POLL_MS = 1_000;
+
+export interface OutboxMessage {
+  readonly id: number;
+  readonly topic: string;
+  readonly body: Record<string, unknown>;
+}
+
+export interface OutboxRelayOptions {
+  readonly db: Kysely<Tables>;
+  /** Whose rows. Any number of replicas of that service may run a relay. */
+  readonly writer: DatabaseRole;
+  /**
+   * Publishes one message and resolves when it is safe. May be called again for a message it published already (a crash
+   * between publishing and forgetting), so the topic's message id has to make that harmless. Bound it well below 30 s.
+   */
+  readonly publish: (message: OutboxMessage) => Promise<unknown>;
+  readonly onError?: (error: unknown) => void;
+  /** How often to look without being nudged, ms. Default 1,000. */
+  readonly pollMs?: number;
+}
+
+/** Turns committed `outbox` rows into messages, in the order of their ids, at least once. */
+export class OutboxRelay {
+  readonly #options: OutboxRelayOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> | undefined;
+  #again = false;
+  #stopped = true;
+
+  constructor(options: OutboxRelayOptions) {
+    this.#options = options;
+  }
+
+  /** Drains now and then every `pollMs`; the poll finds what a crashed replica left behind. */
+  start(): void {
+    this.#stopped = false;
+    this.nudge();
+  }
+
+  /** Call after a commit that wrote outbox rows: they are published at once instead of at the next poll. */
+  nudge(): void {
+    if (this.#stopped) return;
+    if (this.#working !== undefined) {
+      this.#again = true;
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#working = this.#work().finally(() => this.#rest());
+  }
+
+  /** Waits for the page in hand. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#working;
+  }
+
+  /**
+   * Publishes one page of rows and forgets them; answers how many. Zero also where another replica is at it. What failed
+   * to publish, and everything after it, stays for the next time.
+   * @throws what `publish` threw, after forgetting what was published before.
+   */
+  async drain(): Promise<number> {
+    const { db, writer, publish } = this.#options;
+    let failure: { readonly error: unknown } | undefined;
+    const published = await db.transaction().execute(async (transaction) => {
+      // One relay at a time: a second one that skipped the locked rows would publish later facts before earlier ones.
+      const lock = await sql<{ mine: boolean }>`
+        select pg_try_advisory_xact_lock(hashtext(${`agentlens:outbox:${writer}`})) as mine
+      `.execute(transaction);
+      if (lock.rows[0]?.mine !== true) return [];
+      const rows = await transaction
+        .selectFrom('outbox')
+        .select(['id', 'topic', 'body'])
+        .where('writer', '=', writer)
+        .orderBy('id')
+        .limit(PAGE)
+        .forUpdate()
+        .skipLocked()
+        .execute();
+      const done: number[] = [];
+      for (const row of rows) {
+        try {
+          await publish(row);
+        } catch (error) {
+          failure = { error };
+          break;
+        }
+        done.push(row.id);
+      }
+      if (done.length > 0) await transaction.deleteFrom('outbox').where('id', 'in', done).execute();
+      return done;
+    });
+    if (failure !== undefined) throw failure.error;
+    return published.length;
+  }
+
+  async #work(): Promise<void> {
+    do {
+      this.#again = false;
+      try {
+        while (!this.#stopped && (await this.drain()) === PAGE);
+      } catch (error) {
+        this.#options.onError?.(error);
+      }
+    } while (this.#again && !this.#stopped);
+  }
+
+  #rest(): void {
+    this.#working = undefined;
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => this.nudge(), this.#options.pollMs ?? POLL_MS);
+  }
+}

@@ -1,0 +1,146 @@
+import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import pg from 'pg';
+import type { Database, DatabaseRole } from './database.ts';
+import { migrate } from './migrate.ts';
+import { openDatabase } from './open-database.ts';
+import { ensurePartitions } from './partitions.ts';
+import { DATABASE_ROLES } from './roles.ts';
+
+const NOW = '2026-03-01T12:00:00.000Z';
+
+const agent = (tenant: string) => ({
+  tenant_id: tenant,
+  agent_id: 'writer',
+  first_seen_at: NOW,
+  last_seen_at: NOW,
+  run_count: 0,
+  event_count: 1,
+  error_count: 0,
+  cost_usd: 0,
+});
+
+describe('row level security', () => {
+  let fresh: FreshDatabase;
+  let owner: pg.Client;
+  const opened = new Map<DatabaseRole, Database>();
+  const as = (role: DatabaseRole): Database => {
+    const database = opened.get(role);
+    if (database === undefined) throw new Error(role);
+    return database;
+  };
+
+  beforeAll(async () => {
+    fresh = await freshDatabase({ migrate });
+    owner = new pg.Client({ connectionString: fresh.url });
+    await owner.connect();
+    for (const role of DATABASE_ROLES) opened.set(role, openDatabase({ url: fresh.url, role, maxConnections: 2 }));
+    await ensurePartitions(as('run-tracking').db, 'events', Date.parse(NOW), Date.parse(NOW));
+    await as('run-tracking')
+      .db.insertInto('agents')
+      .values([agent('acme'), agent('globex')])
+      .execute();
+  });
+
+  afterAll(async () => {
+    await owner.end();
+    await Promise.all([...opened.values()].map((database) => database.close()));
+    await fresh.drop();
+  });
+
+  it('is forced on every table with a tenant, each with a policy or, for a partition, without any grant', async () => {
+    const { rows } = await owner.query(`
+      select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'
+      where c.relkind in ('r', 'p') and not (c.relrowsecurity and c.relforcerowsecurity
+        and case when c.relispartition
+          then not exists (select from information_schema.role_table_grants g
+            where g.table_name = c.relname and g.grantee like 'agentlens\\_%')
+          else exists (select from pg_policy p where p.polrelid = c.oid) end)`);
+
+    expect(rows).toEqual([]);
+  });
+
+  it('holds for every role: none owns, logs in by itself or bypasses policies', async () => {
+    const { rows } = await owner.query(
+      `select rolname from pg_roles where rolname like 'agentlens\\_%' and (rolsuper or rolbypassrls or rolcanlogin)`,
+    );
+
+    expect(rows).toEqual([]);
+  });
+
+  it('shows a tenant its own rows only, whatever the statement forgot', async () => {
+    const seen = await as('query').asTenant('acme', (db) => db.selectFrom('agents').select('tenant_id').execute());
+
+    expect(seen).toEqual([{ tenant_id: 'acme' }]);
+  });
+
+  it('shows nothing where no tenant was named, also on a connection that named one before', async () => {
+    const count = await as('query')
+      .db.transaction()
+      .execute(async (db) => {
+        await sql`select set_config('role', 'agentlens_reader', true)`.execute(db);
+        return db.selectFrom('agents').selectAll().execute();
+      });
+
+    expect(count).toEqual([]);
+  });
+
+  it('gives the connection back to the service role afterwards', async () => {
+    await as('query').asTenant('acme', (db) => db.selectFrom('agents').selectAll().execute());
+
+    const { rows } = await sql<{ name: string }>`select current_user as name`.execute(as('query').db);
+    expect(rows).toEqual([{ name: 'agentlens_query' }]);
+  });
+
+  it('lets a tenant write nothing', async () => {
+    const attempt = as('query').asTenant('acme', (db) => db.insertInto('agents').values(agent('acme')).execute());
+
+    await expect(attempt).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('would refuse a row of another tenant even if writing were granted', async () => {
+    await owner.query('begin');
+    await owner.query('grant insert on agents to agentlens_reader');
+    await owner.query(
+      `select set_config('role', 'agentlens_reader', true), set_config('agentlens.tenant', 'acme', true)`,
+    );
+
+    await expect(
+      owner.query(`insert into agents values ('globex', 'forged', null, null, now(), now())`),
+    ).rejects.toMatchObject({ message: expect.stringContaining('row-level security') });
+    await owner.query('rollback');
+  });
+
+  it('keeps partitions out of reach, which do not inherit the policies of their parent', async () => {
+    for (const role of DATABASE_ROLES) {
+      await expect(as(role).pool.query('select * from events_20260301')).rejects.toMatchObject({ code: '42501' });
+    }
+  });
+
+  it('allows each table one writing service', async () => {
+    const writers = await owner.query<{ table: string; roles: string[] }>(`
+      select c.relname as table, array_agg(r.rolname order by r.rolname)::text[] as roles
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
+      cross join pg_roles r
+      where c.relkind in ('r', 'p') and not c.relispartition and r.rolname like 'agentlens\\_%'
+        and (has_table_privilege(r.oid, c.oid, 'insert') or has_table_privilege(r.oid, c.oid, 'update')
+          or has_table_privilege(r.oid, c.oid, 'delete') or has_table_privilege(r.oid, c.oid, 'truncate'))
+      group by 1`);
+
+    const shared = writers.rows.filter((row) => row.roles.length !== 1).map((row) => row.table);
+    expect(shared).toEqual(['outbox']);
+  });
+
+  it('refuses a service that writes what another owns', async () => {
+    for (const role of DATABASE_ROLES.filter((name) => name !== 'run-tracking')) {
+      await expect(as(role).db.updateTable('agents').set({ name: 'x' }).execute()).rejects.toMatchObject({
+        code: '42501',
+      });
+    }
+    await expect(as('run-tracking').db.deleteFrom('guardrail_rules').execute()).rejects.toMatchObject({
+      code: '42501',
+    });
+  });
+});
