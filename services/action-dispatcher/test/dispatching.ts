@@ -1,0 +1,173 @@
+import { Writable } from 'node:stream';
+import type { GuardrailRule, Trigger } from '@agentlens/contracts';
+import { migrate, openDatabase } from '@agentlens/database';
+import { createEgressClient } from '@agentlens/egress';
+import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { AesSecretBox, createLogger, HealthRegistry } from '@agentlens/platform';
+import { aRule, eventually, type FixedClock, fixedClock, freshDatabase } from '@agentlens/testing';
+import { Dispatcher, type Timings } from '../src/dispatcher.ts';
+import { TriggerPartitions } from '../src/triggers/trigger-partitions.ts';
+import { TriggerRecorder } from '../src/triggers/trigger-recorder.ts';
+
+export const START = '2026-03-01T12:00:00.000Z';
+
+/** One migrated database with everything a dispatcher needs around it; any number of dispatchers may be started. */
+export async function dispatching() {
+  const fresh = await freshDatabase({ migrate });
+  const database = openDatabase({ url: fresh.url, role: 'action-dispatcher' });
+  const evaluator = openDatabase({ url: fresh.url, role: 'guardrail-evaluator', maxConnections: 1 });
+  const clock: FixedClock = fixedClock(START);
+  const bus = createMemoryBus();
+  const secrets = new AesSecretBox([Buffer.alloc(32, 7).toString('base64')]);
+  const egress = createEgressClient({ allow: ['127.0.0.1/32'] });
+  const health = new HealthRegistry();
+  const running: Dispatcher[] = [];
+  let logged = '';
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      logged += String(chunk);
+      done();
+    },
+  });
+  const logger = createLogger({ name: 'test', level: 'debug', stream });
+  const { db } = database;
+
+  return {
+    database,
+    db,
+    bus,
+    clock,
+    secrets,
+    health,
+    logged: () => logged,
+
+    /** A recorder alone: what the consumer calls, without anything being carried out. */
+    recorder: () =>
+      new TriggerRecorder(
+        db,
+        new TriggerPartitions(
+          db,
+          () => clock.now(),
+          () => undefined,
+        ),
+        () => clock.now(),
+      ),
+
+    async start(options: { timings?: Partial<Timings>; bus?: EventBus } = {}): Promise<Dispatcher> {
+      const timings = { pollMs: 15, ...options.timings };
+      const parts = { bus: options.bus ?? bus, database, clock, secrets, egress, logger, health, timings };
+      const dispatcher = new Dispatcher({ ...parts, random: () => 0 });
+      running.push(dispatcher);
+      await dispatcher.start();
+      return dispatcher;
+    },
+
+    async stopAll(): Promise<void> {
+      await Promise.all(running.splice(0).map((dispatcher) => dispatcher.stop()));
+    },
+
+    async rule(fields: Partial<GuardrailRule> = {}): Promise<GuardrailRule> {
+      const rule = aRule(fields);
+      await evaluator.db
+        .insertInto('guardrail_rules')
+        .values({
+          tenant_id: rule.tenantId,
+          rule_id: rule.id,
+          version: rule.version,
+          name: rule.name,
+          description: null,
+          enabled: true,
+          condition_type: rule.conditionType,
+          condition_config: JSON.stringify(rule.conditionConfig),
+          action_type: rule.actionType,
+          action_config: JSON.stringify(rule.actionConfig),
+          agent_id: null,
+          cooldown_minutes: rule.cooldownMinutes,
+          dry_run: rule.dryRun,
+          direction: 'both',
+          tool_names: null,
+          priority: 0,
+          created_at: rule.createdAt,
+          updated_at: rule.updatedAt,
+          deleted_at: null,
+        })
+        .execute();
+      return rule;
+    },
+
+    async deleteRule(rule: GuardrailRule): Promise<void> {
+      await evaluator.db
+        .updateTable('guardrail_rules')
+        .set({ deleted_at: START, enabled: false })
+        .where('tenant_id', '=', rule.tenantId)
+        .where('rule_id', '=', rule.id)
+        .execute();
+    },
+
+    async history(trigger: Trigger) {
+      return db
+        .selectFrom('guardrail_triggers')
+        .selectAll()
+        .where('tenant_id', '=', trigger.tenantId)
+        .where('trigger_id', '=', trigger.id)
+        .executeTakeFirst();
+    },
+
+    async delivery(trigger: Trigger) {
+      return db
+        .selectFrom('deliveries')
+        .selectAll()
+        .where('tenant_id', '=', trigger.tenantId)
+        .where('trigger_id', '=', trigger.id)
+        .executeTakeFirstOrThrow();
+    },
+
+    async attempts(trigger: Trigger) {
+      return db
+        .selectFrom('delivery_attempts')
+        .innerJoin('deliveries', (join) =>
+          join
+            .onRef('deliveries.tenant_id', '=', 'delivery_attempts.tenant_id')
+            .onRef('deliveries.delivery_id', '=', 'delivery_attempts.delivery_id'),
+        )
+        .selectAll('delivery_attempts')
+        .where('deliveries.tenant_id', '=', trigger.tenantId)
+        .where('deliveries.trigger_id', '=', trigger.id)
+        .orderBy('attempt')
+        .execute();
+    },
+
+    /** Waits until the history shows this result. */
+    async settled(trigger: Trigger, result: string) {
+      return eventually(async () => {
+        const row = await this.history(trigger);
+        if (row?.action_result !== result) throw new Error(`still ${row?.action_result}: ${row?.action_detail}`);
+        return row;
+      });
+    },
+
+    async close(): Promise<void> {
+      await this.stopAll();
+      await bus.close();
+      await egress.close();
+      await evaluator.close();
+      await database.close();
+      await fresh.drop();
+    },
+  };
+}
+
+export type Dispatching = Awaited<ReturnType<typeof dispatching>>;
+
+/** The trigger that `rule` would fire. */
+export function firedBy(rule: GuardrailRule): Partial<Trigger> {
+  return {
+    tenantId: rule.tenantId,
+    ruleId: rule.id,
+    ruleName: rule.name,
+    ruleVersion: rule.version,
+    actionType: rule.actionType,
+    cooldownMinutes: rule.cooldownMinutes,
+    dryRun: rule.dryRun,
+  };
+}
