@@ -1,3 +1,4 @@
+import { backOff } from './back-off.ts';
 import type { BatchHandler, Outcome, Received } from './event-bus.ts';
 
 /**
@@ -9,7 +10,7 @@ import type { BatchHandler, Outcome, Received } from './event-bus.ts';
 export function each<T>(
   handler: (message: Received<T>) => Promise<Outcome>,
   concurrency = 1,
-  retryAfterMs: (attempt: number) => number = (attempt) => Math.min(250 * 2 ** (attempt - 1), 30_000),
+  retryAfterMs: (attempt: number) => number = backOff,
 ): BatchHandler<T> {
   const settle = async (message: Received<T>): Promise<Outcome> => {
     try {

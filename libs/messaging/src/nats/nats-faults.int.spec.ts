@@ -1,0 +1,251 @@
+import { guardrailTriggered, rulesChanged, runChanged, STREAMS } from '@agentlens/contracts';
+import { aTrigger, eventually, startNats, type TcpProxy, type TestServer, tcpProxy } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { gate, recorder } from '../contract/harness.contract.ts';
+import { ACK, BusUnavailable, type EventBus } from '../event-bus.ts';
+import { type BusLogger, SILENT } from '../logger.ts';
+import { applyStreams } from './apply-streams.ts';
+import { connectNatsBus, type NatsBusOptions } from './connect-nats-bus.ts';
+
+const at = '2026-03-01T12:00:00.000Z';
+
+describe('NATS bus under faults', () => {
+  let server: TestServer;
+  let closers: (() => Promise<unknown>)[];
+
+  beforeEach(async () => {
+    closers = [];
+    server = await startNats();
+  });
+  afterEach(async () => {
+    await Promise.all(closers.map((close) => close()));
+    await server.stop();
+  });
+
+  async function open(servers = server.url, options: Partial<NatsBusOptions> = {}): Promise<EventBus> {
+    const bus = await connectNatsBus({ servers, name: 'faults', ...options });
+    closers.push(() => bus.close());
+    return bus;
+  }
+
+  async function proxied(): Promise<TcpProxy> {
+    const proxy = await tcpProxy(server.url);
+    closers.push(() => proxy.close());
+    return proxy;
+  }
+
+  async function manager() {
+    const connection = await connect({ servers: server.url });
+    closers.push(() => connection.close());
+    return jetstreamManager(connection);
+  }
+
+  it('refuses to publish while the broker is away, and goes on by itself when it is back', async () => {
+    const bus = await open();
+    const group = recorder();
+    const screen: string[] = [];
+    const versions: string[] = [];
+    const runs: string[] = [];
+    await bus.consume(guardrailTriggered, { group: 'resuming' }, group.handler);
+    await bus.watch(guardrailTriggered, {}, ({ value }) => screen.push(value.id));
+    await bus.watch(rulesChanged, { from: 'last' }, ({ value }) => versions.push(value.version));
+    await bus.watch(runChanged, {}, ({ value }) => runs.push(...value.runIds));
+    const [before, after] = [aTrigger(), aTrigger()];
+    await bus.publish(guardrailTriggered, before);
+    await eventually(() => expect([group.ids(), screen]).toEqual([[before.id], [before.id]]));
+
+    await server.kill();
+    await eventually(() => expect(bus.healthy()).toBe(false));
+    const refused = bus.publish(guardrailTriggered, after);
+    await expect(refused).rejects.toBeInstanceOf(BusUnavailable);
+    await expect(bus.publish(runChanged, { tenantId: 'acme', runIds: ['lost'], at })).resolves.toBeDefined();
+
+    await server.start();
+    await eventually(() => expect(bus.healthy()).toBe(true));
+    await bus.publish(guardrailTriggered, after);
+    await bus.publish(rulesChanged, { tenantId: 'acme', version: 'v1', at });
+    await eventually(() => expect(group.ids()).toEqual([before.id, after.id]));
+    await eventually(() => expect(screen).toEqual([before.id, after.id]));
+    await eventually(() => expect(versions).toEqual(['v1']));
+    await bus.publish(runChanged, { tenantId: 'acme', runIds: ['run-1'], at });
+    await eventually(() => expect(runs).toEqual(['run-1']));
+  });
+
+  it('notices a connection that is open on one side only', async () => {
+    const proxy = await proxied();
+    const bus = await open(proxy.url);
+    const elsewhere = await open();
+    const group = recorder();
+    const screen: string[] = [];
+    await bus.consume(guardrailTriggered, { group: 'half' }, group.handler);
+    await bus.watch(guardrailTriggered, {}, ({ value }) => screen.push(value.id));
+    proxy.mode('half-open');
+    const [missed, next] = [aTrigger(), aTrigger()];
+    await elsewhere.publish(guardrailTriggered, missed);
+    await eventually(() => expect(group.ids()).toContain(missed.id));
+    await eventually(() => expect(screen).toContain(missed.id));
+    await bus.publish(guardrailTriggered, next);
+    await eventually(() => expect(group.ids()).toContain(next.id));
+  });
+
+  it('gives what a replica died on to another', async () => {
+    const proxy = await proxied();
+    const dying = await open(proxy.url);
+    const other = await open();
+    const never = gate();
+    const stuck = recorder(async () => {
+      await never.opened;
+      return ACK;
+    });
+    await dying.consume(guardrailTriggered, { group: 'dying', ackWaitMs: 1_000 }, stuck.handler);
+    const trigger = aTrigger();
+    await other.publish(guardrailTriggered, trigger);
+    await eventually(() => expect(stuck.ids()).toEqual([trigger.id]));
+    proxy.mode('blackhole');
+    const heir = recorder();
+    await other.consume(guardrailTriggered, { group: 'dying', ackWaitMs: 1_000 }, heir.handler);
+    await eventually(() => expect(heir.ids()).toEqual([trigger.id]));
+    expect(heir.seen[0]?.attempt).toBeGreaterThan(1);
+    never.open();
+  });
+
+  it('keeps a message while its handler runs longer than the ack wait, and those that wait behind it', async () => {
+    const bus = await open();
+    const other = await open();
+    const group = recorder(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      return ACK;
+    });
+    const idle = recorder();
+    const options = { group: 'long', ackWaitMs: 500 };
+    await bus.consume(guardrailTriggered, options, group.handler);
+    const triggers = [aTrigger(), aTrigger()];
+    for (const trigger of triggers) await bus.publish(guardrailTriggered, trigger);
+    await eventually(async () => expect((await bus.lag(guardrailTriggered, 'long')).unacknowledged).toBe(2));
+    await other.consume(guardrailTriggered, options, idle.handler);
+    const none = { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
+    await eventually(async () => expect(await bus.lag(guardrailTriggered, 'long')).toEqual(none));
+    expect(group.seen.map((message) => [message.messageId, message.attempt])).toEqual(
+      triggers.map(({ id }) => [id, 1]),
+    );
+    expect(idle.seen).toEqual([]);
+  });
+
+  it('keeps the message when its dead letter cannot be kept', async () => {
+    const bus = await open(server.url, { backOffMs: [5] });
+    const api = await manager();
+    await api.streams.delete('DEAD_LETTERS');
+    const group = recorder(() => ({ kind: 'poison', reason: 'never' }));
+    await bus.consume(guardrailTriggered, { group: 'careful' }, group.handler);
+    const trigger = aTrigger();
+    await bus.publish(guardrailTriggered, trigger);
+    await eventually(() => expect(group.seen.length).toBeGreaterThan(1));
+    await applyStreams(api, SILENT);
+    await eventually(async () =>
+      expect((await bus.deadLetters()).map((letter) => letter.messageId)).toEqual([trigger.id]),
+    );
+    const none = { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
+    await eventually(async () => expect(await bus.lag(guardrailTriggered, 'careful')).toEqual(none));
+  });
+
+  it('refuses to publish into a full stream', async () => {
+    const api = await manager();
+    await applyStreams(api, SILENT, { streams: [{ ...STREAMS.GUARDRAILS, maxBytes: 4_096 }] });
+    const bus = await open(server.url, { applyStreams: false });
+    const fill = async () => {
+      for (let i = 0; i < 20; i += 1) await bus.publish(guardrailTriggered, aTrigger());
+    };
+    await expect(fill()).rejects.toMatchObject({ name: 'BusUnavailable', afterMs: 5_000 });
+  });
+
+  it('does not call a message too large for the broker a passing trouble', async () => {
+    const bus = await open();
+    const huge = bus.publish(guardrailTriggered, aTrigger({ message: 'x'.repeat(9_000_000) }));
+    await expect(huge).rejects.toThrow(/max_payload/);
+    await expect(huge).rejects.not.toBeInstanceOf(BusUnavailable);
+  });
+
+  it('finds its durable again after it was deleted', async () => {
+    const bus = await open();
+    const group = recorder();
+    await bus.consume(guardrailTriggered, { group: 'deleted' }, group.handler);
+    const trigger = aTrigger();
+    await (await manager()).consumers.delete('GUARDRAILS', 'deleted');
+    await bus.publish(guardrailTriggered, trigger);
+    await eventually(() => expect(group.ids()).toEqual([trigger.id]));
+  });
+
+  it('says that no server answers', async () => {
+    await server.kill();
+    const attempt = connectNatsBus({ servers: server.url, name: 'nobody', connectTimeoutMs: 1 });
+    await expect(attempt).rejects.toBeInstanceOf(BusUnavailable);
+    await server.start();
+  });
+});
+
+describe('streams', () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await startNats();
+  });
+  afterEach(() => server.stop());
+
+  async function withManager(run: (api: Awaited<ReturnType<typeof jetstreamManager>>) => Promise<void>): Promise<void> {
+    const connection = await connect({ servers: server.url });
+    try {
+      await run(await jetstreamManager(connection));
+    } finally {
+      await connection.close();
+    }
+  }
+
+  function listening(): { logger: BusLogger; warnings: object[] } {
+    const warnings: object[] = [];
+    return { logger: { ...SILENT, warn: (fields) => warnings.push(fields) }, warnings };
+  }
+
+  it('are made as the catalog says, by any number of starters, any number of times', async () => {
+    await withManager(async (api) => {
+      await Promise.all([applyStreams(api, SILENT), applyStreams(api, SILENT), applyStreams(api, SILENT)]);
+      const before = await api.streams.info('AGENT_EVENTS');
+      await applyStreams(api, SILENT);
+      const after = await api.streams.info('AGENT_EVENTS');
+      expect(after.config).toEqual(before.config);
+      expect(after.created).toBe(before.created);
+      expect(after.config).toMatchObject({
+        subjects: ['agent.events.>'],
+        storage: 'file',
+        retention: 'limits',
+        discard: 'new',
+        max_age: 72 * 3_600 * 1e9,
+        duplicate_window: 600 * 1e9,
+        max_msgs_per_subject: -1,
+      });
+      expect((await api.streams.info('CONTROL')).config).toMatchObject({ max_msgs_per_subject: 1, max_age: 0 });
+    });
+  });
+
+  it('follow a change of the catalog', async () => {
+    await withManager(async (api) => {
+      await applyStreams(api, SILENT);
+      await applyStreams(api, SILENT, { streams: [{ ...STREAMS.GUARDRAILS, maxAgeMs: 3_600_000 }] });
+      expect((await api.streams.info('GUARDRAILS')).config.max_age).toBe(3_600 * 1e9);
+    });
+  });
+
+  it('are made smaller, and say so, where the disk has no room', async () => {
+    await withManager(async (api) => {
+      const { logger, warnings } = listening();
+      const spec = { ...STREAMS.GUARDRAILS, maxBytes: 2 ** 50 };
+      await applyStreams(api, logger, { streams: [spec] });
+      const { max_bytes } = (await api.streams.info('GUARDRAILS')).config;
+      expect(max_bytes).toBeLessThan(spec.maxBytes);
+      expect(warnings.at(-1)).toMatchObject({
+        stream: 'GUARDRAILS',
+        differences: [{ field: 'max_bytes', asked: spec.maxBytes, applied: max_bytes }],
+      });
+    });
+  });
+});
