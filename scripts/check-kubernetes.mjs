@@ -1,0 +1,65 @@
+// Checks the Kubernetes manifests without a cluster: every overlay is rendered (kubectl kustomize, which works offline),
+// every object is validated against its schema, and our own rules hold for the set. Without kubectl the files are
+// checked as they are, unpatched.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { kubernetesProblems } from './deploy-rules/kubernetes-rules.mjs';
+import { report } from './deploy-rules/report.mjs';
+
+const folder = process.argv[2] ?? join(import.meta.dirname, '..', 'deploy', 'kubernetes');
+const overlays = readdirSync(join(folder, 'overlays'));
+const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
+
+function parsed(text, where) {
+  return parseAllDocuments(text).map((document) => {
+    if (document.errors.length > 0) throw new Error(`${where}: ${document.errors[0].message}`);
+    return document.toJS();
+  });
+}
+
+function rendered(overlay) {
+  const run = spawnSync('kubectl', ['kustomize', join(folder, 'overlays', overlay)], { encoding: 'utf8' });
+  if (run.status !== 0) throw new Error(`overlays/${overlay}: ${run.stderr.trim()}`);
+  return parsed(run.stdout, overlay);
+}
+
+/** Base and overlay together, without patches: enough for schemas and most rules. */
+function unpatched(overlay) {
+  return [join(folder, 'base'), join(folder, 'overlays', overlay)].flatMap((place) =>
+    readdirSync(place)
+      .filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml')
+      .flatMap((file) => parsed(readFileSync(join(place, file), 'utf8'), file)),
+  );
+}
+
+async function schemaProblems(document) {
+  const where = `${document.kind}/${document.metadata?.name}`;
+  const models = await import(`kubernetes-models/${document.apiVersion}`).catch(() => ({}));
+  const Model = models[document.kind];
+  if (!Model) return [`${where}: ${document.apiVersion} ${document.kind} is not known`];
+  try {
+    new Model(document).validate();
+    return [];
+  } catch (error) {
+    return [`${where}: ${error instanceof Error ? error.message : String(error)}`];
+  }
+}
+
+async function overlayProblems(overlay) {
+  try {
+    const documents = hasKubectl ? rendered(overlay) : unpatched(overlay);
+    objects += documents.length;
+    const schema = await Promise.all(documents.map(schemaProblems));
+    return [...schema.flat(), ...kubernetesProblems(documents)].map((problem) => `overlays/${overlay}: ${problem}`);
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
+
+let objects = 0;
+const problems = [];
+for (const overlay of overlays) problems.push(...(await overlayProblems(overlay)));
+const how = hasKubectl ? 'rendered with kubectl kustomize' : 'kubectl is not here, so files without their patches';
+report('deploy/kubernetes', problems, `${objects} objects of ${overlays.join(', ')} in order (${how})`);

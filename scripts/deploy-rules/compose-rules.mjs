@@ -1,0 +1,76 @@
+/**
+ * What every container of docker-compose.yml must have. `doc` is the file with its anchors merged; `world` tells what
+ * exists: `file(path)`, `documented(variable)`.
+ */
+export function composeProblems(doc, text, world) {
+  const services = Object.entries(doc.services ?? {});
+  return [
+    ...services.flatMap(([name, service]) => serviceProblems(name, service)),
+    ...services.flatMap(([name, service]) => fileProblems(name, service, world)),
+    ...portProblems(services),
+    ...variableProblems(text, services, world),
+  ];
+}
+
+/** Only here a user with the number 0 is right; the reason stands in the file. */
+const ROOT_ALLOWED = ['nats'];
+/** Only these end by themselves or have nothing in their image to check with. */
+const NO_HEALTHCHECK = ['migrate', 'otel-collector'];
+
+function serviceProblems(name, service) {
+  const problems = [];
+  const must = (holds, what) => {
+    if (!holds) problems.push(`services.${name}: ${what}`);
+  };
+  const { limits = {} } = service.deploy?.resources ?? {};
+  must(service.image && !/:latest$/.test(service.image), 'image must be pinned to a version');
+  must(service.read_only === true, 'read_only must be true; give writable paths as tmpfs or volume');
+  must(service.cap_drop?.includes('ALL'), 'cap_drop must be [ALL]');
+  must(!service.cap_add && service.privileged !== true, 'must not be given capabilities or privileges');
+  must(service.security_opt?.includes('no-new-privileges:true'), 'security_opt must have no-new-privileges:true');
+  must(limits.cpus && limits.memory, 'deploy.resources.limits must have cpus and memory');
+  must(/^\d+:\d+$/.test(service.user ?? ''), 'user must be a number pair such as "10001:10001"');
+  must(ROOT_ALLOWED.includes(name) || !/^0:/.test(service.user ?? ''), 'must not run as root');
+  must(NO_HEALTHCHECK.includes(name) || service.healthcheck?.test, 'healthcheck is missing');
+  must(service.restart, 'restart is missing');
+  return problems;
+}
+
+function fileProblems(name, service, world) {
+  const problems = [];
+  for (const volume of service.volumes ?? []) {
+    const [source] = String(volume).split(':');
+    if (source.startsWith('.') && !world.file(source)) problems.push(`services.${name}: ${source} does not exist`);
+  }
+  if (!service.build) return problems;
+  const folder = `services/${service.build.args?.SERVICE}`;
+  if (!world.file(service.build.dockerfile))
+    problems.push(`services.${name}: ${service.build.dockerfile} does not exist`);
+  if (!world.file(folder)) problems.push(`services.${name}: build.args.SERVICE: ${folder} does not exist`);
+  return problems;
+}
+
+/** The edge is the platform's one port; whatever is published names the address it listens on. */
+function portProblems(services) {
+  return services.flatMap(([name, { ports = [], profiles = [] }]) => {
+    const problems = [];
+    if (ports.length > 0 && name !== 'edge' && profiles.length === 0) {
+      problems.push(`services.${name}: only "edge" may publish a port`);
+    }
+    for (const port of ports) {
+      if (!/^(\$\{\w+:-[\d.]+\}|[\d.]+):(\$\{\w+:-\d+\}|\d+):\d+$/.test(port)) {
+        problems.push(`services.${name}: port "${port}" must name its address, as in "127.0.0.1:3400:8080"`);
+      }
+    }
+    return problems;
+  });
+}
+
+function variableProblems(text, services, world) {
+  const substituted = [...text.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, variable]) => variable);
+  const passed = services.flatMap(([, { environment = {} }]) => Object.keys(environment));
+  const ours = passed.filter((variable) => variable.startsWith('AGENTLENS_'));
+  return [...new Set([...substituted, ...ours])]
+    .filter((variable) => !world.documented(variable))
+    .map((variable) => `${variable} is not documented in .env.example`);
+}
