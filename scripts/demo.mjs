@@ -95,7 +95,7 @@ async function makeNotifyingRule(client) {
 async function watch(client, rules) {
   const fired = new Set();
   const leaving = new AbortController();
-  const ended = await client.stream(`/api/stream?agentId=${agentId}`, leaving.signal, ({ event, data }) => {
+  const { ended } = await client.stream(`/api/stream?agentId=${agentId}`, leaving.signal, ({ event, data }) => {
     if (event === 'event') eventSeen(data);
     if (event !== 'alert' || !rules.some((rule) => rule.id === data.ruleId)) return;
     fired.add(data.ruleId);

@@ -55,18 +55,19 @@ export class Client {
     throw new Error(`${method} ${path} answered ${answer.status}: ${[error, where, hint].filter(Boolean).join('. ')}`);
   }
 
-  /** Calls back for every server-sent event until the signal aborts. Resolves when the stream is open. */
+  /** Calls back for every server-sent event until the signal aborts. Resolves when the stream is open; `ended` when it ends. */
   async stream(path, signal, onEvent) {
     const answer = await fetch(`${this.address}${path}`, { headers: { authorization: `Bearer ${this.#key}` }, signal });
     if (!answer.ok) throw new Error(`GET ${path} answered ${answer.status}`);
     const frames = frameReader(answer.body);
-    const first = await frames.next();
-    if (first.value !== undefined) onEvent(first.value);
-    return (async () => {
+    // The platform says hello at once: from then on nothing is missed.
+    await frames.next();
+    const ended = (async () => {
       for await (const frame of frames) onEvent(frame);
     })().catch((error) => {
       if (!signal.aborted) throw error;
     });
+    return { ended };
   }
 }
 

@@ -7,6 +7,7 @@ const REQUESTS_MS = 4_000;
 /** Kubernetes kills after 30 s; a process that hangs says so itself before. */
 const HARD_DEADLINE_MS = 25_000;
 
+const IDLE_CHECK_MS = 50;
 const SAME_SIGNAL_MS = 500;
 
 /** Listens. Port 0 takes a free one. @returns the address it can be reached at. */
@@ -26,7 +27,10 @@ export async function shutDown(app: NestFastifyApplication, platform: Platform):
   platform.health.drain();
   const server = app.getHttpAdapter().getInstance();
   const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), REQUESTS_MS);
+  // A kept-alive connection whose last request ends only now would be waited for otherwise.
+  const idle = setInterval(() => app.getHttpServer().closeIdleConnections(), IDLE_CHECK_MS);
   await server.close();
+  clearInterval(idle);
   clearTimeout(cut);
   await app.close();
   await platform.close();

@@ -1,0 +1,101 @@
+import { ActionDispatcherModule } from '@agentlens/action-dispatcher';
+import { migrate } from '@agentlens/database';
+import { GuardrailEvaluatorModule } from '@agentlens/guardrail-evaluator';
+import { IngestModule } from '@agentlens/ingest';
+import {
+  createHttpApp,
+  ensureBootstrapKey,
+  listen,
+  loadConfig,
+  openPlatform,
+  type Platform,
+  type ServiceModule,
+  type ServiceName,
+  shutDown,
+} from '@agentlens/platform';
+import { QueryModule } from '@agentlens/query';
+import { RunTrackingModule } from '@agentlens/run-tracking';
+import { freshDatabase, startNats, startRedis } from '@agentlens/testing';
+import { makeKey } from './embedded.ts';
+import type { PlatformUnderTest } from './platform-under-test.ts';
+
+const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
+
+/** Two evaluators, so that nothing may rely on being the only one. */
+const PARTS: readonly [ServiceName, ServiceModule][] = [
+  ['run-tracking', RunTrackingModule],
+  ['guardrail-evaluator', GuardrailEvaluatorModule],
+  ['guardrail-evaluator', GuardrailEvaluatorModule],
+  ['action-dispatcher', ActionDispatcherModule],
+  ['query', QueryModule],
+  ['ingest', IngestModule],
+];
+
+interface Running {
+  readonly name: ServiceName;
+  readonly platform: Platform;
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** Every service as its own application with its own connections to real NATS, Redis and Postgres. */
+export async function startDistributed(): Promise<PlatformUnderTest> {
+  const [nats, redis, database] = await Promise.all([startNats(), startRedis(), freshDatabase({ migrate })]);
+  const env = {
+    NATS_URL: nats.url,
+    REDIS_URL: redis.url,
+    DATABASE_URL: database.url,
+    AGENTLENS_SECRET_KEY: SECRET_KEY,
+    AGENTLENS_HTTP_HOST: '127.0.0.1',
+    AGENTLENS_HTTP_PORT: '0',
+    AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
+    AGENTLENS_LOG_LEVEL: 'error',
+  };
+  const start = () => Promise.all(PARTS.map(([name, module]) => startPart(name, module, env)));
+  let running = await start();
+  const adminKey = await ensureBootstrapKey(part(running, 'query').platform);
+  if (adminKey === null) throw new Error('the first start makes a key');
+  const stop = async () => {
+    await Promise.all(running.map((one) => one.stop()));
+  };
+  return {
+    adminKey,
+    addressFor: (method, path) => part(running, isForIngest(method, path) ? 'ingest' : 'query').address,
+    get edges() {
+      return [part(running, 'ingest').address, part(running, 'query').address];
+    },
+    get bus() {
+      return part(running, 'query').platform.bus;
+    },
+    keyOf: (tenantId, ...scopes) => makeKey(part(running, 'query').platform, tenantId, scopes),
+    restart: async () => {
+      await stop();
+      running = await start();
+    },
+    stop: async () => {
+      await stop();
+      await Promise.all([nats.stop(), redis.stop(), database.drop()]);
+    },
+  };
+}
+
+async function startPart(
+  name: ServiceName,
+  module: ServiceModule,
+  env: Readonly<Record<string, string>>,
+): Promise<Running> {
+  const platform = await openPlatform(loadConfig(name, env));
+  const app = await createHttpApp(platform, [module.register(platform)]);
+  const address = await listen(app, platform);
+  return { name, platform, address, stop: () => shutDown(app, platform) };
+}
+
+function part(running: readonly Running[], name: ServiceName): Running {
+  const found = running.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no ${name}`);
+  return found;
+}
+
+function isForIngest(method: string, path: string): boolean {
+  return path.startsWith('/v1/') || (method === 'POST' && /^\/api\/events(\?|$)/.test(path));
+}

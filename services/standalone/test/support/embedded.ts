@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ApiKeys, loadConfig, type Platform } from '@agentlens/platform';
+import { type Standalone, startStandalone } from '../../src/index.ts';
+import type { PlatformUnderTest, Scope } from './platform-under-test.ts';
+
+/** One process on embedded Postgres, as `npm start` runs it; webhooks may go to loopback. */
+export async function startEmbedded(): Promise<PlatformUnderTest> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'agentlens-e2e-'));
+  const config = loadConfig('standalone', {
+    AGENTLENS_DATA_DIR: dataDir,
+    AGENTLENS_HTTP_PORT: '0',
+    AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
+    AGENTLENS_LOG_LEVEL: 'error',
+  });
+  let running: Standalone = await startStandalone(config);
+  if (running.key.kind !== 'made') throw new Error('the first start makes a key');
+  const adminKey = running.key.key;
+  return {
+    adminKey,
+    addressFor: () => running.address,
+    get edges() {
+      return [running.address];
+    },
+    get bus() {
+      return running.platform.bus;
+    },
+    keyOf: (tenantId, ...scopes) => makeKey(running.platform, tenantId, scopes),
+    restart: async () => {
+      await running.stop();
+      running = await startStandalone(config);
+    },
+    stop: async () => {
+      await running.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function makeKey(platform: Platform, tenantId: string, scopes: readonly Scope[]) {
+  const database = platform.database('query');
+  await database.db
+    .insertInto('tenants')
+    .values({ id: tenantId, name: tenantId, created_at: new Date(platform.clock.now()).toISOString() })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const keys = new ApiKeys(database, platform.bus, platform.clock, platform.logger);
+  return keys.create({ tenantId, name: 'test', scopes });
+}

@@ -1,0 +1,277 @@
+import { createHmac } from 'node:crypto';
+import { type Directive, directiveIssued, guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import { eventually, recordingServer } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from './client.ts';
+import { failure, pauseRule, spending, success } from './events.ts';
+import type { PlatformUnderTest } from './platform-under-test.ts';
+
+/** What the platform promises, told once and run in every mode. */
+export function describePlatform(mode: string, start: () => Promise<PlatformUnderTest>): void {
+  describe(`the guardrail loop, ${mode}`, () => {
+    let platform: PlatformUnderTest;
+    let admin: Client;
+    let tenants = 0;
+
+    beforeAll(async () => {
+      platform = await start();
+      admin = new Client(platform, platform.adminKey);
+    }, 60_000);
+    afterAll(() => platform.stop(), 60_000);
+
+    /** A tenant of its own for each scenario, so that none sees another's agents. */
+    const newTenant = async () => {
+      const tenantId = `tenant-${++tenants}`;
+      const { id, key } = await platform.keyOf(tenantId, 'admin');
+      return { tenantId, keyId: id, key, client: new Client(platform, key) };
+    };
+    const makeRule = async (client: Client, rule: object) => {
+      const made = await client.post('/api/guardrails', rule);
+      expect(made).toMatchObject({ status: 201, body: { id: expect.any(String) } });
+      return made.body as { id: string };
+    };
+    const send = async (client: Client, events: readonly object[]) => {
+      const answer = await client.post('/api/events', { events });
+      expect(answer).toMatchObject({ status: 201, body: { ingested: events.length } });
+      return answer.body.events as { id: string; hash: string }[];
+    };
+    const history = async (client: Client, query = '') => {
+      const answer = await client.get(`/api/guardrails/history${query}`);
+      expect(answer.status).toBe(200);
+      return answer.body.triggers as Record<string, unknown>[];
+    };
+    const settled = (client: Client, count: number) =>
+      eventually(async () => {
+        const triggers = await history(client);
+        expect(triggers).toHaveLength(count);
+        for (const trigger of triggers) expect(['success', 'failed', 'dry_run']).toContain(trigger.actionResult);
+        return triggers;
+      });
+    /** Everything sent so far has been evaluated: a rule made for nothing else has fired after it. */
+    const everythingEvaluated = async (client: Client, agentId: string) => {
+      const before = (await history(client)).length;
+      const marker = pauseRule({
+        name: 'marker',
+        conditionType: 'custom_metric',
+        conditionConfig: { metricName: 'event_count', operator: 'gte', value: 1, windowMinutes: 5 },
+        dryRun: true,
+        agentId,
+      });
+      const rule = await makeRule(client, marker);
+      await eventually(async () => {
+        await send(client, [success(agentId, 'marker-run')]);
+        expect(await history(client, `?ruleId=${rule.id}`)).toHaveLength(1);
+      });
+      return before;
+    };
+
+    it('pauses the agent whose events fail, once, and says so everywhere', async () => {
+      const { tenantId, client } = await newTenant();
+      const directives: Directive[] = [];
+      const triggers: Trigger[] = [];
+      const watches = await Promise.all([
+        platform.bus.watch(directiveIssued, { tenantId, from: 'new' }, ({ value }) => directives.push(value)),
+        platform.bus.watch(guardrailTriggered, { tenantId, from: 'new' }, ({ value }) => triggers.push(value)),
+      ]);
+      const rule = await makeRule(client, pauseRule());
+
+      const [first] = await send(client, [failure('bot', 'run-1'), failure('bot', 'run-1')]);
+      const [row] = await settled(client, 1);
+
+      expect(row).toMatchObject({
+        ruleId: rule.id,
+        conditionValue: 100,
+        conditionThreshold: 50,
+        actionExecuted: true,
+        actionResult: 'success',
+        metadata: { agentId: 'bot', sessionId: 'run-1', eventId: first?.id, dryRun: false },
+      });
+      const agent = await client.get('/api/agents/bot');
+      expect(agent.body).toMatchObject({ id: 'bot', pausedAt: expect.any(String) });
+      expect(agent.body.pauseReason).toContain('Paused by the rule');
+      await eventually(() => {
+        expect(triggers).toEqual([expect.objectContaining({ id: row?.id, ruleId: rule.id, agentId: 'bot' })]);
+        expect(directives).toEqual([expect.objectContaining({ agentId: 'bot', paused: expect.anything() })]);
+      });
+
+      const resumed = await client.put('/api/agents/bot/unpause', {});
+      expect(resumed.status).toBe(200);
+      expect((await client.get('/api/agents/bot')).body.pausedAt ?? null).toBeNull();
+      await eventually(() => expect(directives.at(-1)).toMatchObject({ agentId: 'bot', paused: null, version: 2 }));
+      await Promise.all(watches.map((watch) => watch.close()));
+    });
+
+    it('carries out a webhook, signed, and reads back what it did', async () => {
+      const { client } = await newTenant();
+      const receiver = await recordingServer();
+      const secret = `whsec_${Buffer.alloc(24, 5).toString('base64')}`;
+      const rule = await makeRule(client, {
+        name: 'Too expensive',
+        conditionType: 'cost_limit',
+        conditionConfig: { maxCostUsd: 1, scope: 'session' },
+        actionType: 'notify_webhook',
+        actionConfig: { url: `${receiver.url}/hook`, secret },
+      });
+      expect(JSON.stringify(await client.get(`/api/guardrails/${rule.id}`))).not.toContain(secret.slice(6, 20));
+
+      await send(client, [spending('bot', 'run-1', 0.4), spending('bot', 'run-1', 0.4)]);
+      await send(client, [spending('bot', 'run-1', 0.4)]);
+      const [row] = await settled(client, 1);
+
+      expect(row).toMatchObject({ ruleId: rule.id, actionResult: 'success', conditionThreshold: 1 });
+      expect(row?.conditionValue).toBeCloseTo(1.2);
+      expect(receiver.requests).toHaveLength(1);
+      const [request] = receiver.requests;
+      const header = (name: string) => String(request?.headers[name]);
+      const signed = `${header('webhook-id')}.${header('webhook-timestamp')}.${request?.body}`;
+      const signature = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+        .update(signed)
+        .digest('base64');
+      expect(header('webhook-signature')).toBe(`v1,${signature}`);
+      expect(JSON.parse(request?.body ?? '')).toMatchObject({ guardrailId: rule.id, agentId: 'bot' });
+      const session = await client.get('/api/sessions/run-1');
+      expect(session.body).toMatchObject({ id: 'run-1', agentId: 'bot', eventCount: 3 });
+      expect(session.body.totalCostUsd).toBeCloseTo(1.2);
+      await receiver.close();
+    });
+
+    it('makes one trigger of 100 matching events in one request', async () => {
+      const { client } = await newTenant();
+      await makeRule(client, pauseRule());
+      await send(
+        client,
+        Array.from({ length: 100 }, () => failure('bot', 'run-1')),
+      );
+      await settled(client, 1);
+      await everythingEvaluated(client, 'bot');
+      expect((await history(client)).filter((trigger) => trigger.ruleName === 'Too many errors')).toHaveLength(1);
+    });
+
+    it('makes one trigger of 100 matching events over eight connections', async () => {
+      const { client } = await newTenant();
+      await makeRule(client, pauseRule());
+      await Promise.all(
+        Array.from({ length: 8 }, async () => {
+          for (let n = 0; n < 13; n++) await send(client, [failure('bot', 'run-1')]);
+        }),
+      );
+      await settled(client, 1);
+      await everythingEvaluated(client, 'bot');
+      expect((await history(client)).filter((trigger) => trigger.ruleName === 'Too many errors')).toHaveLength(1);
+    });
+
+    it('cools down each agent for itself', async () => {
+      const { client } = await newTenant();
+      await makeRule(client, pauseRule());
+      await send(client, [failure('one', 'run-1'), failure('two', 'run-2'), failure('one', 'run-1')]);
+      const triggers = await settled(client, 2);
+      expect(triggers.map(({ metadata }) => (metadata as { agentId: string }).agentId).sort()).toEqual(['one', 'two']);
+    });
+
+    it('executes nothing in a dry run, and records it', async () => {
+      const { client } = await newTenant();
+      await makeRule(client, pauseRule({ dryRun: true }));
+      await send(client, [failure('bot', 'run-1')]);
+      const [row] = await settled(client, 1);
+      expect(row).toMatchObject({ actionResult: 'dry_run', actionExecuted: false });
+      expect((await client.get('/api/agents/bot')).body.pausedAt ?? null).toBeNull();
+    });
+
+    it('uses a changed rule within a second, without a restart', async () => {
+      const { client } = await newTenant();
+      const rule = await makeRule(client, pauseRule({ conditionConfig: { threshold: 100, windowMinutes: 5 } }));
+      await send(client, [success('bot', 'run-1'), failure('bot', 'run-1')]);
+      await eventually(async () => {
+        expect((await client.get(`/api/guardrails/${rule.id}/status`)).body.state?.currentValue).toBe(50);
+      });
+      expect(await history(client)).toEqual([]);
+
+      const changed = await client.put(`/api/guardrails/${rule.id}`, {
+        conditionConfig: { threshold: 40, windowMinutes: 5 },
+      });
+      expect(changed.status).toBe(200);
+      await eventually(async () => {
+        await send(client, [failure('bot', 'run-1')]);
+        expect(await history(client)).toHaveLength(1);
+      });
+    });
+
+    it('keeps tenants apart whose agents and runs have the same names', async () => {
+      const [one, two] = await Promise.all([newTenant(), newTenant()]);
+      const rule = await makeRule(one.client, pauseRule());
+      await makeRule(two.client, pauseRule({ conditionConfig: { threshold: 90, windowMinutes: 5, minEvents: 3 } }));
+
+      await send(
+        two.client,
+        Array.from({ length: 5 }, () => failure('bot', 'run-1')),
+      );
+      await settled(two.client, 1);
+      await send(one.client, [success('bot', 'run-1'), success('bot', 'run-1')]);
+      await everythingEvaluated(one.client, 'bot');
+
+      expect(await history(one.client, `?ruleId=${rule.id}`)).toEqual([]);
+      expect((await one.client.get('/api/agents/bot')).body.pausedAt ?? null).toBeNull();
+      expect((await two.client.get('/api/agents/bot')).body.pausedAt).toBeTruthy();
+      expect((await two.client.get(`/api/guardrails/${rule.id}`)).status).toBe(404);
+      expect((await two.client.delete(`/api/guardrails/${rule.id}`)).status).toBe(404);
+    });
+
+    it('counts a request that is sent again once', async () => {
+      const { client } = await newTenant();
+      const events = [
+        { ...success('bot', 'run-1'), id: 'e-1' },
+        { ...failure('bot', 'run-1'), id: 'e-2' },
+      ];
+      const first = await send(client, events);
+      const again = await send(client, events);
+      expect(again).toEqual(first);
+      await eventually(async () => {
+        expect((await client.get('/api/sessions/run-1')).body).toMatchObject({ eventCount: 2, errorCount: 1 });
+      });
+    });
+
+    it('refuses a revoked key within five seconds on every edge', async () => {
+      const { tenantId } = await newTenant();
+      const { id, key } = await platform.keyOf(tenantId, 'admin');
+      const statuses = () =>
+        Promise.all([
+          new Client(platform, key).get('/api/agents').then(({ status }) => status),
+          new Client(platform, key)
+            .post('/api/events', { events: [success('bot', 'run-1')] })
+            .then(({ status }) => status),
+        ]);
+      expect(await statuses()).toEqual([200, 201]);
+      const owner = new Client(platform, (await platform.keyOf(tenantId, 'admin')).key);
+      expect((await owner.delete(`/api/keys/${id}`)).status).toBe(200);
+      await eventually(async () => expect(await statuses()).toEqual([401, 401]), { timeoutMs: 5_000 });
+    });
+
+    it('answers readiness and metrics on every edge', async () => {
+      for (const edge of platform.edges) {
+        expect((await fetch(`${edge}/healthz`)).status).toBe(200);
+        expect((await fetch(`${edge}/readyz`)).status).toBe(200);
+        expect((await fetch(`${edge}/metrics`)).status).toBe(200);
+      }
+    });
+
+    it('finds everything again after a restart', async () => {
+      const { client } = await newTenant();
+      const rule = await makeRule(client, pauseRule());
+      await send(client, [failure('bot', 'run-1'), failure('bot', 'run-1')]);
+      await settled(client, 1);
+
+      await platform.restart();
+
+      expect((await client.get(`/api/guardrails/${rule.id}`)).body).toMatchObject({ id: rule.id });
+      expect(await history(client)).toHaveLength(1);
+      expect((await client.get('/api/agents/bot')).body.pausedAt).toBeTruthy();
+      expect((await client.get('/api/sessions/run-1')).body).toMatchObject({ eventCount: 2, errorCount: 2 });
+      // The cooldown holds across the restart as well.
+      await send(client, [failure('bot', 'run-2')]);
+      await everythingEvaluated(client, 'bot');
+      const effective = (await history(client, `?ruleId=${rule.id}`)).filter((row) => row.actionResult === 'success');
+      expect(effective).toHaveLength(1);
+      expect((await admin.get('/api/agents')).status).toBe(200);
+    }, 60_000);
+  });
+}
