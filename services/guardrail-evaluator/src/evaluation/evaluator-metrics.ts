@@ -1,0 +1,44 @@
+import type { Stops } from '@agentlens/guardrails';
+import { metrics } from '@opentelemetry/api';
+
+/** What the evaluator counts. Without a telemetry SDK every call is free of effect. */
+export class EvaluatorMetrics {
+  readonly #stops;
+  readonly #triggers;
+  readonly #degraded;
+  readonly #latency;
+
+  constructor() {
+    const meter = metrics.getMeter('@agentlens/guardrail-evaluator');
+    this.#stops = meter.createCounter('agentlens_evaluator_stops', {
+      description: 'Evaluations of a rule on an event that made no trigger, by reason',
+    });
+    this.#triggers = meter.createCounter('agentlens_evaluator_triggers', {
+      description: 'Triggers published, by condition and mode',
+    });
+    this.#degraded = meter.createCounter('agentlens_evaluator_degraded', {
+      description: 'Evaluations in which a rule failed and stopped itself',
+    });
+    this.#latency = meter.createHistogram('agentlens_evaluator_batch_latency', {
+      description: 'From the arrival of a batch at the gateway to the end of its evaluation',
+      unit: 'ms',
+      advice: { explicitBucketBoundaries: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 30_000] },
+    });
+  }
+
+  stopped(stops: Stops): void {
+    for (const [reason, times] of Object.entries(stops)) this.#stops.add(times, { reason });
+  }
+
+  triggered(condition: string, dryRun: boolean): void {
+    this.#triggers.add(1, { condition, dry_run: dryRun });
+  }
+
+  degraded(condition: string): void {
+    this.#degraded.add(1, { condition });
+  }
+
+  evaluated(latencyMs: number): void {
+    this.#latency.record(Math.max(0, latencyMs));
+  }
+}

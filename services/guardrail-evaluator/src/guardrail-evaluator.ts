@@ -1,0 +1,127 @@
+import { agentEvents, RulesChanged, rulesChanged } from '@agentlens/contracts';
+import { type Database, OutboxRelay } from '@agentlens/database';
+import type { EgressPolicy } from '@agentlens/egress';
+import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import type { Clock, HealthAnswer, Platform, SecretBox } from '@agentlens/platform';
+import { AgentEventsConsumer, GROUP } from './agent-events.consumer.ts';
+import { BatchEvaluator } from './evaluation/batch-evaluator.ts';
+import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
+import { TriggerDesk } from './evaluation/trigger-desk.ts';
+import { HealthTicker } from './health/health-ticker.ts';
+import { RollupHealthScores } from './health/rollup-health-scores.ts';
+import { RuleLibrary } from './rules/rule-library.ts';
+import { RuleWriter } from './rules/rule-writer.ts';
+import { serveRuleCommands } from './rules/rules.commands.ts';
+import { RulesRepository, WRITER } from './rules/rules.repository.ts';
+import { StateRecorder } from './states/state-recorder.ts';
+import { StatesRepository } from './states/states.repository.ts';
+
+/** What the evaluator needs of the world. */
+export interface EvaluatorPorts {
+  readonly bus: EventBus;
+  readonly windows: WindowStore;
+  readonly cooldowns: CooldownStore;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly secrets: SecretBox;
+  readonly egressPolicy: EgressPolicy;
+  readonly logger: Platform['logger'];
+}
+
+const RETRY_MS = 1_000;
+/** A batch waiting longer than this means that evaluation stands still. */
+const STALLED_MS = 30_000;
+
+/** The service: its parts, put together, and their order of coming and going. */
+export class GuardrailEvaluator {
+  readonly rules: RuleLibrary;
+  readonly ticker: HealthTicker;
+  readonly #ports: EvaluatorPorts;
+  readonly #writer: RuleWriter;
+  readonly #relay: OutboxRelay;
+  readonly #states: StateRecorder;
+  readonly #consumer: AgentEventsConsumer;
+  #commands: Subscription[] = [];
+  #retry: NodeJS.Timeout | undefined;
+  #starting: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(ports: EvaluatorPorts) {
+    const { bus, windows, cooldowns, database, clock, secrets, egressPolicy, logger } = ports;
+    const metrics = new EvaluatorMetrics();
+    const repository = new RulesRepository(database);
+    const desk = new TriggerDesk(cooldowns, bus, metrics);
+    this.#ports = ports;
+    this.#states = new StateRecorder(new StatesRepository(database), logger);
+    this.rules = new RuleLibrary(repository, bus, logger);
+    this.#relay = rulesRelay(database, bus, logger);
+    this.#writer = new RuleWriter(repository, secrets, egressPolicy, clock, (tenantId) => this.#ruleChanged(tenantId));
+    const shared = { rules: this.rules, desk, states: this.#states, clock };
+    this.#consumer = new AgentEventsConsumer(bus, new BatchEvaluator({ ...shared, windows, metrics }), logger);
+    this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });
+  }
+
+  /** Without rules nothing may be consumed: while they cannot be read, starting goes on in the background. */
+  async start(): Promise<void> {
+    this.#states.start();
+    this.#relay.start();
+    this.#commands = await serveRuleCommands(this.#ports.bus, this.#writer);
+    await this.#startEvaluating();
+  }
+
+  /** Finishes what is in hand and writes what is pending. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#retry);
+    await this.#starting;
+    await Promise.all(this.#commands.map((subscription) => subscription.close()));
+    await this.#consumer.stop();
+    await this.ticker.stop();
+    await this.rules.stop();
+    await this.#relay.stop();
+    await this.#states.stop();
+  }
+
+  async health(): Promise<HealthAnswer> {
+    if (!this.rules.loaded) return { ok: false, detail: { reason: 'rules are not loaded' } };
+    const lag = await this.#ports.bus.lag(agentEvents, GROUP);
+    return { ok: lag.oldestAgeMs < STALLED_MS, detail: { ...lag, rules: this.rules.book.size } };
+  }
+
+  async #startEvaluating(): Promise<void> {
+    try {
+      await this.rules.start();
+    } catch (error) {
+      this.#ports.logger.warn({ err: error }, 'rules could not be loaded, trying again');
+      if (this.#stopped) return;
+      this.#retry = setTimeout(() => {
+        this.#starting = this.#startEvaluating();
+      }, RETRY_MS);
+      return;
+    }
+    await this.#consumer.start();
+    this.ticker.start();
+  }
+
+  /** This instance at once, the others by the announcement. A failure to reload must not fail a change that stands. */
+  async #ruleChanged(tenantId: string): Promise<void> {
+    this.#relay.nudge();
+    if (!this.rules.loaded) return;
+    await this.rules.reload(tenantId).catch((error: unknown) => {
+      this.#ports.logger.warn(
+        { err: error, tenantId },
+        'a changed rule is not yet in force, the next poll will see to it',
+      );
+    });
+  }
+}
+
+function rulesRelay({ db }: Database, bus: EventBus, logger: Platform['logger']): OutboxRelay {
+  return new OutboxRelay({
+    db,
+    writer: WRITER,
+    publish: ({ body }) => bus.publish(rulesChanged, RulesChanged.parse(body)),
+    onError: (error) => logger.warn({ err: error }, 'rule changes are not announced yet, trying again'),
+  });
+}

@@ -1,0 +1,93 @@
+import { type RuleBook, type TickRule, tick } from '@agentlens/guardrails';
+import type { Clock, Platform } from '@agentlens/platform';
+import type { TriggerDesk } from '../evaluation/trigger-desk.ts';
+import type { StateRecorder } from '../states/state-recorder.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Health scores of the agents of a tenant over the last days; agents without data are absent. */
+export interface HealthScores {
+  of(tenantId: string, windowDays: number, nowMs: number): Promise<ReadonlyMap<string, number>>;
+}
+
+export interface HealthTickerParts {
+  readonly rules: { readonly book: RuleBook };
+  readonly scores: HealthScores;
+  readonly desk: TriggerDesk;
+  readonly states: Pick<StateRecorder, 'record'>;
+  readonly clock: Clock;
+  readonly logger: Platform['logger'];
+}
+
+/**
+ * Looks at slow conditions once a minute. Every replica ticks; they make the same trigger ids, and one of them gets the
+ * cooldown.
+ */
+export class HealthTicker {
+  readonly #parts: HealthTickerParts;
+  #timer: NodeJS.Timeout | undefined;
+  #ticking: Promise<void> | undefined;
+  #stopped = true;
+
+  constructor(parts: HealthTickerParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#ticking;
+  }
+
+  /** One look at every tenant that has such rules. A tenant that fails is tried again at the next minute. */
+  async tick(nowMs: number): Promise<void> {
+    const { rules, logger } = this.#parts;
+    for (const tenantId of rules.book.tenants) {
+      const ticking = rules.book.ticking(tenantId);
+      if (ticking.length === 0) continue;
+      try {
+        await this.#tenant(tenantId, ticking, nowMs);
+      } catch (error) {
+        logger.warn({ err: error, tenantId }, 'health rules were not evaluated this minute');
+      }
+    }
+  }
+
+  async #tenant(tenantId: string, rules: readonly TickRule[], nowMs: number): Promise<void> {
+    for (const [windowDays, alike] of Map.groupBy(rules, (rule) => rule.windowDays)) {
+      const scores = await this.#parts.scores.of(tenantId, windowDays, nowMs);
+      const triggers = alike.flatMap((rule) => this.#measure(rule, scores, nowMs));
+      await this.#parts.desk.admit(triggers);
+    }
+  }
+
+  #measure(rule: TickRule, scores: ReadonlyMap<string, number>, nowMs: number) {
+    const agents = rule.agentId === undefined ? [...scores.keys()] : [rule.agentId];
+    return agents.flatMap((agentId) => {
+      const { value, trigger } = tick(rule, agentId, scores.get(agentId) ?? null, nowMs);
+      this.#parts.states.record({
+        tenantId: rule.tenantId,
+        ruleId: rule.id,
+        agentId,
+        lastEvaluatedAt: new Date(nowMs).toISOString(),
+        currentValue: value,
+        degradedReason: null,
+      });
+      return trigger ?? [];
+    });
+  }
+
+  /** At the start of the next minute, so that replicas stand for the same one. */
+  #schedule(): void {
+    if (this.#stopped) return;
+    const wait = MINUTE_MS - (this.#parts.clock.now() % MINUTE_MS);
+    this.#timer = setTimeout(() => {
+      this.#ticking = this.tick(this.#parts.clock.now()).finally(() => this.#schedule());
+    }, wait).unref();
+  }
+}

@@ -1,0 +1,1 @@
+export { GuardrailEvaluatorModule } from './guardrail-evaluator.module.ts';

@@ -1,0 +1,94 @@
+import { type GuardrailRule, type JsonObject, type ProblemDetail, timeOrderedId } from '@agentlens/contracts';
+import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
+import { ACTIONS, type Validated, type ValidDraft, validateDraft, validatePatch } from '@agentlens/guardrails';
+import type { Clock, SecretBox } from '@agentlens/platform';
+import { masked, opened, sealed } from './rule-secrets.ts';
+import type { RulesRepository } from './rules.repository.ts';
+
+type Store = Pick<RulesRepository, 'insert' | 'update' | 'markDeleted'>;
+
+const NOT_FOUND: Validated<never> = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
+
+/** Creates, changes and deletes rules. Refusals are answers; what it answers shows no secret. */
+export class RuleWriter {
+  readonly #rules: Store;
+  readonly #secrets: SecretBox;
+  readonly #egress: EgressPolicy;
+  readonly #clock: Clock;
+  readonly #changed: (tenantId: string) => Promise<unknown>;
+
+  /** @param changed called after each committed change, before it is answered */
+  constructor(
+    rules: Store,
+    secrets: SecretBox,
+    egress: EgressPolicy,
+    clock: Clock,
+    changed: (tenantId: string) => Promise<unknown>,
+  ) {
+    this.#rules = rules;
+    this.#secrets = secrets;
+    this.#egress = egress;
+    this.#clock = clock;
+    this.#changed = changed;
+  }
+
+  async create(tenantId: string, body: unknown): Promise<Validated<GuardrailRule>> {
+    const draft = validateDraft(body);
+    if (!draft.ok) return draft;
+    const refused = this.#refusedAddresses(draft.value);
+    if (refused !== null) return refused;
+    const now = this.#clock.now();
+    const at = new Date(now).toISOString();
+    const id = timeOrderedId(now);
+    const rule: GuardrailRule = { ...draft.value, id, tenantId, version: 1, createdAt: at, updatedAt: at };
+    await this.#rules.insert(sealed(rule, this.#secrets));
+    await this.#changed(tenantId);
+    return { ok: true, value: masked(rule) };
+  }
+
+  async update(tenantId: string, ruleId: string, body: unknown): Promise<Validated<GuardrailRule>> {
+    if (!isRuleId(ruleId)) return NOT_FOUND;
+    const answer = await this.#rules.update(tenantId, ruleId, (stored) => this.#changedRule(stored, body));
+    if (answer?.ok) await this.#changed(tenantId);
+    return answer ?? NOT_FOUND;
+  }
+
+  async delete(tenantId: string, ruleId: string): Promise<Validated<{ ok: true }>> {
+    if (!isRuleId(ruleId)) return NOT_FOUND;
+    const deleted = await this.#rules.markDeleted(tenantId, ruleId, new Date(this.#clock.now()).toISOString());
+    if (!deleted) return NOT_FOUND;
+    await this.#changed(tenantId);
+    return { ok: true, value: { ok: true } };
+  }
+
+  #changedRule(stored: GuardrailRule, body: unknown): { rule: GuardrailRule | null; answer: Validated<GuardrailRule> } {
+    const existing = opened(stored, this.#secrets);
+    const draft = validatePatch(existing, body);
+    if (!draft.ok) return { rule: null, answer: draft };
+    const refused = this.#refusedAddresses(draft.value, existing.actionConfig);
+    if (refused !== null) return { rule: null, answer: refused };
+    const { id, tenantId, createdAt } = existing;
+    // Never backwards, whichever instance's clock is behind: the poll goes by it.
+    const updatedAt = new Date(Math.max(this.#clock.now(), Date.parse(existing.updatedAt))).toISOString();
+    const rule = { ...draft.value, id, tenantId, version: existing.version + 1, createdAt, updatedAt };
+    return { rule: sealed(rule, this.#secrets), answer: { ok: true, value: masked(rule) } };
+  }
+
+  /** Addresses that may not be called. One that was there before is judged when it is called. */
+  #refusedAddresses({ actionType, actionConfig }: ValidDraft, before: JsonObject = {}): Validated<never> | null {
+    const details: ProblemDetail[] = [];
+    for (const key of ACTIONS.get(actionType)?.addresses ?? []) {
+      const address = actionConfig[key];
+      if (typeof address !== 'string' || address === before[key]) continue;
+      const reason = refuseAddress(address, this.#egress);
+      if (reason !== null) details.push({ path: `actionConfig.${key}`, message: reason });
+    }
+    if (details.length === 0) return null;
+    return { ok: false, problem: { error: 'Validation failed', status: 400, details } };
+  }
+}
+
+/** Anything else was never given out, and some of it Postgres would not even read. */
+function isRuleId(text: string): boolean {
+  return /^[\x21-\x7e]{1,100}$/.test(text);
+}

@@ -1,0 +1,169 @@
+import { type GuardrailRule, type RulesChanged, rulesChanged } from '@agentlens/contracts';
+import type { Database, GuardrailRulesTable, Tables } from '@agentlens/database';
+import type { Kysely, Selectable } from 'kysely';
+
+export const WRITER = 'guardrail-evaluator';
+
+/** That a rule exists in this version, or was deleted. */
+export interface RuleMark {
+  readonly tenantId: string;
+  readonly ruleId: string;
+  readonly version: number;
+  readonly deleted: boolean;
+  readonly updatedAt: string;
+}
+
+/** The table `guardrail_rules`, whose only writer this service is. Deleted rules stay, marked. */
+export class RulesRepository {
+  readonly #db: Kysely<Tables>;
+
+  constructor({ db }: Pick<Database, 'db'>) {
+    this.#db = db;
+  }
+
+  /** Every rule of every tenant that is not deleted, without its action config. */
+  async all(): Promise<GuardrailRule[]> {
+    const rows = await this.#db.selectFrom('guardrail_rules').selectAll().where('deleted_at', 'is', null).execute();
+    return rows.map((row) => ruleFromRow({ ...row, action_config: {} }));
+  }
+
+  /** The same for one tenant. */
+  async ofTenant(tenantId: string): Promise<GuardrailRule[]> {
+    const rows = await this.#db
+      .selectFrom('guardrail_rules')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('deleted_at', 'is', null)
+      .execute();
+    return rows.map((row) => ruleFromRow({ ...row, action_config: {} }));
+  }
+
+  /** Rules of all tenants changed at or after an instant. */
+  async changedSince(instant: string): Promise<RuleMark[]> {
+    const rows = await this.#db
+      .selectFrom('guardrail_rules')
+      .select(['tenant_id', 'rule_id', 'version', 'deleted_at', 'updated_at'])
+      .where('updated_at', '>=', instant)
+      .execute();
+    return rows.map((row) => ({
+      tenantId: row.tenant_id,
+      ruleId: row.rule_id,
+      version: row.version,
+      deleted: row.deleted_at !== null,
+      updatedAt: row.updated_at,
+    }));
+  }
+
+  async insert(rule: GuardrailRule): Promise<void> {
+    await this.#db.transaction().execute(async (transaction) => {
+      await transaction.insertInto('guardrail_rules').values(rowOf(rule)).execute();
+      await announce(transaction, rule.tenantId, rule.updatedAt, rule.id, rule.version);
+    });
+  }
+
+  /**
+   * Replaces a rule by what `change` makes of it, or leaves it where `change` answers null. Two changes at once follow
+   * each other. Null: no such rule.
+   */
+  async update<T>(
+    tenantId: string,
+    ruleId: string,
+    change: (existing: GuardrailRule) => { readonly rule: GuardrailRule | null; readonly answer: T },
+  ): Promise<T | null> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const row = await transaction
+        .selectFrom('guardrail_rules')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('rule_id', '=', ruleId)
+        .where('deleted_at', 'is', null)
+        .forUpdate()
+        .executeTakeFirst();
+      if (row === undefined) return null;
+      const { rule, answer } = change(ruleFromRow(row));
+      if (rule === null) return answer;
+      const { tenant_id, rule_id, created_at, ...columns } = rowOf(rule);
+      await transaction
+        .updateTable('guardrail_rules')
+        .set(columns)
+        .where('tenant_id', '=', tenantId)
+        .where('rule_id', '=', ruleId)
+        .execute();
+      await announce(transaction, tenantId, rule.updatedAt, rule.id, rule.version);
+      return answer;
+    });
+  }
+
+  /** False: no such rule. */
+  async markDeleted(tenantId: string, ruleId: string, at: string): Promise<boolean> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const row = await transaction
+        .updateTable('guardrail_rules')
+        .set((eb) => ({ deleted_at: at, updated_at: at, version: eb('version', '+', 1) }))
+        .where('tenant_id', '=', tenantId)
+        .where('rule_id', '=', ruleId)
+        .where('deleted_at', 'is', null)
+        .returning('version')
+        .executeTakeFirst();
+      if (row === undefined) return false;
+      await announce(transaction, tenantId, at, ruleId, row.version);
+      return true;
+    });
+  }
+}
+
+/** The notice to every evaluator, made true together with the change itself. */
+async function announce(db: Kysely<Tables>, tenantId: string, at: string, ruleId: string, version: number) {
+  const change: RulesChanged = { tenantId, at, version: `${ruleId}:${version}` };
+  await db
+    .insertInto('outbox')
+    .values({ writer: WRITER, topic: rulesChanged.name, body: JSON.stringify(change), created_at: at })
+    .execute();
+}
+
+function rowOf(rule: GuardrailRule) {
+  return {
+    tenant_id: rule.tenantId,
+    rule_id: rule.id,
+    version: rule.version,
+    name: rule.name,
+    description: rule.description ?? null,
+    enabled: rule.enabled,
+    condition_type: rule.conditionType,
+    condition_config: JSON.stringify(rule.conditionConfig),
+    action_type: rule.actionType,
+    action_config: JSON.stringify(rule.actionConfig),
+    agent_id: rule.agentId ?? null,
+    cooldown_minutes: rule.cooldownMinutes,
+    dry_run: rule.dryRun,
+    direction: rule.direction,
+    tool_names: rule.toolNames ?? null,
+    priority: rule.priority,
+    created_at: rule.createdAt,
+    updated_at: rule.updatedAt,
+    deleted_at: null,
+  };
+}
+
+function ruleFromRow(row: Selectable<GuardrailRulesTable>): GuardrailRule {
+  return {
+    id: row.rule_id,
+    tenantId: row.tenant_id,
+    version: row.version,
+    name: row.name,
+    ...(row.description === null ? {} : { description: row.description }),
+    enabled: row.enabled,
+    conditionType: row.condition_type,
+    conditionConfig: row.condition_config,
+    actionType: row.action_type,
+    actionConfig: row.action_config,
+    ...(row.agent_id === null ? {} : { agentId: row.agent_id }),
+    cooldownMinutes: row.cooldown_minutes,
+    dryRun: row.dry_run,
+    direction: row.direction,
+    ...(row.tool_names === null ? {} : { toolNames: row.tool_names }),
+    priority: row.priority,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,71 @@
+import type { Platform } from '@agentlens/platform';
+import type { RuleState, StatesRepository } from './states.repository.ts';
+
+const FLUSH_MS = 1_000;
+const PAGE = 500;
+/** What a Postgres outage may pile up; beyond it the newest states of further keys are dropped, not memory. */
+const MOST_PENDING = 50_000;
+
+/**
+ * Writes the states of rules beside evaluation: each key at most once a second, always with its newest value. Screens
+ * may lag a second; evaluation never waits.
+ */
+export class StateRecorder {
+  readonly #states: Pick<StatesRepository, 'save'>;
+  readonly #logger: Platform['logger'];
+  #pending = new Map<string, RuleState>();
+  #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> | undefined;
+
+  constructor(states: Pick<StatesRepository, 'save'>, logger: Platform['logger']) {
+    this.#states = states;
+    this.#logger = logger;
+  }
+
+  start(flushMs = FLUSH_MS): void {
+    this.#timer = setInterval(() => this.flush(), flushMs).unref();
+  }
+
+  record(state: RuleState): void {
+    const key = JSON.stringify([state.tenantId, state.ruleId, state.agentId]);
+    const pending = this.#pending.get(key);
+    if (pending === undefined && this.#pending.size >= MOST_PENDING) return;
+    if (pending === undefined || pending.lastEvaluatedAt <= state.lastEvaluatedAt) this.#pending.set(key, state);
+  }
+
+  /** Writes what is pending; joins a flush that is under way. Never rejects. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#write().finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#flushing;
+    await this.flush();
+  }
+
+  async #write(): Promise<void> {
+    const states = [...this.#pending.values()];
+    this.#pending = new Map();
+    for (let from = 0; from < states.length; from += PAGE) {
+      const page = states.slice(from, from + PAGE);
+      try {
+        await this.#states.save(page);
+      } catch (error) {
+        this.#logger.warn({ err: error, states: states.length - from }, 'rule states could not be written');
+        this.#takeBack(states.slice(from));
+        return;
+      }
+    }
+  }
+
+  /** For the next flush, unless something newer has come. */
+  #takeBack(states: readonly RuleState[]): void {
+    const newer = this.#pending;
+    this.#pending = new Map();
+    for (const state of [...states, ...newer.values()]) this.record(state);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Database } from '@agentlens/database';
+
+/** What a rule last measured for an agent. */
+export interface RuleState {
+  readonly tenantId: string;
+  readonly ruleId: string;
+  readonly agentId: string;
+  readonly lastEvaluatedAt: string;
+  readonly currentValue: number | null;
+  readonly degradedReason: string | null;
+}
+
+/**
+ * The table `guardrail_states`. The newest evaluation wins, of equals the greater value, so that writers may come in any
+ * order and again.
+ */
+export class StatesRepository {
+  readonly #pool: Database['pool'];
+
+  constructor({ pool }: Pick<Database, 'pool'>) {
+    this.#pool = pool;
+  }
+
+  /** At most one state per tenant, rule and agent in one call. */
+  async save(states: readonly RuleState[]): Promise<void> {
+    await this.#pool.query({
+      name: 'save-guardrail-states',
+      text: `
+        insert into guardrail_states as kept
+          (tenant_id, rule_id, agent_id, last_evaluated_at, current_value, degraded_reason)
+        select "tenantId", "ruleId", "agentId", "lastEvaluatedAt", "currentValue", "degradedReason"
+        from jsonb_to_recordset($1::jsonb) as state ("tenantId" text, "ruleId" text, "agentId" text,
+          "lastEvaluatedAt" timestamptz, "currentValue" double precision, "degradedReason" text)
+        order by 1, 2, 3
+        on conflict (tenant_id, rule_id, agent_id) do update set
+          last_evaluated_at = excluded.last_evaluated_at,
+          current_value = excluded.current_value,
+          degraded_reason = excluded.degraded_reason
+        where (excluded.last_evaluated_at, coalesce(excluded.current_value, '-infinity'))
+          > (kept.last_evaluated_at, coalesce(kept.current_value, '-infinity'))`,
+      values: [JSON.stringify(states)],
+    });
+  }
+}
