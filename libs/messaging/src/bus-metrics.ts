@@ -63,6 +63,12 @@ export class BusMetrics {
     };
   }
 
+  /** A closed bus is observed no more. */
+  close(): void {
+    for (const { stop } of this.observed.values()) stop();
+    this.observed.clear();
+  }
+
   private startObserving(topic: string, group: string, read: () => Promise<ConsumerLag>): () => void {
     const gauges = [this.lag, this.age];
     const observe: BatchObservableCallback = async (result) => {

@@ -5,8 +5,8 @@ import { ACK, type BatchHandler, type EventBus, type Outcome, type Received } fr
 export interface BusUnderTest {
   readonly bus: EventBus;
   /** The bus as another replica of the service has it; the same object where there is only one process. */
-  replica(): Promise<EventBus>;
-  stop(): Promise<void>;
+  readonly replica: () => Promise<EventBus>;
+  readonly stop: () => Promise<void>;
 }
 
 export type StartBus = () => Promise<BusUnderTest>;
@@ -34,13 +34,13 @@ export function recorder<T = Trigger>(answer: (message: Received<T>) => Outcome 
   const handler: BatchHandler<T> = async (messages) => {
     seen.push(...messages);
     batches.push(messages.length);
-    return Promise.all(messages.map(answer));
+    return Promise.all(messages.map(async (message) => answer(message)));
   };
   return { handler, seen, batches, ids: () => seen.map((message) => message.messageId) };
 }
 
 /** Something a test opens by hand. */
-export function gate(): { readonly opened: Promise<void>; open(): void } {
+export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {
     open = resolve;

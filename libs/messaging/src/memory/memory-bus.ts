@@ -188,6 +188,7 @@ class MemoryEventBus implements EventBus {
     await Promise.race([this.quiet(), patience]);
     clearTimeout(timer);
     this.closing.abort();
+    this.metrics.close();
     await Promise.all([...this.groups.values()].map((group) => group.close()));
     this.watchers.clear();
   }

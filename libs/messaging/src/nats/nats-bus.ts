@@ -173,6 +173,7 @@ export class NatsEventBus implements EventBus {
     await Promise.all([...this.open].map((subscription) => subscription.close()));
     await Promise.allSettled(this.inFlight);
     this.closed = true;
+    this.metrics.close();
     const { connection, connected } = this.parts.link;
     if (connected) await within(DRAIN_MS, connection.drain());
     await connection.close();
