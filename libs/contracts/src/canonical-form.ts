@@ -29,9 +29,9 @@ export function canonicalForm(event: HashedFields): string {
   });
 }
 
-/** SHA-256 (hex) of the UTF-8 bytes of a text. */
-export function sha256Hex(text: string): string {
-  return hash('sha256', text, 'hex');
+/** SHA-256 (hex) of bytes, or of a text in UTF-8. */
+export function sha256Hex(content: string | Uint8Array): string {
+  return hash('sha256', content, 'hex');
 }
 
 /**
@@ -39,13 +39,35 @@ export function sha256Hex(text: string): string {
  * `undefined` are left out, as in JSON.stringify. The caller bounds the depth; text must be well formed.
  */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
+  if (typeof value === 'string') return quoted(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const record = value as Record<string, unknown>;
-  const members: string[] = [];
+  return Array.isArray(value) ? canonicalList(value) : canonicalObject(value as Record<string, unknown>);
+}
+
+function canonicalList(items: readonly unknown[]): string {
+  let text = '[';
+  for (let index = 0; index < items.length; index++) {
+    if (index > 0) text += ',';
+    text += canonicalJson(items[index] ?? null);
+  }
+  return `${text}]`;
+}
+
+function canonicalObject(record: Record<string, unknown>): string {
+  let text = '{';
   for (const key of Object.keys(record).sort()) {
     const member = record[key];
-    if (member !== undefined) members.push(`${JSON.stringify(key)}:${canonicalJson(member)}`);
+    if (member === undefined) continue;
+    if (text.length > 1) text += ',';
+    text += `${quoted(key)}:${canonicalJson(member)}`;
   }
-  return `{${members.join(',')}}`;
+  return `${text}}`;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters JSON must escape
+const ESCAPED = /["\\\u0000-\u001f]/;
+
+/** Most text needs no escape, and saying so is several times cheaper than JSON.stringify of a short text. */
+function quoted(text: string): string {
+  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { v7 } from 'uuid';
+import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
 /** Isolation unit. Comes from the API key and from nowhere else. Safe as a NATS subject token by construction. */
@@ -17,9 +16,13 @@ export const ClientId = z
 /** RFC 3339 instant in UTC with millisecond precision, the only form stored or published. */
 export const Instant = z.iso.datetime({ precision: 3 });
 
-/** Time-ordered id (RFC 9562 UUIDv7) for something that happens now. */
+/**
+ * Time-ordered id (RFC 9562 UUIDv7) for something that happens now. The random half comes from a UUIDv4, whose
+ * generator keeps a pool: one per event is made.
+ */
 export function timeOrderedId(nowMs: number): string {
-  return v7({ msecs: nowMs });
+  const time = timeDigits(nowMs);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
 /**
@@ -28,7 +31,11 @@ export function timeOrderedId(nowMs: number): string {
  */
 export function derivedId(atMs: number, ...parts: readonly (string | number)[]): string {
   const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-  const time = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0').slice(-12);
+  const time = timeDigits(atMs);
   const variant = ((Number.parseInt(hash.slice(3, 4), 16) & 0x3) | 0x8).toString(16);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`;
+}
+
+function timeDigits(atMs: number): string {
+  return Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0').slice(-12);
 }

@@ -75,8 +75,8 @@ export function identify(
 ): IdentifiedEvent | Refusal {
   const { clientId, facts } = translated;
   const fields = { ...facts, id: clientId ?? ownId(index, arrival), occurredAt: new Date(atMs).toISOString() };
-  const form = canonicalForm(fields);
-  const bytes = Buffer.byteLength(form) + UNHASHED_BYTES + liftedBytes(facts);
+  const form = Buffer.from(canonicalForm(fields));
+  const bytes = form.length + UNHASHED_BYTES + liftedBytes(facts);
   if (bytes > LIMITS.eventBytes) {
     const message = `takes about ${bytes} bytes; an event may take ${LIMITS.eventBytes}. Send large contents elsewhere and their address here`;
     return invalid('too_large', [{ path: '', message }]);

@@ -11,10 +11,12 @@ export interface QuantifiedEvent {
   readonly atMs: number;
 }
 
+const TOKEN_COUNTS = ['inputTokens', 'outputTokens', 'totalTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
+
 /** The numbers of an event that rules, runs and charts count, lifted out of its payload. */
 export function usageOf(event: QuantifiedEvent, prices: PriceBook): Usage | undefined {
   const quantities = countsOf(event);
-  if (!SPENDS.includes(event.type)) return Object.keys(quantities).length === 0 ? undefined : quantities;
+  if (!SPENDS.includes(event.type)) return quantities.latencyMs === undefined ? undefined : quantities;
   return { ...quantities, ...costOf(event, quantities, prices) };
 }
 
@@ -22,17 +24,17 @@ export function usageOf(event: QuantifiedEvent, prices: PriceBook): Usage | unde
 const SPENDS: readonly EventTypeName[] = ['llm_response', 'cost_tracked'];
 
 function countsOf({ type, payload }: QuantifiedEvent): Usage {
+  const counts: Usage = {};
   const latencyMs = number(type === 'llm_response' ? payload.latencyMs : payload.durationMs);
-  const tokens = type === 'llm_response' ? (payload.usage as JsonObject) : type === 'cost_tracked' ? payload : {};
-  const counts: Usage = {
-    inputTokens: whole(tokens.inputTokens),
-    outputTokens: whole(tokens.outputTokens),
-    totalTokens: whole(tokens.totalTokens),
-    cacheReadTokens: whole(tokens.cacheReadTokens),
-    cacheWriteTokens: whole(tokens.cacheWriteTokens),
-    latencyMs,
-  };
-  return Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== undefined));
+  if (latencyMs !== undefined) counts.latencyMs = latencyMs;
+  if (!SPENDS.includes(type)) return counts;
+  const tokens = type === 'llm_response' ? (payload.usage as JsonObject) : payload;
+  for (const name of TOKEN_COUNTS) {
+    const count = number(tokens[name]);
+    // Tokens are counts; a client that reports an average is rounded.
+    if (count !== undefined) counts[name] = Math.round(count);
+  }
+  return counts;
 }
 
 function costOf(event: QuantifiedEvent, usage: Usage, prices: PriceBook): Usage {
@@ -50,11 +52,6 @@ function costOf(event: QuantifiedEvent, usage: Usage, prices: PriceBook): Usage 
 function isPlaceholder(costUsd: number, { metadata }: QuantifiedEvent, usage: Usage): boolean {
   if (costUsd !== 0 || (usage.totalTokens ?? 0) === 0) return false;
   return metadata.source === 'langchain' || metadata.framework === 'langchain';
-}
-
-/** Tokens are counts; a client that reports an average is rounded. */
-function whole(value: unknown): number | undefined {
-  return typeof value === 'number' ? Math.round(value) : undefined;
 }
 
 function number(value: unknown): number | undefined {

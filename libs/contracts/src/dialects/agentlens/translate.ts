@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import type { AgentEvent, JsonObject, RunOutcome } from '../../events.ts';
 import { detailsOf, type ProblemDetail } from '../../problems.ts';
-import { Envelope } from './envelope.ts';
+import { type Envelope, parseEnvelope } from './envelope.ts';
 import { EVENT_TYPES, type EventTypeName, isEventType, refusedTypeMessage } from './event-types.ts';
 import { fillGaps } from './gap-filling.ts';
 import type { SESSION_END_REASONS } from './payloads.ts';
@@ -31,7 +30,7 @@ const UNKNOWN_PROVIDER = 'unknown';
 export function translateAgentLensEvent(raw: unknown, prices: PriceBook, nowMs: number): Translation {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return refused('', 'must be an object');
   const type = (raw as JsonObject).eventType;
-  const envelope = Envelope.safeParse(raw);
+  const envelope = parseEnvelope(raw as JsonObject);
   if (!isEventType(type)) {
     const details = envelope.success ? [] : detailsOf(envelope.error);
     return { ok: false, details: [{ path: 'eventType', message: refusedTypeMessage(type) }, ...details] };
@@ -98,11 +97,10 @@ function providerOf(payload: JsonObject, model: string, prices: PriceBook): stri
   return text(payload.provider) ?? prices.providerOf(model) ?? UNKNOWN_PROVIDER;
 }
 
-const Tags = z.array(z.string());
-
 function tagsOf(type: EventTypeName, onEvent: readonly string[], payload: JsonObject): string[] | undefined {
-  const inPayload = type === 'session_started' ? Tags.catch([]).parse(payload.tags) : [];
-  const all = [...new Set([...onEvent, ...inPayload])];
+  const inPayload = type === 'session_started' ? (payload.tags as readonly string[] | null | undefined) : null;
+  if (onEvent.length === 0 && inPayload == null) return undefined;
+  const all = [...new Set([...onEvent, ...(inPayload ?? [])])];
   return all.length === 0 ? undefined : all;
 }
 
