@@ -1,11 +1,13 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
 import { createMemoryBus, type EventBus, each } from '@agentlens/messaging';
-import { aBatch } from '@agentlens/testing';
+import { aBatch, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BatchPublisher } from './batch-publisher.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 
 describe('the publisher', () => {
+  const clock = fixedClock();
+  const now = () => clock.now();
   let bus: EventBus;
   beforeEach(() => {
     bus = createMemoryBus({ publishDeadlineMs: 20 });
@@ -24,7 +26,7 @@ describe('the publisher', () => {
         return { kind: 'ack' };
       }),
     );
-    const publisher = new BatchPublisher(bus, new IngestMetrics(), async () => settle.resolve());
+    const publisher = new BatchPublisher(bus, new IngestMetrics(), now, async () => settle.resolve());
     const batch = aBatch();
     await publisher.publish(batch, { bytes: 1 });
     expect(seen).toEqual([batch]);
@@ -32,7 +34,7 @@ describe('the publisher', () => {
   });
 
   it('is saturated while 64 MiB are on their way, and no longer', async () => {
-    const publisher = new BatchPublisher(bus, new IngestMetrics());
+    const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
     const safe = publisher.publish(aBatch(), { bytes: 64 * 1024 * 1024 });
     expect(publisher.saturated).toBe(true);
     await safe;
@@ -41,11 +43,24 @@ describe('the publisher', () => {
   });
 
   it('is saturated while 256 messages are on their way', async () => {
-    const publisher = new BatchPublisher(bus, new IngestMetrics());
+    const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
     const safe = Array.from({ length: 256 }, () => publisher.publish(aBatch(), { bytes: 1 }));
     expect(publisher.saturated).toBe(true);
     await Promise.all(safe);
     await publisher.drain();
     expect(publisher.saturated).toBe(false);
+  });
+
+  it('tells how long its oldest message is on its way', async () => {
+    const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
+    expect(publisher.oldestMs).toBe(0);
+    const first = publisher.publish(aBatch(), { bytes: 1 });
+    clock.advance(30);
+    const second = publisher.publish(aBatch(), { bytes: 1 });
+    clock.advance(10);
+    expect(publisher.oldestMs).toBe(40);
+    await Promise.all([first, second]);
+    await publisher.drain();
+    expect(publisher.oldestMs).toBe(0);
   });
 });

@@ -18,18 +18,26 @@ export interface PublishOptions {
 /** Publishes batches and knows how many are on their way. A retry carries the same message id. */
 export class BatchPublisher {
   readonly #tracer = trace.getTracer('@agentlens/ingest');
-  readonly #running = new Set<Promise<void>>();
+  /** What is on its way, oldest first, with when it set out. */
+  readonly #running = new Map<Promise<void>, number>();
   #bytes = 0;
 
   constructor(
     private readonly bus: EventBus,
     private readonly metrics: IngestMetrics,
+    private readonly now: () => number,
     private readonly wait: (ms: number) => Promise<unknown> = (ms) => pause(ms),
   ) {}
 
   /** More than this on the way means that the broker is slower than the clients: taking more would only queue it. */
   get saturated(): boolean {
     return this.#running.size >= MOST_IN_FLIGHT || this.#bytes >= MOST_BYTES_IN_FLIGHT;
+  }
+
+  /** How long the oldest message is on its way, ms: what readiness goes by. */
+  get oldestMs(): number {
+    const [since] = this.#running.values();
+    return since === undefined ? 0 : this.now() - since;
   }
 
   /** Resolves when the batch is safe. @throws BusUnavailable */
@@ -41,7 +49,7 @@ export class BatchPublisher {
       { kind: SpanKind.INTERNAL, attributes, links: [...links] },
       (span) => this.#traced(batch, span),
     );
-    this.#running.add(running);
+    this.#running.set(running, this.now());
     const leave = () => {
       this.#running.delete(running);
       this.#bytes -= bytes;
@@ -53,7 +61,7 @@ export class BatchPublisher {
 
   /** Waits for what is on its way, whatever becomes of it. */
   async drain(): Promise<void> {
-    await Promise.allSettled(this.#running);
+    await Promise.allSettled(this.#running.keys());
   }
 
   async #traced(batch: EventBatch, span: Span): Promise<void> {

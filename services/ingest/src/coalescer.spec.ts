@@ -46,7 +46,12 @@ describe('the coalescer', () => {
     batches = [];
     await bus.watch(agentEvents, { from: 'new' }, ({ value }) => batches.push(value));
     moments = new ManualMoments();
-    publisher = new BatchPublisher(bus, new IngestMetrics(), async () => undefined);
+    publisher = new BatchPublisher(
+      bus,
+      new IngestMetrics(),
+      () => clock.now(),
+      async () => undefined,
+    );
     coalescer = new Coalescer(publisher, () => clock.now(), moments.schedule);
   });
   afterEach(() => bus.close());

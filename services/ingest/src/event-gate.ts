@@ -19,6 +19,10 @@ export class EventGate {
     return this.publisher.saturated;
   }
 
+  get oldestMs(): number {
+    return this.publisher.oldestMs;
+  }
+
   /** @throws BusUnavailable when some are not safe; the others of the request may be. */
   async pass(arrival: Arrival, events: readonly IdentifiedEvent[]): Promise<void> {
     const parts = partsOf(arrival.tenantId, events);

@@ -4,6 +4,8 @@ import {
   type Clock,
   CONFIG,
   EVENT_BUS,
+  HEALTH,
+  type HealthRegistry,
   IDEMPOTENCY_STORE,
   LOGGER,
   type Platform,
@@ -20,10 +22,18 @@ import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake.ts';
 import { PriceTable } from './price-table.ts';
 
+/** A message this old has outlived its retries: traffic is better sent to another instance. */
+const STUCK_MS = 15_000;
+
 /** The gateway agents report to. Owns no table: what it takes goes to the stream. */
 @Module({})
 export class IngestModule implements BeforeApplicationShutdown {
-  constructor(@Inject(EventGate) private readonly gate: EventGate) {}
+  constructor(
+    @Inject(EventGate) private readonly gate: EventGate,
+    @Inject(HEALTH) health: HealthRegistry,
+  ) {
+    health.add('publishing', async () => ({ ok: gate.oldestMs < STUCK_MS, detail: { oldestMs: gate.oldestMs } }));
+  }
 
   static register(platform: Platform): DynamicModule {
     return {
@@ -54,7 +64,7 @@ function eventIntake(
 }
 
 function eventGate(bus: EventBus, metrics: IngestMetrics, clock: Clock): EventGate {
-  const publisher = new BatchPublisher(bus, metrics);
   const now = () => clock.now();
+  const publisher = new BatchPublisher(bus, metrics, now);
   return new EventGate(publisher, new Coalescer(publisher, now), now);
 }

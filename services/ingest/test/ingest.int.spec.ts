@@ -1,0 +1,149 @@
+import { agentEvents, type EventBatch } from '@agentlens/contracts';
+import { each } from '@agentlens/messaging';
+import {
+  ApiKeys,
+  createHttpApp,
+  createLogger,
+  ensureBootstrapKey,
+  loadConfig,
+  openPlatform,
+  type Platform,
+} from '@agentlens/platform';
+import {
+  eventually,
+  type FreshDatabase,
+  freshDatabase,
+  startNats,
+  startRedis,
+  type TestServer,
+} from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { IngestModule } from '../src/index.ts';
+import { anEventBody, noted } from './gateway.ts';
+
+interface Instance {
+  readonly platform: Platform;
+  readonly app: NestFastifyApplication;
+}
+
+/** Two instances of the gateway on one NATS, one Redis and one Postgres, as in production. */
+describe('the gateway on real servers', () => {
+  let nats: TestServer;
+  let redis: TestServer;
+  let database: FreshDatabase;
+  let one: Instance;
+  let two: Instance;
+  let key: string;
+  const stored: EventBatch[] = [];
+
+  async function startInstance(): Promise<Instance> {
+    const config = loadConfig('ingest', {
+      NATS_URL: nats.url,
+      REDIS_URL: redis.url,
+      DATABASE_URL: database.url,
+      AGENTLENS_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+      AGENTLENS_MIGRATE: 'true',
+    });
+    const platform = await openPlatform(config, createLogger({ name: 'ingest', level: 'fatal' }));
+    const app = await createHttpApp(platform, [IngestModule.register(platform)]);
+    await app.init();
+    await app.getHttpAdapter().getInstance().ready();
+    return { platform, app };
+  }
+
+  beforeAll(async () => {
+    [nats, redis, database] = await Promise.all([startNats(), startRedis(), freshDatabase()]);
+    one = await startInstance();
+    two = await startInstance();
+    key = (await ensureBootstrapKey(one.platform)) ?? '';
+    await one.platform.bus.consume(
+      agentEvents,
+      { group: 'recorder' },
+      each(async ({ value }) => {
+        stored.push(value);
+        return { kind: 'ack' };
+      }),
+    );
+  }, 120_000);
+
+  afterAll(async () => {
+    for (const { app, platform } of [one, two]) {
+      await app.close();
+      await platform.close();
+    }
+    await Promise.all([nats.stop(), redis.stop(), database.drop()]);
+  }, 60_000);
+
+  async function post({ app }: Instance, events: unknown[], headers: Record<string, string> = {}, by = key) {
+    const {
+      statusCode,
+      headers: fields,
+      body,
+    } = await app.inject({
+      method: 'POST',
+      url: '/api/events',
+      headers: { authorization: `Bearer ${by}`, ...headers },
+      payload: { events },
+    });
+    return { status: statusCode, headers: fields, body: JSON.parse(body) };
+  }
+
+  it('answers 201 for events that the stream keeps', async () => {
+    const answer = await post(one, [noted(1), anEventBody({ id: 'int-1' })]);
+    expect(answer.status).toBe(201);
+    const ids = answer.body.events.map(({ id }: { id: string }) => id);
+    await eventually(() => {
+      expect(stored.flatMap(({ events }) => events.map(({ id }) => id))).toEqual(expect.arrayContaining(ids));
+    });
+    expect(stored[0]?.tenantId).toBe('default');
+  });
+
+  it('recognises a retry that reaches another instance', async () => {
+    const headers = { 'idempotency-key': 'int-batch' };
+    const first = await post(one, [noted(7)], headers);
+    const retry = await post(two, [noted(7)], headers);
+    expect(retry).toMatchObject({ status: 201, body: first.body });
+    expect((await post(two, [noted(8)], headers)).status).toBe(422);
+    const marker = await post(one, [noted(9)]);
+    const id = marker.body.events[0].id;
+    await eventually(() => expect(stored.some(({ events }) => events.some((event) => event.id === id))).toBe(true));
+    const copies = stored.filter(({ events }) => events.some((event) => event.id === first.body.events[0].id));
+    expect(copies).toHaveLength(1);
+  });
+
+  it('knows on every instance what an id stands for', async () => {
+    await post(one, [{ ...noted(1), id: 'int-2' }]);
+    expect((await post(two, [{ ...noted(1), id: 'int-2' }])).status).toBe(201);
+    expect((await post(two, [{ ...noted(2), id: 'int-2' }])).status).toBe(409);
+  });
+
+  it('takes keys of the ingest scope, and none that was revoked', async () => {
+    const { platform } = one;
+    const keys = new ApiKeys(platform.database('query'), platform.bus, platform.clock, platform.logger);
+    const made = await keys.create({ tenantId: 'default', name: 'agent', scopes: ['ingest'], eventsPerSecond: 5 });
+    const answer = await post(two, [noted(1)], {}, made.key);
+    expect(answer).toMatchObject({ status: 201, headers: { 'ratelimit-policy': '"events";q=5;w=1' } });
+    await keys.revoke('default', made.id);
+    await eventually(async () => expect((await post(two, [noted(1)], {}, made.key)).status).toBe(401));
+  });
+
+  it('without Redis goes on, but for retries it would have to remember', async () => {
+    await redis.kill();
+    expect((await post(one, [noted(1)])).status).toBe(201);
+    const answer = await post(one, [noted(1)], { 'idempotency-key': 'int-away' });
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': expect.any(String) } });
+    await redis.start();
+    await eventually(async () => {
+      expect((await post(one, [noted(1)], { 'idempotency-key': 'int-away' })).status).toBe(201);
+    });
+  }, 60_000);
+
+  it('without NATS answers 503 with Retry-After, and takes events again when it is back', async () => {
+    await nats.kill();
+    const answer = await post(one, [noted(1)]);
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': expect.any(String) } });
+    await nats.start();
+    await eventually(async () => expect((await post(one, [noted(1)])).status).toBe(201), { timeoutMs: 30_000 });
+  }, 90_000);
+});
