@@ -55,9 +55,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       event_count bigint not null default 0,
       error_count bigint not null default 0,
       cost_usd numeric(14,6) not null default 0,
+      name_place text collate "C",
       primary key (tenant_id, agent_id)
     );
 
+    -- The places say which event decided a value ('<occurred_at>/<event_id>', the later one wins), so that the order of
+    -- arrival does not. Collation C, because every replica and the domain compare them bytewise.
     create table runs (
       tenant_id text not null,
       run_id text not null,
@@ -85,6 +88,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       unpriced_count bigint not null default 0,
       tags text[] not null default '{}',
       updated_at timestamptz not null,
+      first_place text collate "C",
+      name_place text collate "C",
+      model_place text collate "C",
+      end_place text collate "C",
+      was jsonb,
       primary key (tenant_id, run_id)
     );
     create index runs_newest on runs (tenant_id, started_at desc, run_id desc);

@@ -1,17 +1,15 @@
 import { type Kysely, sql } from 'kysely';
-
-const INGEST = 'agentlens_ingest';
-const RUN_TRACKING = 'agentlens_run_tracking';
-const EVALUATOR = 'agentlens_guardrail_evaluator';
-const DISPATCHER = 'agentlens_action_dispatcher';
-const QUERY = 'agentlens_query';
-const READER = 'agentlens_reader';
-const ROLES = [INGEST, RUN_TRACKING, EVALUATOR, DISPATCHER, QUERY, READER];
-
-interface Access {
-  readonly writers: readonly string[];
-  readonly readers: readonly string[];
-}
+import {
+  type Access,
+  DISPATCHER,
+  EVALUATOR,
+  INGEST,
+  openTable,
+  QUERY,
+  READER,
+  ROLES,
+  RUN_TRACKING,
+} from './open-table.ts';
 
 /** One writer per table; who else reads it across tenants. `query` and the tenant-bound reader read every table. */
 const ACCESS: Readonly<Record<string, Access>> = {
@@ -51,22 +49,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     revoke all on function drop_partitions(regclass, timestamptz) from public;
     grant execute on function ensure_partition(regclass, timestamptz, timestamptz) to ${RUN_TRACKING}, ${DISPATCHER};
     grant execute on function drop_partitions(regclass, timestamptz) to ${RUN_TRACKING}, ${DISPATCHER};
-  `)
-    .execute(db);
-}
-
-async function openTable(db: Kysely<unknown>, table: string, { writers, readers }: Access): Promise<void> {
-  const readingServices = [...new Set([...readers, QUERY])].filter((role) => !writers.includes(role));
-  const reading = readingServices.length === 0 ? '' : readingServices.join(', ');
-  await sql
-    .raw(`
-    grant select, insert, update, delete on ${table} to ${writers.join(', ')};
-    grant select on ${table} to ${[...readingServices, READER].join(', ')};
-    create policy ${table}_writer on ${table} for all to ${writers.join(', ')} using (true) with check (true);
-    ${reading === '' ? '' : `create policy ${table}_services on ${table} for select to ${reading} using (true);`}
-    create policy ${table}_tenant on ${table} for all to ${READER}
-      using (tenant_id = current_setting('agentlens.tenant', true))
-      with check (tenant_id = current_setting('agentlens.tenant', true));
   `)
     .execute(db);
 }

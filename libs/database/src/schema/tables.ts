@@ -5,6 +5,7 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely';
  * numeric as number (counts and USD stay far below 2^53), date as `YYYY-MM-DD`.
  */
 export type Timestamp = ColumnType<string, string, string>;
+type NullableJson = ColumnType<Record<string, unknown> | null, string | null | undefined, string | null>;
 type Json = JSONColumnType<Record<string, unknown>, string, string>;
 
 /** Writer: query. */
@@ -36,10 +37,15 @@ export interface AgentsTable {
   description: string | null;
   first_seen_at: Timestamp;
   last_seen_at: Timestamp;
+  slug: Generated<string | null>;
+  tags: Generated<string[]>;
+  tools: ColumnType<unknown[], string | undefined, string>;
   run_count: number;
   event_count: number;
   error_count: number;
   cost_usd: number;
+  /** Of the event that named the agent last. */
+  name_place: Generated<string | null>;
 }
 
 /** Writer: run-tracking. */
@@ -69,6 +75,17 @@ export interface RunsTable {
   unpriced_count: number;
   tags: string[];
   updated_at: Timestamp;
+  step_count: Generated<number>;
+  actor_id: Generated<string | null>;
+  actor: NullableJson;
+  run_tags: ColumnType<Record<string, string>, string | undefined, string>;
+  ttl_ms: Generated<number | null>;
+  heartbeat_at: ColumnType<string | null, string | null | undefined, string | null>;
+  heartbeat_every_ms: Generated<number | null>;
+  result: NullableJson;
+  error_message: Generated<string | null>;
+  cache_read_tokens: Generated<number>;
+  cache_write_tokens: Generated<number>;
 }
 
 /** Writer: run-tracking. Partitioned by UTC day of `occurred_at`. */
@@ -143,6 +160,11 @@ export interface GuardrailRulesTable {
   created_at: Timestamp;
   updated_at: Timestamp;
   deleted_at: Timestamp | null;
+  mode: Generated<'enforce' | 'shadow' | 'off'>;
+  on_missing: Generated<'allow' | 'block'>;
+  on_unavailable: Generated<'allow' | 'block'>;
+  selector: NullableJson;
+  policy_id: Generated<string | null>;
 }
 
 /** Writer: guardrail-evaluator. */
@@ -258,7 +280,135 @@ export interface OutboxTable {
   created_at: Timestamp;
 }
 
+/** Writer: run-tracking, from decision.decided. */
+export interface DecisionsTable {
+  tenant_id: string;
+  decision_id: string;
+  run_id: string;
+  agent_id: string;
+  phase: string;
+  tool_name: string | null;
+  call_id: string | null;
+  verdict: string;
+  control: string;
+  effect: string;
+  cause: Json;
+  message: string;
+  evaluated_rules: ColumnType<unknown[], string, string>;
+  final_rule_id: string | null;
+  approval_id: string | null;
+  bypasses: ColumnType<unknown[], string, string>;
+  inputs_digest: string;
+  latency_ms: number;
+  decided_at: Timestamp;
+}
+
+/** Writer: action-dispatcher. */
+export interface AlertsTable {
+  tenant_id: string;
+  alert_id: string;
+  kind: 'approval' | 'breaker' | 'rule';
+  status: 'pending' | 'acknowledged' | 'approved' | 'denied' | 'expired' | 'cancelled';
+  severity: 'info' | 'warn' | 'error' | 'critical';
+  title: string;
+  message: string;
+  agent_id: string;
+  run_id: string | null;
+  rule_id: string | null;
+  approval: NullableJson;
+  binding: string | null;
+  dedupe: string | null;
+  created_at: Timestamp;
+  expires_at: Timestamp | null;
+  acknowledged_at: Timestamp | null;
+  acknowledged_by: string | null;
+  decided_at: Timestamp | null;
+  decided_by: string | null;
+  reason: string | null;
+  used_at: Timestamp | null;
+  version: number;
+}
+
+/** Writer: action-dispatcher. One standing order per run, agent or tenant. */
+export interface ControlOrdersTable {
+  tenant_id: string;
+  scope: 'run' | 'agent' | 'tenant';
+  scope_id: string;
+  order_id: string;
+  state: 'running' | 'paused' | 'killed';
+  reason: string;
+  ordered_by: string;
+  version: number;
+  issued_at: Timestamp;
+}
+
+/** Writer: action-dispatcher. */
+export interface ControlAcknowledgementsTable {
+  tenant_id: string;
+  directive_id: string;
+  instance_id: string;
+  agent_id: string;
+  acknowledged_at: Timestamp;
+}
+
+/** Writer: guardrail-evaluator. The record of what Redis decides. */
+export interface CircuitBreakersTable {
+  tenant_id: string;
+  scope: 'run' | 'agent';
+  scope_id: string;
+  agent_id: string;
+  state: Json;
+  version: number;
+  changed_at: Timestamp;
+}
+
+/** Writer: guardrail-evaluator. The nearest scope wins: run, agent, tenant, the defaults. */
+export interface BreakerLimitsTable {
+  tenant_id: string;
+  scope: 'tenant' | 'agent' | 'run';
+  scope_id: string;
+  limits: Json;
+  updated_at: Timestamp;
+}
+
+/** Writer: guardrail-evaluator. */
+export interface BudgetsTable {
+  tenant_id: string;
+  budget_id: string;
+  name: string;
+  scope: 'run' | 'session' | 'agent' | 'actor' | 'tenant';
+  scope_id: string | null;
+  period: 'total' | 'day' | 'week' | 'month';
+  limit_usd: number;
+  enabled: boolean;
+  on_unavailable: 'allow' | 'block';
+  version: number;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+  deleted_at: Timestamp | null;
+}
+
+/** Writer: guardrail-evaluator. */
+export interface BudgetLedgerTable {
+  tenant_id: string;
+  budget_id: string;
+  scope_id: string;
+  period_start: string;
+  reservation_id: string;
+  estimate_usd: number;
+  cost_usd: number;
+  settled_at: Timestamp;
+}
+
 export interface Tables {
+  decisions: DecisionsTable;
+  alerts: AlertsTable;
+  control_orders: ControlOrdersTable;
+  control_acknowledgements: ControlAcknowledgementsTable;
+  circuit_breakers: CircuitBreakersTable;
+  breaker_limits: BreakerLimitsTable;
+  budgets: BudgetsTable;
+  budget_ledger: BudgetLedgerTable;
   tenants: TenantsTable;
   api_keys: ApiKeysTable;
   agents: AgentsTable;
