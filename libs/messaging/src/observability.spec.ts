@@ -115,8 +115,10 @@ describe('metrics', () => {
   it('count what was published, delivered, retried and given up, and show the lag of every group', async () => {
     const bus = createMemoryBus({ backOffMs: [1] });
     const release = gate();
-    const topic = guardrailTriggered.name;
-    await bus.consume(guardrailTriggered, { group: 'measured' }, async (messages) => {
+    // Counters go on over tests: a topic name of its own keeps these apart.
+    const measured = { ...guardrailTriggered, name: 'measured' };
+    const topic = measured.name;
+    await bus.consume(measured, { group: 'measured' }, async (messages) => {
       await release.opened;
       const [message] = messages;
       return [
@@ -124,7 +126,7 @@ describe('metrics', () => {
       ];
     });
     const trigger = aTrigger();
-    const sent = [bus.publish(guardrailTriggered, trigger), bus.publish(guardrailTriggered, trigger)];
+    const sent = [bus.publish(measured, trigger), bus.publish(measured, trigger)];
     await eventually(async () => {
       const gauges = await collected();
       expect(gauges['agentlens.bus.consumer.lag']).toContainEqual({

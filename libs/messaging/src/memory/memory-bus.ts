@@ -19,7 +19,7 @@ import { streamOf, subjectMatches } from '../subject-matches.ts';
 import { injectTrace } from '../trace-context.ts';
 import { ConsumerGroup, type QueueLimits } from './consumer-group.ts';
 import { MemoryCommands } from './memory-commands.ts';
-import { type LogLimits, MessageLog, type StoredMessage } from './message-log.ts';
+import { type KnownMessage, type LogLimits, MessageLog, type StoredMessage } from './message-log.ts';
 
 export interface MemoryBusOptions {
   readonly clock?: { now(): number };
@@ -211,7 +211,7 @@ class MemoryEventBus implements EventBus {
     return { sequence: message.sequence, duplicate };
   }
 
-  private store(stream: StreamName, outgoing: Outgoing): { message: StoredMessage; duplicate: boolean } {
+  private store(stream: StreamName, outgoing: Outgoing): { message: KnownMessage; duplicate: boolean } {
     if (this.closing.signal.aborted) throw new BusUnavailable('the bus is closed', REFUSED_FOR_MS);
     const { brokerId, ...facts } = outgoing;
     const log = this.logOf(stream);
@@ -222,29 +222,17 @@ class MemoryEventBus implements EventBus {
     if (full) throw new BusUnavailable(`the queue of ${full.name} is full`, REFUSED_FOR_MS);
     const sequence = log.nextSequence();
     const messageId = facts.messageId || `${stream}:${sequence}`;
-    const message: StoredMessage = { ...facts, messageId, sequence, publishedAtMs: this.now() };
+    const settlement = settlementOf(groups.length);
+    const settled = settlement.complete;
+    const message: StoredMessage = { ...facts, messageId, sequence, publishedAtMs: this.now(), settled };
     log.append(message, brokerId);
-    this.handOut(message, groups);
+    for (const group of groups) group.offer(message, settlement.settle);
     for (const show of this.watchers.get(stream) ?? []) show(message);
     return { message, duplicate: false };
   }
 
-  private handOut(message: StoredMessage, groups: readonly ConsumerGroup[]): void {
-    if (groups.length === 0) return;
-    let open = groups.length;
-    let allSettled: () => void = () => undefined;
-    message.settled = new Promise<void>((resolve) => {
-      allSettled = resolve;
-    });
-    const settle = () => {
-      open -= 1;
-      if (open === 0) allSettled();
-    };
-    for (const group of groups) group.offer(message, settle);
-  }
-
   /** @throws BusUnavailable at the deadline or when the bus closes; the message stays queued and may still be handled */
-  private async untilSettled(message: StoredMessage, settled: Promise<void>, deadlineMs?: number): Promise<void> {
+  private async untilSettled(message: KnownMessage, settled: Promise<void>, deadlineMs?: number): Promise<void> {
     const patienceMs = deadlineMs ?? this.options.publishDeadlineMs ?? DEFAULT_DEADLINE_MS;
     const { signal } = this.closing;
     const wait = new Promise<void>((resolve, reject) => {
@@ -362,4 +350,19 @@ class MemoryEventBus implements EventBus {
       brokerId: undefined,
     });
   }
+}
+
+/** Complete when `settle` was called by every group; nothing to wait for where there is none. */
+function settlementOf(groups: number): { readonly complete?: Promise<void>; readonly settle: () => void } {
+  if (groups === 0) return { settle: () => undefined };
+  let open = groups;
+  let finish: () => void = () => undefined;
+  const complete = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const settle = () => {
+    open -= 1;
+    if (open === 0) finish();
+  };
+  return { complete, settle };
 }

@@ -11,8 +11,11 @@ export interface StoredMessage {
   /** Set on a redriven message: the one group it is for. */
   readonly onlyGroup?: string;
   /** Resolves when every group settled it; absent where no group was there to. */
-  settled?: Promise<void>;
+  readonly settled?: Promise<void>;
 }
+
+/** What is remembered of an id for the duplicate window: without the body, which may be large and is not needed. */
+export type KnownMessage = Pick<StoredMessage, 'messageId' | 'sequence' | 'publishedAtMs' | 'settled'>;
 
 export interface LogLimits {
   readonly messages: number;
@@ -26,7 +29,7 @@ export interface LogLimits {
 export class MessageLog {
   private readonly recent: StoredMessage[] = [];
   private readonly newest = new Map<string, StoredMessage>();
-  private readonly ids = new Map<string, StoredMessage>();
+  private readonly ids = new Map<string, KnownMessage>();
   private bytes = 0;
   private last: number;
 
@@ -44,7 +47,7 @@ export class MessageLog {
   }
 
   /** The message with this id, if it came within the duplicate window. */
-  known(brokerId: string, nowMs: number): StoredMessage | undefined {
+  known(brokerId: string, nowMs: number): KnownMessage | undefined {
     for (const [id, message] of this.ids) {
       if (nowMs - message.publishedAtMs < this.spec.duplicateWindowMs) break;
       this.ids.delete(id);
@@ -53,7 +56,8 @@ export class MessageLog {
   }
 
   append(message: StoredMessage, brokerId: string | undefined): void {
-    if (brokerId !== undefined) this.ids.set(brokerId, message);
+    const { messageId, sequence, publishedAtMs, settled } = message;
+    if (brokerId !== undefined) this.ids.set(brokerId, { messageId, sequence, publishedAtMs, settled });
     this.newest.delete(message.subject);
     this.newest.set(message.subject, message);
     if (this.spec.lastPerSubject) return;

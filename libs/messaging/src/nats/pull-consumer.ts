@@ -27,7 +27,9 @@ const HEARTBEAT_MS = 2_000;
 const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 const PAUSE_MS = 500;
 const FLUSH_MS = 1_000;
+/** Several replicas hold their fill at once before the broker stops handing out. */
 const MAX_ACK_PENDING = 1_000;
+const FULL_REPLICAS = 4;
 
 /**
  * A durable consumer's messages, asked for by demand: never more than `capacity` are held here, so replicas share what
@@ -191,7 +193,8 @@ export class PullConsumer {
 
 /** Makes the durable, or changes what may change on it. */
 async function ensureConsumer(manager: JetStreamManager, spec: PullSpec): Promise<void> {
-  const changeable = { ack_wait: nanos(spec.ackWaitMs), max_ack_pending: MAX_ACK_PENDING, max_deliver: -1 };
+  const max_ack_pending = Math.max(MAX_ACK_PENDING, FULL_REPLICAS * spec.capacity);
+  const changeable = { ack_wait: nanos(spec.ackWaitMs), max_ack_pending, max_deliver: -1 };
   const existing = await findConsumer(manager, spec);
   if (!existing) {
     const fixed = { durable_name: spec.durable, filter_subject: spec.filter, deliver_policy: DeliverPolicy.All };
@@ -203,7 +206,7 @@ async function ensureConsumer(manager: JetStreamManager, spec: PullSpec): Promis
       `group ${spec.durable} consumes ${existing.filter_subject} of ${spec.stream} already: use another group name for ${spec.filter}`,
     );
   }
-  const same = existing.ack_wait === changeable.ack_wait && existing.max_ack_pending === MAX_ACK_PENDING;
+  const same = existing.ack_wait === changeable.ack_wait && existing.max_ack_pending === max_ack_pending;
   if (!same) await manager.consumers.update(spec.stream, spec.durable, changeable);
 }
 
