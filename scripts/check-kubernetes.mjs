@@ -1,5 +1,5 @@
 // Checks the Kubernetes manifests without a cluster: every overlay is rendered (kubectl kustomize, which works offline),
-// every object is validated against its schema, and our own rules hold for the set. Without kubectl the files are
+// every object is validated against its schema and has no unknown field, and our own rules hold for the set. Without kubectl the files are
 // checked as they are, unpatched.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { kubernetesProblems } from './deploy-rules/kubernetes-rules.mjs';
 import { report } from './deploy-rules/report.mjs';
+import { unknownFields } from './deploy-rules/unknown-fields.mjs';
 
-const folder = process.argv[2] ?? join(import.meta.dirname, '..', 'deploy', 'kubernetes');
+const root = join(import.meta.dirname, '..');
+const folder = process.argv[2] ?? join(root, 'deploy', 'kubernetes');
 const overlays = readdirSync(join(folder, 'overlays'));
 const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
@@ -52,7 +54,8 @@ async function overlayProblems(overlay) {
     const documents = hasKubectl ? rendered(overlay) : unpatched(overlay);
     objects += documents.length;
     const schema = await Promise.all(documents.map(schemaProblems));
-    return [...schema.flat(), ...kubernetesProblems(documents)].map((problem) => `overlays/${overlay}: ${problem}`);
+    const problems = [...schema.flat(), ...unknownFields(root, documents), ...kubernetesProblems(documents)];
+    return problems.map((problem) => `overlays/${overlay}: ${problem}`);
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)];
   }
