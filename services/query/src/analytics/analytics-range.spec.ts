@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { AnalyticsQuery } from './analytics.operations.ts';
+import { analyticsRange } from './analytics-range.ts';
+
+const now = Date.parse('2026-11-21T10:00:00.000Z');
+const rangeOf = (query: object) => analyticsRange(AnalyticsQuery.parse(query), now);
+
+describe('analytics range', () => {
+  it('is the last thirty days by default', () => {
+    expect(rangeOf({})).toEqual({ from: '2026-10-22T10:00:00.000Z', to: '2026-11-21T10:00:00.000Z' });
+  });
+
+  it('counts back from "to"', () => {
+    expect(rangeOf({ to: '2026-11-10', range: '2d' }).from).toBe('2026-11-08T00:00:00.000Z');
+  });
+
+  it('refuses more hours than one answer may hold, and says what to do', () => {
+    expect(() => rangeOf({ granularity: 'hour', range: '32d' })).toThrow(
+      expect.objectContaining({
+        response: expect.objectContaining({
+          details: [{ path: 'range', message: expect.stringContaining('coarser') }],
+        }),
+      }),
+    );
+  });
+
+  it('refuses a beginning after now', () => {
+    expect(() => rangeOf({ from: '2027-01-01' })).toThrow('Validation failed');
+  });
+
+  it('does not begin before 1970', () => {
+    expect(rangeOf({ to: '1970-01-02', granularity: 'day' }).from).toBe('1970-01-01T00:00:00.000Z');
+  });
+});

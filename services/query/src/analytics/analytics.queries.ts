@@ -1,0 +1,142 @@
+import { CLOCK, type Clock } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import type { AnalyticsQuery } from './analytics.operations.ts';
+import { analyticsRange } from './analytics-range.ts';
+
+/** One definition of every measure, for buckets and totals alike. */
+const MEASURES = sql`
+  count(*) as "eventCount",
+  count(*) filter (where kind = 'tool.called') as "toolCallCount",
+  count(*) filter (where is_error) as "errorCount",
+  coalesce(round(avg(latency_ms)::numeric, 2), 0) as "avgLatencyMs",
+  coalesce(sum(cost_usd), 0) as "totalCostUsd",
+  count(distinct run_id) as "uniqueSessions"`;
+
+export interface Measures {
+  eventCount: number;
+  toolCallCount: number;
+  errorCount: number;
+  avgLatencyMs: number;
+  totalCostUsd: number;
+  uniqueSessions: number;
+}
+
+@Injectable()
+export class AnalyticsQueries {
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async analytics(tenantId: string, query: AnalyticsQuery) {
+    const range = analyticsRange(query, this.clock.now());
+    const matching = sql`from events
+      where tenant_id = ${tenantId} and occurred_at >= ${range.from} and occurred_at <= ${range.to}
+      ${query.agentId === undefined ? sql`` : sql`and agent_id = ${query.agentId}`}`;
+    return this.reads.read(tenantId, async (db) => {
+      const buckets = await sql<Measures & { timestamp: string }>`
+        select date_trunc(${query.granularity}, occurred_at, 'UTC') as "timestamp", ${MEASURES} ${matching}
+        group by 1 order by 1`.execute(db);
+      const totals = await sql<Measures & { uniqueAgents: number }>`
+        select ${MEASURES}, count(distinct agent_id) as "uniqueAgents" ${matching}`.execute(db);
+      return { buckets: buckets.rows, totals: only(totals.rows), ...range, granularity: query.granularity };
+    });
+  }
+
+  async stats(tenantId: string) {
+    return this.reads.read(tenantId, async (db) => {
+      const totals = await totalsOf(db, tenantId);
+      const span = await spanOf(db, tenantId);
+      const { bytesPerEvent, ...dates } = span;
+      return { ...totals, ...dates, storageSizeBytes: Math.round(bytesPerEvent * totals.totalEvents) };
+    });
+  }
+
+  async overview(tenantId: string) {
+    const now = this.clock.now();
+    const today = dayOf(now);
+    const yesterday = dayOf(now - 86_400_000);
+    return this.reads.read(tenantId, async (db) => {
+      const days = await daysOf(db, tenantId, [today, yesterday]);
+      const counts = await agentCountsOf(db, tenantId, `${today}T00:00:00.000Z`);
+      const ofToday = days.get(today) ?? NOTHING;
+      const errorRate = ofToday.events === 0 ? 0 : ofToday.errors / ofToday.events;
+      return { today: ofToday, yesterday: days.get(yesterday) ?? NOTHING, errorRate, ...counts };
+    });
+  }
+}
+
+const NOTHING = { events: 0, errors: 0, sessions: 0, toolCalls: 0, llmCalls: 0, costUsd: 0 };
+
+/** Kept totals, not a count over all events. */
+async function totalsOf(db: ReadOnly, tenantId: string) {
+  return db
+    .selectFrom('agents')
+    .where('tenant_id', '=', tenantId)
+    .select((eb) => [
+      sql<number>`coalesce(sum(event_count), 0)`.as('totalEvents'),
+      sql<number>`coalesce(sum(run_count), 0)`.as('totalSessions'),
+      eb.fn.countAll<number>().as('totalAgents'),
+    ])
+    .executeTakeFirstOrThrow();
+}
+
+async function spanOf(db: ReadOnly, tenantId: string) {
+  const { rows } = await sql<{ oldestEvent: string | null; newestEvent: string | null; bytesPerEvent: number }>`
+    select
+      (select occurred_at from events where tenant_id = ${tenantId} order by occurred_at asc limit 1) as "oldestEvent",
+      (select occurred_at from events where tenant_id = ${tenantId} order by occurred_at desc limit 1) as "newestEvent",
+      (select coalesce(avg(size), 0) from (
+        select pg_column_size(events.*) as size from events where tenant_id = ${tenantId}
+        order by occurred_at desc limit 500) as newest) as "bytesPerEvent"`.execute(db);
+  return only(rows);
+}
+
+async function daysOf(db: ReadOnly, tenantId: string, days: readonly string[]) {
+  const rows = await db
+    .selectFrom('agent_daily')
+    .where('tenant_id', '=', tenantId)
+    .where('day', 'in', days)
+    .groupBy('day')
+    .select((eb) => [
+      'day',
+      eb.fn.sum<number>('event_count').as('events'),
+      eb.fn.sum<number>('error_count').as('errors'),
+      eb.fn.sum<number>('run_count').as('sessions'),
+      eb.fn.sum<number>('tool_call_count').as('toolCalls'),
+      eb.fn.sum<number>('llm_call_count').as('llmCalls'),
+      eb.fn.sum<number>('cost_usd').as('costUsd'),
+    ])
+    .execute();
+  return new Map(rows.map(({ day, ...totals }) => [day, totals]));
+}
+
+async function agentCountsOf(db: ReadOnly, tenantId: string, activeSince: string) {
+  const agents = await db
+    .selectFrom('agents')
+    .where('tenant_id', '=', tenantId)
+    .select((eb) => [
+      eb.fn.countAll<number>().as('totalAgents'),
+      eb.fn.countAll<number>().filterWhere('last_seen_at', '>=', activeSince).as('activeAgents'),
+    ])
+    .executeTakeFirstOrThrow();
+  const paused = await db
+    .selectFrom('agent_directives')
+    .where('tenant_id', '=', tenantId)
+    .where('paused_at', 'is not', null)
+    .select((eb) => eb.fn.countAll<number>().as('pausedAgents'))
+    .executeTakeFirstOrThrow();
+  return { ...agents, ...paused };
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+function only<T>(rows: readonly T[]): T {
+  const [row] = rows;
+  if (row === undefined) throw new Error('an aggregate answered no row');
+  return row;
+}

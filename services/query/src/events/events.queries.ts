@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type Page, pageOf } from '../http/page.ts';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { EVENTS_LIST, type EventFilter } from './events.operations.ts';
+import { eventFromRow, type StoredEvent } from './stored-event.ts';
+
+/** Counting further costs more than anybody learns from it. */
+const MOST_COUNTED = 100_000;
+
+@Injectable()
+export class EventsQueries {
+  constructor(private readonly reads: TenantReads) {}
+
+  async list(tenantId: string, filter: EventFilter): Promise<Page<StoredEvent> & { total: number }> {
+    const { rows, total } = await this.reads.read(tenantId, async (db) => ({
+      rows: await pageRows(db, tenantId, filter),
+      total: await count(db, tenantId, filter),
+    }));
+    const page = pageOf(
+      EVENTS_LIST,
+      rows,
+      filter.limit,
+      (row) => ({ at: row.occurred_at, id: row.event_id }),
+      eventFromRow,
+    );
+    return { ...page, total };
+  }
+
+  async get(tenantId: string, eventId: string): Promise<StoredEvent | undefined> {
+    const row = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('events')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('event_id', '=', eventId)
+        .orderBy('occurred_at', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row && eventFromRow(row);
+  }
+}
+
+function pageRows(db: ReadOnly, tenantId: string, filter: EventFilter) {
+  let query = matching(db, tenantId, filter).selectAll();
+  if (filter.cursor !== undefined) {
+    const place = sql`(${filter.cursor.at}::timestamptz, ${filter.cursor.id})`;
+    query =
+      filter.order === 'asc'
+        ? query.where(sql<boolean>`(occurred_at, event_id) > ${place}`)
+        : query.where(sql<boolean>`(occurred_at, event_id) < ${place}`);
+  }
+  return query
+    .orderBy('occurred_at', filter.order)
+    .orderBy('event_id', filter.order)
+    .limit(filter.limit + 1)
+    .offset(filter.offset)
+    .execute();
+}
+
+async function count(db: ReadOnly, tenantId: string, filter: EventFilter): Promise<number> {
+  const counted = matching(db, tenantId, filter).select('event_id').limit(MOST_COUNTED).as('counted');
+  const row = await db
+    .selectFrom(counted)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return row.total;
+}
+
+function matching(db: ReadOnly, tenantId: string, filter: EventFilter) {
+  let query = db.selectFrom('events').where('tenant_id', '=', tenantId);
+  if (filter.sessionId !== undefined) query = query.where('run_id', '=', filter.sessionId);
+  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
+  if (filter.severity !== undefined) query = query.where('severity', 'in', filter.severity);
+  if (filter.from !== undefined) query = query.where('occurred_at', '>=', filter.from);
+  if (filter.to !== undefined) query = query.where('occurred_at', '<=', filter.to);
+  const types = filter.eventType;
+  if (types !== undefined) {
+    query = query.where((eb) => eb.or([eb('source_type', 'in', types), eb('kind', 'in', types)]));
+  }
+  if (filter.search !== undefined) {
+    query = query.where(sql<boolean>`strpos(lower(payload::text), lower(${filter.search})) > 0`);
+  }
+  if (filter.excludeMetrics) {
+    query = query.where(sql<boolean>`kind <> 'cost.recorded'
+      and not (kind = 'custom.recorded' and coalesce(payload->>'type', '') ~ '(^|_)metrics?$')`);
+  }
+  return query;
+}

@@ -1,0 +1,119 @@
+import { type AgentEvent, CostSource, EventKind, JsonObject, Severity } from '@agentlens/contracts';
+import type { EventsTable } from '@agentlens/database';
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+
+const Count = z.number().nullable();
+
+/**
+ * An event as it is read back, by page or by stream. The first block is what AgentLens clients know; there is no hash chain,
+ * so `prevHash` is always null, while `hash` is over the event's own canonical form.
+ */
+export const StoredEvent = z
+  .object({
+    id: z.string(),
+    timestamp: z.string(),
+    sessionId: z.string().meta({ description: 'The run the event belongs to.' }),
+    agentId: z.string(),
+    eventType: z.string().meta({ description: "The client's own name of the event type." }),
+    severity: Severity,
+    payload: JsonObject,
+    metadata: JsonObject,
+    prevHash: z.null(),
+    hash: z.string(),
+    tenantId: z.string(),
+    kind: EventKind,
+    dialect: z.string(),
+    isError: z.boolean(),
+    tags: z.array(z.string()),
+    toolName: z.string().nullable(),
+    callId: z.string().nullable(),
+    model: z.string().nullable(),
+    provider: z.string().nullable(),
+    usage: z.object({
+      inputTokens: Count,
+      outputTokens: Count,
+      totalTokens: Count,
+      costUsd: Count,
+      costSource: CostSource.nullable(),
+      latencyMs: Count,
+    }),
+    /** When the platform accepted it. */
+    receivedAt: z.string(),
+  })
+  .meta({ id: 'Event' });
+export type StoredEvent = z.infer<typeof StoredEvent>;
+
+/** An event from its row. */
+export function eventFromRow(row: Selectable<EventsTable>): StoredEvent {
+  return {
+    id: row.event_id,
+    timestamp: row.occurred_at,
+    sessionId: row.run_id,
+    agentId: row.agent_id,
+    eventType: row.source_type,
+    severity: row.severity as Severity,
+    payload: row.payload,
+    metadata: row.metadata,
+    prevHash: null,
+    hash: row.hash,
+    tenantId: row.tenant_id,
+    kind: row.kind as EventKind,
+    dialect: row.dialect,
+    isError: row.is_error,
+    tags: row.tags,
+    toolName: row.tool_name,
+    callId: row.call_id,
+    model: row.model,
+    provider: row.provider,
+    usage: {
+      inputTokens: row.input_tokens,
+      outputTokens: row.output_tokens,
+      totalTokens: row.total_tokens,
+      costUsd: row.cost_usd,
+      costSource: row.cost_source as CostSource | null,
+      latencyMs: row.latency_ms,
+    },
+    receivedAt: row.received_at,
+  };
+}
+
+/** The same event from the stream, before (or without) being stored. */
+export function eventFromBatch(event: AgentEvent, batch: { tenantId: string; receivedAt: string }): StoredEvent {
+  const usage = event.usage ?? {};
+  return {
+    id: event.id,
+    timestamp: event.occurredAt,
+    sessionId: event.runId,
+    agentId: event.agentId,
+    eventType: event.sourceType,
+    severity: event.severity,
+    payload: event.payload,
+    metadata: event.metadata,
+    prevHash: null,
+    hash: event.hash,
+    tenantId: batch.tenantId,
+    kind: event.kind,
+    dialect: event.dialect,
+    isError: event.isError,
+    tags: event.tags ?? [],
+    toolName: event.toolName ?? null,
+    callId: event.callId ?? null,
+    model: event.model ?? null,
+    provider: event.provider ?? null,
+    usage: {
+      inputTokens: usage.inputTokens ?? null,
+      outputTokens: usage.outputTokens ?? null,
+      totalTokens: usage.totalTokens ?? null,
+      costUsd: usage.costUsd === undefined ? null : microDollars(usage.costUsd),
+      costSource: usage.costSource ?? null,
+      latencyMs: usage.latencyMs ?? null,
+    },
+    receivedAt: batch.receivedAt,
+  };
+}
+
+/** The precision money is stored with. */
+function microDollars(usd: number): number {
+  return Math.round(usd * 1e6) / 1e6;
+}

@@ -1,0 +1,113 @@
+import type { DeliveriesTable, DeliveryAttemptsTable } from '@agentlens/database';
+import { Injectable } from '@nestjs/common';
+import { type Selectable, sql } from 'kysely';
+import { type Page, pageOf } from '../http/page.ts';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { type Attempt, DELIVERIES_LIST, type DeliveryFilter, type DeliveryView } from './deliveries.operations.ts';
+
+/** Everything of a delivery but its config, which holds secrets. */
+const COLUMNS = [
+  'delivery_id',
+  'trigger_id',
+  'triggered_at',
+  'rule_id',
+  'agent_id',
+  'action_type',
+  'result',
+  'attempts',
+  'next_attempt_at',
+  'detail',
+  'created_at',
+  'settled_at',
+] as const;
+
+type Row = Pick<Selectable<DeliveriesTable>, (typeof COLUMNS)[number]>;
+
+@Injectable()
+export class DeliveriesQueries {
+  constructor(private readonly reads: TenantReads) {}
+
+  async list(tenantId: string, filter: DeliveryFilter): Promise<Page<DeliveryView>> {
+    return this.reads.read(tenantId, async (db) => {
+      const rows = await pageRows(db, tenantId, filter);
+      const ids = rows.slice(0, filter.limit).map((row) => row.delivery_id);
+      const attempts = Map.groupBy(await attemptRows(db, tenantId, ids), (row) => row.delivery_id);
+      return pageOf(
+        DELIVERIES_LIST,
+        rows,
+        filter.limit,
+        (row) => ({ at: row.created_at, id: row.delivery_id }),
+        (row) => deliveryFromRow(row, attempts.get(row.delivery_id) ?? []),
+      );
+    });
+  }
+
+  async exists(tenantId: string, deliveryId: string): Promise<boolean> {
+    const row = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('deliveries')
+        .select('delivery_id')
+        .where('tenant_id', '=', tenantId)
+        .where('delivery_id', '=', deliveryId)
+        .executeTakeFirst(),
+    );
+    return row !== undefined;
+  }
+}
+
+function pageRows(db: ReadOnly, tenantId: string, filter: DeliveryFilter): Promise<Row[]> {
+  let query = db.selectFrom('deliveries').select(COLUMNS).where('tenant_id', '=', tenantId);
+  if (filter.triggerId !== undefined) query = query.where('trigger_id', '=', filter.triggerId);
+  if (filter.ruleId !== undefined) query = query.where('rule_id', '=', filter.ruleId);
+  if (filter.result !== undefined) query = query.where('result', 'in', filter.result);
+  if (filter.cursor !== undefined) {
+    const place = sql`(${filter.cursor.at}::timestamptz, ${filter.cursor.id})`;
+    query = query.where(sql<boolean>`(created_at, delivery_id) < ${place}`);
+  }
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('delivery_id', 'desc')
+    .limit(filter.limit + 1)
+    .offset(filter.offset)
+    .execute();
+}
+
+async function attemptRows(db: ReadOnly, tenantId: string, deliveryIds: readonly string[]) {
+  if (deliveryIds.length === 0) return [];
+  return db
+    .selectFrom('delivery_attempts')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('delivery_id', 'in', deliveryIds)
+    .orderBy('attempt')
+    .execute();
+}
+
+function deliveryFromRow(row: Row, attempts: readonly Selectable<DeliveryAttemptsTable>[]): DeliveryView {
+  return {
+    id: row.delivery_id,
+    triggerId: row.trigger_id,
+    ruleId: row.rule_id,
+    agentId: row.agent_id,
+    actionType: row.action_type,
+    result: row.result,
+    ...(row.detail === null ? {} : { detail: row.detail }),
+    triggeredAt: row.triggered_at,
+    createdAt: row.created_at,
+    ...(row.settled_at === null ? {} : { settledAt: row.settled_at }),
+    ...(row.next_attempt_at === null ? {} : { nextAttemptAt: row.next_attempt_at }),
+    attemptCount: row.attempts,
+    attempts: attempts.map(attemptFromRow),
+  };
+}
+
+function attemptFromRow(row: Selectable<DeliveryAttemptsTable>): Attempt {
+  return {
+    attempt: row.attempt,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    outcome: row.outcome,
+    ...(row.http_status === null ? {} : { httpStatus: row.http_status }),
+    ...(row.detail === null ? {} : { detail: row.detail }),
+  };
+}

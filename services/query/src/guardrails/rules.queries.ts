@@ -1,0 +1,84 @@
+import { SECRET_BOX, type SecretBox } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type Page, pageOf } from '../http/page.ts';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { type RuleView, ruleFromRow } from './rule-view.ts';
+import { RULES_LIST, type RuleFilter } from './rules.operations.ts';
+
+@Injectable()
+export class RulesQueries {
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+  ) {}
+
+  async list(tenantId: string, filter: RuleFilter): Promise<Page<RuleView> & { total: number }> {
+    const { rows, total } = await this.reads.read(tenantId, async (db) => ({
+      rows: await pageRows(db, tenantId, filter),
+      total: await totalOf(db, tenantId, filter),
+    }));
+    const page = pageOf(
+      RULES_LIST,
+      rows,
+      filter.limit,
+      (row) => ({ at: row.created_at, id: row.rule_id }),
+      (row) => ruleFromRow(row, this.secrets),
+    );
+    return { ...page, total };
+  }
+
+  async get(tenantId: string, ruleId: string): Promise<RuleView | undefined> {
+    const row = await this.reads.read(tenantId, (db) =>
+      live(db, tenantId).selectAll().where('rule_id', '=', ruleId).executeTakeFirst(),
+    );
+    return row && ruleFromRow(row, this.secrets);
+  }
+
+  /** True also for a deleted rule: its history outlives it. */
+  async everExisted(tenantId: string, ruleId: string): Promise<boolean> {
+    const row = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('guardrail_rules')
+        .select('rule_id')
+        .where('tenant_id', '=', tenantId)
+        .where('rule_id', '=', ruleId)
+        .executeTakeFirst(),
+    );
+    return row !== undefined;
+  }
+}
+
+function live(db: ReadOnly, tenantId: string) {
+  return db.selectFrom('guardrail_rules').where('tenant_id', '=', tenantId).where('deleted_at', 'is', null);
+}
+
+function pageRows(db: ReadOnly, tenantId: string, filter: RuleFilter) {
+  let query = matching(db, tenantId, filter).selectAll();
+  if (filter.cursor !== undefined) {
+    query = query.where(sql<boolean>`(created_at, rule_id) < (${filter.cursor.at}::timestamptz, ${filter.cursor.id})`);
+  }
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('rule_id', 'desc')
+    .limit(filter.limit + 1)
+    .offset(filter.offset)
+    .execute();
+}
+
+async function totalOf(db: ReadOnly, tenantId: string, filter: RuleFilter): Promise<number> {
+  const counted = matching(db, tenantId, filter).select((eb) => eb.fn.countAll<number>().as('total'));
+  return (await counted.executeTakeFirstOrThrow()).total;
+}
+
+function matching(db: ReadOnly, tenantId: string, filter: RuleFilter) {
+  let query = live(db, tenantId);
+  const { agentId } = filter;
+  if (agentId !== undefined) {
+    query = query.where((eb) => eb.or([eb('agent_id', '=', agentId), eb('agent_id', 'is', null)]));
+  }
+  if (filter.enabled !== undefined) query = query.where('enabled', '=', filter.enabled);
+  if (filter.conditionType !== undefined) query = query.where('condition_type', '=', filter.conditionType);
+  if (filter.actionType !== undefined) query = query.where('action_type', '=', filter.actionType);
+  return query;
+}

@@ -1,0 +1,33 @@
+import type { Command, Problem } from '@agentlens/contracts';
+import { BusUnavailable, CommandUnanswered, type EventBus } from '@agentlens/messaging';
+import { EVENT_BUS, ProblemException } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+
+type Answer<A> = { readonly ok: true; readonly value: A } | { readonly ok: false; readonly problem: Problem };
+
+const RETRY_AFTER_S = 2;
+
+/** Forwards writes to the service that owns the data; its refusal becomes this edge's answer. */
+@Injectable()
+export class Commands {
+  constructor(@Inject(EVENT_BUS) private readonly bus: EventBus) {}
+
+  /** @throws ProblemException the owner's refusal, or 503 when no owner answered in time. */
+  async forward<Q, A>(command: Command<Q, Answer<A>>, question: Q): Promise<A> {
+    const answer = await this.#ask(command, question);
+    if (answer.ok) return answer.value;
+    throw ProblemException.from(answer.problem);
+  }
+
+  async #ask<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
+    try {
+      return await this.bus.request(command, question);
+    } catch (error) {
+      if (!(error instanceof CommandUnanswered || error instanceof BusUnavailable)) throw error;
+      throw new ProblemException(503, 'The service that owns this is not answering', {
+        hint: 'It is not known whether the change was made: read it back, then send the same request again.',
+        headers: { 'retry-after': String(RETRY_AFTER_S) },
+      });
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+
+const position = { at: '2026-11-21T10:00:00.000Z', id: 'crew/role 😀' };
+
+describe('cursor', () => {
+  it('names the position it was made from', () => {
+    expect(decodeCursor('events', encodeCursor('events', position))).toEqual(position);
+  });
+
+  it('is refused by another list', () => {
+    expect(decodeCursor('rules', encodeCursor('events', position))).toBeNull();
+  });
+
+  it('is refused, without a throw, where it is any other text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(decodeCursor('events', text)).toBeNull();
+      }),
+    );
+  });
+
+  it('is refused where its parts are not what the database can compare with', () => {
+    for (const wrong of [
+      { at: 'yesterday', id: 'a' },
+      { at: position.at, id: 'a\u0000' },
+      { at: position.at, id: '' },
+    ]) {
+      expect(decodeCursor('events', encodeCursor('events', wrong))).toBeNull();
+    }
+  });
+});

@@ -1,0 +1,33 @@
+import { ClientId, Instant } from '@agentlens/contracts';
+import { z } from 'zod';
+
+/** Where a page ended: the sort instant of its last row, and the row's id among equals. */
+export interface Position {
+  readonly at: string;
+  readonly id: string;
+}
+
+const Decoded = z.strictObject({ v: z.literal(1), list: z.string(), at: Instant, id: ClientId });
+const MAX_CURSOR_LENGTH = 2_000;
+
+/** Opaque to clients. Not signed: a forged position only moves within what the tenant may see anyway. */
+export function encodeCursor(list: string, position: Position): string {
+  const text = JSON.stringify({ v: 1, list, at: position.at, id: position.id });
+  return Buffer.from(text, 'utf8').toString('base64url');
+}
+
+/** The position a cursor of this list names, or null where it is not a cursor of this list. */
+export function decodeCursor(list: string, cursor: string): Position | null {
+  const parsed = Decoded.safeParse(jsonOrNull(cursor));
+  if (!parsed.success || parsed.data.list !== list) return null;
+  return { at: parsed.data.at, id: parsed.data.id };
+}
+
+function jsonOrNull(cursor: string): unknown {
+  if (cursor.length > MAX_CURSOR_LENGTH) return null;
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { encodeCursor } from './cursor.ts';
+import { CommaList, consistent, InstantParameter, paging, SeverityList, timeRange, wholeNumber } from './parameters.ts';
+
+describe('whole number', () => {
+  it('reads text in its range', () => {
+    expect(wholeNumber(1, 200, 50).parse('200')).toBe(200);
+  });
+
+  it('has a default', () => {
+    expect(wholeNumber(1, 200, 50).parse(undefined)).toBe(50);
+  });
+
+  it.each(['abc', '', '0', '201', '-1', '1.5', '1e2', '99999999999999999999', ['1', '2']])('refuses %p', (text) => {
+    const parsed = wholeNumber(1, 200, 50).safeParse(text);
+    expect(parsed.error?.issues[0]?.message).toBe('must be a whole number from 1 to 200');
+  });
+});
+
+describe('instant', () => {
+  it.each([
+    ['2026-11-21T10:00:00Z', '2026-11-21T10:00:00.000Z'],
+    ['2026-11-21T10:00:00+02:00', '2026-11-21T08:00:00.000Z'],
+    ['2026-11-21', '2026-11-21T00:00:00.000Z'],
+  ])('reads %s', (text, instant) => {
+    expect(InstantParameter.parse(text)).toBe(instant);
+  });
+
+  it.each(['now', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59-12:00', '2026-02-30T00:00:00Z', '-271821-04-20'])(
+    'refuses %s',
+    (text) => {
+      expect(InstantParameter.safeParse(text).success).toBe(false);
+    },
+  );
+
+  it('answers only texts Postgres can read, whatever it is given', () => {
+    fc.assert(
+      fc.property(fc.date({ noInvalidDate: true }), (date) => {
+        const parsed = InstantParameter.safeParse(date.toISOString());
+        if (parsed.success) expect(parsed.data).toMatch(/^(19[7-9]\d|[2-9]\d{3})-/);
+      }),
+    );
+  });
+});
+
+describe('lists', () => {
+  it('trim their items and leave out empty ones', () => {
+    expect(CommaList.parse(' a, b,,')).toEqual(['a', 'b']);
+  });
+
+  it('refuse control characters, which the database cannot store', () => {
+    expect(CommaList.safeParse('a\u0000b').success).toBe(false);
+  });
+
+  it('read "warning" as "warn"', () => {
+    expect(SeverityList.parse('warning,error')).toEqual(['warn', 'error']);
+  });
+
+  it('name the severities that exist', () => {
+    expect(SeverityList.safeParse('fatal').error?.issues[0]?.message).toContain('debug, info, warn');
+  });
+});
+
+describe('parameters together', () => {
+  const schema = consistent(z.object({ ...timeRange, ...paging('things', 100) }));
+
+  it('refuse a range that runs backwards', () => {
+    expect(schema.safeParse({ from: '2026-11-21', to: '2026-11-20' }).error?.issues[0]?.path).toEqual(['from']);
+  });
+
+  it('refuse a cursor together with an offset', () => {
+    const cursor = encodeCursor('things', { at: '2026-11-21T10:00:00.000Z', id: 'a' });
+    expect(schema.safeParse({ cursor, offset: '10' }).error?.issues[0]?.path).toEqual(['offset']);
+    expect(schema.safeParse({ cursor }).success).toBe(true);
+  });
+});

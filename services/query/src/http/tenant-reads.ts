@@ -1,0 +1,32 @@
+import type { Database, Tables } from '@agentlens/database';
+import { DATABASE, ProblemException } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Kysely } from 'kysely';
+
+export type ReadOnly = Kysely<Tables>;
+
+/** SQLSTATE of a statement the server stopped because it ran too long. */
+const QUERY_CANCELED = '57014';
+
+/** Every read of this service goes through here: one transaction in which row level security shows one tenant only. */
+@Injectable()
+export class TenantReads {
+  constructor(@Inject(DATABASE) private readonly database: Database) {}
+
+  /** @throws ProblemException 503 when the statement took too long; an absent database is the platform filter's to say. */
+  async read<T>(tenantId: string, work: (db: ReadOnly) => Promise<T>): Promise<T> {
+    try {
+      return await this.database.asTenant(tenantId, work);
+    } catch (error) {
+      if (!isCanceled(error)) throw error;
+      throw new ProblemException(503, 'The query took too long', {
+        hint: 'Ask for a shorter time range, or filter by agent or session.',
+        headers: { 'retry-after': '5' },
+      });
+    }
+  }
+}
+
+function isCanceled(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === QUERY_CANCELED;
+}

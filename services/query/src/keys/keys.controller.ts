@@ -1,0 +1,88 @@
+import {
+  type ApiKey,
+  ApiKeys,
+  type Caller,
+  CLOCK,
+  type Clock,
+  CurrentCaller,
+  type NewApiKey,
+  ProblemException,
+  parseOr400,
+} from '@agentlens/platform';
+import { Body, Controller, Inject, Param } from '@nestjs/common';
+import { foundOr404 } from '../http/found-or-404.ts';
+import { Serves } from '../http/operation.ts';
+import { createKey, listKeys, revokeKey, rotateKey } from './keys.operations.ts';
+
+const KEY = 'API key';
+
+@Controller()
+export class KeysController {
+  constructor(
+    private readonly keys: ApiKeys,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Serves(createKey)
+  async create(@CurrentCaller() caller: Caller, @Body() body: unknown) {
+    const draft = parseOr400(createKey.body, body ?? {});
+    if (draft.expiresAt !== undefined && Date.parse(draft.expiresAt) <= this.clock.now()) {
+      throw new ProblemException(400, 'Validation failed', {
+        details: [{ path: 'expiresAt', message: 'must lie in the future' }],
+      });
+    }
+    return secretView(await this.keys.create({ tenantId: caller.tenantId, ...draft }));
+  }
+
+  @Serves(listKeys)
+  async list(@CurrentCaller() caller: Caller) {
+    const keys = await this.keys.list(caller.tenantId);
+    return { keys: keys.map((key) => ({ ...view(key), lastUsedAt: key.lastUsedAt, revokedAt: key.revokedAt })) };
+  }
+
+  @Serves(rotateKey)
+  async rotate(@CurrentCaller() caller: Caller, @Param() params: unknown) {
+    const { id } = parseOr400(rotateKey.params, params);
+    const rotated = await this.keys.rotate(caller.tenantId, id);
+    switch (rotated.kind) {
+      case 'unknown':
+        return foundOr404(KEY, null);
+      case 'not_live':
+        throw new ProblemException(409, 'API key is revoked or expired', { hint: 'Make a new key instead.' });
+      case 'rotated': {
+        const { id: previousId, expiresAt } = rotated.previous;
+        return { ...secretView(rotated.key), previous: { id: previousId, expiresAt } };
+      }
+    }
+  }
+
+  @Serves(revokeKey)
+  async revoke(@CurrentCaller() caller: Caller, @Param() params: unknown) {
+    const { id } = parseOr400(revokeKey.params, params);
+    if (await this.isLastAdmin(caller.tenantId, id)) {
+      throw new ProblemException(409, 'This is the last admin key of the tenant', {
+        hint: 'Make or rotate an admin key first: without one nobody could make another.',
+      });
+    }
+    const { kind } = await this.keys.revoke(caller.tenantId, id);
+    if (kind === 'already_revoked') throw new ProblemException(409, 'API key is already revoked');
+    return foundOr404(KEY, kind === 'revoked' ? { id, revoked: true } : null);
+  }
+
+  private async isLastAdmin(tenantId: string, keyId: string): Promise<boolean> {
+    const live = (await this.keys.list(tenantId)).filter((key) => key.scopes.includes('admin') && this.isLive(key));
+    return live.length === 1 && live[0]?.id === keyId;
+  }
+
+  private isLive(key: ApiKey): boolean {
+    return key.revokedAt === null && (key.expiresAt === null || Date.parse(key.expiresAt) > this.clock.now());
+  }
+}
+
+function view({ id, name, scopes, tenantId, eventsPerSecond, createdAt, expiresAt }: ApiKey) {
+  return { id, name, scopes, tenantId, eventsPerSecond, createdAt, expiresAt };
+}
+
+function secretView(key: NewApiKey) {
+  return { ...view(key), key: key.key };
+}

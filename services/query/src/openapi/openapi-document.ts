@@ -1,0 +1,124 @@
+import { Problem } from '@agentlens/contracts';
+import { z } from 'zod';
+import type { Operation } from '../http/operation.ts';
+
+type Json = Record<string, unknown>;
+
+const PROBLEMS: Readonly<Record<number, string>> = {
+  400: 'A parameter or the body is wrong; `details` names each path and what would be right.',
+  401: 'No key, or one that is not valid (any more).',
+  403: 'The key lacks the scope.',
+  404: 'There is no such thing in the tenant of the key.',
+  409: 'Not in the state this needs.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  422: 'Understood and refused.',
+  429: 'Over the quota of this key; see Retry-After.',
+  503: 'The platform cannot do this now; see Retry-After.',
+};
+
+/** OpenAPI 3.1 from the schemas the routes themselves parse with. */
+export function openApiDocument(operations: readonly Operation[], version: string): Json {
+  const schemas: Json = { Problem: jsonSchema(Problem, 'output', {}) };
+  const paths: Record<string, Json> = {};
+  for (const op of operations) {
+    const path = op.path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [op.method]: describe(op, schemas) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'AgentLens', version, description: 'Agent events in, guardrails held, everything readable back.' },
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      schemas,
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'API key, `agk_...`.' } },
+    },
+  };
+}
+
+function describe(op: Operation, schemas: Json): Json {
+  const content = op.contentType ?? 'application/json';
+  return {
+    tags: [op.tag],
+    operationId: operationId(op),
+    summary: op.summary,
+    ...(op.scope === null
+      ? { security: [] }
+      : { 'x-scope': op.scope, description: `Needs the scope \`${op.scope}\` (or \`admin\`).` }),
+    parameters: [...parameters('path', op.params, schemas), ...parameters('query', op.query, schemas)],
+    ...(op.body === undefined
+      ? {}
+      : { requestBody: { content: { 'application/json': { schema: jsonSchema(op.body, 'input', schemas) } } } }),
+    responses: {
+      [op.status ?? 200]: {
+        description: 'Success',
+        content: { [content]: { schema: jsonSchema(op.response, 'output', schemas) } },
+      },
+      ...problemResponses(op),
+    },
+  };
+}
+
+function problemResponses(op: Operation): Json {
+  const always = op.scope === null ? [503] : [400, 401, 403, 429, 503];
+  const statuses = [...new Set([...always, ...(op.problems ?? [])])].sort((a, b) => a - b);
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } };
+  return Object.fromEntries(
+    statuses.map((status) => [status, { description: PROBLEMS[status] ?? 'Refused', content }]),
+  );
+}
+
+function parameters(place: 'path' | 'query', schema: z.ZodType | undefined, schemas: Json): Json[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = jsonSchema(schema, 'input', schemas) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema: rest,
+  }));
+}
+
+/** `get /api/guardrails/:id/status` as `getApiGuardrailsIdStatus`. */
+function operationId(op: Operation): string {
+  const words = op.path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return op.method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** Schemas with an id become components, so that a client generator names them once. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
+  const made = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema: node }) => {
+      // The text form of a number is how it travels in a query, not what a reader wants to know.
+      if (node.type === 'integer' || node.type === 'boolean') {
+        delete node.pattern;
+        delete node.enum;
+      }
+      if (node.format === 'date-time') delete node.anyOf;
+      // zod leaves `default` out where a transform follows it.
+      const { 'x-default': byDefault } = node as Json;
+      if (byDefault !== undefined) Object.assign(node, { default: byDefault, 'x-default': undefined });
+    },
+  }) as Json & { $defs?: Record<string, Json> };
+  const { $schema: _, $defs = {}, ...rest } = made;
+  for (const [id, definition] of Object.entries($defs)) schemas[id] = relocated(withoutId(definition));
+  const { id } = rest;
+  if (typeof id !== 'string') return relocated(rest);
+  schemas[id] = relocated(withoutId(rest));
+  return { $ref: `#/components/schemas/${id}` };
+}
+
+function withoutId({ id: _, ...definition }: Json): Json {
+  return definition;
+}
+
+function relocated<T>(node: T): T {
+  return JSON.parse(JSON.stringify(node).replaceAll('"#/$defs/', '"#/components/schemas/')) as T;
+}

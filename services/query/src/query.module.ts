@@ -1,0 +1,80 @@
+import type { Database } from '@agentlens/database';
+import type { EventBus } from '@agentlens/messaging';
+import {
+  ApiKeys,
+  CLOCK,
+  type Clock,
+  DATABASE,
+  EVENT_BUS,
+  LOGGER,
+  type Platform,
+  PlatformModule,
+} from '@agentlens/platform';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AgentsController } from './agents/agents.controller.ts';
+import { AgentsQueries } from './agents/agents.queries.ts';
+import { HealthQueries } from './agents/health.queries.ts';
+import { AnalyticsController } from './analytics/analytics.controller.ts';
+import { AnalyticsQueries } from './analytics/analytics.queries.ts';
+import { EventsController } from './events/events.controller.ts';
+import { EventsQueries } from './events/events.queries.ts';
+import { DeliveriesController } from './guardrails/deliveries.controller.ts';
+import { DeliveriesQueries } from './guardrails/deliveries.queries.ts';
+import { RuleStateQueries } from './guardrails/rule-state.queries.ts';
+import { RulesController } from './guardrails/rules.controller.ts';
+import { RulesQueries } from './guardrails/rules.queries.ts';
+import { TriggersController } from './guardrails/triggers.controller.ts';
+import { TriggersQueries } from './guardrails/triggers.queries.ts';
+import { Commands } from './http/commands.ts';
+import { NoStore } from './http/no-store.ts';
+import { TenantReads } from './http/tenant-reads.ts';
+import { KeysController } from './keys/keys.controller.ts';
+import { ServiceController } from './service/service.controller.ts';
+import { SessionsController } from './sessions/sessions.controller.ts';
+import { SessionsQueries } from './sessions/sessions.queries.ts';
+import { OpenStreams } from './stream/open-streams.ts';
+import { StreamController } from './stream/stream.controller.ts';
+
+/** The operator API: reads for one tenant at a time, commands to the owners of what is written, live streams, API keys. */
+@Module({})
+export class QueryModule {
+  static register(platform: Platform): DynamicModule {
+    return {
+      module: QueryModule,
+      imports: [PlatformModule.forService(platform, 'query')],
+      controllers: [
+        RulesController,
+        TriggersController,
+        DeliveriesController,
+        EventsController,
+        SessionsController,
+        AgentsController,
+        AnalyticsController,
+        StreamController,
+        KeysController,
+        ServiceController,
+      ],
+      providers: [
+        TenantReads,
+        Commands,
+        NoStore,
+        RulesQueries,
+        RuleStateQueries,
+        TriggersQueries,
+        DeliveriesQueries,
+        EventsQueries,
+        SessionsQueries,
+        AgentsQueries,
+        HealthQueries,
+        AnalyticsQueries,
+        OpenStreams,
+        {
+          provide: ApiKeys,
+          inject: [DATABASE, EVENT_BUS, CLOCK, LOGGER],
+          useFactory: (database: Database, bus: EventBus, clock: Clock, logger: Platform['logger']) =>
+            new ApiKeys(database, bus, clock, logger),
+        },
+      ],
+    };
+  }
+}

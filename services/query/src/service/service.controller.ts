@@ -1,0 +1,42 @@
+import type { Database } from '@agentlens/database';
+import { DATABASE, ProblemException } from '@agentlens/platform';
+import { Controller, Inject } from '@nestjs/common';
+import { Serves } from '../http/operation.ts';
+import { openApiDocument } from '../openapi/openapi-document.ts';
+import { OPERATIONS } from '../openapi/operations.ts';
+import { getFeatures, getOpenApi, getServiceHealth } from './service.operations.ts';
+import { VERSION } from './version.ts';
+
+const FEATURES = { guardrails: true, stream: true, webhooks: true, hashChain: false, alerts: false, embeddings: false };
+
+@Controller()
+export class ServiceController {
+  private readonly document = openApiDocument(OPERATIONS, VERSION);
+
+  constructor(@Inject(DATABASE) private readonly database: Database) {}
+
+  @Serves(getServiceHealth)
+  async health() {
+    const startedAt = performance.now();
+    const ok = await this.database.ping().then(
+      () => true,
+      () => false,
+    );
+    const db = { ok, latencyMs: Math.round((performance.now() - startedAt) * 10) / 10 };
+    if (ok) return { status: 'ok', version: VERSION, db };
+    throw new ProblemException(503, 'The database does not answer', {
+      headers: { 'retry-after': '5' },
+      extra: { status: 'degraded', version: VERSION, db },
+    });
+  }
+
+  @Serves(getFeatures)
+  features() {
+    return { features: FEATURES };
+  }
+
+  @Serves(getOpenApi)
+  openApi() {
+    return this.document;
+  }
+}

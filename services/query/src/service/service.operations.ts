@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { operation } from '../http/operation.ts';
+
+export const getServiceHealth = operation({
+  method: 'get',
+  path: '/api/health',
+  tag: 'Service',
+  summary: 'Whether the API and its database answer. 503 while the database does not.',
+  scope: null,
+  response: z
+    .object({
+      status: z.enum(['ok', 'degraded']),
+      version: z.string(),
+      db: z.object({ ok: z.boolean(), latencyMs: z.number() }),
+    })
+    .meta({ id: 'ServiceHealth' }),
+});
+
+export const getFeatures = operation({
+  method: 'get',
+  path: '/api/config/features',
+  tag: 'Service',
+  summary: 'What this server can do, for clients that ask before they show.',
+  scope: null,
+  response: z.object({ features: z.record(z.string(), z.boolean()) }),
+});
+
+export const getOpenApi = operation({
+  method: 'get',
+  path: '/openapi.json',
+  tag: 'Service',
+  summary: 'This document.',
+  scope: null,
+  response: z.record(z.string(), z.unknown()),
+});

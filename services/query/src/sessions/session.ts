@@ -1,0 +1,95 @@
+import type { RunsTable } from '@agentlens/database';
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+
+export const SESSION_STATUSES = ['active', 'idle', 'completed', 'error'] as const;
+export type SessionStatus = (typeof SESSION_STATUSES)[number];
+
+export const RUN_STATUSES = [
+  'running',
+  'succeeded',
+  'failed',
+  'timed_out',
+  'cancelled',
+  'interrupted',
+  'lost',
+] as const;
+
+/** A running session that reported nothing for this long is shown as idle. */
+export const IDLE_AFTER_MS = 5 * 60_000;
+
+/**
+ * What a run's end means in the four words of AgentLens. A run that timed out, was cut off or went silent did not do what it
+ * was for: that is an error, not a completion. A run its operator ended by hand is complete.
+ */
+export const RUN_STATUSES_OF = {
+  completed: ['succeeded', 'cancelled'],
+  error: ['failed', 'timed_out', 'interrupted', 'lost'],
+} as const;
+
+export const Session = z
+  .object({
+    id: z.string(),
+    tenantId: z.string(),
+    agentId: z.string(),
+    agentName: z.string().optional(),
+    startedAt: z.string(),
+    endedAt: z.string().optional(),
+    status: z.enum(SESSION_STATUSES),
+    runStatus: z.enum(RUN_STATUSES).meta({ description: 'The exact status that `status` summarises.' }),
+    lastEventAt: z.string(),
+    eventCount: z.int(),
+    toolCallCount: z.int(),
+    errorCount: z.int().meta({ description: 'Each event counts once, whatever makes it an error.' }),
+    totalCostUsd: z.number(),
+    unpricedCount: z.int().meta({ description: 'Model calls whose cost is not known and not in totalCostUsd.' }),
+    llmCallCount: z.int(),
+    totalInputTokens: z.int(),
+    totalOutputTokens: z.int(),
+    totalTokens: z.int(),
+    tags: z.array(z.string()),
+    model: z.string().optional(),
+    provider: z.string().optional(),
+    groupId: z.string().optional().meta({ description: 'Groups runs, where the client says so.' }),
+    parentSessionId: z.string().optional(),
+  })
+  .meta({ id: 'Session' });
+export type Session = z.infer<typeof Session>;
+
+/** The word AgentLens clients know for the state of a run at `nowMs`. */
+export function sessionStatus(run: { status: string; last_event_at: string }, nowMs: number): SessionStatus {
+  if (run.status === 'running') return nowMs - Date.parse(run.last_event_at) > IDLE_AFTER_MS ? 'idle' : 'active';
+  return (RUN_STATUSES_OF.completed as readonly string[]).includes(run.status) ? 'completed' : 'error';
+}
+
+export function sessionFromRow(row: Selectable<RunsTable>, nowMs: number): Session {
+  return {
+    id: row.run_id,
+    tenantId: row.tenant_id,
+    agentId: row.agent_id,
+    ...present('agentName', row.agent_name),
+    startedAt: row.started_at,
+    ...present('endedAt', row.ended_at),
+    status: sessionStatus(row, nowMs),
+    runStatus: row.status,
+    lastEventAt: row.last_event_at,
+    eventCount: row.event_count,
+    toolCallCount: row.tool_call_count,
+    errorCount: row.error_count,
+    totalCostUsd: row.cost_usd,
+    unpricedCount: row.unpriced_count,
+    llmCallCount: row.llm_call_count,
+    totalInputTokens: row.input_tokens,
+    totalOutputTokens: row.output_tokens,
+    totalTokens: row.total_tokens,
+    tags: row.tags,
+    ...present('model', row.model),
+    ...present('provider', row.provider),
+    ...present('groupId', row.session_id),
+    ...present('parentSessionId', row.parent_run_id),
+  };
+}
+
+function present<K extends string>(key: K, value: string | null): { [key in K]?: string } {
+  return value === null ? {} : ({ [key]: value } as { [key in K]: string });
+}

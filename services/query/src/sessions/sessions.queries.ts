@@ -1,0 +1,118 @@
+import { CLOCK, type Clock } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { eventFromRow, type StoredEvent } from '../events/stored-event.ts';
+import { type Page, pageOf } from '../http/page.ts';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { IDLE_AFTER_MS, RUN_STATUSES_OF, type Session, type SessionStatus, sessionFromRow } from './session.ts';
+import { SESSIONS_LIST, type SessionFilter, TIMELINE, type TimelineQuery } from './sessions.operations.ts';
+
+@Injectable()
+export class SessionsQueries {
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async count(tenantId: string, filter: SessionFilter): Promise<number> {
+    return this.reads.read(tenantId, (db) => this.#total(db, tenantId, filter));
+  }
+
+  async list(tenantId: string, filter: SessionFilter): Promise<Page<Session> & { total: number }> {
+    const { rows, total } = await this.reads.read(tenantId, async (db) => ({
+      rows: await this.#pageRows(db, tenantId, filter),
+      total: await this.#total(db, tenantId, filter),
+    }));
+    const now = this.clock.now();
+    const page = pageOf(
+      SESSIONS_LIST,
+      rows,
+      filter.limit,
+      (row) => ({ at: row.started_at, id: row.run_id }),
+      (row) => sessionFromRow(row, now),
+    );
+    return { ...page, total };
+  }
+
+  async get(tenantId: string, runId: string): Promise<Session | undefined> {
+    return (await this.byIds(tenantId, [runId]))[0];
+  }
+
+  async byIds(tenantId: string, runIds: readonly string[]): Promise<Session[]> {
+    const rows = await this.reads.read(tenantId, (db) =>
+      db.selectFrom('runs').selectAll().where('tenant_id', '=', tenantId).where('run_id', 'in', runIds).execute(),
+    );
+    return rows.map((row) => sessionFromRow(row, this.clock.now()));
+  }
+
+  /** Undefined where there is no such session. */
+  async timeline(tenantId: string, runId: string, query: TimelineQuery): Promise<Page<StoredEvent> | undefined> {
+    const rows = await this.reads.read(tenantId, async (db) => {
+      const run = await db
+        .selectFrom('runs')
+        .select('run_id')
+        .where('tenant_id', '=', tenantId)
+        .where('run_id', '=', runId)
+        .executeTakeFirst();
+      return run && timelineRows(db, tenantId, runId, query);
+    });
+    if (rows === undefined) return undefined;
+    return pageOf(TIMELINE, rows, query.limit, (row) => ({ at: row.occurred_at, id: row.event_id }), eventFromRow);
+  }
+
+  #pageRows(db: ReadOnly, tenantId: string, filter: SessionFilter) {
+    let query = this.#matching(db, tenantId, filter).selectAll();
+    if (filter.cursor !== undefined) {
+      query = query.where(sql<boolean>`(started_at, run_id) < (${filter.cursor.at}::timestamptz, ${filter.cursor.id})`);
+    }
+    return query
+      .orderBy('started_at', 'desc')
+      .orderBy('run_id', 'desc')
+      .limit(filter.limit + 1)
+      .offset(filter.offset)
+      .execute();
+  }
+
+  async #total(db: ReadOnly, tenantId: string, filter: SessionFilter): Promise<number> {
+    const counted = this.#matching(db, tenantId, filter).select((eb) => eb.fn.countAll<number>().as('total'));
+    return (await counted.executeTakeFirstOrThrow()).total;
+  }
+
+  #matching(db: ReadOnly, tenantId: string, filter: SessionFilter) {
+    let query = db.selectFrom('runs').where('tenant_id', '=', tenantId);
+    if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
+    if (filter.from !== undefined) query = query.where('started_at', '>=', filter.from);
+    if (filter.to !== undefined) query = query.where('started_at', '<=', filter.to);
+    if (filter.tags !== undefined) query = query.where(sql<boolean>`tags && ${filter.tags}::text[]`);
+    const statuses = filter.status;
+    if (statuses !== undefined) query = query.where((eb) => eb.or(statuses.map((status) => this.#hasStatus(status))));
+    return query;
+  }
+
+  /** The same reading of a run as `sessionStatus`, as a condition. */
+  #hasStatus(status: SessionStatus) {
+    const idleSince = new Date(this.clock.now() - IDLE_AFTER_MS).toISOString();
+    switch (status) {
+      case 'active':
+        return sql<boolean>`(status = 'running' and last_event_at >= ${idleSince})`;
+      case 'idle':
+        return sql<boolean>`(status = 'running' and last_event_at < ${idleSince})`;
+      case 'completed':
+      case 'error':
+        return sql<boolean>`status = any(${[...RUN_STATUSES_OF[status]]}::text[])`;
+    }
+  }
+}
+
+function timelineRows(db: ReadOnly, tenantId: string, runId: string, query: TimelineQuery) {
+  let rows = db.selectFrom('events').selectAll().where('tenant_id', '=', tenantId).where('run_id', '=', runId);
+  if (query.cursor !== undefined) {
+    rows = rows.where(sql<boolean>`(occurred_at, event_id) > (${query.cursor.at}::timestamptz, ${query.cursor.id})`);
+  }
+  return rows
+    .orderBy('occurred_at', 'asc')
+    .orderBy('event_id', 'asc')
+    .limit(query.limit + 1)
+    .offset(query.offset)
+    .execute();
+}

@@ -1,0 +1,71 @@
+import { Writable } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import { FrameQueue } from './frame-queue.ts';
+
+/** A reader that takes nothing until told to. */
+class SlowReader extends Writable {
+  readonly got: string[] = [];
+  #next: (() => void) | undefined;
+
+  constructor() {
+    super({ highWaterMark: 1, decodeStrings: false });
+  }
+
+  override _write(chunk: string, _encoding: string, done: () => void): void {
+    this.got.push(chunk);
+    this.#next = done;
+  }
+
+  /** Resolves when everything that could be written meanwhile was. */
+  async take(): Promise<void> {
+    this.#next?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const frame = (n: number) => ({ event: 'event', data: { n }, id: String(n) });
+
+describe('frame queue', () => {
+  it('keeps frames until it is started, then sends them in order', async () => {
+    const queue = new FrameQueue();
+    const reader = new SlowReader();
+    queue.push(frame(1));
+    queue.push(frame(2));
+    queue.start(reader);
+    await reader.take();
+    expect(reader.got).toEqual(['event: event\nid: 1\ndata: {"n":1}\n\n', 'event: event\nid: 2\ndata: {"n":2}\n\n']);
+  });
+
+  it('drops the oldest for a reader that does not read, and says how many and where to resume', async () => {
+    const queue = new FrameQueue({ frames: 2, bytes: 10_000 });
+    const reader = new SlowReader();
+    queue.start(reader);
+    for (let n = 1; n <= 6; n++) queue.push(frame(n));
+    for (let n = 1; n <= 4; n++) await reader.take();
+    expect(reader.got.map((text) => /data: (.*)\n/.exec(text)?.[1])).toEqual([
+      '{"n":1}',
+      '{"count":3,"lastEventId":"1"}',
+      '{"n":5}',
+      '{"n":6}',
+    ]);
+  });
+
+  it('bounds the bytes that wait', async () => {
+    const queue = new FrameQueue({ frames: 1_000, bytes: 500 });
+    const reader = new SlowReader();
+    queue.start(reader);
+    queue.push(frame(0));
+    for (let n = 0; n < 10; n++) queue.push({ event: 'event', data: 'x'.repeat(300) });
+    await reader.take();
+    expect(reader.got.at(-1)).toContain('"count":9');
+  });
+
+  it('sends nothing to a reader that is gone', () => {
+    const queue = new FrameQueue();
+    const reader = new SlowReader();
+    queue.start(reader);
+    reader.destroy();
+    expect(() => queue.push(frame(1))).not.toThrow();
+    expect(reader.got).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import type { Writable } from 'node:stream';
+
+export interface Frame {
+  readonly event: string;
+  readonly data: unknown;
+  readonly id?: string;
+}
+
+/** What a slow reader may have waiting before the oldest of it is given up. */
+export interface QueueBounds {
+  readonly frames: number;
+  readonly bytes: number;
+}
+
+const DEFAULT_BOUNDS: QueueBounds = { frames: 1_000, bytes: 4 * 1024 * 1024 };
+
+interface Waiting {
+  readonly text: string;
+  readonly id?: string;
+}
+
+/**
+ * The frames of one client on their way out. Written at once while the client reads; while it does not, a bounded number
+ * waits, then the oldest are dropped and the client is told how many and where to resume to get them.
+ */
+export class FrameQueue {
+  readonly #bounds: QueueBounds;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #out: Writable | undefined;
+  #blocked = true;
+  #dropped = 0;
+  #lastSentId: string | undefined;
+
+  constructor(bounds: QueueBounds = DEFAULT_BOUNDS) {
+    this.#bounds = bounds;
+  }
+
+  /** From now on frames go here; what was pushed before goes first. */
+  start(out: Writable): void {
+    this.#out = out;
+    out.on('drain', () => this.#flush());
+    this.#flush();
+  }
+
+  push(frame: Frame): void {
+    const waiting = { text: textOf(frame), id: frame.id };
+    if (!this.#blocked) {
+      this.#send(waiting);
+      return;
+    }
+    this.#waiting.push(waiting);
+    this.#waitingBytes += waiting.text.length;
+    while (this.#isOverfull()) this.#dropOldest();
+  }
+
+  #isOverfull(): boolean {
+    const { frames, bytes } = this.#bounds;
+    return this.#waiting.length > frames || (this.#waitingBytes > bytes && this.#waiting.length > 1);
+  }
+
+  #dropOldest(): void {
+    const oldest = this.#waiting.shift();
+    this.#waitingBytes -= oldest?.text.length ?? 0;
+    this.#dropped += 1;
+  }
+
+  #flush(): void {
+    this.#blocked = false;
+    this.#reportDropped();
+    while (!this.#blocked) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#waitingBytes -= next.text.length;
+      this.#send(next);
+    }
+  }
+
+  #reportDropped(): void {
+    if (this.#dropped === 0) return;
+    const data = { count: this.#dropped, lastEventId: this.#lastSentId ?? null };
+    this.#dropped = 0;
+    this.#send({ text: textOf({ event: 'dropped', data }) });
+  }
+
+  #send({ text, id }: Waiting): void {
+    if (this.#out === undefined || this.#out.writableEnded || this.#out.destroyed) return;
+    if (id !== undefined) this.#lastSentId = id;
+    this.#blocked = !this.#out.write(text);
+  }
+}
+
+/** JSON has no raw line breaks, so `data` is always one line. */
+function textOf({ event, data, id }: Frame): string {
+  return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,146 @@
+import {
+  agentEvents,
+  type EventBatch,
+  guardrailTriggered,
+  type RunChanged,
+  runChanged,
+  type Trigger,
+} from '@agentlens/contracts';
+import { BusUnavailable, type EventBus, type Received, type Subscription } from '@agentlens/messaging';
+import { eventFromBatch, type StoredEvent } from '../events/stored-event.ts';
+import type { Frame } from './frame-queue.ts';
+import type { SessionUpdates } from './session-updates.ts';
+import type { StreamFilter } from './stream.operations.ts';
+import { BEGINNING, frameId, type StreamPosition } from './stream-position.ts';
+
+/** A long past takes long to hand over; a broker that is silent this long is away. */
+const CATCH_UP_MS = 10_000;
+
+export interface FeedOptions {
+  readonly bus: EventBus;
+  readonly tenantId: string;
+  readonly filter: StreamFilter;
+  /** Go on after this; absent: from now on. */
+  readonly resume?: StreamPosition;
+  readonly updates: SessionUpdates;
+  readonly emit: (frame: Frame) => void;
+}
+
+/**
+ * What one client sees of its tenant's topics. Each kept topic is watched from the client's position. A client without one is
+ * first shown the newest message of each subject, only to learn where "now" is, so that its first frame can be resumed from.
+ */
+export class LiveFeed {
+  readonly #options: FeedOptions;
+  readonly #skip: StreamPosition;
+  #position: StreamPosition;
+  #subscriptions: Subscription[] = [];
+  #eventsLive: boolean;
+  #triggersLive: boolean;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#skip = options.resume ?? BEGINNING;
+    this.#position = this.#skip;
+    this.#eventsLive = options.resume !== undefined;
+    this.#triggersLive = this.#eventsLive;
+  }
+
+  /** Resolves when nothing published from now on can be missed. */
+  async open(): Promise<void> {
+    const { bus, tenantId, resume, updates } = this.#options;
+    const batchesFrom = resume === undefined ? 'last' : Math.max(0, resume.batch - 1);
+    const triggersFrom = resume === undefined ? 'last' : resume.trigger;
+    await this.#watching((onCaughtUp) =>
+      bus.watch(agentEvents, { tenantId, from: batchesFrom, onCaughtUp }, (message) => this.#onBatch(message)),
+    );
+    this.#eventsLive = true;
+    await this.#watching((onCaughtUp) =>
+      bus.watch(guardrailTriggered, { tenantId, from: triggersFrom, onCaughtUp }, (message) =>
+        this.#onTrigger(message),
+      ),
+    );
+    this.#triggersLive = true;
+    const onRun = (message: Received<RunChanged>) => updates.add(message.value.runIds);
+    this.#subscriptions.push(await bus.watch(runChanged, { tenantId, from: 'new' }, onRun));
+  }
+
+  async close(): Promise<void> {
+    const open = this.#subscriptions;
+    this.#subscriptions = [];
+    this.#options.updates.close();
+    await Promise.all(open.map((subscription) => subscription.close()));
+  }
+
+  /** The id a frame gets that is sent now. */
+  get frameId(): string {
+    return frameId(this.#position);
+  }
+
+  /** Waits for the past to be handed over as well: only then is everything that comes new. */
+  async #watching(watch: (onCaughtUp: () => void) => Promise<Subscription>): Promise<void> {
+    const caughtUp = Promise.withResolvers<void>();
+    const late = setTimeout(
+      () => caughtUp.reject(new BusUnavailable('a stream did not hand over its past in time', CATCH_UP_MS)),
+      CATCH_UP_MS,
+    );
+    try {
+      this.#subscriptions.push(await watch(() => caughtUp.resolve()));
+      await caughtUp.promise;
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  #onBatch({ value: batch, sequence }: Received<EventBatch>): void {
+    if (!this.#eventsLive) {
+      if (sequence > this.#position.batch) this.#moveTo({ batch: sequence, events: batch.events.length });
+      return;
+    }
+    const passed = sequence === this.#skip.batch ? this.#skip.events : 0;
+    for (const [index, event] of batch.events.entries()) {
+      if (index < passed) continue;
+      this.#moveTo({ batch: sequence, events: index + 1 });
+      this.#showEvent(eventFromBatch(event, batch));
+    }
+  }
+
+  #showEvent(event: StoredEvent): void {
+    const { sessionId, agentId, eventType } = this.#options.filter;
+    if (sessionId !== undefined && event.sessionId !== sessionId) return;
+    if (agentId !== undefined && event.agentId !== agentId) return;
+    if (eventType !== undefined && !eventType.includes(event.eventType) && !eventType.includes(event.kind)) return;
+    this.#options.emit({ event: 'event', id: this.frameId, data: event });
+  }
+
+  #onTrigger({ value: trigger, sequence }: Received<Trigger>): void {
+    this.#moveTo({ trigger: Math.max(sequence, this.#position.trigger) });
+    if (!this.#triggersLive) return;
+    const { sessionId, agentId } = this.#options.filter;
+    if (sessionId !== undefined && trigger.runId !== sessionId) return;
+    if (agentId !== undefined && trigger.agentId !== agentId) return;
+    this.#options.emit({ event: 'alert', id: this.frameId, data: alertOf(trigger) });
+  }
+
+  #moveTo(place: Partial<StreamPosition>): void {
+    this.#position = { ...this.#position, ...place };
+  }
+}
+
+/** The fields AgentLens clients read, then ours. */
+function alertOf(trigger: Trigger) {
+  return {
+    ruleId: trigger.ruleId,
+    name: trigger.ruleName,
+    currentValue: trigger.conditionValue,
+    threshold: trigger.conditionThreshold,
+    message: trigger.message,
+    triggeredAt: trigger.triggeredAt,
+    triggerId: trigger.id,
+    agentId: trigger.agentId,
+    sessionId: trigger.runId ?? null,
+    eventId: trigger.eventId ?? null,
+    actionType: trigger.actionType,
+    dryRun: trigger.dryRun,
+  };
+}

@@ -1,0 +1,73 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock, KeyDirectory } from '@agentlens/platform';
+import { FrameQueue } from './frame-queue.ts';
+import type { LiveFeed } from './live-feed.ts';
+
+const HEARTBEAT_MS = 30_000;
+/** With the directory's own memory of 4 s at most, a revoked key sees nothing after about 5 s. */
+const KEY_CHECK_MS = 1_000;
+
+export interface LiveStreamOptions {
+  readonly keyId: string;
+  /** Checked again and again while the stream is open. */
+  readonly key: string;
+  readonly keys: KeyDirectory;
+  readonly clock: Clock;
+  readonly onEnd: (stream: LiveStream) => void;
+}
+
+/** One open connection: heartbeats, the key's validity, and an end that always lets go of everything. */
+export class LiveStream {
+  readonly frames = new FrameQueue();
+  readonly keyId: string;
+  readonly #options: LiveStreamOptions;
+  #feed: LiveFeed | undefined;
+  #out: ServerResponse | undefined;
+  #timers: NodeJS.Timeout[] = [];
+
+  constructor(options: LiveStreamOptions) {
+    this.keyId = options.keyId;
+    this.#options = options;
+  }
+
+  start(feed: LiveFeed, out: ServerResponse, headers: Record<string, string>): void {
+    this.#feed = feed;
+    this.#out = out;
+    out.on('close', () => void this.#end());
+    out.on('error', () => void this.#end());
+    out.writeHead(200, headers);
+    out.write('retry: 2000\n\n');
+    this.frames.start(out);
+    this.#heartbeat();
+    this.#timers = [
+      setInterval(() => this.#heartbeat(), HEARTBEAT_MS),
+      setInterval(() => void this.#checkKey(), KEY_CHECK_MS),
+    ];
+  }
+
+  async close(reason: string): Promise<void> {
+    this.frames.push({ event: 'closed', data: { reason } });
+    this.#out?.end();
+    await this.#end();
+  }
+
+  #heartbeat(): void {
+    const time = new Date(this.#options.clock.now()).toISOString();
+    this.frames.push({ event: 'heartbeat', id: this.#feed?.frameId, data: { time } });
+  }
+
+  /** A directory that cannot say now keeps the stream open: the reads of it would be refused anyway. */
+  async #checkKey(): Promise<void> {
+    const check = await this.#options.keys.check(this.#options.key);
+    if (check.kind === 'refused') await this.close('The API key is not valid any more');
+  }
+
+  async #end(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
+    const feed = this.#feed;
+    this.#feed = undefined;
+    this.#options.onEnd(this);
+    await feed?.close();
+  }
+}

@@ -1,0 +1,50 @@
+import { ProblemException } from '@agentlens/platform';
+import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
+
+const MOST_STREAMS = 1_000;
+const MOST_PER_KEY = 50;
+
+interface OpenStream {
+  readonly keyId: string;
+  close(reason: string): Promise<void>;
+}
+
+/** The streams this instance has open: bounded, and ended when the server goes down (it would wait for them). */
+@Injectable()
+export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
+  readonly #streams = new Set<OpenStream>();
+
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  onModuleInit(): void {
+    const server: FastifyInstance = this.host.httpAdapter.getInstance();
+    server.addHook('preClose', () => this.beforeApplicationShutdown());
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all([...this.#streams].map((stream) => stream.close('The server is going down; reconnect')));
+  }
+
+  /** @throws ProblemException 429 when this key, 503 when this instance, has too many open. */
+  makeRoomFor(keyId: string): void {
+    const ofKey = [...this.#streams].filter((stream) => stream.keyId === keyId).length;
+    if (ofKey >= MOST_PER_KEY) {
+      throw new ProblemException(429, 'Too many streams', {
+        hint: `This key has ${MOST_PER_KEY} streams open: close some, or share one.`,
+        headers: { 'retry-after': '30' },
+      });
+    }
+    if (this.#streams.size < MOST_STREAMS) return;
+    throw new ProblemException(503, 'Too many streams are open', { headers: { 'retry-after': '30' } });
+  }
+
+  add(stream: OpenStream): void {
+    this.#streams.add(stream);
+  }
+
+  remove(stream: OpenStream): void {
+    this.#streams.delete(stream);
+  }
+}

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { QUERY_OPERATIONS } from '../src/index.ts';
+import { type OperatorApi, startOperatorApi } from './operator-api.ts';
+
+let api: OperatorApi;
+beforeAll(async () => {
+  api = await startOperatorApi();
+});
+afterAll(() => api.close());
+
+const reads = QUERY_OPERATIONS.filter((op) => op.method === 'get' && op.scope !== null && op.contentType === undefined);
+const lists = reads.filter((op) => op.query !== undefined && 'limit' in parameterNames(op.query));
+
+function parameterNames(schema: object): Record<string, unknown> {
+  return (schema as { shape?: Record<string, unknown> }).shape ?? {};
+}
+
+const NAMES = [
+  'limit',
+  'offset',
+  'cursor',
+  'from',
+  'to',
+  'range',
+  'order',
+  'status',
+  'severity',
+  'eventType',
+  'result',
+  'tags',
+  'search',
+  'agentId',
+  'sessionId',
+  'ruleId',
+  'triggerId',
+  'enabled',
+  'paused',
+  'window',
+  'granularity',
+  'countOnly',
+  'excludeMetrics',
+  '__proto__',
+];
+
+const NASTY = [
+  '',
+  'abc',
+  '-1',
+  '0',
+  '1e400',
+  'NaN',
+  '99999999999999999999',
+  '%00',
+  'a%00b',
+  '%ED%A0%80',
+  '%F0%9F%98%80',
+  "';drop table events;--",
+  '0000-01-01T00:00:00Z',
+  '9999-12-31T23:59:59-12:00',
+  '2026-02-30',
+  'eyJ2IjoxfQ',
+  '%',
+  ',,,',
+  '__proto__',
+  'constructor',
+];
+
+const value = fc.oneof(
+  fc.constantFrom(...NASTY),
+  fc.string({ unit: 'binary', maxLength: 40 }).map((text) => encodeURIComponent(text.toWellFormed())),
+);
+const query = fc
+  .array(fc.tuple(fc.constantFrom(...NAMES), value), { maxLength: 4 })
+  .map((pairs) => pairs.map(([name, text]) => `${name}=${text}`).join('&'));
+
+describe('bad parameters', () => {
+  it.each(reads.map((op) => op.path))('never break GET %s', async (path) => {
+    await fc.assert(
+      fc.asyncProperty(query, value, async (text, id) => {
+        const { status, body } = await api.get(`${path.replace(':id', id || 'x')}?${text}`);
+        expect([200, 400, 404]).toContain(status);
+        if (status !== 200) expect(body).toMatchObject({ error: expect.any(String), status });
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it.each(lists.map((op) => op.path))('are named in the answer of GET %s', async (path) => {
+    const url = path.replace(':id', 'x');
+    const limit = await api.get(`${url}?limit=abc`);
+    expect(limit).toMatchObject({
+      status: 400,
+      body: {
+        error: 'Validation failed',
+        details: [{ path: 'limit', message: expect.stringMatching(/^must be a whole number from 1 to \d+$/) }],
+      },
+    });
+    expect(limit.headers['cache-control']).toBe('no-store');
+    const cursor = await api.get(`${url}?cursor=bm90IGEgY3Vyc29y`);
+    expect(cursor).toMatchObject({
+      status: 400,
+      body: { details: [{ path: 'cursor', message: expect.stringContaining('start over') }] },
+    });
+  });
+
+  it.each([
+    ['/api/events?from=2026-03-02&to=2026-03-01', 'from'],
+    ['/api/events?severity=fatal', 'severity.0'],
+    ['/api/events?search=%00', 'search'],
+    ['/api/events?limit=501', 'limit'],
+    ['/api/events?limit=1&limit=2', 'limit'],
+    ['/api/guardrails/history?result=won', 'result.0'],
+    ['/api/guardrails/history?from=0000-01-01T00:00:00Z', 'from'],
+    ['/api/sessions?status=done', 'status.0'],
+    ['/api/sessions?offset=-1', 'offset'],
+    ['/api/agents/a/health?window=0', 'window'],
+    ['/api/health/overview?window=91', 'window'],
+    ['/api/analytics?granularity=minute', 'granularity'],
+    ['/api/analytics?range=7', 'range'],
+    ['/api/stream?lastEventId=12', 'lastEventId'],
+    ['/api/guardrails/a%00b', 'id'],
+  ])('%s is refused for "%s"', async (url, path) => {
+    const answer = await api.get(url);
+    expect(answer).toMatchObject({ status: 400, body: { status: 400, details: [{ path }] } });
+  });
+
+  it('a cursor of another list is refused', async () => {
+    const foreign = Buffer.from(JSON.stringify({ v: 1, list: 'events', at: '2026-03-01T12:00:00.000Z', id: 'a' }));
+    expect((await api.get(`/api/sessions?cursor=${foreign.toString('base64url')}`)).status).toBe(400);
+  });
+
+  it('an id of any length is looked for or refused, not misrouted', async () => {
+    expect(await api.get(`/api/agents/${'%F0%9F%98%80'.repeat(128)}`)).toMatchObject({
+      status: 404,
+      body: { error: 'Agent not found' },
+    });
+    expect((await api.get(`/api/agents/${'a'.repeat(257)}`)).status).toBe(400);
+  });
+
+  it('an unknown route says so', async () => {
+    expect(await api.get('/api/nothing')).toMatchObject({
+      status: 404,
+      body: { error: 'Route not found', status: 404 },
+    });
+  });
+});
+
+describe('bad bodies', () => {
+  const bodies: unknown[] = [
+    null,
+    [],
+    'text',
+    1,
+    { name: 1 },
+    { scopes: [] },
+    { scopes: ['root'] },
+    { tenantId: 'globex' },
+  ];
+
+  it.each(bodies.map((body) => [JSON.stringify(body), body]))('%s is refused as a key', async (_text, body) => {
+    const { status, body: problem } = await api.call('POST', '/api/keys', { body });
+    expect(status).toBe(body === null ? 201 : 400);
+    if (status === 400) expect(problem).toMatchObject({ error: expect.any(String), status: 400 });
+  });
+
+  it('malformed JSON is refused', async () => {
+    const answer = await api.app.inject({
+      method: 'POST',
+      url: '/api/keys',
+      headers: { authorization: `Bearer ${api.keys.admin.key}`, 'content-type': 'application/json' },
+      payload: '{"name": ',
+    });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toMatchObject({ error: 'Invalid JSON body', status: 400 });
+  });
+});

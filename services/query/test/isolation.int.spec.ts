@@ -1,0 +1,122 @@
+import { COMMANDS } from '@agentlens/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { QUERY_OPERATIONS } from '../src/index.ts';
+import { type Answer, type OperatorApi, startOperatorApi } from './operator-api.ts';
+import {
+  aCooldownRow,
+  aDailyRow,
+  aDeliveryRow,
+  aDirectiveRow,
+  anAgentRow,
+  anAttemptRow,
+  anEventRow,
+  aRuleRow,
+  aRunRow,
+  aStateRow,
+  aTriggerRow,
+} from './rows.ts';
+
+/** Occurs in every text of globex's rows, so that a leak anywhere in an answer is seen. */
+const FOREIGN = 'foreign-mark';
+
+let api: OperatorApi;
+const asked: { tenantId: string }[] = [];
+
+beforeAll(async () => {
+  api = await startOperatorApi();
+  const ids = {
+    agent_id: FOREIGN,
+    run_id: FOREIGN,
+    event_id: FOREIGN,
+    rule_id: FOREIGN,
+    trigger_id: FOREIGN,
+    delivery_id: FOREIGN,
+    name: FOREIGN,
+    rule_name: FOREIGN,
+    pause_reason: FOREIGN,
+    tenant_id: 'globex',
+  };
+  const rows = {
+    agents: anAgentRow(),
+    agent_directives: aDirectiveRow(),
+    runs: aRunRow(),
+    events: anEventRow(),
+    guardrail_rules: aRuleRow(),
+    guardrail_triggers: aTriggerRow(),
+    guardrail_states: aStateRow(),
+    trigger_cooldowns: aCooldownRow(),
+    deliveries: aDeliveryRow(),
+    delivery_attempts: anAttemptRow(),
+    agent_daily: aDailyRow(),
+  };
+  for (const [table, row] of Object.entries(rows)) {
+    const own = Object.fromEntries(Object.entries(ids).filter(([column]) => column in row));
+    await api.insert(table, { ...row, ...own });
+  }
+  const refuse = async (question: { tenantId: string }) => {
+    asked.push(question);
+    return { ok: false as const, problem: { error: 'Guardrail rule not found', status: 404 } };
+  };
+  await api.bus.serve(COMMANDS.updateRule, refuse);
+  await api.bus.serve(COMMANDS.deleteRule, refuse);
+  await api.bus.serve(COMMANDS.unpauseAgent, refuse);
+  await api.bus.serve(COMMANDS.redeliver, refuse);
+});
+afterAll(() => api.close());
+
+const METHODS = (method: string) => method.toUpperCase() as 'GET';
+const byId = QUERY_OPERATIONS.filter((op) => op.path.includes(':id'));
+const lists = QUERY_OPERATIONS.filter(
+  (op) => op.method === 'get' && !op.path.includes(':id') && op.scope !== null && op.contentType === undefined,
+);
+
+function foreignIdOf(path: string): string {
+  return path.startsWith('/api/keys') ? api.keys.foreign.id : FOREIGN;
+}
+
+function expectNothingForeign(answer: Answer): void {
+  const text = JSON.stringify(answer.body);
+  expect(text).not.toContain('globex');
+  expect(text.replaceAll('%2F', '/')).not.toContain(`"${FOREIGN}"`);
+}
+
+describe('another tenant', () => {
+  it.each(byId.map((op) => [`${op.method} ${op.path}`, op] as const))(
+    'does not exist for %s: 404',
+    async (_name, op) => {
+      const url = op.path.replace(':id', foreignIdOf(op.path));
+      const answer = await api.call(METHODS(op.method), url, { body: op.method === 'get' ? undefined : {} });
+      expect(answer).toMatchObject({ status: 404, body: { status: 404, error: expect.stringMatching(/not found$/) } });
+      expectNothingForeign(answer);
+    },
+  );
+
+  it.each(lists.map((op) => [`${op.method} ${op.path}`, op] as const))('is not in %s', async (_name, op) => {
+    const filters = ['', `agentId=${FOREIGN}`, `ruleId=${FOREIGN}`, `sessionId=${FOREIGN}`, `triggerId=${FOREIGN}`];
+    for (const filter of filters) {
+      const answer = await api.get(`${op.path}?${filter}`);
+      expect(answer.status).toBe(200);
+      expectNothingForeign(answer);
+    }
+  });
+
+  it('is seen by its own key, so the sweeps above look at something', async () => {
+    const found = await Promise.all(
+      byId
+        .filter((op) => op.method === 'get')
+        .map((op) => api.get(op.path.replace(':id', FOREIGN), api.keys.foreign.key)),
+    );
+    expect(found.map((answer) => answer.status)).toEqual(found.map(() => 200));
+  });
+
+  it('cannot be named by a client: owners are asked for the tenant of the key only', () => {
+    expect(asked.length).toBeGreaterThan(0);
+    expect(new Set(asked.map((question) => question.tenantId))).toEqual(new Set(['acme']));
+  });
+
+  it('keeps its key through all of this', async () => {
+    expect((await api.get('/api/keys', api.keys.foreign.key)).body.keys).toMatchObject([
+      { id: api.keys.foreign.id, revokedAt: null, expiresAt: null },
+    ]);
+  });
+});

@@ -1,0 +1,86 @@
+import { keysChanged } from '@agentlens/contracts';
+import { eventually } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
+
+let api: OperatorApi;
+beforeAll(async () => {
+  api = await startOperatorApi();
+});
+afterAll(() => api.close());
+
+const create = (body: object) => api.call('POST', '/api/keys', { body });
+
+describe('API keys', () => {
+  it('are shown once, belong to the tenant of their maker, and work at once', async () => {
+    const { status, body } = await create({ name: 'ci', scopes: ['read'], eventsPerSecond: 100 });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      name: 'ci',
+      scopes: ['read'],
+      tenantId: 'acme',
+      eventsPerSecond: 100,
+      createdAt: NOW,
+    });
+    expect(body.key).toMatch(/^agk_live_/);
+    expect((await api.get('/api/events', body.key)).status).toBe(200);
+    const listed = await api.get('/api/keys');
+    expect(listed.body.keys.map((key: { id: string }) => key.id)).toContain(body.id);
+    expect(JSON.stringify(listed.body)).not.toContain(body.key);
+    expect(listed.body.keys[0]).not.toHaveProperty('key');
+  });
+
+  it('take the scope names of AgentLens', async () => {
+    expect((await create({ scopes: ['write'] })).body.scopes).toEqual(['ingest', 'decide']);
+    expect((await create({ scopes: ['manage'] })).body.scopes).toEqual(['admin']);
+    expect((await create({})).body.scopes).toEqual(['ingest', 'decide', 'read']);
+  });
+
+  it('cannot be made for another tenant, nor in the past', async () => {
+    expect((await create({ tenantId: 'globex' })).status).toBe(400);
+    const answer = await create({ expiresAt: '2020-01-01T00:00:00Z' });
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'expiresAt' }] } });
+  });
+
+  it('are replaced without a gap: both work for a day', async () => {
+    const old = (await create({ name: 'rolled', scopes: ['read'] })).body;
+    const { status, body } = await api.call('POST', `/api/keys/${old.id}/rotate`);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      name: 'rolled',
+      scopes: ['read'],
+      previous: { id: old.id, expiresAt: '2026-03-02T12:00:00.000Z' },
+    });
+    for (const key of [old.key, body.key]) expect((await api.get('/api/stats', key)).status).toBe(200);
+  });
+
+  it('stop working when revoked, and every instance is told', async () => {
+    const told: string[] = [];
+    const watch = await api.bus.watch(keysChanged, { from: 'new' }, ({ value }) => told.push(value.keyId));
+    const { body } = await create({ scopes: ['read'] });
+    expect((await api.get('/api/stats', body.key)).status).toBe(200);
+    const revoked = await api.call('DELETE', `/api/keys/${body.id}`);
+    expect(revoked).toMatchObject({ status: 200, body: { id: body.id, revoked: true } });
+    await eventually(async () => {
+      expect(told).toEqual([body.id]);
+      expect(await api.get('/api/stats', body.key)).toMatchObject({ status: 401, body: { error: 'API key revoked' } });
+    });
+    await watch.close();
+  });
+
+  it('are revoked once', async () => {
+    const { body } = await create({ scopes: ['read'] });
+    await api.call('DELETE', `/api/keys/${body.id}`);
+    expect((await api.call('DELETE', `/api/keys/${body.id}`)).status).toBe(409);
+    expect((await api.call('POST', `/api/keys/${body.id}/rotate`)).status).toBe(409);
+  });
+
+  it('include one that can make others: the last admin key cannot be revoked', async () => {
+    const answer = await api.call('DELETE', `/api/keys/${api.keys.foreign.id}`, { key: api.keys.foreign.key });
+    expect(answer).toMatchObject({ status: 409, body: { hint: expect.stringContaining('first') } });
+  });
+
+  it('are the business of admins', async () => {
+    expect((await api.get('/api/keys', api.keys.reader.key)).status).toBe(403);
+  });
+});

@@ -1,0 +1,133 @@
+import { keysChanged } from '@agentlens/contracts';
+import { migrate } from '@agentlens/database';
+import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import {
+  ApiKeys,
+  assemblePlatform,
+  createHttpApp,
+  createLogger,
+  loadConfig,
+  type Platform,
+  type Scope,
+} from '@agentlens/platform';
+import { createMemoryState } from '@agentlens/state';
+import { type FixedClock, fixedClock, freshDatabase } from '@agentlens/testing';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pg from 'pg';
+import { QueryModule } from '../src/index.ts';
+
+export const NOW = '2026-03-01T12:00:00.000Z';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, member by member
+  readonly body: any;
+}
+
+export interface OperatorApi {
+  readonly clock: FixedClock;
+  readonly bus: EventBus;
+  readonly platform: Platform;
+  readonly app: NestFastifyApplication;
+  /** Keys by what they may do; all but `foreign` (an admin of "globex") belong to tenant "acme". */
+  readonly keys: Readonly<
+    Record<'admin' | 'reader' | 'ingest' | 'foreign', { readonly id: string; readonly key: string }>
+  >;
+  /** Every route the server has, as `GET /path`. */
+  readonly routes: readonly string[];
+  /** As the owner of the tables, past every policy. */
+  insert(table: string, row: Record<string, unknown>): Promise<void>;
+  call(method: Method, url: string, options?: { key?: string; body?: unknown }): Promise<Answer>;
+  get(url: string, key?: string): Promise<Answer>;
+  newKey(scopes: readonly Scope[], tenantId?: string): Promise<{ id: string; key: string }>;
+  close(): Promise<void>;
+}
+
+/** The answer of an owner that did what it was told. */
+export function granted<T>(value: T): { readonly ok: true; readonly value: T } {
+  return { ok: true, value };
+}
+
+/** The real service on real Postgres, the memory bus and a standing clock. */
+export async function startOperatorApi(): Promise<OperatorApi> {
+  const clock = fixedClock(NOW);
+  const bus = createMemoryBus({ clock });
+  const database = await freshDatabase({ migrate });
+  const owner = new pg.Pool({ connectionString: database.url, max: 2 });
+  const logger = createLogger({ name: 'query', level: 'fatal' });
+  const platform = assemblePlatform({
+    config: loadConfig('standalone', {}),
+    bus,
+    state: createMemoryState({ clock }),
+    databaseUrl: database.url,
+    secretKeys: [Buffer.alloc(32).toString('base64')],
+    logger,
+    clock,
+  });
+  await bus.watch(keysChanged, { from: 'new' }, ({ value }) => platform.keys.forget(value.keyId));
+  const insert = insertInto(owner);
+  for (const id of ['acme', 'globex']) await insert('tenants', { id, name: id, created_at: NOW });
+  const apiKeys = new ApiKeys(platform.database('query'), bus, clock, logger);
+  const newKey = async (scopes: readonly Scope[], tenantId = 'acme') => {
+    const { id, key } = await apiKeys.create({ tenantId, name: scopes.join(), scopes });
+    return { id, key };
+  };
+  const keys = {
+    admin: await newKey(['admin']),
+    reader: await newKey(['read']),
+    ingest: await newKey(['ingest']),
+    foreign: await newKey(['admin'], 'globex'),
+  };
+
+  const app = await createHttpApp(platform, [QueryModule.register(platform)]);
+  const routes: string[] = [];
+  const server = app.getHttpAdapter().getInstance();
+  server.addHook('onRoute', (route: { method: string | string[]; url: string }) => {
+    for (const method of [route.method].flat()) routes.push(`${method} ${route.url}`);
+  });
+  await app.init();
+  await server.ready();
+
+  const call: OperatorApi['call'] = async (method, url, { key = keys.admin.key, body } = {}) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const payload = body === undefined ? undefined : JSON.stringify(body);
+    const answer = await app.inject({ method, url, headers, payload });
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json() };
+  };
+  return {
+    clock,
+    bus,
+    platform,
+    app,
+    keys,
+    routes,
+    insert,
+    call,
+    get: (url, key) => call('GET', url, { key }),
+    newKey,
+    close: async () => {
+      await app.close();
+      await platform.close();
+      await owner.end();
+      await database.drop();
+    },
+  };
+}
+
+function insertInto(owner: pg.Pool) {
+  return async (table: string, row: Record<string, unknown>) => {
+    const columns = Object.keys(row);
+    const values = columns.map((column) => bindable(row[column]));
+    const places = columns.map((_, i) => `$${i + 1}`);
+    await owner.query(`insert into ${table} (${columns.join(', ')}) values (${places.join(', ')})`, values);
+  };
+}
+
+/** Objects go into jsonb columns; arrays stay arrays, buffers bytes. */
+function bindable(value: unknown): unknown {
+  const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
+  return isPlain ? JSON.stringify(value) : value;
+}

@@ -1,0 +1,196 @@
+import { NOW } from './operator-api.ts';
+
+type Row = Record<string, unknown>;
+
+/** Rows as their writers would leave them, for tenant "acme" unless said otherwise. */
+
+export function anEventRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    occurred_at: NOW,
+    event_id: 'event-1',
+    run_id: 'run-1',
+    agent_id: 'agent-1',
+    session_id: null,
+    kind: 'tool.called',
+    dialect: 'agentlens',
+    source_type: 'tool_call',
+    severity: 'info',
+    is_error: false,
+    tags: [],
+    payload: { toolName: 'search' },
+    metadata: {},
+    hash: 'hash',
+    received_at: NOW,
+    ...fields,
+  };
+}
+
+export function aRunRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    run_id: 'run-1',
+    agent_id: 'agent-1',
+    status: 'running',
+    started_at: NOW,
+    last_event_at: NOW,
+    event_count: 3,
+    error_count: 1,
+    cost_usd: 0.62,
+    tags: [],
+    updated_at: NOW,
+    ...fields,
+  };
+}
+
+export function anAgentRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    agent_id: 'agent-1',
+    name: 'First agent',
+    first_seen_at: NOW,
+    last_seen_at: NOW,
+    run_count: 1,
+    event_count: 3,
+    error_count: 1,
+    cost_usd: 0.62,
+    ...fields,
+  };
+}
+
+export function aDirectiveRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    agent_id: 'agent-1',
+    directive_id: 'directive-1',
+    version: 1,
+    paused_at: NOW,
+    pause_reason: 'Error rate 50.0% exceeds threshold 30%',
+    model_override: 'small-model',
+    model_override_at: NOW,
+    model_override_reason: 'too costly',
+    issued_at: NOW,
+    ...fields,
+  };
+}
+
+export function aRuleRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    rule_id: 'rule-1',
+    version: 1,
+    name: 'Too many errors',
+    enabled: true,
+    condition_type: 'error_rate_threshold',
+    condition_config: { threshold: 30, windowMinutes: 5, minEvents: 1 },
+    action_type: 'pause_agent',
+    action_config: {},
+    cooldown_minutes: 15,
+    dry_run: false,
+    direction: 'both',
+    priority: 0,
+    created_at: NOW,
+    updated_at: NOW,
+    ...fields,
+  };
+}
+
+export function aTriggerRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    triggered_at: NOW,
+    trigger_id: 'trigger-1',
+    rule_id: 'rule-1',
+    rule_version: 1,
+    rule_name: 'Too many errors',
+    agent_id: 'agent-1',
+    run_id: 'run-1',
+    event_id: 'event-1',
+    condition_type: 'error_rate_threshold',
+    condition_value: 50,
+    condition_threshold: 30,
+    action_type: 'pause_agent',
+    message: 'Error rate 50.0% exceeds threshold 30%',
+    dry_run: false,
+    action_result: 'success',
+    ...fields,
+  };
+}
+
+export function aCooldownRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    rule_id: 'rule-1',
+    agent_id: 'agent-1',
+    dry_run: false,
+    trigger_id: 'trigger-1',
+    last_triggered_at: NOW,
+    cooling_until: '2026-03-01T12:15:00.000Z',
+    trigger_count: 4,
+    ...fields,
+  };
+}
+
+export function aStateRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    rule_id: 'rule-1',
+    agent_id: 'agent-1',
+    last_evaluated_at: NOW,
+    current_value: 50,
+    degraded_reason: null,
+    ...fields,
+  };
+}
+
+export function aDeliveryRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    delivery_id: 'delivery-1',
+    trigger_id: 'trigger-1',
+    triggered_at: NOW,
+    rule_id: 'rule-1',
+    agent_id: 'agent-1',
+    action_type: 'notify_webhook',
+    action_config: { url: 'https://example.com/hook', secret: 'sealed' },
+    result: 'success',
+    attempts: 2,
+    created_at: NOW,
+    settled_at: NOW,
+    ...fields,
+  };
+}
+
+export function anAttemptRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    delivery_id: 'delivery-1',
+    attempt: 1,
+    started_at: NOW,
+    finished_at: NOW,
+    outcome: 'retry',
+    http_status: 500,
+    detail: 'HTTP 500',
+    ...fields,
+  };
+}
+
+export function aDailyRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    agent_id: 'agent-1',
+    day: '2026-03-01',
+    event_count: 40,
+    error_count: 4,
+    tool_call_count: 20,
+    tool_error_count: 2,
+    llm_call_count: 10,
+    cost_usd: 1.5,
+    run_count: 10,
+    run_error_count: 1,
+    run_succeeded_count: 8,
+    run_duration_ms: 100_000,
+    run_cost_usd: 1.5,
+    ...fields,
+  };
+}

@@ -1,0 +1,130 @@
+import { COMMANDS } from '@agentlens/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { OPERATIONS, QUERY_OPERATIONS } from '../src/index.ts';
+import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
+import {
+  aCooldownRow,
+  aDailyRow,
+  aDeliveryRow,
+  aDirectiveRow,
+  anAgentRow,
+  anAttemptRow,
+  anEventRow,
+  aRuleRow,
+  aRunRow,
+  aStateRow,
+  aTriggerRow,
+} from './rows.ts';
+
+let api: OperatorApi;
+
+beforeAll(async () => {
+  api = await startOperatorApi();
+  await api.insert('agents', anAgentRow());
+  await api.insert('agent_directives', aDirectiveRow());
+  await api.insert('runs', aRunRow({ ended_at: NOW, status: 'succeeded', agent_name: 'First', session_id: 'group' }));
+  await api.insert('events', anEventRow({ latency_ms: 12.5, cost_usd: 0.62, cost_source: 'priced' }));
+  await api.insert('guardrail_rules', aRuleRow({ description: 'why', tool_names: ['search'] }));
+  await api.insert('guardrail_triggers', aTriggerRow({ action_detail: 'HTTP 500', settled_at: NOW }));
+  await api.insert('guardrail_states', aStateRow({ degraded_reason: 'window store away' }));
+  await api.insert('trigger_cooldowns', aCooldownRow());
+  await api.insert('deliveries', aDeliveryRow({ detail: 'gone', next_attempt_at: NOW }));
+  await api.insert('delivery_attempts', anAttemptRow());
+  await api.insert('agent_daily', aDailyRow());
+  const { body: rule } = await api.get('/api/guardrails/rule-1');
+  await api.bus.serve(COMMANDS.createRule, async () => granted(rule));
+  await api.bus.serve(COMMANDS.updateRule, async () => granted(rule));
+  await api.bus.serve(COMMANDS.deleteRule, async () => granted({ ok: true as const }));
+  await api.bus.serve(COMMANDS.unpauseAgent, async () => granted({}));
+  await api.bus.serve(COMMANDS.redeliver, async ({ deliveryId }) => granted({ deliveryId }));
+});
+
+afterAll(() => api.close());
+
+const IDS: Readonly<Record<string, string>> = {
+  '/api/guardrails/:id': 'rule-1',
+  '/api/guardrails/:id/status': 'rule-1',
+  '/api/guardrails/:id/actions': 'rule-1',
+  '/api/guardrails/deliveries/:id/redeliver': 'delivery-1',
+  '/api/events/:id': 'event-1',
+  '/api/sessions/:id': 'run-1',
+  '/api/sessions/:id/timeline': 'run-1',
+  '/api/agents/:id': 'agent-1',
+  '/api/agents/:id/unpause': 'agent-1',
+  '/api/agents/:id/health': 'agent-1',
+};
+
+const answering = QUERY_OPERATIONS.filter((op) => op.contentType === undefined && !op.path.startsWith('/api/keys'));
+
+describe('every route', () => {
+  it.each(answering.map((op) => [`${op.method.toUpperCase()} ${op.path}`, op] as const))(
+    '%s answers what its schema says',
+    async (_name, op) => {
+      const url = op.path.replace(':id', IDS[op.path] ?? '');
+      const body = op.method === 'get' ? undefined : {};
+      const answer = await api.call(op.method.toUpperCase() as 'GET', url, { body });
+      expect(answer).toMatchObject({ status: op.status ?? 200 });
+      // Strict: a member the schema does not know would be undocumented.
+      expect(op.response.parse(answer.body)).toEqual(answer.body);
+    },
+  );
+
+  it('is in /openapi.json, and what is there of this service is a route', () => {
+    const documented = QUERY_OPERATIONS.map((op) => `${op.method.toUpperCase()} ${op.path}`);
+    const own = api.routes.filter((route) => /^(?!HEAD|OPTIONS)\S+ \/(api|openapi)/.test(route));
+    expect([...new Set(own)].sort()).toEqual(documented.sort());
+  });
+
+  it.each(QUERY_OPERATIONS.filter((op) => op.scope !== null).map((op) => [`${op.method} ${op.path}`, op] as const))(
+    '%s asks for its scope',
+    async (_name, op) => {
+      const url = op.path.replace(':id', 'x');
+      const weak = op.scope === 'admin' ? api.keys.reader.key : api.keys.ingest.key;
+      const refused = await api.call(op.method.toUpperCase() as 'GET', url, { key: weak });
+      expect(refused).toMatchObject({ status: 403, body: { status: 403, required: [op.scope] } });
+      expect(refused.headers['cache-control']).toBe('no-store');
+      const unknown = await api.call(op.method.toUpperCase() as 'GET', url, { key: 'agk_live_nonsense' });
+      expect(unknown).toMatchObject({ status: 401, body: { error: 'Invalid API key', status: 401 } });
+      expect(unknown.headers['cache-control']).toBe('no-store');
+    },
+  );
+});
+
+describe('/openapi.json', () => {
+  it('describes the public address, with the gateway, in OpenAPI 3.1', async () => {
+    const { body } = await api.get('/openapi.json');
+    expect(body.openapi).toBe('3.1.0');
+    const paths = Object.entries(body.paths as Record<string, object>);
+    const routes = paths.flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
+    expect(routes.sort()).toEqual(OPERATIONS.map((op) => `${op.method} ${op.path.replace(':id', '{id}')}`).sort());
+    expect(body.paths['/api/events']).toMatchObject({ get: { tags: ['Events'] }, post: { tags: ['Events'] } });
+  });
+
+  it('points only at schemas it holds', async () => {
+    const { body } = await api.get('/openapi.json');
+    const references = [...JSON.stringify(body).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+    expect(references.length).toBeGreaterThan(20);
+    for (const name of references) expect(body.components.schemas).toHaveProperty(String(name));
+    expect(JSON.stringify(body)).not.toContain('$defs');
+  });
+
+  it('shows numbers as numbers, with their bounds and defaults', async () => {
+    const { body } = await api.get('/openapi.json');
+    const { parameters } = body.paths['/api/guardrails/history'].get;
+    const limit = parameters.find((parameter: { name: string }) => parameter.name === 'limit');
+    expect(limit).toEqual({
+      name: 'limit',
+      in: 'query',
+      required: false,
+      schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+    });
+  });
+
+  it('gives every operation an id of its own', async () => {
+    const { body } = await api.get('/openapi.json');
+    const operations = Object.values(body.paths as Record<string, Record<string, { operationId: string }>>).flatMap(
+      (path) => Object.values(path).map((op) => op.operationId),
+    );
+    expect(new Set(operations).size).toBe(operations.length);
+  });
+});

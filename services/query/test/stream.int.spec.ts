@@ -1,0 +1,171 @@
+import { agentEvents, guardrailTriggered, runChanged } from '@agentlens/contracts';
+import { aBatch, anEvent, aTrigger, eventually } from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { StoredEvent } from '../src/events/stored-event.ts';
+import { Session } from '../src/sessions/session.ts';
+import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
+import { aRunRow } from './rows.ts';
+import { readStream, type StreamReader } from './stream-reader.ts';
+
+let api: OperatorApi;
+let address: string;
+const open: StreamReader[] = [];
+
+beforeAll(async () => {
+  api = await startOperatorApi();
+  await api.app.listen(0, '127.0.0.1');
+  address = await api.app.getUrl();
+});
+afterAll(() => api.close());
+afterEach(() => {
+  for (const reader of open.splice(0)) reader.close();
+});
+
+async function connect(query = '', lastEventId?: string, key = api.keys.reader.key): Promise<StreamReader> {
+  const headers: Record<string, string> = { authorization: `Bearer ${key}` };
+  if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
+  const reader = await readStream(`${address}/api/stream?${query}`, headers);
+  open.push(reader);
+  // The first heartbeat says that nothing published from now on is missed.
+  if (reader.status === 200) await reader.until('heartbeat');
+  return reader;
+}
+
+const publish = (...ids: string[]) =>
+  api.bus.publish(agentEvents, aBatch({ events: ids.map((id) => anEvent({ id })), receivedAt: NOW }));
+const idsOf = (frames: readonly { data: { id: string } }[]) => frames.map((frame) => frame.data.id);
+
+describe('the stream', () => {
+  it('begins with a heartbeat and is never cached', async () => {
+    const reader = await connect();
+    expect(reader.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(reader.headers.get('cache-control')).toContain('no-store');
+    expect(reader.frames[0]).toMatchObject({ event: 'heartbeat', data: { time: NOW }, id: expect.any(String) });
+  });
+
+  it('shows events in the shape they are stored in', async () => {
+    const reader = await connect();
+    await publish('s1', 's2');
+    const frames = await reader.until('event', 2);
+    expect(idsOf(frames)).toEqual(['s1', 's2']);
+    expect(StoredEvent.parse(frames[0]?.data)).toEqual(frames[0]?.data);
+  });
+
+  it('takes the key as a parameter too, where headers cannot be sent', async () => {
+    const reader = await readStream(`${address}/api/stream?token=${api.keys.reader.key}`);
+    open.push(reader);
+    expect(reader.status).toBe(200);
+    const refused = await readStream(`${address}/api/stream?token=agk_live_wrong`);
+    expect(refused.status).toBe(401);
+  });
+
+  it('shows alerts with the fields AgentLens clients read', async () => {
+    const reader = await connect();
+    const trigger = aTrigger({ runId: 'run-9' });
+    await api.bus.publish(guardrailTriggered, trigger);
+    const [alert] = await reader.until('alert');
+    expect(alert?.data).toMatchObject({
+      ruleId: trigger.ruleId,
+      name: trigger.ruleName,
+      currentValue: trigger.conditionValue,
+      threshold: trigger.conditionThreshold,
+      message: trigger.message,
+      triggeredAt: trigger.triggeredAt,
+      triggerId: trigger.id,
+      sessionId: 'run-9',
+    });
+  });
+
+  it('shows a session as it is after it moved', async () => {
+    await api.insert('runs', aRunRow({ run_id: 'moved' }));
+    const reader = await connect('sessionId=moved');
+    await api.bus.publish(runChanged, { tenantId: 'acme', runIds: ['other', 'moved'], at: NOW });
+    const [update] = await reader.until('session_update');
+    expect(Session.parse(update?.data)).toMatchObject({ id: 'moved', status: 'active' });
+  });
+
+  it('narrows by session, agent and event type', async () => {
+    const reader = await connect('agentId=a&sessionId=r&eventType=tool_call,llm.completed');
+    const right = { agentId: 'a', runId: 'r', sourceType: 'tool_call' };
+    const events = [
+      anEvent({ ...right, id: 'other-agent', agentId: 'b' }),
+      anEvent({ ...right, id: 'other-run', runId: 'q' }),
+      anEvent({ ...right, id: 'other-type', sourceType: 'custom' }),
+      anEvent({ ...right, id: 'right' }),
+      anEvent({ ...right, id: 'by-kind', sourceType: 'llm_response', kind: 'llm.completed' }),
+    ];
+    await api.bus.publish(agentEvents, aBatch({ events }));
+    await api.bus.publish(guardrailTriggered, aTrigger({ agentId: 'b' }));
+    await api.bus.publish(guardrailTriggered, aTrigger({ agentId: 'a', runId: 'r' }));
+    const [alert] = await reader.until('alert');
+    expect(alert?.data.agentId).toBe('a');
+    expect(idsOf(await reader.until('event', 2))).toEqual(['right', 'by-kind']);
+  });
+
+  it('shows nothing of another tenant', async () => {
+    const reader = await connect('', undefined, api.keys.foreign.key);
+    await publish('of-acme');
+    await api.bus.publish(guardrailTriggered, aTrigger());
+    await api.bus.publish(agentEvents, aBatch({ tenantId: 'globex', events: [anEvent({ id: 'of-globex' })] }));
+    expect(idsOf(await reader.until('event'))).toEqual(['of-globex']);
+    expect(reader.frames.filter((frame) => frame.event === 'alert')).toEqual([]);
+  });
+});
+
+describe('resuming', () => {
+  it('goes on after the last frame, also in the middle of a batch', async () => {
+    const first = await connect();
+    await publish('r1', 'r2', 'r3');
+    const [, second] = await first.until('event', 3);
+    first.close();
+    await publish('r4');
+    const resumed = await connect('', second?.id);
+    expect(idsOf(await resumed.until('event', 2))).toEqual(['r3', 'r4']);
+    await publish('r5');
+    expect(idsOf(await resumed.until('event', 3))).toEqual(['r3', 'r4', 'r5']);
+  });
+
+  it('misses no alert, even for a client that only ever saw a heartbeat', async () => {
+    const first = await connect('agentId=nobody');
+    const [heartbeat] = await first.until('heartbeat');
+    first.close();
+    await api.bus.publish(guardrailTriggered, aTrigger({ agentId: 'nobody', message: 'while away' }));
+    const resumed = await connect('agentId=nobody', heartbeat?.id);
+    expect((await resumed.until('alert')).map((frame) => frame.data.message)).toEqual(['while away']);
+  });
+
+  it('repeats nothing where nothing happened', async () => {
+    const first = await connect();
+    await publish('n1');
+    const [last] = await first.until('event');
+    first.close();
+    const resumed = await connect('', last?.id);
+    await publish('n2');
+    expect(idsOf(await resumed.until('event'))).toEqual(['n2']);
+  });
+
+  it('is refused for an id that is none', async () => {
+    const reader = await connect('', 'yesterday');
+    expect(reader.status).toBe(400);
+  });
+});
+
+describe('the end of a stream', () => {
+  it('comes when its key is revoked', async () => {
+    const { id, key } = await api.newKey(['read']);
+    const reader = await connect('', undefined, key);
+    await api.call('DELETE', `/api/keys/${id}`);
+    const [closed] = await reader.until('closed');
+    expect(closed?.data.reason).toContain('not valid');
+    await eventually(() => expect(reader.ended()).toBe(true));
+  });
+
+  it('comes when the server goes down, which does not wait for readers', async () => {
+    const own = await startOperatorApi();
+    await own.app.listen(0, '127.0.0.1');
+    const reader = await readStream(`${await own.app.getUrl()}/api/stream?token=${own.keys.reader.key}`);
+    await reader.until('heartbeat');
+    await own.close();
+    expect((await reader.until('closed')).at(0)?.data.reason).toContain('reconnect');
+  });
+});

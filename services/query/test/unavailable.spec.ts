@@ -1,0 +1,67 @@
+import { createServer, type Server } from 'node:net';
+import { createMemoryBus } from '@agentlens/messaging';
+import { assemblePlatform, createHttpApp, createLogger, loadConfig, newApiKey } from '@agentlens/platform';
+import { createMemoryState } from '@agentlens/state';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { QueryModule } from '../src/index.ts';
+
+const { key } = newApiKey();
+let app: NestFastifyApplication;
+/** Hangs up on everybody, as a database that is going down does. */
+let hangsUp: Server;
+
+beforeAll(async () => {
+  hangsUp = createServer((socket) => socket.on('error', () => undefined).end());
+  await new Promise<void>((resolve) => hangsUp.listen(0, '127.0.0.1', resolve));
+  const address = hangsUp.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const platform = {
+    ...assemblePlatform({
+      config: loadConfig('standalone', {}),
+      bus: createMemoryBus(),
+      state: createMemoryState(),
+      databaseUrl: `postgres://nobody@127.0.0.1:${port}/none`,
+      secretKeys: [Buffer.alloc(32).toString('base64')],
+      logger: createLogger({ name: 'query', level: 'fatal' }),
+    }),
+    keys: {
+      check: async () => ({
+        kind: 'accepted' as const,
+        caller: { tenantId: 'acme', keyId: 'k', scopes: ['admin' as const], eventsPerSecond: 1 },
+      }),
+    },
+  };
+  app = await createHttpApp(platform, [QueryModule.register(platform)]);
+  await app.init();
+  await app.getHttpAdapter().getInstance().ready();
+});
+afterAll(async () => {
+  await app.close();
+  hangsUp.close();
+});
+
+describe('without a database', () => {
+  it.each(['/api/events', '/api/guardrails/history', '/api/agents/a', '/api/stats', '/api/keys'])(
+    '%s answers 503 and when to come back',
+    async (url) => {
+      const answer = await app.inject({ method: 'GET', url, headers: { authorization: `Bearer ${key}` } });
+      expect(answer.statusCode).toBe(503);
+      expect(answer.headers['retry-after']).toBeDefined();
+      expect(answer.json()).toMatchObject({ status: 503, error: expect.any(String) });
+    },
+  );
+
+  it('health says which part is away', async () => {
+    const answer = await app.inject({ method: 'GET', url: '/api/health' });
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json()).toMatchObject({ status: 'degraded', db: { ok: false } });
+  });
+
+  it('what needs none is answered', async () => {
+    const headers = { authorization: `Bearer ${key}` };
+    for (const url of ['/openapi.json', '/api/guardrails/catalog', '/api/config/features']) {
+      expect((await app.inject({ method: 'GET', url, headers })).statusCode).toBe(200);
+    }
+  });
+});
