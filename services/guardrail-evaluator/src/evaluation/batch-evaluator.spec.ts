@@ -1,0 +1,206 @@
+import { type AgentEvent, type GuardrailRule, guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import { activate, type CooldownStore, RuleBook, type WindowStore } from '@agentlens/guardrails';
+import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { createMemoryState, StateUnavailable } from '@agentlens/state';
+import { aBatch, anEvent, aRule, fixedClock } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { RuleState } from '../states/states.repository.ts';
+import { BatchEvaluator } from './batch-evaluator.ts';
+import { EvaluatorMetrics } from './evaluator-metrics.ts';
+import { TriggerDesk } from './trigger-desk.ts';
+
+const clock = fixedClock();
+const error = (fields: Partial<AgentEvent> = {}) => anEvent({ isError: true, severity: 'error', ...fields });
+
+let bus: EventBus;
+let triggers: Trigger[];
+let states: RuleState[];
+let windows: WindowStore;
+let cooldowns: CooldownStore;
+
+beforeEach(async () => {
+  bus = createMemoryBus();
+  triggers = [];
+  states = [];
+  ({ windows, cooldowns } = createMemoryState({ clock }));
+  await bus.watch(guardrailTriggered, { from: 'new' }, ({ value }) => triggers.push(value));
+});
+
+afterEach(() => bus.close());
+
+interface Ports {
+  windows?: WindowStore;
+  cooldowns?: CooldownStore;
+  bus?: EventBus;
+}
+
+function evaluatorOf(rules: readonly GuardrailRule[], ports: Ports = {}): BatchEvaluator {
+  const metrics = new EvaluatorMetrics();
+  const active = rules.flatMap((rule) => {
+    const result = activate(rule);
+    return result.ok ? [result.value] : [];
+  });
+  const book = RuleBook.EMPTY.withTenants(Map.groupBy(active, ({ tenantId }) => tenantId));
+  return new BatchEvaluator({
+    rules: { book },
+    windows: ports.windows ?? windows,
+    desk: new TriggerDesk(ports.cooldowns ?? cooldowns, ports.bus ?? bus, metrics),
+    states: { record: (state) => states.push(state) },
+    metrics,
+    clock,
+  });
+}
+
+describe('BatchEvaluator', () => {
+  it('makes one trigger of a hundred matching events in one batch', async () => {
+    const batch = aBatch({ events: Array.from({ length: 100 }, () => error()) });
+    await evaluatorOf([aRule()]).evaluate(batch);
+    expect(triggers).toHaveLength(1);
+    expect(triggers[0]).toMatchObject({
+      eventId: batch.events[0]?.id,
+      agentId: 'agent-1',
+      triggeredAt: batch.receivedAt,
+    });
+  });
+
+  it('makes one trigger of batches evaluated at the same time by three evaluators', async () => {
+    const rules = [aRule()];
+    const replicas = [1, 2, 3].map(() => evaluatorOf(rules));
+    const batches = Array.from({ length: 24 }, () => aBatch({ events: [error(), error()] }));
+    await Promise.all(batches.map((batch, i) => replicas[i % 3]?.evaluate(batch)));
+    expect(triggers).toHaveLength(1);
+  });
+
+  it('triggers for each agent apart', async () => {
+    const events = ['a', 'b', 'c'].map((agentId) => error({ agentId }));
+    await evaluatorOf([aRule()]).evaluate(aBatch({ events }));
+    expect(triggers.map(({ agentId }) => agentId).sort()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('touches no store where no rule listens', async () => {
+    const untouchable: WindowStore = {
+      advance: () => Promise.reject(new Error('touched')),
+      read: () => Promise.reject(new Error('touched')),
+    };
+    await evaluatorOf([aRule({ agentId: 'other' })], { windows: untouchable }).evaluate(aBatch());
+    expect(triggers).toEqual([]);
+  });
+
+  it('keeps tenants apart whose agents have the same name', async () => {
+    const evaluator = evaluatorOf([
+      aRule({ tenantId: 'a' }),
+      aRule({ tenantId: 'b', conditionConfig: { minEvents: 2 } }),
+    ]);
+    await evaluator.evaluate(aBatch({ tenantId: 'a', events: [error(), error(), error()] }));
+    await evaluator.evaluate(aBatch({ tenantId: 'b', events: [anEvent()] }));
+    await evaluator.evaluate(aBatch({ tenantId: 'b', events: [anEvent()] }));
+    expect(triggers.map(({ tenantId }) => tenantId)).toEqual(['a']);
+  });
+
+  it('lets a dry run cool down apart from the real rule', async () => {
+    const rule = aRule();
+    await evaluatorOf([{ ...rule, dryRun: true }]).evaluate(aBatch({ events: [error()] }));
+    await evaluatorOf([rule]).evaluate(aBatch({ events: [error()] }));
+    expect(triggers.map(({ dryRun }) => dryRun)).toEqual([true, false]);
+  });
+
+  it('triggers again when the cooldown is over', async () => {
+    const evaluator = evaluatorOf([aRule({ cooldownMinutes: 1 })]);
+    const later = (ms: number) => {
+      clock.advance(ms);
+      const at = new Date(clock.now()).toISOString();
+      return aBatch({ receivedAt: at, events: [error({ occurredAt: at })] });
+    };
+    await evaluator.evaluate(later(0));
+    await evaluator.evaluate(later(59_000));
+    await evaluator.evaluate(later(2_000));
+    expect(triggers).toHaveLength(2);
+  });
+
+  it('records what was measured', async () => {
+    const rule = aRule({ conditionConfig: { threshold: 60 } });
+    const batch = aBatch({ events: [anEvent(), error()] });
+    await evaluatorOf([rule]).evaluate(batch);
+    expect(states).toEqual([
+      {
+        tenantId: 'acme',
+        ruleId: rule.id,
+        agentId: 'agent-1',
+        lastEvaluatedAt: batch.receivedAt,
+        currentValue: 50,
+        degradedReason: null,
+      },
+    ]);
+  });
+
+  it('does not settle a batch while the store is away', async () => {
+    const away: WindowStore = { ...windows, advance: () => Promise.reject(new StateUnavailable('advance', 'away')) };
+    await expect(evaluatorOf([aRule()], { windows: away }).evaluate(aBatch())).rejects.toThrow(StateUnavailable);
+  });
+
+  it('gives the same triggers however often and in whatever order batches come', async () => {
+    const rules = [aRule({ cooldownMinutes: 0, conditionConfig: { threshold: 100, minEvents: 3 } })];
+    const batches = Array.from({ length: 6 }, (_, i) => aBatch({ events: [error({ agentId: `a${i % 2}` })] }));
+    const evaluator = evaluatorOf(rules);
+    for (const batch of [...batches, ...batches].reverse()) await evaluator.evaluate(batch);
+    for (const batch of batches) await evaluator.evaluate(batch);
+    expect(triggers.map(({ agentId }) => agentId).sort()).toEqual(['a0', 'a1']);
+  });
+});
+
+/** The process is gone: whatever it did stays done, and the message comes again. */
+class Killed extends Error {}
+
+describe('a crash', () => {
+  const rule = aRule({ conditionConfig: { threshold: 50, minEvents: 4 } });
+  const batch = aBatch({ events: [error(), error(), error(), error()] });
+
+  async function crashed(ports: Ports): Promise<void> {
+    await expect(evaluatorOf([rule], ports).evaluate(batch)).rejects.toThrow(Killed);
+  }
+
+  /** Evaluates the batch again and proves that it was counted once. */
+  async function redelivered(): Promise<void> {
+    await evaluatorOf([rule]).evaluate(batch);
+    expect(triggers).toHaveLength(1);
+    expect(triggers[0]).toMatchObject({ eventId: batch.events[3]?.id, conditionValue: 100 });
+    const [totals] = await windows.read('acme', 'agent-1', Date.parse(batch.receivedAt), [
+      { metric: '%error_share', span: { kind: 'sliding', minutes: 5 }, shape: 'sum' },
+    ]);
+    expect(totals).toMatchObject({ count: 4, sum: 4 });
+  }
+
+  it('before counting loses nothing', async () => {
+    await crashed({ windows: { ...windows, advance: () => Promise.reject(new Killed()) } });
+    await redelivered();
+  });
+
+  it('after counting neither counts twice nor loses the trigger', async () => {
+    const advance: WindowStore['advance'] = async (request) => {
+      await windows.advance(request);
+      throw new Killed();
+    };
+    await crashed({ windows: { read: windows.read, advance } });
+    await redelivered();
+  });
+
+  it('after claiming gets its own cooldown again', async () => {
+    const claim: CooldownStore['claim'] = async (request) => {
+      await cooldowns.claim(request);
+      throw new Killed();
+    };
+    await crashed({ cooldowns: { claim } });
+    await redelivered();
+  });
+
+  it('after publishing publishes nothing twice', async () => {
+    const publish: EventBus['publish'] = async (topic, message) => {
+      await bus.publish(topic, message);
+      throw new Killed();
+    };
+    await crashed({ bus: { ...bus, publish } as EventBus });
+    const [first] = triggers;
+    await redelivered();
+    expect(triggers[0]?.id).toBe(first?.id);
+  });
+});

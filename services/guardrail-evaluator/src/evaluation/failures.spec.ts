@@ -1,0 +1,34 @@
+import { BusUnavailable } from '@agentlens/messaging';
+import { StateUnavailable } from '@agentlens/state';
+import { describe, expect, it } from '@jest/globals';
+import { Failures } from './failures.ts';
+
+describe('Failures', () => {
+  it.each([new StateUnavailable('advance', 'away'), new BusUnavailable('full', 700)])(
+    'never gives a message up for %p',
+    (error) => {
+      const failures = new Failures();
+      for (let attempt = 1; attempt < 100; attempt++) {
+        expect(failures.outcome('m', attempt, error)).toMatchObject({ kind: 'retry' });
+      }
+    },
+  );
+
+  it('waits as long as the broker asks', () => {
+    expect(new Failures().outcome('m', 1, new BusUnavailable('full', 700))).toMatchObject({ afterMs: 700 });
+  });
+
+  it('gives a message up that fails again and again by itself', () => {
+    const failures = new Failures();
+    const bug = new TypeError('undefined is not a function');
+    const kinds = [1, 2, 3, 4, 5].map((attempt) => failures.outcome('m', attempt, bug).kind);
+    expect(kinds).toEqual(['retry', 'retry', 'retry', 'retry', 'poison']);
+  });
+
+  it('starts over once it was evaluated', () => {
+    const failures = new Failures();
+    for (let i = 0; i < 4; i++) failures.outcome('m', 1, new Error('bug'));
+    failures.forget('m');
+    expect(failures.outcome('m', 1, new Error('bug')).kind).toBe('retry');
+  });
+});

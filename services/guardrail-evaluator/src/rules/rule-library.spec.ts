@@ -1,0 +1,107 @@
+import { type GuardrailRule, rulesChanged } from '@agentlens/contracts';
+import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { createLogger } from '@agentlens/platform';
+import { aRule, eventually } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RuleLibrary } from './rule-library.ts';
+import type { RuleMark } from './rules.repository.ts';
+
+/** The table, as far as the library reads it. */
+class Table {
+  rules: GuardrailRule[] = [];
+  deleted: RuleMark[] = [];
+  reads = 0;
+  away = false;
+
+  async all(): Promise<GuardrailRule[]> {
+    if (this.away) throw new Error('Postgres is away');
+    return this.rules;
+  }
+
+  async ofTenant(tenantId: string): Promise<GuardrailRule[]> {
+    this.reads += 1;
+    return this.rules.filter((rule) => rule.tenantId === tenantId);
+  }
+
+  async changedSince(): Promise<RuleMark[]> {
+    const marks = this.rules.map(({ tenantId, id, version, updatedAt }) => ({
+      ...{ tenantId, ruleId: id, version, updatedAt },
+      deleted: false,
+    }));
+    return [...marks, ...this.deleted];
+  }
+}
+
+let bus: EventBus;
+let table: Table;
+let library: RuleLibrary;
+
+beforeEach(() => {
+  bus = createMemoryBus();
+  table = new Table();
+  library = new RuleLibrary(table, bus, createLogger({ name: 'test', level: 'silent' }));
+});
+afterEach(async () => {
+  await library.stop();
+  await bus.close();
+});
+
+const matching = (tenantId = 'acme') => library.book.matching(tenantId, 'a', 'custom.recorded').map(({ id }) => id);
+const announce = (tenantId: string, version: string) =>
+  bus.publish(rulesChanged, { tenantId, version, at: '2026-03-01T12:00:00.000Z' });
+
+describe('RuleLibrary', () => {
+  it('holds the enabled rules of every tenant', async () => {
+    table.rules = [aRule({ id: 'r1' }), aRule({ id: 'r2', enabled: false }), aRule({ id: 'r3', tenantId: 'other' })];
+    await library.start();
+    expect([matching(), matching('other')]).toEqual([['r1'], ['r3']]);
+  });
+
+  it('leaves a rule out that it cannot read, and only that', async () => {
+    table.rules = [aRule({ id: 'odd', conditionType: 'unheard_of' }), aRule({ id: 'r1' })];
+    await library.start();
+    expect(matching()).toEqual(['r1']);
+  });
+
+  it('follows an announced change of one tenant', async () => {
+    await library.start();
+    table.rules = [aRule({ id: 'r1' }), aRule({ id: 'unannounced', tenantId: 'other' })];
+    await announce('acme', 'v1');
+    await eventually(() => expect(matching()).toEqual(['r1']));
+    expect(matching('other')).toEqual([]);
+  });
+
+  it('finds by polling what was not announced: new, changed and deleted rules', async () => {
+    table.rules = [aRule({ id: 'r1' }), aRule({ id: 'r2' })];
+    await library.start();
+    const [first, second] = table.rules;
+    if (first === undefined || second === undefined) throw new Error('two rules');
+    table.rules = [{ ...first, version: 2, enabled: false }, aRule({ id: 'r3' })];
+    table.deleted = [{ tenantId: 'acme', ruleId: 'r2', version: 2, deleted: true, updatedAt: second.updatedAt }];
+    await library.poll();
+    expect(matching()).toEqual(['r3']);
+  });
+
+  it('reads nothing again where nothing changed', async () => {
+    table.rules = [aRule(), aRule({ enabled: false })];
+    await library.start();
+    await library.poll();
+    expect(table.reads).toBe(0);
+  });
+
+  it('answers many requests that wait with one read', async () => {
+    await library.start();
+    await Promise.all(Array.from({ length: 50 }, () => library.reload('acme')));
+    expect(table.reads).toBeLessThanOrEqual(2);
+  });
+
+  it('can be started again when the first try failed', async () => {
+    table.away = true;
+    await expect(library.start()).rejects.toThrow('away');
+    expect(library.loaded).toBe(false);
+    table.away = false;
+    table.rules = [aRule({ id: 'r1' })];
+    await library.start();
+    expect(matching()).toEqual(['r1']);
+  });
+});

@@ -1,0 +1,78 @@
+import { createLogger } from '@agentlens/platform';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { StateRecorder } from './state-recorder.ts';
+import type { RuleState } from './states.repository.ts';
+
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+function state(fields: Partial<RuleState> = {}): RuleState {
+  return {
+    tenantId: 'acme',
+    ruleId: 'rule-1',
+    agentId: 'agent-1',
+    lastEvaluatedAt: '2026-03-01T12:00:00.000Z',
+    currentValue: 1,
+    degradedReason: null,
+    ...fields,
+  };
+}
+
+let saved: (readonly RuleState[])[];
+let failing: boolean;
+let recorder: StateRecorder;
+
+beforeEach(() => {
+  saved = [];
+  failing = false;
+  recorder = new StateRecorder(
+    {
+      save: async (states) => {
+        if (failing) throw new Error('Postgres is away');
+        saved.push(states);
+      },
+    },
+    logger,
+  );
+});
+
+describe('StateRecorder', () => {
+  it('writes only the newest state of each key', async () => {
+    recorder.record(state({ currentValue: 1 }));
+    recorder.record(state({ currentValue: 2, lastEvaluatedAt: '2026-03-01T12:00:01.000Z' }));
+    recorder.record(state({ currentValue: 3, lastEvaluatedAt: '2026-03-01T11:59:00.000Z' }));
+    recorder.record(state({ agentId: 'agent-2' }));
+    await recorder.flush();
+    expect(saved.flat().map(({ agentId, currentValue }) => [agentId, currentValue])).toEqual([
+      ['agent-1', 2],
+      ['agent-2', 1],
+    ]);
+  });
+
+  it('writes nothing twice and nothing without need', async () => {
+    recorder.record(state());
+    await recorder.flush();
+    await recorder.flush();
+    expect(saved).toHaveLength(1);
+  });
+
+  it('keeps what could not be written, but not over what is newer', async () => {
+    failing = true;
+    recorder.record(state({ currentValue: 1 }));
+    recorder.record(state({ agentId: 'agent-2' }));
+    const flushed = recorder.flush();
+    recorder.record(state({ currentValue: 2, lastEvaluatedAt: '2026-03-01T12:00:01.000Z' }));
+    await flushed;
+    failing = false;
+    await recorder.stop();
+    expect(saved.flat().map(({ agentId, currentValue }) => [agentId, currentValue])).toEqual([
+      ['agent-1', 2],
+      ['agent-2', 1],
+    ]);
+  });
+
+  it('writes pages', async () => {
+    for (let i = 0; i < 1_100; i++) recorder.record(state({ agentId: `agent-${i}` }));
+    await recorder.flush();
+    expect(saved.map((page) => page.length)).toEqual([500, 500, 100]);
+  });
+});

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import { type Database, migrate, openDatabase } from '@agentlens/database';
+import { connectNatsBus, type EventBus } from '@agentlens/messaging';
+import { AesSecretBox, createLogger } from '@agentlens/platform';
+import { connectRedisState, type StateStores } from '@agentlens/state';
+import { freshDatabase, startNats, startRedis } from '@agentlens/testing';
+import { type EvaluatorPorts, GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+
+const BACK_OFF_MS = [20, 50, 100];
+
+/** One evaluator process, as far as its connections go. */
+export interface Replica {
+  readonly evaluator: GuardrailEvaluator;
+  stop(): Promise<void>;
+}
+
+/** Real NATS, Redis and Postgres, and any number of evaluators on them. */
+export interface Harness {
+  /** A bus of somebody else: publishes events, sends commands. */
+  readonly bus: EventBus;
+  readonly database: Database;
+  readonly state: StateStores;
+  /** Triggers the stream keeps, each once. */
+  readonly triggers: Trigger[];
+  replica(change?: (ports: EvaluatorPorts) => Partial<EvaluatorPorts>): Promise<Replica>;
+  close(): Promise<void>;
+}
+
+export async function openHarness(): Promise<Harness> {
+  const [nats, redis, fresh] = await Promise.all([startNats(), startRedis(), freshDatabase({ migrate })]);
+  const secretKey = randomBytes(32).toString('base64');
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const connectBus = (name: string) => connectNatsBus({ servers: nats.url, name, backOffMs: BACK_OFF_MS });
+  const openDb = () => openDatabase({ url: fresh.url, role: 'guardrail-evaluator', maxConnections: 4 });
+  const bus = await connectBus('outside');
+  const state = await connectRedisState({ url: redis.url });
+  const database = openDb();
+  const triggers: Trigger[] = [];
+  await bus.watch(guardrailTriggered, { from: 'new' }, ({ value }) => triggers.push(value));
+  const replicas = new Set<Replica>();
+
+  return {
+    bus,
+    database,
+    state,
+    triggers,
+    replica: async (change = () => ({})) => {
+      const own = {
+        bus: await connectBus('evaluator'),
+        state: await connectRedisState({ url: redis.url }),
+        db: openDb(),
+      };
+      const ports: EvaluatorPorts = {
+        bus: own.bus,
+        windows: own.state.windows,
+        cooldowns: own.state.cooldowns,
+        database: own.db,
+        clock: Date,
+        secrets: new AesSecretBox([secretKey]),
+        egressPolicy: { allow: [] },
+        logger,
+      };
+      const evaluator = new GuardrailEvaluator({ ...ports, ...change(ports) });
+      await evaluator.start();
+      const replica: Replica = {
+        evaluator,
+        stop: async () => {
+          replicas.delete(replica);
+          await evaluator.stop();
+          await own.bus.close();
+          await own.state.close();
+          await own.db.close();
+        },
+      };
+      replicas.add(replica);
+      return replica;
+    },
+    close: async () => {
+      for (const replica of [...replicas]) await replica.stop();
+      await bus.close();
+      await state.close();
+      await database.close();
+      await fresh.drop();
+      await Promise.all([nats.stop(), redis.stop()]);
+    },
+  };
+}
