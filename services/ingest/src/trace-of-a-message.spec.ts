@@ -1,0 +1,70 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { agentEvents } from '@agentlens/contracts';
+import { createMemoryBus } from '@agentlens/messaging';
+import { anEvent, fixedClock } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  type Context,
+  type ContextManager,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type SpanContext,
+  type TextMapPropagator,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import { BatchPublisher } from './batch-publisher.ts';
+import { Coalescer } from './coalescer.ts';
+import { IngestMetrics } from './ingest-metrics.ts';
+
+/** What the SDK does with contexts, without the SDK. */
+class AsyncContexts implements ContextManager {
+  readonly #storage = new AsyncLocalStorage<Context>();
+  active = () => this.#storage.getStore() ?? ROOT_CONTEXT;
+  with: ContextManager['with'] = (active, run, self, ...args) => this.#storage.run(active, () => run.apply(self, args));
+  bind: ContextManager['bind'] = (_context, target) => target;
+  enable = () => this;
+  disable = () => this;
+}
+
+const traceparent: TextMapPropagator = {
+  inject: (active, carrier, setter) => {
+    const span = trace.getSpanContext(active);
+    if (span !== undefined) setter.set(carrier, 'traceparent', `00-${span.traceId}-${span.spanId}-01`);
+  },
+  extract: (active) => active,
+  fields: () => ['traceparent'],
+};
+
+function request(n: number): SpanContext {
+  return { traceId: String(n).repeat(32), spanId: String(n).repeat(16), traceFlags: TraceFlags.SAMPLED };
+}
+
+describe('the trace of a message', () => {
+  beforeAll(() => {
+    context.setGlobalContextManager(new AsyncContexts());
+    propagation.setGlobalPropagator(traceparent);
+  });
+  afterAll(() => {
+    context.disable();
+    propagation.disable();
+  });
+
+  it('continues the request that began it, also when the message leaves later', async () => {
+    const clock = fixedClock();
+    const bus = createMemoryBus();
+    const parents: (string | undefined)[] = [];
+    await bus.watch(agentEvents, { from: 'new' }, ({ headers }) => parents.push(headers.traceparent));
+    const publisher = new BatchPublisher(bus, new IngestMetrics(), () => clock.now());
+    const coalescer = new Coalescer(publisher, () => clock.now());
+    const safe = [1, 2].map((n) =>
+      context.with(trace.setSpanContext(ROOT_CONTEXT, request(n)), () =>
+        coalescer.add({ tenantId: 'acme', partition: '07', events: [anEvent()], bytes: 1 }),
+      ),
+    );
+    await Promise.all(safe);
+    expect(parents).toEqual([`00-${request(1).traceId}-${request(1).spanId}-01`]);
+    await bus.close();
+  });
+});
