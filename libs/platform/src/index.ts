@@ -28,6 +28,7 @@ export { loadConfig, type PlatformConfig, type ProcessName } from './config/conf
 export { ConfigError } from './config/config-error.ts';
 export { type HealthAnswer, type HealthCheck, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp } from './http/create-http-app.ts';
+export { isDatabaseAway } from './http/database-away.ts';
 export { parseOr400 } from './http/parse-or-400.ts';
 export { ProblemException, type ProblemOptions } from './http/problem-exception.ts';
 export { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
