@@ -1,10 +1,9 @@
-import { type Command, type DeadLetter, deadLetters, STREAMS, type StreamName, type Topic } from '@agentlens/contracts';
+import { type Command, type DeadLetter, deadLetters, type StreamName, type Topic } from '@agentlens/contracts';
 import { BatchRunner, parseMessage } from '../batch-runner.ts';
 import { BusMetrics } from '../bus-metrics.ts';
 import { listDeadLetters, redriveDeadLetter } from '../dead-letter-desk.ts';
 import {
   type BatchHandler,
-  BusUnavailable,
   type ConsumeOptions,
   type ConsumerLag,
   type EventBus,
@@ -17,9 +16,10 @@ import { type BusLogger, SILENT } from '../logger.ts';
 import { cloudEventHeaders, JSON_CONTENT } from '../message-headers.ts';
 import { streamOf, subjectMatches } from '../subject-matches.ts';
 import { injectTrace } from '../trace-context.ts';
-import { ConsumerGroup, type QueueLimits } from './consumer-group.ts';
+import type { QueueLimits } from './consumer-group.ts';
 import { MemoryCommands } from './memory-commands.ts';
-import { type KnownMessage, type LogLimits, MessageLog, type StoredMessage } from './message-log.ts';
+import { MemoryStreams } from './memory-streams.ts';
+import type { LogLimits, StoredMessage } from './message-log.ts';
 
 export interface MemoryBusOptions {
   readonly clock?: { now(): number };
@@ -39,7 +39,6 @@ const MEBIBYTE = 1024 ** 2;
 const DEFAULT_DEADLINE_MS = 5_000;
 const DEFAULT_QUEUE: QueueLimits = { messages: 10_000, bytes: 64 * MEBIBYTE };
 const DEFAULT_HISTORY: LogLimits = { messages: 4_096, bytes: 16 * MEBIBYTE };
-const REFUSED_FOR_MS = 1_000;
 const DRAIN_MS = 3_000;
 
 /** The bus of the embedded mode. */
@@ -48,9 +47,6 @@ export function createMemoryBus(options: MemoryBusOptions = {}): EventBus {
 }
 
 type Headers = Readonly<Record<string, string>>;
-type Outgoing = Omit<StoredMessage, 'sequence' | 'publishedAtMs' | 'settled'> & {
-  readonly brokerId: string | undefined;
-};
 type Watcher = (message: StoredMessage) => void;
 
 /**
@@ -59,22 +55,25 @@ type Watcher = (message: StoredMessage) => void;
  * because there is no disk to keep it on.
  */
 class MemoryEventBus implements EventBus {
-  private readonly logs = new Map<StreamName, MessageLog>();
-  private readonly groups = new Map<string, ConsumerGroup>();
   private readonly watchers = new Map<StreamName | null, Set<Watcher>>();
   private readonly metrics = new BusMetrics();
   private readonly commands: MemoryCommands;
   private readonly logger: BusLogger;
   private readonly now: () => number;
-  private readonly closing = new AbortController();
-  /** Publishes waiting for their message to be settled. */
-  private readonly waiting = new Set<Promise<void>>();
+  private readonly streams: MemoryStreams;
 
   constructor(private readonly options: MemoryBusOptions) {
     const clock = options.clock ?? Date;
     this.now = () => clock.now();
     this.logger = options.logger ?? SILENT;
     this.commands = new MemoryCommands(this.logger);
+    const limits = {
+      publishDeadlineMs: options.publishDeadlineMs ?? DEFAULT_DEADLINE_MS,
+      queue: options.queue ?? DEFAULT_QUEUE,
+      history: options.history ?? DEFAULT_HISTORY,
+      drainMs: options.drainMs ?? DRAIN_MS,
+    };
+    this.streams = new MemoryStreams(limits, this.now, (stream, message) => this.showAll(stream, message));
   }
 
   async publish<T>(topic: Topic<T>, message: T, options?: { readonly deadlineMs?: number }): Promise<PublishAck> {
@@ -90,7 +89,7 @@ class MemoryEventBus implements EventBus {
     const id = topic.messageId(message);
     try {
       const outgoing = { subject, raw, headers, messageId: id ?? '', brokerId: id };
-      const ack = await this.keep(topic.stream, outgoing, options?.deadlineMs);
+      const ack = await this.streams.keep(topic.stream, outgoing, options?.deadlineMs);
       this.metrics.published(topic.name, ack.duplicate);
       return ack;
     } catch (error) {
@@ -101,7 +100,7 @@ class MemoryEventBus implements EventBus {
 
   async consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription> {
     if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: watch it, nothing can be redelivered`);
-    const group = this.groupOf(topic, topic.stream, options.group);
+    const group = this.streams.group(topic.stream, options.group, topic.pattern());
     const { metrics, logger, now } = this;
     const bury = (letter: DeadLetter, sequence: number) => this.bury(letter, sequence);
     const backOffMs = this.options.backOffMs;
@@ -162,7 +161,7 @@ class MemoryEventBus implements EventBus {
   }
 
   async lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag> {
-    const known = this.groups.get(`${topic.stream}/${group}`);
+    const known = topic.stream === null ? undefined : this.streams.knownGroup(topic.stream, group);
     return known?.lag() ?? { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
   }
 
@@ -175,126 +174,29 @@ class MemoryEventBus implements EventBus {
   }
 
   healthy(): boolean {
-    return !this.closing.signal.aborted;
+    return !this.streams.closed;
   }
 
-  /** Lets what is under way finish; what is still unsettled then is refused to its publisher, who sends it again. */
   async close(): Promise<void> {
     await this.commands.close();
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.options.drainMs ?? DRAIN_MS);
-    });
-    await Promise.race([this.quiet(), patience]);
-    clearTimeout(timer);
-    this.closing.abort();
+    await this.streams.close();
     this.metrics.close();
-    await Promise.all([...this.groups.values()].map((group) => group.close()));
     this.watchers.clear();
-  }
-
-  /** A settled message may have caused others: looked at again until none waits. */
-  private async quiet(): Promise<void> {
-    while (this.waiting.size > 0) await Promise.allSettled(this.waiting);
   }
 
   private scatter(subject: string, raw: Uint8Array, headers: Headers): PublishAck {
     const message = { subject, raw, headers, messageId: '', sequence: 0, publishedAtMs: this.now() };
-    for (const show of this.watchers.get(null) ?? []) show(message);
+    this.showAll(null, message);
     return { sequence: 0, duplicate: false };
   }
 
-  /** @throws BusUnavailable */
-  private async keep(stream: StreamName, outgoing: Outgoing, deadlineMs?: number): Promise<PublishAck> {
-    const { message, duplicate } = this.store(stream, outgoing);
-    if (message.settled) await this.untilSettled(message, message.settled, deadlineMs);
-    return { sequence: message.sequence, duplicate };
-  }
-
-  private store(stream: StreamName, outgoing: Outgoing): { message: KnownMessage; duplicate: boolean } {
-    if (this.closing.signal.aborted) throw new BusUnavailable('the bus is closed', REFUSED_FOR_MS);
-    const { brokerId, ...facts } = outgoing;
-    const log = this.logOf(stream);
-    const known = brokerId === undefined ? undefined : log.known(brokerId, this.now());
-    if (known) return { message: known, duplicate: true };
-    const groups = this.groupsFor(stream, facts);
-    const full = groups.find((group) => !group.hasRoomFor(facts.raw.byteLength));
-    if (full) throw new BusUnavailable(`the queue of ${full.name} is full`, REFUSED_FOR_MS);
-    const sequence = log.nextSequence();
-    const messageId = facts.messageId || `${stream}:${sequence}`;
-    const settlement = settlementOf(groups.length);
-    const settled = settlement.complete;
-    const message: StoredMessage = { ...facts, messageId, sequence, publishedAtMs: this.now(), settled };
-    log.append(message, brokerId);
-    for (const group of groups) group.offer(message, settlement.settle);
+  private showAll(stream: StreamName | null, message: StoredMessage): void {
     for (const show of this.watchers.get(stream) ?? []) show(message);
-    return { message, duplicate: false };
-  }
-
-  /** @throws BusUnavailable at the deadline or when the bus closes; the message stays queued and may still be handled */
-  private async untilSettled(message: KnownMessage, settled: Promise<void>, deadlineMs?: number): Promise<void> {
-    const patienceMs = deadlineMs ?? this.options.publishDeadlineMs ?? DEFAULT_DEADLINE_MS;
-    const { signal } = this.closing;
-    const wait = new Promise<void>((resolve, reject) => {
-      const finish = (refusal?: string) => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', onClose);
-        if (refusal === undefined) resolve();
-        else reject(new BusUnavailable(`message ${message.messageId} ${refusal}`, REFUSED_FOR_MS));
-      };
-      const onClose = () => finish('was not settled before the bus closed');
-      const timer = setTimeout(() => finish(`was not settled by every group within ${patienceMs} ms`), patienceMs);
-      signal.addEventListener('abort', onClose, { once: true });
-      void settled.then(() => finish());
-    });
-    this.waiting.add(wait);
-    try {
-      await wait;
-    } finally {
-      this.waiting.delete(wait);
-    }
-  }
-
-  private groupOf<T>(topic: Topic<T>, stream: StreamName, name: string): ConsumerGroup {
-    const key = `${stream}/${name}`;
-    const pattern = topic.pattern();
-    const existing = this.groups.get(key);
-    if (existing && existing.pattern !== pattern) {
-      throw new Error(
-        `group ${name} consumes ${existing.pattern} of ${stream} already: use another group name for ${pattern}`,
-      );
-    }
-    if (existing) return existing;
-    const group = new ConsumerGroup(name, pattern, this.options.queue ?? DEFAULT_QUEUE, this.now);
-    this.groups.set(key, group);
-    const missed = this.logOf(stream).after(0);
-    for (const message of missed) {
-      const forIt = message.onlyGroup === undefined || message.onlyGroup === name;
-      if (forIt && subjectMatches(pattern, message.subject)) group.offer(message, () => undefined);
-    }
-    return group;
-  }
-
-  private groupsFor(stream: StreamName, message: { subject: string; onlyGroup?: string }): ConsumerGroup[] {
-    const found: ConsumerGroup[] = [];
-    for (const [key, group] of this.groups) {
-      const wanted = message.onlyGroup === undefined || message.onlyGroup === group.name;
-      if (wanted && key.startsWith(`${stream}/`) && subjectMatches(group.pattern, message.subject)) found.push(group);
-    }
-    return found;
-  }
-
-  private logOf(stream: StreamName): MessageLog {
-    const existing = this.logs.get(stream);
-    if (existing) return existing;
-    const log = new MessageLog(STREAMS[stream], this.options.history ?? DEFAULT_HISTORY, this.now());
-    this.logs.set(stream, log);
-    return log;
   }
 
   private past(stream: StreamName | null, from: 'new' | 'last' | number): StoredMessage[] {
     if (stream === null || from === 'new') return [];
-    const log = this.logOf(stream);
+    const log = this.streams.log(stream);
     return from === 'last' ? log.newestPerSubject() : log.after(from);
   }
 
@@ -319,7 +221,7 @@ class MemoryEventBus implements EventBus {
     const brokerId = `${deadLetters.messageId(letter)}:${sequence}`;
     const raw = Buffer.from(JSON.stringify(letter));
     const headers = { 'content-type': JSON_CONTENT };
-    await this.keep('DEAD_LETTERS', {
+    await this.streams.keep('DEAD_LETTERS', {
       subject: deadLetters.subject(letter),
       raw,
       headers,
@@ -331,7 +233,7 @@ class MemoryEventBus implements EventBus {
   private letterAccess() {
     return {
       watch: this.watch.bind(this),
-      remove: async (sequence: number) => this.logOf('DEAD_LETTERS').remove(sequence),
+      remove: async (sequence: number) => this.streams.log('DEAD_LETTERS').remove(sequence),
       resend: (letter: DeadLetter) => this.resend(letter),
     };
   }
@@ -341,7 +243,7 @@ class MemoryEventBus implements EventBus {
     if (!stream) throw new Error(`dead letter ${letter.messageId}: no stream keeps ${letter.subject}`);
     const { subject, messageId, group: onlyGroup } = letter;
     const raw = Buffer.from(letter.body, 'base64');
-    this.store(stream, {
+    this.streams.store(stream, {
       subject,
       messageId,
       onlyGroup,
@@ -350,19 +252,4 @@ class MemoryEventBus implements EventBus {
       brokerId: undefined,
     });
   }
-}
-
-/** Complete when `settle` was called by every group; nothing to wait for where there is none. */
-function settlementOf(groups: number): { readonly complete?: Promise<void>; readonly settle: () => void } {
-  if (groups === 0) return { settle: () => undefined };
-  let open = groups;
-  let finish: () => void = () => undefined;
-  const complete = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  const settle = () => {
-    open -= 1;
-    if (open === 0) finish();
-  };
-  return { complete, settle };
 }
