@@ -1,3 +1,4 @@
+import { EventBatch } from '@agentlens/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { anEventBody, type Gateway, noted, startGateway } from './gateway.ts';
@@ -80,6 +81,7 @@ describe('any JSON', () => {
         expect(answer.body.ingested + answer.body.rejected).toBe(events.length);
         const good = answer.body.results[index];
         expect(good).toMatchObject({ index, status: 201 });
+        for (const batch of gateway.batches) expect(EventBatch.safeParse(batch).error).toBeUndefined();
         expect(gateway.events().filter(({ id }) => id === good.id)).toMatchObject([{ payload: noted(42).payload }]);
       }),
       { numRuns: 150 },

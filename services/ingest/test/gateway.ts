@@ -95,23 +95,18 @@ export async function startGateway({ env = {}, bus: busOptions = {} }: GatewayOp
   };
 }
 
-/** Holds every message it is given and settles none: a consumer that hangs. */
-export async function hangingConsumer(bus: EventBus): Promise<{ release(): Promise<void> }> {
+/** Holds every message it is given and settles none until it is released: a consumer that hangs. */
+export async function hangingConsumer(bus: EventBus): Promise<{ release(): void }> {
   const held = Promise.withResolvers<void>();
-  const subscription = await bus.consume(
+  await bus.consume(
     agentEvents,
-    { group: 'hanging' },
+    { group: 'hanging', concurrency: 16 },
     each(async () => {
       await held.promise;
       return { kind: 'ack' };
     }),
   );
-  return {
-    release: async () => {
-      held.resolve();
-      await subscription.close();
-    },
-  };
+  return { release: () => held.resolve() };
 }
 
 export function anEventBody(fields: Record<string, unknown> = {}): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '@agentlens/contracts';
+import { type AgentEvent, EventBatch } from '@agentlens/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Gateway, startGateway } from './gateway.ts';
 import { LOG_LLM_CALL, PLUGIN_TRAFFIC } from './plugin-traffic.ts';
@@ -40,6 +40,7 @@ describe('the traffic of the Python plugins', () => {
   it('is taken in one request as well', async () => {
     const answer = await gateway.post({ events: everything.map(({ event }) => event) });
     expect(answer.body.ingested).toBe(everything.length);
+    for (const batch of gateway.batches) expect(EventBatch.safeParse(batch).error).toBeUndefined();
   });
 
   it('ends the sessions of CrewAI and AutoGen', async () => {

@@ -1,4 +1,5 @@
 import { canonicalForm, derivedId, sha256Hex } from '@agentlens/contracts';
+import { eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { anEventBody, type Gateway, hangingConsumer, NOW, noted, startGateway } from './gateway.ts';
 
@@ -251,8 +252,37 @@ describe('a platform that cannot keep events', () => {
         hint: expect.stringContaining('Idempotency-Key'),
       },
     });
-    await consumer.release();
+    consumer.release();
     await gateway.close();
+  });
+
+  it('takes no more while too many messages are on their way, and goes on afterwards', async () => {
+    const gateway = await startGateway();
+    const consumer = await hangingConsumer(gateway.bus);
+    const post = (n: number) => gateway.post({ events: [noted(n)] }, { headers: { 'idempotency-key': `k-${n}` } });
+    const waiting = Array.from({ length: 256 }, (_, n) => post(n));
+    await eventually(() => expect(gateway.batches).toHaveLength(256));
+    expect(await post(256)).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '1', ratelimit: expect.any(String) },
+      body: { error: 'The platform takes no more events just now' },
+    });
+    consumer.release();
+    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([201]));
+    expect((await post(256)).status).toBe(201);
+    await gateway.close();
+  });
+
+  it('answers what it took before it stops', async () => {
+    const gateway = await startGateway();
+    const consumer = await hangingConsumer(gateway.bus);
+    const answer = gateway.post({ events: [noted(1)] });
+    await eventually(() => expect(gateway.batches).toHaveLength(1));
+    const closed = gateway.close();
+    consumer.release();
+    expect((await answer).status).toBe(201);
+    await closed;
   });
 });
 
