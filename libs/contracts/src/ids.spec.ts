@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { timeOfId } from './dialects/agentlens/id-time.ts';
+import { derivedId, timeOrderedId } from './ids.ts';
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const AT = Date.parse('2026-03-01T12:00:00.123Z');
+
+describe('a time-ordered id', () => {
+  it('is a UUIDv7 of its time', () => {
+    expect(timeOrderedId(AT)).toMatch(UUID_V7);
+    expect(timeOfId(timeOrderedId(AT))).toBe(AT);
+  });
+
+  it('sorts by time', () => {
+    expect(timeOrderedId(AT) < timeOrderedId(AT + 1)).toBe(true);
+  });
+
+  it('is another one every time', () => {
+    expect(new Set(Array.from({ length: 10_000 }, () => timeOrderedId(AT))).size).toBe(10_000);
+  });
+});
+
+describe('a derived id', () => {
+  it('is the same UUIDv7 for the same parts', () => {
+    expect(derivedId(AT, 'rule', 3)).toMatch(UUID_V7);
+    expect(derivedId(AT, 'rule', 3)).toBe(derivedId(AT, 'rule', 3));
+  });
+
+  it('keeps parts apart', () => {
+    expect(derivedId(AT, 'a', 'b')).not.toBe(derivedId(AT, 'ab'));
+    expect(derivedId(AT, '3')).not.toBe(derivedId(AT, 3));
+  });
+});
