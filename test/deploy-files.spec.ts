@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+const root = join(import.meta.dirname, '..');
+
+function run(script: string, ...args: string[]): { status: number | null; said: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'scripts', script), ...args], {
+    encoding: 'utf8',
+  });
+  return { status, said: stdout + stderr };
+}
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'agentlens-deploy-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the check of the compose file', () => {
+  const compose = readFileSync(join(root, 'docker-compose.yml'), 'utf8');
+
+  it('passes the file as it is', () => {
+    expect(run('check-compose.mjs')).toMatchObject({ status: 0 });
+  });
+
+  it.each([
+    ['a container that runs as root', 'user: "70:70"', 'user: "0:0"', 'services.postgres: must not run as root'],
+    ['a root file system that can be written', 'read_only: true', 'read_only: false', 'read_only must be true'],
+    ['a port without its address', '"127.0.0.1:3401:3000"', '"3401:3000"', 'must name its address'],
+    ['a variable nobody documented', 'REDIS_PASSWORD:?', 'REDIS_PASWORD:?', 'REDIS_PASWORD is not documented'],
+    ['a service that does not exist', 'SERVICE: query', 'SERVICE: queries', 'services/queries does not exist'],
+    ['a container without a limit', 'memory: 768M', 'reserved: 768M', 'limits must have cpus and memory'],
+  ])('refuses %s', (_, good, bad, said) => {
+    const file = join(folder, 'docker-compose.yml');
+    expect(compose).toContain(good);
+    writeFileSync(file, compose.replace(good, bad));
+    const outcome = run('check-compose.mjs', file);
+    expect(outcome.status).toBe(1);
+    expect(outcome.said).toContain(said);
+  });
+});
+
+const LOST_SERVICE = `apiVersion: v1
+kind: Service
+metadata: { name: lost }
+spec: { selector: { app: nothing }, ports: [{ port: 80 }] }
+`;
+
+describe('the check of the Kubernetes manifests', () => {
+  it('passes them as they are', () => {
+    expect(run('check-kubernetes.mjs')).toMatchObject({ status: 0 });
+  });
+
+  it('names every kind of mistake', () => {
+    cpSync(join(root, 'deploy'), join(folder, 'deploy'), { recursive: true });
+    const base = join(folder, 'deploy', 'kubernetes', 'base');
+    const change = (file: string, good: string, bad: string) => {
+      const text = readFileSync(join(base, file), 'utf8');
+      expect(text).toContain(good);
+      writeFileSync(join(base, file), text.replace(good, bad));
+    };
+    change('ingest.yaml', 'readOnlyRootFilesystem: true', 'readOnlyRootFilesystem: false');
+    change('query.yaml', 'failureThreshold: 30', 'failureThreshold: many');
+    change('run-tracking.yaml', 'periodSeconds: 2', 'periodSecnds: 2');
+    change('network-policies.yaml', '- 10.0.0.0/8', '- 11.0.0.0/8');
+    change('service-account.yaml', '# No service', `${LOST_SERVICE}---\n# No service`);
+    const { status, said } = run('check-kubernetes.mjs', join(folder, 'deploy', 'kubernetes'));
+    expect(status).toBe(1);
+    expect(said).toContain('Deployment/ingest: container ingest: readOnlyRootFilesystem must be true');
+    expect(said).toContain('failureThreshold must be integer');
+    expect(said).toContain('periodSecnds');
+    expect(said).toContain('0.0.0.0/0 must leave out 10.0.0.0/8');
+    expect(said).toContain('Service/lost: selects no pod');
+  });
+});
+
+describe('the dashboard and the alerts', () => {
+  it('ask only for metrics that some service has', () => {
+    const sources = globSync('{libs,services}/*/src/**/*.ts', { cwd: root }).map((file) =>
+      readFileSync(join(root, file), 'utf8'),
+    );
+    const made = new Set(
+      sources.flatMap((text) =>
+        [...text.matchAll(/'(agentlens[._][\w.]+)'/g)].map(([, name = '']) => name.replaceAll('.', '_')),
+      ),
+    );
+    const asked = ['deploy/grafana/dashboards/agentlens.json', 'deploy/prometheus/alerts.yml']
+      .map((file) => readFileSync(join(root, file), 'utf8'))
+      .flatMap((text) => [...text.matchAll(/\bagentlens_\w+/g)].map(([name]) => name));
+    const unknown = asked.filter((name) => !made.has(name.replace(/_(total|bucket|count|sum)$/, '')));
+    expect(asked.length).toBeGreaterThan(10);
+    expect(unknown).toEqual([]);
+  });
+});
