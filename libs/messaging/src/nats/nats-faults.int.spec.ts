@@ -177,6 +177,52 @@ describe('NATS bus under faults', () => {
     await eventually(() => expect(group.ids()).toEqual([trigger.id]));
   });
 
+  it('loses nothing that was acknowledged when the broker is killed under way', async () => {
+    const bus = await open();
+    const other = await open();
+    const group = recorder();
+    for (const replica of [bus, other]) {
+      await replica.consume(guardrailTriggered, { group: 'auditor', maxBatch: 10, ackWaitMs: 1_000 }, group.handler);
+    }
+    const accepted = new Set<string>();
+    const publishAll = async () => {
+      for (let i = 0; i < 200; i += 1) {
+        const trigger = aTrigger();
+        while (!accepted.has(trigger.id)) {
+          try {
+            await bus.publish(guardrailTriggered, trigger);
+            accepted.add(trigger.id);
+          } catch (error) {
+            if (!(error instanceof BusUnavailable)) throw error;
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          }
+        }
+      }
+    };
+    const publishing = publishAll();
+    for (const share of [50, 120]) {
+      await eventually(() => expect(accepted.size).toBeGreaterThan(share));
+      await server.kill();
+      await server.start();
+    }
+    await publishing;
+    await eventually(() => expect(new Set(group.ids())).toEqual(accepted));
+    const none = { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
+    await eventually(async () => expect(await bus.lag(guardrailTriggered, 'auditor')).toEqual(none));
+  });
+
+  it('closes though the broker is away', async () => {
+    const bus = await open();
+    await bus.consume(guardrailTriggered, { group: 'closing' }, recorder().handler);
+    await bus.watch(guardrailTriggered, {}, () => undefined);
+    await bus.watch(runChanged, {}, () => undefined);
+    await server.kill();
+    await eventually(() => expect(bus.healthy()).toBe(false));
+    await bus.close();
+    await expect(bus.publish(guardrailTriggered, aTrigger())).rejects.toBeInstanceOf(BusUnavailable);
+    await server.start();
+  });
+
   it('says that no server answers', async () => {
     await server.kill();
     const attempt = connectNatsBus({ servers: server.url, name: 'nobody', connectTimeoutMs: 1 });

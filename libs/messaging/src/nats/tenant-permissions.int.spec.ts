@@ -26,8 +26,8 @@ describe('tenant user of deploy/nats/server.conf', () => {
 
   beforeAll(async () => {
     server = await startNats({ config: await shippedAccounts() });
-    const account = { user: 'platform', password: SECRETS.NATS_PLATFORM_PASSWORD };
-    bus = await connectNatsBus({ servers: server.url, name: 'platform', ...account });
+    const address = server.url.replace('://', `://platform:${SECRETS.NATS_PLATFORM_PASSWORD}@`);
+    bus = await connectNatsBus({ servers: address, name: 'platform' });
     tenant = await connect({ servers: server.url, user: 'acme', pass: SECRETS.NATS_TENANT_ACME_PASSWORD });
   });
 
