@@ -18,6 +18,7 @@ import { RunTrackingModule } from '@agentlens/run-tracking';
 import { freshDatabase, startNats, startRedis } from '@agentlens/testing';
 import { makeKey } from './embedded.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
+import { ruleCountOf } from './rule-count.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 
@@ -67,6 +68,10 @@ export async function startDistributed(): Promise<PlatformUnderTest> {
     get bus() {
       return part(running, 'query').platform.bus;
     },
+    ruleCounts: () =>
+      Promise.all(
+        running.filter(({ name }) => name === 'guardrail-evaluator').map(({ platform }) => ruleCountOf(platform)),
+      ),
     keyOf: (tenantId, ...scopes) => makeKey(part(running, 'query').platform, tenantId, scopes),
     restart: async () => {
       await stop();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ApiKeys, loadConfig, type Platform } from '@agentlens/platform';
 import { type Standalone, startStandalone } from '../../src/index.ts';
 import type { PlatformUnderTest, Scope } from './platform-under-test.ts';
+import { ruleCountOf } from './rule-count.ts';
 
 /** One process on embedded Postgres, as `npm start` runs it; webhooks may go to loopback. */
 export async function startEmbedded(): Promise<PlatformUnderTest> {
@@ -26,6 +27,7 @@ export async function startEmbedded(): Promise<PlatformUnderTest> {
     get bus() {
       return running.platform.bus;
     },
+    ruleCounts: async () => [await ruleCountOf(running.platform)],
     keyOf: (tenantId, ...scopes) => makeKey(running.platform, tenantId, scopes),
     restart: async () => {
       await running.stop();

@@ -12,6 +12,8 @@ export interface PlatformUnderTest {
   readonly adminKey: string;
   /** A key of any tenant, the tenant made as needed. */
   keyOf(tenantId: string, ...scopes: Scope[]): Promise<{ id: string; key: string }>;
+  /** How many rules each evaluator has in force: a new rule reaches all of them within a second, not at once. */
+  ruleCounts(): Promise<readonly number[]>;
   /** What a subscriber on the bus sees, from now on. */
   readonly bus: EventBus;
   /** Stops everything and starts it again on the same data. */

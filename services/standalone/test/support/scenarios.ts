@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type Directive, directiveIssued, guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { eventually, recordingServer } from '@agentlens/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from './client.ts';
 import { failure, pauseRule, spending, success } from './events.ts';
 import type { PlatformUnderTest } from './platform-under-test.ts';
@@ -12,11 +12,15 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
     let platform: PlatformUnderTest;
     let admin: Client;
     let tenants = 0;
+    const cleanUps: (() => Promise<void>)[] = [];
 
     beforeAll(async () => {
       platform = await start();
       admin = new Client(platform, platform.adminKey);
     }, 60_000);
+    afterEach(async () => {
+      for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+    });
     afterAll(() => platform.stop(), 60_000);
 
     /** A tenant of its own for each scenario, so that none sees another's agents. */
@@ -26,8 +30,12 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       return { tenantId, keyId: id, key, client: new Client(platform, key) };
     };
     const makeRule = async (client: Client, rule: object) => {
+      const before = await platform.ruleCounts();
       const made = await client.post('/api/guardrails', rule);
       expect(made).toMatchObject({ status: 201, body: { id: expect.any(String) } });
+      await eventually(async () => {
+        expect((await platform.ruleCounts()).map((count, i) => count - (before[i] ?? 0))).toEqual(before.map(() => 1));
+      });
       return made.body as { id: string };
     };
     const send = async (client: Client, events: readonly object[]) => {
@@ -73,6 +81,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
         platform.bus.watch(directiveIssued, { tenantId, from: 'new' }, ({ value }) => directives.push(value)),
         platform.bus.watch(guardrailTriggered, { tenantId, from: 'new' }, ({ value }) => triggers.push(value)),
       ]);
+      cleanUps.push(...watches.map((watch) => () => watch.close()));
       const rule = await makeRule(client, pauseRule());
 
       const [first] = await send(client, [failure('bot', 'run-1'), failure('bot', 'run-1')]);
@@ -86,9 +95,11 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
         actionResult: 'success',
         metadata: { agentId: 'bot', sessionId: 'run-1', eventId: first?.id, dryRun: false },
       });
-      const agent = await client.get('/api/agents/bot');
-      expect(agent.body).toMatchObject({ id: 'bot', pausedAt: expect.any(String) });
-      expect(agent.body.pauseReason).toContain('Paused by the rule');
+      await eventually(async () => {
+        const { body } = await client.get('/api/agents/bot');
+        expect(body).toMatchObject({ id: 'bot', pausedAt: expect.any(String) });
+        expect(body.pauseReason).toContain('Paused by the rule');
+      });
       await eventually(() => {
         expect(triggers).toEqual([expect.objectContaining({ id: row?.id, ruleId: rule.id, agentId: 'bot' })]);
         expect(directives).toEqual([expect.objectContaining({ agentId: 'bot', paused: expect.anything() })]);
@@ -98,12 +109,12 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect(resumed.status).toBe(200);
       expect((await client.get('/api/agents/bot')).body.pausedAt ?? null).toBeNull();
       await eventually(() => expect(directives.at(-1)).toMatchObject({ agentId: 'bot', paused: null, version: 2 }));
-      await Promise.all(watches.map((watch) => watch.close()));
     });
 
     it('carries out a webhook, signed, and reads back what it did', async () => {
       const { client } = await newTenant();
       const receiver = await recordingServer();
+      cleanUps.push(() => receiver.close());
       const secret = `whsec_${Buffer.alloc(24, 5).toString('base64')}`;
       const rule = await makeRule(client, {
         name: 'Too expensive',
@@ -129,10 +140,10 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
         .digest('base64');
       expect(header('webhook-signature')).toBe(`v1,${signature}`);
       expect(JSON.parse(request?.body ?? '')).toMatchObject({ guardrailId: rule.id, agentId: 'bot' });
-      const session = await client.get('/api/sessions/run-1');
-      expect(session.body).toMatchObject({ id: 'run-1', agentId: 'bot', eventCount: 3 });
-      expect(session.body.totalCostUsd).toBeCloseTo(1.2);
-      await receiver.close();
+      await eventually(async () => {
+        const { body } = await client.get('/api/sessions/run-1');
+        expect(body).toMatchObject({ id: 'run-1', agentId: 'bot', eventCount: 3, totalCostUsd: expect.closeTo(1.2) });
+      });
     });
 
     it('makes one trigger of 100 matching events in one request', async () => {
@@ -211,7 +222,9 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
 
       expect(await history(one.client, `?ruleId=${rule.id}`)).toEqual([]);
       expect((await one.client.get('/api/agents/bot')).body.pausedAt ?? null).toBeNull();
-      expect((await two.client.get('/api/agents/bot')).body.pausedAt).toBeTruthy();
+      await eventually(async () => {
+        expect((await two.client.get('/api/agents/bot')).body.pausedAt).toBeTruthy();
+      });
       expect((await two.client.get(`/api/guardrails/${rule.id}`)).status).toBe(404);
       expect((await two.client.delete(`/api/guardrails/${rule.id}`)).status).toBe(404);
     });
@@ -259,6 +272,9 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       const rule = await makeRule(client, pauseRule());
       await send(client, [failure('bot', 'run-1'), failure('bot', 'run-1')]);
       await settled(client, 1);
+      await eventually(async () => {
+        expect((await client.get('/api/sessions/run-1')).body).toMatchObject({ eventCount: 2, errorCount: 2 });
+      });
 
       await platform.restart();
 
