@@ -33,6 +33,7 @@ export async function dispatching() {
   const { db } = database;
 
   return {
+    url: fresh.url,
     database,
     db,
     bus,
@@ -52,6 +53,9 @@ export async function dispatching() {
         ),
         () => clock.now(),
       ),
+
+    /** What a dispatcher of its own is made of, beside its database. */
+    parts: () => ({ bus, clock, secrets, egress, logger, health, timings: { pollMs: 15 } }),
 
     async start(options: { timings?: Partial<Timings>; bus?: EventBus } = {}): Promise<Dispatcher> {
       const timings = { pollMs: 15, ...options.timings };
