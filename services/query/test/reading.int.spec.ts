@@ -1,4 +1,4 @@
-import { COMMANDS } from '@agentlens/contracts';
+import { COMMANDS, derivedId } from '@agentlens/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import { aDailyRow, aDirectiveRow, anAgentRow, anEventRow, aRunRow } from './rows.ts';
@@ -114,6 +114,22 @@ describe('events', () => {
     const { body } = await api.get('/api/events/e4');
     expect(body).toMatchObject({ id: 'e4', tenantId: 'acme', timestamp: minute(-1), prevHash: null, isError: true });
     expect((await api.get('/api/events/e4', api.keys.foreign.key)).body.payload).toEqual({ whose: 'globex' });
+  });
+});
+
+describe('an event whose id holds a time', () => {
+  it.each([
+    ['near that time', 0],
+    ['far from it', 5 * 24 * 60],
+  ])('is found %s', async (_where, minutesAway) => {
+    const id = derivedId(Date.parse(NOW), minutesAway);
+    await api.insert('events', anEventRow({ tenant_id: 'globex', event_id: id, occurred_at: minute(-minutesAway) }));
+    expect((await api.get(`/api/events/${id}`, api.keys.foreign.key)).body).toMatchObject({ id, tenantId: 'globex' });
+    expect((await api.get(`/api/events/${id}`)).status).toBe(404);
+  });
+
+  it('is looked for without harm where the time is absurd', async () => {
+    expect((await api.get('/api/events/ffffffff-ffff-7fff-bfff-ffffffffffff')).status).toBe(404);
   });
 });
 

@@ -144,9 +144,31 @@ describe('resuming', () => {
     expect(idsOf(await resumed.until('event'))).toEqual(['n2']);
   });
 
+  it('hands over a long absence whole', async () => {
+    const first = await connect();
+    await publish('l0');
+    const [last] = await first.until('event');
+    first.close();
+    for (let batch = 0; batch < 20; batch++) {
+      await publish(...Array.from({ length: 100 }, (_, i) => `l${batch}-${i}`));
+    }
+    const resumed = await connect('', last?.id);
+    const ids = idsOf(await resumed.until('event', 2_000));
+    expect(new Set(ids).size).toBe(2_000);
+    expect(ids[0]).toBe('l0-0');
+    expect(ids.at(-1)).toBe('l19-99');
+  });
+
   it('is refused for an id that is none', async () => {
     const reader = await connect('', 'yesterday');
     expect(reader.status).toBe(400);
+  });
+});
+
+describe('HEAD', () => {
+  it('ends at once, with nothing', async () => {
+    const answer = await fetch(`${address}/api/stream?token=${api.keys.reader.key}`, { method: 'HEAD' });
+    expect(await answer.text()).toBe('');
   });
 });
 

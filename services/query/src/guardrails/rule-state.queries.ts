@@ -27,8 +27,7 @@ export class RuleStateQueries {
       const totals = await triggerTotals(db, tenantId, ruleId);
       const [newest] = rows;
       if (newest === undefined) return { state: null, agents: [] };
-      const { agentId: _, dryRunCount: __, coolingUntil: ___, degradedReason: ____, ...latest } = agentState(newest);
-      return { state: { ruleId, tenantId, ...latest, ...totals }, agents: rows.map(agentState) };
+      return { state: { ruleId, tenantId, ...measuredOf(newest), ...totals }, agents: rows.map(agentState) };
     });
   }
 }
@@ -73,9 +72,15 @@ function agentState(row: AgentRow): AgentState {
     triggerCount: row.triggerCount,
     dryRunCount: row.dryRunCount,
     ...(row.lastTriggeredAt === null ? {} : { lastTriggeredAt: row.lastTriggeredAt }),
-    ...(row.lastEvaluatedAt === null ? {} : { lastEvaluatedAt: row.lastEvaluatedAt }),
-    ...(row.currentValue === null ? {} : { currentValue: row.currentValue }),
+    ...measuredOf(row),
     ...(row.coolingUntil === null ? {} : { coolingUntil: row.coolingUntil }),
     ...(row.degradedReason === null ? {} : { degradedReason: row.degradedReason }),
+  };
+}
+
+function measuredOf(row: AgentRow) {
+  return {
+    ...(row.lastEvaluatedAt === null ? {} : { lastEvaluatedAt: row.lastEvaluatedAt }),
+    ...(row.currentValue === null ? {} : { currentValue: row.currentValue }),
   };
 }

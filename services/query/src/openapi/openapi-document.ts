@@ -115,8 +115,8 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json): J
   return { $ref: `#/components/schemas/${id}` };
 }
 
-function withoutId({ id: _, ...definition }: Json): Json {
-  return definition;
+function withoutId(definition: Json): Json {
+  return Object.fromEntries(Object.entries(definition).filter(([key]) => key !== 'id'));
 }
 
 function relocated<T>(node: T): T {

@@ -12,7 +12,8 @@ export interface QueueBounds {
   readonly bytes: number;
 }
 
-const DEFAULT_BOUNDS: QueueBounds = { frames: 1_000, bytes: 4 * 1024 * 1024 };
+/** Wide enough for what a client missed during a short absence, which arrives at once. */
+const DEFAULT_BOUNDS: QueueBounds = { frames: 20_000, bytes: 16 * 1024 * 1024 };
 
 interface Waiting {
   readonly text: string;

@@ -46,21 +46,14 @@ export class LiveFeed {
     this.#triggersLive = this.#eventsLive;
   }
 
-  /** Resolves when nothing published from now on can be missed. */
+  /**
+   * Resolves when nothing published from now on can be missed. What a resumed client missed may still be coming then: it is
+   * handed on as it comes, not collected first.
+   */
   async open(): Promise<void> {
     const { bus, tenantId, resume, updates } = this.#options;
-    const batchesFrom = resume === undefined ? 'last' : Math.max(0, resume.batch - 1);
-    const triggersFrom = resume === undefined ? 'last' : resume.trigger;
-    await this.#watching((onCaughtUp) =>
-      bus.watch(agentEvents, { tenantId, from: batchesFrom, onCaughtUp }, (message) => this.#onBatch(message)),
-    );
-    this.#eventsLive = true;
-    await this.#watching((onCaughtUp) =>
-      bus.watch(guardrailTriggered, { tenantId, from: triggersFrom, onCaughtUp }, (message) =>
-        this.#onTrigger(message),
-      ),
-    );
-    this.#triggersLive = true;
+    if (resume === undefined) await this.#findNow();
+    else await this.#resume(resume);
     const onRun = (message: Received<RunChanged>) => updates.add(message.value.runIds);
     this.#subscriptions.push(await bus.watch(runChanged, { tenantId, from: 'new' }, onRun));
   }
@@ -77,8 +70,31 @@ export class LiveFeed {
     return frameId(this.#position);
   }
 
-  /** Waits for the past to be handed over as well: only then is everything that comes new. */
-  async #watching(watch: (onCaughtUp: () => void) => Promise<Subscription>): Promise<void> {
+  async #resume({ batch, trigger }: StreamPosition): Promise<void> {
+    const { bus, tenantId } = this.#options;
+    // The batch itself comes again: some of its events may not have been shown yet.
+    const from = Math.max(0, batch - 1);
+    this.#subscriptions.push(
+      await bus.watch(agentEvents, { tenantId, from }, (message) => this.#onBatch(message)),
+      await bus.watch(guardrailTriggered, { tenantId, from: trigger }, (message) => this.#onTrigger(message)),
+    );
+  }
+
+  async #findNow(): Promise<void> {
+    const { bus, tenantId } = this.#options;
+    const from = 'last';
+    await this.#caughtUp((onCaughtUp) =>
+      bus.watch(agentEvents, { tenantId, from, onCaughtUp }, (message) => this.#onBatch(message)),
+    );
+    this.#eventsLive = true;
+    await this.#caughtUp((onCaughtUp) =>
+      bus.watch(guardrailTriggered, { tenantId, from, onCaughtUp }, (message) => this.#onTrigger(message)),
+    );
+    this.#triggersLive = true;
+  }
+
+  /** Waits until the past was handed over as well: only then is everything that comes new. */
+  async #caughtUp(watch: (onCaughtUp: () => void) => Promise<Subscription>): Promise<void> {
     const caughtUp = Promise.withResolvers<void>();
     const late = setTimeout(
       () => caughtUp.reject(new BusUnavailable('a stream did not hand over its past in time', CATCH_UP_MS)),

@@ -1,9 +1,10 @@
 import { ProblemException } from '@agentlens/platform';
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { metrics } from '@opentelemetry/api';
 import type { FastifyInstance } from 'fastify';
 
-const MOST_STREAMS = 1_000;
+const MOST_STREAMS = 500;
 const MOST_PER_KEY = 50;
 
 interface OpenStream {
@@ -16,9 +17,14 @@ interface OpenStream {
 export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   readonly #streams = new Set<OpenStream>();
 
+  readonly #gauge = metrics.getMeter('agentlens').createObservableGauge('agentlens_query_open_streams', {
+    description: 'Live streams open on this instance',
+  });
+
   constructor(private readonly host: HttpAdapterHost) {}
 
   onModuleInit(): void {
+    this.#gauge.addCallback((result) => result.observe(this.#streams.size));
     const server: FastifyInstance = this.host.httpAdapter.getInstance();
     server.addHook('preClose', () => this.beforeApplicationShutdown());
   }

@@ -19,7 +19,8 @@ import { LiveFeed } from './live-feed.ts';
 import { LiveStream } from './live-stream.ts';
 import { OpenStreams } from './open-streams.ts';
 import { SessionUpdates } from './session-updates.ts';
-import { openStream, StreamHeaders } from './stream.operations.ts';
+import { openStream, type StreamFilter, StreamHeaders } from './stream.operations.ts';
+import type { StreamPosition } from './stream-position.ts';
 
 const SSE_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -47,16 +48,33 @@ export class StreamController {
   ): Promise<void> {
     const { token, lastEventId, ...filter } = parseOr400(openStream.query, request.query);
     const resume = parseOr400(StreamHeaders, request.headers)['last-event-id'] ?? lastEventId;
+    if (request.method === 'HEAD') {
+      // The router answers HEAD by the same method; nobody would read the frames.
+      await reply.headers(SSE_HEADERS).send();
+      return;
+    }
     this.streams.makeRoomFor(caller.keyId);
-    const key = /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? token ?? '';
     const stream = new LiveStream({
       keyId: caller.keyId,
-      key,
+      key: /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? token ?? '',
       keys: this.keys,
       clock: this.clock,
       onEnd: (ended) => this.streams.remove(ended),
     });
-    const { tenantId } = caller;
+    this.streams.add(stream);
+    const feed = this.feedOf(stream, caller.tenantId, filter, resume);
+    try {
+      await feed.open();
+    } catch (error) {
+      this.streams.remove(stream);
+      await feed.close();
+      throw error;
+    }
+    reply.hijack();
+    stream.start(feed, reply.raw, SSE_HEADERS);
+  }
+
+  private feedOf(stream: LiveStream, tenantId: string, filter: StreamFilter, resume?: StreamPosition): LiveFeed {
     const updates = new SessionUpdates({
       read: (runIds) => this.sessions.byIds(tenantId, runIds),
       show: (session) => {
@@ -67,16 +85,6 @@ export class StreamController {
       onError: (error) => this.logger.warn({ err: error }, 'a changed session could not be read for a stream'),
     });
     const emit = stream.frames.push.bind(stream.frames);
-    const feed = new LiveFeed({ bus: this.bus, tenantId, filter, resume, updates, emit });
-    this.streams.add(stream);
-    try {
-      await feed.open();
-    } catch (error) {
-      this.streams.remove(stream);
-      await feed.close();
-      throw error;
-    }
-    reply.hijack();
-    stream.start(feed, reply.raw, SSE_HEADERS);
+    return new LiveFeed({ bus: this.bus, tenantId, filter, resume, updates, emit });
   }
 }

@@ -1,0 +1,80 @@
+import { agentEvents, guardrailTriggered } from '@agentlens/contracts';
+import { connectNatsBus, type EventBus } from '@agentlens/messaging';
+import { aBatch, anEvent, aTrigger, eventually, startNats, type TestServer } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Frame } from './frame-queue.ts';
+import { LiveFeed } from './live-feed.ts';
+import { SessionUpdates } from './session-updates.ts';
+import { parsePosition } from './stream-position.ts';
+
+let nats: TestServer;
+let one: EventBus;
+let other: EventBus;
+
+beforeAll(async () => {
+  nats = await startNats();
+  one = await connectNatsBus({ servers: nats.url, name: 'query-1' });
+  other = await connectNatsBus({ servers: nats.url, name: 'query-2' });
+});
+afterAll(async () => {
+  await one.close();
+  await other.close();
+  await nats.stop();
+});
+
+async function openFeed(bus: EventBus, lastEventId?: string) {
+  const frames: Frame[] = [];
+  const feed = new LiveFeed({
+    bus,
+    tenantId: 'acme',
+    filter: {},
+    resume: (lastEventId === undefined ? null : parsePosition(lastEventId)) ?? undefined,
+    updates: new SessionUpdates({ read: async () => [], show: () => undefined, onError: () => undefined }),
+    emit: (frame) => frames.push(frame),
+  });
+  await feed.open();
+  return { feed, frames };
+}
+
+const publish = (...ids: string[]) => one.publish(agentEvents, aBatch({ events: ids.map((id) => anEvent({ id })) }));
+const shown = (frames: readonly Frame[]) =>
+  frames.map((frame) => {
+    const data = frame.data as { id?: string; triggerId?: string };
+    return data.id ?? data.triggerId;
+  });
+
+describe('a feed on a broker with several instances', () => {
+  it('begins now, and shows on every instance what is published on any', async () => {
+    await publish('before');
+    const feeds = [await openFeed(one), await openFeed(other)];
+    await publish('e1', 'e2');
+    for (const { feed, frames } of feeds) {
+      await eventually(() => expect(shown(frames)).toEqual(['e1', 'e2']));
+      await feed.close();
+    }
+  });
+
+  it('is resumed on another instance, in the middle of a batch, without gap or repetition', async () => {
+    const first = await openFeed(one);
+    await publish('f1', 'f2', 'f3');
+    await eventually(() => expect(first.frames).toHaveLength(3));
+    await first.feed.close();
+    await publish('f4');
+    await one.publish(guardrailTriggered, aTrigger({ id: 't1' }));
+    const resumed = await openFeed(other, first.frames[1]?.id);
+    await publish('f5');
+    await eventually(() => expect(shown(resumed.frames).toSorted()).toEqual(['f3', 'f4', 'f5', 't1']));
+    await resumed.feed.close();
+  });
+
+  it('that saw nothing yet can be resumed from where it began', async () => {
+    const first = await openFeed(one);
+    const began = first.feed.frameId;
+    await first.feed.close();
+    await publish('g1');
+    await one.publish(guardrailTriggered, aTrigger({ id: 't2' }));
+    const resumed = await openFeed(other, began);
+    await eventually(() => expect(shown(resumed.frames).toSorted()).toEqual(['g1', 't2']));
+    await resumed.feed.close();
+  });
+});
