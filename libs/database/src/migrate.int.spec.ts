@@ -14,7 +14,9 @@ describe('migrate', () => {
   it('applies everything once, from four starters at the same moment', async () => {
     const results = await Promise.all([1, 2, 3, 4].map(() => migrate(database.url)));
 
-    expect(results.flatMap((result) => result.applied)).toEqual(['0001-init', '0002-roles-and-grants']);
+    const applied = results.flatMap((result) => result.applied);
+    expect(applied).toContain('0001-init');
+    expect(applied).toEqual([...new Set(applied)].sort());
     expect((await migrate(database.url)).applied).toEqual([]);
   });
 
@@ -23,7 +25,7 @@ describe('migrate', () => {
     try {
       const results = await Promise.all([database, ...others].map(({ url }) => migrate(url)));
 
-      expect(results.every((result) => result.applied.length === 2)).toBe(true);
+      expect(results.every((result) => result.applied.includes('0002-roles-and-grants'))).toBe(true);
     } finally {
       await Promise.all(others.map((other) => other.drop()));
     }

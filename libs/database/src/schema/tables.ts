@@ -86,6 +86,13 @@ export interface RunsTable {
   error_message: Generated<string | null>;
   cache_read_tokens: Generated<number>;
   cache_write_tokens: Generated<number>;
+  /** `<occurred_at>/<event_id>` of the event that decided agent, name, model and end: what makes updates commutative. */
+  first_place: Generated<string | null>;
+  name_place: Generated<string | null>;
+  model_place: Generated<string | null>;
+  end_place: Generated<string | null>;
+  /** What the row's previous version added to `agent_daily`; the statement that changes a run takes it back. */
+  was: NullableJson;
 }
 
 /** Writer: run-tracking. Partitioned by UTC day of `occurred_at`. */
@@ -118,7 +125,10 @@ export interface EventsTable {
   received_at: Timestamp;
 }
 
-/** Writer: run-tracking. Counts by UTC day of the event; run_* columns by UTC day the run started. */
+/**
+ * Writer: run-tracking. Counts by UTC day of the event; run_* columns by UTC day the run started. A run counts in
+ * `run_error_count` if it failed or holds an error, in `run_succeeded_count` if it succeeded or was ended on purpose.
+ */
 export interface AgentDailyTable {
   tenant_id: string;
   agent_id: string;

@@ -1,0 +1,1 @@
+export { RunTrackingModule } from './run-tracking.module.ts';

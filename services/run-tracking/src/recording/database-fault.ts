@@ -1,0 +1,26 @@
+/**
+ * What to do about an error of the database: `data` is the fault of one row and will be the same for ever; `again` is a
+ * conflict between writers that is over by now; `away` means that nothing can be stored at the moment.
+ */
+export type DatabaseFault = 'data' | 'again' | 'away';
+
+/** Data exceptions, integrity violations, and limits of one value (nesting too deep, row too big). */
+const DATA_CLASSES = ['22', '23', '54'];
+/** Serialization failure, deadlock. */
+const CONFLICTS = ['40001', '40P01'];
+
+export function databaseFault(error: unknown): DatabaseFault {
+  // Not a database error, but of the same kind: nested too deep, or a number too big, to be written down at all.
+  if (error instanceof RangeError) return 'data';
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code !== 'string') return 'away';
+  if (CONFLICTS.includes(code)) return 'again';
+  return DATA_CLASSES.includes(code.slice(0, 2)) && code.length === 5 ? 'data' : 'away';
+}
+
+/** For a dead letter: names the event and the kind of error, never the contents. */
+export function faultText(eventId: string, error: unknown): string {
+  const code = (error as { code?: unknown }).code;
+  const what = typeof code === 'string' ? `SQLSTATE ${code}` : 'nested too deep or a number too big';
+  return `event ${eventId.slice(0, 256).toWellFormed()} cannot be stored: ${what}`;
+}

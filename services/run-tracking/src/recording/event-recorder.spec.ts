@@ -1,0 +1,131 @@
+import type { EventBatch } from '@agentlens/contracts';
+import { ACK } from '@agentlens/messaging';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { databaseFault } from './database-fault.ts';
+import { EventRecorder } from './event-recorder.ts';
+import type { Chunk } from './event-store.ts';
+import { messageOf } from './message.testing.ts';
+
+const codeError = (code: string) => Object.assign(new Error(code), { code });
+
+function batch(id: string, eventIds: readonly string[]): EventBatch {
+  const events = eventIds.map((eventId) => ({ id: eventId, occurredAt: '2026-03-01T12:00:00.000Z' }));
+  return {
+    id,
+    tenantId: 't',
+    partition: '00',
+    receivedAt: '2026-03-01T12:00:00.000Z',
+    events,
+  } as unknown as EventBatch;
+}
+
+/** Takes everything but events whose id begins with `bad`; counts its statements. */
+function store(failures: Error[] = []) {
+  const stored = new Set<string>();
+  let statements = 0;
+  return {
+    stored,
+    statements: () => statements,
+    record: async ({ json }: Chunk) => {
+      statements += 1;
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+      const ids = (JSON.parse(json) as EventBatch[]).flatMap(({ events }) => events.map(({ id }) => id));
+      if (ids.some((id) => id.startsWith('bad'))) throw codeError('22P05');
+      for (const id of ids) stored.add(id);
+      return { stored: ids.length, duplicates: 0, conflicts: 0, runs: [] };
+    },
+  };
+}
+
+const recorder = (target: ReturnType<typeof store>) =>
+  new EventRecorder({
+    store: target,
+    prepareDays: async () => {},
+    onRecorded: () => {},
+    onPoison: () => {},
+    onAway: () => {},
+  });
+
+describe('bisection', () => {
+  it('stores every good event and gives up exactly the messages that hold a bad one', async () => {
+    const anyMessages = fc.array(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), {
+      minLength: 1,
+      maxLength: 8,
+    });
+    await fc.assert(
+      fc.asyncProperty(anyMessages, async (shape) => {
+        const messages = shape.map((flags, m) =>
+          messageOf(
+            batch(
+              `m${m}`,
+              flags.map((bad, i) => `${bad ? 'bad' : 'good'}-${m}-${i}`),
+            ),
+          ),
+        );
+        const target = store();
+
+        const outcomes = await recorder(target).record(messages);
+
+        const good = messages
+          .flatMap(({ value }) => value.events.map(({ id }) => id))
+          .filter((id) => !id.startsWith('bad'));
+        expect([...target.stored].sort()).toEqual(good.sort());
+        expect(outcomes.map(({ kind }) => kind)).toEqual(
+          shape.map((flags) => (flags.includes(true) ? 'poison' : 'ack')),
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('isolates one bad event among 500 in at most 20 statements', async () => {
+    const ids = Array.from({ length: 500 }, (_, i) => (i === 123 ? 'bad' : `good-${i}`));
+    const target = store();
+
+    await recorder(target).record([messageOf(batch('m', ids))]);
+
+    expect(target.stored.size).toBe(499);
+    expect(target.statements()).toBeLessThanOrEqual(20);
+  });
+});
+
+describe('errors of the database', () => {
+  it('that pass by themselves are tried again at once', async () => {
+    const target = store([codeError('40P01'), codeError('40001')]);
+
+    expect(await recorder(target).record([messageOf(batch('m', ['a']))])).toEqual([ACK]);
+  });
+
+  it('that do not concern the data keep the message, with growing pauses', async () => {
+    const target = store([codeError('53100'), codeError('53100')]);
+
+    const [first] = await recorder(target).record([messageOf(batch('m', ['a']), 1)]);
+    const [later] = await recorder(target).record([messageOf(batch('m', ['a']), 5)]);
+
+    expect(first).toMatchObject({ kind: 'retry' });
+    expect(later).toMatchObject({ kind: 'retry' });
+    if (first?.kind === 'retry' && later?.kind === 'retry') expect(later.afterMs).toBeGreaterThan(first.afterMs);
+  });
+
+  it.each([
+    ['22P05', 'data'],
+    ['23502', 'data'],
+    ['54001', 'data'],
+    ['40P01', 'again'],
+    ['53100', 'away'],
+    ['57P01', 'away'],
+    ['57014', 'away'],
+    ['08006', 'away'],
+    ['42501', 'away'],
+    ['ECONNREFUSED', 'away'],
+  ])('%s is a matter of %s', (code, fault) => {
+    expect(databaseFault(codeError(code))).toBe(fault);
+  });
+
+  it('without any code is the database being away', () => {
+    expect(databaseFault(new Error('Query read timeout'))).toBe('away');
+    expect(databaseFault(undefined)).toBe('away');
+  });
+});

@@ -1,0 +1,154 @@
+import type { AgentEvent, EventBatch } from '@agentlens/contracts';
+import { ACK, backOff, type Outcome, type Received } from '@agentlens/messaging';
+import { databaseFault, faultText } from './database-fault.ts';
+import { type Chunk, chunkOf, type EventStore, type Recorded } from './event-store.ts';
+
+/** About 5 ms of Postgres; more per statement gains little and holds locks longer. */
+const CHUNK_EVENTS = 1_000;
+const CHUNK_BYTES = 4 * 1024 * 1024;
+const CONFLICT_RETRIES = 5;
+
+type Message = Received<EventBatch>;
+
+/** One event of one message, while the one that cannot be stored is looked for. */
+interface Piece {
+  readonly message: Message;
+  readonly event: AgentEvent;
+}
+
+export interface RecorderParts {
+  readonly store: Pick<EventStore, 'record'>;
+  /** Called before a chunk is stored, with the days its events lie on. */
+  readonly prepareDays: (days: ReadonlySet<string>) => Promise<void>;
+  /** Called after each commit. */
+  readonly onRecorded: (recorded: Recorded) => void;
+  readonly onPoison: (reason: string) => void;
+  readonly onAway: (error: unknown) => void;
+}
+
+/** Stores the events of messages and answers what became of each message. */
+export class EventRecorder {
+  constructor(private readonly parts: RecorderParts) {}
+
+  async record(messages: readonly Message[]): Promise<readonly Outcome[]> {
+    const outcomes = new Map<Message, Outcome>();
+    for (const group of chunked(messages)) {
+      try {
+        const faults = await this.#recordGroup(group);
+        for (const message of group) outcomes.set(message, outcomeFor(faults.get(message)));
+      } catch (error) {
+        this.parts.onAway(error);
+        for (const message of group) outcomes.set(message, notNow(message));
+      }
+    }
+    return messages.map((message) => outcomes.get(message) ?? notNow(message));
+  }
+
+  /** Reasons of the messages that hold an event that cannot be stored. @throws while the database is away. */
+  async #recordGroup(group: readonly Message[]): Promise<ReadonlyMap<Message, string>> {
+    const faults = new Map<Message, string>();
+    await this.parts.prepareDays(daysOf(group));
+    if (await this.#fits(rawChunk(group))) return faults;
+    await this.#bisect(piecesOf(group), faults);
+    return faults;
+  }
+
+  /** Halves until the bad event is alone, so that every good one is stored; about 2 log2 n statements per bad event. */
+  async #bisect(pieces: readonly Piece[], faults: Map<Message, string>): Promise<void> {
+    const [first] = pieces;
+    if (first === undefined) return;
+    if (pieces.length === 1) {
+      const reason = await this.#faultOf(first);
+      if (reason === undefined) return;
+      faults.set(first.message, faults.get(first.message) ?? reason);
+      this.parts.onPoison(reason);
+      return;
+    }
+    const middle = Math.ceil(pieces.length / 2);
+    for (const half of [pieces.slice(0, middle), pieces.slice(middle)]) {
+      if (half.length === 1 || !(await this.#fits(() => chunkOf(batchesOf(half))))) await this.#bisect(half, faults);
+    }
+  }
+
+  async #faultOf(piece: Piece): Promise<string | undefined> {
+    try {
+      await this.#commit(chunkOf(batchesOf([piece])));
+      return undefined;
+    } catch (error) {
+      if (databaseFault(error) !== 'data') throw error;
+      return faultText(piece.event.id, error);
+    }
+  }
+
+  async #fits(chunk: () => Chunk): Promise<boolean> {
+    try {
+      await this.#commit(chunk());
+      return true;
+    } catch (error) {
+      if (databaseFault(error) === 'data') return false;
+      throw error;
+    }
+  }
+
+  async #commit(chunk: Chunk): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.parts.onRecorded(await this.parts.store.record(chunk));
+        return;
+      } catch (error) {
+        if (databaseFault(error) !== 'again' || attempt === CONFLICT_RETRIES) throw error;
+      }
+    }
+  }
+}
+
+function outcomeFor(fault: string | undefined): Outcome {
+  return fault === undefined ? ACK : { kind: 'poison', reason: fault };
+}
+
+function notNow({ attempt }: Message): Outcome {
+  return { kind: 'retry', afterMs: backOff(attempt), reason: 'the database does not take events at the moment' };
+}
+
+/** Whole messages, in their order, up to the size of one statement; a bigger message is a chunk of its own. */
+function chunked(messages: readonly Message[]): Message[][] {
+  const chunks: Message[][] = [];
+  let events = 0;
+  let bytes = 0;
+  for (const message of messages) {
+    events += message.value.events.length;
+    bytes += message.raw.byteLength;
+    const open = chunks.at(-1);
+    if (open !== undefined && events <= CHUNK_EVENTS && bytes <= CHUNK_BYTES) {
+      open.push(message);
+    } else {
+      chunks.push([message]);
+      events = message.value.events.length;
+      bytes = message.raw.byteLength;
+    }
+  }
+  return chunks;
+}
+
+/** The messages' own bytes: writing the events down again would cost more than the rest of the work here. */
+function rawChunk(group: readonly Message[]): () => Chunk {
+  return () => {
+    const texts = group.map(({ raw }) => Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('utf8'));
+    return { json: `[${texts.join(',')}]`, eventCount: group.reduce((sum, { value }) => sum + value.events.length, 0) };
+  };
+}
+
+function piecesOf(group: readonly Message[]): Piece[] {
+  return group.flatMap((message) => message.value.events.map((event) => ({ message, event })));
+}
+
+function batchesOf(pieces: readonly Piece[]): EventBatch[] {
+  const byMessage = Map.groupBy(pieces, ({ message }) => message);
+  return [...byMessage].map(([{ value }, own]) => ({ ...value, events: own.map(({ event }) => event) }));
+}
+
+function daysOf(group: readonly Message[]): ReadonlySet<string> {
+  const days = new Set<string>();
+  for (const { value } of group) for (const event of value.events) days.add(String(event.occurredAt).slice(0, 10));
+  return days;
+}

@@ -1,0 +1,252 @@
+import type { AgentEvent, EventBatch } from '@agentlens/contracts';
+import { type Database, migrate, openDatabase } from '@agentlens/database';
+import { type Ledger, ledgerOf, statusOf, usdOf } from '@agentlens/runs';
+import { aBatch, anEvent, type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { chunkOf, EventStore } from './event-store.ts';
+
+const NOON = Date.parse('2026-03-01T12:00:00.000Z');
+let tenants = 0;
+
+const anyEvent = fc
+  .record({
+    agentId: fc.constantFrom('a', 'b'),
+    runId: fc.constantFrom('r1', 'r2', 'r3'),
+    kind: fc.constantFrom('run.started', 'run.ended', 'tool.called', 'tool.completed', 'llm.called', 'custom.recorded'),
+    isError: fc.boolean(),
+    at: fc.integer({ min: -200_000_000, max: 200_000_000 }),
+    outcome: fc.constantFrom(undefined, 'succeeded', 'failed', 'cancelled', 'timed_out'),
+    agentName: fc.constantFrom(undefined, 'Ann', 'Ben'),
+    model: fc.constantFrom(undefined, 'small', 'large'),
+    provider: fc.constantFrom(undefined, 'p'),
+    sessionId: fc.constantFrom(undefined, 's', 'T', 'ü'),
+    parentRunId: fc.constantFrom(undefined, 'p1', 'P2'),
+    usage: fc.option(
+      fc.record({
+        costUsd: fc.double({ min: 0, max: 10, noNaN: true }),
+        inputTokens: fc.nat({ max: 1000 }),
+        costSource: fc.constantFrom('reported', 'unpriced'),
+      }),
+      { nil: undefined },
+    ),
+    tags: fc.subarray(['x', 'Y', 'ü', '😀', '\uffee']),
+  })
+  .map(({ at, ...rest }) => ({ ...rest, occurredAt: new Date(NOON + at).toISOString() }) as Partial<AgentEvent>);
+const anyEvents = fc
+  .array(anyEvent, { minLength: 1, maxLength: 25 })
+  .map((list) => list.map((fields, i) => anEvent({ ...fields, id: `e${i}` })));
+
+describe('event store', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  let store: EventStore;
+
+  beforeAll(async () => {
+    fresh = await freshDatabase({ migrate });
+    database = openDatabase({ url: fresh.url, role: 'run-tracking' });
+    store = new EventStore(database.pool);
+  });
+  afterAll(async () => {
+    await database.close();
+    await fresh.drop();
+  });
+
+  const newTenant = () => `tenant-${++tenants}`;
+  const record = (...batches: EventBatch[]) => store.record(chunkOf(batches));
+
+  it('agrees with the pure fold for any events, split, repeated, shuffled and stored by two writers at once', async () => {
+    const deliveries = anyEvents.chain((events) =>
+      fc.tuple(
+        fc.constant(events),
+        fc.shuffledSubarray([...events, ...events], { minLength: events.length * 2 }),
+        fc.integer({ min: 1, max: 7 }),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(deliveries, async ([events, delivered, size]) => {
+        const tenantId = newTenant();
+        const batches: EventBatch[] = [];
+        for (let i = 0; i < delivered.length; i += size) {
+          batches.push(aBatch({ tenantId, events: delivered.slice(i, i + size) }));
+        }
+        const writer = async (own: EventBatch[]) => {
+          for (const batch of own) await record(batch);
+        };
+        await Promise.all([
+          writer(batches.filter((_, i) => i % 2 === 0)),
+          writer(batches.filter((_, i) => i % 2 === 1)),
+        ]);
+
+        expect(await stateOf(database, tenantId)).toMatchObject(rowsOf(ledgerOf(events)));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('takes three deliveries of everything, shuffled, as one', async () => {
+    const tenantId = newTenant();
+    const events = Array.from({ length: 300 }, (_, i) =>
+      anEvent({
+        id: `e${i}`,
+        runId: `run-${i % 7}`,
+        agentId: `agent-${i % 3}`,
+        isError: i % 10 === 0,
+        occurredAt: new Date(NOON + i * 977).toISOString(),
+        usage: { costUsd: 0.1, costSource: 'reported' },
+      }),
+    );
+    const messages = Array.from({ length: 30 }, (_, i) =>
+      aBatch({ tenantId, events: events.slice(i * 10, i * 10 + 10) }),
+    );
+    const deliveries = [...messages, ...messages, ...messages].sort((a, b) => (a.id + a.receivedAt < b.id ? 1 : -1));
+
+    const results = await Promise.all(
+      [0, 1, 2].map(async (writer) => {
+        let stored = 0;
+        for (const [i, batch] of deliveries.entries()) {
+          if (i % 3 === writer) stored += (await record(batch)).stored;
+        }
+        return stored;
+      }),
+    );
+
+    expect(results.reduce((a, b) => a + b, 0)).toBe(300);
+    const runs = await database.db.selectFrom('runs').selectAll().where('tenant_id', '=', tenantId).execute();
+    expect(runs.reduce((sum, run) => sum + run.event_count, 0)).toBe(300);
+    expect(Math.round(runs.reduce((sum, run) => sum + run.cost_usd, 0) * 1e6)).toBe(30_000_000);
+    expect(await stateOf(database, tenantId)).toMatchObject(rowsOf(ledgerOf(events)));
+  });
+
+  it('counts an event once although two batches of one chunk hold it, and keeps tenants of the same names apart', async () => {
+    const [one, two] = [newTenant(), newTenant()];
+    const event = anEvent({ id: 'same', usage: { costUsd: 1 } });
+
+    const recorded = await record(
+      aBatch({ tenantId: one, events: [event] }),
+      aBatch({ tenantId: one, events: [event, event] }),
+      aBatch({ tenantId: two, events: [event] }),
+    );
+
+    expect(recorded).toMatchObject({ stored: 2, duplicates: 2, conflicts: 0 });
+    expect(await stateOf(database, one)).toMatchObject(rowsOf(ledgerOf([event])));
+    expect(await stateOf(database, two)).toMatchObject(rowsOf(ledgerOf([event])));
+  });
+
+  it('keeps the first of two contents under one id and time, and counts the conflict', async () => {
+    const tenantId = newTenant();
+    await record(aBatch({ tenantId, events: [anEvent({ id: 'x', hash: 'one', payload: { n: 1 } })] }));
+
+    const again = await record(aBatch({ tenantId, events: [anEvent({ id: 'x', hash: 'two', payload: { n: 2 } })] }));
+
+    expect(again).toMatchObject({ stored: 0, duplicates: 1, conflicts: 1, runs: [] });
+    const row = await database.db
+      .selectFrom('events')
+      .select('payload')
+      .where('tenant_id', '=', tenantId)
+      .executeTakeFirst();
+    expect(row?.payload).toEqual({ n: 1 });
+  });
+
+  it('moves a run to the day and agent of an event that turns out to be its first', async () => {
+    const tenantId = newTenant();
+    const late = anEvent({ id: '2', agentId: 'second', occurredAt: '2026-03-02T00:00:01.000Z' });
+    const early = anEvent({ id: '1', agentId: 'first', occurredAt: '2026-03-01T23:59:59.000Z' });
+
+    await record(aBatch({ tenantId, events: [late] }));
+    await record(aBatch({ tenantId, events: [early] }));
+
+    expect(await stateOf(database, tenantId)).toMatchObject(rowsOf(ledgerOf([late, early])));
+  });
+});
+
+/** The stored state of a tenant in the shape of `rowsOf`. */
+async function stateOf({ db }: Database, tenantId: string) {
+  const runs = await db.selectFrom('runs').selectAll().where('tenant_id', '=', tenantId).execute();
+  const agents = await db.selectFrom('agents').selectAll().where('tenant_id', '=', tenantId).execute();
+  const days = await db.selectFrom('agent_daily').selectAll().where('tenant_id', '=', tenantId).execute();
+  return {
+    runs: sorted(
+      runs.map(({ tenant_id, updated_at, was, first_place, name_place, model_place, end_place, ...run }) => run),
+      (run) => run.run_id,
+    ),
+    agents: sorted(
+      agents.map(({ tenant_id, description, name_place, ...agent }) => agent),
+      (agent) => agent.agent_id,
+    ),
+    days: sorted(
+      days.map(({ tenant_id, ...day }) => day).filter((day) => day.event_count + day.run_count > 0),
+      (day) => `${day.agent_id}\n${day.day}`,
+    ),
+  };
+}
+
+function rowsOf(ledger: Ledger) {
+  return {
+    runs: sorted(
+      [...ledger.runs.values()].map((run) => ({
+        run_id: run.runId,
+        agent_id: run.agentId,
+        agent_name: run.agentName?.value ?? null,
+        session_id: run.sessionId ?? null,
+        parent_run_id: run.parentRunId ?? null,
+        parent_tool_use_id: run.parentToolUseId ?? null,
+        status: statusOf(run),
+        model: run.model?.value.model ?? null,
+        provider: run.model?.value.provider ?? null,
+        started_at: run.startedAt,
+        last_event_at: run.lastEventAt,
+        ended_at: run.end?.value.at ?? null,
+        event_count: run.totals.events,
+        error_count: run.totals.errors,
+        tool_call_count: run.totals.toolCalls,
+        tool_error_count: run.totals.toolErrors,
+        llm_call_count: run.totals.llmCalls,
+        input_tokens: run.totals.inputTokens,
+        output_tokens: run.totals.outputTokens,
+        total_tokens: run.totals.totalTokens,
+        cost_usd: usdOf(run.totals.microUsd),
+        unpriced_count: run.totals.unpriced,
+        tags: run.tags,
+      })),
+      (run) => run.run_id,
+    ),
+    agents: sorted(
+      [...ledger.agents.values()].map((agent) => ({
+        agent_id: agent.agentId,
+        name: agent.name?.value ?? null,
+        first_seen_at: agent.firstSeenAt,
+        last_seen_at: agent.lastSeenAt,
+        run_count: agent.runs,
+        event_count: agent.totals.events,
+        error_count: agent.totals.errors,
+        cost_usd: usdOf(agent.totals.microUsd),
+      })),
+      (agent) => agent.agent_id,
+    ),
+    days: sorted(
+      [...ledger.days.values()].map((day) => ({
+        agent_id: day.agentId,
+        day: day.day,
+        event_count: day.totals.events,
+        error_count: day.totals.errors,
+        tool_call_count: day.totals.toolCalls,
+        tool_error_count: day.totals.toolErrors,
+        llm_call_count: day.totals.llmCalls,
+        input_tokens: day.totals.inputTokens,
+        output_tokens: day.totals.outputTokens,
+        cost_usd: usdOf(day.totals.microUsd),
+        run_count: day.runs,
+        run_error_count: day.failedRuns,
+        run_succeeded_count: day.completedRuns,
+        run_duration_ms: day.runDurationMs,
+        run_cost_usd: usdOf(day.runMicroUsd),
+      })),
+      (day) => `${day.agent_id}\n${day.day}`,
+    ),
+  };
+}
+
+function sorted<T>(rows: readonly T[], key: (row: T) => string): T[] {
+  return [...rows].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}

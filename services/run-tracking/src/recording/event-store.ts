@@ -1,0 +1,47 @@
+import type { EventBatch } from '@agentlens/contracts';
+import type { Pool } from 'pg';
+import { RECORD_EVENTS } from './record-events.sql.ts';
+
+/** Batches of any tenants as JSON text, and how many events they hold. */
+export interface Chunk {
+  readonly json: string;
+  readonly eventCount: number;
+}
+
+export interface Recorded {
+  readonly stored: number;
+  /** Events that were there already, or twice in this chunk. */
+  readonly duplicates: number;
+  /** Duplicates of the same id and time whose contents differ from what is stored. */
+  readonly conflicts: number;
+  /** Runs that changed, with their tenant. */
+  readonly runs: readonly (readonly [tenantId: string, runId: string])[];
+}
+
+/** Where events become rows and totals. */
+export class EventStore {
+  constructor(private readonly pool: Pool) {}
+
+  /** All or nothing, at most once per event. @throws what Postgres says. */
+  async record(chunk: Chunk): Promise<Recorded> {
+    const { rows } = await this.pool.query<Omit<Recorded, 'duplicates'>>({
+      name: 'record-events',
+      text: RECORD_EVENTS,
+      values: [chunk.json],
+    });
+    const { stored = 0, conflicts = 0, runs = [] } = rows[0] ?? {};
+    return { stored, duplicates: chunk.eventCount - stored, conflicts, runs };
+  }
+}
+
+/** @throws RangeError where an event cannot be written down as it is. */
+export function chunkOf(batches: readonly EventBatch[]): Chunk {
+  const eventCount = batches.reduce((sum, batch) => sum + batch.events.length, 0);
+  return { json: JSON.stringify(batches, asItIs), eventCount };
+}
+
+/** JSON text can hold a number that JavaScript reads as infinite, and would write as null. */
+function asItIs(_key: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('a number is too big');
+  return value;
+}

@@ -1,0 +1,51 @@
+import { type RunChanged, runChanged } from '@agentlens/contracts';
+import type { EventBus } from '@agentlens/messaging';
+
+/** Screens need no more than this; many chunks of a busy run become one message. */
+const COALESCE_MS = 50;
+const MAX_RUNS = 500;
+
+/** Says which runs moved, per tenant, after their events are committed. Best effort: a reader that misses one polls. */
+export class RunChanges {
+  readonly #pending = new Map<string, Set<string>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly bus: Pick<EventBus, 'publish'>,
+    private readonly now: () => number,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  add(runs: readonly (readonly [tenantId: string, runId: string])[]): void {
+    if (runs.length === 0) return;
+    for (const [tenantId, runId] of runs) {
+      const known = this.#pending.get(tenantId);
+      if (known === undefined) this.#pending.set(tenantId, new Set([runId]));
+      else known.add(runId);
+    }
+    this.#timer ??= setTimeout(() => void this.flush(), COALESCE_MS);
+  }
+
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const at = new Date(this.now()).toISOString();
+    const changes = [...this.#pending].flatMap(([tenantId, runIds]) => pages(tenantId, [...runIds], at));
+    this.#pending.clear();
+    for (const change of changes) {
+      try {
+        await this.bus.publish(runChanged, change);
+      } catch (error) {
+        this.onError(error);
+        return;
+      }
+    }
+  }
+}
+
+function pages(tenantId: string, runIds: readonly string[], at: string): RunChanged[] {
+  const result: RunChanged[] = [];
+  for (let i = 0; i < runIds.length; i += MAX_RUNS)
+    result.push({ tenantId, runIds: runIds.slice(i, i + MAX_RUNS), at });
+  return result;
+}

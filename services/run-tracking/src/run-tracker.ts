@@ -1,0 +1,93 @@
+import { agentEvents } from '@agentlens/contracts';
+import type { Database } from '@agentlens/database';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
+import { EventPartitions } from './partitions/event-partitions.ts';
+import { EventRecorder } from './recording/event-recorder.ts';
+import { EventStore } from './recording/event-store.ts';
+import { RecordingMetrics } from './recording-metrics.ts';
+import { RunChanges } from './run-changes.ts';
+
+export const GROUP = 'run-tracking';
+/** Longer than the database may take for every statement of a call, so that no replica repeats another's work. */
+const ACK_WAIT_MS = 30_000;
+const MESSAGES_PER_CALL = 200;
+const CALLS_AT_ONCE = 2;
+/** Events older than this that nobody stored mean that this service makes no progress. */
+const STALLED_MS = 60_000;
+
+export interface RunTrackerParts {
+  readonly bus: EventBus;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Platform['logger'];
+  readonly health: HealthRegistry;
+  readonly retentionDays: number;
+}
+
+/** Consumes agent events and keeps what they amount to: events, runs, agents, days. */
+export class RunTracker {
+  readonly #parts: RunTrackerParts;
+  readonly #metrics: RecordingMetrics;
+  readonly #changes: RunChanges;
+  readonly #partitions: EventPartitions;
+  readonly #recorder: EventRecorder;
+  #subscription: Subscription | undefined;
+
+  constructor(parts: RunTrackerParts) {
+    const { bus, database, logger, retentionDays } = parts;
+    const now = (): number => parts.clock.now();
+    this.#parts = parts;
+    this.#metrics = new RecordingMetrics(now);
+    this.#changes = new RunChanges(bus, now, (err) => logger.debug({ err }, 'run.changed was not published'));
+    this.#partitions = new EventPartitions({
+      db: database.db,
+      now,
+      retentionDays,
+      onError: (err, what) => logger.warn({ err }, what),
+    });
+    this.#recorder = new EventRecorder({
+      store: new EventStore(database.pool),
+      prepareDays: (days) => this.#partitions.prepare(days),
+      onRecorded: (recorded) => {
+        this.#metrics.recorded(recorded);
+        this.#changes.add(recorded.runs);
+        if (recorded.conflicts > 0) {
+          logger.warn(
+            { conflicts: recorded.conflicts },
+            'event ids came again with other contents; the first were kept',
+          );
+        }
+      },
+      onPoison: (reason) => {
+        this.#metrics.poison();
+        logger.error({ reason }, 'an event cannot be stored');
+      },
+      onAway: (err) => logger.warn({ err }, 'events were not stored, they will be retried'),
+    });
+  }
+
+  async start(): Promise<void> {
+    const { bus, health } = this.#parts;
+    await this.#partitions.start();
+    this.#subscription = await bus.consume(
+      agentEvents,
+      { group: GROUP, maxBatch: MESSAGES_PER_CALL, concurrency: CALLS_AT_ONCE, ackWaitMs: ACK_WAIT_MS },
+      (messages) => this.#recorder.record(messages),
+    );
+    health.add('event-storage', () => this.#progress());
+  }
+
+  async stop(): Promise<void> {
+    this.#partitions.stop();
+    await this.#subscription?.close();
+    await this.#changes.flush();
+  }
+
+  /** Progress, not connectivity: how old the oldest event is that nobody stored. */
+  async #progress(): Promise<{ ok: boolean; detail: object }> {
+    const lag = await this.#parts.bus.lag(agentEvents, GROUP);
+    const detail = { ...lag, lastCommitAgeMs: this.#metrics.lastCommitAgeMs() ?? null };
+    return { ok: lag.oldestAgeMs < STALLED_MS, detail };
+  }
+}
