@@ -46,6 +46,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
   });
   pool.on('error', (error) => options.onIdleError?.(error));
+  // A connection lost between two statements of a transaction is told by an event; unheard, that ends the process. The
+  // next statement on it reports the loss to the one who needs it.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   return {
     db,
