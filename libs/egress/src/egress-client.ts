@@ -7,7 +7,8 @@ import { refuseUrl } from './refuse-address.ts';
 import { reasonOf } from './unreachable.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-const CONNECTIONS_PER_ORIGIN = 8;
+/** As many as a caller has in flight at most: waiting for a connection would use up a request's time. */
+const CONNECTIONS_PER_ORIGIN = 32;
 const MAX_ORIGINS = 4_096;
 const MAX_BODY_BYTES = 64 * 1024;
 
