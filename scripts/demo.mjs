@@ -26,11 +26,11 @@ async function play() {
   const client = await Client.connect();
   chapter(`1. Two rules for the agent "${agentId}"`);
   const pause = await makeRule(client, {
-    name: 'Half of its steps fail',
+    name: 'One step in five fails',
     conditionType: 'error_rate_threshold',
-    conditionConfig: { threshold: 25, windowMinutes: 5, minEvents: 12 },
+    conditionConfig: { threshold: 20, windowMinutes: 5, minEvents: 20 },
     actionType: 'pause_agent',
-    actionConfig: { message: 'A quarter of its events are errors' },
+    actionConfig: { message: 'One in five of its steps fails' },
   });
   const notify = await makeNotifyingRule(client);
   const rules = [pause, notify].filter((rule) => rule !== null);
@@ -56,7 +56,7 @@ async function play() {
     `/api/agents/${agentId}`,
     `/api/guardrails/history?agentId=${agentId}`,
   ]) {
-    say(`  curl -sS -H "Authorization: Bearer $AGENTLENS_API_KEY" '${client.address}${path}'`);
+    say(`  curl -sS -H "Authorization: Bearer ${client.keyAsTyped}" '${client.address}${path}'`);
   }
   say(dim('\nThe demo removes its rules and resumes its agent; events and history stay.'));
 }

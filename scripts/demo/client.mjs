@@ -9,8 +9,10 @@ const REFUSED = 'fetch failed';
 export class Client {
   #key;
 
-  constructor(address, key) {
+  constructor(address, { key, asTyped }) {
     this.address = address;
+    /** How a person may write the key at a shell without seeing it. */
+    this.keyAsTyped = asTyped;
     this.#key = key;
   }
 
@@ -89,10 +91,10 @@ async function* frameReader(body) {
 }
 
 function keyOfThisMachine() {
-  if (process.env.AGENTLENS_API_KEY) return process.env.AGENTLENS_API_KEY;
+  if (process.env.AGENTLENS_API_KEY) return { key: process.env.AGENTLENS_API_KEY, asTyped: '$AGENTLENS_API_KEY' };
   const dataDir = resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens'));
   const files = [join(dataDir, 'api-key'), join(dataDir, 'distributed/api-key')].filter(existsSync);
-  if (files.length > 0) return readFileSync(files[0], 'utf8').trim();
+  if (files.length > 0) return { key: readFileSync(files[0], 'utf8').trim(), asTyped: `$(cat ${files[0]})` };
   throw new Error(
     `No API key: set AGENTLENS_API_KEY, or start the platform here first (npm start keeps its key in ${dataDir}/api-key).`,
   );

@@ -1,3 +1,4 @@
+import { DataDirectoryInUse } from '@agentlens/database';
 import type { DynamicModule } from '@nestjs/common';
 import { loadConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -35,6 +36,12 @@ export function explain(name: string, error: unknown): string {
   if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
     const { port } = error as Error & { port?: number };
     return `Port ${port ?? ''} is in use by another program. Stop it, or choose another: AGENTLENS_HTTP_PORT=3401`;
+  }
+  if (error instanceof DataDirectoryInUse) {
+    return (
+      `${name} could not start: ${error.message}. ` +
+      'Stop that one, or give this one a folder and a port of its own: AGENTLENS_DATA_DIR=... AGENTLENS_HTTP_PORT=3401'
+    );
   }
   return `${name} could not start: ${error.stack ?? error.message}`;
 }

@@ -59,7 +59,7 @@ function samples(address: string, key: string): string {
   return [
     post('/api/guardrails', RULE),
     post('/api/events', { events: [FAILURE, { ...FAILURE, payload: { ...FAILURE.payload, callId: 'c2' } }] }),
-    get('/api/guardrails/history'),
     get('/api/agents/my-agent'),
+    get('/api/guardrails/history'),
   ].join('\n');
 }

@@ -8,8 +8,11 @@ export function nestLogger(logger: Logger): LoggerService {
     verbose: (message: unknown, ...rest: unknown[]) => logger.trace({ nest: rest }, String(message)),
     debug: (message: unknown, ...rest: unknown[]) => logger.debug({ nest: rest }, String(message)),
     warn: (message: unknown, ...rest: unknown[]) => logger.warn({ nest: rest }, String(message)),
-    error: (message: unknown, ...rest: unknown[]) =>
-      logger.error({ nest: rest, err: asError(message) }, String(message)),
+    error: (message: unknown, ...rest: unknown[]) => {
+      // Thrown as well, and explained better by whoever asked it to listen.
+      const level = String(message).includes('EADDRINUSE') ? 'debug' : 'error';
+      logger[level]({ nest: rest, err: asError(message) }, String(message));
+    },
     fatal: (message: unknown, ...rest: unknown[]) =>
       logger.fatal({ nest: rest, err: asError(message) }, String(message)),
   };
