@@ -37,7 +37,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? `agentlens-${options.role}`,
     // Start-up options cost no round trip, and RESET goes back to them, not to the login role.
-    options: `-c role=${roleName(options.role)} -c timezone=UTC -c datestyle=ISO`,
+    // No JIT: compiling a big statement takes seconds, ours take milliseconds.
+    options: `-c role=${roleName(options.role)} -c timezone=UTC -c datestyle=ISO -c jit=off`,
     types: typeParsers,
     statement_timeout: Math.min(STATEMENT_TIMEOUT_MS, queryTimeoutMs),
     query_timeout: queryTimeoutMs,
