@@ -83,6 +83,12 @@ describe('every route', () => {
       const refused = await api.call(op.method.toUpperCase() as 'GET', url, { key: weak });
       expect(refused).toMatchObject({ status: 403, body: { status: 403, required: [op.scope] } });
       expect(refused.headers['cache-control']).toBe('no-store');
+      const anonymous = await api.app.inject({ method: op.method.toUpperCase() as 'GET', url });
+      expect(anonymous.statusCode).toBe(401);
+      expect(anonymous.json()).toMatchObject({
+        error: 'Authentication required',
+        hint: expect.stringContaining('Bearer'),
+      });
       const unknown = await api.call(op.method.toUpperCase() as 'GET', url, { key: 'agk_live_nonsense' });
       expect(unknown).toMatchObject({ status: 401, body: { error: 'Invalid API key', status: 401 } });
       expect(unknown.headers['cache-control']).toBe('no-store');

@@ -1,6 +1,6 @@
 import { agentEvents, guardrailTriggered, runChanged } from '@agentlens/contracts';
 import { aBatch, anEvent, aTrigger, eventually } from '@agentlens/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { StoredEvent } from '../src/events/stored-event.ts';
 import { Session } from '../src/sessions/session.ts';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
@@ -41,6 +41,24 @@ describe('the stream', () => {
     expect(reader.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(reader.headers.get('cache-control')).toContain('no-store');
     expect(reader.frames[0]).toMatchObject({ event: 'heartbeat', data: { time: NOW }, id: expect.any(String) });
+  });
+
+  it('says every 30 seconds that it is alive, with an id to resume from', async () => {
+    jest.useFakeTimers({
+      doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'performance', 'Date'],
+    });
+    try {
+      const reader = await connect();
+      jest.advanceTimersByTime(29_999);
+      await publish('between');
+      await reader.until('event');
+      expect(reader.frames.filter((frame) => frame.event === 'heartbeat')).toHaveLength(1);
+      jest.advanceTimersByTime(1);
+      const [, second] = await reader.until('heartbeat', 2);
+      expect(second?.id).toBe(reader.frames.find((frame) => frame.event === 'event')?.id);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('shows events in the shape they are stored in', async () => {

@@ -8,6 +8,7 @@ export function timeInId(id: string): number | null {
   const uuid = UUID_V7.exec(id);
   if (uuid !== null) return Number.parseInt(`${uuid[1]}${uuid[2]}`, 16);
   if (!ULID.test(id)) return null;
-  const digits = [...id.slice(0, ULID_TIME_LENGTH).toUpperCase()].map((character) => CROCKFORD.indexOf(character));
-  return digits.reduce((ms, digit) => ms * 32 + digit, 0);
+  let ms = 0;
+  for (const character of id.slice(0, ULID_TIME_LENGTH).toUpperCase()) ms = ms * 32 + CROCKFORD.indexOf(character);
+  return ms;
 }

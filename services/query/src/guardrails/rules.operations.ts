@@ -72,7 +72,7 @@ export const updateRule = operation({
   method: 'put',
   path: '/api/guardrails/:id',
   summary:
-    'Changes any of its fields, validated like a new rule. agentId null clears the scope; a masked secret stays.',
+    'Changes the fields that are sent, validated like a new rule; the others stay. agentId null clears the scope, a masked secret stays.',
   scope: 'admin',
   body: Draft.partial(),
   response: RuleView,

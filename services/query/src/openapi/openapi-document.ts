@@ -45,7 +45,7 @@ function describe(op: Operation, schemas: Json): Json {
     summary: op.summary,
     ...(op.scope === null
       ? { security: [] }
-      : { 'x-scope': op.scope, description: `Needs the scope \`${op.scope}\` (or \`admin\`).` }),
+      : { 'x-scope': op.scope, description: `Needs the scope \`${op.scope}\`; \`admin\` may do everything.` }),
     parameters: [...parameters('path', op.params, schemas), ...parameters('query', op.query, schemas)],
     ...(op.body === undefined
       ? {}
