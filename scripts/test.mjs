@@ -38,7 +38,8 @@ async function runJest() {
   const jest = createRequire(import.meta.url).resolve('jest/bin/jest');
   const selection = unit ? ['--testPathIgnorePatterns=\\.(int|e2e)\\.spec\\.ts$'] : [];
   // Jest's list options swallow what follows them, so a caller's patterns come first.
-  const jestArguments = [...args, '--rootDir', root, ...selection];
+  // A failed test may leave a server or a pool open: its report matters, waiting for it does not.
+  const jestArguments = [...args, '--rootDir', root, '--forceExit', ...selection];
   const child = spawn(
     process.execPath,
     ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...jestArguments],
