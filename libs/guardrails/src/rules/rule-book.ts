@@ -1,13 +1,15 @@
-import type { EventKind } from '@agentlens/contracts';
+import { EVENT_KINDS, type EventKind } from '@agentlens/contracts';
 import type { ActiveRule, EventRule, TickRule } from './active-rule.ts';
 
-/** Rules of one tenant that listen to one kind of event. */
+/** Rules of one tenant, most important first. */
 interface Shelf {
   readonly everyAgent: EventRule[];
   readonly byAgent: Map<string, EventRule[]>;
 }
 
 interface TenantRules {
+  /** Rules that listen to every kind; most do, and standing on one shelf instead of fourteen they take little room. */
+  readonly everyKind: Shelf;
   readonly byKind: ReadonlyMap<EventKind, Shelf>;
   readonly ticking: readonly TickRule[];
   readonly count: number;
@@ -43,11 +45,9 @@ export class RuleBook {
 
   /** The rules to measure on an event of this kind of this agent, most important first. */
   matching(tenantId: string, agentId: string, kind: EventKind): readonly EventRule[] {
-    const shelf = this.#tenants.get(tenantId)?.byKind.get(kind);
-    if (shelf === undefined) return NONE;
-    const own = shelf.byAgent.get(agentId);
-    if (own === undefined) return shelf.everyAgent;
-    return shelf.everyAgent.length === 0 ? own : [...own, ...shelf.everyAgent].sort(byPriority);
+    const tenant = this.#tenants.get(tenantId);
+    if (tenant === undefined) return NONE;
+    return merged([...onShelf(tenant.everyKind, agentId), ...onShelf(tenant.byKind.get(kind), agentId)]);
   }
 
   /** The rules of a tenant that are looked at each minute. */
@@ -66,11 +66,28 @@ export class RuleBook {
 }
 
 function index(rules: readonly ActiveRule[]): TenantRules {
+  const everyKind: Shelf = { everyAgent: [], byAgent: new Map() };
   const byKind = new Map<EventKind, Shelf>();
   for (const rule of [...rules].sort(byPriority)) {
-    if (rule.cadence === 'event') for (const kind of rule.kinds) put(shelfOf(byKind, kind), rule);
+    if (rule.cadence !== 'event') continue;
+    if (rule.kinds.length === EVENT_KINDS.length) put(everyKind, rule);
+    else for (const kind of rule.kinds) put(shelfOf(byKind, kind), rule);
   }
-  return { byKind, ticking: rules.filter((rule) => rule.cadence === 'tick'), count: rules.length };
+  return { everyKind, byKind, ticking: rules.filter((rule) => rule.cadence === 'tick'), count: rules.length };
+}
+
+/** The lists of a shelf that concern an agent and hold anything. */
+function onShelf(shelf: Shelf | undefined, agentId: string): (readonly EventRule[])[] {
+  if (shelf === undefined) return [];
+  const own = shelf.byAgent.get(agentId);
+  const lists = own === undefined ? [] : [own];
+  return shelf.everyAgent.length === 0 ? lists : [...lists, shelf.everyAgent];
+}
+
+function merged(lists: readonly (readonly EventRule[])[]): readonly EventRule[] {
+  const [only] = lists;
+  if (lists.length <= 1) return only ?? NONE;
+  return lists.flat().sort(byPriority);
 }
 
 function shelfOf(byKind: Map<EventKind, Shelf>, kind: EventKind): Shelf {

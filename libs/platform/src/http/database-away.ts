@@ -7,8 +7,13 @@ const AWAY_MESSAGES =
 
 /** True when the database did not answer, as against answering with an error of ours. */
 export function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = (error as { code?: unknown }).code;
+  if (!looksLikeError(error)) return false;
+  const { code, message, cause } = error;
   if (typeof code === 'string' && (AWAY_STATES.test(code) || AWAY_CODES.has(code))) return true;
-  return AWAY_MESSAGES.test(error.message) || (error.cause instanceof Error && isDatabaseAway(error.cause));
+  return AWAY_MESSAGES.test(message) || isDatabaseAway(cause);
+}
+
+/** By its looks: errors of sockets come from another realm where the code runs in a sandbox, as in Jest. */
+function looksLikeError(error: unknown): error is { message: string; code?: unknown; cause?: unknown } {
+  return typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
 }

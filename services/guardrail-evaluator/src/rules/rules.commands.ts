@@ -1,12 +1,28 @@
-import { COMMANDS } from '@agentlens/contracts';
+import { COMMANDS, type Problem } from '@agentlens/contracts';
 import type { EventBus, Subscription } from '@agentlens/messaging';
+import { isDatabaseAway } from '@agentlens/platform';
 import type { RuleWriter } from './rule-writer.ts';
+
+const AWAY: Problem = {
+  error: 'Rules cannot be stored at the moment',
+  status: 503,
+  hint: 'It is not known whether the change was made: read the rule back, then send the same request again',
+};
 
 /** Answers the commands on rules; replicas share them. */
 export async function serveRuleCommands(bus: EventBus, writer: RuleWriter): Promise<Subscription[]> {
   return [
-    await bus.serve(COMMANDS.createRule, ({ tenantId, body }) => writer.create(tenantId, body)),
-    await bus.serve(COMMANDS.updateRule, ({ tenantId, ruleId, body }) => writer.update(tenantId, ruleId, body)),
-    await bus.serve(COMMANDS.deleteRule, ({ tenantId, ruleId }) => writer.delete(tenantId, ruleId)),
+    await bus.serve(COMMANDS.createRule, ({ tenantId, body }) => orAway(writer.create(tenantId, body))),
+    await bus.serve(COMMANDS.updateRule, ({ tenantId, ruleId, body }) => orAway(writer.update(tenantId, ruleId, body))),
+    await bus.serve(COMMANDS.deleteRule, ({ tenantId, ruleId }) => orAway(writer.delete(tenantId, ruleId))),
   ];
+}
+
+async function orAway<A>(answer: Promise<A>): Promise<A | { readonly ok: false; readonly problem: Problem }> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isDatabaseAway(error)) return { ok: false, problem: AWAY };
+    throw error;
+  }
 }

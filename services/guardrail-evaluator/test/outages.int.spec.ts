@@ -1,0 +1,90 @@
+import { agentEvents, COMMANDS, guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import { migrate, openDatabase } from '@agentlens/database';
+import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { AesSecretBox, createLogger } from '@agentlens/platform';
+import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
+import { aBatch, anEvent, eventually, freshDatabase, startRedis, tcpProxy } from '@agentlens/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+
+const DRAFT = {
+  name: 'Too many errors',
+  conditionType: 'error_rate_threshold',
+  conditionConfig: { threshold: 30 },
+  actionType: 'pause_agent',
+};
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+}, 60_000);
+
+function closeLater<T>(thing: T, close: (thing: T) => Promise<unknown>): T {
+  closing.push(() => close(thing));
+  return thing;
+}
+
+async function evaluatorOn(bus: EventBus, state: StateStores, databaseUrl: string): Promise<GuardrailEvaluator> {
+  const database = openDatabase({ url: databaseUrl, role: 'guardrail-evaluator', maxConnections: 3 });
+  closeLater(database, (open) => open.close());
+  const evaluator = new GuardrailEvaluator({
+    bus,
+    windows: state.windows,
+    cooldowns: state.cooldowns,
+    database,
+    clock: Date,
+    secrets: new AesSecretBox([Buffer.alloc(32, 5).toString('base64')]),
+    egressPolicy: { allow: [] },
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  });
+  closeLater(evaluator, (one) => one.stop());
+  await evaluator.start();
+  return evaluator;
+}
+
+async function memoryBus(): Promise<{ bus: EventBus; triggers: Trigger[] }> {
+  const bus = closeLater(createMemoryBus({ backOffMs: [20] }), (open) => open.close());
+  const triggers: Trigger[] = [];
+  await bus.watch(guardrailTriggered, { from: 'new' }, ({ value }) => triggers.push(value));
+  return { bus, triggers };
+}
+
+const erring = () => aBatch({ events: [anEvent({ isError: true, severity: 'error' })] });
+
+describe('while Redis is away', () => {
+  it('events wait and are evaluated when it is back, each once', async () => {
+    const redis = closeLater(await startRedis(), (server) => server.stop());
+    const fresh = closeLater(await freshDatabase({ migrate }), (database) => database.drop());
+    const state = closeLater(await connectRedisState({ url: redis.url }), (stores) => stores.close());
+    const { bus, triggers } = await memoryBus();
+    await evaluatorOn(bus, state, fresh.url);
+    await bus.request(COMMANDS.createRule, { tenantId: 'acme', body: { ...DRAFT, cooldownMinutes: 0 } });
+    await redis.kill();
+    const batches = [erring(), erring(), erring()];
+    const published = Promise.allSettled(batches.map((batch) => bus.publish(agentEvents, batch, { deadlineMs: 200 })));
+    await published;
+    expect(triggers).toEqual([]);
+    await redis.start();
+    await eventually(() => expect(triggers).toHaveLength(3), { timeoutMs: 25_000 });
+    expect(new Set(triggers.map(({ id }) => id)).size).toBe(3);
+  }, 60_000);
+});
+
+describe('while Postgres is away', () => {
+  it('evaluates with the rules it has, refuses changes honestly, and takes them again afterwards', async () => {
+    const fresh = closeLater(await freshDatabase({ migrate }), (database) => database.drop());
+    const proxy = closeLater(await tcpProxy(fresh.url), (open) => open.close());
+    const { bus, triggers } = await memoryBus();
+    await evaluatorOn(bus, createMemoryState(), proxy.url);
+    const create = () => bus.request(COMMANDS.createRule, { tenantId: 'acme', body: DRAFT });
+    expect(await create()).toMatchObject({ ok: true });
+    proxy.mode('blackhole');
+    proxy.reset();
+    await bus.publish(agentEvents, erring());
+    await eventually(() => expect(triggers).toHaveLength(1));
+    expect(await create()).toMatchObject({ ok: false, problem: { status: 503 } });
+    proxy.mode('pass');
+    proxy.reset();
+    await eventually(async () => expect(await create()).toMatchObject({ ok: true }));
+  }, 60_000);
+});
