@@ -242,7 +242,7 @@ describe('the check when connecting', () => {
 });
 
 describe('headers chosen by a tenant', () => {
-  it.each([
+  it.each<Record<string, string>>([
     { Host: 'internal' },
     { 'transfer-encoding': 'chunked' },
     { 'Content-Length': '0' },

@@ -125,7 +125,12 @@ export class Dispatcher {
     const settlements = new SettlementsRepository(database.db);
     const now = () => clock.now();
     const onError = (error: unknown, delivery?: ClaimedDelivery) =>
-      logger.warn({ err: error, ...identityOf(delivery) }, 'a delivery met an error, it will be tried again');
+      logger.warn(
+        { err: error, ...identityOf(delivery) },
+        delivery === undefined
+          ? 'no deliveries could be claimed just now'
+          : 'a delivery met an error, it will be tried again',
+      );
     const executor = new DeliveryExecutor({
       egress,
       secrets,
