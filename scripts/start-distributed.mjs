@@ -16,7 +16,8 @@ const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'q
 const WIDTH = Math.max(...SERVICES.map((name) => name.length));
 const HOST = process.env.AGENTLENS_HTTP_HOST ?? '127.0.0.1';
 const PORT = Number(process.env.AGENTLENS_HTTP_PORT ?? 3400);
-const READY_MS = 30_000;
+/** On a busy machine five processes take their time; a service that cannot start says so itself. */
+const READY_MS = 90_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dataDir = resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens'), 'distributed');
@@ -90,7 +91,10 @@ function kept(name, make) {
 }
 
 async function runSetup(env) {
-  const child = spawn(process.execPath, [join(root, 'libs/platform/dist/setup.js')], { env, stdio: 'inherit' });
+  const child = spawn(process.execPath, [join(root, 'libs/platform/dist/setup.js')], {
+    env: { ...env, AGENTLENS_LOG_LEVEL: 'warn' },
+    stdio: 'inherit',
+  });
   const code = await new Promise((done) => child.once('exit', done));
   if (code !== 0) throw new Error('The schema and the streams could not be brought up to date.');
 }
