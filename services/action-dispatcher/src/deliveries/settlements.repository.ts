@@ -1,7 +1,7 @@
 import { deliverySettled } from '@agentlens/contracts';
 import type { DeliveryAttemptsTable, Tables } from '@agentlens/database';
-import type { Kysely, Selectable, Transaction } from 'kysely';
-import { putInOutbox } from '../outbox/outbox.ts';
+import { type Kysely, type Selectable, sql } from 'kysely';
+import { WRITER } from '../outbox/outbox.ts';
 import type { ClaimedDelivery } from './deliveries.repository.ts';
 
 export type Attempt = Pick<
@@ -28,19 +28,51 @@ export interface Settlement {
 export class SettlementsRepository {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** False, and nothing is changed, where the lease has moved on: somebody else's result counts. */
+  /**
+   * False, and nothing is changed, where the lease has moved on: somebody else's result counts. One statement, because
+   * every delivery passes here and each round trip would be paid by all of them.
+   */
   async settle(delivery: ClaimedDelivery, settlement: Settlement): Promise<boolean> {
-    return this.db.transaction().execute(async (tx) => {
-      const attempts = delivery.attempts + (settlement.attempt === undefined ? 0 : 1);
-      if (!(await moveOn(tx, delivery, settlement, attempts))) return false;
-      if (settlement.attempt !== undefined) await insertAttempt(tx, delivery, settlement.attempt, attempts);
-      await updateHistory(tx, delivery, settlement);
-      if (settlement.disable !== undefined) await disable(tx, delivery, settlement.disable, settlement.at);
-      if (settlement.next.kind === 'settled') {
-        await putInOutbox(tx, deliverySettled, factOf(delivery, settlement, attempts), iso(settlement.at));
-      }
-      return true;
-    });
+    const { next, detail, attempt, disable } = settlement;
+    const { tenantId, deliveryId, leaseId, destination } = delivery;
+    const attempts = delivery.attempts + (attempt === undefined ? 0 : 1);
+    const at = iso(settlement.at);
+    const settledAt = next.kind === 'settled' ? at : null;
+    const nextAt = next.kind === 'retry' ? iso(next.atMs) : null;
+    const fact = JSON.stringify(factOf(delivery, settlement, attempts));
+    const { rows } = await sql<{ moved: number }>`
+      with moved as (
+        update deliveries
+        set attempts = ${attempts}, result = ${resultOf(next)}, detail = ${detail}, lease_id = null, lease_until = null,
+          next_attempt_at = ${nextAt}, settled_at = ${settledAt}
+        where tenant_id = ${tenantId} and delivery_id = ${deliveryId} and lease_id = ${leaseId}
+        returning tenant_id, delivery_id, trigger_id, triggered_at
+      ), attempted as (
+        insert into delivery_attempts (tenant_id, delivery_id, attempt, started_at, finished_at, outcome, http_status, detail)
+        select tenant_id, delivery_id, ${attempts}::integer, ${attempt?.started_at ?? null}::timestamptz,
+          ${attempt?.finished_at ?? null}::timestamptz, ${attempt?.outcome ?? null}::text,
+          ${attempt?.http_status ?? null}::integer, ${attempt?.detail ?? null}::text
+        from moved where ${attempt !== undefined}::boolean
+      ), history as (
+        update guardrail_triggers t
+        set action_result = ${resultOf(next)}, action_detail = ${detail}, settled_at = ${settledAt}
+        from moved m
+        where t.tenant_id = m.tenant_id and t.triggered_at = m.triggered_at and t.trigger_id = m.trigger_id
+      ), disabled as (
+        insert into destinations (tenant_id, destination, label, disabled_at, disabled_reason)
+        select tenant_id, ${destination?.id ?? null}::text, ${disable?.label ?? null}::text, ${at}::timestamptz,
+          ${disable?.reason ?? null}::text
+        from moved where ${disable !== undefined && destination !== null}::boolean
+        on conflict (tenant_id, destination)
+        do update set disabled_at = excluded.disabled_at, disabled_reason = excluded.disabled_reason
+      ), published as (
+        insert into outbox (writer, topic, body, created_at)
+        select ${WRITER}::text, ${deliverySettled.name}::text, ${fact}::jsonb, ${at}::timestamptz
+        from moved where ${next.kind === 'settled'}::boolean
+      )
+      select count(*) as moved from moved
+    `.execute(this.db);
+    return Number(rows[0]?.moved ?? 0) === 1;
   }
 
   async isDisabled(tenantId: string, destination: string): Promise<string | null> {
@@ -53,64 +85,6 @@ export class SettlementsRepository {
       .executeTakeFirst();
     return row === undefined ? null : (row.disabled_reason ?? 'no reason given');
   }
-}
-
-async function moveOn(tx: Transaction<Tables>, delivery: ClaimedDelivery, settlement: Settlement, attempts: number) {
-  const { next, detail, at } = settlement;
-  const moved = await tx
-    .updateTable('deliveries')
-    .set({
-      attempts,
-      result: resultOf(next),
-      next_attempt_at: next.kind === 'retry' ? iso(next.atMs) : null,
-      settled_at: next.kind === 'settled' ? iso(at) : null,
-      lease_id: null,
-      lease_until: null,
-      detail,
-    })
-    .where('tenant_id', '=', delivery.tenantId)
-    .where('delivery_id', '=', delivery.deliveryId)
-    .where('lease_id', '=', delivery.leaseId)
-    .returning('delivery_id')
-    .executeTakeFirst();
-  return moved !== undefined;
-}
-
-async function insertAttempt(tx: Transaction<Tables>, delivery: ClaimedDelivery, attempt: Attempt, number: number) {
-  const { tenantId: tenant_id, deliveryId: delivery_id } = delivery;
-  await tx
-    .insertInto('delivery_attempts')
-    .values({ tenant_id, delivery_id, attempt: number, ...attempt })
-    .execute();
-}
-
-async function updateHistory(tx: Transaction<Tables>, delivery: ClaimedDelivery, { next, detail, at }: Settlement) {
-  await tx
-    .updateTable('guardrail_triggers')
-    .set({
-      action_result: resultOf(next),
-      action_detail: detail,
-      settled_at: next.kind === 'settled' ? iso(at) : null,
-    })
-    .where('tenant_id', '=', delivery.tenantId)
-    .where('triggered_at', '=', delivery.triggeredAt)
-    .where('trigger_id', '=', delivery.triggerId)
-    .execute();
-}
-
-async function disable(
-  tx: Transaction<Tables>,
-  { tenantId, destination }: ClaimedDelivery,
-  { label, reason }: { readonly label: string; readonly reason: string },
-  at: number,
-) {
-  if (destination === null) return;
-  const disabled = { disabled_at: iso(at), disabled_reason: reason };
-  await tx
-    .insertInto('destinations')
-    .values({ tenant_id: tenantId, destination: destination.id, label, ...disabled })
-    .onConflict((conflict) => conflict.columns(['tenant_id', 'destination']).doUpdateSet(disabled))
-    .execute();
 }
 
 function factOf(delivery: ClaimedDelivery, settlement: Settlement, attempts: number) {
