@@ -316,6 +316,15 @@ describe('planAgent', () => {
     expect(plan?.request.increments[0]?.atMs).toBe(NOON);
   });
 
+  it('recognises a retried event of a fast clock by the time that is equal on every retry', () => {
+    const event = anEvent({ retryable: true, occurredAt: at(60_000) });
+    const seenAt = [0, 30_000].map((offsetMs) => {
+      const [plan] = plans(bookOf(aRule()), aBatch({ receivedAt: at(offsetMs), events: [event] }));
+      return plan?.request.retryable[0]?.atMs;
+    });
+    expect(seenAt).toEqual([NOON + 60_000, NOON + 60_000]);
+  });
+
   it('asks for no cooldown where a rule has none', () => {
     const [plan] = plans(bookOf(aRule({ cooldownMinutes: 0 })), aBatch());
     expect(plan?.request.cooldowns).toEqual([]);

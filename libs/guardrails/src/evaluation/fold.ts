@@ -4,7 +4,7 @@ import type { AdvanceAnswer, Totals } from '../ports/window-store.ts';
 import type { EventRule } from '../rules/active-rule.ts';
 import { spans } from '../windows/span.ts';
 import { NO_TOTALS, withValue } from '../windows/totals.ts';
-import { makeTrigger } from './make-trigger.ts';
+import { makeTrigger, triggerIdPrefix } from './make-trigger.ts';
 import type { DegradedRule, Plan } from './plan.ts';
 import type { StopReason, Stops } from './stop-reason.ts';
 
@@ -41,6 +41,11 @@ class AgentFold {
   readonly #plan: Plan;
   readonly #totals: Totals[];
   readonly #duplicates: ReadonlySet<number>;
+  /**
+   * A holder made by this very batch means that it was evaluated before and its answer has been forgotten: the same
+   * trigger may come again. Ids start with the time they were made for, so others are told apart without hashing.
+   */
+  readonly #ownPrefix: string;
   /** Per rule, the trigger that holds its cooldown. */
   readonly #holders = new Map<string, string>();
   readonly #candidates: Candidate[] = [];
@@ -52,6 +57,7 @@ class AgentFold {
     this.#plan = plan;
     this.#totals = plan.request.series.map((_, i) => answer.before[i] ?? NO_TOTALS);
     this.#duplicates = new Set(answer.duplicates);
+    this.#ownPrefix = triggerIdPrefix(plan.request.nowMs);
     this.#degraded = new Map(plan.degraded.map(({ rule, reason }) => [rule, reason]));
     plan.request.cooldowns.forEach(({ ruleId }, i) => {
       const holder = answer.cooling[i];
@@ -94,7 +100,7 @@ class AgentFold {
     const holder = this.#holders.get(rule.id);
     if (this.#degraded.has(rule)) return 'degraded';
     if (series === null) return 'not_concerned';
-    if (holder !== undefined && !this.#mayBeOurs(holder)) return 'cooling';
+    if (holder !== undefined && !holder.startsWith(this.#ownPrefix)) return 'cooling';
     try {
       const value = this.#measure(rule, series);
       this.#values.set(rule, value);
@@ -109,15 +115,6 @@ class AgentFold {
       this.#degraded.set(rule, error instanceof Error ? error.message : String(error));
       return 'degraded';
     }
-  }
-
-  /**
-   * A holder made by this very batch means it was evaluated before and its answer has been forgotten: the same trigger
-   * may come again. Ids start with the time they were made for, so others are told apart without hashing.
-   */
-  #mayBeOurs(holder: string): boolean {
-    const time = Math.max(0, Math.floor(this.#plan.request.nowMs)).toString(16).padStart(12, '0');
-    return holder.startsWith(`${time.slice(0, 8)}-${time.slice(8)}-`);
   }
 
   #measure(rule: EventRule, series: readonly number[]): number | null {

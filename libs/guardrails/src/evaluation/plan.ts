@@ -3,7 +3,7 @@ import type { AdvanceRequest, Increment, Series } from '../ports/window-store.ts
 import type { EventRule } from '../rules/active-rule.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { quantityOf } from '../windows/metrics.ts';
-import { seriesKey } from '../windows/span.ts';
+import { sameSeries, seriesKey } from '../windows/span.ts';
 
 /** One rule to be measured on one event: which series of the request it reads. Null: the event does not concern it. */
 interface Measurement {
@@ -65,11 +65,8 @@ export function planAgent(book: RuleBook, batch: EventBatch, agentId: string, ev
       increments: planned.flatMap((event) => event.increments),
       retryable: planned
         .filter(({ event }) => event.retryable)
-        .map(({ event, index }) => ({
-          event: index,
-          id: event.id,
-          atMs: Math.min(Date.parse(event.occurredAt), nowMs),
-        })),
+        // Not its place: an event from a fast clock has to be recognised whenever it arrives again.
+        .map(({ event, index }) => ({ event: index, id: event.id, atMs: Date.parse(event.occurredAt) })),
       cooldowns: [...rules]
         .filter((rule) => rule.cooldownMinutes > 0)
         .map((rule) => ({ ruleId: rule.id, dryRun: rule.dryRun })),
@@ -83,11 +80,13 @@ export function planAgent(book: RuleBook, batch: EventBatch, agentId: string, ev
 class SeriesTable {
   readonly list: Series[] = [];
   readonly #indexes = new Map<string, number>();
+  readonly #last = new Map<EventRule, { readonly series: readonly Series[]; readonly indexes: readonly number[] }>();
 
   read(rule: EventRule, event: AgentEvent, degraded: Map<EventRule, string>): readonly number[] | null {
     if (degraded.has(rule)) return null;
     try {
-      return rule.series(event)?.map((one) => this.#indexOf(one)) ?? null;
+      const series = rule.series(event);
+      return series === null ? null : this.#indexesOf(rule, series);
     } catch (error) {
       degraded.set(rule, error instanceof Error ? error.message : String(error));
       return null;
@@ -102,6 +101,17 @@ class SeriesTable {
       if (value !== null) increments.push({ series, event: index, atMs, value });
     }
     return increments;
+  }
+
+  /** Most rules read the same series on every event: names are made only where they differ from the last time. */
+  #indexesOf(rule: EventRule, series: readonly Series[]): readonly number[] {
+    const last = this.#last.get(rule);
+    if (last?.series.length === series.length && series.every((one, i) => sameSeries(one, last.series[i]))) {
+      return last.indexes;
+    }
+    const indexes = series.map((one) => this.#indexOf(one));
+    this.#last.set(rule, { series, indexes });
+    return indexes;
   }
 
   #indexOf(series: Series): number {

@@ -22,3 +22,14 @@ export function seriesKey({ metric, span, shape }: Series): string {
   if (span.kind === 'sliding') return `${shape}|s${span.minutes}|${metric}`;
   return span.kind === 'run' ? `${shape}|r${span.runId}|${metric}` : `${shape}|d${span.day}|${metric}`;
 }
+
+/** The same as equal keys, without making them. */
+export function sameSeries(a: Series, b: Series | undefined): boolean {
+  return b !== undefined && a.metric === b.metric && a.shape === b.shape && sameSpan(a.span, b.span);
+}
+
+function sameSpan(a: Span, b: Span): boolean {
+  if (a.kind === 'sliding') return b.kind === 'sliding' && a.minutes === b.minutes;
+  if (a.kind === 'run') return b.kind === 'run' && a.runId === b.runId;
+  return b.kind === 'day' && a.day === b.day;
+}
