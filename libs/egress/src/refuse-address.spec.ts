@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { refuseAddress } from './index.ts';
 
 const CLOSED = { allow: [] };
@@ -186,5 +187,51 @@ describe('what the operator allowed', () => {
   it('stops at an entry that is not a network, by name', () => {
     expect(() => refuseAddress('https://example.com/', { allow: ['10.0.0.0/33'] })).toThrow('"10.0.0.0/33"');
     expect(() => refuseAddress('https://example.com/', { allow: ['localhost'] })).toThrow('"localhost"');
+  });
+});
+
+describe('spellings', () => {
+  const hex = (n: number, width = 0) => n.toString(16).padStart(width, '0');
+
+  it('of one IPv4 address are all judged alike', () => {
+    const near = fc.constantFrom(0x7f000001, 0x0a000000, 0xa9fea9fe, 0xac100000, 0xc0a80000, 0x64400000, 0x08080808);
+    const anywhere = fc.oneof(
+      fc.integer({ min: 0, max: 0xffffffff }),
+      fc.tuple(near, fc.integer({ min: -512, max: 512 })).map(([base, offset]) => base + offset),
+    );
+    fc.assert(
+      fc.property(anywhere, (address) => {
+        const bytes = [address >>> 24, (address >>> 16) & 255, (address >>> 8) & 255, address & 255];
+        const spellings = [
+          bytes.join('.'),
+          String(address),
+          `0x${hex(address)}`,
+          `0${address.toString(8)}`,
+          bytes.map((byte) => `0x${hex(byte)}`).join('.'),
+          `${bytes[0]}.${address & 0xffffff}`,
+          `${bytes.join('.')}.`,
+          `[::ffff:${bytes.join('.')}]`,
+          `[0:0:0:0:0:ffff:${hex(address >>> 16)}:${hex(address & 0xffff)}]`,
+        ];
+        const verdicts = new Set(spellings.map((host) => refuseAddress(`https://${host}/`, CLOSED)));
+        return verdicts.size === 1;
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('of other addresses inside IPv6 never make a refused IPv4 address acceptable', () => {
+    const inside = fc.constantFrom('7f00:1', 'a00:1', 'a9fe:a9fe', 'c0a8:101');
+    const wrapped = inside.chain((v4) =>
+      fc.constantFrom(
+        `::${v4}`,
+        `::ffff:${v4}`,
+        `::ffff:0:${v4}`,
+        `64:ff9b::${v4}`,
+        `2002:${v4}::`,
+        `2600::5efe:${v4}`,
+      ),
+    );
+    fc.assert(fc.property(wrapped, (host) => refuseAddress(`https://[${host}]/`, CLOSED) !== null));
   });
 });

@@ -138,6 +138,14 @@ describe('when things break', () => {
     expect(await world.attempts(waiting)).toEqual([]);
     const healthy = await queue(`${receiver.url}/up`);
     await world.settled(healthy, 'success');
+
+    const crowd: Trigger[] = [];
+    for (let n = 0; n < 30; n++) crowd.push(await queue(`${gone.url}/down`));
+    await eventually(async () => {
+      const all = await Promise.all(crowd.map((trigger) => world.delivery(trigger)));
+      expect(new Set(all.map(({ next_attempt_at }) => next_attempt_at))).toEqual(new Set([deferred.next_attempt_at]));
+      expect(all.every(({ attempts, lease_id }) => attempts === 0 && lease_id === null)).toBe(true);
+    });
   });
 
   it('a slow webhook does not delay a pause', async () => {

@@ -133,8 +133,11 @@ export class DeliveryWorker {
   }
 
   async #recordOnce(delivery: ClaimedDelivery, execution: Execution): Promise<void> {
-    const { deliveries, settlements, onSettled } = this.#parts;
-    if (execution.kind === 'defer') return deliveries.defer(delivery, execution.untilMs, execution.reason);
+    const { deliveries, settlements, onSettled, now } = this.#parts;
+    if (execution.kind === 'defer') {
+      const { untilMs, reason } = execution;
+      return deliveries.defer(delivery, { now: now(), untilMs, reason });
+    }
     const settled = await settlements.settle(delivery, execution.settlement);
     if (settled && execution.settlement.next.kind === 'settled') onSettled();
   }
