@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Redis } from 'ioredis';
 import { StateUnavailable } from '../state-unavailable.ts';
+import { measured } from './call-metrics.ts';
 import { ADVANCE } from './scripts/advance.lua.ts';
 import { CONTENTS } from './scripts/contents.lua.ts';
 import { READ } from './scripts/read.lua.ts';
@@ -82,12 +83,17 @@ async function firstConnection(redis: Redis, options: RedisStateOptions): Promis
 /** Replies that say "not now"; any other error reply is a bug in a script or a foreign key. */
 const TEMPORARY = /^(LOADING|READONLY|OOM|BUSY|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|TRYAGAIN|MISCONF)\b/;
 
-/** Awaits a reply; everything that may pass becomes StateUnavailable. */
+/** Awaits and measures a reply; everything that may pass becomes StateUnavailable. */
 export async function answered<T>(operation: string, reply: Promise<T>): Promise<T> {
+  const sinceMs = performance.now();
   try {
-    return await reply;
+    const answer = await reply;
+    measured(operation, 'answered', sinceMs);
+    return answer;
   } catch (error) {
-    if (error instanceof Error && error.name === 'ReplyError' && !TEMPORARY.test(error.message)) throw error;
+    const lasting = error instanceof Error && error.name === 'ReplyError' && !TEMPORARY.test(error.message);
+    measured(operation, lasting ? 'failed' : 'unavailable', sinceMs);
+    if (lasting) throw error;
     throw new StateUnavailable(operation, error);
   }
 }
