@@ -49,14 +49,17 @@ describe('openDatabase', () => {
   it('recovers when the network stops answering without closing the connection', async () => {
     const proxy = await tcpProxy(fresh.url);
     const database = openDatabase({ url: proxy.url, role: 'query', maxConnections: 1, queryTimeoutMs: 300 });
-    await database.db.selectFrom('tenants').selectAll().execute();
+    try {
+      await database.db.selectFrom('tenants').selectAll().execute();
 
-    proxy.mode('half-open');
-    await expect(database.db.selectFrom('tenants').selectAll().execute()).rejects.toThrow();
-    proxy.mode('pass');
+      proxy.mode('half-open');
+      await expect(database.db.selectFrom('tenants').selectAll().execute()).rejects.toThrow();
+      proxy.mode('pass');
 
-    expect(await database.db.selectFrom('tenants').selectAll().execute()).toEqual([]);
-    await database.close();
-    await proxy.close();
+      expect(await database.db.selectFrom('tenants').selectAll().execute()).toEqual([]);
+    } finally {
+      await database.close();
+      await proxy.close();
+    }
   });
 });

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
+import { closeAfterTimeout } from './close-after-timeout.ts';
 import type { Database, DatabaseRole } from './database.ts';
-import { DeadlineClient } from './deadline-client.ts';
 import { READER_ROLE, roleName } from './roles.ts';
 import type { Tables } from './schema/tables.ts';
 import { typeParsers } from './type-parsers.ts';
@@ -33,7 +33,6 @@ export function openDatabase(options: DatabaseOptions): Database {
   const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
   const pool = new pg.Pool({
     connectionString: options.url,
-    Client: DeadlineClient,
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? `agentlens-${options.role}`,
     // Start-up options cost no round trip, and RESET goes back to them, not to the login role.
@@ -45,6 +44,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
   });
+  pool.on('connect', closeAfterTimeout);
   pool.on('error', (error) => options.onIdleError?.(error));
   // A connection lost between two statements of a transaction is told by an event; unheard, that ends the process. The
   // next statement on it reports the loss to the one who needs it.
