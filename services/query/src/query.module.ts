@@ -29,6 +29,7 @@ import { Commands } from './http/commands.ts';
 import { NoStore } from './http/no-store.ts';
 import { TenantReads } from './http/tenant-reads.ts';
 import { KeysController } from './keys/keys.controller.ts';
+import { DatabaseReadiness } from './service/database-readiness.ts';
 import { ServiceController } from './service/service.controller.ts';
 import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsQueries } from './sessions/sessions.queries.ts';
@@ -58,6 +59,7 @@ export class QueryModule {
         TenantReads,
         Commands,
         NoStore,
+        DatabaseReadiness,
         RulesQueries,
         RuleStateQueries,
         TriggersQueries,

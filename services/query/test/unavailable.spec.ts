@@ -58,6 +58,12 @@ describe('without a database', () => {
     expect(answer.json()).toMatchObject({ status: 'degraded', db: { ok: false } });
   });
 
+  it('the service asks for no requests', async () => {
+    const answer = await app.inject({ method: 'GET', url: '/readyz' });
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json().checks).toMatchObject({ 'query-database': { ok: false } });
+  });
+
   it('what needs none is answered', async () => {
     const headers = { authorization: `Bearer ${key}` };
     for (const url of ['/openapi.json', '/api/guardrails/catalog', '/api/config/features']) {

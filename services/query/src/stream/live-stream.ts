@@ -24,6 +24,7 @@ export class LiveStream {
   #feed: LiveFeed | undefined;
   #out: ServerResponse | undefined;
   #timers: NodeJS.Timeout[] = [];
+  #ended = false;
 
   constructor(options: LiveStreamOptions) {
     this.keyId = options.keyId;
@@ -36,6 +37,12 @@ export class LiveStream {
     out.on('close', () => void this.#end());
     out.on('error', () => void this.#end());
     out.writeHead(200, headers);
+    // The reader may have left, or the server begun to go down, while the feed was opened: no event will say so again.
+    if (this.#ended || out.destroyed || out.socket?.destroyed === true) {
+      out.end();
+      void this.#end();
+      return;
+    }
     out.write('retry: 2000\n\n');
     this.frames.start(out);
     this.#heartbeat();
@@ -63,6 +70,7 @@ export class LiveStream {
   }
 
   async #end(): Promise<void> {
+    this.#ended = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
     const feed = this.#feed;
