@@ -171,7 +171,7 @@ describe('a crash', () => {
   }
 
   it('before counting loses nothing', async () => {
-    await crashed({ windows: { ...windows, advance: () => Promise.reject(new Killed()) } });
+    await crashed({ windows: { ...windows, advance: () => Promise.reject(new Killed()) } as WindowStore });
     await redelivered();
   });
 
@@ -180,7 +180,7 @@ describe('a crash', () => {
       await windows.advance(request);
       throw new Killed();
     };
-    await crashed({ windows: { read: windows.read, advance } });
+    await crashed({ windows: { ...windows, advance } as WindowStore });
     await redelivered();
   });
 

@@ -82,10 +82,9 @@ export class RulesRepository {
       if (row === undefined) return null;
       const { rule, answer } = change(ruleFromRow(row));
       if (rule === null) return answer;
-      const { tenant_id, rule_id, created_at, ...columns } = rowOf(rule);
       await transaction
         .updateTable('guardrail_rules')
-        .set(columns)
+        .set(rowOf(rule))
         .where('tenant_id', '=', tenantId)
         .where('rule_id', '=', ruleId)
         .execute();

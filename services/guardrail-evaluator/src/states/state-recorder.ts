@@ -23,7 +23,7 @@ export class StateRecorder {
   }
 
   start(flushMs = FLUSH_MS): void {
-    this.#timer = setInterval(() => this.flush(), flushMs).unref();
+    this.#timer = setInterval(() => void this.flush(), flushMs).unref();
   }
 
   record(state: RuleState): void {
