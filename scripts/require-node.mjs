@@ -18,9 +18,9 @@ if (major < 24 || (major === 24 && minor < 9)) {
     stdio: 'inherit',
     env: { ...process.env, AGENTLENS_NODE_HANDED_OVER: 'yes' },
   });
-  // Ctrl-C reaches the child by itself; this process only stays until it has drained.
-  process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  // Sent twice where the terminal reaches the child by itself; this process stays until it has drained.
+  process.on('SIGINT', () => child.kill('SIGINT'));
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   const code = await new Promise((resolve) => {
     child.once('error', (error) => {
       console.error(

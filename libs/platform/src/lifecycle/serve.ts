@@ -37,13 +37,15 @@ export async function shutDown(app: NestFastifyApplication, platform: Platform):
   await stopTelemetry();
 }
 
-/** Ends the process with 0 after a clean drain on SIGTERM or Ctrl-C; a second signal ends it at once. */
+/** Ends the process with 0 after a clean drain on SIGTERM, Ctrl-C or the end of the terminal; a second Ctrl-C ends it at once. */
 export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) => void): void {
   let since: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
-    // One Ctrl-C can arrive twice: from the terminal, and forwarded by npm.
-    if (since !== undefined && performance.now() - since < SAME_SIGNAL_MS) return;
-    if (since !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143);
+    if (since !== undefined) {
+      // One Ctrl-C can arrive twice, from the terminal and forwarded by npm, and be followed by a supervisor's SIGTERM.
+      if (signal === 'SIGINT' && performance.now() - since > SAME_SIGNAL_MS) process.exit(130);
+      return;
+    }
     since = performance.now();
     say(`${signal}: draining`);
     setTimeout(() => {
@@ -58,6 +60,6 @@ export function shutDownOnSignal(stop: () => Promise<void>, say: (line: string) 
       },
     );
   };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  // SIGHUP: the terminal was closed.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
 }
