@@ -1,5 +1,19 @@
 export { ACTIONS } from './actions/index.ts';
 export { signWebhook, webhookKey } from './actions/notify-webhook/sign-webhook.ts';
+export {
+  type Breaker,
+  type BreakerAnswer,
+  type BreakerUsage,
+  type CallUsage,
+  CLOSED_BREAKER,
+  check as checkBreaker,
+  confidenceFall,
+  DEFAULT_BREAKER_LIMITS,
+  type NextCall,
+  overLimit,
+  record as recordUsage,
+  trip as tripBreaker,
+} from './breaker/index.ts';
 export type {
   ActionModule,
   ActionOutcome,

@@ -1,0 +1,14 @@
+export {
+  type Breaker,
+  type BreakerAnswer,
+  type BreakerUsage,
+  type CallUsage,
+  CLOSED_BREAKER,
+  check,
+  type NextCall,
+  overLimit,
+  record,
+  trip,
+} from './breaker.ts';
+export { confidenceFall } from './confidence-fall.ts';
+export { DEFAULT_BREAKER_LIMITS } from './default-limits.ts';
