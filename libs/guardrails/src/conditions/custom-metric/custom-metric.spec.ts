@@ -41,6 +41,7 @@ describe('custom_metric', () => {
     [{ metricName: 'latency_ms' }, 3],
     [{ metricName: 'queue.depth' }, 3],
     [{ metricKeyPath: 'event_count' }, 3],
+    [{ metricName: 'event_count', metricKeyPath: 'depth' }, 3],
   ])('takes the natural aggregate for %j', (config, value) => {
     expect(condition.measure(configOf(config), [TOTALS])).toBe(value);
   });
@@ -69,7 +70,6 @@ describe('custom_metric', () => {
 
   it.each([
     {},
-    { metricName: 'a', metricKeyPath: 'b' },
     { metricKeyPath: 'a..b' },
     { metricKeyPath: '' },
     { metricName: 'event_count', operator: 'between' },

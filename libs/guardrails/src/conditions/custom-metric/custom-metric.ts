@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
 import { OPERATORS, type Operator } from '../../catalog/threshold.ts';
 import type { Series, Totals } from '../../ports/window-store.ts';
-import { BUILT_IN_METRICS, isBuiltIn, pathMetric, quantityOf } from '../../windows/metrics.ts';
+import { BUILT_IN_METRICS, type BuiltInMetricName, isBuiltIn, pathMetric, quantityOf } from '../../windows/metrics.ts';
 import { quantileOf } from '../../windows/sketch.ts';
 
 export const AGGREGATES = ['last', 'sum', 'avg', 'min', 'max', 'count', 'p95'] as const;
@@ -34,12 +34,11 @@ const CustomMetricConfig = z
     }),
   })
   .check((context) => {
-    const { metricName, metricKeyPath } = context.value;
-    if ((metricName === undefined) === (metricKeyPath === undefined)) {
+    if (context.value.metricName === undefined && context.value.metricKeyPath === undefined) {
       context.issues.push({
         code: 'custom',
         path: ['metricName'],
-        message: 'give either metricName or metricKeyPath',
+        message: 'is required, give a built-in name, or a dot path in metricKeyPath',
         input: context.value,
       });
     }
@@ -63,7 +62,7 @@ export const customMetric: EventCondition<CustomMetricConfig> = {
   config: CustomMetricConfig,
   example: { metricName: 'total_tokens', operator: 'gt', value: 100_000, windowMinutes: 60, aggregate: 'sum' },
   phases: ['stream'],
-  listensTo: (config) => CALLS[config.metricName ?? ''] ?? EVENT_KINDS,
+  listensTo: (config) => CALLS[builtInOf(config) ?? ''] ?? EVENT_KINDS,
   series(config, event) {
     const series = seriesOf(config);
     // A count is known (as it stands) at every event; a quantity only where an event reports one, else an old
@@ -90,21 +89,26 @@ function nameOf(config: CustomMetricConfig): string {
   return config.metricKeyPath ?? config.metricName ?? '';
 }
 
-function isCount({ metricName = '' }: CustomMetricConfig): boolean {
-  return isBuiltIn(metricName) && BUILT_IN_METRICS[metricName].nature === 'count';
+/** Where both are given, as older clients do, the path is meant. */
+function builtInOf({ metricName = '', metricKeyPath }: CustomMetricConfig): BuiltInMetricName | null {
+  return metricKeyPath === undefined && isBuiltIn(metricName) ? metricName : null;
+}
+
+function isCount(config: CustomMetricConfig): boolean {
+  const name = builtInOf(config);
+  return name !== null && BUILT_IN_METRICS[name].nature === 'count';
 }
 
 function aggregateOf(config: CustomMetricConfig): Aggregate {
   if (config.aggregate !== undefined) return config.aggregate;
-  const { metricName = '' } = config;
-  if (!isBuiltIn(metricName)) return 'last';
-  const metric = BUILT_IN_METRICS[metricName];
+  const name = builtInOf(config);
+  if (name === null) return 'last';
+  const metric = BUILT_IN_METRICS[name];
   return metric.nature === 'count' || SUMMED.has(metric.unit) ? 'sum' : 'last';
 }
 
 function seriesOf(config: CustomMetricConfig): Series {
-  const { metricName = '' } = config;
-  const metric = isBuiltIn(metricName) ? metricName : pathMetric(nameOf(config));
+  const metric = builtInOf(config) ?? pathMetric(nameOf(config));
   const aggregate = aggregateOf(config);
   const shape = aggregate === 'p95' ? 'quantiles' : ['last', 'min', 'max'].includes(aggregate) ? 'spread' : 'sum';
   return { metric, span: { kind: 'sliding', minutes: config.windowMinutes }, shape };
