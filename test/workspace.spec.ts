@@ -86,7 +86,7 @@ describe('the domain libs', () => {
   it.each(['contracts', 'guardrails', 'runs'])('%s takes time and chance as arguments', (lib) => {
     const folder = join(root, 'libs', lib, 'src');
     const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-      (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'),
+      (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.endsWith('.testing.ts'),
     );
     for (const file of sources) {
       const source = readFileSync(join(folder, file), 'utf8');
@@ -108,7 +108,8 @@ describe('subjects', () => {
           file.endsWith('.ts') &&
           !file.includes('node_modules') &&
           !file.includes('/dist/') &&
-          !file.endsWith('.spec.ts'),
+          !file.endsWith('.spec.ts') &&
+          !file.endsWith('.testing.ts'),
       );
       for (const file of files.filter(
         (name) => !name.startsWith('contracts/') && !name.includes('/test/') && !name.endsWith('.contract.ts'),

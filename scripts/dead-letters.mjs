@@ -1,0 +1,43 @@
+import './require-node.mjs';
+import { connectNatsBus } from '@agentlens/messaging';
+
+// What consumer groups gave up on: list it, or send it again to the group that gave up.
+
+const USAGE = `Usage:
+  npm run dead-letters                            what every group gave up on
+  npm run dead-letters -- GROUP                   what one group gave up on
+  npm run dead-letters -- GROUP redrive MESSAGE   sends one message to that group again
+NATS_URL names the server (default nats://127.0.0.1:4222).`;
+
+const [group, verb, messageId] = process.argv.slice(2);
+if (group === '--help' || (verb !== undefined && (verb !== 'redrive' || messageId === undefined))) {
+  console.error(USAGE);
+  process.exit(group === '--help' ? 0 : 2);
+}
+
+const servers = (process.env.NATS_URL ?? 'nats://127.0.0.1:4222').split(',');
+let bus;
+try {
+  bus = await connectNatsBus({ servers, name: 'dead-letters', connectTimeoutMs: 3_000 });
+} catch (error) {
+  console.error(`No NATS server with JetStream answers at ${servers.join(', ')}: ${error.message}`);
+  process.exit(1);
+}
+try {
+  if (verb === 'redrive') {
+    await bus.redrive(group, messageId);
+    console.log(`sent again: ${messageId} to ${group}`);
+  } else {
+    const letters = await bus.deadLetters(group);
+    for (const letter of letters) {
+      console.log(`${letter.failedAt}  ${letter.group}  ${letter.messageId}`);
+      console.log(`    ${letter.subject}, ${letter.attempts} attempts: ${letter.reason}`);
+    }
+    console.log(letters.length === 0 ? 'no dead letters' : `${letters.length} dead letters`);
+  }
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+} finally {
+  await bus.close();
+}
