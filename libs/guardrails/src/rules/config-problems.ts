@@ -19,9 +19,23 @@ export function problemsOf(
   });
 }
 
+/** What zod calls things, in the words of somebody who writes JSON. */
+const WORDS: Readonly<Record<string, string>> = {
+  record: 'a JSON object',
+  object: 'a JSON object',
+  array: 'a list',
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+};
+
 function said(message: string): string {
-  const missing = /^Invalid input: expected (.+), received undefined$/.exec(message);
-  return missing === null ? message : `is required, give a ${missing[1]}`;
+  const [, expected, received] = /^Invalid input: expected (\w+), received (.+)$/.exec(message) ?? [];
+  if (expected === undefined) return message;
+  const wanted = WORDS[expected] ?? expected;
+  if (received === 'undefined') return `is required, give ${wanted}`;
+  return expected === 'int' && received === 'number' ? `must be ${wanted}` : `must be ${wanted}, not ${received}`;
 }
 
 function knownKeys(schema: Record<string, unknown>, path: readonly PropertyKey[]): string[] {

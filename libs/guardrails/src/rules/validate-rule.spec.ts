@@ -43,7 +43,12 @@ describe('validateDraft', () => {
     ['missing config', { ...DRAFT, actionType: 'downgrade_model' }, 'actionConfig.targetModel', 'is required'],
     ['missing name', { ...DRAFT, name: undefined }, 'name', 'is required'],
     ['empty name', { ...DRAFT, name: '  ' }, 'name', 'must not be empty'],
-    ['config of a wrong type', { ...DRAFT, conditionConfig: [] }, 'conditionConfig', 'expected record'],
+    [
+      'config of a wrong type',
+      { ...DRAFT, conditionConfig: [] },
+      'conditionConfig',
+      'must be a JSON object, not array',
+    ],
     ['a long cooldown', { ...DRAFT, cooldownMinutes: 1441 }, 'cooldownMinutes', '1440'],
     ['NUL', { ...DRAFT, name: 'a\u0000b' }, 'name', 'NUL'],
     ['a lone surrogate', { ...DRAFT, description: '\ud800' }, 'description', 'surrogate'],
