@@ -1,0 +1,121 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually, freePort } from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Program } from './support/program.ts';
+
+const BUILD_MS = 300_000;
+const START_MS = 120_000;
+const READY = 'Stop with Ctrl-C';
+
+describe('npm start', () => {
+  let dataDir: string;
+  let env: Record<string, string>;
+  const running: Program[] = [];
+
+  beforeAll(async () => {
+    expect(await Program.run('scripts/build.mjs').ended()).toBe(0);
+    dataDir = await mkdtemp(join(tmpdir(), 'agentlens-start-'));
+    env = {
+      AGENTLENS_DATA_DIR: dataDir,
+      AGENTLENS_HTTP_PORT: String(await freePort()),
+      AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
+    };
+  }, BUILD_MS);
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((program) => program.signal('SIGINT')));
+  }, START_MS);
+  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+  const start = async (more: Record<string, string> = {}) => {
+    const program = Program.run('scripts/start.mjs', { ...env, ...more });
+    running.push(program);
+    return { program, banner: await program.until(READY) };
+  };
+
+  it(
+    'prints an address, a key and commands that work, drains on Ctrl-C with 0, and finds its data again',
+    async () => {
+      const first = await start();
+      expect(first.banner).toContain(`http://127.0.0.1:${env.AGENTLENS_HTTP_PORT}`);
+      expect(first.banner).toContain(dataDir);
+      const key = /agk_live_\w+/.exec(first.banner)?.[0];
+      expect((await stat(join(dataDir, 'api-key'))).mode & 0o777).toBe(0o600);
+      const [rule, events, agent, history] = commandsIn(first.banner);
+      expect(await rule?.()).toMatchObject({ name: 'Too many errors' });
+      expect(await events?.()).toMatchObject({ ingested: 2 });
+      await eventually(async () => {
+        expect(await history?.()).toMatchObject({ triggers: [{ actionResult: 'success' }] });
+        expect(await agent?.()).toMatchObject({ pauseReason: 'Paused by my first rule' });
+      });
+      expect(await first.program.signal('SIGINT')).toBe(0);
+
+      const second = await start();
+      expect(/agk_live_\w+/.exec(second.banner)?.[0]).toBe(key);
+      expect(await commandsIn(second.banner)[3]?.()).toMatchObject({ triggers: [{ actionResult: 'success' }] });
+    },
+    START_MS,
+  );
+
+  it(
+    'starts again after a kill -9',
+    async () => {
+      const first = await start();
+      await first.program.signal('SIGKILL');
+      const second = await start();
+      expect(await commandsIn(second.banner)[3]?.()).toMatchObject({ triggers: expect.any(Array) });
+    },
+    START_MS,
+  );
+
+  it(
+    'tells the story of the demo',
+    async () => {
+      await start();
+      const demo = Program.run('scripts/demo.mjs', env);
+      expect({ code: await demo.ended(), printed: demo.printed }).toMatchObject({ code: 0 });
+      for (const part of [
+        'tool_error',
+        'fires: Error rate',
+        'signature fine',
+        'is paused:',
+        'notify_webhook success',
+      ]) {
+        expect(demo.printed).toContain(part);
+      }
+    },
+    START_MS,
+  );
+
+  it(
+    'says clearly that the data folder or the port is in use, or a setting is misspelt',
+    async () => {
+      await start();
+      const sameFolder = Program.run('scripts/start.mjs', { ...env, AGENTLENS_HTTP_PORT: '0' });
+      expect(await sameFolder.ended()).toBe(1);
+      expect(sameFolder.printed).toContain('in use by another AgentLens process');
+
+      const samePort = Program.run('scripts/start.mjs', { ...env, AGENTLENS_DATA_DIR: join(dataDir, 'other') });
+      expect(await samePort.ended()).toBe(1);
+      expect(samePort.printed).toContain(`Port ${env.AGENTLENS_HTTP_PORT} is in use by another program`);
+
+      const misspelt = Program.run('scripts/start.mjs', { ...env, AGENTLENS_DATADIR: dataDir });
+      expect(await misspelt.ended()).toBe(1);
+      expect(misspelt.printed).toContain('Did you mean AGENTLENS_DATA_DIR?');
+    },
+    START_MS,
+  );
+});
+
+/** The banner's commands, each as a function that sends what `curl` would. */
+function commandsIn(banner: string): (() => Promise<unknown>)[] {
+  const form =
+    /^curl -sS (\S+) -H "Authorization: (Bearer \S+)"(?: -H '(Content-Type): (\S+)' \\\n {2}-d '(.+)')?; echo$/gm;
+  return [...banner.matchAll(form)].map(([, url = '', authorization = '', , type, body]) => async () => {
+    const headers = { authorization, ...(type === undefined ? {} : { 'content-type': type }) };
+    const answer = await fetch(url, { method: body === undefined ? 'GET' : 'POST', headers, body });
+    expect(answer.status).toBeLessThan(300);
+    return answer.json();
+  });
+}
