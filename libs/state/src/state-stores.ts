@@ -1,5 +1,6 @@
 import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { IdempotencyStore } from './idempotency-store.ts';
+import type { Presence } from './presence.ts';
 import type { Quota } from './quota.ts';
 
 /** Everything that counts and forgets, opened together because it lives in one place: this process, or one Redis. */
@@ -8,6 +9,7 @@ export interface StateStores {
   readonly cooldowns: CooldownStore;
   readonly quota: Quota;
   readonly idempotency: IdempotencyStore;
+  readonly presence: Presence;
   /** False while the store is away; calls then fail with StateUnavailable, except those that have a fallback. */
   healthy(): boolean;
   close(): Promise<void>;

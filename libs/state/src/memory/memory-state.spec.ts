@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
+import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { batchOf, START_MS, sliding, sums } from '../contract/requests.ts';
 import { windowModelContract } from '../contract/window-model.contract.ts';
@@ -25,6 +26,14 @@ cooldownStoreContract(
 );
 quotaContract('memory', () => state.quota, 100);
 idempotencyStoreContract('memory', () => state.idempotency);
+presenceContract(
+  'memory',
+  () => state.presence,
+  async (ms, check) => {
+    await elapse(ms);
+    await check();
+  },
+);
 
 describe('memory state', () => {
   it('does not let a caller change a kept answer', async () => {

@@ -1,6 +1,7 @@
 import type { StateStores } from '../state-stores.ts';
 import { MemoryCooldownStore } from './memory-cooldown-store.ts';
 import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
+import { MemoryPresence } from './memory-presence.ts';
 import { MemoryQuota } from './memory-quota.ts';
 import { MemoryWindowStore } from './memory-window-store.ts';
 
@@ -18,6 +19,7 @@ export function createMemoryState({ clock = Date }: MemoryStateOptions = {}): St
     cooldowns,
     quota: new MemoryQuota(now),
     idempotency: new MemoryIdempotencyStore(now),
+    presence: new MemoryPresence(now),
     healthy: () => true,
     close: () => Promise.resolve(),
   };

@@ -14,6 +14,7 @@ import { escaped } from '../escaped.ts';
  * | `cooldown:{tenant:agent}:<rule>[:dry]` | trigger id that holds the cooldown                             | the cooldown   |
  * | `quota:{key id}`                   | tokens left and when                                               | until full     |
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
+ * | `presence:{tenant}`                | sorted set of connected SDK instances by when they are gone        | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
  */
 export class AgentKeys {
@@ -48,6 +49,10 @@ export function quotaKey(keyId: string): string {
 /** Idempotency keys are client text of any length, so their hash stands for them. */
 export function idempotencyKey(tenantId: string, key: string): string {
   return `idempotency:{${tenantId}}:${hash('sha256', key, 'base64url')}`;
+}
+
+export function presenceKey(tenantId: string): string {
+  return `presence:{${tenantId}}`;
 }
 
 /** `eventFingerprint` is the event id's hash. */

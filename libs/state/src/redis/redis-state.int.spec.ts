@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
+import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { fresh } from '../contract/requests.ts';
 import { requestOf, steps, windowModelContract } from '../contract/window-model.contract.ts';
@@ -34,6 +35,11 @@ cooldownStoreContract(
 );
 quotaContract('redis', () => state.quota, 40);
 idempotencyStoreContract('redis', () => state.idempotency);
+presenceContract(
+  'redis',
+  () => state.presence,
+  (_, check) => eventually(check),
+);
 
 describe('memory and redis', () => {
   it('give the same answers to the same random sequence', async () => {

@@ -2,6 +2,7 @@ import type { StateStores } from '../state-stores.ts';
 import { connect, type RedisStateOptions } from './connection.ts';
 import { RedisCooldownStore } from './redis-cooldown-store.ts';
 import { RedisIdempotencyStore } from './redis-idempotency-store.ts';
+import { RedisPresence } from './redis-presence.ts';
 import { RedisQuota } from './redis-quota.ts';
 import { RedisWindowStore } from './redis-window-store.ts';
 
@@ -13,6 +14,7 @@ export async function connectRedisState(options: RedisStateOptions): Promise<Sta
     cooldowns: new RedisCooldownStore(redis),
     quota: new RedisQuota(redis),
     idempotency: new RedisIdempotencyStore(redis),
+    presence: new RedisPresence(redis, () => Date.now()),
     healthy: () => redis.status === 'ready',
     close: async () => {
       // QUIT lets calls under way finish; a connection that is already gone is only let go of.
