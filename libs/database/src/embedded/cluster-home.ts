@@ -1,37 +1,37 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { binariesIn, bundledPostgres, installedPostgres, type PostgresBinaries, runsAs } from './postgres-binaries.ts';
 import { canEnter, type ServerUser } from './server-user.ts';
 
-/** Where a root-started server keeps what it cannot keep in root's own folders. */
+/** Where a root-started server finds its programs when npm put them where only root may read. */
 const SHARED_ROOT = '/var/lib/agentlens';
 const PRIVATE = 0o700;
 const ENTERABLE = 0o711;
 const WORLD_READABLE = 0o755;
 const OWNER_EXECUTES = 0o100;
 
-/**
- * The folder that will hold the cluster: the asked one, or, where the server's user cannot reach it (root's home), one
- * below /var/lib/agentlens. The asked folder then holds a file `location` naming it; removing that file starts afresh.
- */
+/** Makes the folder that holds cluster and password; enterable by the server's user, listable by nobody else. */
 export async function clusterHome(dataDir: string, user: ServerUser | undefined): Promise<string> {
-  const asked = resolve(dataDir);
-  await mkdir(asked, { recursive: true, mode: PRIVATE });
-  const note = join(asked, 'location');
-  const known = await readFile(note, 'utf8').catch(() => '');
-  if (known.trim() !== '') return known.trim();
-  if (user === undefined || (await exists(join(asked, 'cluster')))) return asked;
-  // Its own mode is ours to choose: enterable by the server's user, listable by nobody else.
-  await chmod(asked, ENTERABLE);
-  if (await canEnter(asked, user)) return asked;
-  const elsewhere = join(SHARED_ROOT, `data-${randomBytes(6).toString('hex')}`);
-  await mkdir(SHARED_ROOT, { recursive: true });
-  await chmod(SHARED_ROOT, WORLD_READABLE);
-  await mkdir(elsewhere);
-  await chmod(elsewhere, ENTERABLE);
-  await writeFile(note, `${elsewhere}\n`);
-  return elsewhere;
+  const home = resolve(dataDir);
+  const mode = user === undefined ? PRIVATE : ENTERABLE;
+  await mkdir(home, { recursive: true, mode });
+  await chmod(home, mode);
+  return home;
+}
+
+/**
+ * How to name a cluster folder to a Postgres program that is started with that folder as its working directory. As root
+ * that may lie where the server's user cannot go by name, below `/root` say. Then it is the working directory that
+ * names it: that is entered before the user is changed, and every process of the server stays in it.
+ */
+export async function nameForServer(folder: string, user: ServerUser | undefined): Promise<string> {
+  if (await canEnter(folder, user)) return folder;
+  if (process.platform === 'linux') return '/proc/self/cwd';
+  throw new Error(
+    `Postgres does not run as root, and another user cannot reach ${folder}. Start AgentLens as an ordinary user, or ` +
+      'keep its data (AGENTLENS_DATA_DIR) where every user may enter.',
+  );
 }
 
 /**
@@ -75,11 +75,4 @@ async function openToAll(path: string): Promise<void> {
   if (!entry.isDirectory()) return chmod(path, (entry.mode & OWNER_EXECUTES) === 0 ? 0o644 : WORLD_READABLE);
   await chmod(path, WORLD_READABLE);
   for (const name of await readdir(path)) await openToAll(join(path, name));
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

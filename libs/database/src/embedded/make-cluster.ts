@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
+import { nameForServer } from './cluster-home.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import type { ServerUser } from './server-user.ts';
 
@@ -40,7 +41,9 @@ export async function makeCluster(
       await chown(passwordFile, user.uid, user.gid);
     }
     const flags = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', `--username=${SUPERUSER}`];
-    await run(binaries.initdb, ['-D', fresh, `--pwfile=${passwordFile}`, ...flags], { ...user, cwd: home });
+    const name = await nameForServer(fresh, user);
+    const passwordArgument = `--pwfile=${join('..', basename(passwordFile))}`;
+    await run(binaries.initdb, ['-D', name, passwordArgument, ...flags], { ...user, cwd: fresh });
     await rename(fresh, folder);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });

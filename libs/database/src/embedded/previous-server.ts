@@ -55,9 +55,9 @@ export async function clearPreviousServer(cluster: Cluster): Promise<void> {
     return undefined;
   });
   if (owner !== undefined) {
-    const mine = await servesFolder(owner, cluster.folder);
+    // Whoever takes this cluster's random password is its server.
     await owner.end();
-    if (mine) await stopProcess(lock.pid);
+    await stopProcess(lock.pid);
     return;
   }
   if (!(await isPostgres(lock.pid))) await rm(join(cluster.folder, 'postmaster.pid'), { force: true });
@@ -77,11 +77,6 @@ async function readLockFile(folder: string): Promise<{ pid: number; port: number
   const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port] = text.split('\n').map(Number);
   return pid && port ? { pid, port } : undefined;
-}
-
-async function servesFolder(client: pg.Client, folder: string): Promise<boolean> {
-  const { rows } = await client.query<{ data_directory: string }>('show data_directory');
-  return rows[0]?.data_directory === folder;
 }
 
 async function isPostgres(pid: number): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
+import { nameForServer } from './cluster-home.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import type { ServerUser } from './server-user.ts';
 
@@ -25,10 +26,11 @@ export async function spawnServer(
   user: ServerUser | undefined,
   log: (line: string) => void,
 ): Promise<ServerProcess> {
+  const name = await nameForServer(folder, user);
   const port = await freePort();
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'timezone=UTC', 'log_timezone=UTC'];
   const flags = settings.flatMap((setting) => ['-c', setting]);
-  const child = spawn(binaries.postgres, ['-D', folder, '-p', String(port), ...flags], {
+  const child = spawn(binaries.postgres, ['-D', name, '-p', String(port), ...flags], {
     ...user,
     cwd: folder,
     detached: true,

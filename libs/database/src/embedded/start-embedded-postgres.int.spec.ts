@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -129,6 +129,19 @@ describe('embedded Postgres', () => {
       for (const { child } of [one, two]) child.kill();
       running = await startEmbeddedPostgres({ dataDir: folder });
     }
+  });
+
+  it('works below a folder that only its owner may enter, and leaves it closed', async () => {
+    const closed = join(folder, 'closed');
+    await mkdir(closed, { mode: 0o700 });
+    const first = await startEmbeddedPostgres({ dataDir: join(closed, 'postgres') });
+    await query(first.url, 'create table kept as select 1 as n');
+    await first.stop();
+
+    running = await startEmbeddedPostgres({ dataDir: join(closed, 'postgres') });
+
+    expect((await query(running.url, 'select n from kept')).rows).toEqual([{ n: 1 }]);
+    expect((await stat(closed)).mode & 0o777).toBe(0o700);
   });
 
   it('works for an ordinary user', async () => {

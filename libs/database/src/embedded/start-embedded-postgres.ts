@@ -13,8 +13,6 @@ const START_DEADLINE_MS = 60_000;
 
 export interface EmbeddedPostgres {
   readonly url: string;
-  /** Where the data really lies; differs from the asked folder where the server's user cannot reach that. */
-  readonly dataDir: string;
   /** Fast shutdown: committed work is on disk. */
   stop(): Promise<void>;
 }
@@ -38,7 +36,7 @@ export async function startEmbeddedPostgres(options: {
     await clearPreviousServer(cluster);
     const server = await spawnServer(binaries, cluster.folder, user, log);
     const owner = await whenReady(server, cluster, deadline);
-    if (owner !== undefined) return handle(server, owner, cluster, home);
+    if (owner !== undefined) return handle(server, owner, cluster);
     // It ended at once: another starter was faster, the port was taken, or a killed server's memory is still held.
     if (performance.now() > deadline) throw new Error(`Postgres did not start in ${home}:\n${server.lastWords()}`);
     await delay(POLL_MS * 10);
@@ -62,12 +60,7 @@ async function whenReady(server: ServerProcess, cluster: Cluster, deadline: numb
   return undefined;
 }
 
-async function handle(
-  server: ServerProcess,
-  owner: pg.Client,
-  cluster: Cluster,
-  home: string,
-): Promise<EmbeddedPostgres> {
+async function handle(server: ServerProcess, owner: pg.Client, cluster: Cluster): Promise<EmbeddedPostgres> {
   // A process that ends without stopping us, by an uncaught error say, takes the server along.
   const atExit = (): void => {
     server.child.kill('SIGINT');
@@ -77,7 +70,6 @@ async function handle(
   if (found.rowCount === 0) await owner.query(`create database ${DATABASE}`);
   return {
     url: addressOf(cluster, server.port, DATABASE),
-    dataDir: home,
     stop: async () => {
       process.removeListener('exit', atExit);
       await owner.end().catch(() => undefined);
