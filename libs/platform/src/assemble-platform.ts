@@ -51,6 +51,7 @@ export function assemblePlatform(parts: PlatformParts): Platform & { readonly ke
     cooldowns: state.cooldowns,
     quota: state.quota,
     idempotency: state.idempotency,
+    presence: state.presence,
     clock,
     secrets: new AesSecretBox(parts.secretKeys),
     egressPolicy,

@@ -26,6 +26,20 @@ export {
 export type { KeyCheck, KeyDirectory } from './auth/key-directory.ts';
 export { loadConfig, type PlatformConfig, type ProcessName } from './config/config.ts';
 export { ConfigError } from './config/config-error.ts';
+export {
+  advance,
+  ControlBoard,
+  type ControlBoardOptions,
+  type ControlItem,
+  type ControlPosition,
+  type ControlReader,
+  ControlTables,
+  type Follower,
+  formatPosition,
+  NOTHING_TOLD,
+  parsePosition,
+  type Standing,
+} from './control/index.ts';
 export { type HealthAnswer, type HealthCheck, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';
@@ -41,6 +55,7 @@ export type { SecretBox } from './secret-box.ts';
 export {
   CLOCK,
   CONFIG,
+  CONTROL_BOARD,
   COOLDOWN_STORE,
   DATABASE,
   EGRESS_CLIENT,
@@ -50,6 +65,7 @@ export {
   IDEMPOTENCY_STORE,
   KEY_DIRECTORY,
   LOGGER,
+  PRESENCE,
   QUOTA,
   SECRET_BOX,
   WINDOW_STORE,

@@ -2,10 +2,13 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiKeyGuard } from './auth/api-key.guard.ts';
 import { ApiKeys } from './auth/api-keys.ts';
+import { ControlBoard } from './control/control-board.ts';
+import { ControlTables } from './control/control-tables.ts';
 import type { Platform, ServiceName } from './platform.ts';
 import {
   CLOCK,
   CONFIG,
+  CONTROL_BOARD,
   COOLDOWN_STORE,
   DATABASE,
   EGRESS_CLIENT,
@@ -15,10 +18,14 @@ import {
   IDEMPOTENCY_STORE,
   KEY_DIRECTORY,
   LOGGER,
+  PRESENCE,
   QUOTA,
   SECRET_BOX,
   WINDOW_STORE,
 } from './tokens.ts';
+
+/** Services that answer by what was ordered; the others never read those tables. */
+const FOLLOWING_CONTROL: readonly ServiceName[] = ['ingest', 'guardrail-evaluator'];
 
 /** Gives one service's module its ports: what it may use of the world, and nothing else of it. */
 @Module({})
@@ -31,6 +38,7 @@ export class PlatformModule {
       { provide: COOLDOWN_STORE, useValue: platform.cooldowns },
       { provide: QUOTA, useValue: platform.quota },
       { provide: IDEMPOTENCY_STORE, useValue: platform.idempotency },
+      { provide: PRESENCE, useValue: platform.presence },
       { provide: DATABASE, useFactory: () => platform.database(name) },
       { provide: CLOCK, useValue: platform.clock },
       { provide: SECRET_BOX, useValue: platform.secrets },
@@ -40,6 +48,7 @@ export class PlatformModule {
       { provide: HEALTH, useValue: platform.health },
       { provide: KEY_DIRECTORY, useValue: platform.keys },
       ...(name === 'query' ? [apiKeysOf(platform)] : []),
+      ...(FOLLOWING_CONTROL.includes(name) ? [controlBoardOf(platform, name)] : []),
       Reflector,
       ApiKeyGuard,
     ];
@@ -52,5 +61,19 @@ function apiKeysOf(platform: Platform): Provider {
   return {
     provide: ApiKeys,
     useFactory: () => new ApiKeys(platform.database('query'), platform.bus, platform.clock, platform.logger),
+  };
+}
+
+/** Nest starts and stops it with the module; its first reading is done before anything of the service begins. */
+function controlBoardOf(platform: Platform, name: ServiceName): Provider {
+  return {
+    provide: CONTROL_BOARD,
+    useFactory: () => {
+      const { bus, clock, health } = platform;
+      const logger = platform.logger.child({ service: name });
+      const board = new ControlBoard({ bus, clock, logger, reader: new ControlTables(platform.database(name)) });
+      health.add('control', async () => ({ ok: board.loaded }));
+      return board;
+    },
   };
 }

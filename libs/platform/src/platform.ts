@@ -2,7 +2,7 @@ import type { Database, DatabaseRole } from '@agentlens/database';
 import type { EgressClient, EgressPolicy } from '@agentlens/egress';
 import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
-import type { IdempotencyStore, Quota } from '@agentlens/state';
+import type { IdempotencyStore, Presence, Quota } from '@agentlens/state';
 import type { Logger } from 'pino';
 import type { KeyDirectory } from './auth/key-directory.ts';
 import type { PlatformConfig } from './config/config.ts';
@@ -28,6 +28,7 @@ export interface Platform {
   readonly cooldowns: CooldownStore;
   readonly quota: Quota;
   readonly idempotency: IdempotencyStore;
+  readonly presence: Presence;
   readonly clock: Clock;
   readonly secrets: SecretBox;
   readonly egressPolicy: EgressPolicy;

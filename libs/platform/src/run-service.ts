@@ -15,7 +15,7 @@ export interface ServiceModule {
 /** The whole of a service's `main.ts`: reads the environment, opens the platform, serves until told to stop. */
 export async function runService(name: ServiceName, module: ServiceModule): Promise<void> {
   try {
-    const platform = await openPlatform(loadConfig(name, process.env));
+    const platform = await openPlatform(loadConfig(name));
     const app = await createHttpApp(platform, [module.register(platform)]);
     shutDownOnSignal(
       () => shutDown(app, platform),

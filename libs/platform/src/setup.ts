@@ -8,11 +8,11 @@ import { explain } from './run-service.ts';
  * may run at once, and again.
  */
 try {
-  const platform = await openPlatform(loadConfig('setup', process.env));
+  const platform = await openPlatform(loadConfig('setup'));
   const key = await ensureBootstrapKey(platform);
   await platform.close();
   process.stdout.write('The schema and the streams are up to date.\n');
-  if (key !== null && process.env.AGENTLENS_BOOTSTRAP_KEY === undefined) {
+  if (key !== null && platform.config.bootstrapKey === undefined) {
     process.stdout.write(`First admin key of tenant "default", shown this once:\n${key}\n`);
   }
 } catch (error) {

@@ -10,6 +10,10 @@ export const SECRET_BOX = Symbol('SECRET_BOX');
 export const EGRESS_POLICY = Symbol('EGRESS_POLICY');
 export const EGRESS_CLIENT = Symbol('EGRESS_CLIENT');
 export const LOGGER = Symbol('LOGGER');
+/** Which SDK instances listen; see Presence. */
+export const PRESENCE = Symbol('PRESENCE');
+/** What stands against runs, agents and tenants, in memory (ingest and guardrail-evaluator only); see ControlBoard. */
+export const CONTROL_BOARD = Symbol('CONTROL_BOARD');
 /** Reports progress and readiness; see HealthRegistry. */
 export const HEALTH = Symbol('HEALTH');
 /** Checks API keys; see KeyDirectory. */

@@ -3,7 +3,7 @@ import { banner } from './banner.ts';
 import { startStandalone } from './start-standalone.ts';
 
 try {
-  const standalone = await startStandalone(loadConfig('standalone', process.env));
+  const standalone = await startStandalone(loadConfig('standalone'));
   shutDownOnSignal(
     () => standalone.stop(),
     () => process.stdout.write('\nFinishing what was taken, then stopping.\n'),

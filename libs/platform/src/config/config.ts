@@ -71,7 +71,10 @@ export interface PlatformConfig {
 type Environment = z.infer<typeof Environment>;
 
 /** @throws ConfigError naming the variable, what is wrong with it, and the nearest known name where one is misspelt. */
-export function loadConfig(service: ProcessName, env: Readonly<Record<string, string | undefined>>): PlatformConfig {
+export function loadConfig(
+  service: ProcessName,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): PlatformConfig {
   refuseUnknownVariables(env, VARIABLES);
   const present = Object.fromEntries(VARIABLES.map((name) => [name, env[name] === '' ? undefined : env[name]]));
   const parsed = Environment.safeParse(present);

@@ -1,0 +1,156 @@
+import { type ControlOrder, controlOrdered, type Directive, directiveIssued } from '@agentlens/contracts';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import type { Logger } from 'pino';
+import type { Clock } from '../platform.ts';
+import { advance, byPosition, type ControlItem, type ControlPosition, isAfter, isInForce, NOTHING_TOLD } from './control-item.ts';
+import type { ControlReader } from './control-tables.ts';
+import type { Standing } from './standing.ts';
+import { concerns, TenantControl } from './tenant-control.ts';
+
+const RETRY_MS = 1_000;
+/** Announcements are at most once; the tables are compared this often for one that was missed. */
+const COMPARE_MS = 30_000;
+/** Clocks of writers differ, and a transaction commits after the time it writes. */
+const OVERLAP_MS = 5 * 60_000;
+/** How long after it was lifted an instruction is still told to clients that come back. */
+const RECENT_MS = 24 * 3_600_000;
+
+export interface ControlBoardOptions {
+  readonly bus: EventBus;
+  readonly reader: ControlReader;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
+  readonly retryMs?: number;
+}
+
+export interface Follower {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly notice: (item: ControlItem) => void;
+}
+
+/**
+ * What operators and rules ordered of runs, agents and tenants, in this process' memory: never asked over the network,
+ * so it may be asked on every call. Read from the tables at the start and followed on the bus from then on; a version
+ * decides, so it does not matter which of the two says a thing first, or twice.
+ */
+export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
+  readonly #options: ControlBoardOptions;
+  readonly #tenants = new Map<string, TenantControl>();
+  readonly #followers = new Map<string, Set<Follower>>();
+  #watches: Subscription[] = [];
+  #loadedUpToMs: number | undefined;
+  #reading: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: ControlBoardOptions) {
+    this.#options = options;
+  }
+
+  /** False until the tables were read once: what the bus alone tells may be incomplete. */
+  get loaded(): boolean {
+    return this.#loadedUpToMs !== undefined;
+  }
+
+  /** `killed` outweighs `paused` outweighs `none`, whichever of tenant, agent and run it was ordered for. */
+  standing(tenantId: string, agentId: string, runId?: string): Standing {
+    const tenant = this.#tenants.get(tenantId);
+    return tenant === undefined ? { kind: 'none', modelOverride: null } : tenant.standing(tenantId, agentId, runId);
+  }
+
+  /**
+   * What an agent's process must be told: without a position everything that stands against it, after a position also
+   * what was lifted since. Orders for runs are told for a day.
+   */
+  itemsFor(tenantId: string, agentId: string, after?: ControlPosition): readonly ControlItem[] {
+    const recentFromMs = this.#options.clock.now() - RECENT_MS;
+    const isTold = (item: ControlItem) =>
+      !isOldRun(item, recentFromMs) && (after === undefined ? isInForce(item) : isAfter(item, after));
+    return [...(this.#tenants.get(tenantId)?.itemsFor(agentId) ?? [])].filter(isTold).sort(byPosition);
+  }
+
+  /** Where a client stands that was told everything there is for this agent, in force or lifted. */
+  positionOf(tenantId: string, agentId: string): ControlPosition {
+    const items = this.#tenants.get(tenantId)?.itemsFor(agentId) ?? [];
+    return items.reduce(advance, NOTHING_TOLD);
+  }
+
+  /** Calls `notice` with every change that concerns the agent, from now on. Answers how to stop that. */
+  follow(follower: Follower): () => void {
+    const followers = this.#followers.get(follower.tenantId) ?? new Set<Follower>();
+    this.#followers.set(follower.tenantId, followers.add(follower));
+    return () => {
+      followers.delete(follower);
+      if (followers.size === 0 && this.#followers.get(follower.tenantId) === followers) {
+        this.#followers.delete(follower.tenantId);
+      }
+    };
+  }
+
+  /** Tries once; where the bus or the database is away, goes on trying beside. */
+  async onModuleInit(): Promise<void> {
+    await this.#readQuietly();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#reading;
+    await Promise.all(this.#watches.map((watch) => watch.close()));
+  }
+
+  #readQuietly(): Promise<void> {
+    this.#reading = this.#read()
+      .then(() => COMPARE_MS)
+      .catch((error: unknown) => {
+        this.#options.logger.warn({ err: error }, 'orders and directives could not be read, trying again');
+        return this.#options.retryMs ?? RETRY_MS;
+      })
+      .then((afterMs) => {
+        if (!this.#stopped) this.#timer = setTimeout(() => void this.#readQuietly(), afterMs).unref();
+      });
+    return this.#reading;
+  }
+
+  /** The bus first, so that nothing falls between what the tables say and what is announced. */
+  async #read(): Promise<void> {
+    const { bus, reader, clock } = this.#options;
+    if (this.#watches.length === 0) {
+      const orders = await bus.watch(controlOrdered, { from: 'last' }, ({ value, sequence }) =>
+        this.#apply({ kind: 'order', sequence, value }),
+      );
+      this.#watches = [orders];
+    }
+    if (this.#watches.length === 1) {
+      const directives = await bus.watch(directiveIssued, { from: 'last' }, ({ value, sequence }) =>
+        this.#apply({ kind: 'directive', sequence, value }),
+      );
+      this.#watches.push(directives);
+    }
+    const nowMs = clock.now();
+    const since = new Date(this.#loadedUpToMs === undefined ? nowMs - RECENT_MS : this.#loadedUpToMs - OVERLAP_MS);
+    const [orders, directives] = await Promise.all([
+      reader.orders(since.toISOString()),
+      reader.directives(since.toISOString()),
+    ]);
+    for (const value of orders) this.#apply({ kind: 'order', sequence: 0, value });
+    for (const value of directives) this.#apply({ kind: 'directive', sequence: 0, value });
+    this.#loadedUpToMs = nowMs;
+  }
+
+  #apply(item: ControlItem): void {
+    const { tenantId } = item.value;
+    const tenant = this.#tenants.get(tenantId) ?? new TenantControl();
+    this.#tenants.set(tenantId, tenant);
+    if (!tenant.apply(item)) return;
+    for (const follower of this.#followers.get(tenantId) ?? []) {
+      if (concerns(item.value satisfies ControlOrder | Directive, follower.agentId)) follower.notice(item);
+    }
+  }
+}
+
+function isOldRun(item: ControlItem, recentFromMs: number): boolean {
+  return item.kind === 'order' && item.value.scope === 'run' && Date.parse(item.value.issuedAt) < recentFromMs;
+}

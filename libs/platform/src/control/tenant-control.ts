@@ -1,0 +1,59 @@
+import type { ControlOrder, Directive } from '@agentlens/contracts';
+import type { ControlItem } from './control-item.ts';
+import { type Standing, standingOf } from './standing.ts';
+
+type OrderItem = Extract<ControlItem, { kind: 'order' }>;
+type DirectiveItem = Extract<ControlItem, { kind: 'directive' }>;
+
+/** What stands in one tenant, by what it is about. */
+export class TenantControl {
+  readonly #orders = new Map<string, OrderItem>();
+  readonly #directives = new Map<string, DirectiveItem>();
+
+  /** Takes the item if it says more than what is held. Answers whether anything changed for agents. */
+  apply(item: ControlItem): boolean {
+    if (item.kind === 'directive') return takeNewer(this.#directives, item.value.agentId, item);
+    return takeNewer(this.#orders, placeOf(item.value.scope, item.value.scopeId), item);
+  }
+
+  standing(tenantId: string, agentId: string, runId: string | undefined): Standing {
+    const orders = [
+      this.#order('tenant', tenantId),
+      this.#order('agent', agentId),
+      runId === undefined ? undefined : this.#order('run', runId),
+    ];
+    return standingOf(orders, this.#directives.get(agentId)?.value);
+  }
+
+  /** What an agent's processes have to know: their directive, and the orders for the tenant, the agent and any run. */
+  itemsFor(agentId: string): readonly ControlItem[] {
+    const orders = [...this.#orders.values()].filter(({ value }) => concerns(value, agentId));
+    const directive = this.#directives.get(agentId);
+    return directive === undefined ? orders : [directive, ...orders];
+  }
+
+  #order(scope: ControlOrder['scope'], scopeId: string): ControlOrder | undefined {
+    return this.#orders.get(placeOf(scope, scopeId))?.value;
+  }
+}
+
+/** Which agent a run belongs to is not known here, so orders for runs go to every process of the tenant. */
+export function concerns(value: ControlOrder | Directive, agentId: string): boolean {
+  if ('agentId' in value) return value.agentId === agentId;
+  return value.scope !== 'agent' || value.scopeId === agentId;
+}
+
+function placeOf(scope: ControlOrder['scope'], scopeId: string): string {
+  return `${scope}/${scopeId}`;
+}
+
+/** An item read from the table gets its sequence when the stream hands over the same version; nobody need hear of it. */
+function takeNewer<I extends ControlItem>(held: Map<string, I>, place: string, item: I): boolean {
+  const before = held.get(place);
+  if (before === undefined || before.value.version < item.value.version) {
+    held.set(place, item);
+    return true;
+  }
+  if (before.value.version === item.value.version && before.sequence === 0 && item.sequence > 0) held.set(place, item);
+  return false;
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually, freePort } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect } from '@nats-io/transport-node';
+import { failure, pauseRule } from './support/events.ts';
+import { Program } from './support/program.ts';
+
+const START_MS = 300_000;
+const STORY_MS = 240_000;
+const SETTLE_MS = 60_000;
+const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query', 'ingest'];
+const EVENTS_PER_REQUEST = 5;
+const RETRY_MS = 50;
+
+describe('npm run start:distributed', () => {
+  let dataDir: string;
+  let program: Program;
+  let address: string;
+  let headers: Record<string, string>;
+
+  beforeAll(async () => {
+    expect(await Program.run('scripts/build.mjs').ended()).toBe(0);
+    dataDir = await mkdtemp(join(tmpdir(), 'agentlens-five-'));
+    const port = await freePort();
+    address = `http://127.0.0.1:${port}`;
+    program = Program.run('scripts/start-distributed.mjs', {
+      AGENTLENS_DATA_DIR: dataDir,
+      AGENTLENS_HTTP_PORT: String(port),
+    });
+    const banner = await program.until('Ctrl-C stops everything');
+    const key = /agk_live_\w+/.exec(banner)?.[0];
+    headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  }, START_MS);
+  afterAll(async () => {
+    await program.signal('SIGINT');
+    await rm(dataDir, { recursive: true, force: true });
+  }, START_MS);
+
+  const get = async (path: string) => (await fetch(`${address}${path}`, { headers })).json() as Promise<unknown>;
+
+  it(
+    'loses nothing it acknowledged while each process is killed in turn, and triggers once',
+    async () => {
+      const [, server] = /(nats:\/\/\S+)/.exec(program.printed) ?? [];
+      const nats = await connect({ servers: server });
+      const heard: string[] = [];
+      nats.subscribe('guardrail.triggered.>', {
+        callback: (_error, message) => {
+          heard.push(message.json<{ agentId: string }>().agentId);
+        },
+      });
+      await nats.flush();
+      const rule = await fetch(`${address}/api/guardrails`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(pauseRule({ conditionConfig: { threshold: 50, windowMinutes: 60, minEvents: 20 } })),
+      });
+      expect(rule.status).toBe(201);
+
+      const flow = startFlow();
+      for (const name of SERVICES) {
+        const acknowledged = flow.acknowledged();
+        process.kill(pidOf(name), 'SIGKILL');
+        await program.until(`${name.padEnd(19)}  started again, pid `);
+        await eventually(() => expect(flow.acknowledged()).toBeGreaterThan(acknowledged), { timeoutMs: SETTLE_MS });
+      }
+      await flow.stop();
+
+      await eventually(
+        async () => {
+          expect(await get('/api/sessions/run-1')).toMatchObject({ eventCount: flow.acknowledged() });
+          expect(await get('/api/guardrails/history')).toMatchObject({
+            total: 1,
+            triggers: [{ actionResult: 'success' }],
+          });
+        },
+        { timeoutMs: SETTLE_MS },
+      );
+      expect(new Set(heard)).toEqual(new Set(['bot']));
+      expect(heard).toHaveLength(1);
+      await nats.close();
+    },
+    STORY_MS,
+  );
+
+  function pidOf(name: string): number {
+    const pids = [...program.printed.matchAll(new RegExp(`^ *${name} +(?:started again, )?pid (\\d+)`, 'gm'))];
+    const pid = Number(pids.at(-1)?.[1]);
+    expect(pid).toBeGreaterThan(0);
+    return pid;
+  }
+
+  /** Sends failing events until stopped; what is not acknowledged is sent again, as an SDK does. */
+  function startFlow() {
+    let acknowledged = 0;
+    let going = true;
+    const sendUntilTaken = async () => {
+      const events = Array.from({ length: EVENTS_PER_REQUEST }, () => failure('bot', 'run-1', { id: randomUUID() }));
+      const body = JSON.stringify({
+        events: events.map((event) => ({ ...event, timestamp: new Date().toISOString() })),
+      });
+      for (;;) {
+        const answer = await fetch(`${address}/api/events`, { method: 'POST', headers, body }).catch(() => undefined);
+        if (answer?.status === 201) break;
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+      acknowledged += EVENTS_PER_REQUEST;
+    };
+    const flowing = (async () => {
+      while (going) await sendUntilTaken();
+    })();
+    return {
+      acknowledged: () => acknowledged,
+      stop: () => {
+        going = false;
+        return flowing;
+      },
+    };
+  }
+
+  it(
+    'stops everything on Ctrl-C with 0',
+    async () => {
+      expect(await program.signal('SIGINT')).toBe(0);
+      for (const name of SERVICES) expect(() => process.kill(pidOf(name), 0)).toThrow('ESRCH');
+    },
+    START_MS,
+  );
+});
