@@ -16,7 +16,11 @@ beforeAll(async () => {
   await api.app.listen(0, '127.0.0.1');
   address = await api.app.getUrl();
 });
-afterAll(() => api.close());
+afterAll(async () => {
+  // Connections that clients keep open for their next request would be waited for.
+  api.app.getHttpServer().closeAllConnections();
+  await api.close();
+});
 afterEach(() => {
   for (const reader of open.splice(0)) reader.close();
 });

@@ -27,6 +27,8 @@ const SSE_HEADERS = {
   'cache-control': 'no-store, no-transform',
   // Proxies of the nginx family would hold frames back to fill a buffer.
   'x-accel-buffering': 'no',
+  // A stream ends when the server goes down or the key is gone: the connection must not stay behind, idle.
+  connection: 'close',
 };
 
 @Controller()
