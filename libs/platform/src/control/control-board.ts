@@ -3,7 +3,15 @@ import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
-import { advance, byPosition, type ControlItem, type ControlPosition, isAfter, isInForce, NOTHING_TOLD } from './control-item.ts';
+import {
+  advance,
+  byPosition,
+  type ControlItem,
+  type ControlPosition,
+  isAfter,
+  isInForce,
+  NOTHING_TOLD,
+} from './control-item.ts';
 import type { ControlReader } from './control-tables.ts';
 import type { Standing } from './standing.ts';
 import { concerns, TenantControl } from './tenant-control.ts';
