@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { migrate } from './migrate.ts';
+import { openDatabase } from './open-database.ts';
+import { dropPartitions, ensurePartitions } from './partitions.ts';
+
+/** As on a managed Postgres: the login owns its database and may make roles, and nothing more. */
+describe('a database owned by an ordinary login', () => {
+  const name = `owner_${randomBytes(4).toString('hex')}`;
+  let server: FreshDatabase;
+  let admin: pg.Client;
+  let url: string;
+
+  beforeEach(async () => {
+    server = await freshDatabase();
+    admin = new pg.Client({ connectionString: server.url });
+    await admin.connect();
+    await admin.query(`create role ${name} login createrole password 'secret' nosuperuser`);
+    await admin.query(`create database ${name} owner ${name}`);
+    const address = new URL(server.url);
+    address.username = name;
+    address.password = 'secret';
+    address.pathname = `/${name}`;
+    url = address.href;
+    // What a second installation on the server finds: the roles are there, made by somebody else.
+    await migrate(server.url);
+    const { rows } = await admin.query<{ version: number }>(
+      `select current_setting('server_version_num')::int as version`,
+    );
+    const roles = await admin.query<{ rolname: string }>(
+      `select rolname from pg_roles where rolname like 'agentlens\\_%'`,
+    );
+    const option = (rows[0]?.version ?? 0) >= 160_000 ? 'with set true' : '';
+    for (const { rolname } of roles.rows) await admin.query(`grant ${rolname} to ${name} ${option}`);
+  });
+
+  afterEach(async () => {
+    await admin.query(`drop database if exists ${name} with (force)`);
+    await admin.query(`drop role if exists ${name}`);
+    await admin.end();
+    await server.drop();
+  });
+
+  it('can be migrated, partitioned and read by tenant', async () => {
+    await migrate(url);
+    const writer = openDatabase({ url, role: 'run-tracking' });
+    const reader = openDatabase({ url, role: 'query' });
+    try {
+      await sql`insert into events values ('acme', '2026-05-01T10:00:00Z', 'e', 'r', 'a', null, 'custom.recorded', 'agentlens',
+        'custom', 'info', false, null, null, null, null, null, null, null, null, null, null, '{}', '{}', '{}', 'h', now())`.execute(
+        writer.db,
+      );
+      const at = Date.parse('2026-05-01T00:00:00Z');
+
+      expect(await ensurePartitions(writer.db, 'events', at, at)).toBe(1);
+      const { rows } = await sql`select tableoid::regclass::text as place from events`.execute(writer.db);
+      expect(rows).toEqual([{ place: 'events_20260501' }]);
+      const seen = await reader.asTenant('acme', (db) => db.selectFrom('events').select('event_id').execute());
+      expect(seen).toEqual([{ event_id: 'e' }]);
+      expect(await reader.asTenant('globex', (db) => db.selectFrom('events').select('event_id').execute())).toEqual([]);
+      expect(await dropPartitions(writer.db, 'events', at + 86_400_000)).toBe(1);
+    } finally {
+      await writer.close();
+      await reader.close();
+    }
+  });
+});
