@@ -31,7 +31,7 @@ export { type Candidate, type Folding, fold, type Reading } from './evaluation/f
 export { type DegradedRule, type Indexed, type Plan, planAgent } from './evaluation/plan.ts';
 export { STOP_REASONS, type StopReason, type Stops } from './evaluation/stop-reason.ts';
 export { minuteOf, type TickReading, tick } from './evaluation/tick.ts';
-export type { CooldownClaim, CooldownStore } from './ports/cooldown-store.ts';
+export { type CooldownClaim, type CooldownHolder, type CooldownStore, cooling } from './ports/cooldown-store.ts';
 export type {
   AdvanceAnswer,
   AdvanceRequest,

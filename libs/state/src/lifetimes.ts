@@ -11,6 +11,8 @@ export const LIFETIMES = {
   seenEvents: 2 * HOUR,
   /** A ring outlives its window by as much as a message can be late. */
   slidingSlack: HOUR,
+  /** A cooldown outlives itself by as much as a message can be late: it is measured in the time of the triggers. */
+  cooldownSlack: HOUR,
   run: 7 * DAY,
   /** A UTC day, the day after it for late events, and an hour. */
   day: 49 * HOUR,

@@ -46,8 +46,9 @@ function triggersOf(book: RuleBook, store: RecountingStore, batch: EventBatch): 
     .flatMap(({ candidates }) => candidates)
     .filter(({ trigger: { id: triggerId, tenantId, agentId, ruleId, dryRun, cooldownMinutes } }) => {
       if (cooldownMinutes === 0) return true;
-      const claim = { tenantId, agentId, ruleId, dryRun, triggerId, cooldownMs: cooldownMinutes * 60_000 };
-      return store.claim(claim, Date.parse(batch.receivedAt));
+      const atMs = Date.parse(batch.receivedAt);
+      const claim = { tenantId, agentId, ruleId, dryRun, triggerId, atMs, cooldownMs: cooldownMinutes * 60_000 };
+      return store.claim(claim);
     })
     .map(({ trigger }) => ({
       id: trigger.id,
@@ -247,8 +248,12 @@ describe('fold', () => {
     if (plan === undefined) throw new Error('expected a plan');
     const fresh = { before: [], duplicates: [], cooling: [null] };
     const id = fold(plan, fresh).candidates[0]?.trigger.id ?? '';
-    expect(fold(plan, { ...fresh, cooling: [id] }).candidates[0]?.trigger.id).toBe(id);
-    expect(fold(plan, { ...fresh, cooling: ['somebody-else'] }).candidates).toEqual([]);
+    expect(
+      fold(plan, { ...fresh, cooling: [{ triggerId: id, atMs: plan.request.nowMs }] }).candidates[0]?.trigger.id,
+    ).toBe(id);
+    expect(
+      fold(plan, { ...fresh, cooling: [{ triggerId: 'somebody-else', atMs: plan.request.nowMs }] }).candidates,
+    ).toEqual([]);
   });
 
   it('stops only the rule that throws', () => {

@@ -1,10 +1,11 @@
 import type { Trigger } from '@agentlens/contracts';
 import { meets, withoutNoise } from '../catalog/threshold.ts';
+import { type CooldownHolder, cooling } from '../ports/cooldown-store.ts';
 import type { AdvanceAnswer, Totals } from '../ports/window-store.ts';
 import type { EventRule } from '../rules/active-rule.ts';
 import { spans } from '../windows/span.ts';
 import { NO_TOTALS, withValue } from '../windows/totals.ts';
-import { makeTrigger, triggerIdPrefix } from './make-trigger.ts';
+import { makeTrigger } from './make-trigger.ts';
 import type { DegradedRule, Plan } from './plan.ts';
 import type { StopReason, Stops } from './stop-reason.ts';
 
@@ -41,13 +42,10 @@ class AgentFold {
   readonly #plan: Plan;
   readonly #totals: Totals[];
   readonly #duplicates: ReadonlySet<number>;
-  /**
-   * A holder made by this very batch means that it was evaluated before and its answer has been forgotten: the same
-   * trigger may come again. Ids start with the time they were made for, so others are told apart without hashing.
-   */
-  readonly #ownPrefix: string;
   /** Per rule, the trigger that holds its cooldown. */
-  readonly #holders = new Map<string, string>();
+  readonly #holders = new Map<string, CooldownHolder>();
+  /** Rules with a candidate in this batch: cooling for the rest of it, whether or not the claim succeeds. */
+  readonly #taken = new Set<string>();
   readonly #candidates: Candidate[] = [];
   readonly #values = new Map<EventRule, number | null>();
   readonly #degraded: Map<EventRule, string>;
@@ -57,11 +55,10 @@ class AgentFold {
     this.#plan = plan;
     this.#totals = plan.request.series.map((_, i) => answer.before[i] ?? NO_TOTALS);
     this.#duplicates = new Set(answer.duplicates);
-    this.#ownPrefix = triggerIdPrefix(plan.request.nowMs);
     this.#degraded = new Map(plan.degraded.map(({ rule, reason }) => [rule, reason]));
     plan.request.cooldowns.forEach(({ ruleId }, i) => {
       const holder = answer.cooling[i];
-      if (typeof holder === 'string') this.#holders.set(ruleId, holder);
+      if (holder) this.#holders.set(ruleId, holder);
     });
   }
 
@@ -100,16 +97,19 @@ class AgentFold {
     const holder = this.#holders.get(rule.id);
     if (this.#degraded.has(rule)) return 'degraded';
     if (series === null) return 'not_concerned';
-    if (holder !== undefined && !holder.startsWith(this.#ownPrefix)) return 'cooling';
+    if (this.#taken.has(rule.id)) return 'cooling';
+    const held = holder !== undefined && cooling(holder, nowMs, rule.cooldownMinutes * MINUTE_MS);
+    // A holder made at this very instant may be this batch's own: it was evaluated before and its answer forgotten.
+    if (held && holder.atMs !== nowMs) return 'cooling';
     try {
       const value = this.#measure(rule, series);
       this.#values.set(rule, value);
       if (value === null) return 'no_data';
       if (!meets(value, rule.threshold)) return 'below_threshold';
       const trigger = makeTrigger(rule, { agentId, atMs: nowMs, value, event });
-      if (holder !== undefined && holder !== trigger.id) return 'cooling';
+      if (held && holder.triggerId !== trigger.id) return 'cooling';
       this.#candidates.push({ rule, trigger });
-      if (rule.cooldownMinutes > 0) this.#holders.set(rule.id, TAKEN);
+      if (rule.cooldownMinutes > 0) this.#taken.add(rule.id);
       return null;
     } catch (error) {
       this.#degraded.set(rule, error instanceof Error ? error.message : String(error));
@@ -127,5 +127,4 @@ class AgentFold {
   }
 }
 
-/** Held by a candidate of this batch: cooling for the rest of it, whether or not the claim succeeds. */
-const TAKEN = 'taken';
+const MINUTE_MS = 60_000;

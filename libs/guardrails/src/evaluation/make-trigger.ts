@@ -6,11 +6,6 @@ export function triggerId(rule: ActiveRule, agentId: string, atMs: number, cause
   return derivedId(atMs, rule.id, rule.version, agentId, cause);
 }
 
-/** What the ids of all triggers of an instant start with: their time, as in every UUIDv7. */
-export function triggerIdPrefix(atMs: number): string {
-  return derivedId(atMs).slice(0, 14);
-}
-
 interface Cause {
   readonly agentId: string;
   readonly atMs: number;

@@ -1,4 +1,4 @@
-import type { CooldownClaim } from '../ports/cooldown-store.ts';
+import { type CooldownClaim, type CooldownHolder, cooling } from '../ports/cooldown-store.ts';
 import type { AdvanceAnswer, AdvanceRequest, Series, Totals } from '../ports/window-store.ts';
 import { seriesKey, spans } from '../windows/span.ts';
 import { NO_TOTALS, withValue } from '../windows/totals.ts';
@@ -14,7 +14,7 @@ export class RecountingStore {
   readonly #added: Added[] = [];
   readonly #seen = new Set<string>();
   readonly #answers = new Map<string, AdvanceAnswer>();
-  readonly #holders = new Map<string, { triggerId: string; untilMs: number }>();
+  readonly #holders = new Map<string, CooldownHolder>();
 
   advance(request: AdvanceRequest): AdvanceAnswer {
     const who = `${request.tenantId}:${request.agentId}`;
@@ -25,10 +25,7 @@ export class RecountingStore {
     const answer: AdvanceAnswer = {
       before: request.series.map((series) => this.#totals(who, series, request.nowMs)),
       duplicates,
-      cooling: request.cooldowns.map(({ ruleId, dryRun }) => {
-        const held = this.#holders.get(`${who}:${ruleId}:${dryRun}`);
-        return held !== undefined && held.untilMs > request.nowMs ? held.triggerId : null;
-      }),
+      cooling: request.cooldowns.map(({ ruleId, dryRun }) => this.#holders.get(`${who}:${ruleId}:${dryRun}`) ?? null),
     };
     for (const { id } of request.retryable) this.#seen.add(`${who}:${id}`);
     for (const { series, event, atMs, value } of request.increments) {
@@ -41,11 +38,12 @@ export class RecountingStore {
     return answer;
   }
 
-  claim(claim: CooldownClaim, nowMs: number): boolean {
+  claim(claim: CooldownClaim): boolean {
     const key = `${claim.tenantId}:${claim.agentId}:${claim.ruleId}:${claim.dryRun}`;
     const held = this.#holders.get(key);
-    if (held !== undefined && held.untilMs > nowMs) return held.triggerId === claim.triggerId;
-    this.#holders.set(key, { triggerId: claim.triggerId, untilMs: nowMs + claim.cooldownMs });
+    if (held?.triggerId === claim.triggerId) return true;
+    if (held !== undefined && cooling(held, claim.atMs, claim.cooldownMs)) return false;
+    if (held === undefined || held.atMs < claim.atMs) this.#holders.set(key, claim);
     return true;
   }
 

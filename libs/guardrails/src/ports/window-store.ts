@@ -1,3 +1,5 @@
+import type { CooldownHolder } from './cooldown-store.ts';
+
 /** What a series accumulates over: the last n minutes, one run, or one UTC day (`2026-11-21`). */
 export type Span =
   | { readonly kind: 'sliding'; readonly minutes: number }
@@ -57,8 +59,8 @@ export interface AdvanceAnswer {
   readonly before: readonly Totals[];
   /** Indices of events that were counted before, in an earlier batch. */
   readonly duplicates: readonly number[];
-  /** Per asked cooldown, the trigger id that holds it, or null. */
-  readonly cooling: readonly (string | null)[];
+  /** Per asked cooldown, who holds it (perhaps no longer at `nowMs`), or null. */
+  readonly cooling: readonly (CooldownHolder | null)[];
 }
 
 /**

@@ -10,17 +10,16 @@ function aClaim(overrides: Partial<CooldownClaim> = {}): CooldownClaim {
     ruleId: fresh('rule'),
     dryRun: false,
     triggerId: 'trigger-1',
+    atMs: NOON,
     cooldownMs: 600_000,
     ...overrides,
   };
 }
 
-/** What every CooldownStore does. `after` checks something once that much time has passed for the store. */
-export function cooldownStoreContract(
-  name: string,
-  stores: () => StateStores,
-  after: (ms: number, check: () => Promise<void>) => Promise<void>,
-): void {
+const NOON = Date.parse('2026-03-01T12:00:00.000Z');
+
+/** What every CooldownStore does. */
+export function cooldownStoreContract(name: string, stores: () => StateStores): void {
   describe(`${name} as cooldown store`, () => {
     it('grants exactly one of eight triggers that claim at the same time', async () => {
       const claim = aClaim();
@@ -38,13 +37,21 @@ export function cooldownStoreContract(
       expect(await stores().cooldowns.claim(claim)).toBe(true);
     });
 
-    it('ends when it was to end, also if its holder acquired again for longer', async () => {
+    it('is over when the next trigger fired a cooldown later, however soon after it is claimed', async () => {
       const claim = aClaim({ cooldownMs: 4000 });
       await stores().cooldowns.claim(claim);
-      await stores().cooldowns.claim({ ...claim, cooldownMs: 600_000 });
-      await after(4000, async () => {
-        expect(await stores().cooldowns.claim({ ...claim, triggerId: 'trigger-2' })).toBe(true);
-      });
+      const second = { ...claim, triggerId: 'trigger-2' };
+      expect(await stores().cooldowns.claim({ ...second, atMs: NOON + 3999 })).toBe(false);
+      expect(await stores().cooldowns.claim({ ...second, atMs: NOON + 4000 })).toBe(true);
+      expect(await stores().cooldowns.claim({ ...claim, triggerId: 'trigger-3', atMs: NOON + 7999 })).toBe(false);
+    });
+
+    it('lets a late trigger stand that fired a cooldown earlier, and keeps the newer holder', async () => {
+      const claim = aClaim({ cooldownMs: 4000 });
+      await stores().cooldowns.claim(claim);
+      expect(await stores().cooldowns.claim({ ...claim, triggerId: 'late', atMs: NOON - 3999 })).toBe(false);
+      expect(await stores().cooldowns.claim({ ...claim, triggerId: 'late', atMs: NOON - 4000 })).toBe(true);
+      expect(await stores().cooldowns.claim({ ...claim, triggerId: 'other', atMs: NOON + 1 })).toBe(false);
     });
 
     it('always grants a rule without cooldown', async () => {
@@ -68,7 +75,7 @@ export function cooldownStoreContract(
       await stores().cooldowns.claim(claim);
       const cooldowns = [true, false].map((dryRun) => ({ ruleId, dryRun }));
       const { cooling } = await stores().windows.advance(anAdvance({ tenantId, agentId, cooldowns }));
-      expect(cooling).toEqual([null, 'trigger-1']);
+      expect(cooling).toEqual([null, { triggerId: 'trigger-1', atMs: NOON }]);
     });
   });
 }

@@ -1,11 +1,12 @@
-import type { CooldownClaim, CooldownStore } from '@agentlens/guardrails';
+import { type CooldownClaim, type CooldownHolder, type CooldownStore, cooling } from '@agentlens/guardrails';
+import { LIFETIMES } from '../lifetimes.ts';
 import { ExpiringMap } from './expiring-map.ts';
 
 type CooldownKey = Pick<CooldownClaim, 'tenantId' | 'agentId' | 'ruleId' | 'dryRun'>;
 
 /** Cooldowns of one process. */
 export class MemoryCooldownStore implements CooldownStore {
-  readonly #holders: ExpiringMap<string>;
+  readonly #holders: ExpiringMap<CooldownHolder>;
 
   constructor(now: () => number) {
     this.#holders = new ExpiringMap(now);
@@ -13,14 +14,18 @@ export class MemoryCooldownStore implements CooldownStore {
 
   async claim(claim: CooldownClaim): Promise<boolean> {
     if (claim.cooldownMs <= 0) return true;
+    const { triggerId, atMs, cooldownMs } = claim;
     const holder = this.holder(claim);
-    if (holder !== null) return holder === claim.triggerId;
-    this.#holders.set(keyOf(claim), claim.triggerId, claim.cooldownMs);
+    if (holder?.triggerId === triggerId) return true;
+    if (holder !== null && cooling(holder, atMs, cooldownMs)) return false;
+    if (holder === null || holder.atMs < atMs) {
+      this.#holders.set(keyOf(claim), { triggerId, atMs }, cooldownMs + LIFETIMES.cooldownSlack);
+    }
     return true;
   }
 
   /** The trigger that holds the cooldown, or null. */
-  holder(key: CooldownKey): string | null {
+  holder(key: CooldownKey): CooldownHolder | null {
     return this.#holders.get(keyOf(key)) ?? null;
   }
 }

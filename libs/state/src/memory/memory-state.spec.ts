@@ -16,14 +16,7 @@ const elapse = async (ms: number) => {
 
 windowStoreContract('memory', () => state.windows);
 windowModelContract('memory', () => state.windows, 200);
-cooldownStoreContract(
-  'memory',
-  () => state,
-  async (ms, check) => {
-    await elapse(ms);
-    await check();
-  },
-);
+cooldownStoreContract('memory', () => state);
 quotaContract('memory', () => state.quota, 100);
 idempotencyStoreContract('memory', () => state.idempotency);
 presenceContract(

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { StateUnavailable } from '../state-unavailable.ts';
 import { measured } from './call-metrics.ts';
 import { ADVANCE } from './scripts/advance.lua.ts';
+import { CLAIM } from './scripts/claim.lua.ts';
 import { CONTENTS } from './scripts/contents.lua.ts';
 import { READ } from './scripts/read.lua.ts';
 import { TAKE } from './scripts/take.lua.ts';
@@ -29,6 +30,7 @@ interface Scripts {
   readWindows(...call: Arguments): Promise<unknown>;
   takeTokens(...call: Arguments): Promise<unknown>;
   rememberContents(...call: Arguments): Promise<unknown>;
+  claimCooldown(...call: Arguments): Promise<unknown>;
 }
 
 export type RedisConnection = Redis & Scripts;
@@ -53,6 +55,7 @@ export async function connect(options: RedisStateOptions): Promise<RedisConnecti
   redis.defineCommand('readWindows', { lua: READ });
   redis.defineCommand('takeTokens', { lua: TAKE });
   redis.defineCommand('rememberContents', { lua: CONTENTS });
+  redis.defineCommand('claimCooldown', { lua: CLAIM });
   await firstConnection(redis, options);
   return redis as RedisConnection;
 }

@@ -11,7 +11,7 @@ import { escaped } from '../escaped.ts';
  * |                                    | buckets, `b0`-`b59` sketch bins; of a run or day only `sum`, `b`   | 7 d run, 49 h  |
  * | `inbox:{tenant:agent}:<message>`   | question and answer of a message that was counted                  | 1 h            |
  * | `seen:{tenant:agent}:<10 minutes>` | set of hashed ids of events that may be sent again                 | 2 h            |
- * | `cooldown:{tenant:agent}:<rule>[:dry]` | trigger id that holds the cooldown                             | the cooldown   |
+ * | `cooldown:{tenant:agent}:<rule>[:dry]` | when it fired and id of the trigger that holds the cooldown    | cooldown + 1 h |
  * | `quota:{key id}`                   | tokens left and when                                               | until full     |
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
  * | `presence:{tenant}`                | sorted set of connected SDK instances by when they are gone        | 10 min         |

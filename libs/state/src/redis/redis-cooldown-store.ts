@@ -1,4 +1,5 @@
 import type { CooldownClaim, CooldownStore } from '@agentlens/guardrails';
+import { LIFETIMES } from '../lifetimes.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { AgentKeys } from './keys.ts';
 
@@ -10,10 +11,10 @@ export class RedisCooldownStore implements CooldownStore {
     this.#redis = redis;
   }
 
-  async claim({ tenantId, agentId, ruleId, dryRun, triggerId, cooldownMs }: CooldownClaim): Promise<boolean> {
+  async claim({ tenantId, agentId, ruleId, dryRun, triggerId, atMs, cooldownMs }: CooldownClaim): Promise<boolean> {
     if (cooldownMs <= 0) return true;
     const key = new AgentKeys(tenantId, agentId).cooldown(ruleId, dryRun);
-    const holder = await answered('claim', this.#redis.set(key, triggerId, 'PX', cooldownMs, 'NX', 'GET'));
-    return holder === null || holder === triggerId;
+    const lifetime = cooldownMs + LIFETIMES.cooldownSlack;
+    return (await answered('claim', this.#redis.claimCooldown(1, key, triggerId, atMs, cooldownMs, lifetime))) === 1;
   }
 }

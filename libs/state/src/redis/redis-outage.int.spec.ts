@@ -33,7 +33,15 @@ async function back(): Promise<void> {
 describe('redis that does not answer', () => {
   it('is a typed error for windows, cooldowns and idempotency keys', async () => {
     proxy.mode('blackhole');
-    const claim = { tenantId: 'acme', agentId: 'a', ruleId: 'r', dryRun: false, triggerId: 't', cooldownMs: 1000 };
+    const claim = {
+      tenantId: 'acme',
+      agentId: 'a',
+      ruleId: 'r',
+      dryRun: false,
+      triggerId: 't',
+      atMs: 0,
+      cooldownMs: 1000,
+    };
     const outcomes = await Promise.allSettled([
       state.windows.advance(anAdvance()),
       state.windows.read('acme', 'agent', START_MS, [sliding(1)]),

@@ -1,4 +1,12 @@
-import type { AdvanceAnswer, AdvanceRequest, Series, SeriesShape, Totals, WindowStore } from '@agentlens/guardrails';
+import type {
+  AdvanceAnswer,
+  AdvanceRequest,
+  CooldownHolder,
+  Series,
+  SeriesShape,
+  Totals,
+  WindowStore,
+} from '@agentlens/guardrails';
 import { toNumber } from '../exact-sum.ts';
 import { LIFETIMES } from '../lifetimes.ts';
 import { answerAgain, NOTHING_SEEN, type Question, questionOf } from '../windows/answer.ts';
@@ -79,7 +87,13 @@ function specOf({ layout, nowEpoch, contributions }: PlannedSeries): unknown[] {
 }
 
 function answerOf([totals, duplicates, cooling]: AnswerReply): AdvanceAnswer {
-  return { before: totals.map(totalsOf), duplicates, cooling };
+  return { before: totals.map(totalsOf), duplicates, cooling: cooling.map(holderOf) };
+}
+
+function holderOf(held: string | null): CooldownHolder | null {
+  if (held === null) return null;
+  const space = held.indexOf(' ');
+  return { atMs: Number(held.slice(0, space)), triggerId: held.slice(space + 1) };
 }
 
 function totalsOf([count, high = 0, low = 0, min, max, atMs, value, bins]: CellReply): Totals {

@@ -28,10 +28,19 @@ export class TriggerDesk {
     return { refused: candidates.length - admitted.length };
   }
 
-  #claimed({ id, tenantId, agentId, ruleId, dryRun, cooldownMinutes }: Trigger): Promise<boolean> | boolean {
+  #claimed({
+    id,
+    tenantId,
+    agentId,
+    ruleId,
+    dryRun,
+    cooldownMinutes,
+    triggeredAt,
+  }: Trigger): Promise<boolean> | boolean {
     if (cooldownMinutes === 0) return true;
     const cooldownMs = cooldownMinutes * MINUTE_MS;
-    return this.#cooldowns.claim({ tenantId, agentId, ruleId, dryRun, triggerId: id, cooldownMs });
+    const atMs = Date.parse(triggeredAt);
+    return this.#cooldowns.claim({ tenantId, agentId, ruleId, dryRun, triggerId: id, atMs, cooldownMs });
   }
 
   async #publish(trigger: Trigger): Promise<void> {
