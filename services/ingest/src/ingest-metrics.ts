@@ -14,20 +14,20 @@ export class IngestMetrics {
 
   constructor() {
     const meter = metrics.getMeter('@agentlens/ingest');
-    this.#accepted = meter.createCounter('agentlens_ingest_events_accepted', {
+    this.#accepted = meter.createCounter('agentlens.ingest.events_accepted', {
       description: 'Events that are durable and answered as such',
     });
-    this.#refused = meter.createCounter('agentlens_ingest_events_rejected', {
+    this.#refused = meter.createCounter('agentlens.ingest.events_rejected', {
       description: 'Events refused, by reason',
     });
-    this.#turnedAway = meter.createCounter('agentlens_ingest_requests_turned_away', {
+    this.#turnedAway = meter.createCounter('agentlens.ingest.requests_turned_away', {
       description: 'Requests refused as a whole, by reason',
     });
-    this.#batchEvents = meter.createHistogram('agentlens_ingest_batch_events', {
+    this.#batchEvents = meter.createHistogram('agentlens.ingest.batch_events', {
       description: 'Events per published message, after coalescing',
       advice: { explicitBucketBoundaries: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
     });
-    this.#unpriced = meter.createCounter('agentlens_ingest_events_unpriced', {
+    this.#unpriced = meter.createCounter('agentlens.ingest.events_unpriced', {
       description: 'Events that stand for money whose cost is not known',
     });
   }

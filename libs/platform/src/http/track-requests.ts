@@ -7,7 +7,7 @@ import type { Platform } from '../platform.ts';
  * drains, answers that have begun and never end by themselves (event streams) are ended here.
  */
 export function trackRequests(fastify: FastifyInstance, platform: Platform): void {
-  const duration = metrics.getMeter('agentlens').createHistogram('agentlens_http_request_duration_seconds', {
+  const duration = metrics.getMeter('agentlens').createHistogram('agentlens.http.request.duration_seconds', {
     description: 'Time from the first byte of a request to the end of its answer, by route and status',
     unit: 's',
     advice: { explicitBucketBoundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] },

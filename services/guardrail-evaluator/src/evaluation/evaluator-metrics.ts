@@ -10,16 +10,16 @@ export class EvaluatorMetrics {
 
   constructor() {
     const meter = metrics.getMeter('@agentlens/guardrail-evaluator');
-    this.#stops = meter.createCounter('agentlens_evaluator_stops', {
+    this.#stops = meter.createCounter('agentlens.evaluator.stops', {
       description: 'Evaluations of a rule on an event that made no trigger, by reason',
     });
-    this.#triggers = meter.createCounter('agentlens_evaluator_triggers', {
+    this.#triggers = meter.createCounter('agentlens.evaluator.triggers', {
       description: 'Triggers published, by condition and mode',
     });
-    this.#degraded = meter.createCounter('agentlens_evaluator_degraded', {
+    this.#degraded = meter.createCounter('agentlens.evaluator.degraded', {
       description: 'Evaluations in which a rule failed and stopped itself',
     });
-    this.#latency = meter.createHistogram('agentlens_evaluator_batch_latency', {
+    this.#latency = meter.createHistogram('agentlens.evaluator.batch_latency', {
       description: 'From the arrival of a batch at the gateway to the end of its evaluation',
       unit: 'ms',
       advice: { explicitBucketBoundaries: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 30_000] },

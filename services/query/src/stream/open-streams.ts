@@ -17,7 +17,7 @@ interface OpenStream {
 export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   readonly #streams = new Set<OpenStream>();
 
-  readonly #gauge = metrics.getMeter('agentlens').createObservableGauge('agentlens_query_open_streams', {
+  readonly #gauge = metrics.getMeter('agentlens').createObservableGauge('agentlens.query.open_streams', {
     description: 'Live streams open on this instance',
   });
 
