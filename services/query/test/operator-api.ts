@@ -57,6 +57,8 @@ export async function startOperatorApi(): Promise<OperatorApi> {
   const bus = createMemoryBus({ clock });
   const database = await freshDatabase({ migrate });
   const owner = new pg.Pool({ connectionString: database.url, max: 2 });
+  // Dropping the database ends sessions that are just saying goodbye.
+  owner.on('error', () => undefined);
   const logger = createLogger({ name: 'query', level: 'fatal' });
   const platform = assemblePlatform({
     config: loadConfig('standalone', {}),
