@@ -12,6 +12,8 @@ const SETTLE_MS = 10_000;
 const agentId = `demo-agent-${randomUUID().slice(0, 6)}`;
 const cleanUps = [];
 
+process.once('SIGINT', () => void leave(130));
+
 let code = 0;
 try {
   await play();
@@ -19,8 +21,17 @@ try {
   console.error(`\n${error.message}`);
   code = 1;
 }
-for (const cleanUp of cleanUps.reverse()) await Promise.resolve(cleanUp()).catch(() => {});
-process.exit(code);
+await leave(code);
+
+/** Takes back what the demo made, also when it is interrupted. */
+async function leave(exitCode) {
+  for (const cleanUp of cleanUps.splice(0).reverse()) {
+    await Promise.resolve()
+      .then(cleanUp)
+      .catch(() => {});
+  }
+  process.exit(exitCode);
+}
 
 async function play() {
   const client = await Client.connect();
@@ -32,8 +43,7 @@ async function play() {
     actionType: 'pause_agent',
     actionConfig: { message: 'One in five of its steps fails' },
   });
-  const notify = await makeNotifyingRule(client);
-  const rules = [pause, notify].filter((rule) => rule !== null);
+  const rules = [pause, await makeSpendingRule(client)];
 
   chapter('2. The agent runs; everything below is the live stream of the platform');
   const fired = await watch(client, rules);
@@ -68,8 +78,8 @@ async function makeRule(client, draft) {
   return rule;
 }
 
-/** A webhook to this machine, where the platform's operator allows that. */
-async function makeNotifyingRule(client) {
+/** A webhook to this machine, where the platform's operator allows that; else the agent gets a cheaper model. */
+async function makeSpendingRule(client) {
   const receiver = await startWebhookReceiver(({ genuine, id, body }) =>
     webhookGot(`${genuine ? 'signature fine' : 'NOT SIGNED BY US'}, id ${id}: ${body.message ?? body.guardrailName}`),
   );
@@ -85,9 +95,16 @@ async function makeNotifyingRule(client) {
     return await makeRule(client, draft);
   } catch (error) {
     if (!/answered 4(00|22)/.test(error.message)) throw error;
-    say(dim('  (No webhook: addresses of this machine are refused. To see one too, start the platform with'));
-    say(dim('   AGENTLENS_EGRESS_ALLOW=127.0.0.1/32 npm start)'));
-    return null;
+    const rule = await makeRule(client, {
+      ...draft,
+      actionType: 'downgrade_model',
+      actionConfig: { targetModel: 'gpt-4o-mini', message: 'It spends too much' },
+    });
+    say(
+      dim('  (Addresses of this machine are refused, as they should be. To see a webhook instead, start the platform'),
+    );
+    say(dim('   with AGENTLENS_EGRESS_ALLOW=127.0.0.1/32 npm start)'));
+    return rule;
   }
 }
 
@@ -104,7 +121,7 @@ async function watch(client, rules) {
   cleanUps.push(
     () => ended,
     () => leaving.abort(),
-    () => client.must('PUT', `/api/agents/${agentId}/unpause`, {}),
+    () => client.must('PUT', `/api/agents/${agentId}/unpause`, { clearModelOverride: true }),
   );
   return fired;
 }

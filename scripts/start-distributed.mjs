@@ -162,12 +162,13 @@ function withoutPassword(url) {
   return url.replace(/:[^:@/]+@/, ':***@');
 }
 
-/** Edges first, then the services behind them, then the servers they all need. */
+/** No new requests; the services finish what runs and end their event streams; then the servers they all need. */
 function stop(code) {
   stopping ??= (async () => {
     if (proxy !== undefined) console.log('\nFinishing what was taken, then stopping.');
-    await proxy?.stop();
+    const closed = proxy?.stop();
     await Promise.all(services.map((service) => service.stop()));
+    await closed;
     await servers?.stop();
     process.exit(code);
   })();

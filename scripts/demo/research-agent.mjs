@@ -4,16 +4,17 @@ import { agentSays } from './screen.mjs';
 
 const STEP_MS = 450;
 const MOST_TRIES = 12;
-const MODEL = 'gpt-4o';
+const COST_USD = { 'gpt-4o': 0.06, 'gpt-4o-mini': 0.004 };
 
 /**
  * A small agent with a flaw that real ones have: its search tool is down, and instead of giving up it asks its model what to
- * do and tries again, paying each time. It obeys the platform: before each step it looks whether it is paused.
+ * do and tries again, paying each time. It obeys the platform: before each step it looks what it was told.
  */
 export class ResearchAgent {
   #client;
   #agentId;
   #sessionId;
+  #model = 'gpt-4o';
 
   constructor(client, agentId) {
     this.#client = client;
@@ -32,7 +33,7 @@ export class ResearchAgent {
     await this.#search(true);
     agentSays('one source found. Its search tool goes down now, and it will not give up ...');
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
-      const pause = await this.#pause();
+      const pause = await this.#obey();
       if (pause !== null) {
         agentSays(`is paused: "${pause}". It stops.`);
         await this.#report('session_ended', { reason: 'manual', summary: 'paused by a guardrail' });
@@ -46,20 +47,26 @@ export class ResearchAgent {
     return { tries: MOST_TRIES, paused: false };
   }
 
-  async #pause() {
+  /** Takes the model it is given. @returns why it is paused, or null */
+  async #obey() {
     const { status, body } = await this.#client.call('GET', `/api/agents/${this.#agentId}`);
-    return status === 200 && body.pausedAt ? (body.pauseReason ?? 'no reason given') : null;
+    if (status !== 200) return null;
+    if (body.modelOverride && body.modelOverride !== this.#model) {
+      agentSays(`is told to use ${body.modelOverride} from now on`);
+      this.#model = body.modelOverride;
+    }
+    return body.pausedAt ? (body.pauseReason ?? 'no reason given') : null;
   }
 
   async #think() {
-    const call = { callId: randomUUID(), provider: 'openai', model: MODEL };
+    const call = { callId: randomUUID(), provider: 'openai', model: this.#model };
     await this.#report('llm_call', { ...call, messages: [{ role: 'user', content: 'The search failed. What now?' }] });
     await this.#report('llm_response', {
       ...call,
       completion: 'Try the search again.',
       finishReason: 'stop',
       usage: { inputTokens: 21_000, outputTokens: 800, totalTokens: 21_800 },
-      costUsd: 0.06,
+      costUsd: COST_USD[this.#model],
       latencyMs: 2_100,
     });
   }

@@ -25,6 +25,6 @@ export function eventSeen(event) {
 function summary({ eventType, payload = {} }) {
   const { toolName, error, model, costUsd, result, agentName } = payload;
   const said = [toolName, model, agentName, typeof result === 'string' ? result : undefined, error].filter(Boolean);
-  const cost = costUsd === undefined ? '' : ` $${costUsd.toFixed(2)}`;
+  const cost = costUsd === undefined ? '' : ` $${costUsd}`;
   return `${eventType}${said.length > 0 ? `  ${said.join(': ')}` : ''}${cost}`;
 }
