@@ -34,7 +34,10 @@ export const Alert = z.object({
   ruleId: z.string().optional(),
   approval: ApprovalBinding.optional(),
   createdAt: Instant,
-  /** An approval nobody decided by then is denied. */
+  /**
+   * An approval nobody decided by then is denied, and an approved one nobody used by then is not good any more. Other
+   * alerts that nobody looked at by then are closed.
+   */
   expiresAt: Instant.optional(),
   acknowledgedAt: Instant.optional(),
   acknowledgedBy: z.string().optional(),
@@ -43,6 +46,8 @@ export const Alert = z.object({
   reason: z.string().optional(),
   /** When the approved call went ahead; an approval is good for one call. */
   usedAt: Instant.optional(),
+  /** Further alerts this one stands for: the same again while it was open. Rises without a new version. */
+  suppressed: z.int().min(1).optional(),
   version: z.int().min(1),
 });
 export type Alert = z.infer<typeof Alert>;

@@ -93,6 +93,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       decided_by text,
       reason text,
       used_at timestamptz,
+      -- Alerts that were folded into this one.
+      suppressed integer not null default 0,
       version integer not null,
       primary key (tenant_id, alert_id)
     );
@@ -101,7 +103,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     create unique index alerts_by_dedupe on alerts (tenant_id, dedupe)
       where dedupe is not null and status in ('pending', 'acknowledged');
     create index alerts_newest on alerts (tenant_id, created_at desc, alert_id desc);
-    create index alerts_expiring on alerts (expires_at) where status in ('pending', 'acknowledged');
+    create index alerts_of_binding on alerts (tenant_id, binding, created_at desc) where binding is not null;
+    create index alerts_expiring on alerts (expires_at)
+      where expires_at is not null and status in ('pending', 'acknowledged', 'approved') and used_at is null;
 
     create table control_orders (
       tenant_id text not null,

@@ -336,6 +336,7 @@ export interface AlertsTable {
   decided_by: string | null;
   reason: string | null;
   used_at: Timestamp | null;
+  suppressed: Generated<number>;
   version: number;
 }
 

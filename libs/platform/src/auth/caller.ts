@@ -1,8 +1,11 @@
 import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 
-/** What a key may do. `ingest`: send events. `decide`: ask for decisions. `read`: see. `admin`: everything. */
-export const SCOPES = ['ingest', 'decide', 'read', 'admin'] as const;
+/**
+ * What a key may do. `ingest`: send events. `decide`: ask for decisions. `read`: see. `review`: decide alerts and
+ * approvals. `admin`: everything.
+ */
+export const SCOPES = ['ingest', 'decide', 'read', 'review', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Who is asking, as its API key says; never as the request says. */
