@@ -101,7 +101,26 @@ export class DeliveriesRepository {
       returning d.*, t.rule_version, t.rule_name, t.run_id, t.event_id, t.condition_type, t.condition_value,
         t.condition_threshold, t.dry_run, t.cooldown_minutes, t.message
     `.execute(this.db);
-    return rows.map((row) => claimed(row, leaseId));
+    return Promise.all(rows.map(async (row) => claimed(await this.#withTrigger(row), leaseId)));
+  }
+
+  /**
+   * A partition attached between planning and running of the claim is not in its plan, and the rows moved into it are in
+   * no other: what looks like a dropped trigger is asked for once more, by a statement that is planned now.
+   */
+  async #withTrigger(row: ClaimedRow): Promise<ClaimedRow> {
+    if (row.rule_version !== null) return row;
+    const trigger = await this.db
+      .selectFrom('guardrail_triggers')
+      .select([
+        ...(['rule_version', 'rule_name', 'run_id', 'event_id', 'condition_type', 'condition_value'] as const),
+        ...(['condition_threshold', 'dry_run', 'cooldown_minutes', 'message'] as const),
+      ])
+      .where('tenant_id', '=', row.tenant_id)
+      .where('triggered_at', '=', row.triggered_at)
+      .where('trigger_id', '=', row.trigger_id)
+      .executeTakeFirst();
+    return trigger === undefined ? row : { ...row, ...trigger };
   }
 
   /** Gives back deliveries that were claimed and not begun. */
