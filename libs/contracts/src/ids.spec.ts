@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { timeOfId } from './dialects/agentlens/id-time.ts';
-import { derivedId, timeOrderedId } from './ids.ts';
+import { derivedId, inPosition, timeOrderedId } from './ids.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const AT = Date.parse('2026-03-01T12:00:00.123Z');
@@ -29,5 +29,14 @@ describe('a derived id', () => {
   it('keeps parts apart', () => {
     expect(derivedId(AT, 'a', 'b')).not.toBe(derivedId(AT, 'ab'));
     expect(derivedId(AT, '3')).not.toBe(derivedId(AT, 3));
+  });
+});
+
+describe('ids in position', () => {
+  it('sort in the order they were made for one instant, and stay UUIDv7 of it', () => {
+    const ids = Array.from({ length: 1000 }, (_, position) => inPosition(timeOrderedId(AT), position));
+    expect([...ids].sort()).toEqual(ids);
+    for (const id of ids) expect(id).toMatch(UUID_V7);
+    expect(timeOfId(ids[999] ?? '')).toBe(AT);
   });
 });

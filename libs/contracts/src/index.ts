@@ -1,3 +1,4 @@
+export { AgentRegistration, AgentTool, REGISTRY_RUN_ID } from './agents.ts';
 export { ALERT_STATUSES, Alert, AlertStatus, ApprovalBinding } from './alerts.ts';
 export { BREAKER_REASONS, BreakerChanged, BreakerLimits, BreakerReason, BreakerState } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, Reservation } from './budgets.ts';
@@ -29,6 +30,30 @@ export {
   timeOfId,
   translateAgentLensEvent,
 } from './dialects/agentlens/index.ts';
+export {
+  AcknowledgeBody,
+  AgentBody,
+  AUDIT_KIND_NAMES,
+  AUDIT_KINDS,
+  AUDIT_SCHEMA,
+  type AuditKind,
+  agentRegistered,
+  type DecisionBody,
+  type DecisionExtras,
+  decisionBody,
+  decisionBodyWithExtras,
+  END_STATUSES,
+  EndBody,
+  EvaluateBody,
+  HANDLEBAR_DIALECT,
+  HeartbeatBody,
+  runEnded,
+  runStarted,
+  StartBody,
+  ToolsBody,
+  translateHandlebarEvent,
+  UNKNOWN_AGENT_ID,
+} from './dialects/handlebar/index.ts';
 export { Directive } from './directives.ts';
 export {
   AgentEvent,
@@ -42,10 +67,10 @@ export {
   Severity,
   Usage,
 } from './events.ts';
-export { ClientId, derivedId, Instant, TenantId, timeOrderedId } from './ids.ts';
+export { ClientId, derivedId, Instant, inPosition, TenantId, timeOrderedId } from './ids.ts';
 export { PARTITIONS, partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
-export { GuardrailRule, RuleDraft } from './rules.ts';
+export { GuardrailRule, RULE_MODES, RuleDraft, RuleSelector } from './rules.ts';
 export { subjectToken } from './subject-token.ts';
 export {
   agentEvents,
@@ -64,8 +89,10 @@ export {
   keysChanged,
   RulesChanged,
   RunChanged,
+  RunHeartbeats,
   rulesChanged,
   runChanged,
+  runHeartbeats,
   STREAMS,
   type StreamName,
   type StreamSpec,

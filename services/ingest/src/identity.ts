@@ -2,6 +2,7 @@ import {
   type AgentEvent,
   canonicalForm,
   derivedId,
+  inPosition,
   sha256Hex,
   type TranslatedEvent,
   timeOfId,
@@ -85,8 +86,10 @@ export function identify(
   return { event: { ...fields, retryable, hash: sha256Hex(form) }, bytes };
 }
 
+/** Events of one request often share a millisecond; their ids keep the order they were sent in. */
 function ownId(index: number, { key, tenantId, receivedAtMs }: Arrival): string {
-  return key === undefined ? timeOrderedId(receivedAtMs) : derivedId(receivedAtMs, tenantId, key, index);
+  const id = key === undefined ? timeOrderedId(receivedAtMs) : derivedId(receivedAtMs, tenantId, key, index);
+  return inPosition(id, index);
 }
 
 /** Names that stand in the payload and again beside it, at their longest. */
