@@ -61,11 +61,12 @@ export function assemblePlatform(parts: PlatformParts): Platform & { readonly ke
     health: new HealthRegistry(),
     database,
     close: async () => {
-      await bus.close();
-      await egress.close();
-      await state.close();
-      await Promise.all([...databases.values()].map((open) => open.close()));
-      await parts.afterClose?.();
+      const pools = [...databases.values()].map((open) => () => open.close());
+      const closers = [() => bus.close(), () => egress.close(), () => state.close(), ...pools, parts.afterClose];
+      for (const close of closers) {
+        // One that cannot be closed must not keep the others open.
+        await close?.().catch((error: unknown) => logger.warn({ err: error }, 'a connection was not closed in order'));
+      }
     },
   };
 }

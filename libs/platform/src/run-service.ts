@@ -15,18 +15,26 @@ export interface ServiceModule {
 /** The whole of a service's `main.ts`: reads the environment, opens the platform, serves until told to stop. */
 export async function runService(name: ServiceName, module: ServiceModule): Promise<void> {
   try {
-    const platform = await openPlatform(loadConfig(name));
-    const app = await createHttpApp(platform, [module.register(platform)]);
+    const starting = start(name, module);
+    // From the first moment on: what is half open when the signal comes is closed as well.
     shutDownOnSignal(
-      () => shutDown(app, platform),
-      (line) => platform.logger.info(line),
+      async () => (await starting).stop(),
+      (line) => process.stderr.write(`${line}\n`),
     );
-    const address = await listen(app, platform);
-    platform.logger.info({ address }, 'ready');
+    await starting;
   } catch (error) {
     process.stderr.write(`${explain(name, error)}\n`);
     process.exit(1);
   }
+}
+
+async function start(name: ServiceName, module: ServiceModule): Promise<{ stop(): Promise<void> }> {
+  const platform = await openPlatform(loadConfig(name));
+  const app = await createHttpApp(platform, [module.register(platform)]);
+  const address = await listen(app, platform);
+  platform.logger.info({ address }, 'ready');
+  platform.health.onDrain(() => platform.logger.info('draining'));
+  return { stop: () => shutDown(app, platform) };
 }
 
 /** A mistake in the environment is told in its own words; anything else with its stack. */

@@ -29,12 +29,15 @@ export async function shutDown(app: NestFastifyApplication, platform: Platform):
   const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), REQUESTS_MS);
   // A kept-alive connection whose last request ends only now would be waited for otherwise.
   const idle = setInterval(() => app.getHttpServer().closeIdleConnections(), IDLE_CHECK_MS);
-  await server.close();
-  clearInterval(idle);
-  clearTimeout(cut);
-  await app.close();
-  await platform.close();
-  await stopTelemetry();
+  try {
+    await server.close();
+    await app.close();
+  } finally {
+    clearInterval(idle);
+    clearTimeout(cut);
+    await platform.close();
+    await stopTelemetry();
+  }
 }
 
 /** Ends the process with 0 after a clean drain on SIGTERM, Ctrl-C or the end of the terminal; a second Ctrl-C ends it at once. */
