@@ -2,6 +2,7 @@ import { derivedId } from '@agentlens/contracts';
 import { Pool } from 'undici';
 import { Latencies } from './latencies.ts';
 import type { FromGenerator, LoadOrder, LoadReport, ToGenerator } from './load-protocol.ts';
+import { monotonicMs } from './monotonic-ms.ts';
 import { seededRandom } from './seeded-random.ts';
 
 // A process of its own, so that generating load is not counted as serving it. Takes one order over IPC.
@@ -73,9 +74,10 @@ async function run(order: LoadOrder): Promise<LoadReport> {
 
   async function deliver(body: Body, mine: number): Promise<void> {
     const key = order.keys[mine % order.keys.length] ?? '';
+    let firstSentAt = 0;
     for (let attempt = 0; ; attempt++) {
       const sentAt = performance.now();
-      if (body.marker !== undefined && attempt === 0) markers[body.marker] = performance.timeOrigin + sentAt;
+      if (attempt === 0) firstSentAt = monotonicMs();
       const status = await post(key, body.text);
       requests += 1;
       statuses[status] = (statuses[status] ?? 0) + 1;
@@ -86,6 +88,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
         lastAcceptedAt = now;
         acceptedEvents += body.events;
         acceptedErrors += body.errors;
+        if (body.marker !== undefined) markers[body.marker] = firstSentAt;
         if (order.reliable) acceptedIds.push(...body.ids);
         return;
       }

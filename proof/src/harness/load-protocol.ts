@@ -35,7 +35,7 @@ export interface LoadReport {
   readonly acceptedErrors: number;
   /** Present with `reliable`: the ids that were acknowledged. */
   readonly acceptedIds?: readonly string[];
-  /** Marker serial -> wall clock (ms, with fraction) when its request was sent. */
+  /** Accepted markers: serial -> `monotonicMs` when the request was first sent. */
   readonly markers: Readonly<Record<string, number>>;
   readonly cpuMicros: number;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** What a process has used since it started; CPU in microseconds, memory in bytes. */
 export interface ProcessUsage {
@@ -21,7 +21,7 @@ export function usageOf(pid: number, family = false): ProcessUsage {
     if (!fields) continue;
     // utime, stime, and the time of children that have ended and were waited for.
     ticks += Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14]);
-    rssBytes += residentBytes(one);
+    rssBytes += family ? proportionalBytes(one) : residentBytes(one);
   }
   return { cpuMicros: ticks * MICROS_PER_TICK, rssBytes, openFiles: openFilesOf(pid) };
 }
@@ -37,13 +37,37 @@ function residentBytes(pid: number): number {
   return Number(kilobytes ?? 0) * 1024;
 }
 
+/** Memory that a family shares is counted once. Costs more to read, and needs the right to. */
+function proportionalBytes(pid: number): number {
+  const kilobytes = /^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '')?.[1];
+  return kilobytes === undefined ? residentBytes(pid) : Number(kilobytes) * 1024;
+}
+
 function openFilesOf(pid: number): number {
-  return Number(/^FDSize:\s+(\d+)/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1] ?? 0);
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return 0;
+  }
 }
 
 function descendantsOf(pid: number): number[] {
-  const direct = (read(`/proc/${pid}/task/${pid}/children`) ?? '').trim().split(' ').filter(Boolean).map(Number);
-  return direct.flatMap((child) => [child, ...descendantsOf(child)]);
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** Processes that this one started and that still run, whichever of its threads did it. */
+export function childrenOf(pid: number): number[] {
+  return threadsOf(pid).flatMap((thread) =>
+    (read(`/proc/${pid}/task/${thread}/children`) ?? '').trim().split(' ').filter(Boolean).map(Number),
+  );
+}
+
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
 }
 
 /** A process may end between two reads: then it has no usage any more. */
@@ -52,7 +76,7 @@ function read(path: string): string | undefined {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ESRCH') return undefined;
+    if (code === 'ENOENT' || code === 'ESRCH' || code === 'EACCES') return undefined;
     throw error;
   }
 }

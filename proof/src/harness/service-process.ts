@@ -8,6 +8,8 @@ export interface ServiceSpec {
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** Options of Node itself. */
+  readonly nodeOptions?: readonly string[];
 }
 
 const READY_DEADLINE_MS = 40_000;
@@ -50,7 +52,7 @@ export class ServiceProcess {
   async start(): Promise<number> {
     const startedAt = performance.now();
     this.stopping = false;
-    const child = spawn(process.execPath, ['--enable-source-maps', this.spec.entry], {
+    const child = spawn(process.execPath, ['--enable-source-maps', ...(this.spec.nodeOptions ?? []), this.spec.entry], {
       cwd: this.spec.cwd,
       env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...this.spec.env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, startNats, startPostgres, startRedis, type TestServer } from '@agentlens/testing';
+import { childrenOf } from './process-usage.ts';
 import { ServiceProcess } from './service-process.ts';
 
 export const SERVICES = ['ingest', 'run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query'] as const;
 export type ServiceName = (typeof SERVICES)[number];
+export type ServerName = 'postgres' | 'nats' | 'redis';
 export type Shape = 'distributed' | 'standalone';
 
 export interface StackOptions {
@@ -20,8 +22,12 @@ export interface StackOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Per service, on top of `env`. */
   readonly serviceEnv?: Partial<Record<ServiceName, Readonly<Record<string, string>>>>;
+  /** Options of Node for every service, e.g. `--cpu-prof`. */
+  readonly nodeOptions?: readonly string[];
+  /** Further server settings `name=value` of Postgres. */
+  readonly postgresSettings?: readonly string[];
   /** Puts something between the services and a server, e.g. a faulty proxy; answers the address to use instead. */
-  readonly between?: (server: 'postgres' | 'nats' | 'redis', url: string) => Promise<string>;
+  readonly between?: (server: ServerName, url: string) => Promise<string>;
 }
 
 export interface Stack {
@@ -34,7 +40,9 @@ export interface Stack {
   readonly postgresUrl: string;
   readonly natsUrl: string | undefined;
   readonly redisUrl: string | undefined;
-  readonly servers: Readonly<Partial<Record<'postgres' | 'nats' | 'redis', TestServer>>>;
+  readonly servers: Readonly<Partial<Record<ServerName, TestServer>>>;
+  /** Of servers that run as programs here; one in a container has none. */
+  readonly serverPids: Readonly<Partial<Record<ServerName, number>>>;
   readonly services: readonly ServiceProcess[];
   service(name: string): ServiceProcess;
   /** Milliseconds from spawn to ready, by process. */
@@ -81,13 +89,20 @@ async function assemble(
   stop: () => Promise<void>,
 ): Promise<Stack> {
   const distributed = options.shape === 'distributed';
-  const keep = (server: TestServer): TestServer => {
+  const serverPids: Partial<Record<ServerName, number>> = {};
+  const opened = async (name: ServerName, start: () => Promise<TestServer>): Promise<TestServer> => {
+    const before = new Set(childrenOf(process.pid));
+    const server = await start();
     cleanups.push(() => server.stop());
+    const pid = childrenOf(process.pid).find((child) => !before.has(child));
+    if (pid !== undefined) serverPids[name] = pid;
     return server;
   };
-  const postgres = keep(await startPostgres({ settings: POSTGRES_SETTINGS, durable: true }));
-  const nats = distributed ? keep(await startNats({ durable: true })) : undefined;
-  const redis = distributed ? keep(await startRedis()) : undefined;
+  const postgres = await opened('postgres', () =>
+    startPostgres({ settings: [...POSTGRES_SETTINGS, ...(options.postgresSettings ?? [])], durable: true }),
+  );
+  const nats = distributed ? await opened('nats', () => startNats({ durable: true })) : undefined;
+  const redis = distributed ? await opened('redis', () => startRedis()) : undefined;
   const between = options.between ?? ((_server: string, url: string) => Promise.resolve(url));
   const base: Record<string, string> = {
     DATABASE_URL: await between('postgres', postgres.url),
@@ -121,6 +136,7 @@ async function assemble(
           entry: join(root, 'services', name, 'dist', 'main.js'),
           port,
           cwd,
+          nodeOptions: options.nodeOptions ?? [],
           env: { ...base, ...own, AGENTLENS_HTTP_PORT: String(port), AGENTLENS_DATA_DIR: join(cwd, 'data') },
         }),
       );
@@ -144,6 +160,7 @@ async function assemble(
     postgresUrl: postgres.url,
     natsUrl: nats?.url,
     redisUrl: redis?.url,
+    serverPids,
     servers: { postgres, ...(nats ? { nats } : {}), ...(redis ? { redis } : {}) },
     services,
     service,

@@ -1,0 +1,94 @@
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const SCOPE = '@agentlens';
+
+export interface Checkout {
+  readonly root: string;
+  remove(): Promise<void>;
+}
+
+/** Compiles what has changed. */
+export async function build(root: string): Promise<void> {
+  await inherited(process.execPath, ['scripts/build.mjs'], root);
+}
+
+/** A built work tree of a commit beside this one. */
+export async function checkOut(root: string, ref: string, progress: (text: string) => void): Promise<Checkout> {
+  const folder = await mkdtemp(join(tmpdir(), 'agentlens-against-'));
+  const tree = join(folder, 'tree');
+  await run('git', ['worktree', 'add', '--detach', tree, ref], { cwd: root });
+  const remove = async () => {
+    await run('git', ['worktree', 'remove', '--force', tree], { cwd: root });
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    if (await sameDependencies(root, tree)) {
+      progress(`${ref} has the same dependencies: sharing node_modules`);
+      await shareDependencies(root, tree);
+    } else {
+      progress(`installing the dependencies of ${ref}`);
+      await inherited('npm', ['ci', '--no-audit', '--no-fund'], tree);
+    }
+    progress(`building ${ref}`);
+    await build(tree);
+    return { root: tree, remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** Of other packages: the workspaces themselves are in the lock file too, and are linked anew. */
+async function sameDependencies(root: string, tree: string): Promise<boolean> {
+  const [ours, theirs] = await Promise.all([root, tree].map(lockedPackages));
+  return ours === theirs;
+}
+
+async function lockedPackages(root: string): Promise<string> {
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Record<string, unknown>;
+  };
+  const others = Object.entries(lock.packages).filter(
+    ([path]) => path.startsWith('node_modules/') && !path.startsWith(`node_modules/${SCOPE}/`),
+  );
+  return JSON.stringify(others);
+}
+
+/** Links to every package, but to the tree's own workspaces, which a link to the folder as a whole would miss. */
+async function shareDependencies(root: string, tree: string): Promise<void> {
+  const [from, to] = [join(root, 'node_modules'), join(tree, 'node_modules')];
+  await mkdir(join(to, SCOPE), { recursive: true });
+  for (const name of await readdir(from)) {
+    if (name !== SCOPE) await symlink(join(from, name), join(to, name));
+  }
+  for (const name of await readdir(join(from, SCOPE))) {
+    const link = join(from, SCOPE, name);
+    if (!(await lstat(link)).isSymbolicLink()) {
+      await symlink(link, join(to, SCOPE, name));
+      continue;
+    }
+    const target = await readlink(link);
+    if (existsSync(join(to, SCOPE, target))) await symlink(target, join(to, SCOPE, name));
+  }
+}
+
+function inherited(command: string, args: readonly string[], cwd: string): Promise<void> {
+  const child = spawn(command, args, {
+    cwd,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}` },
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${command} ${args.join(' ')} failed in ${cwd} (exit ${code})`));
+    });
+  });
+}

@@ -1,0 +1,68 @@
+import { checkOut } from './checkout.ts';
+import { type Figure, serverCpu } from './figure.ts';
+import { measureLoad } from './measure-load.ts';
+import type { BenchOptions } from './options.ts';
+import { TEN_RULES } from './rule-drafts.ts';
+import type { Stage } from './stage.ts';
+import { Stages } from './stages.ts';
+
+/** Identical code differs by a few hundredths on a quiet machine and by more beside other work. */
+const MOST = 1.15;
+
+export interface Comparison {
+  readonly against: string;
+  /** CPU per event of this build divided by that of the other; the median of the rounds. */
+  readonly ratio: number;
+  readonly rounds: readonly { readonly theirs: Figure; readonly ours: Figure; readonly ratio: number }[];
+  readonly ok: boolean;
+}
+
+/** Both builds run side by side and are loaded in turn, so that whatever else the machine does meets both alike. */
+export async function compare(
+  root: string,
+  ref: string,
+  options: BenchOptions,
+  progress: (text: string) => void,
+): Promise<Comparison> {
+  const other = await checkOut(root, ref, progress);
+  const [theirs, ours] = [new Stages(other.root, [], progress), new Stages(root, [], progress)];
+  try {
+    const stages = { theirs: await theirs.shared('distributed'), ours: await ours.shared('distributed') };
+    for (const stage of Object.values(stages)) await stage.setRules(TEN_RULES);
+    const rounds: Comparison['rounds'][number][] = [];
+    for (let round = 1; round <= options.rounds; round++) {
+      progress(`round ${round} of ${options.rounds}`);
+      const before = await once(stages.theirs, ref, options.seconds);
+      const now = await once(stages.ours, 'this build', options.seconds);
+      const ratio = serverCpu(now) / serverCpu(before);
+      progress(
+        `  ${ref} ${serverCpu(before).toFixed(1)} µs/event, this build ${serverCpu(now).toFixed(1)}: ${ratio.toFixed(3)}`,
+      );
+      rounds.push({ theirs: before, ours: now, ratio });
+    }
+    const ratio = median(rounds.map((round) => round.ratio));
+    return { against: ref, ratio, rounds, ok: ratio <= MOST };
+  } finally {
+    await theirs.close();
+    await ours.close();
+    await other.remove();
+  }
+}
+
+async function once(stage: Stage, variant: string, seconds: number): Promise<Figure> {
+  const plan = { scenario: 'T1', variant, batchSize: 100, concurrency: 16, seconds };
+  const figure = await measureLoad(stage, plan);
+  const wrong = figure.checks.find(({ expected, actual }) => expected !== actual);
+  if (wrong !== undefined) {
+    throw new Error(`${variant}: ${wrong.name}: expected ${wrong.expected}, found ${wrong.actual}`);
+  }
+  await stage.forgetEvents();
+  return figure;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return (low + high) / 2;
+}

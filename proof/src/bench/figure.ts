@@ -1,0 +1,45 @@
+import type { LatencySummary } from '../harness/latencies.ts';
+import type { Shape } from '../harness/stack.ts';
+
+/** Something that must be so before a number is worth reading. */
+export interface Check {
+  readonly name: string;
+  readonly expected: number;
+  readonly actual: number;
+}
+
+/** What one measurement found. */
+export interface Figure {
+  readonly scenario: string;
+  readonly variant: string;
+  readonly shape: Shape;
+  /** What `count`, the rate and the CPU time are of. */
+  readonly unit: 'event' | 'trigger' | 'request' | 'process';
+  readonly count: number;
+  /** From the first request until everything was stored, evaluated and carried out. */
+  readonly seconds: number;
+  /** CPU time per unit by process, microseconds. */
+  readonly cpuMicros: Readonly<Record<string, number>>;
+  /** Milliseconds, by what was timed. */
+  readonly latency: Readonly<Record<string, LatencySummary>>;
+  /** Greatest resident memory by process, bytes. */
+  readonly rssBytes: Readonly<Record<string, number>>;
+  readonly checks: readonly Check[];
+  readonly notes: Readonly<Record<string, string | number>>;
+}
+
+/** The generator's work is not the platform's. */
+export const GENERATOR = 'generator';
+
+export function isSound(figure: Figure): boolean {
+  return figure.checks.every(({ expected, actual }) => expected === actual);
+}
+
+export function perSecond({ count, seconds }: Figure): number {
+  return seconds === 0 ? 0 : count / seconds;
+}
+
+/** CPU of all services and servers per unit, microseconds. */
+export function serverCpu({ cpuMicros }: Figure): number {
+  return Object.entries(cpuMicros).reduce((sum, [name, micros]) => (name === GENERATOR ? sum : sum + micros), 0);
+}

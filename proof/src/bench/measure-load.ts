@@ -1,0 +1,117 @@
+import { generateLoad } from '../harness/generate-load.ts';
+import type { LatencySummary } from '../harness/latencies.ts';
+import type { LoadOrder, LoadReport } from '../harness/load-protocol.ts';
+import type { Check, Figure } from './figure.ts';
+import { GENERATOR } from './figure.ts';
+import { countedEvents, countedTriggers, recordOf } from './on-record.ts';
+import { until } from './poll.ts';
+import { backlogOf } from './readiness.ts';
+import type { Stage } from './stage.ts';
+import { UsageMeter } from './usage-meter.ts';
+
+export interface LoadPlan {
+  readonly scenario: string;
+  readonly variant: string;
+  readonly batchSize: number;
+  readonly seconds: number;
+  readonly concurrency: number;
+  readonly eventsPerSecond?: number;
+  readonly keys?: readonly string[];
+  readonly agents?: number;
+  /** See `LoadOrder.markEvery`; every marker is one trigger. */
+  readonly markEvery?: number;
+  /** Waits for what follows from triggers, checks it, and adds what it timed. */
+  readonly afterTriggers?: (report: LoadReport, label: string) => Promise<Aftermath>;
+}
+
+export interface Aftermath {
+  readonly checks: readonly Check[];
+  readonly latency: Readonly<Record<string, LatencySummary>>;
+  readonly notes?: Readonly<Record<string, string | number>>;
+}
+
+const DRAIN_DEADLINE_MS = 120_000;
+const SEED = 20_260_301;
+let runs = 0;
+
+/** Sends load, waits until all of it was stored, evaluated and carried out, and compares what is on record. */
+export async function measureLoad(stage: Stage, plan: LoadPlan): Promise<Figure> {
+  runs += 1;
+  const label = `b${runs}`;
+  const meter = new UsageMeter(stage.stack);
+  const startedAt = performance.now();
+  try {
+    const report = await generateLoad(orderOf(stage, plan, label)).report;
+    const expectedTriggers = Object.keys(report.markers).length;
+    await drained(stage, label, report.acceptedEvents, expectedTriggers);
+    const aftermath = await plan.afterTriggers?.(report, label);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const usage = meter.stop();
+    const cpu = { ...usage.cpuMicros, [GENERATOR]: report.cpuMicros };
+    return {
+      scenario: plan.scenario,
+      variant: plan.variant,
+      shape: stage.stack.shape,
+      unit: 'event',
+      count: report.acceptedEvents,
+      seconds,
+      cpuMicros: Object.fromEntries(
+        Object.entries(cpu).map(([name, micros]) => [name, micros / Math.max(1, report.acceptedEvents)]),
+      ),
+      latency: { post: report.latency, ...aftermath?.latency },
+      rssBytes: usage.rssBytes,
+      checks: [...(await checksOf(stage, label, report, expectedTriggers)), ...(aftermath?.checks ?? [])],
+      notes: { ...refusals(report), ...aftermath?.notes, sendingSeconds: report.seconds },
+    };
+  } finally {
+    meter.stop();
+  }
+}
+
+function orderOf(stage: Stage, plan: LoadPlan, label: string): LoadOrder {
+  return {
+    url: stage.stack.ingestUrl,
+    keys: plan.keys ?? [stage.stack.key],
+    batchSize: plan.batchSize,
+    concurrency: plan.concurrency,
+    ...(plan.eventsPerSecond === undefined ? {} : { eventsPerSecond: plan.eventsPerSecond }),
+    durationMs: plan.seconds * 1000,
+    agents: plan.agents ?? 50,
+    errorShare: 0.02,
+    reliable: false,
+    markEvery: plan.markEvery ?? 0,
+    seed: SEED,
+    label,
+  };
+}
+
+/** A request whose answer was lost may have been accepted, so more than what was acknowledged can be there. */
+async function drained(stage: Stage, label: string, accepted: number, triggers: number): Promise<void> {
+  await until(
+    `${accepted} events to be stored and evaluated, and ${triggers} triggers`,
+    async () => {
+      if ((await countedEvents(stage.pool, label)) < accepted) return undefined;
+      if ((await backlogOf(stage.stack)) > 0) return undefined;
+      if (triggers > 0 && (await countedTriggers(stage.pool, label)) < triggers) return undefined;
+      return true;
+    },
+    DRAIN_DEADLINE_MS,
+  );
+}
+
+async function checksOf(stage: Stage, label: string, report: LoadReport, triggers: number): Promise<Check[]> {
+  const record = await recordOf(stage.pool, label);
+  const { acceptedEvents: expected } = report;
+  return [
+    { name: 'rows stored', expected, actual: record.rows },
+    { name: 'events counted by agent', expected, actual: record.counted },
+    { name: 'events counted by run', expected, actual: record.countedInRuns },
+    { name: 'errors counted by agent', expected: report.acceptedErrors, actual: record.countedErrors },
+    { name: 'triggers recorded', expected: triggers, actual: record.triggers },
+  ];
+}
+
+function refusals({ statuses }: LoadReport): Record<string, number> {
+  const refused = Object.entries(statuses).filter(([status]) => status !== '201');
+  return Object.fromEntries(refused.map(([status, count]) => [`answers ${status}`, count]));
+}

@@ -1,0 +1,51 @@
+import type { Pool } from 'pg';
+
+/** What is on record of the agents of one load, over all tenants. */
+export interface OnRecord {
+  readonly rows: number;
+  readonly counted: number;
+  readonly countedErrors: number;
+  readonly countedInRuns: number;
+  readonly triggers: number;
+}
+
+/** Cheap enough to be asked while the platform works. */
+export async function countedEvents(pool: Pool, label: string): Promise<number> {
+  const { rows } = await pool.query<{ events: number }>(
+    'select coalesce(sum(event_count), 0)::int as events from agents where agent_id like $1',
+    [`${label}-agent-%`],
+  );
+  return rows[0]?.events ?? 0;
+}
+
+export async function recordOf(pool: Pool, label: string): Promise<OnRecord> {
+  const { rows } = await pool.query<OnRecord>(
+    `select
+       (select count(*)::int from events where agent_id like $1) as rows,
+       (select coalesce(sum(event_count), 0)::int from agents where agent_id like $1) as counted,
+       (select coalesce(sum(error_count), 0)::int from agents where agent_id like $1) as "countedErrors",
+       (select coalesce(sum(event_count), 0)::int from runs where agent_id like $1) as "countedInRuns",
+       (select count(*)::int from guardrail_triggers where agent_id like $1) as triggers`,
+    [`${label}-agent-%`],
+  );
+  const [record] = rows;
+  if (record === undefined) throw new Error('Postgres answered nothing');
+  return record;
+}
+
+export async function countedTriggers(pool: Pool, label: string): Promise<number> {
+  const { rows } = await pool.query<{ triggers: number }>(
+    'select count(*)::int as triggers from guardrail_triggers where agent_id like $1',
+    [`${label}-agent-%`],
+  );
+  return rows[0]?.triggers ?? 0;
+}
+
+/** Deliveries that ended well. */
+export async function delivered(pool: Pool, label: string): Promise<number> {
+  const { rows } = await pool.query<{ done: number }>(
+    `select count(*)::int as done from deliveries where agent_id like $1 and result = 'success'`,
+    [`${label}-agent-%`],
+  );
+  return rows[0]?.done ?? 0;
+}

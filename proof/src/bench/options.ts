@@ -1,0 +1,77 @@
+import { parseArgs } from 'node:util';
+
+export interface BenchOptions {
+  /** Names of scenarios; empty: all of the default set. */
+  readonly only: readonly string[];
+  /** The short set of CI, a minute at most. */
+  readonly smoke: boolean;
+  /** How long load is sent in each measurement. */
+  readonly seconds: number;
+  /** Stored events the queries are asked over. */
+  readonly rows: number;
+  /** Where the figures are written as JSON. */
+  readonly json: string | undefined;
+  /** Compare with the build of this commit instead of running the scenarios. */
+  readonly against: string | undefined;
+  /** Pairs of runs in a comparison. */
+  readonly rounds: number;
+  /** Folder for CPU profiles of every service; they are written when it stops. */
+  readonly profile: string | undefined;
+  readonly list: boolean;
+  readonly help: boolean;
+}
+
+export const HELP = `npm run bench -- [options]
+
+  --only T1,queries   these scenarios only (names: --list)
+  --smoke             the short set, a minute at most
+  --seconds N         how long load is sent in each measurement (default 6, smoke 4)
+  --rows N            stored events for the queries (default 1000000)
+  --json FILE         write the figures as JSON
+  --against REF       run this build and the one of REF in turn; exit 1 where the CPU per event
+                      of this one is more than 1.15 times that of REF
+  --rounds N          pairs of runs in a comparison (default 4)
+  --profile FOLDER    write a CPU profile of every service there
+  --list              name the scenarios`;
+
+const DEFAULT_SECONDS = 6;
+const SMOKE_SECONDS = 4;
+
+/** @throws with what is wrong, in the words of the command line. */
+export function parseOptions(argv: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      only: { type: 'string' },
+      smoke: { type: 'boolean', default: false },
+      seconds: { type: 'string' },
+      rows: { type: 'string', default: '1000000' },
+      json: { type: 'string' },
+      against: { type: 'string' },
+      rounds: { type: 'string', default: '4' },
+      profile: { type: 'string' },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { smoke, list, help } = values;
+  return {
+    only: (values.only ?? '').split(',').filter((name) => name !== ''),
+    smoke,
+    seconds:
+      values.seconds === undefined ? (smoke ? SMOKE_SECONDS : DEFAULT_SECONDS) : positive('seconds', values.seconds),
+    rows: positive('rows', values.rows),
+    json: values.json,
+    against: values.against,
+    rounds: positive('rounds', values.rounds),
+    profile: values.profile,
+    list,
+    help,
+  };
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0) throw new Error(`--${name} must be a number above 0, not "${text}"`);
+  return value;
+}

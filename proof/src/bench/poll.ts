@@ -1,0 +1,12 @@
+const EVERY_MS = 25;
+
+/** Asks again and again until the answer is there. @throws naming what was waited for. */
+export async function until<T>(what: string, ask: () => Promise<T | undefined>, deadlineMs: number): Promise<T> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() > deadline) throw new Error(`waited ${deadlineMs / 1000} s in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+  }
+}

@@ -1,0 +1,97 @@
+import type { Pool } from 'pg';
+
+/** A fifth of the events lies in runs of 1,000, the rest in runs of 100, spread over thirty days. */
+export const LARGE_RUN = 1_000;
+const SMALL_RUN = 100;
+const LARGE_SHARE = 0.2;
+const DAYS = 30;
+const TRIGGERS_AT_MOST = 1_000_000;
+const ROWS_PER_STATEMENT = 250_000;
+const AGENTS = 100;
+
+export interface Seeded {
+  readonly largeRuns: number;
+  readonly runs: number;
+  readonly events: number;
+  readonly triggers: number;
+}
+
+/** What `rows` events of tenant `default` leave behind, written straight into the tables. */
+export async function seedHistory(
+  pool: Pool,
+  ruleId: string,
+  rows: number,
+  progress: (text: string) => void,
+): Promise<Seeded> {
+  const largeRuns = Math.max(1, Math.round((rows * LARGE_SHARE) / LARGE_RUN));
+  const smallRuns = Math.max(1, Math.round((rows * (1 - LARGE_SHARE)) / SMALL_RUN));
+  const triggers = Math.min(rows, TRIGGERS_AT_MOST);
+  await partitions(pool, 'events', DAYS + 1);
+  await partitions(pool, 'guardrail_triggers', DAYS + 1);
+  await seedRuns(pool, 'large', largeRuns, LARGE_RUN, progress);
+  await seedRuns(pool, 'small', smallRuns, SMALL_RUN, progress);
+  progress(`seeding ${triggers} triggers`);
+  await pool.query(
+    `insert into guardrail_triggers (tenant_id, triggered_at, trigger_id, rule_id, rule_version, rule_name, agent_id,
+       run_id, event_id, condition_type, condition_value, condition_threshold, action_type, message, dry_run,
+       action_result, settled_at)
+     select 'default', at, 'trigger-' || i, $2, 1, 'seeded', 'agent-' || i % ${AGENTS}, 'large-1', 'event-' || i,
+       'custom_metric', i, 0, 'notify_webhook', 'seeded', false, 'success', at
+     from (select i, now() - i * interval '${DAYS} days' / $1 as at from generate_series(1, $1::int) i) as times`,
+    [triggers, ruleId],
+  );
+  progress('analysing');
+  await pool.query('vacuum analyze events');
+  await pool.query('vacuum analyze runs');
+  await pool.query('vacuum analyze guardrail_triggers');
+  return {
+    largeRuns,
+    runs: largeRuns + smallRuns,
+    events: largeRuns * LARGE_RUN + smallRuns * SMALL_RUN,
+    triggers,
+  };
+}
+
+async function seedRuns(
+  pool: Pool,
+  kind: 'large' | 'small',
+  count: number,
+  events: number,
+  progress: (text: string) => void,
+): Promise<void> {
+  const step = Math.max(1, Math.floor(ROWS_PER_STATEMENT / events));
+  for (let first = 1; first <= count; first += step) {
+    const last = Math.min(count, first + step - 1);
+    progress(`seeding events of ${kind} runs: ${last} of ${count}`);
+    const times = `select r, '${kind}-' || r as run_id, 'agent-' || r % ${AGENTS} as agent_id,
+        now() - interval '1 hour' - r * interval '${DAYS - 1} days' / ${count} as started_at
+      from generate_series($1::int, $2::int) r`;
+    await pool.query(
+      `insert into events (tenant_id, occurred_at, event_id, run_id, agent_id, session_id, kind, dialect, source_type,
+         severity, is_error, tool_name, call_id, payload, metadata, hash, received_at)
+       select 'default', started_at + i * interval '1 second', run_id || '-' || i, run_id, agent_id, run_id,
+         'tool.completed', 'agentlens', 'tool_response', 'info', false, 'search_documents', 'call-' || i,
+         jsonb_build_object('callId', 'call-' || i, 'toolName', 'search_documents', 'durationMs', 41,
+           'result', jsonb_build_object('hits', 12, 'cursor', md5(i::text), 'source', 'knowledge-base')),
+         '{"region": "eu-west-1", "release": "2026.11.3"}', md5(run_id || i), started_at + i * interval '1 second'
+       from (${times}) as runs, generate_series(0, ${events - 1}) i`,
+      [first, last],
+    );
+    await pool.query(
+      `insert into runs (tenant_id, run_id, agent_id, session_id, status, started_at, last_event_at, ended_at,
+         event_count, updated_at)
+       select 'default', run_id, agent_id, run_id, 'succeeded', started_at, started_at + ${events} * interval '1 second',
+         started_at + ${events} * interval '1 second', ${events}, now()
+       from (${times}) as runs`,
+      [first, last],
+    );
+  }
+}
+
+async function partitions(pool: Pool, table: string, days: number): Promise<void> {
+  await pool.query(
+    `select ensure_partition('${table}', day, day + interval '1 day')
+     from (select date_trunc('day', now(), 'UTC') - d * interval '1 day' as day from generate_series(0, $1::int) d) as days`,
+    [days],
+  );
+}

@@ -1,0 +1,31 @@
+import { request } from 'undici';
+import type { Stack } from '../harness/stack.ts';
+
+interface Detail {
+  readonly pending?: number;
+  readonly unacknowledged?: number;
+  readonly rules?: number;
+}
+
+/** Details of all checks of all services, as `/readyz` shows them. */
+async function details({ services }: Stack): Promise<Detail[]> {
+  const reports = await Promise.all(
+    services.map(async ({ url }) => {
+      const answer = await request(`${url}/readyz`);
+      const report = (await answer.body.json()) as { readonly checks: Record<string, { readonly detail?: Detail }> };
+      return Object.values(report.checks);
+    }),
+  );
+  return reports.flat().flatMap(({ detail }) => (detail === undefined ? [] : [detail]));
+}
+
+/** Messages of events that wait or are in hand, over all consumers. */
+export async function backlogOf(stack: Stack): Promise<number> {
+  const known = await details(stack);
+  return known.reduce((sum, { pending = 0, unacknowledged = 0 }) => sum + pending + unacknowledged, 0);
+}
+
+/** Rules that the evaluator holds. */
+export async function heldRules(stack: Stack): Promise<number | undefined> {
+  return (await details(stack)).find(({ rules }) => rules !== undefined)?.rules;
+}

@@ -1,0 +1,27 @@
+import type { Scenario } from '../scenario.ts';
+import { counters } from './counters.ts';
+import { lifecycle } from './lifecycle.ts';
+import { queries } from './queries.ts';
+import { rules } from './rules.ts';
+import { standalone } from './standalone.ts';
+import { tenants } from './tenants.ts';
+import { batchesOf10, batchesOf100, singleEvents } from './throughput.ts';
+import { triggerLatency } from './trigger-latency.ts';
+import { webhooks } from './webhooks.ts';
+import { windows } from './windows.ts';
+
+/** In the order they run. */
+export const SCENARIOS: readonly Scenario[] = [
+  batchesOf100,
+  batchesOf10,
+  singleEvents,
+  triggerLatency,
+  rules,
+  counters,
+  windows,
+  tenants,
+  webhooks,
+  standalone,
+  lifecycle,
+  queries,
+];

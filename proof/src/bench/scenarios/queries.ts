@@ -1,0 +1,117 @@
+import { Latencies } from '../../harness/latencies.ts';
+import { seededRandom } from '../../harness/seeded-random.ts';
+import type { Check, Figure } from '../figure.ts';
+import { LARGE_RUN, type Seeded, seedHistory } from '../query-seeds.ts';
+import { atEveryMarker } from '../rule-drafts.ts';
+import type { Bench, Scenario } from '../scenario.ts';
+import type { Stage } from '../stage.ts';
+import { UsageMeter } from '../usage-meter.ts';
+
+const REQUESTS = 300;
+const WARM_UP = 20;
+const AT_ONCE = 4;
+
+interface Question {
+  readonly name: string;
+  path(random: () => number): string;
+  /** What every answer must hold. */
+  check(body: never): Check;
+}
+
+/** Reading, over many stored rows. */
+export const queries: Scenario = {
+  name: 'queries',
+  title: 'timeline of 1,000 events, run list and trigger history over stored rows (--rows)',
+  smoke: false,
+  async run(bench: Bench) {
+    const stage = await bench.freshStage('distributed');
+    try {
+      const [ruleId = ''] = await stage.setRules([atEveryMarker('dry run')]);
+      const seeded = await seedHistory(stage.pool, ruleId, bench.rows, (text) => bench.progress(`queries: ${text}`));
+      for (const question of questionsOn(seeded)) {
+        bench.progress(`queries: ${question.name}`);
+        bench.found(await ask(stage, question, seeded, bench));
+      }
+    } finally {
+      await stage.close();
+    }
+  },
+};
+
+function questionsOn(seeded: Seeded): Question[] {
+  return [
+    {
+      name: 'run timeline of 1,000 events',
+      path: (random) => `/api/sessions/large-${1 + Math.floor(random() * seeded.largeRuns)}/timeline?limit=1000`,
+      check: ({ events }: { events: object[] }) => check('events of a timeline', LARGE_RUN, events.length),
+    },
+    {
+      name: 'run list, newest 50',
+      path: () => '/api/sessions?limit=50',
+      check: ({ total }: { total: number }) => check('runs in the list', seeded.runs, total),
+    },
+    {
+      name: 'run list of an agent, 7 days',
+      path: (random) => {
+        const from = new Date(Date.now() - 7 * 86_400_000).toISOString();
+        return `/api/sessions?limit=50&agentId=agent-${Math.floor(random() * 100)}&from=${from}`;
+      },
+      check: ({ sessions }: { sessions: object[] }) => check('pages with runs', 1, Math.min(1, sessions.length)),
+    },
+    {
+      name: 'trigger history, newest 50',
+      path: () => '/api/guardrails/history?limit=50',
+      check: ({ total }: { total: number }) => check('triggers in the history', seeded.triggers, total),
+    },
+  ];
+}
+
+function check(name: string, expected: number, actual: number): Check {
+  return { name, expected, actual };
+}
+
+async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Bench): Promise<Figure> {
+  const random = seededRandom(seeded.events);
+  const latencies = new Latencies();
+  const failed: Check[] = [];
+  let lastCheck = check('answers', 0, 0);
+  const one = async () => {
+    const startedAt = performance.now();
+    const { status, body } = await stage.get(question.path(random));
+    latencies.record((performance.now() - startedAt) * 1000);
+    lastCheck = status === 200 ? question.check(body as never) : check('status of the answer', 200, status);
+    if (lastCheck.expected !== lastCheck.actual) failed.push(lastCheck);
+  };
+  for (let i = 0; i < WARM_UP; i++) await stage.get(question.path(random));
+  const meter = new UsageMeter(stage.stack);
+  const startedAt = performance.now();
+  const deadline = startedAt + bench.seconds * 1000;
+  let asked = 0;
+  const worker = async () => {
+    while (asked < REQUESTS && performance.now() < deadline) {
+      asked += 1;
+      await one();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const seconds = (performance.now() - startedAt) / 1000;
+  const { cpuMicros, rssBytes } = meter.stop();
+  return {
+    scenario: 'queries',
+    variant: question.name,
+    shape: 'distributed',
+    unit: 'request',
+    count: asked,
+    seconds,
+    cpuMicros: Object.fromEntries(Object.entries(cpuMicros).map(([name, micros]) => [name, micros / asked])),
+    latency: { answer: latencies.summary() },
+    rssBytes,
+    checks: failed.length === 0 ? [lastCheck] : failed.slice(0, 3),
+    notes: {
+      'stored events': seeded.events,
+      'stored runs': seeded.runs,
+      'stored triggers': seeded.triggers,
+      'at once': AT_ONCE,
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import { TEN_RULES, unheard } from '../rule-drafts.ts';
+import type { Scenario } from '../scenario.ts';
+import { measureVariants, type Variant } from '../variants.ts';
+
+/** What ten rules cost, and what thousands cost that do not concern the events. */
+export const rules: Scenario = {
+  name: 'rules',
+  title: '0, 10, 1,000 and 10,000 rules, all but ten of them for agents that send nothing',
+  smoke: false,
+  run: (bench) =>
+    measureVariants(bench, 'rules', { batchSize: 100, concurrency: 16, seconds: bench.seconds / 2 }, [
+      {
+        name: 'no rules',
+        async prepare(stage) {
+          await stage.setRules([]);
+          return {};
+        },
+      },
+      tenAnd(0),
+      tenAnd(1_000),
+      tenAnd(10_000),
+    ]),
+};
+
+function tenAnd(others: number): Variant {
+  return {
+    name: others === 0 ? '10 rules' : `10 rules + ${others} others`,
+    async prepare(stage) {
+      const ids = await stage.setRules(others === 0 ? TEN_RULES : [...TEN_RULES, unheard('absent-0')]);
+      const last = ids.at(-1);
+      if (others > 1 && last !== undefined) await stage.addAbsent(last, others - 1);
+      return {};
+    },
+  };
+}

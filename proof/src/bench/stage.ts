@@ -1,0 +1,106 @@
+import pg from 'pg';
+import { request } from 'undici';
+import { type Shape, type Stack, startStack } from '../harness/stack.ts';
+import { until } from './poll.ts';
+import { heldRules } from './readiness.ts';
+import type { RuleDraft } from './rule-drafts.ts';
+import { announceRules, copyRule, copyRulesTo, retireRules, rulesInForce } from './rule-seeds.ts';
+import { type SeededTenant, seedTenants } from './tenant-seeds.ts';
+
+export const DEFAULT_TENANT = 'default';
+const RULES_DEADLINE_MS = 60_000;
+
+export interface StageOptions {
+  readonly shape: Shape;
+  readonly root: string;
+  readonly nodeOptions?: readonly string[];
+}
+
+/** A running platform that scenarios set up and load, one after the other. */
+export class Stage {
+  readonly stack: Stack;
+  readonly pool: pg.Pool;
+  private readonly root: string;
+  private tenants: readonly SeededTenant[] = [];
+
+  private constructor(stack: Stack, root: string) {
+    this.stack = stack;
+    this.root = root;
+    this.pool = new pg.Pool({ connectionString: stack.postgresUrl, max: 4 });
+    // Its server is stopped under it at the end.
+    this.pool.on('error', () => undefined);
+  }
+
+  static async open({ shape, root, nodeOptions = [] }: StageOptions): Promise<Stage> {
+    return new Stage(await startStack({ shape, root, nodeOptions }), root);
+  }
+
+  async close(): Promise<void> {
+    await this.pool.end();
+    await this.stack.stop();
+  }
+
+  /** Makes these the only rules in force, of tenant `default`, and waits until the evaluator holds them. */
+  async setRules(drafts: readonly RuleDraft[]): Promise<readonly string[]> {
+    const touched = await retireRules(this.pool);
+    const ids: string[] = [];
+    for (const draft of drafts) ids.push(await this.createRule(draft));
+    await this.announced([...touched, DEFAULT_TENANT]);
+    return ids;
+  }
+
+  /** Adds copies of a rule for agents that send nothing. */
+  async addAbsent(ruleId: string, copies: number): Promise<void> {
+    await copyRule(this.pool, ruleId, copies);
+    await this.announced([DEFAULT_TENANT]);
+  }
+
+  /** Tenants with the rules of `default`, and their keys. */
+  async tenantsWithRules(count: number): Promise<readonly string[]> {
+    if (this.tenants.length < count) this.tenants = await seedTenants(this.pool, this.root, count);
+    const chosen = this.tenants.slice(0, count);
+    const ids = chosen.map(({ id }) => id);
+    await copyRulesTo(this.pool, DEFAULT_TENANT, ids);
+    await this.announced(ids);
+    return chosen.map(({ key }) => key);
+  }
+
+  /** Forgets what was stored, so that one measurement does not slow the next. Only while nothing is in flight. */
+  async forgetEvents(): Promise<void> {
+    await this.pool.query(
+      `truncate events, runs, agents, agent_daily, guardrail_states, guardrail_triggers, trigger_cooldowns,
+        deliveries, delivery_attempts`,
+    );
+    await this.pool.query('checkpoint');
+  }
+
+  /** An authorised GET of the query service: its status and body. */
+  async get(path: string): Promise<{ readonly status: number; readonly body: unknown }> {
+    const answer = await request(`${this.stack.queryUrl}${path}`, {
+      headers: { authorization: `Bearer ${this.stack.key}` },
+    });
+    return { status: answer.statusCode, body: await answer.body.json() };
+  }
+
+  private async createRule(draft: RuleDraft): Promise<string> {
+    const answer = await request(`${this.stack.queryUrl}/api/guardrails`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.stack.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(draft),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode !== 201)
+      throw new Error(`the rule "${draft.name}" was refused: ${answer.statusCode} ${text}`);
+    return (JSON.parse(text) as { readonly id: string }).id;
+  }
+
+  private async announced(tenants: readonly string[]): Promise<void> {
+    await announceRules(this.pool, [...new Set(tenants)]);
+    const expected = await rulesInForce(this.pool);
+    await until(
+      `the evaluator to hold ${expected} rules`,
+      async () => ((await heldRules(this.stack)) === expected ? true : undefined),
+      RULES_DEADLINE_MS,
+    );
+  }
+}

@@ -1,0 +1,51 @@
+import type { Shape } from '../harness/stack.ts';
+import { measureLoad } from './measure-load.ts';
+import { TEN_RULES } from './rule-drafts.ts';
+import { Stage } from './stage.ts';
+
+const WARM_UP_SECONDS = 4;
+
+/** Platforms by shape, started when first asked for and kept until the end. */
+export class Stages {
+  private readonly root: string;
+  private readonly nodeOptions: readonly string[];
+  private readonly progress: (text: string) => void;
+  private readonly open = new Map<Shape, Promise<Stage>>();
+
+  constructor(root: string, nodeOptions: readonly string[], progress: (text: string) => void) {
+    this.root = root;
+    this.nodeOptions = nodeOptions;
+    this.progress = progress;
+  }
+
+  shared(shape: Shape): Promise<Stage> {
+    const present = this.open.get(shape);
+    if (present !== undefined) return present;
+    const opening = this.warm(shape);
+    this.open.set(shape, opening);
+    return opening;
+  }
+
+  fresh(shape: Shape): Promise<Stage> {
+    this.progress(`starting the platform (${shape})`);
+    return Stage.open({ shape, root: this.root, nodeOptions: this.nodeOptions });
+  }
+
+  async close(): Promise<void> {
+    for (const opening of this.open.values()) {
+      const stage = await opening.catch(() => undefined);
+      await stage?.close();
+    }
+  }
+
+  /** Compiled code is what runs in production after a minute; the first seconds are not what is asked about. */
+  private async warm(shape: Shape): Promise<Stage> {
+    const stage = await this.fresh(shape);
+    this.progress(`warming up (${shape})`);
+    await stage.setRules(TEN_RULES);
+    const plan = { scenario: 'warm-up', variant: '', batchSize: 50, concurrency: 16, seconds: WARM_UP_SECONDS };
+    await measureLoad(stage, plan);
+    await stage.forgetEvents();
+    return stage;
+  }
+}

@@ -1,0 +1,56 @@
+import { type Figure, GENERATOR, isSound, perSecond, serverCpu } from './figure.ts';
+
+const BYTES_PER_MB = 1_000_000;
+
+/** One figure as lines for people; the numbers only where every check held. */
+export function describe(figure: Figure): string {
+  const title = `${figure.scenario} · ${figure.variant} (${figure.shape})`;
+  if (!isSound(figure)) {
+    const wrong = figure.checks.filter(({ expected, actual }) => expected !== actual);
+    return [
+      `FAILED  ${title}`,
+      ...wrong.map(({ name, expected, actual }) => `        ${name}: expected ${expected}, found ${actual}`),
+    ].join('\n');
+  }
+  return [
+    `ok      ${title}`,
+    ...[rates(figure), cpu(figure), ...latencies(figure), memory(figure), notes(figure)]
+      .filter((line) => line !== '')
+      .map((line) => `        ${line}`),
+  ].join('\n');
+}
+
+function rates(figure: Figure): string {
+  if (figure.unit === 'process') return '';
+  const rate = Math.round(perSecond(figure)).toLocaleString('en');
+  return `${rate} ${figure.unit}s/s (${figure.count.toLocaleString('en')} in ${figure.seconds.toFixed(1)} s, drained)`;
+}
+
+function cpu(figure: Figure): string {
+  if (figure.unit === 'process') return '';
+  const parts = Object.entries(figure.cpuMicros)
+    .filter(([name]) => name !== GENERATOR)
+    .map(([name, micros]) => `${name} ${micros.toFixed(1)}`);
+  const generator = figure.cpuMicros[GENERATOR];
+  const aside = generator === undefined ? '' : `; generator ${generator.toFixed(1)}`;
+  return `CPU µs/${figure.unit}: ${serverCpu(figure).toFixed(1)} = ${parts.join(' + ')}${aside}`;
+}
+
+function latencies({ latency }: Figure): string[] {
+  return Object.entries(latency).map(
+    ([name, { p50, p95, p99, count }]) =>
+      `${name} p50 ${p50.toFixed(1)} · p95 ${p95.toFixed(1)} · p99 ${p99.toFixed(1)} ms (${count})`,
+  );
+}
+
+function memory({ rssBytes }: Figure): string {
+  const parts = Object.entries(rssBytes).map(([name, bytes]) => `${name} ${Math.round(bytes / BYTES_PER_MB)}`);
+  return parts.length === 0 ? '' : `RSS MB: ${parts.join(' · ')}`;
+}
+
+function notes({ notes: known }: Figure): string {
+  return Object.entries(known)
+    .filter(([name]) => name !== 'sendingSeconds')
+    .map(([name, value]) => `${name} ${value}`)
+    .join(' · ');
+}

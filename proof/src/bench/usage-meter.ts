@@ -1,0 +1,58 @@
+import { usageOf } from '../harness/process-usage.ts';
+import type { Stack } from '../harness/stack.ts';
+
+const SAMPLE_EVERY_MS = 500;
+
+export interface Usage {
+  /** Used between start and stop, by process. */
+  readonly cpuMicros: Readonly<Record<string, number>>;
+  /** The greatest seen between start and stop. */
+  readonly rssBytes: Readonly<Record<string, number>>;
+}
+
+/** Watches what the processes of one stack use; Postgres with all its backends. */
+export class UsageMeter {
+  private readonly stack: Stack;
+  private readonly before: Readonly<Record<string, number>>;
+  private readonly peak: Record<string, number> = {};
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(stack: Stack) {
+    this.stack = stack;
+    this.before = this.read();
+    this.timer = setInterval(() => this.read(), SAMPLE_EVERY_MS);
+  }
+
+  stop(): Usage {
+    clearInterval(this.timer);
+    const after = this.read();
+    const cpuMicros = Object.fromEntries(
+      Object.entries(after).map(([name, micros]) => [name, micros - (this.before[name] ?? 0)]),
+    );
+    return { cpuMicros, rssBytes: { ...this.peak } };
+  }
+
+  private read(): Record<string, number> {
+    const cpu: Record<string, number> = {};
+    for (const { name, pid, family } of processesOf(this.stack)) {
+      const { cpuMicros, rssBytes } = usageOf(pid, family);
+      cpu[name] = cpuMicros;
+      this.peak[name] = Math.max(this.peak[name] ?? 0, rssBytes);
+    }
+    return cpu;
+  }
+}
+
+interface Watched {
+  readonly name: string;
+  readonly pid: number;
+  readonly family: boolean;
+}
+
+function processesOf({ services, serverPids }: Stack): Watched[] {
+  const running = services.filter((service) => service.running);
+  return [
+    ...running.map(({ name, pid }) => ({ name, pid, family: false })),
+    ...Object.entries(serverPids).map(([name, pid]) => ({ name, pid, family: name === 'postgres' })),
+  ];
+}
