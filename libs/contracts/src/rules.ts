@@ -1,6 +1,26 @@
 import { z } from 'zod';
+import { DecisionPhase } from './decisions.ts';
 import { JsonObject } from './events.ts';
 import { ClientId, Instant, TenantId } from './ids.ts';
+
+const names = z.array(z.string().min(1).max(256)).min(1).max(100);
+
+/**
+ * The calls a decision rule is asked about; what is absent restricts nothing. Tools are globs (`*` only), matched
+ * whole and, like tags, in any case. Without phases a rule is asked before tool calls.
+ */
+export const RuleSelector = z.strictObject({
+  phases: z.array(DecisionPhase).min(1).max(3).optional(),
+  tools: names.optional(),
+  toolTagsAll: names.optional(),
+  toolTagsAny: names.optional(),
+  agentSlugsAny: names.optional(),
+  agentTagsAll: names.optional(),
+  agentTagsAny: names.optional(),
+});
+export type RuleSelector = z.infer<typeof RuleSelector>;
+
+export const RULE_MODES = ['enforce', 'shadow', 'off'] as const;
 
 const ruleFields = {
   name: z.string().trim().min(1, 'must not be empty').max(200),
@@ -21,6 +41,16 @@ const ruleFields = {
   direction: z.enum(['input', 'output', 'both']).default('both'),
   toolNames: z.array(z.string().min(1).max(256)).max(100).optional(),
   priority: z.int().min(-1000).max(1000).default(0),
+  /** `shadow` records what it would have said and changes nothing; `off` is the same as not enabled. */
+  mode: z.enum(RULE_MODES).default('enforce'),
+  /** What a decision rule does where the call lacks what its condition looks at. */
+  onMissing: z.enum(['allow', 'block']).default('allow'),
+  /** What a decision rule does where its facts cannot be had in time. */
+  onUnavailable: z.enum(['allow', 'block']).default('allow'),
+  /** Of decision rules only. */
+  selector: RuleSelector.nullish(),
+  /** The policy this rule was imported with. */
+  policyId: z.string().min(1).max(200).nullish(),
 };
 
 /** Body of `POST /api/guardrails`. */
@@ -31,6 +61,8 @@ export type RuleDraft = z.infer<typeof RuleDraft>;
 export const GuardrailRule = z.object({
   ...ruleFields,
   agentId: ClientId.optional(),
+  selector: RuleSelector.optional(),
+  policyId: z.string().optional(),
   id: z.string().min(1),
   tenantId: TenantId,
   version: z.int().min(1),

@@ -1,4 +1,5 @@
 export { ACTIONS } from './actions/index.ts';
+export { postWebhook } from './actions/notify-webhook/post-webhook.ts';
 export { signWebhook, webhookKey } from './actions/notify-webhook/sign-webhook.ts';
 export {
   type Breaker,
@@ -15,22 +16,63 @@ export {
   trip as tripBreaker,
 } from './breaker/index.ts';
 export type {
+  ActionEffect,
   ActionModule,
   ActionOutcome,
   ActionRequest,
   ActionResponse,
   ActionTools,
+  AlertOrder,
+  AlertRaised,
+  Alerts,
+  DecisionAction,
   DirectiveOrder,
   Directives,
+  ExecutedAction,
 } from './catalog/action-module.ts';
 export { Catalog, jsonSchemaOf } from './catalog/catalog.ts';
-export type { ConditionModule, EventCondition, Phase, TickCondition } from './catalog/condition-module.ts';
+export type {
+  CallCondition,
+  CallTest,
+  ConditionModule,
+  EventCondition,
+  EventFeed,
+  Phase,
+  TickCondition,
+} from './catalog/condition-module.ts';
 export { meets, OPERATORS, type Operator, type Threshold, withoutNoise } from './catalog/threshold.ts';
 export { CONDITIONS } from './conditions/index.ts';
+export { type Ask, decide, type Ruling } from './decisions/decide.ts';
+export { type Asked, DecisionBook } from './decisions/decision-book.ts';
+export type { DecisionRule } from './decisions/decision-rule.ts';
+export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable } from './decisions/facts.ts';
+export { factsNeeded } from './decisions/facts-needed.ts';
 export { type Candidate, type Folding, fold, type Reading } from './evaluation/fold.ts';
 export { type DegradedRule, type Indexed, type Plan, planAgent } from './evaluation/plan.ts';
 export { STOP_REASONS, type StopReason, type Stops } from './evaluation/stop-reason.ts';
 export { minuteOf, type TickReading, tick } from './evaluation/tick.ts';
+export type {
+  AskedUsage,
+  BreakerAnswers,
+  BreakerChange,
+  BreakerQuestion,
+  BreakerRef,
+  BreakerStore,
+  EventMark,
+  StoredBreaker,
+} from './ports/breaker-store.ts';
+export type {
+  AccountStanding,
+  BudgetAccount,
+  BudgetStore,
+  LedgerEntry,
+  ReserveAnswer,
+  ReserveRequest,
+  SeededAccount,
+  SpendAnswer,
+  Spending,
+} from './ports/budget-store.ts';
+export type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from './ports/call-history.ts';
 export { type CooldownClaim, type CooldownHolder, type CooldownStore, cooling } from './ports/cooldown-store.ts';
 export type {
   AdvanceAnswer,
@@ -43,11 +85,11 @@ export type {
   WindowStore,
 } from './ports/window-store.ts';
 export { isMasked, mapActionSecrets, maskSecret } from './rules/action-secrets.ts';
-export { type ActiveRule, activate, type EventRule, type TickRule } from './rules/active-rule.ts';
+export { type ActiveRule, activate, type EventRule, isInForce, type TickRule } from './rules/active-rule.ts';
 export { describeCatalog } from './rules/describe-catalog.ts';
 export { RuleBook } from './rules/rule-book.ts';
 export { type Validated, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
 export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
 export { binOf, quantileOf } from './windows/sketch.ts';
-export { spans } from './windows/span.ts';
+export { seriesKey, spans } from './windows/span.ts';
 export { NO_TOTALS, withValue } from './windows/totals.ts';

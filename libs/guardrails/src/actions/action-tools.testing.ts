@@ -1,4 +1,10 @@
-import type { ActionRequest, ActionResponse, ActionTools, DirectiveOrder } from '../catalog/action-module.ts';
+import type {
+  ActionRequest,
+  ActionResponse,
+  ActionTools,
+  AlertRaised,
+  DirectiveOrder,
+} from '../catalog/action-module.ts';
 
 interface RecordingTools extends ActionTools {
   readonly requests: ActionRequest[];
@@ -6,7 +12,7 @@ interface RecordingTools extends ActionTools {
 }
 
 /** Tools for specs of actions: record what was done, answer every request with `response`. */
-export function actionTools(response: ActionResponse = answered(200)): RecordingTools {
+export function actionTools(response: ActionResponse = answered(200), raised: AlertRaised = 'raised'): RecordingTools {
   const requests: ActionRequest[] = [];
   const orders: object[] = [];
   const record = (order: string) => async (details: DirectiveOrder) => {
@@ -22,6 +28,12 @@ export function actionTools(response: ActionResponse = answered(200)): Recording
       return response;
     },
     directives: { pause: record('pause'), overrideModel: record('overrideModel') },
+    alerts: {
+      raise: async (order) => {
+        orders.push({ order: 'raise', ...order });
+        return raised;
+      },
+    },
   };
 }
 

@@ -1,9 +1,22 @@
 import type { ActionModule } from '../catalog/action-module.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { agentgatePolicy } from './agentgate-policy/agentgate-policy.ts';
+import { block } from './block/block.ts';
 import { downgradeModel } from './downgrade-model/downgrade-model.ts';
 import { notifyWebhook } from './notify-webhook/notify-webhook.ts';
 import { pauseAgent } from './pause-agent/pause-agent.ts';
+import { raiseAlert } from './raise-alert/raise-alert.ts';
+import { requireApproval } from './require-approval/require-approval.ts';
+import { terminateRun } from './terminate-run/terminate-run.ts';
 
 /** Every action a rule can have. A new one is a folder here and a line below. */
-export const ACTIONS = new Catalog<ActionModule>([pauseAgent, notifyWebhook, downgradeModel, agentgatePolicy]);
+export const ACTIONS = new Catalog<ActionModule>([
+  pauseAgent,
+  notifyWebhook,
+  downgradeModel,
+  agentgatePolicy,
+  raiseAlert,
+  block,
+  terminateRun,
+  requireApproval,
+]);

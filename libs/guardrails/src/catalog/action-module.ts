@@ -33,6 +33,26 @@ export interface Directives {
   overrideModel(order: DirectiveOrder & { readonly model: string }): Promise<void>;
 }
 
+export interface AlertOrder {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly runId?: string | undefined;
+  readonly ruleId: string;
+  readonly triggerId: string;
+  readonly triggeredAt: string;
+  readonly severity: 'info' | 'warn' | 'error' | 'critical';
+  readonly title: string;
+  readonly message: string;
+}
+
+/** `folded`: one of the same kind is still open and stands for this one too. `held_back`: the tenant has too many. */
+export type AlertRaised = 'raised' | 'folded' | 'held_back';
+
+/** Tells people. Idempotent per trigger; throws when it could not be made durable. */
+export interface Alerts {
+  raise(order: AlertOrder): Promise<AlertRaised>;
+}
+
 /** Everything an action may do to the world. */
 export interface ActionTools {
   /** The same on every attempt of one delivery: receivers recognise a repetition by it. */
@@ -40,6 +60,7 @@ export interface ActionTools {
   now(): number;
   send(request: ActionRequest): Promise<ActionResponse>;
   readonly directives: Directives;
+  readonly alerts: Alerts;
 }
 
 export type ActionOutcome =
@@ -61,7 +82,7 @@ export type ActionOutcome =
       readonly disableDestination?: boolean;
     };
 
-export interface ActionModule<C = unknown> {
+interface ActionBase<C> {
   /** Name in `actionType`, snake_case; the folder is the same in kebab-case. */
   readonly type: string;
   readonly title: string;
@@ -78,6 +99,30 @@ export interface ActionModule<C = unknown> {
   readonly secrets: readonly string[];
   /** Config keys that hold an address the platform will call; checked against the egress guard when a rule is written. */
   readonly addresses: readonly string[];
+}
+
+/** Carried out after a trigger, at leisure and until it succeeds. */
+export interface ExecutedAction<C = unknown> extends ActionBase<C> {
+  readonly phases: readonly ['stream'];
+  /** False: the action itself does not call its address, so that address holds none of its deliveries up. */
+  readonly callsOut?: boolean;
   /** Carries the action out once. Throws only where the tools do; the caller turns that into a retry. */
   execute(config: C, trigger: Trigger, tools: ActionTools): Promise<ActionOutcome>;
 }
+
+/** What a matched decision rule asks for. `missing`: the call lacks what the action works on. */
+export type ActionEffect =
+  | { readonly kind: 'block' | 'terminate'; readonly message?: string }
+  | { readonly kind: 'ask'; readonly title?: string; readonly expiresInSeconds: number }
+  | { readonly kind: 'modify'; readonly args: unknown }
+  | { readonly kind: 'allow' }
+  | { readonly kind: 'missing' };
+
+/** Is part of the answer to a call: takes effect at once, by what the agent is told. Holds no secrets. */
+export interface DecisionAction<C = unknown> extends ActionBase<C> {
+  readonly phases: readonly ['decision'];
+  /** Pure. `args`: the arguments as rules before this one left them. */
+  effect(config: C, args: unknown): ActionEffect;
+}
+
+export type ActionModule<C = unknown> = ExecutedAction<C> | DecisionAction<C>;

@@ -1,5 +1,7 @@
-import type { AgentEvent, EventKind } from '@agentlens/contracts';
+import type { AgentEvent, DecisionPhase, DecisionRequest, EventKind } from '@agentlens/contracts';
 import type { z } from 'zod';
+import type { Answer } from '../decisions/answer.ts';
+import type { CallFacts, ConditionNeeds } from '../decisions/facts.ts';
 import type { Series, Totals } from '../ports/window-store.ts';
 import type { Threshold } from './threshold.ts';
 
@@ -11,19 +13,28 @@ interface ConditionBase<C> {
   readonly type: string;
   readonly title: string;
   readonly description: string;
-  /** Unit of the measured value, as shown beside it: `%`, `USD`, `points`; empty where it depends on the metric. */
+  /** Unit of the measured value, as shown beside it: `%`, `USD`, `points`; empty where it depends or nothing is measured. */
   readonly unit: string;
   /** Strict: unknown keys are refused. Defaults make `{}` valid wherever that is sensible. */
   readonly config: z.ZodType<C>;
   readonly example: C;
   readonly phases: readonly Phase[];
+}
+
+interface Measured<C> extends ConditionBase<C> {
   threshold(config: C): Threshold;
   /** One sentence for the operator: what was measured, and what it is compared with. */
   message(config: C, value: number): string;
 }
 
+/** What decides over series that events feed: which kinds feed them, and which series an event adds to. */
+export interface EventFeed {
+  readonly kinds: readonly EventKind[];
+  series(event: AgentEvent): readonly Series[] | null;
+}
+
 /** Measured as each event arrives, over the totals of series of the event's agent. */
-export interface EventCondition<C> extends ConditionBase<C> {
+export interface EventCondition<C> extends Measured<C> {
   readonly cadence: 'event';
   /**
    * Kinds of event it is measured on; drives the rule index. Must hold every kind that adds to one of its series,
@@ -32,12 +43,14 @@ export interface EventCondition<C> extends ConditionBase<C> {
   listensTo(config: C): readonly EventKind[];
   /** The series to read for this event, in the order `measure` gets them; null: this event says nothing to it. */
   series(config: C, event: AgentEvent): readonly Series[] | null;
+  /** The series to read where a call asks, in the same order. Present where `phases` holds `decision`. */
+  seriesAt?(config: C, call: { readonly runId: string; readonly nowMs: number }): readonly Series[];
   /** Null: not enough data, never fires. */
   measure(config: C, totals: readonly Totals[]): number | null;
 }
 
 /** Measured each minute over the daily rollups of an agent. */
-export interface TickCondition<C> extends ConditionBase<C> {
+export interface TickCondition<C> extends Measured<C> {
   readonly cadence: 'tick';
   /** Days back from now that are scored. */
   windowDays(config: C): number;
@@ -45,5 +58,25 @@ export interface TickCondition<C> extends ConditionBase<C> {
   measure(config: C, score: number | null): number | null;
 }
 
+/** One condition with its config, made ready: patterns compiled, names folded. */
+export interface CallTest {
+  /** True if it looks at other calls: then `needs` is also asked for calls its rule is not about. */
+  readonly counts?: boolean;
+  /** Events that feed series it reads. */
+  readonly feeds?: readonly EventFeed[];
+  /** What has to be fetched to ask about this call. */
+  needs?(request: DecisionRequest): ConditionNeeds;
+  matches(facts: CallFacts): Answer;
+}
+
+/** Asked about one call, before or after it. */
+export interface CallCondition<C> extends ConditionBase<C> {
+  readonly cadence: 'call';
+  /** The phases in which it can be asked; a rule that names none is asked in the first. */
+  readonly askedIn: readonly DecisionPhase[];
+  /** Called once per rule, with a config that its schema parsed. */
+  ready(config: C): CallTest;
+}
+
 /** Of any config: methods take what the module's own `config` schema parsed, and nothing else. */
-export type ConditionModule<C = unknown> = EventCondition<C> | TickCondition<C>;
+export type ConditionModule<C = unknown> = EventCondition<C> | TickCondition<C> | CallCondition<C>;

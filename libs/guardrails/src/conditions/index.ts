@@ -4,6 +4,7 @@ import { costLimit } from './cost-limit/cost-limit.ts';
 import { customMetric } from './custom-metric/custom-metric.ts';
 import { errorRateThreshold } from './error-rate-threshold/error-rate-threshold.ts';
 import { healthScoreThreshold } from './health-score-threshold/health-score-threshold.ts';
+import { toolName } from './tool-name/tool-name.ts';
 
 /** Every condition a rule can have. A new one is a folder here and a line below. */
 export const CONDITIONS = new Catalog<ConditionModule>([
@@ -11,4 +12,5 @@ export const CONDITIONS = new Catalog<ConditionModule>([
   costLimit,
   healthScoreThreshold,
   customMetric,
+  toolName,
 ]);

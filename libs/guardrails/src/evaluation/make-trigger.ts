@@ -1,8 +1,8 @@
 import { type AgentEvent, derivedId, type Trigger } from '@agentlens/contracts';
-import type { ActiveRule } from '../rules/active-rule.ts';
+import type { MeasuredRule } from '../rules/active-rule.ts';
 
 /** Names a trigger by what caused it, so that every evaluation of the same cause makes the same trigger. */
-export function triggerId(rule: ActiveRule, agentId: string, atMs: number, cause: string): string {
+export function triggerId(rule: MeasuredRule, agentId: string, atMs: number, cause: string): string {
   return derivedId(atMs, rule.id, rule.version, agentId, cause);
 }
 
@@ -17,7 +17,7 @@ interface Cause {
 /** A tick causes at most one trigger per rule, agent and instant. */
 const TICK = 'tick';
 
-export function makeTrigger(rule: ActiveRule, { agentId, atMs, value, event }: Cause): Trigger {
+export function makeTrigger(rule: MeasuredRule, { agentId, atMs, value, event }: Cause): Trigger {
   return {
     id: triggerId(rule, agentId, atMs, event?.id ?? TICK),
     tenantId: rule.tenantId,

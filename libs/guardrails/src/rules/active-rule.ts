@@ -1,7 +1,12 @@
 import type { AgentEvent, EventKind, GuardrailRule } from '@agentlens/contracts';
+import { ACTIONS } from '../actions/index.ts';
+import type { DecisionAction } from '../catalog/action-module.ts';
 import type { ConditionModule, EventCondition, TickCondition } from '../catalog/condition-module.ts';
 import type { Threshold } from '../catalog/threshold.ts';
 import { CONDITIONS } from '../conditions/index.ts';
+import { callTest } from '../decisions/call-test.ts';
+import type { DecisionRule } from '../decisions/decision-rule.ts';
+import { phasesOf, selectsOf } from '../decisions/selector.ts';
 import type { Series, Totals } from '../ports/window-store.ts';
 
 /** What evaluation needs of a rule; no action config, so that no secret lies about in memory. */
@@ -39,24 +44,66 @@ export interface TickRule extends Compiled {
   measure(score: number | null): number | null;
 }
 
-export type ActiveRule = EventRule | TickRule;
+/** A rule that triggers when what it measures meets its threshold. */
+export type MeasuredRule = EventRule | TickRule;
+
+export type ActiveRule = MeasuredRule | DecisionRule;
+
+type Activated = { readonly ok: true; readonly value: ActiveRule } | { readonly ok: false; readonly reason: string };
+
+/** True for a rule that is evaluated at all. */
+export function isInForce({ enabled, mode }: Pick<GuardrailRule, 'enabled' | 'mode'>): boolean {
+  return enabled && mode !== 'off';
+}
 
 /**
  * A stored rule made ready: its condition found and its config parsed once. Not ok where the rule was stored by a
  * version that knew other conditions; such a rule is shown as degraded and stops only itself.
  */
-export function activate(
-  rule: GuardrailRule,
-): { readonly ok: true; readonly value: ActiveRule } | { readonly ok: false; readonly reason: string } {
+export function activate(rule: GuardrailRule): Activated {
   const condition = CONDITIONS.get(rule.conditionType);
-  if (condition === undefined) return { ok: false, reason: `unknown condition type ${rule.conditionType}` };
+  if (condition === undefined) return unready(`unknown condition type ${rule.conditionType}`);
   const config = condition.config.safeParse(rule.conditionConfig);
-  if (!config.success) return { ok: false, reason: 'the stored condition config is not valid any more' };
-  return { ok: true, value: bind(rule, condition, config.data) };
+  if (!config.success) return unready('the stored condition config is not valid any more');
+  const action = ACTIONS.get(rule.actionType);
+  if (action !== undefined && 'effect' in action) return decisionRule(rule, condition, config.data, action);
+  if (condition.cadence === 'event') return { ok: true, value: eventRule(rule, condition, config.data) };
+  if (condition.cadence === 'tick') return { ok: true, value: tickRule(rule, condition, config.data) };
+  return unready(`condition ${rule.conditionType} decides calls, and action ${rule.actionType} does not`);
 }
 
-function bind(rule: GuardrailRule, condition: ConditionModule, config: unknown): ActiveRule {
-  return condition.cadence === 'event' ? eventRule(rule, condition, config) : tickRule(rule, condition, config);
+function unready(reason: string): Activated {
+  return { ok: false, reason };
+}
+
+function decisionRule(
+  rule: GuardrailRule,
+  condition: ConditionModule,
+  config: unknown,
+  action: DecisionAction,
+): Activated {
+  const test = callTest(condition, config);
+  if (test === null) return unready(`condition ${rule.conditionType} cannot be asked about a call`);
+  const effect = action.config.safeParse(rule.actionConfig);
+  if (!effect.success) return unready('the stored action config is not valid any more');
+  const { onMissing, onUnavailable } = rule;
+  return {
+    ok: true,
+    value: {
+      ...identity(rule),
+      cadence: 'call',
+      mode: rule.mode === 'shadow' || rule.dryRun ? 'shadow' : 'enforce',
+      onMissing,
+      onUnavailable,
+      phases: phasesOf(rule, condition),
+      selects: selectsOf(rule),
+      counts: test.counts ?? false,
+      feeds: test.feeds ?? [],
+      needs: (request) => test.needs?.(request) ?? {},
+      answer: (facts) => test.matches(facts),
+      effect: (args) => action.effect(effect.data, args),
+    },
+  };
 }
 
 function eventRule(rule: GuardrailRule, condition: EventCondition<unknown>, config: unknown): EventRule {
@@ -78,11 +125,20 @@ function tickRule(rule: GuardrailRule, condition: TickCondition<unknown>, config
   };
 }
 
-function compiled(rule: GuardrailRule, condition: ConditionModule, config: unknown): Compiled {
-  const { id, tenantId, version, name, agentId, conditionType, actionType, cooldownMinutes, dryRun, priority } = rule;
+function compiled(
+  rule: GuardrailRule,
+  condition: EventCondition<unknown> | TickCondition<unknown>,
+  config: unknown,
+): Compiled {
   return {
-    ...{ id, tenantId, version, name, agentId, conditionType, actionType, cooldownMinutes, dryRun, priority },
+    ...identity(rule),
     threshold: condition.threshold(config),
     message: (value) => condition.message(config, value),
   };
+}
+
+function identity(rule: GuardrailRule): RuleIdentity {
+  const { id, tenantId, version, name, agentId, conditionType, actionType, cooldownMinutes, priority } = rule;
+  const dryRun = rule.dryRun || rule.mode === 'shadow';
+  return { id, tenantId, version, name, agentId, conditionType, actionType, cooldownMinutes, dryRun, priority };
 }

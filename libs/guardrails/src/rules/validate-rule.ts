@@ -4,13 +4,17 @@ import { ACTIONS } from '../actions/index.ts';
 import { unknownName } from '../catalog/nearest-name.ts';
 import { CONDITIONS } from '../conditions/index.ts';
 import { isMasked, mapActionSecrets, maskSecret } from './action-secrets.ts';
+import { clashes } from './clashes.ts';
 import { problemsOf } from './config-problems.ts';
 import { unstorableText } from './plain-text.ts';
 
 export type Validated<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
-/** A draft that passed: configs complete with defaults, an agent or none. */
-export type ValidDraft = Omit<RuleDraft, 'agentId'> & { readonly agentId?: string };
+/** A draft that passed: configs complete with defaults, an agent, selector and policy or none. */
+export type ValidDraft = Omit<RuleDraft, Clearable> & Pick<GuardrailRule, Clearable>;
+
+/** Fields that null clears. */
+type Clearable = 'agentId' | 'selector' | 'policyId';
 
 /** Part of what a reader gets of a rule; sent back with a change they say nothing. */
 const READ_ONLY = ['id', 'tenantId', 'version', 'createdAt', 'updatedAt'];
@@ -24,14 +28,16 @@ export function validateDraft(body: unknown): Validated<ValidDraft> {
   const seen = isObject(body) ? body : {};
   const condition = parsed('condition', CONDITIONS.types, seen, (type) => CONDITIONS.get(type)?.config);
   const action = parsed('action', ACTIONS.types, seen, (type) => ACTIONS.get(type)?.config);
-  const details = [...shape, ...condition.details, ...action.details, ...maskedSecrets(seen)];
+  const details = [...shape, ...condition.details, ...action.details, ...maskedSecrets(seen), ...clashes(seen)];
   if (!draft.success || details.length > 0) return refused(details);
-  const { agentId, ...rest } = draft.data;
+  const { agentId, selector, policyId, ...rest } = draft.data;
   return {
     ok: true,
     value: {
       ...rest,
-      ...(typeof agentId === 'string' ? { agentId } : {}),
+      ...(agentId == null ? {} : { agentId }),
+      ...(selector == null ? {} : { selector }),
+      ...(policyId == null ? {} : { policyId }),
       conditionConfig: condition.config,
       actionConfig: action.config,
     },

@@ -1,5 +1,5 @@
 import { type GuardrailRule, rulesChanged } from '@agentlens/contracts';
-import { type ActiveRule, activate, RuleBook } from '@agentlens/guardrails';
+import { type ActiveRule, activate, isInForce, RuleBook } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { RuleMark, RulesRepository } from './rules.repository.ts';
@@ -127,7 +127,7 @@ export class RuleLibrary {
   #hold(tenantId: string, rules: readonly GuardrailRule[]): ActiveRule[] {
     this.#held.set(tenantId, new Map(rules.map(({ id, version }) => [id, version])));
     for (const { updatedAt } of rules) this.#newestMs = Math.max(this.#newestMs, Date.parse(updatedAt));
-    return rules.filter(({ enabled }) => enabled).flatMap((rule) => this.#activate(rule));
+    return rules.filter(isInForce).flatMap((rule) => this.#activate(rule));
   }
 
   #activate(rule: GuardrailRule): ActiveRule[] {

@@ -1,5 +1,6 @@
 import { type GuardrailRule, type RulesChanged, rulesChanged } from '@agentlens/contracts';
 import type { Database, GuardrailRulesTable, Tables } from '@agentlens/database';
+import { ACTIONS } from '@agentlens/guardrails';
 import type { Kysely, Selectable } from 'kysely';
 
 export const WRITER = 'guardrail-evaluator';
@@ -21,10 +22,10 @@ export class RulesRepository {
     this.#db = db;
   }
 
-  /** Every rule of every tenant that is not deleted, without its action config. */
+  /** Every rule of every tenant that is not deleted; without the configs of actions that are carried out elsewhere. */
   async all(): Promise<GuardrailRule[]> {
     const rows = await this.#db.selectFrom('guardrail_rules').selectAll().where('deleted_at', 'is', null).execute();
-    return rows.map((row) => ruleFromRow({ ...row, action_config: {} }));
+    return rows.map((row) => evaluated(row));
   }
 
   /** The same for one tenant. */
@@ -35,7 +36,7 @@ export class RulesRepository {
       .where('tenant_id', '=', tenantId)
       .where('deleted_at', 'is', null)
       .execute();
-    return rows.map((row) => ruleFromRow({ ...row, action_config: {} }));
+    return rows.map((row) => evaluated(row));
   }
 
   /** Rules of all tenants changed at or after an instant. */
@@ -111,6 +112,12 @@ export class RulesRepository {
   }
 }
 
+/** What evaluation is part of needs its config; nothing else is held in memory, least of all secrets. */
+function evaluated(row: Selectable<GuardrailRulesTable>): GuardrailRule {
+  const decides = ACTIONS.get(row.action_type)?.phases[0] === 'decision';
+  return ruleFromRow(decides ? row : { ...row, action_config: {} });
+}
+
 /** The notice to every evaluator, made true together with the change itself. */
 async function announce(db: Kysely<Tables>, tenantId: string, at: string, ruleId: string, version: number) {
   const change: RulesChanged = { tenantId, at, version: `${ruleId}:${version}` };
@@ -138,6 +145,11 @@ function rowOf(rule: GuardrailRule) {
     direction: rule.direction,
     tool_names: rule.toolNames ?? null,
     priority: rule.priority,
+    mode: rule.mode,
+    on_missing: rule.onMissing,
+    on_unavailable: rule.onUnavailable,
+    selector: rule.selector === undefined ? null : JSON.stringify(rule.selector),
+    policy_id: rule.policyId ?? null,
     created_at: rule.createdAt,
     updated_at: rule.updatedAt,
     deleted_at: null,
@@ -162,6 +174,11 @@ function ruleFromRow(row: Selectable<GuardrailRulesTable>): GuardrailRule {
     direction: row.direction,
     ...(row.tool_names === null ? {} : { toolNames: row.tool_names }),
     priority: row.priority,
+    mode: row.mode,
+    onMissing: row.on_missing,
+    onUnavailable: row.on_unavailable,
+    ...(row.selector === null ? {} : { selector: row.selector }),
+    ...(row.policy_id === null ? {} : { policyId: row.policy_id }),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

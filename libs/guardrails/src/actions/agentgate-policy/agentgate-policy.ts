@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ActionModule } from '../../catalog/action-module.ts';
+import type { ExecutedAction } from '../../catalog/action-module.ts';
 import { httpAddress } from '../address.ts';
 import { outcomeOfSilence, retryLater } from '../http-outcome.ts';
 
@@ -15,12 +15,13 @@ type AgentgateConfig = z.infer<typeof AgentgateConfig>;
 const PASSING = new Set([408, 425, 429]);
 
 /** Changes a policy of an AgentGate server. Setting a policy twice is setting it once. */
-export const agentgatePolicy: ActionModule<AgentgateConfig> = {
+export const agentgatePolicy: ExecutedAction<AgentgateConfig> = {
   type: 'agentgate_policy',
   title: 'Change an AgentGate policy',
   description: 'Sets the action of a policy of an AgentGate server for the agent.',
   config: AgentgateConfig,
   example: { agentgateUrl: 'https://agentgate.example.com', policyId: 'default', action: 'restrict' },
+  phases: ['stream'],
   urgency: 'control',
   secrets: ['apiKey'],
   addresses: ['agentgateUrl'],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ActionModule } from '../../catalog/action-module.ts';
+import type { ExecutedAction } from '../../catalog/action-module.ts';
 
 const DowngradeConfig = z.strictObject({
   targetModel: z.string().trim().min(1).max(200).meta({ title: 'Model to use instead' }),
@@ -8,12 +8,13 @@ const DowngradeConfig = z.strictObject({
 type DowngradeConfig = z.infer<typeof DowngradeConfig>;
 
 /** Sets the standing instruction to use another model. */
-export const downgradeModel: ActionModule<DowngradeConfig> = {
+export const downgradeModel: ExecutedAction<DowngradeConfig> = {
   type: 'downgrade_model',
   title: 'Downgrade the model',
   description: 'Tells the agent to use another, usually cheaper, model until the override is cleared.',
   config: DowngradeConfig,
   example: { targetModel: 'gpt-4o-mini', message: 'Daily budget reached' },
+  phases: ['stream'],
   urgency: 'control',
   secrets: [],
   addresses: [],

@@ -1,9 +1,9 @@
 import type { Trigger } from '@agentlens/contracts';
 import { z } from 'zod';
-import type { ActionModule } from '../../catalog/action-module.ts';
+import type { ExecutedAction } from '../../catalog/action-module.ts';
 import { httpAddress } from '../address.ts';
-import { outcomeOfSilence, retryLater } from '../http-outcome.ts';
-import { signWebhook, webhookKey } from './sign-webhook.ts';
+import { postWebhook } from './post-webhook.ts';
+import { webhookKey } from './sign-webhook.ts';
 
 /** Headers that the platform or HTTP itself sets: a rule that could set them could forge a signature or smuggle. */
 const RESERVED =
@@ -19,6 +19,12 @@ const headerValue = z
   .max(4096)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of Latin-1 text');
 
+/** A Standard Webhooks signing secret. */
+export const WebhookSecret = z
+  .string()
+  .max(200)
+  .refine((text) => webhookKey(text) !== null, 'must be "whsec_" followed by 24 to 64 random bytes in base64');
+
 const WebhookConfig = z.strictObject({
   url: httpAddress.meta({ title: 'Address' }),
   headers: z
@@ -26,55 +32,22 @@ const WebhookConfig = z.strictObject({
     .refine((headers) => Object.keys(headers).length <= 30, 'at most 30 headers')
     .optional()
     .meta({ title: 'Extra headers', secret: true }),
-  secret: z
-    .string()
-    .max(200)
-    .refine((text) => webhookKey(text) !== null, 'must be "whsec_" followed by 24 to 64 random bytes in base64')
-    .optional()
-    .meta({ title: 'Signing secret', secret: true }),
+  secret: WebhookSecret.optional().meta({ title: 'Signing secret', secret: true }),
 });
 type WebhookConfig = z.infer<typeof WebhookConfig>;
 
 /** Tells somebody's server, as Standard Webhooks 1.0 describes. */
-export const notifyWebhook: ActionModule<WebhookConfig> = {
+export const notifyWebhook: ExecutedAction<WebhookConfig> = {
   type: 'notify_webhook',
   title: 'Call a webhook',
   description: 'Sends the trigger to an address, signed where the rule has a secret, until it is accepted.',
   config: WebhookConfig,
   example: { url: 'https://example.com/hooks/agentlens' },
+  phases: ['stream'],
   urgency: 'notification',
   secrets: ['secret', 'headers'],
   addresses: ['url'],
-  async execute(config, trigger, tools) {
-    const body = webhookBody(trigger);
-    const sentAt = Math.floor(tools.now() / 1000);
-    const response = await tools.send({
-      method: 'POST',
-      url: config.url,
-      headers: {
-        ...config.headers,
-        'content-type': 'application/json',
-        'webhook-id': tools.deliveryId,
-        'webhook-timestamp': String(sentAt),
-        ...(config.secret === undefined
-          ? {}
-          : { 'webhook-signature': signWebhook(config.secret, tools.deliveryId, sentAt, body) }),
-      },
-      body,
-    });
-    if (response.kind !== 'answered') return outcomeOfSilence(response);
-    const { status } = response;
-    if (status >= 200 && status < 300) return { kind: 'delivered', httpStatus: status, detail: `HTTP ${status}` };
-    if (status === 410) {
-      return {
-        kind: 'rejected',
-        httpStatus: status,
-        reason: 'HTTP 410: the receiver is gone',
-        disableDestination: true,
-      };
-    }
-    return retryLater(response, tools.now());
-  },
+  execute: (config, trigger, tools) => postWebhook({ ...config, body: webhookBody(trigger) }, tools),
 };
 
 /** `type`, `timestamp` and `data` of Standard Webhooks, beside the flat fields that AgentLens receivers read. */

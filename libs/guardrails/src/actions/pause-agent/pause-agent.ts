@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ActionModule } from '../../catalog/action-module.ts';
+import type { ExecutedAction } from '../../catalog/action-module.ts';
 
 const PauseConfig = z.strictObject({
   message: z.string().trim().min(1).max(1000).optional().meta({ title: 'Message shown to the agent' }),
@@ -7,12 +7,13 @@ const PauseConfig = z.strictObject({
 type PauseConfig = z.infer<typeof PauseConfig>;
 
 /** Sets the standing instruction that the agent is paused, until somebody resumes it. */
-export const pauseAgent: ActionModule<PauseConfig> = {
+export const pauseAgent: ExecutedAction<PauseConfig> = {
   type: 'pause_agent',
   title: 'Pause the agent',
   description: 'Tells the agent to stop. It stays paused until it is resumed by hand or through the API.',
   config: PauseConfig,
   example: { message: 'Too many errors: paused until somebody has looked' },
+  phases: ['stream'],
   urgency: 'control',
   secrets: [],
   addresses: [],

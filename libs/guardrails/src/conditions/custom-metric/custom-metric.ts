@@ -61,7 +61,7 @@ export const customMetric: EventCondition<CustomMetricConfig> = {
   cadence: 'event',
   config: CustomMetricConfig,
   example: { metricName: 'total_tokens', operator: 'gt', value: 100_000, windowMinutes: 60, aggregate: 'sum' },
-  phases: ['stream'],
+  phases: ['stream', 'decision'],
   listensTo: (config) => CALLS[builtInOf(config) ?? ''] ?? EVENT_KINDS,
   series(config, event) {
     const series = seriesOf(config);
@@ -69,6 +69,7 @@ export const customMetric: EventCondition<CustomMetricConfig> = {
     // reading would fire again and again.
     return isCount(config) || quantityOf(series.metric, event) !== null ? [series] : null;
   },
+  seriesAt: (config) => [seriesOf(config)],
   measure: (config, [totals]) => (totals === undefined ? null : AGGREGATE[aggregateOf(config)](totals)),
   threshold: (config) => ({ operator: config.operator, value: config.value }),
   message: (config, value) =>

@@ -1,6 +1,7 @@
 import { EVENT_KINDS } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
+import type { Series } from '../../ports/window-store.ts';
 import { ERROR_SHARE } from '../../windows/metrics.ts';
 
 const ErrorRateConfig = z.strictObject({
@@ -19,9 +20,10 @@ export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
   cadence: 'event',
   config: ErrorRateConfig,
   example: { threshold: 30, windowMinutes: 5, minEvents: 10 },
-  phases: ['stream'],
+  phases: ['stream', 'decision'],
   listensTo: () => EVENT_KINDS,
-  series: (config) => [{ metric: ERROR_SHARE, span: { kind: 'sliding', minutes: config.windowMinutes }, shape: 'sum' }],
+  series: (config) => shares(config),
+  seriesAt: (config) => shares(config),
   measure(config, [share]) {
     if (share === undefined || share.count === 0 || share.count < config.minEvents) return null;
     return (100 * share.sum) / share.count;
@@ -29,3 +31,7 @@ export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
   threshold: (config) => ({ operator: 'gte', value: config.threshold }),
   message: (config, value) => `Error rate ${value.toFixed(1)}% exceeds threshold ${config.threshold}%`,
 };
+
+function shares({ windowMinutes }: ErrorRateConfig): readonly Series[] {
+  return [{ metric: ERROR_SHARE, span: { kind: 'sliding', minutes: windowMinutes }, shape: 'sum' }];
+}

@@ -1,0 +1,39 @@
+import type { ActionOutcome, ActionTools } from '../../catalog/action-module.ts';
+import { outcomeOfSilence, retryLater } from '../http-outcome.ts';
+import { signWebhook } from './sign-webhook.ts';
+
+export interface WebhookPost {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** `whsec_...`; without one the request is not signed. */
+  readonly secret?: string | undefined;
+  /** JSON with `type`, `timestamp` and `data`. */
+  readonly body: string;
+}
+
+/** One attempt as Standard Webhooks 1.0 asks: 2xx is success, 410 ends it for good, everything else is tried again. */
+export async function postWebhook(
+  { url, headers, secret, body }: WebhookPost,
+  tools: Pick<ActionTools, 'deliveryId' | 'now' | 'send'>,
+): Promise<ActionOutcome> {
+  const sentAt = Math.floor(tools.now() / 1000);
+  const response = await tools.send({
+    method: 'POST',
+    url,
+    headers: {
+      ...headers,
+      'content-type': 'application/json',
+      'webhook-id': tools.deliveryId,
+      'webhook-timestamp': String(sentAt),
+      ...(secret === undefined ? {} : { 'webhook-signature': signWebhook(secret, tools.deliveryId, sentAt, body) }),
+    },
+    body,
+  });
+  if (response.kind !== 'answered') return outcomeOfSilence(response);
+  const { status } = response;
+  if (status >= 200 && status < 300) return { kind: 'delivered', httpStatus: status, detail: `HTTP ${status}` };
+  if (status === 410) {
+    return { kind: 'rejected', httpStatus: status, reason: 'HTTP 410: the receiver is gone', disableDestination: true };
+  }
+  return retryLater(response, tools.now());
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { AlertRaised, ExecutedAction } from '../../catalog/action-module.ts';
+import { httpAddress } from '../address.ts';
+import { WebhookSecret } from '../notify-webhook/notify-webhook.ts';
+
+const AlertConfig = z
+  .strictObject({
+    severity: z.enum(['info', 'warn', 'error', 'critical']).default('warn').meta({ title: 'Severity' }),
+    title: z.string().trim().min(1).max(200).optional().meta({ title: 'Title' }),
+    message: z.string().trim().min(1).max(2000).optional().meta({ title: 'Message' }),
+    webhookUrl: httpAddress.optional().meta({ title: 'Address told of every change of the alert' }),
+    webhookAlso: z
+      .array(z.enum(['approval', 'breaker']))
+      .max(2)
+      .optional()
+      .meta({ title: 'Other alerts of the same agents it is told of too' }),
+    secret: WebhookSecret.optional().meta({ title: 'Signing secret', secret: true }),
+  })
+  .refine(({ webhookUrl, secret }) => webhookUrl !== undefined || secret === undefined, {
+    path: ['secret'],
+    message: 'signs calls of "webhookUrl": set that too, or remove the secret',
+  })
+  .refine(({ webhookUrl, webhookAlso }) => webhookUrl !== undefined || webhookAlso === undefined, {
+    path: ['webhookAlso'],
+    message: 'says what "webhookUrl" is told of: set that too, or remove this',
+  });
+type AlertConfig = z.infer<typeof AlertConfig>;
+
+const DETAIL: Readonly<Record<AlertRaised, string>> = {
+  raised: 'alert raised',
+  folded: 'an alert of this rule is open already and stands for this one too',
+  held_back: 'too many alerts at once: counted, not raised',
+};
+
+/** Puts something before a human, who acknowledges it. What listens at `webhookUrl` is told by the dispatcher. */
+export const raiseAlert: ExecutedAction<AlertConfig> = {
+  type: 'raise_alert',
+  title: 'Raise an alert',
+  description: 'Asks a human to look. One alert per agent and run stays open until somebody acknowledges it.',
+  config: AlertConfig,
+  example: { severity: 'error', title: 'Look at this agent' },
+  phases: ['stream'],
+  urgency: 'control',
+  secrets: ['secret'],
+  addresses: ['webhookUrl'],
+  callsOut: false,
+  async execute({ severity, title, message }, trigger, { alerts }) {
+    const raised = await alerts.raise({
+      tenantId: trigger.tenantId,
+      agentId: trigger.agentId,
+      runId: trigger.runId,
+      ruleId: trigger.ruleId,
+      triggerId: trigger.id,
+      triggeredAt: trigger.triggeredAt,
+      severity,
+      title: title ?? trigger.ruleName,
+      message: message ?? trigger.message,
+    });
+    return { kind: 'delivered', detail: DETAIL[raised] };
+  },
+};

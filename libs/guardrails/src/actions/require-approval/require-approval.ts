@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import type { DecisionAction } from '../../catalog/action-module.ts';
+
+const ApprovalConfig = z.strictObject({
+  title: z.string().trim().min(1).max(200).optional().meta({ title: 'What is asked' }),
+  expiresInSeconds: z
+    .int()
+    .min(1)
+    .max(7 * 86_400)
+    .default(900)
+    .meta({ title: 'Denied after', unit: 's' }),
+});
+type ApprovalConfig = z.infer<typeof ApprovalConfig>;
+
+/** The call waits until a human has approved exactly it. */
+export const requireApproval: DecisionAction<ApprovalConfig> = {
+  type: 'require_approval',
+  title: 'Ask a human',
+  description: 'The call is held back until somebody approves exactly this call; unanswered, it is denied.',
+  config: ApprovalConfig,
+  example: { title: 'May the agent pay this invoice?', expiresInSeconds: 900 },
+  phases: ['decision'],
+  urgency: 'control',
+  secrets: [],
+  addresses: [],
+  effect: ({ title, expiresInSeconds }) => ({ kind: 'ask', title, expiresInSeconds }),
+};

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import type { CallCondition } from '../../catalog/condition-module.ts';
+import { globMatchesFolded } from '../../patterns/glob.ts';
+
+const OPERATORS = ['eq', 'neq', 'contains', 'startsWith', 'endsWith', 'glob', 'in'] as const;
+
+const ToolNameConfig = z
+  .strictObject({
+    operator: z.enum(OPERATORS).default('glob').meta({ title: 'Name of the tool' }),
+    value: z.union([z.string().min(1).max(256), z.array(z.string().min(1).max(256)).min(1).max(100)]).meta({
+      title: 'Compared with',
+      description: 'One name or part of one, in any case; with "in" a list of globs.',
+    }),
+  })
+  .refine(({ operator, value }) => (operator === 'in') === Array.isArray(value), {
+    path: ['value'],
+    message: 'must be a list with operator "in", and one text with every other',
+  });
+type ToolNameConfig = z.infer<typeof ToolNameConfig>;
+
+const TEST: Record<(typeof OPERATORS)[number], (name: string, value: string) => boolean> = {
+  eq: (name, value) => name === value,
+  neq: (name, value) => name !== value,
+  contains: (name, value) => name.includes(value),
+  startsWith: (name, value) => name.startsWith(value),
+  endsWith: (name, value) => name.endsWith(value),
+  glob: (name, value) => globMatchesFolded(value, name),
+  in: (name, value) => globMatchesFolded(value, name),
+};
+
+/** What the tool is called, in any case. */
+export const toolName: CallCondition<ToolNameConfig> = {
+  type: 'tool_name',
+  title: 'Tool name',
+  description: 'The call is to a tool of this name.',
+  unit: '',
+  cadence: 'call',
+  config: ToolNameConfig,
+  example: { operator: 'glob', value: 'deploy_*' },
+  phases: ['decision'],
+  askedIn: ['tool.before', 'tool.after'],
+  ready({ operator, value }) {
+    const values = [value].flat().map((one) => one.toLowerCase());
+    return {
+      matches({ request: { tool } }) {
+        if (tool === undefined) return 'missing';
+        const name = tool.name.toLowerCase();
+        return values.some((one) => TEST[operator](name, one));
+      },
+    };
+  },
+};

@@ -1,0 +1,31 @@
+import type { DecisionRequest } from '@agentlens/contracts';
+import type { Series, Totals } from '../ports/window-store.ts';
+import { seriesKey } from '../windows/span.ts';
+import { NO_TOTALS, withValue } from '../windows/totals.ts';
+import type { CallFacts, DecisionFacts } from './facts.ts';
+
+/** What was fetched, as conditions see it. */
+export function callView(request: DecisionRequest, facts: DecisionFacts, nowMs: number): CallFacts {
+  const { needs, history, totals, argsHash, resultHash } = facts;
+  const places = new Map(needs.series.map((series, at) => [seriesKey(series), at]));
+  const before = (series: Series): Totals | null => {
+    const at = places.get(seriesKey(series));
+    if (at === undefined || totals === undefined || typeof totals === 'string') return null;
+    return totals[at] ?? NO_TOTALS;
+  };
+  const including = (series: Series): Totals | null => {
+    const at = places.get(seriesKey(series));
+    const mine = needs.increments.filter((increment) => increment.series === at);
+    const known = before(series);
+    return known && mine.reduce((sum, { atMs, value }) => withValue(sum, series.shape, atMs, value), known);
+  };
+  return {
+    request,
+    nowMs,
+    argsHash,
+    ...(resultHash === undefined ? {} : { resultHash }),
+    history: history === undefined || typeof history === 'string' ? null : history,
+    before,
+    including,
+  };
+}

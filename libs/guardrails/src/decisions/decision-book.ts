@@ -1,0 +1,95 @@
+import { DECISION_PHASES, type DecisionPhase, type DecisionRequest } from '@agentlens/contracts';
+import type { ActiveRule } from '../rules/active-rule.ts';
+import { byPriority, type DecisionRule } from './decision-rule.ts';
+import { type FoldedTool, ToolIndex } from './tool-index.ts';
+
+/** What the book goes by; a `DecisionRequest` has it all. */
+export type Asked = Pick<DecisionRequest, 'tenantId' | 'agentId' | 'phase' | 'tool'>;
+
+interface Shelf {
+  readonly everyAgent: ToolIndex<DecisionRule>;
+  readonly byAgent: ReadonlyMap<string, ToolIndex<DecisionRule>>;
+}
+
+interface TenantRules {
+  readonly byPhase: ReadonlyMap<DecisionPhase, Shelf>;
+  /** Rules whose conditions count calls, whichever calls they are asked about; by agent, and of every agent. */
+  readonly counting: ReadonlyMap<string | undefined, readonly DecisionRule[]>;
+  readonly count: number;
+}
+
+const NONE: readonly DecisionRule[] = [];
+
+/**
+ * The decision rules of all tenants, indexed by tenant, phase, agent and tool: finding the rules of a call costs the
+ * same however many rules cannot match. Immutable; one tenant is replaced at a time.
+ */
+export class DecisionBook {
+  static readonly EMPTY = new DecisionBook(new Map());
+  readonly #tenants: ReadonlyMap<string, TenantRules>;
+
+  private constructor(tenants: ReadonlyMap<string, TenantRules>) {
+    this.#tenants = tenants;
+  }
+
+  /** This book with exactly the decision rules among `rules` as those of the tenant. */
+  withTenant(tenantId: string, rules: readonly ActiveRule[]): DecisionBook {
+    return this.withTenants(new Map([[tenantId, rules]]));
+  }
+
+  withTenants(replaced: ReadonlyMap<string, readonly ActiveRule[]>): DecisionBook {
+    const tenants = new Map(this.#tenants);
+    for (const [tenantId, rules] of replaced) {
+      const deciding = rules.filter((rule) => rule.cadence === 'call');
+      if (deciding.length === 0) tenants.delete(tenantId);
+      else tenants.set(tenantId, index(deciding));
+    }
+    return new DecisionBook(tenants);
+  }
+
+  /** The rules to ask about a call, most important first. Selectors on slugs and tags of agents are left to `decide`. */
+  matching({ tenantId, agentId, phase, tool }: Asked): readonly DecisionRule[] {
+    const shelf = this.#tenants.get(tenantId)?.byPhase.get(phase);
+    if (shelf === undefined) return NONE;
+    const folded = foldedTool(tool);
+    const own = shelf.byAgent.get(agentId)?.selecting(folded) ?? [];
+    return [...own, ...shelf.everyAgent.selecting(folded)].sort(byPriority);
+  }
+
+  /** The rules of an agent that count calls, to be given to `factsNeeded` with every question of that agent. */
+  counting({ tenantId, agentId }: Pick<Asked, 'tenantId' | 'agentId'>): readonly DecisionRule[] {
+    const counting = this.#tenants.get(tenantId)?.counting;
+    return [...(counting?.get(agentId) ?? NONE), ...(counting?.get(undefined) ?? NONE)];
+  }
+
+  /** How many rules the book holds. */
+  get size(): number {
+    return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.count, 0);
+  }
+}
+
+export function foldedTool(tool: DecisionRequest['tool']): FoldedTool {
+  return { name: tool?.name.toLowerCase(), tags: tool?.tags.map((tag) => tag.toLowerCase()) ?? [] };
+}
+
+function index(rules: readonly DecisionRule[]): TenantRules {
+  const byPhase = new Map<DecisionPhase, Shelf>();
+  for (const phase of DECISION_PHASES) {
+    const asked = rules.filter((rule) => rule.phases.includes(phase));
+    if (asked.length > 0) byPhase.set(phase, shelve(asked));
+  }
+  const counting = Map.groupBy(
+    rules.filter((rule) => rule.counts),
+    ({ agentId }) => agentId,
+  );
+  return { byPhase, counting, count: rules.length };
+}
+
+function shelve(rules: readonly DecisionRule[]): Shelf {
+  const { own = [], every = [] } = Object.groupBy(rules, ({ agentId }) => (agentId === undefined ? 'every' : 'own'));
+  const byAgent = Map.groupBy(own, ({ agentId }) => agentId ?? '');
+  return {
+    everyAgent: new ToolIndex(every),
+    byAgent: new Map([...byAgent].map(([agentId, its]) => [agentId, new ToolIndex(its)])),
+  };
+}

@@ -1,0 +1,31 @@
+import type { DecisionPhase, DecisionRequest, GuardrailRule, RuleSelector } from '@agentlens/contracts';
+import type { ActionEffect } from '../catalog/action-module.ts';
+import type { EventFeed } from '../catalog/condition-module.ts';
+import type { RuleIdentity } from '../rules/active-rule.ts';
+import type { Answer } from './answer.ts';
+import type { CallFacts, ConditionNeeds } from './facts.ts';
+
+/** A selector with its names in lower case. */
+export type Selects = Omit<RuleSelector, 'phases'>;
+
+/** A rule that is asked about calls, made ready: condition and action found, configs parsed, patterns compiled. */
+export interface DecisionRule extends RuleIdentity {
+  readonly cadence: 'call';
+  readonly mode: 'enforce' | 'shadow';
+  readonly onMissing: GuardrailRule['onMissing'];
+  readonly onUnavailable: GuardrailRule['onUnavailable'];
+  readonly phases: readonly DecisionPhase[];
+  readonly selects: Selects;
+  /** True if its condition looks at other calls, which then have to be counted whichever tool they call. */
+  readonly counts: boolean;
+  /** Series that events feed for this rule. */
+  readonly feeds: readonly EventFeed[];
+  needs(request: DecisionRequest): ConditionNeeds;
+  answer(facts: CallFacts): Answer;
+  effect(args: unknown): ActionEffect;
+}
+
+/** Most important first; equal priorities by id, so that every order of rules gives the same answer. */
+export function byPriority(a: RuleIdentity, b: RuleIdentity): number {
+  return b.priority - a.priority || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}

@@ -1,0 +1,48 @@
+import type { DecisionRequest } from '@agentlens/contracts';
+import type { Increment, Series } from '../ports/window-store.ts';
+import { seriesKey } from '../windows/span.ts';
+import { looksAtAgent } from './agent-selector.ts';
+import type { DecisionRule } from './decision-rule.ts';
+import type { Addition, FactNeeds } from './facts.ts';
+
+/**
+ * What has to be fetched to decide about a request.
+ * @param rules what `DecisionBook.matching` found for it
+ * @param counting what `DecisionBook.counting` found for its agent: they count this call, whether or not they are asked
+ */
+export function factsNeeded(
+  rules: readonly DecisionRule[],
+  request: DecisionRequest,
+  counting: readonly DecisionRule[] = [],
+): FactNeeds {
+  const needs = [...new Set([...rules, ...counting])].map((rule) => rule.needs(request));
+  const series = new Map<string, { readonly series: Series; readonly at: number }>();
+  const add = (one: Series) => {
+    const key = seriesKey(one);
+    if (!series.has(key)) series.set(key, { series: one, at: series.size });
+  };
+  for (const need of needs) {
+    need.series?.forEach(add);
+    for (const addition of need.additions ?? []) add(addition.series);
+  }
+  const additions = additionsOf(needs.flatMap((need) => need.additions ?? []));
+  const atMs = Date.parse(request.receivedAt);
+  const increment = ({ series: one, value }: Addition, sign: 1 | -1): Increment => ({
+    series: series.get(seriesKey(one))?.at ?? 0,
+    event: 0,
+    atMs,
+    value: sign * value,
+  });
+  return {
+    history: needs.some(({ history }) => history === true),
+    agent: rules.some(({ selects }) => looksAtAgent(selects)),
+    series: [...series.values()].map((entry) => entry.series),
+    increments: additions.map((addition) => increment(addition, 1)),
+    undo: additions.filter(({ because }) => because === 'call').map((addition) => increment(addition, -1)),
+  };
+}
+
+/** Several rules may read one series; a call adds to it once. */
+export function additionsOf(additions: readonly Addition[]): Addition[] {
+  return [...new Map(additions.map((addition) => [seriesKey(addition.series), addition])).values()];
+}

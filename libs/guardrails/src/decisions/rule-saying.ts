@@ -1,0 +1,64 @@
+import type { DecisionEffect, RuleBypass, RuleFinding } from '@agentlens/contracts';
+import type { ActionEffect } from '../catalog/action-module.ts';
+import { selectsAgent } from './agent-selector.ts';
+import type { Answer } from './answer.ts';
+import type { DecisionRule } from './decision-rule.ts';
+import type { CallFacts, DecisionFacts } from './facts.ts';
+
+type Effect = Exclude<ActionEffect, { kind: 'missing' }>;
+
+/** What one rule says of a call. */
+export interface Saying {
+  readonly rule: DecisionRule;
+  readonly matched: boolean;
+  readonly effect: Effect;
+  readonly bypass?: RuleBypass;
+}
+
+const ALLOW: Effect = { kind: 'allow' };
+
+/** What a rule's condition says; null: the rule is about other agents. Never throws. */
+export function asked(rule: DecisionRule, view: CallFacts, { agent }: DecisionFacts): Answer | 'error' | null {
+  const selected = selectsAgent(rule.selects, agent);
+  if (selected === false) return null;
+  if (selected === 'unavailable') return selected;
+  try {
+    return rule.answer(view);
+  } catch {
+    return 'error';
+  }
+}
+
+/** What a rule asks for after its condition gave `answer`, where the arguments are `args` by now. Never throws. */
+export function saying(rule: DecisionRule, answer: Answer | 'error', args: unknown, facts: DecisionFacts): Saying {
+  if (answer === false) return { rule, matched: false, effect: ALLOW };
+  if (answer !== true) return bypassed(rule, answer, facts);
+  try {
+    const effect = rule.effect(args);
+    if (effect.kind === 'missing') return bypassed(rule, 'missing', facts);
+    if (effect.kind === 'ask' && facts.approved?.has(rule.id)) return { rule, matched: true, effect: ALLOW };
+    return { rule, matched: true, effect };
+  } catch {
+    return bypassed(rule, 'error', facts);
+  }
+}
+
+export function findingOf({ rule, matched, effect }: Saying): RuleFinding {
+  const kind: DecisionEffect = effect.kind;
+  return {
+    ruleId: rule.id,
+    ruleVersion: rule.version,
+    enabled: true,
+    matched,
+    violated: kind !== 'allow',
+    effect: kind,
+    mode: rule.mode,
+  };
+}
+
+function bypassed(rule: DecisionRule, what: Exclude<Answer, boolean> | 'error', facts: DecisionFacts): Saying {
+  const did = what === 'missing' ? rule.onMissing : rule.onUnavailable;
+  const late = [facts.history, facts.totals, facts.agent].includes('deadline');
+  const why = what === 'unavailable' && late ? 'deadline' : what;
+  return { rule, matched: false, effect: { kind: did }, bypass: { ruleId: rule.id, why, did } };
+}

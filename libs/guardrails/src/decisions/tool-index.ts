@@ -1,0 +1,77 @@
+import { globMatchesFolded } from '../patterns/glob.ts';
+
+/** The call as the index sees it: names and tags in lower case. */
+export interface FoldedTool {
+  readonly name?: string;
+  readonly tags: readonly string[];
+}
+
+interface Selecting {
+  /** In lower case; absent: any tool, and calls of none. */
+  readonly tools?: readonly string[];
+  readonly toolTagsAll?: readonly string[];
+  readonly toolTagsAny?: readonly string[];
+}
+
+/**
+ * Finds the rules that select a tool. Each rule stands under the rarest thing it asks for: names, what a glob begins
+ * with, or a tag. Globs that begin with `*` (and have no tags) are all tried: give such rules a tag instead.
+ */
+export class ToolIndex<R extends { readonly selects: Selecting }> {
+  readonly #everything: R[] = [];
+  readonly #byName = new Map<string, R[]>();
+  readonly #byTag = new Map<string, R[]>();
+  readonly #byPrefix = new Map<string, R[]>();
+  readonly #prefixLengths: readonly number[];
+  readonly #openGlobs: R[] = [];
+
+  constructor(rules: readonly R[]) {
+    for (const rule of rules) this.#put(rule);
+    this.#prefixLengths = [...new Set([...this.#byPrefix.keys()].map(({ length }) => length))];
+  }
+
+  /** Each selecting rule once, in no order. */
+  selecting(tool: FoldedTool): R[] {
+    const candidates = [...this.#everything];
+    if (tool.name !== undefined) this.#named(tool.name, candidates);
+    for (const tag of tool.tags) candidates.push(...(this.#byTag.get(tag) ?? []));
+    return [...new Set(candidates)].filter(({ selects }) => selectsTool(selects, tool));
+  }
+
+  #named(name: string, candidates: R[]): void {
+    candidates.push(...(this.#byName.get(name) ?? []), ...this.#openGlobs);
+    for (const length of this.#prefixLengths) {
+      if (length <= name.length) candidates.push(...(this.#byPrefix.get(name.slice(0, length)) ?? []));
+    }
+  }
+
+  #put(rule: R): void {
+    const { tools, toolTagsAll, toolTagsAny } = rule.selects;
+    const tags = toolTagsAll === undefined ? toolTagsAny : toolTagsAll.slice(0, 1);
+    if (tools?.some((glob) => glob.startsWith('*')) !== false && tags !== undefined) {
+      for (const tag of tags) listIn(this.#byTag, tag).push(rule);
+    } else if (tools === undefined) this.#everything.push(rule);
+    else for (const glob of tools) this.#shelf(glob).push(rule);
+  }
+
+  #shelf(glob: string): R[] {
+    const star = glob.indexOf('*');
+    if (star < 0) return listIn(this.#byName, glob);
+    return star === 0 ? this.#openGlobs : listIn(this.#byPrefix, glob.slice(0, star));
+  }
+}
+
+/** What the index answers, said plainly. */
+export function selectsTool({ tools, toolTagsAll, toolTagsAny }: Selecting, { name, tags }: FoldedTool): boolean {
+  if (tools !== undefined && (name === undefined || !tools.some((glob) => globMatchesFolded(glob, name)))) return false;
+  if (toolTagsAll?.every((tag) => tags.includes(tag)) === false) return false;
+  return toolTagsAny?.some((tag) => tags.includes(tag)) !== false;
+}
+
+function listIn<R>(map: Map<string, R[]>, key: string): R[] {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made: R[] = [];
+  map.set(key, made);
+  return made;
+}
