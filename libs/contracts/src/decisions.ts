@@ -32,8 +32,8 @@ export const DecisionRequest = z.object({
   tool: z.object({ name: z.string().min(1).max(256), tags: z.array(z.string()) }).optional(),
   /** The client's id of this call; absent in clients that have none. */
   callId: ClientId.optional(),
-  args: z.unknown(),
-  result: z.unknown(),
+  args: z.unknown().optional(),
+  result: z.unknown().optional(),
   actor: Actor.optional(),
   tags: z.record(z.string(), z.string()),
   subjects: z.array(Subject).max(100),

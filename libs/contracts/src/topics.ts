@@ -5,7 +5,7 @@ import { ControlOrder, DirectiveAcknowledged } from './control.ts';
 import { Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
 import { EventBatch } from './events.ts';
-import { Instant, TenantId } from './ids.ts';
+import { ClientId, Instant, TenantId } from './ids.ts';
 import { subjectToken } from './subject-token.ts';
 import { DeliverySettled, Trigger } from './triggers.ts';
 
@@ -160,6 +160,33 @@ export const runChanged: Topic<RunChanged> = {
   messageId: () => undefined,
 };
 
+/** Runs that are alive, collected for a moment per tenant. One that is lost is made good by the next. */
+export const RunHeartbeats = z.object({
+  tenantId: TenantId,
+  beats: z
+    .array(
+      z.object({
+        runId: ClientId,
+        agentId: ClientId,
+        at: Instant,
+        /** When the next one is due, ms; absent: as before. */
+        everyMs: z.number().positive().optional(),
+      }),
+    )
+    .min(1),
+});
+export type RunHeartbeats = z.infer<typeof RunHeartbeats>;
+
+/** Not events: they would count in windows and totals. Best effort; run-tracking watches. */
+export const runHeartbeats: Topic<RunHeartbeats> = {
+  name: 'run.heartbeat',
+  schema: RunHeartbeats,
+  stream: null,
+  subject: (message) => `run.heartbeat.${message.tenantId}`,
+  pattern: (tenantId = '*') => `run.heartbeat.${tenantId}`,
+  messageId: () => undefined,
+};
+
 /** `version` is a fresh time-ordered id: any difference means "read this tenant's rules again". */
 export const RulesChanged = z.object({ tenantId: TenantId, version: z.string(), at: Instant });
 export type RulesChanged = z.infer<typeof RulesChanged>;
@@ -226,7 +253,7 @@ export const breakerChanged: Topic<BreakerChanged> = {
   stream: 'GUARDRAILS',
   subject: (change) => `breaker.changed.${change.tenantId}`,
   pattern: (tenantId = '*') => `breaker.changed.${tenantId}`,
-  messageId: (change) => `${change.scope}:${change.scopeId}:${change.version}`,
+  messageId: (change) => `${change.tenantId}:${change.scope}:${change.scopeId}:${change.version}`,
 };
 
 export const controlOrdered: Topic<ControlOrder> = {
@@ -244,7 +271,7 @@ export const directiveAcknowledged: Topic<DirectiveAcknowledged> = {
   stream: 'GUARDRAILS',
   subject: (ack) => `directive.acknowledged.${ack.tenantId}`,
   pattern: (tenantId = '*') => `directive.acknowledged.${tenantId}`,
-  messageId: (ack) => `${ack.directiveId}:${ack.instanceId}`,
+  messageId: (ack) => `${ack.tenantId}:${ack.directiveId}:${ack.agentId}:${ack.instanceId}`,
 };
 
 /** A message a consumer group gave up on, whole, with why: it can be inspected and sent again. */
@@ -275,6 +302,7 @@ export const TOPICS = [
   guardrailTriggered,
   deliverySettled,
   runChanged,
+  runHeartbeats,
   rulesChanged,
   keysChanged,
   directiveIssued,

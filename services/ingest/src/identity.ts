@@ -2,6 +2,7 @@ import {
   type AgentEvent,
   canonicalForm,
   derivedId,
+  type HashedFields,
   inPosition,
   sha256Hex,
   type TranslatedEvent,
@@ -51,8 +52,9 @@ export function wrongTime(timestamp: string | undefined, window: TimeWindow): Re
 }
 
 /** The time a client vouches for: its timestamp, else the one inside its id. */
-export function clientTime({ timestamp, clientId }: TranslatedEvent, window: TimeWindow): number | undefined {
-  if (timestamp !== undefined) return Date.parse(timestamp);
+export function clientTime({ timestamp, clientId, retold }: TranslatedEvent, window: TimeWindow): number | undefined {
+  // What is told twice is told with two times, so neither is the event's.
+  if (timestamp !== undefined && retold !== true) return Date.parse(timestamp);
   const inId = clientId === undefined ? undefined : timeOfId(clientId);
   // An id may look time-ordered by accident; then its time means nothing.
   return inId !== undefined && isInside(window, inId) ? inId : undefined;
@@ -83,10 +85,16 @@ export function identify(
     return invalid('too_large', [{ path: '', message }]);
   }
   const retryable = clientId !== undefined || arrival.key !== undefined;
-  return { event: { ...fields, retryable, hash: sha256Hex(form) }, bytes };
+  const hash = sha256Hex(translated.retold === true ? identityForm(fields) : form);
+  return { event: { ...fields, retryable, hash }, bytes };
 }
 
 /** Events of one request often share a millisecond; their ids keep the order they were sent in. */
+/** Both tellings of one event have this in common, and nothing else for sure. */
+function identityForm(fields: HashedFields): string {
+  return canonicalForm({ ...fields, payload: {}, metadata: {}, tags: undefined });
+}
+
 function ownId(index: number, { key, tenantId, receivedAtMs }: Arrival): string {
   const id = key === undefined ? timeOrderedId(receivedAtMs) : derivedId(receivedAtMs, tenantId, key, index);
   return inPosition(id, index);

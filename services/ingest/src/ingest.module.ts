@@ -11,16 +11,21 @@ import {
   type Platform,
   type PlatformConfig,
   PlatformModule,
+  QUOTA,
 } from '@agentlens/platform';
-import type { IdempotencyStore } from '@agentlens/state';
+import type { IdempotencyStore, Quota } from '@agentlens/state';
 import { type BeforeApplicationShutdown, type DynamicModule, Inject, Module } from '@nestjs/common';
 import { BatchPublisher } from './batch-publisher.ts';
 import { Coalescer } from './coalescer.ts';
+import { EventDesk } from './event-desk.ts';
 import { EventGate } from './event-gate.ts';
 import { EventsController } from './events.controller.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake.ts';
 import { PriceTable } from './price-table.ts';
+import { DecisionDesk } from './protocol/decision-desk.ts';
+import { Heartbeats } from './protocol/heartbeats.ts';
+import { PROTOCOL_CONTROLLERS, PROTOCOL_PROVIDERS } from './protocol/protocol.providers.ts';
 
 /** A message this old has outlived its retries: traffic is better sent to another instance. */
 const STUCK_MS = 15_000;
@@ -30,6 +35,8 @@ const STUCK_MS = 15_000;
 export class IngestModule implements BeforeApplicationShutdown {
   constructor(
     @Inject(EventGate) private readonly gate: EventGate,
+    @Inject(DecisionDesk) private readonly decisions: DecisionDesk,
+    @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(HEALTH) health: HealthRegistry,
   ) {
     health.add('publishing', async () => ({ ok: gate.oldestMs < STUCK_MS, detail: { oldestMs: gate.oldestMs } }));
@@ -39,17 +46,21 @@ export class IngestModule implements BeforeApplicationShutdown {
     return {
       module: IngestModule,
       imports: [PlatformModule.forService(platform, 'ingest')],
-      controllers: [EventsController],
+      controllers: [EventsController, ...PROTOCOL_CONTROLLERS],
       providers: [
         IngestMetrics,
         { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER] },
         { provide: EventGate, useFactory: eventGate, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
+        { provide: EventDesk, useFactory: eventDesk, inject: [EventIntake, EventGate, IngestMetrics, QUOTA, CLOCK] },
+        ...PROTOCOL_PROVIDERS,
       ],
     };
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    await this.decisions.drain();
     await this.gate.drain();
+    await this.heartbeats.drain();
   }
 }
 
@@ -67,4 +78,14 @@ function eventGate(bus: EventBus, metrics: IngestMetrics, clock: Clock): EventGa
   const now = () => clock.now();
   const publisher = new BatchPublisher(bus, metrics, now);
   return new EventGate(publisher, new Coalescer(publisher, now), now);
+}
+
+function eventDesk(
+  intake: EventIntake,
+  gate: EventGate,
+  metrics: IngestMetrics,
+  quota: Quota,
+  clock: Clock,
+): EventDesk {
+  return new EventDesk(intake, gate, metrics, quota, clock);
 }

@@ -4,9 +4,9 @@ import {
   type ProblemDetail,
   sha256Hex,
   type TranslatedEvent,
-  translateAgentLensEvent,
 } from '@agentlens/contracts';
-import type { IdempotencyStore } from '@agentlens/state';
+import { type IdempotencyStore, StateUnavailable } from '@agentlens/state';
+import { AGENTLENS, type Dialect, redated } from './dialect.ts';
 import {
   type Arrival,
   clientTime,
@@ -26,11 +26,13 @@ export interface Delivery {
   readonly events: readonly unknown[];
   readonly key: string | undefined;
   readonly nowMs: number;
+  /** The vocabulary the events are in; AgentLens where it is not said. */
+  readonly dialect?: Dialect;
 }
 
 /** What became of each event, in request order. */
 export type Verdict =
-  | ({ readonly ok: true; readonly repeated: boolean } & IdentifiedEvent)
+  | ({ readonly ok: true; readonly repeated: boolean; readonly notices?: readonly ProblemDetail[] } & IdentifiedEvent)
   | { readonly ok: false; readonly refusal: Refusal };
 
 export type Intake =
@@ -38,7 +40,9 @@ export type Intake =
   /** The Idempotency-Key is known with another body. */
   | { readonly kind: 'key_reused' };
 
-type Read = { readonly ok: true; readonly event: TranslatedEvent } | { readonly ok: false; readonly refusal: Refusal };
+type Read =
+  | { readonly ok: true; readonly event: TranslatedEvent; readonly notices?: readonly ProblemDetail[] }
+  | { readonly ok: false; readonly refusal: Refusal };
 
 /** Reads, checks and identifies a request's events; publishes nothing. */
 export class EventIntake {
@@ -57,9 +61,26 @@ export class EventIntake {
     if (receivedAtMs === undefined) return { kind: 'key_reused' };
     const arrival = { tenantId: delivery.tenantId, key: delivery.key, receivedAtMs };
     const read = delivery.events.map((raw, index) => this.#read(raw, safety[index], delivery, window));
-    const times = await this.#times(read, arrival, window);
+    const isTolerant = delivery.dialect?.wrongTime === 'redate';
+    const times = await this.#times(read, arrival, window, isTolerant);
     const verdicts = read.map((event, index) => identified(event, index, times[index] ?? receivedAtMs, arrival));
     return { kind: 'judged', arrival, verdicts: await this.#withoutConflicts(verdicts, read, arrival) };
+  }
+
+  /** One event that the gateway made of a call; its texts are sanitised. */
+  async judgeOwn(
+    tenantId: string,
+    event: TranslatedEvent,
+    nowMs: number,
+  ): Promise<{ arrival: Arrival; verdict: Verdict }> {
+    const arrival = { tenantId, key: undefined, receivedAtMs: nowMs };
+    const [atMs = nowMs] = await this.#times(
+      [{ ok: true, event }],
+      arrival,
+      timeWindow(nowMs, this.retentionDays),
+      true,
+    );
+    return { arrival, verdict: identified({ ok: true, event }, 0, atMs, arrival) };
   }
 
   /** Arrival of the first attempt under this key; undefined where that attempt had another body. */
@@ -72,21 +93,28 @@ export class EventIntake {
     return known.bodyHash === bodyHash ? known.receivedAtMs : undefined;
   }
 
-  #read(raw: unknown, unsafe: ProblemDetail | undefined, { tenantId, nowMs }: Delivery, window: TimeWindow): Read {
+  #read(raw: unknown, unsafe: ProblemDetail | undefined, delivery: Delivery, window: TimeWindow): Read {
+    const { tenantId, nowMs, dialect = AGENTLENS } = delivery;
     if (unsafe !== undefined) return refused(invalid('malformed', [unsafe]));
     const foreign = foreignTenant(raw, tenantId);
     if (foreign !== undefined) return refused(invalid('invalid', [foreign]));
-    const translation = translateAgentLensEvent(raw, this.prices, nowMs);
+    const translation = dialect.translate(raw, this.prices, nowMs);
     if (!translation.ok) return refused(invalid('invalid', translation.details));
     const late = wrongTime(translation.event.timestamp, window);
-    return late === undefined ? { ok: true, event: translation.event } : refused(late);
+    if (late === undefined) return translation;
+    return dialect.wrongTime === 'refuse' ? refused(late) : { ...translation, event: redated(translation.event) };
   }
 
   /**
    * When each event happened. One that has an id without a time and no timestamp is dated with its first arrival,
    * which has to be remembered: its retry must be the same event. Rare, so it may cost a look-up each.
    */
-  async #times(read: readonly Read[], arrival: Arrival, window: TimeWindow): Promise<readonly number[]> {
+  async #times(
+    read: readonly Read[],
+    arrival: Arrival,
+    window: TimeWindow,
+    isTolerant: boolean,
+  ): Promise<readonly number[]> {
     const times = read.map((one) => (one.ok ? clientTime(one.event, window) : undefined) ?? arrival.receivedAtMs);
     const undated = read.flatMap((one, index) =>
       one.ok && one.event.clientId !== undefined && clientTime(one.event, window) === undefined
@@ -95,11 +123,26 @@ export class EventIntake {
     );
     await Promise.all(
       undated.map(async ({ index, event, id }) => {
-        const request = { bodyHash: contentHash(event), receivedAtMs: arrival.receivedAtMs };
-        times[index] = (await this.memory.remember(arrival.tenantId, `event:${id}`, request)).receivedAtMs;
+        times[index] = await this.#firstTime(arrival, id, event, isTolerant);
       }),
     );
     return times;
+  }
+
+  /**
+   * Without the store a tolerant dialect goes on: its clients drop what is refused, and an event dated twice is better
+   * than none.
+   */
+  async #firstTime(arrival: Arrival, id: string, event: TranslatedEvent, isTolerant: boolean): Promise<number> {
+    const receivedAtMs = event.timestamp === undefined ? arrival.receivedAtMs : Date.parse(event.timestamp);
+    try {
+      const request = { bodyHash: contentHash(event), receivedAtMs };
+      return (await this.memory.remember(arrival.tenantId, `event:${id}`, request)).receivedAtMs;
+    } catch (error) {
+      if (!isTolerant || !(error instanceof StateUnavailable)) throw error;
+      this.onMemoryLost(error);
+      return receivedAtMs;
+    }
   }
 
   /** An id stands for one content: within the request, and as far as the platform remembers. */
@@ -142,7 +185,7 @@ function refused(refusal: Refusal): { readonly ok: false; readonly refusal: Refu
 function identified(read: Read, index: number, atMs: number, arrival: Arrival): Verdict {
   if (!read.ok) return read;
   const result = identify(read.event, index, atMs, arrival);
-  return 'reason' in result ? refused(result) : { ok: true, repeated: false, ...result };
+  return 'reason' in result ? refused(result) : { ok: true, repeated: false, notices: read.notices, ...result };
 }
 
 /** The tenant comes from the key; naming another one is a mistake worth hearing of. */

@@ -31,10 +31,12 @@ export interface Gateway {
   readonly bus: EventBus;
   readonly platform: Platform;
   /** Keys by what they may do; all but `foreign` belong to tenant "acme". */
-  readonly keys: Readonly<Record<'ingest' | 'reader' | 'slow' | 'foreign' | 'revoked', string>>;
+  readonly keys: Readonly<Record<'ingest' | 'agent' | 'reader' | 'slow' | 'foreign' | 'revoked', string>>;
   /** Every batch published, in order. */
   readonly batches: EventBatch[];
   events(): readonly AgentEvent[];
+  /** The server as it would listen. */
+  readonly app: NestFastifyApplication;
   post(body: unknown, options?: { key?: string; query?: string; headers?: Record<string, string> }): Promise<Answer>;
   /** The request as it is, nothing added. */
   inject(options: InjectOptions): Promise<Answer>;
@@ -74,6 +76,7 @@ export async function startGateway({ env = {}, bus: busOptions = {} }: GatewayOp
     return { status: statusCode, headers, body: body === '' ? undefined : JSON.parse(body) };
   };
   return {
+    app,
     clock,
     bus,
     platform,
@@ -126,6 +129,7 @@ export function noted(n: number): Record<string, unknown> {
 function keyring(): { keys: Gateway['keys']; directory: KeyDirectory } {
   const keys = {
     ingest: newApiKey().key,
+    agent: newApiKey().key,
     reader: newApiKey().key,
     slow: newApiKey().key,
     foreign: newApiKey().key,
@@ -140,9 +144,10 @@ function keyring(): { keys: Gateway['keys']; directory: KeyDirectory } {
   });
   const callers = new Map<string, Caller>([
     [keys.ingest, caller({})],
+    [keys.agent, caller({ keyId: 'agent', scopes: ['ingest', 'decide'] })],
     [keys.reader, caller({ keyId: 'reader', scopes: ['read'] })],
     [keys.slow, caller({ keyId: 'slow', eventsPerSecond: 10 })],
-    [keys.foreign, caller({ keyId: 'foreign', tenantId: 'globex' })],
+    [keys.foreign, caller({ keyId: 'foreign', tenantId: 'globex', scopes: ['ingest', 'decide'] })],
   ]);
   const directory: KeyDirectory = {
     check: async (key) => {

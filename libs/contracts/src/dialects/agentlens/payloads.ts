@@ -50,7 +50,7 @@ export const ToolResponse = payload({
   callId,
   toolName: name,
   durationMs: milliseconds,
-  result: z.unknown(),
+  result: z.unknown().optional(),
   isError: optional.flag,
 });
 

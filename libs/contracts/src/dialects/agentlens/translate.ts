@@ -13,11 +13,16 @@ export interface TranslatedEvent {
   readonly clientId: string | undefined;
   /** The client's time, UTC with milliseconds. */
   readonly timestamp: string | undefined;
+  /**
+   * Told by more than one message (a call and an audit event say that a run began): one event all the same. The first
+   * to arrive dates it and is kept; its hash covers its identity only.
+   */
+  readonly retold?: boolean;
   readonly facts: Omit<AgentEvent, 'id' | 'occurredAt' | 'retryable' | 'hash'>;
 }
 
 export type Translation =
-  | { readonly ok: true; readonly event: TranslatedEvent }
+  | { readonly ok: true; readonly event: TranslatedEvent; readonly notices?: readonly ProblemDetail[] }
   | { readonly ok: false; readonly details: readonly ProblemDetail[] };
 
 export const AGENTLENS_DIALECT = 'agentlens';

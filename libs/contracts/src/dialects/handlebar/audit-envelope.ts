@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../events.ts';
+import { ClientId } from '../../ids.ts';
+import { Names } from './tolerant.ts';
+
+export const AUDIT_SCHEMA = 'handlebar.audit.v1';
+
+const object = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+);
+
+const RFC3339 = z.iso.datetime({ offset: true });
+/** What a Date can hold. */
+const MOST_MS = 8.64e15;
+
+/** Epoch milliseconds of both forms of a time: RFC 3339 with any offset, or milliseconds. */
+const Time = z
+  .union([z.string(), z.number()])
+  .transform((time) => (typeof time === 'number' ? Math.trunc(time) : millisecondsOf(time)))
+  .refine((ms) => Number.isFinite(ms) && Math.abs(ms) <= MOST_MS, 'must be an RFC 3339 time or epoch milliseconds');
+
+function millisecondsOf(text: string): number {
+  return RFC3339.safeParse(text).success ? Date.parse(text) : Number.NaN;
+}
+
+/** An audit event without what depends on its kind. `id`, parents, `tags` and `metadata` are our additions. */
+export const AuditEnvelope = z.object({
+  schema: z.string().max(256).nullish(),
+  id: ClientId.nullish(),
+  ts: Time.nullish(),
+  runId: ClientId,
+  sessionId: ClientId.nullish(),
+  actorExternalId: ClientId.nullish().catch(null),
+  stepIndex: z.number().int().min(0).max(1e9).nullish().catch(null),
+  otel: z.unknown().optional(),
+  sample: z.unknown().optional(),
+  redaction: z.unknown().optional(),
+  parentRunId: ClientId.nullish(),
+  parentToolUseId: ClientId.nullish(),
+  tags: Names.nullish().catch(null),
+  metadata: object.nullish(),
+  kind: z.string().min(1, 'must not be empty').max(256, 'must be at most 256 characters'),
+  data: object.nullish(),
+});
+export type AuditEnvelope = z.infer<typeof AuditEnvelope>;

@@ -1,0 +1,49 @@
+import type { Decision, DecisionCause } from '../../decisions.ts';
+
+/** A decision as the client in the field reads it: everything but `finalRuleId` is required there. */
+export interface DecisionBody {
+  readonly verdict: Decision['verdict'];
+  readonly control: Decision['control'];
+  readonly cause: DecisionCause;
+  readonly message: string;
+  readonly evaluatedRules: readonly {
+    readonly ruleId: string;
+    readonly enabled: boolean;
+    readonly matched: boolean;
+    readonly violated: boolean;
+  }[];
+  readonly finalRuleId?: string;
+}
+
+/** What clients that know our additions get besides. */
+export interface DecisionExtras {
+  readonly decisionId: string;
+  readonly effect: Decision['effect'];
+  readonly approvalId?: string;
+  readonly modifiedArgs?: unknown;
+  readonly bypasses: Decision['bypasses'];
+}
+
+/** Nothing beyond what that client knows: it may refuse an answer with members it does not. */
+export function decisionBody(decision: Decision): DecisionBody {
+  const { verdict, control, cause, message, evaluatedRules, finalRuleId } = decision;
+  return {
+    verdict,
+    control,
+    cause,
+    message,
+    evaluatedRules: evaluatedRules.map(({ ruleId, enabled, matched, violated }) => ({
+      ruleId,
+      enabled,
+      matched,
+      violated,
+    })),
+    ...(finalRuleId === undefined ? {} : { finalRuleId }),
+  };
+}
+
+/** The same with our additions; whatever else a decision tells the agent (such as a reservation) comes along. */
+export function decisionBodyWithExtras(decision: Decision): DecisionBody & DecisionExtras {
+  const { id, tenantId: _1, agentId: _2, runId: _3, phase: _4, inputsDigest: _5, decidedAt: _6, ...told } = decision;
+  return { ...told, ...decisionBody(decision), decisionId: id };
+}

@@ -1,0 +1,16 @@
+export { AUDIT_SCHEMA } from './audit-envelope.ts';
+export { AUDIT_KIND_NAMES, AUDIT_KINDS, type AuditKind } from './audit-kinds.ts';
+export { type DecisionBody, type DecisionExtras, decisionBody, decisionBodyWithExtras } from './decision-body.ts';
+export {
+  AcknowledgeBody,
+  AgentBody,
+  END_STATUSES,
+  EndBody,
+  EvaluateBody,
+  HeartbeatBody,
+  StartBody,
+  ToolsBody,
+  UNKNOWN_AGENT_ID,
+} from './requests.ts';
+export { agentRegistered, runEnded, runStarted } from './run-moments.ts';
+export { HANDLEBAR_DIALECT, translateHandlebarEvent } from './translate.ts';

@@ -1,0 +1,115 @@
+import type { EventKind, JsonObject, RunOutcome, Severity, Usage } from '../../events.ts';
+import type { PriceBook } from '../agentlens/prices.ts';
+import { cleanName } from './tolerant.ts';
+
+/** What rules, runs and charts count of an audit event, lifted out of its data. */
+export interface Lifted {
+  readonly severity: Severity;
+  readonly isError: boolean;
+  readonly toolName: string | undefined;
+  readonly callId: string | undefined;
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly outcome: RunOutcome | undefined;
+  readonly agentName: string | undefined;
+  readonly agentVersion: string | undefined;
+  readonly usage: Usage | undefined;
+}
+
+const OUTCOMES: Readonly<Record<string, RunOutcome>> = {
+  success: 'succeeded',
+  ok: 'succeeded',
+  error: 'failed',
+  timeout: 'timed_out',
+  interrupted: 'interrupted',
+  blocked: 'interrupted',
+  cancelled: 'cancelled',
+};
+
+/** A run that ends in a way nobody knows has still ended; what it did decides then. */
+export function outcomeOf(status: unknown): RunOutcome | undefined {
+  return typeof status === 'string' && Object.hasOwn(OUTCOMES, status) ? OUTCOMES[status] : undefined;
+}
+
+export function liftedFrom(kind: EventKind, data: JsonObject, atMs: number, prices: PriceBook): Lifted {
+  const tool = record(data.tool);
+  const agent = kind === 'run.started' ? record(data.agent) : {};
+  const { name: model, provider } = modelOf(data, prices);
+  return {
+    ...gravityOf(kind, data),
+    toolName: name(tool.name) ?? name(data.toolName),
+    callId: name(data.callId) ?? name(tool.callId),
+    model,
+    provider,
+    outcome: kind === 'run.ended' ? outcomeOf(data.status) : undefined,
+    agentName: name(agent.name),
+    agentVersion: name(agent.version),
+    usage: usageOf(kind, data, { model, provider: name(record(data.model).provider), atMs }, prices),
+  };
+}
+
+function gravityOf(kind: EventKind, data: JsonObject): Pick<Lifted, 'severity' | 'isError'> {
+  if (kind === 'tool.completed' && data.outcome === 'error') return { severity: 'error', isError: true };
+  if (kind === 'llm.completed' && data.error != null) return { severity: 'error', isError: true };
+  if (kind === 'error.raised') return { severity: data.fatal === true ? 'critical' : 'error', isError: true };
+  if (kind === 'tool.decided' && data.verdict === 'BLOCK') return { severity: 'warn', isError: false };
+  return { severity: 'info', isError: false };
+}
+
+function modelOf(data: JsonObject, prices: PriceBook): { name: string | undefined; provider: string | undefined } {
+  const model = name(record(data.model).name) ?? name(data.model);
+  if (model === undefined) return { name: undefined, provider: undefined };
+  return { name: model, provider: name(record(data.model).provider) ?? prices.providerOf(model) ?? 'unknown' };
+}
+
+/** An absurd number would spoil every total it is added to, so it stays in the data and is not counted. */
+const MOST_COUNT = 1e12;
+const MOST_USD = 100_000;
+
+function usageOf(
+  kind: EventKind,
+  data: JsonObject,
+  call: { model: string | undefined; provider: string | undefined; atMs: number },
+  prices: PriceBook,
+): Usage | undefined {
+  const latencyMs = quantity(data.durationMs, MOST_COUNT);
+  const timed = latencyMs === undefined ? undefined : { latencyMs };
+  if (kind !== 'llm.completed' && kind !== 'cost.recorded') return timed;
+  const usage: Usage = { ...tokensOf(record(data.tokens)), ...timed };
+  const reported = quantity(data.costUsd, MOST_USD);
+  if (reported !== undefined) return { ...usage, costUsd: reported, costSource: 'reported' };
+  const spent = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) > 0;
+  const { model, provider, atMs } = call;
+  const costUsd = spent && model !== undefined ? prices.costOf({ model, provider, usage, atMs }) : undefined;
+  return costUsd === undefined ? { ...usage, costSource: 'unpriced' } : { ...usage, costUsd, costSource: 'priced' };
+}
+
+function tokensOf(tokens: JsonObject): Usage {
+  const [input, output] = [count(tokens.in), count(tokens.out)];
+  const [read, write] = [count(tokens.cacheRead), count(tokens.cacheWrite)];
+  return {
+    ...(input === undefined ? {} : { inputTokens: input }),
+    ...(output === undefined ? {} : { outputTokens: output }),
+    ...(input === undefined && output === undefined ? {} : { totalTokens: (input ?? 0) + (output ?? 0) }),
+    ...(read === undefined ? {} : { cacheReadTokens: read }),
+    ...(write === undefined ? {} : { cacheWriteTokens: write }),
+  };
+}
+
+function count(value: unknown): number | undefined {
+  const amount = quantity(value, MOST_COUNT);
+  return amount === undefined ? undefined : Math.round(amount);
+}
+
+function quantity(value: unknown, most: number): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= most ? value : undefined;
+}
+
+function record(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+function name(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? cleanName(value) : '';
+  return text === '' ? undefined : text;
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import type { AgentTool } from '../../agents.ts';
+import { DECISION_PHASES } from '../../decisions.ts';
+import { ClientId } from '../../ids.ts';
+import { cleanName, Name, Names, Numbers, Texts } from './tolerant.ts';
+
+const milliseconds = z.number().positive().max(1e12);
+
+/** Both forms of a tool: `{name, description?, tags?}` at the start, `{key, ..., metadata: {metadata: [tags]}}` in an update. */
+const Tool = z
+  .looseObject({
+    name: Name.pipe(z.string().min(1, 'must not be empty')),
+    description: z.string().nullish(),
+    tags: Names.nullish(),
+    key: Name.nullish(),
+    kind: Name.nullish(),
+    version: z.union([z.string(), z.number()]).nullish(),
+    metadata: z.looseObject({ metadata: Names.nullish().catch(null) }).nullish(),
+  })
+  .transform(
+    ({ name, description, tags, key, kind, version, metadata }): AgentTool => ({
+      name,
+      description: description ?? undefined,
+      tags: tags ?? metadata?.metadata ?? [],
+      key: key ?? undefined,
+      kind: kind ?? undefined,
+      version: version ?? undefined,
+    }),
+  );
+
+const Tools = z.array(Tool).max(1_000, 'must hold at most 1000 tools');
+
+/** `POST /v1/agents`. */
+export const AgentBody = z.object({
+  slug: ClientId,
+  name: Name.nullish(),
+  description: z.string().max(5_000).nullish(),
+  tags: Names.nullish(),
+  tools: Tools.nullish(),
+});
+export type AgentBody = z.infer<typeof AgentBody>;
+
+/** `PUT /v1/agents/{agentId}/tools`. */
+export const ToolsBody = z.object({ tools: Tools });
+
+/** Members beyond these (group) are kept as they came. */
+const ActorBody = z.looseObject({
+  externalId: ClientId,
+  name: Name.nullish(),
+  metadata: Texts.nullish(),
+});
+
+/** `POST /v1/runs/{runId}/start`. Everything after `model` is our addition to the protocol. */
+export const StartBody = z.object({
+  agentId: ClientId,
+  sessionId: ClientId.nullish(),
+  actor: ActorBody.nullish(),
+  model: z.looseObject({ name: Name, provider: Name.nullish() }).nullish(),
+  tags: Texts.nullish(),
+  runTtlMs: milliseconds.nullish(),
+  heartbeatEveryMs: milliseconds.nullish(),
+  parentRunId: ClientId.nullish(),
+  parentToolUseId: ClientId.nullish(),
+});
+export type StartBody = z.infer<typeof StartBody>;
+
+/** How a run may end, with the words of older clients. */
+export const END_STATUSES = ['success', 'error', 'timeout', 'interrupted', 'cancelled', 'ok', 'blocked'] as const;
+
+/** `POST /v1/runs/{runId}/end`. Everything after `status` is our addition to the protocol. */
+export const EndBody = z.object({
+  agentId: ClientId,
+  status: z.enum(END_STATUSES, `must be one of ${END_STATUSES.join(', ')}`),
+  totalSteps: z.number().int().nonnegative().max(1e9).nullish(),
+  result: z.unknown().optional(),
+  error: z.unknown().optional(),
+});
+export type EndBody = z.infer<typeof EndBody>;
+
+/** `POST /v1/runs/{runId}/heartbeat`. `everyMs` says when the next one is due. */
+export const HeartbeatBody = z.object({
+  agentId: ClientId,
+  instanceId: ClientId.nullish(),
+  everyMs: milliseconds.nullish(),
+});
+export type HeartbeatBody = z.infer<typeof HeartbeatBody>;
+
+/** `POST /v1/control/{directiveId}/ack`. */
+export const AcknowledgeBody = z.object({ agentId: ClientId, instanceId: ClientId });
+
+/** What a client without an agent id asks under: rules for every agent and orders for the run still apply. */
+export const UNKNOWN_AGENT_ID = 'unknown';
+
+const MOST_SUBJECTS = 100;
+const SubjectBody = z.looseObject({
+  subjectType: Name,
+  value: Name,
+  role: Name.optional().catch(undefined),
+  idSystem: Name.optional().catch(undefined),
+});
+
+const Subjects = z.array(z.unknown()).transform((items) =>
+  items.slice(0, MOST_SUBJECTS).flatMap((item) => {
+    const subject = SubjectBody.safeParse(item);
+    if (!subject.success) return [];
+    const { subjectType, value, role, idSystem } = subject.data;
+    return [{ subjectType, value, role, idSystem }];
+  }),
+);
+
+/**
+ * `POST /v1/runs/{runId}/evaluate`. Reads as much as can be read: a refusal makes the client in the field allow the
+ * call, so only what cannot be a question at all is refused. `callId`, `estimate` and `deadlineMs` are our additions.
+ */
+export const EvaluateBody = z
+  .object({
+    phase: z.enum(DECISION_PHASES, `must be one of ${DECISION_PHASES.join(', ')}`),
+    agentId: z.union([ClientId, z.literal('')]).nullish(),
+    tool: z
+      .object({ name: z.string().min(1, 'must not be empty'), tags: Names.nullish().catch(null) })
+      .transform(({ name, tags }) => ({ name: cleanName(name) || '?', tags: tags ?? [] }))
+      .nullish(),
+    args: z.unknown().optional(),
+    result: z.unknown().optional(),
+    actor: ActorBody.nullish().catch(null),
+    tags: Texts.nullish().catch(null),
+    subjects: Subjects.nullish().catch(null),
+    metrics: Numbers.nullish().catch(null),
+    callId: ClientId.nullish(),
+    estimate: z
+      .object({ tokens: z.number().nonnegative().default(0), costUsd: z.number().nonnegative().default(0) })
+      .nullish(),
+    deadlineMs: z.number().positive().nullish(),
+  })
+  .refine(({ phase, tool }) => phase === 'llm.before' || tool != null, {
+    path: ['tool'],
+    message: 'must say which tool is asked about: {"name": "..."}',
+  });
+export type EvaluateBody = z.infer<typeof EvaluateBody>;

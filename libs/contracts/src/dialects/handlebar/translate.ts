@@ -1,0 +1,79 @@
+import type { JsonObject } from '../../events.ts';
+import { detailsOf, type ProblemDetail } from '../../problems.ts';
+import type { PriceBook } from '../agentlens/prices.ts';
+import type { TranslatedEvent, Translation } from '../agentlens/translate.ts';
+import { AUDIT_SCHEMA, AuditEnvelope } from './audit-envelope.ts';
+import { isKnownKind, kindOf } from './audit-kinds.ts';
+import { auditEventId, runMomentId } from './event-identity.ts';
+import { liftedFrom } from './lifted.ts';
+
+export const HANDLEBAR_DIALECT = 'handlebar';
+
+/**
+ * One audit event of an agent as an AgentEvent. `raw` is sanitised JSON; paths of the details start at the event.
+ * What this server does not know is kept and noted; only what has no run, no kind or no readable time is refused.
+ */
+export function translateHandlebarEvent(raw: unknown, agentId: string, prices: PriceBook, nowMs: number): Translation {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+    return { ok: false, details: [{ path: '', message: 'must be an object' }] };
+  }
+  const envelope = AuditEnvelope.safeParse(raw);
+  if (!envelope.success) return { ok: false, details: detailsOf(envelope.error) };
+  return { ok: true, event: translated(envelope.data, agentId, prices, nowMs), notices: noticesOf(envelope.data) };
+}
+
+function translated(envelope: AuditEnvelope, agentId: string, prices: PriceBook, nowMs: number): TranslatedEvent {
+  const { runId } = envelope;
+  const kind = kindOf(envelope.kind);
+  const data = envelope.data ?? {};
+  const atMs = envelope.ts ?? undefined;
+  const facts: TranslatedEvent['facts'] = {
+    agentId,
+    runId,
+    sessionId: envelope.sessionId ?? undefined,
+    parentRunId: envelope.parentRunId ?? undefined,
+    parentToolUseId: envelope.parentToolUseId ?? undefined,
+    kind,
+    dialect: HANDLEBAR_DIALECT,
+    sourceType: envelope.kind,
+    ...liftedFrom(kind, data, atMs ?? nowMs, prices),
+    tags: envelope.tags == null || envelope.tags.length === 0 ? undefined : [...new Set(envelope.tags)],
+    payload: data,
+    metadata: metadataOf(envelope),
+  };
+  if (kind === 'run.started' || kind === 'run.ended') {
+    return { clientId: runMomentId(agentId, runId, kind), timestamp: isoOf(atMs), retold: true, facts };
+  }
+  return { clientId: envelope.id ?? idOf(envelope, agentId, data, atMs), timestamp: isoOf(atMs), facts };
+}
+
+function idOf(envelope: AuditEnvelope, agentId: string, data: JsonObject, atMs: number | undefined): string {
+  const { runId, kind } = envelope;
+  const isMessage = kind === 'message.raw.created' && typeof data.messageId === 'string' && data.messageId !== '';
+  const messageId = isMessage ? (data.messageId as string) : undefined;
+  return auditEventId({ agentId, runId, kind, stepIndex: envelope.stepIndex ?? undefined, atMs, messageId, data });
+}
+
+function isoOf(atMs: number | undefined): string | undefined {
+  return atMs === undefined ? undefined : new Date(atMs).toISOString();
+}
+
+/** What the envelope says beyond the event itself. */
+function metadataOf(envelope: AuditEnvelope): JsonObject {
+  const { stepIndex, actorExternalId, otel, sample, redaction, schema, metadata } = envelope;
+  const members = { stepIndex, actorExternalId, otel, sample, redaction };
+  const present = Object.entries(members).filter(([, value]) => value != null);
+  const foreign = schema == null || schema === AUDIT_SCHEMA ? {} : { schema };
+  return { ...metadata, ...Object.fromEntries(present), ...foreign };
+}
+
+function noticesOf({ schema, kind }: AuditEnvelope): readonly ProblemDetail[] {
+  const notices: ProblemDetail[] = [];
+  if (schema != null && schema !== AUDIT_SCHEMA) {
+    notices.push({ path: 'schema', message: `is not ${AUDIT_SCHEMA}; the event was read as if it were` });
+  }
+  if (!isKnownKind(kind)) {
+    notices.push({ path: 'kind', message: 'is not known here; the event is kept as custom.recorded' });
+  }
+  return notices;
+}

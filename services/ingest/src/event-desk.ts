@@ -1,0 +1,102 @@
+import type { TranslatedEvent } from '@agentlens/contracts';
+import { BusUnavailable } from '@agentlens/messaging';
+import { type Caller, type Clock, ProblemException } from '@agentlens/platform';
+import { type Quota, StateUnavailable } from '@agentlens/state';
+import { refusals, refusedWhole, taken } from './answers.ts';
+import type { Dialect } from './dialect.ts';
+import type { EventGate } from './event-gate.ts';
+import type { IngestMetrics } from './ingest-metrics.ts';
+import type { EventIntake, Verdict } from './intake.ts';
+import { rateLimitFields, tooMany } from './rate-limit.ts';
+
+/** A request's events, as a controller hands them over. */
+export interface Handover {
+  readonly events: readonly unknown[];
+  readonly key: string | undefined;
+  readonly dialect?: Dialect;
+  /** Take the good ones and answer for each; otherwise one bad event refuses all. */
+  readonly partial: boolean;
+}
+
+interface Reply {
+  headers(fields: Record<string, string>): unknown;
+}
+
+/** Where every way in hands over its events: quota, intake, gate, and the same refusals. */
+export class EventDesk {
+  constructor(
+    private readonly intake: EventIntake,
+    private readonly gate: EventGate,
+    private readonly metrics: IngestMetrics,
+    private readonly quota: Quota,
+    private readonly clock: Clock,
+  ) {}
+
+  /** This key's quota first, so that one loud client meets its own limit before the platform's. */
+  async admit(caller: Caller, cost: number, reply: Reply): Promise<void> {
+    const answer = await this.quota.take(caller.keyId, cost, caller.eventsPerSecond, this.clock.now());
+    reply.headers(rateLimitFields(answer));
+    if (!answer.allowed) {
+      this.metrics.turnedAway('quota');
+      throw tooMany(answer);
+    }
+    if (this.gate.saturated) {
+      this.metrics.turnedAway('saturated');
+      throw unavailable('The platform takes no more events just now', 1_000);
+    }
+  }
+
+  /** Resolves when every event that is answered as taken is safe. */
+  async take(tenantId: string, { events, key, dialect, partial }: Handover): Promise<readonly Verdict[]> {
+    try {
+      const intake = await this.intake.judge({ tenantId, events, key, dialect, nowMs: this.clock.now() });
+      if (intake.kind === 'key_reused') throw this.#keyReused();
+      for (const { reason } of refusals(intake.verdicts)) this.metrics.refused(reason);
+      const good = taken(intake.verdicts);
+      if (!partial && good.length < events.length) throw refusedWhole(intake.verdicts);
+      const fresh = good.filter(({ repeated }) => !repeated);
+      await this.gate.pass(intake.arrival, fresh);
+      const unpriced = fresh.filter(({ event }) => event.usage?.costSource === 'unpriced').length;
+      this.metrics.accepted(fresh.length, unpriced);
+      return intake.verdicts;
+    } catch (error) {
+      throw this.#awayOr(error);
+    }
+  }
+
+  /** One event the gateway made of a call. Resolves with its id when it is safe. */
+  async record(tenantId: string, event: TranslatedEvent): Promise<string> {
+    try {
+      const { arrival, verdict } = await this.intake.judgeOwn(tenantId, event, this.clock.now());
+      if (!verdict.ok) throw new ProblemException(verdict.refusal.status, verdict.refusal.error, verdict.refusal);
+      await this.gate.pass(arrival, [verdict]);
+      this.metrics.accepted(1, 0);
+      return verdict.event.id;
+    } catch (error) {
+      throw this.#awayOr(error);
+    }
+  }
+
+  #keyReused(): ProblemException {
+    this.metrics.turnedAway('key_reused');
+    return new ProblemException(422, 'Idempotency-Key reused', {
+      details: [{ path: 'headers.idempotency-key', message: 'was used before with another body' }],
+      hint: 'Send a new batch under a new key; repeat a key only with the very same events.',
+    });
+  }
+
+  #awayOr(error: unknown): unknown {
+    const afterMs = error instanceof BusUnavailable ? error.afterMs : error instanceof StateUnavailable ? 1_000 : null;
+    if (afterMs === null) return error;
+    this.metrics.turnedAway('unavailable');
+    return unavailable('The platform cannot keep events now', afterMs);
+  }
+}
+
+function unavailable(error: string, afterMs: number): ProblemException {
+  const seconds = Math.max(1, Math.ceil(afterMs / 1000));
+  return new ProblemException(503, error, {
+    hint: `Send the same request again in ${seconds} s; with event ids or an Idempotency-Key nothing is counted twice.`,
+    headers: { 'retry-after': String(seconds) },
+  });
+}

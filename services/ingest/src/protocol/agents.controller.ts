@@ -1,0 +1,68 @@
+import { AgentBody, type AgentRegistration, agentRegistered, ToolsBody } from '@agentlens/contracts';
+import { type Caller, CurrentCaller, Scopes } from '@agentlens/platform';
+import { Body, Controller, HttpCode, Inject, Param, Post, Put, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyReply } from 'fastify';
+import { EventDesk } from '../event-desk.ts';
+import { readBody, readId } from './read-body.ts';
+
+/** Agents say who they are and what tools they have. The slug is the agent's id: stable, and readable everywhere. */
+@Controller('v1/agents')
+export class AgentsController {
+  constructor(@Inject(EventDesk) private readonly desk: EventDesk) {}
+
+  @Post()
+  @HttpCode(200)
+  @RouteConfig({ checksKeys: true })
+  @Scopes('decide')
+  async register(
+    @CurrentCaller() caller: Caller,
+    @Body() body: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<{ agentId: string }> {
+    const { slug, name, description, tags, tools } = readBody(AgentBody, body);
+    await this.#record(caller, slug, { slug, ...present({ name, description, tags, tools }) }, reply);
+    return { agentId: slug };
+  }
+
+  /** Older clients of the protocol upsert with PUT. */
+  @Put()
+  @RouteConfig({ checksKeys: true })
+  @Scopes('decide')
+  upsert(
+    @CurrentCaller() caller: Caller,
+    @Body() body: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<{ agentId: string }> {
+    return this.register(caller, body, reply);
+  }
+
+  /** Merged by name into the tools registered before. */
+  @Put(':agentId/tools')
+  @RouteConfig({ checksKeys: true })
+  @Scopes('decide')
+  async registerTools(
+    @CurrentCaller() caller: Caller,
+    @Param('agentId') agentIdText: string,
+    @Body() body: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<{ agentId: string; tools: number }> {
+    const agentId = readId('agentId', agentIdText);
+    const { tools } = readBody(ToolsBody, body);
+    await this.#record(caller, agentId, { tools }, reply);
+    return { agentId, tools: tools.length };
+  }
+
+  async #record(caller: Caller, agentId: string, registration: AgentRegistration, reply: FastifyReply): Promise<void> {
+    await this.desk.admit(caller, 1, reply);
+    await this.desk.record(caller.tenantId, agentRegistered(agentId, registration));
+  }
+}
+
+function present(
+  members: {
+    readonly [Key in keyof AgentRegistration]: AgentRegistration[Key] | null;
+  },
+): AgentRegistration {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null));
+}

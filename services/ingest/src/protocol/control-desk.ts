@@ -1,0 +1,119 @@
+import { type Alert, alertChanged } from '@agentlens/contracts';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import {
+  type Clock,
+  type ControlBoard,
+  type ControlPosition,
+  type HealthRegistry,
+  type KeyDirectory,
+  type Platform,
+  ProblemException,
+} from '@agentlens/platform';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { backlog, type ControlFrame } from './control-frames.ts';
+import { ControlStream } from './control-stream.ts';
+import type { Listener, Listeners } from './listeners.ts';
+
+/** Per instance; each costs a socket and two timers. */
+const MOST_STREAMS = 5_000;
+
+export interface ControlDeskParts {
+  readonly bus: EventBus;
+  readonly board: ControlBoard;
+  readonly listeners: Listeners;
+  readonly keys: KeyDirectory;
+  readonly clock: Clock;
+  readonly health: HealthRegistry;
+  readonly logger: Platform['logger'];
+}
+
+type Hearer = Omit<Listener, 'instanceId'> & { readonly instanceId: string | undefined };
+
+/** Those who listen to this instance: by stream, or by polls that wait. */
+export class ControlDesk implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #parts: ControlDeskParts;
+  readonly #streams = new Set<ControlStream>();
+  readonly #waiting = new Set<() => void>();
+  #approvals: Subscription | undefined;
+
+  constructor(parts: ControlDeskParts) {
+    this.#parts = parts;
+    // A poll would keep the server open for as long as it waits.
+    parts.health.onDrain(() => this.#wakeAll());
+  }
+
+  /** Approvals are told at once to whom they concern. Without it a client learns by asking again. */
+  async onApplicationBootstrap(): Promise<void> {
+    const { bus, logger } = this.#parts;
+    try {
+      this.#approvals = await bus.watch(alertChanged, { from: 'new' }, ({ value }) => this.#tellApproval(value));
+    } catch (error) {
+      logger.warn({ err: error }, 'decided approvals are not told at once: the bus is away');
+    }
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    for (const stream of [...this.#streams]) stream.close('The server is going down; reconnect');
+    this.#wakeAll();
+    await this.#approvals?.close();
+  }
+
+  open(listener: Hearer, after: ControlPosition | undefined, key: string, reply: FastifyReply): void {
+    if (this.#streams.size >= MOST_STREAMS) {
+      throw new ProblemException(503, 'Too many streams are open', { headers: { 'retry-after': '5' } });
+    }
+    reply.hijack();
+    const { board, listeners, keys, clock } = this.#parts;
+    const onEnd = (ended: ControlStream) => this.#streams.delete(ended);
+    this.#streams.add(new ControlStream(reply.raw, { listener, after, board, listeners, key, keys, clock, onEnd }));
+  }
+
+  /** Answers at once where there is something to tell, or to a client that has no position yet. */
+  async poll(
+    listener: Hearer,
+    after: ControlPosition | undefined,
+    waitMs: number,
+    gone: AbortSignal,
+  ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string }> {
+    const { board, listeners } = this.#parts;
+    const { instanceId } = listener;
+    if (instanceId !== undefined) listeners.touch({ ...listener, instanceId });
+    const now = () => {
+      const { frames, items } = backlog(board, listener, after);
+      return { items, next: frames.id };
+    };
+    const first = now();
+    if (first.items.length > 0 || after === undefined || waitMs === 0) return first;
+    await this.#change(listener, waitMs, gone);
+    return now();
+  }
+
+  async #change({ tenantId, agentId }: Hearer, waitMs: number, gone: AbortSignal): Promise<void> {
+    const { board, health } = this.#parts;
+    const woken = Promise.withResolvers<void>();
+    const wake = () => woken.resolve();
+    const timer = setTimeout(wake, waitMs);
+    const unfollow = board.follow({ tenantId, agentId, notice: wake });
+    gone.addEventListener('abort', wake);
+    this.#waiting.add(wake);
+    if (health.draining) wake();
+    await woken.promise;
+    this.#waiting.delete(wake);
+    gone.removeEventListener('abort', wake);
+    unfollow();
+    clearTimeout(timer);
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  #tellApproval({ tenantId, agentId, runId, id, kind, status, approval, reason }: Alert): void {
+    if (kind !== 'approval' || status === 'pending' || status === 'acknowledged') return;
+    for (const stream of this.#streams) {
+      if (stream.tenantId !== tenantId || stream.agentId !== agentId) continue;
+      stream.tell('approval', { approvalId: id, status, runId, callId: approval?.callId, reason });
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { AcknowledgeBody, ClientId, directiveAcknowledged } from '@agentlens/contracts';
+import type { EventBus } from '@agentlens/messaging';
+import {
+  AllowQueryToken,
+  type Caller,
+  CLOCK,
+  type Clock,
+  type ControlPosition,
+  CurrentCaller,
+  EVENT_BUS,
+  ProblemException,
+  parseOr400,
+  parsePosition,
+  Scopes,
+} from '@agentlens/platform';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { ControlDesk } from './control-desk.ts';
+import type { ControlFrame } from './control-frames.ts';
+import { readBody, readId } from './read-body.ts';
+
+const LONGEST_WAIT_MS = 25_000;
+
+const Hearer = z.object({
+  agentId: ClientId,
+  instanceId: ClientId.optional(),
+  after: z.string().optional(),
+  lastEventId: z.string().optional(),
+  waitMs: z.coerce.number().min(0).default(LONGEST_WAIT_MS),
+  token: z.string().optional(),
+});
+
+/** Orders on their way to agents, and word that they arrived. */
+@Controller('v1/control')
+export class ControlController {
+  constructor(
+    @Inject(ControlDesk) private readonly desk: ControlDesk,
+    @Inject(EVENT_BUS) private readonly bus: EventBus,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Server-sent events `directive`, `order`, `approval`, `ready`, `heartbeat`; ids resume on any instance. */
+  @Get('stream')
+  @AllowQueryToken()
+  @Scopes('decide')
+  async stream(
+    @CurrentCaller() { tenantId }: Caller,
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const { agentId, instanceId, lastEventId, token } = parseOr400(Hearer, query, 'query');
+    const last = request.headers['last-event-id'] ?? lastEventId;
+    if (request.method === 'HEAD') {
+      await reply.header('content-type', 'text/event-stream; charset=utf-8').send();
+      return;
+    }
+    // An id of another stream is no reason to refuse: the client is told everything that stands.
+    const after = typeof last === 'string' ? (parsePosition(last) ?? undefined) : undefined;
+    const key = /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? token ?? '';
+    this.desk.open({ tenantId, agentId, instanceId }, after, key, reply);
+  }
+
+  /** The same for clients that cannot hold a stream: waits up to `waitMs` for something newer than `after`. */
+  @Get('poll')
+  @Scopes('decide')
+  async poll(
+    @CurrentCaller() { tenantId }: Caller,
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+  ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string }> {
+    const { agentId, instanceId, after, waitMs } = parseOr400(Hearer, query, 'query');
+    const gone = new AbortController();
+    request.raw.once('close', () => gone.abort());
+    const listener = { tenantId, agentId, instanceId };
+    return this.desk.poll(listener, positionOr400(after), Math.min(waitMs, LONGEST_WAIT_MS), gone.signal);
+  }
+
+  /** Safe to repeat; answered when it is durable. */
+  @Post(':directiveId/ack')
+  @HttpCode(200)
+  @RouteConfig({ checksKeys: true })
+  @Scopes('decide')
+  async acknowledge(
+    @CurrentCaller() { tenantId }: Caller,
+    @Param('directiveId') directiveIdText: string,
+    @Body() body: unknown,
+  ): Promise<{ directiveId: string; acknowledged: true }> {
+    const directiveId = readId('directiveId', directiveIdText);
+    const { agentId, instanceId } = readBody(AcknowledgeBody, body);
+    const acknowledgedAt = new Date(this.clock.now()).toISOString();
+    await this.bus.publish(directiveAcknowledged, { tenantId, directiveId, agentId, instanceId, acknowledgedAt });
+    return { directiveId, acknowledged: true };
+  }
+}
+
+function positionOr400(text: string | undefined): ControlPosition | undefined {
+  if (text === undefined || text === '') return undefined;
+  const position = parsePosition(text);
+  if (position !== null) return position;
+  throw new ProblemException(400, 'Validation failed', {
+    details: [
+      { path: 'query.after', message: 'is not a position of this stream; send the last "next" you got, or none' },
+    ],
+  });
+}

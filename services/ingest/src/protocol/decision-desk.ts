@@ -1,0 +1,137 @@
+import {
+  COMMANDS,
+  canonicalJson,
+  type Decision,
+  type DecisionRequest,
+  decisionDecided,
+  HANDLEBAR_DIALECT,
+  sha256Hex,
+  type TranslatedEvent,
+  timeOrderedId,
+} from '@agentlens/contracts';
+import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
+import type { Clock, ControlBoard, Platform } from '@agentlens/platform';
+import type { EventDesk } from '../event-desk.ts';
+import type { ProtocolMetrics } from './protocol-metrics.ts';
+
+/** The evaluator keeps the deadline itself; this much longer its answer may be on its way. */
+const GRACE_MS = 25;
+/** Records of bypasses under way; beyond it they are counted only. */
+const MOST_RECORDS = 1_000;
+
+export interface DecisionDeskParts {
+  readonly bus: EventBus;
+  readonly board: Pick<ControlBoard, 'standing'>;
+  readonly desk: Pick<EventDesk, 'record'>;
+  readonly metrics: ProtocolMetrics;
+  readonly clock: Clock;
+  readonly logger: Platform['logger'];
+  /** What happens to calls that nobody could judge. */
+  readonly failMode: 'allow' | 'block';
+}
+
+/**
+ * Asks the evaluator, and always has an answer: where none comes in time, what was ordered still holds (it is known
+ * here), and beyond that the fail mode. Such a bypass is counted and recorded, after the agent has its answer.
+ */
+export class DecisionDesk {
+  readonly #parts: DecisionDeskParts;
+  readonly #recording = new Set<Promise<unknown>>();
+
+  constructor(parts: DecisionDeskParts) {
+    this.#parts = parts;
+  }
+
+  async decide(request: DecisionRequest): Promise<Decision> {
+    const { bus, logger } = this.#parts;
+    try {
+      const command = { ...COMMANDS.decide, deadlineMs: request.deadlineMs + GRACE_MS };
+      const answer = await bus.request(command, request);
+      if (answer.ok) return answer.value;
+      logger.error({ problem: answer.problem, runId: request.runId }, 'the evaluator refused a question');
+      return this.#fallback(request, 'error');
+    } catch (error) {
+      if (!(error instanceof CommandUnanswered)) logger.error({ err: error }, 'a question could not be asked');
+      return this.#fallback(request, 'unavailable');
+    }
+  }
+
+  /** Waits for the records of bypasses. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#recording);
+  }
+
+  #fallback(request: DecisionRequest, why: 'unavailable' | 'error'): Decision {
+    const decision = this.#ordered(request) ?? this.#byFailMode(request, why);
+    this.#parts.metrics.bypassed(why, decision.verdict);
+    this.#record(decision, why);
+    return decision;
+  }
+
+  #ordered(request: DecisionRequest): Decision | undefined {
+    const { tenantId, agentId, runId } = request;
+    const { kind, because } = this.#parts.board.standing(tenantId, agentId, runId);
+    if (kind === 'none') return undefined;
+    return {
+      ...this.#blank(request),
+      verdict: 'BLOCK',
+      control: 'TERMINATE',
+      effect: 'terminate',
+      cause: { kind: 'LOCKDOWN', ...(because && { lockdownId: because.id }) },
+      message: `This ${because?.scope ?? 'run'} is ${kind}: ${because?.reason ?? 'by order of an operator'}`,
+      bypasses: [],
+    };
+  }
+
+  #byFailMode(request: DecisionRequest, why: 'unavailable' | 'error'): Decision {
+    const did = this.#parts.failMode;
+    const bypasses = [{ ruleId: '*', why, did }] as const;
+    const common = { ...this.#blank(request), bypasses: [...bypasses] };
+    if (did === 'allow') {
+      const message = 'No rule could be evaluated in time; the call is allowed by the fail mode';
+      return { ...common, verdict: 'ALLOW', control: 'CONTINUE', effect: 'allow', cause: { kind: 'ALLOW' }, message };
+    }
+    const message = 'No rule could be evaluated in time; the call is blocked by the fail mode';
+    return { ...common, verdict: 'BLOCK', control: 'CONTINUE', effect: 'block', cause: { kind: 'LOCKDOWN' }, message };
+  }
+
+  #blank({ tenantId, agentId, runId, phase, tool, callId, args, receivedAt }: DecisionRequest) {
+    const nowMs = this.#parts.clock.now();
+    return {
+      id: timeOrderedId(nowMs),
+      ...{ tenantId, agentId, runId, phase, toolName: tool?.name, callId },
+      evaluatedRules: [],
+      inputsDigest: sha256Hex(canonicalJson(args ?? null)),
+      latencyMs: Math.max(0, nowMs - Date.parse(receivedAt)),
+      decidedAt: new Date(nowMs).toISOString(),
+    };
+  }
+
+  #record(decision: Decision, why: string): void {
+    if (this.#recording.size >= MOST_RECORDS) return;
+    const { bus, desk, logger } = this.#parts;
+    const recording = Promise.all([
+      bus.publish(decisionDecided, decision),
+      desk.record(decision.tenantId, bypassed(decision, why)),
+    ]).catch((error: unknown) => logger.warn({ err: error }, 'a bypassed decision was counted, but not recorded'));
+    this.#recording.add(recording);
+    void recording.finally(() => this.#recording.delete(recording));
+  }
+}
+
+function bypassed({ id, agentId, runId, phase, toolName, callId, verdict }: Decision, why: string): TranslatedEvent {
+  const facts: TranslatedEvent['facts'] = {
+    agentId,
+    runId,
+    kind: 'custom.recorded',
+    dialect: HANDLEBAR_DIALECT,
+    sourceType: 'decision.bypassed',
+    severity: 'warn',
+    isError: false,
+    toolName,
+    callId,
+    payload: { decisionId: id, phase, why, verdict },
+    metadata: {},
+  };
+  return { clientId: undefined, timestamp: undefined, facts };
+}

@@ -1,0 +1,76 @@
+import {
+  type DecisionBody,
+  type DecisionExtras,
+  type DecisionRequest,
+  decisionBody,
+  decisionBodyWithExtras,
+  EvaluateBody,
+  UNKNOWN_AGENT_ID,
+} from '@agentlens/contracts';
+import { type Caller, CLOCK, type Clock, CurrentCaller, parseOr400, Scopes } from '@agentlens/platform';
+import { Body, Controller, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from 'fastify';
+import { transportable } from './call-content.ts';
+import { DecisionDesk } from './decision-desk.ts';
+import { ProtocolMetrics } from './protocol-metrics.ts';
+import { readId } from './read-body.ts';
+
+const DEADLINE_MS = 1_000;
+const LONGEST_DEADLINE_MS = 2_000;
+
+/** "May this happen?", asked twice per tool call: one parse, one request over the bus, one answer. */
+@Controller('v1/runs')
+export class EvaluateController {
+  constructor(
+    @Inject(DecisionDesk) private readonly desk: DecisionDesk,
+    @Inject(ProtocolMetrics) private readonly metrics: ProtocolMetrics,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Post(':runId/evaluate')
+  @HttpCode(200)
+  @RouteConfig({ checksKeys: true })
+  @Scopes('decide')
+  async evaluate(
+    @CurrentCaller() { tenantId }: Caller,
+    @Param('runId') runIdText: string,
+    @Body() body: unknown,
+    @Req() request: FastifyRequest,
+  ): Promise<DecisionBody | (DecisionBody & DecisionExtras)> {
+    const startedAt = performance.now();
+    const runId = readId('runId', runIdText);
+    const question = parseOr400(EvaluateBody, body);
+    const asked = { ...requestOf(question), tenantId, runId, receivedAt: new Date(this.clock.now()).toISOString() };
+    const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
+    const decision = await this.desk.decide(transportable(asked, bodyBytes));
+    this.metrics.answered((performance.now() - startedAt) / 1000, decision.verdict);
+    return knowsExtras(question) ? decisionBodyWithExtras(decision) : decisionBody(decision);
+  }
+}
+
+function requestOf(question: EvaluateBody): Omit<DecisionRequest, 'tenantId' | 'runId' | 'receivedAt'> {
+  const { phase, agentId, tool, args, result, actor, tags, subjects, metrics, callId, estimate, deadlineMs } = question;
+  return {
+    phase,
+    agentId: agentId || UNKNOWN_AGENT_ID,
+    tool: tool ?? undefined,
+    args,
+    result,
+    actor:
+      actor == null
+        ? undefined
+        : { externalId: actor.externalId, name: actor.name ?? undefined, metadata: actor.metadata ?? undefined },
+    tags: tags ?? {},
+    subjects: subjects ?? [],
+    metrics: metrics ?? {},
+    callId: callId ?? undefined,
+    estimate: estimate ?? undefined,
+    deadlineMs: Math.min(deadlineMs ?? DEADLINE_MS, LONGEST_DEADLINE_MS),
+  };
+}
+
+/** A client that sends our additions reads our additions; the one in the field gets exactly what it knows. */
+function knowsExtras({ callId, estimate, deadlineMs }: EvaluateBody): boolean {
+  return callId != null || estimate != null || deadlineMs != null;
+}

@@ -1,0 +1,49 @@
+import { type RunHeartbeats, runHeartbeats } from '@agentlens/contracts';
+import type { EventBus } from '@agentlens/messaging';
+import type { Platform } from '@agentlens/platform';
+
+type Beat = RunHeartbeats['beats'][number];
+
+const COLLECT_MS = 1_000;
+/** More runs than this go in another message, which stays far below what the broker takes. */
+const MOST_BEATS = 1_000;
+
+/** Collects signs of life for a second and publishes one message per tenant; of one run only the last counts. */
+export class Heartbeats {
+  readonly #waiting = new Map<string, Map<string, Beat>>();
+  readonly #sending = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly bus: EventBus,
+    private readonly logger: Platform['logger'],
+  ) {}
+
+  add(tenantId: string, beat: Beat): void {
+    const beats = this.#waiting.get(tenantId) ?? new Map<string, Beat>();
+    this.#waiting.set(tenantId, beats.set(beat.runId, beat));
+    if (beats.size >= MOST_BEATS) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), COLLECT_MS).unref();
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const [tenantId, beats] of this.#waiting) this.#send({ tenantId, beats: [...beats.values()] });
+    this.#waiting.clear();
+  }
+
+  async drain(): Promise<void> {
+    this.flush();
+    await Promise.all(this.#sending);
+  }
+
+  #send(message: RunHeartbeats): void {
+    const sending = this.bus.publish(runHeartbeats, message).then(
+      () => undefined,
+      (error: unknown) => this.logger.warn({ err: error }, 'heartbeats were not passed on'),
+    );
+    this.#sending.add(sending);
+    void sending.finally(() => this.#sending.delete(sending));
+  }
+}

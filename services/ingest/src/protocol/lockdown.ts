@@ -1,0 +1,22 @@
+import type { Directive } from '@agentlens/contracts';
+import type { Standing } from '@agentlens/platform';
+
+/** Told at a run's start and with every heartbeat; the object is always there. */
+export interface LockdownAnswer {
+  readonly lockdown: {
+    readonly active: boolean;
+    readonly reason?: string;
+    /** Our additions: what holds, and the id to acknowledge. */
+    readonly kind?: 'paused' | 'killed';
+    readonly lockdownId?: string;
+  };
+  readonly modelOverride?: NonNullable<Directive['modelOverride']>['model'];
+}
+
+export function lockdownAnswer({ kind, because, modelOverride }: Standing): LockdownAnswer {
+  const lockdown =
+    kind === 'none'
+      ? { active: false }
+      : { active: true, reason: because?.reason ?? kind, kind, ...(because && { lockdownId: because.id }) };
+  return { lockdown, ...(modelOverride && { modelOverride: modelOverride.model }) };
+}

@@ -1,0 +1,77 @@
+import type { EventBus } from '@agentlens/messaging';
+import {
+  CLOCK,
+  type Clock,
+  CONTROL_BOARD,
+  type ControlBoard,
+  EVENT_BUS,
+  HEALTH,
+  type HealthRegistry,
+  KEY_DIRECTORY,
+  type KeyDirectory,
+  LOGGER,
+  type Platform,
+  PRESENCE,
+} from '@agentlens/platform';
+import type { Presence } from '@agentlens/state';
+import type { Provider } from '@nestjs/common';
+import { EventDesk } from '../event-desk.ts';
+import { AgentsController } from './agents.controller.ts';
+import { BundleController } from './bundle.controller.ts';
+import { ControlController } from './control.controller.ts';
+import { ControlDesk } from './control-desk.ts';
+import { DecisionDesk } from './decision-desk.ts';
+import { EvaluateController } from './evaluate.controller.ts';
+import { Heartbeats } from './heartbeats.ts';
+import { Listeners } from './listeners.ts';
+import { ProtocolMetrics } from './protocol-metrics.ts';
+import { RunsController } from './runs.controller.ts';
+
+type Logger = Platform['logger'];
+
+export const PROTOCOL_CONTROLLERS = [
+  AgentsController,
+  RunsController,
+  EvaluateController,
+  ControlController,
+  BundleController,
+];
+
+export const PROTOCOL_PROVIDERS: Provider[] = [
+  ProtocolMetrics,
+  {
+    provide: Listeners,
+    useFactory: (presence: Presence, logger: Logger) => new Listeners(presence, logger),
+    inject: [PRESENCE, LOGGER],
+  },
+  {
+    provide: Heartbeats,
+    useFactory: (bus: EventBus, logger: Logger) => new Heartbeats(bus, logger),
+    inject: [EVENT_BUS, LOGGER],
+  },
+  {
+    provide: DecisionDesk,
+    useFactory: (
+      bus: EventBus,
+      board: ControlBoard,
+      desk: EventDesk,
+      metrics: ProtocolMetrics,
+      clock: Clock,
+      logger: Logger,
+    ) => new DecisionDesk({ bus, board, desk, metrics, clock, logger, failMode: 'allow' }),
+    inject: [EVENT_BUS, CONTROL_BOARD, EventDesk, ProtocolMetrics, CLOCK, LOGGER],
+  },
+  {
+    provide: ControlDesk,
+    useFactory: (
+      bus: EventBus,
+      board: ControlBoard,
+      listeners: Listeners,
+      keys: KeyDirectory,
+      clock: Clock,
+      health: HealthRegistry,
+      logger: Logger,
+    ) => new ControlDesk({ bus, board, listeners, keys, clock, health, logger }),
+    inject: [EVENT_BUS, CONTROL_BOARD, Listeners, KEY_DIRECTORY, CLOCK, HEALTH, LOGGER],
+  },
+];

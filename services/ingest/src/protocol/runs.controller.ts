@@ -1,0 +1,107 @@
+import { ClientId, EndBody, HeartbeatBody, runEnded, runStarted, StartBody } from '@agentlens/contracts';
+import {
+  type Caller,
+  CLOCK,
+  type Clock,
+  CONTROL_BOARD,
+  ControlBoard,
+  CurrentCaller,
+  parseOr400,
+  Scopes,
+} from '@agentlens/platform';
+import { Body, Controller, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { handlebar } from '../dialect.ts';
+import { EventDesk } from '../event-desk.ts';
+import { eventsOf, idempotencyKeyOf } from '../events-request.ts';
+import { type AuditAnswer, auditAnswer } from './audit-answer.ts';
+import { Heartbeats } from './heartbeats.ts';
+import { Listeners } from './listeners.ts';
+import { type LockdownAnswer, lockdownAnswer } from './lockdown.ts';
+import { readBody, readId } from './read-body.ts';
+
+/** The life of a run as its agent tells it. Everything may come twice, late, or in any order. */
+@Controller('v1/runs')
+export class RunsController {
+  constructor(
+    @Inject(EventDesk) private readonly desk: EventDesk,
+    @Inject(CONTROL_BOARD) private readonly board: ControlBoard,
+    @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
+    @Inject(Listeners) private readonly listeners: Listeners,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Post(':runId/start')
+  @HttpCode(200)
+  @RouteConfig({ checksKeys: true })
+  @Scopes('decide')
+  async start(
+    @CurrentCaller() caller: Caller,
+    @Param('runId') runIdText: string,
+    @Body() body: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<LockdownAnswer & { runId: string }> {
+    const runId = readId('runId', runIdText);
+    const start = readBody(StartBody, body);
+    await this.desk.admit(caller, 1, reply);
+    await this.desk.record(caller.tenantId, runStarted(runId, start));
+    return { runId, ...lockdownAnswer(this.board.standing(caller.tenantId, start.agentId, runId)) };
+  }
+
+  @Post(':runId/end')
+  @HttpCode(200)
+  @RouteConfig({ checksKeys: true })
+  @Scopes('decide')
+  async end(
+    @CurrentCaller() caller: Caller,
+    @Param('runId') runIdText: string,
+    @Body() body: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<{ runId: string; status: string }> {
+    const runId = readId('runId', runIdText);
+    const end = readBody(EndBody, body);
+    await this.desk.admit(caller, 1, reply);
+    await this.desk.record(caller.tenantId, runEnded(runId, end));
+    return { runId, status: end.status };
+  }
+
+  /** Answers what stands against the run, so that a client without a stream learns of it too. */
+  @Post(':runId/heartbeat')
+  @HttpCode(200)
+  @RouteConfig({ checksKeys: true })
+  @Scopes('decide')
+  async heartbeat(
+    @CurrentCaller() { tenantId }: Caller,
+    @Param('runId') runIdText: string,
+    @Body() body: unknown,
+  ): Promise<LockdownAnswer & { runId: string }> {
+    const runId = readId('runId', runIdText);
+    const { agentId, instanceId, everyMs } = readBody(HeartbeatBody, body);
+    const at = new Date(this.clock.now()).toISOString();
+    this.heartbeats.add(tenantId, { runId, agentId, at, ...(everyMs == null ? {} : { everyMs }) });
+    if (instanceId != null) this.listeners.touch({ tenantId, agentId, instanceId });
+    return { runId, ...lockdownAnswer(this.board.standing(tenantId, agentId, runId)) };
+  }
+
+  /** Good events are taken whatever else is in the batch; the client in the field drops a batch that is refused. */
+  @Post('events')
+  @HttpCode(200)
+  @RouteConfig({ checksKeys: true })
+  @Scopes('ingest')
+  async events(
+    @CurrentCaller() caller: Caller,
+    @Body() body: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AuditAnswer> {
+    const agentId = parseOr400(ClientId, (body as { agentId?: unknown } | null | undefined)?.agentId, 'agentId');
+    const key = idempotencyKeyOf(request.headers['idempotency-key']);
+    const events = eventsOf(body);
+    await this.desk.admit(caller, events.length, reply);
+    const verdicts = await this.desk.take(caller.tenantId, { events, key, dialect: handlebar(agentId), partial: true });
+    const answer = auditAnswer(verdicts);
+    if (answer.rejected > 0) void reply.status(207);
+    return answer;
+  }
+}

@@ -1,0 +1,72 @@
+import { COMMANDS, type Decision, type DecisionRequest } from '@agentlens/contracts';
+import type { Subscription } from '@agentlens/messaging';
+import { type Answer, type Gateway, NOW, startGateway } from './gateway.ts';
+
+type Scripted = (request: DecisionRequest) => Partial<Decision> | Promise<Partial<Decision>>;
+
+/** A gateway with an evaluator that answers by script, and the calls of the agent protocol. */
+export interface Protocol {
+  readonly gateway: Gateway;
+  /** Questions as the evaluator got them. */
+  readonly asked: DecisionRequest[];
+  /** What the evaluator answers from now on; allowing by default. */
+  answer(script: Scripted): void;
+  /** The evaluator goes away. */
+  leave(): Promise<void>;
+  call(method: 'POST' | 'PUT' | 'GET', path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export async function startProtocol(env: Record<string, string> = {}): Promise<Protocol> {
+  const gateway = await startGateway({ env });
+  const asked: DecisionRequest[] = [];
+  let script: Scripted = () => ({});
+  const evaluator: Subscription = await gateway.bus.serve(COMMANDS.decide, async (request) => {
+    asked.push(request);
+    return { ok: true as const, value: { ...allowing(request), ...(await script(request)) } };
+  });
+  return {
+    gateway,
+    asked,
+    answer: (next) => {
+      script = next;
+    },
+    leave: () => evaluator.close(),
+    call: (method, path, body, { key = gateway.keys.agent, headers = {} } = {}) =>
+      gateway.inject({
+        method,
+        url: path,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+    close: () => gateway.close(),
+  };
+}
+
+export function allowing({ tenantId, agentId, runId, phase, tool }: DecisionRequest): Decision {
+  return {
+    id: 'decision-1',
+    tenantId,
+    agentId,
+    runId,
+    phase,
+    toolName: tool?.name,
+    verdict: 'ALLOW',
+    control: 'CONTINUE',
+    effect: 'allow',
+    cause: { kind: 'ALLOW' },
+    message: 'Allowed',
+    evaluatedRules: [],
+    bypasses: [],
+    inputsDigest: 'digest',
+    latencyMs: 0.1,
+    decidedAt: NOW,
+  };
+}
+
+export const QUESTION = { phase: 'tool.before', agentId: 'bot', tool: { name: 'search' }, args: { q: 'x' }, tags: {} };
