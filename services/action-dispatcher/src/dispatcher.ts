@@ -20,6 +20,7 @@ import { AgentControl } from './directives/agent-control.ts';
 import { AgentDirectivesRepository } from './directives/agent-directives.repository.ts';
 import { WRITER } from './outbox/outbox.ts';
 import { publishFact } from './outbox/outbox-publisher.ts';
+import { Review } from './review.ts';
 import { TriggerPartitions } from './triggers/trigger-partitions.ts';
 import { type Recorded, TriggerRecorder } from './triggers/trigger-recorder.ts';
 import { GROUP, TriggersConsumer } from './triggers/triggers.consumer.ts';
@@ -65,6 +66,7 @@ export class Dispatcher {
   readonly #workers: Readonly<Record<Lane, DeliveryWorker>>;
   readonly #consumer: TriggersConsumer;
   readonly #control: AgentControl;
+  readonly #review: Review;
   readonly #redelivery: Redelivery;
   readonly #served: Subscription[] = [];
   #observing: NodeJS.Timeout | undefined;
@@ -83,6 +85,18 @@ export class Dispatcher {
     });
     this.#deliveries = new DeliveriesRepository(db);
     this.#control = new AgentControl(new AgentDirectivesRepository(db), now, () => this.#relay.nudge());
+    this.#review = new Review({
+      bus,
+      db,
+      now,
+      directives: this.#control,
+      sweepMs: { ...TIMINGS, ...parts.timings }.pollMs,
+      onChanged: () => {
+        this.#relay.nudge();
+        this.#workers.outbound.wake();
+      },
+      onError: (error) => logger.warn({ err: error }, 'alerts that ran out could not be ended just now'),
+    });
     this.#workers = { internal: this.#worker('internal'), outbound: this.#worker('outbound') };
     this.#redelivery = new Redelivery(db, now, (destination) => {
       if (destination !== null) this.#breakers.reset(destination);
@@ -96,11 +110,12 @@ export class Dispatcher {
   }
 
   async start(): Promise<void> {
-    const { bus, health } = this.#parts;
+    const { bus, clock, health } = this.#parts;
     this.#relay.start();
     for (const worker of Object.values(this.#workers)) worker.start();
     this.#served.push(await bus.serve(COMMANDS.unpauseAgent, (question) => this.#control.unpause(question)));
     this.#served.push(await bus.serve(COMMANDS.redeliver, (question) => this.#redelivery.redeliver(question)));
+    await this.#review.start();
     await this.#consumer.start();
     this.#observing = setInterval(() => void this.#observe(), OBSERVE_MS);
     health.add('deliveries', async () => this.#progress());
@@ -108,12 +123,21 @@ export class Dispatcher {
       const { oldestAgeMs } = await bus.lag(guardrailTriggered, GROUP);
       return { ok: oldestAgeMs < STALLED_MS, detail: { oldestAgeMs } };
     });
+    health.add('alerts', async () => {
+      const oldestAgeMs = await this.#review.oldestAgeMs();
+      const sinceSweepMs = clock.now() - this.#review.lastSweepAt;
+      return { ok: Math.max(oldestAgeMs, sinceSweepMs) < STALLED_MS, detail: { oldestAgeMs, sinceSweepMs } };
+    });
   }
 
   /** Takes nothing new, ends what is running, publishes what that made true. */
   async stop(): Promise<void> {
     clearInterval(this.#observing);
-    await Promise.all([this.#consumer.stop(), ...this.#served.map((subscription) => subscription.close())]);
+    await Promise.all([
+      this.#consumer.stop(),
+      this.#review.stop(),
+      ...this.#served.map((subscription) => subscription.close()),
+    ]);
     await Promise.all(Object.values(this.#workers).map((worker) => worker.stop(GRACE_MS)));
     await this.#relay.stop();
     await this.#relay.drain().catch(() => 0); // what is left, the next start publishes
@@ -135,6 +159,7 @@ export class Dispatcher {
       egress,
       secrets,
       directives: this.#control,
+      alerts: this.#review.alerts,
       breakers: this.#breakers,
       isDisabled: (tenantId, destination) => settlements.isDisabled(tenantId, destination),
       now,

@@ -126,7 +126,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       instance_id text not null,
       agent_id text not null,
       acknowledged_at timestamptz not null,
-      primary key (tenant_id, directive_id, instance_id)
+      primary key (tenant_id, directive_id, agent_id, instance_id)
     );
 
     create table circuit_breakers (

@@ -1,11 +1,12 @@
 import type { JsonObject } from '@agentlens/contracts';
 import type { EgressClient } from '@agentlens/egress';
-import { ACTIONS, type ActionModule, type ActionOutcome, type Directives } from '@agentlens/guardrails';
+import type { ActionOutcome, ActionTools, Alerts, Directives } from '@agentlens/guardrails';
 import type { SecretBox } from '@agentlens/platform';
 import { addressOf } from '../destinations/destination.ts';
 import type { DestinationBreakers } from '../destinations/destination-breakers.ts';
 import type { ClaimedDelivery } from './deliveries.repository.ts';
 import { inDeliverySpan, traceHeaders } from './delivery-trace.ts';
+import { type Errand, errandOf } from './errand.ts';
 import { isStale, pauseAfter } from './retry-schedule.ts';
 import { openSecrets } from './sealed-config.ts';
 import type { Next, Settlement } from './settlements.repository.ts';
@@ -19,6 +20,7 @@ export type Execution =
 export interface ExecutorTools {
   readonly egress: EgressClient;
   readonly directives: Directives;
+  readonly alerts: Alerts;
   readonly secrets: SecretBox;
   readonly breakers: DestinationBreakers;
   /** Why a destination is disabled, or null. */
@@ -39,37 +41,36 @@ export class DeliveryExecutor {
 
   async execute(delivery: ClaimedDelivery): Promise<Execution> {
     const { breakers, isDisabled, now } = this.tools;
-    const action = ACTIONS.get(delivery.actionType);
-    if (action === undefined) return this.#give(`no action "${delivery.actionType}" is known`);
-    if (delivery.trigger === null) return this.#give('its trigger is no longer kept');
+    const errand = errandOf(delivery);
+    if (typeof errand === 'string') return this.#give(errand);
 
     const { destination } = delivery;
     if (destination !== null) {
       const reason = await isDisabled(delivery.tenantId, destination.id);
       if (reason !== null) return this.#give(`the destination is disabled (${reason}); redeliver to enable it again`);
       const admission = breakers.admit(destination, now());
-      if (!admission.admitted) return this.#wait(delivery, action, admission.retryAtMs);
+      if (!admission.admitted) return this.#wait(delivery, errand, admission.retryAtMs);
     }
-    return this.#attempt(delivery, action);
+    return this.#attempt(delivery, errand);
   }
 
   /** An open breaker rests its destination; what would come too late to be right is given up instead. */
-  #wait(delivery: ClaimedDelivery, action: ActionModule, untilMs: number): Execution {
+  #wait(delivery: ClaimedDelivery, errand: Errand, untilMs: number): Execution {
     const reason = 'the destination does not answer, waiting until it does';
-    if (!isStale(action.urgency, Date.parse(delivery.createdAt), this.tools.now())) {
+    if (!isStale(errand.urgency, Date.parse(delivery.createdAt), this.tools.now())) {
       return { kind: 'defer', untilMs, reason };
     }
     return this.#give('the destination did not answer for too long');
   }
 
-  async #attempt(delivery: ClaimedDelivery, action: ActionModule): Promise<Execution> {
+  async #attempt(delivery: ClaimedDelivery, errand: Errand): Promise<Execution> {
     const { now } = this.tools;
     const startedAt = now();
-    const outcome = await inDeliverySpan(delivery, () => this.#outcome(delivery, action));
+    const outcome = await inDeliverySpan(delivery, () => this.#outcome(delivery, errand));
     this.#learn(delivery, outcome);
     const at = now();
     const detail = safe(outcome.kind === 'delivered' ? (outcome.detail ?? null) : outcome.reason);
-    const next = this.#next(delivery, action, outcome, at);
+    const next = this.#next(delivery, errand, outcome, at);
     return {
       kind: 'settle',
       settlement: {
@@ -91,7 +92,7 @@ export class DeliveryExecutor {
     };
   }
 
-  async #outcome(delivery: ClaimedDelivery, action: ActionModule): Promise<ActionOutcome> {
+  async #outcome(delivery: ClaimedDelivery, errand: Errand): Promise<ActionOutcome> {
     const { secrets, onError, deadlineMs } = this.tools;
     let opened: JsonObject;
     try {
@@ -104,34 +105,31 @@ export class DeliveryExecutor {
         destinationDown: false,
       };
     }
-    const config = action.config.safeParse(opened);
-    if (!config.success) {
-      const path = config.error.issues[0]?.path.join('.') ?? '';
-      return { kind: 'rejected', reason: `the rule's action is not valid any more (actionConfig.${path})` };
-    }
+    const prepared = errand.prepare(opened);
+    if (typeof prepared === 'string') return { kind: 'rejected', reason: prepared };
     try {
-      return await withDeadline(this.#run(delivery, action, config.data), deadlineMs);
+      return await withDeadline(prepared(this.#toolsFor(delivery)), deadlineMs);
     } catch (error) {
       onError(error, delivery);
       return { kind: 'retry', reason: 'the attempt could not be completed', destinationDown: false };
     }
   }
 
-  #run(delivery: ClaimedDelivery, action: ActionModule, config: unknown): Promise<ActionOutcome> {
-    const { egress, directives, now } = this.tools;
-    if (delivery.trigger === null) throw new Error('a delivery without its trigger cannot be carried out');
-    return action.execute(config, delivery.trigger, {
+  #toolsFor(delivery: ClaimedDelivery): ActionTools {
+    const { egress, directives, alerts, now } = this.tools;
+    return {
       deliveryId: delivery.deliveryId,
       now,
       directives,
+      alerts,
       send: (request) => egress.send({ ...request, headers: { ...request.headers, ...traceHeaders(delivery) } }),
-    });
+    };
   }
 
-  #next(delivery: ClaimedDelivery, action: ActionModule, outcome: ActionOutcome, at: number): Next {
+  #next(delivery: ClaimedDelivery, errand: Errand, outcome: ActionOutcome, at: number): Next {
     if (outcome.kind === 'delivered') return { kind: 'settled', result: 'success' };
     if (outcome.kind === 'rejected') return { kind: 'settled', result: 'failed' };
-    const pause = pauseAfter(action.urgency, delivery.attempts + 1, this.tools.random(), outcome.afterMs);
+    const pause = pauseAfter(errand.urgency, delivery.attempts + 1, this.tools.random(), outcome.afterMs);
     return pause === null ? { kind: 'settled', result: 'failed' } : { kind: 'retry', atMs: at + pause };
   }
 

@@ -1,11 +1,7 @@
-import type { Problem } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import { type Kysely, sql } from 'kysely';
+import { type Answer, refusal } from '../answer.ts';
 import type { Destination } from '../destinations/destination.ts';
-
-type Answer =
-  | { readonly ok: true; readonly value: { readonly deliveryId: string } }
-  | { readonly ok: false; readonly problem: Problem };
 
 export interface RedeliverOrder {
   readonly tenantId: string;
@@ -24,7 +20,7 @@ export class Redelivery {
     private readonly onQueued: (destination: Destination | null) => void,
   ) {}
 
-  async redeliver({ tenantId, deliveryId }: RedeliverOrder): Promise<Answer> {
+  async redeliver({ tenantId, deliveryId }: RedeliverOrder): Promise<Answer<{ readonly deliveryId: string }>> {
     const at = new Date(this.now()).toISOString();
     const queued = await this.db.transaction().execute(async (tx) => {
       const delivery = await tx
@@ -55,7 +51,7 @@ export class Redelivery {
         .execute();
       return { destination: { tenantId, id: delivery.destination } };
     });
-    if (queued === undefined) return { ok: false, problem: { error: 'Delivery not found', status: 404 } };
+    if (queued === undefined) return refusal(404, 'Delivery not found');
     this.onQueued(queued.destination);
     return { ok: true, value: { deliveryId } };
   }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@agentlens/contracts';
 import { mapActionSecrets } from '@agentlens/guardrails';
 import type { SecretBox } from '@agentlens/platform';
+import { ALERT_WEBHOOK } from '../alerts/alert-webhook.ts';
 
 /**
  * The config with its secrets in the clear, for the moment of one attempt. They were sealed for the rule they belong to.
@@ -9,9 +10,10 @@ import type { SecretBox } from '@agentlens/platform';
  */
 export function openSecrets(secrets: SecretBox, { actionType, actionConfig, tenantId, ruleId }: OfRule): JsonObject {
   const context = [tenantId, 'guardrail_rules', ruleId];
-  return mapActionSecrets(actionType, actionConfig, (text) =>
-    secrets.isSealed(text) ? secrets.open(text, context) : text,
-  );
+  const opened = (text: string) => (secrets.isSealed(text) ? secrets.open(text, context) : text);
+  if (actionType !== ALERT_WEBHOOK) return mapActionSecrets(actionType, actionConfig, opened);
+  const { secret, ...rest } = actionConfig;
+  return typeof secret === 'string' ? { ...rest, secret: opened(secret) } : rest;
 }
 
 interface OfRule {

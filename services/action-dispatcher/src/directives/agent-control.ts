@@ -1,5 +1,6 @@
-import type { Directive, Problem } from '@agentlens/contracts';
+import type { Directive } from '@agentlens/contracts';
 import type { DirectiveOrder, Directives } from '@agentlens/guardrails';
+import { type Answer, refusal } from '../answer.ts';
 import type { AgentDirectivesRepository } from './agent-directives.repository.ts';
 import { overrideModelBy, pauseBy, resume } from './directive-orders.ts';
 
@@ -8,8 +9,6 @@ export interface UnpauseOrder {
   readonly agentId: string;
   readonly clearModelOverride: boolean;
 }
-
-type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
 /** Gives standing instructions to agents: by triggers, and by people. */
 export class AgentControl implements Directives {
@@ -34,11 +33,17 @@ export class AgentControl implements Directives {
 
   async unpause({ tenantId, agentId, clearModelOverride }: UnpauseOrder): Promise<Answer<Directive>> {
     if (!(await this.directives.knows(tenantId, agentId))) {
-      return { ok: false, problem: { error: 'Agent not found', status: 404 } };
+      return refusal(404, 'Agent not found');
     }
     const change = resume({ clearModelOverride });
     const { directive } = await this.directives.apply({ tenantId, agentId, at: this.now(), change });
     this.onIssued();
     return { ok: true, value: directive };
+  }
+
+  /** Ends the pause of an agent where there is one. */
+  async endPause(tenantId: string, agentId: string): Promise<void> {
+    if (!(await this.directives.isPaused(tenantId, agentId))) return;
+    await this.unpause({ tenantId, agentId, clearModelOverride: false });
   }
 }

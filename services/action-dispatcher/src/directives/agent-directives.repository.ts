@@ -56,6 +56,17 @@ export class AgentDirectivesRepository {
       .executeTakeFirst();
     return seen !== undefined;
   }
+
+  async isPaused(tenantId: string, agentId: string): Promise<boolean> {
+    const row = await this.db
+      .selectFrom('agent_directives')
+      .select('agent_id')
+      .where('tenant_id', '=', tenantId)
+      .where('agent_id', '=', agentId)
+      .where('paused_at', 'is not', null)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
 }
 
 /** Version 0 exists only inside the transaction that made the row: it gives the first change something to lock. */

@@ -1,4 +1,14 @@
-import { DeliverySettled, Directive, deliverySettled, directiveIssued, type Topic } from '@agentlens/contracts';
+import {
+  Alert,
+  alertChanged,
+  ControlOrder,
+  controlOrdered,
+  DeliverySettled,
+  Directive,
+  deliverySettled,
+  directiveIssued,
+  type Topic,
+} from '@agentlens/contracts';
 import type { OutboxMessage } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
 
@@ -12,6 +22,10 @@ export async function publishFact(bus: EventBus, { topic, body }: OutboxMessage)
       return send(bus, directiveIssued, Directive.parse(body));
     case deliverySettled.name:
       return send(bus, deliverySettled, DeliverySettled.parse(body));
+    case alertChanged.name:
+      return send(bus, alertChanged, Alert.parse(body));
+    case controlOrdered.name:
+      return send(bus, controlOrdered, ControlOrder.parse(body));
     default:
       throw new Error(`the outbox of action-dispatcher holds a row for topic "${topic}", which it never writes`);
   }

@@ -1,0 +1,105 @@
+import type { Alert } from '@agentlens/contracts';
+import type { Tables } from '@agentlens/database';
+import type { Kysely, Transaction } from 'kysely';
+import { type Answer, refusal } from '../answer.ts';
+import type { AlertMetrics } from './alert-metrics.ts';
+import { type AlertRow, alertOf, hasLapsed, isOpen } from './alert-row.ts';
+import { changeAlert, lapse, lockAlert } from './alerts.repository.ts';
+import { cleanText } from './clean-text.ts';
+
+export interface AlertVerdict {
+  readonly tenantId: string;
+  readonly alertId: string;
+  readonly verb: 'acknowledge' | 'approve' | 'deny' | 'cancel';
+  readonly by: string;
+  readonly reason?: string | undefined;
+}
+
+const STATUS = { approve: 'approved', deny: 'denied', cancel: 'cancelled' } as const;
+
+/** What people say about alerts. The first decision stands, under the lock of the row; every later one learns whose it was. */
+export class AlertDecisions {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: () => number,
+    private readonly metrics: AlertMetrics,
+    /** Called after a commit that wrote to the outbox. */
+    private readonly onChanged: () => void,
+  ) {}
+
+  async decide(verdict: AlertVerdict): Promise<Answer<Alert>> {
+    const answer = await this.db.transaction().execute(async (tx) => {
+      const row = await lockAlert(tx, verdict.tenantId, verdict.alertId);
+      if (row === undefined) return refusal(404, 'Alert not found');
+      return this.#decide(tx, row, verdict);
+    });
+    this.onChanged();
+    if (answer.ok && verdict.verb !== 'acknowledge') this.metrics.ended(answer.value);
+    return answer;
+  }
+
+  async #decide(tx: Transaction<Tables>, row: AlertRow, verdict: AlertVerdict): Promise<Answer<Alert>> {
+    const now = this.now();
+    const at = new Date(now).toISOString();
+    // On time also where the sweeper has not come by: a decision after the end is none.
+    if (hasLapsed(row, now)) return decided(await lapse(tx, row, at));
+    if (!isOpen(row)) return decided(row);
+    if (verdict.verb === 'acknowledge') return { ok: true, value: alertOf(await acknowledge(tx, row, verdict, at)) };
+    if (verdict.verb !== 'cancel' && row.kind !== 'approval') {
+      return refusal(422, `Only an approval can be ${STATUS[verdict.verb]}`, 'Acknowledge this alert, or cancel it.');
+    }
+    const change = {
+      status: STATUS[verdict.verb],
+      dedupe: null,
+      decided_at: at,
+      decided_by: cleanText(verdict.by, 300),
+      reason: reasonOf(verdict) ?? row.reason,
+      // An approval waits for its call as long as it waited for its decision.
+      expires_at: verdict.verb === 'approve' ? extended(row, now) : row.expires_at,
+    };
+    return { ok: true, value: alertOf(await changeAlert(tx, row, change, at)) };
+  }
+}
+
+/** Somebody has seen it, and the first one who said so stays. An approval still waits for its decision afterwards. */
+async function acknowledge(
+  tx: Transaction<Tables>,
+  row: AlertRow,
+  verdict: AlertVerdict,
+  at: string,
+): Promise<AlertRow> {
+  if (row.status === 'acknowledged') return row;
+  const seen = {
+    status: 'acknowledged' as const,
+    acknowledged_at: at,
+    acknowledged_by: cleanText(verdict.by, 300),
+    reason: reasonOf(verdict) ?? row.reason,
+  };
+  // What was seen does not lapse, and the next one of its kind is news again.
+  const settled = row.kind === 'approval' ? {} : { dedupe: null, expires_at: null };
+  return changeAlert(tx, row, { ...seen, ...settled }, at);
+}
+
+function decided(row: AlertRow): Answer<Alert> {
+  const by = row.status === 'expired' ? 'nobody in time' : (row.decided_by ?? 'somebody');
+  const { status, decided_at: at } = row;
+  return {
+    ok: false,
+    problem: {
+      error: `Alert is ${status} already`,
+      status: 409,
+      details: [{ path: 'status', message: `${status} by ${by}${at === null ? '' : ` at ${at}`}` }],
+      hint: status === 'expired' ? 'Its time ran out.' : `Decided by ${by}; the first decision stands.`,
+    },
+  };
+}
+
+function reasonOf({ reason }: AlertVerdict): string | null {
+  const text = cleanText(reason ?? '', 1_000);
+  return text === '' ? null : text;
+}
+
+function extended(row: AlertRow, now: number): string | null {
+  if (row.expires_at === null) return null;
+  return new Date(now + Date.parse(row.expires_at) - Date.parse(row.created_at)).toISOString();
+}

@@ -1,0 +1,20 @@
+import { Alert } from '@agentlens/contracts';
+import { type ActionOutcome, type ActionTools, postWebhook } from '@agentlens/guardrails';
+import { z } from 'zod';
+
+/** What a delivery that tells somebody's server of an alert is called; no rule can have it as its action. */
+export const ALERT_WEBHOOK = 'alert_webhook';
+
+const AlertWebhookConfig = z.object({ url: z.string(), secret: z.string().optional(), alert: Alert });
+export type AlertWebhookConfig = z.infer<typeof AlertWebhookConfig>;
+
+/** Carried out like an action, by the same worker, but because an alert changed and not because of a trigger. */
+export const alertWebhook = {
+  urgency: 'notification',
+  config: AlertWebhookConfig,
+  address: 'url',
+  execute({ url, secret, alert }: AlertWebhookConfig, at: string, tools: ActionTools): Promise<ActionOutcome> {
+    const body = JSON.stringify({ type: 'alert.changed', timestamp: at, data: alert });
+    return postWebhook({ url, secret, body }, tools);
+  },
+} as const;

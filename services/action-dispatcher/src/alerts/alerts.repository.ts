@@ -1,0 +1,161 @@
+import { alertChanged } from '@agentlens/contracts';
+import type { Tables } from '@agentlens/database';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { putInOutbox } from '../outbox/outbox.ts';
+import { type AlertRow, alertOf } from './alert-row.ts';
+import { queueAlertWebhooks } from './alert-webhook.queue.ts';
+
+type Tx = Transaction<Tables>;
+
+/** What an alert begins with; the rest comes with its changes. */
+export type NewAlert = Pick<
+  AlertRow,
+  | 'tenant_id'
+  | 'alert_id'
+  | 'kind'
+  | 'severity'
+  | 'title'
+  | 'message'
+  | 'agent_id'
+  | 'run_id'
+  | 'rule_id'
+  | 'approval'
+  | 'binding'
+  | 'dedupe'
+  | 'created_at'
+  | 'expires_at'
+  | 'suppressed'
+>;
+
+type Change = Partial<
+  Pick<
+    AlertRow,
+    | 'status'
+    | 'dedupe'
+    | 'expires_at'
+    | 'acknowledged_at'
+    | 'acknowledged_by'
+    | 'decided_at'
+    | 'decided_by'
+    | 'reason'
+    | 'used_at'
+  >
+>;
+
+/** Undefined, and nothing is written, where there is such an alert already. Published by the transaction that opens it. */
+export async function openAlert(tx: Tx, alert: NewAlert): Promise<AlertRow | undefined> {
+  const row = await tx
+    .insertInto('alerts')
+    .values({
+      ...alert,
+      approval: alert.approval === null ? null : JSON.stringify(alert.approval),
+      status: 'pending',
+      acknowledged_at: null,
+      acknowledged_by: null,
+      decided_at: null,
+      decided_by: null,
+      reason: null,
+      used_at: null,
+      version: 1,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (row !== undefined) await announce(tx, row, row.created_at);
+  return row;
+}
+
+/** The next version of a row this transaction holds the lock of, published by the same transaction. */
+export async function changeAlert(tx: Tx, row: AlertRow, change: Change, at: string): Promise<AlertRow> {
+  const changed = await tx
+    .updateTable('alerts')
+    .set({ ...change, version: row.version + 1 })
+    .where('tenant_id', '=', row.tenant_id)
+    .where('alert_id', '=', row.alert_id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await announce(tx, changed, at);
+  return changed;
+}
+
+/** Ends an alert whose time has run out. */
+export function lapse(tx: Tx, row: AlertRow, at: string): Promise<AlertRow> {
+  return changeAlert(tx, row, { status: 'expired', dedupe: null, decided_at: row.decided_at ?? at }, at);
+}
+
+export function lockAlert(tx: Tx, tenantId: string, alertId: string): Promise<AlertRow | undefined> {
+  return ofTenant(tx, tenantId).where('alert_id', '=', alertId).forUpdate().executeTakeFirst();
+}
+
+/** The open alert that stands for all others of its kind, rule, agent and run. */
+export function lockByDedupe(tx: Tx, tenantId: string, dedupe: string): Promise<AlertRow | undefined> {
+  return ofTenant(tx, tenantId)
+    .where('dedupe', '=', dedupe)
+    .where('status', 'in', ['pending', 'acknowledged'])
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** The approval of exactly one call: the one not used yet, or else the one used last. */
+export function lockByBinding(tx: Tx, tenantId: string, binding: string): Promise<AlertRow | undefined> {
+  return ofTenant(tx, tenantId)
+    .where('binding', '=', binding)
+    .orderBy('used_at', (order) => order.desc().nullsFirst())
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** Alerts whose time has run out, of all tenants, longest overdue first, that no other replica has in hand. */
+export function lockLapsed(tx: Tx, at: string, limit: number): Promise<AlertRow[]> {
+  return tx
+    .selectFrom('alerts')
+    .selectAll()
+    .where('expires_at', '<=', at)
+    .where('status', 'in', ['pending', 'acknowledged', 'approved'])
+    .where('used_at', 'is', null)
+    .orderBy('expires_at')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+}
+
+/** Counts one more alert on one that stands for it: no new version, nothing to publish. */
+export function countSuppressed(tx: Tx, row: AlertRow): Promise<AlertRow> {
+  return tx
+    .updateTable('alerts')
+    .set((eb) => ({ suppressed: eb('suppressed', '+', 1) }))
+    .where('tenant_id', '=', row.tenant_id)
+    .where('alert_id', '=', row.alert_id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** One raising at a time per tenant, over all replicas: what makes counting and deduplicating exact. */
+export async function lockRaising(tx: Tx, tenantId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`agentlens:alerts:${tenantId}`}, 0))`.execute(tx);
+}
+
+/** Alerts raised since then, approvals aside: those are questions of agents and wait for an answer. */
+export async function raisedSince(tx: Tx, tenantId: string, since: string): Promise<number> {
+  const { raised } = await tx
+    .selectFrom('alerts')
+    .select((eb) => eb.fn.countAll<number>().as('raised'))
+    .where('tenant_id', '=', tenantId)
+    .where('created_at', '>', since)
+    .where('kind', '<>', 'approval')
+    .executeTakeFirstOrThrow();
+  return Number(raised);
+}
+
+function ofTenant(tx: Kysely<Tables>, tenantId: string) {
+  return tx.selectFrom('alerts').selectAll().where('tenant_id', '=', tenantId);
+}
+
+async function announce(tx: Tx, row: AlertRow, at: string): Promise<void> {
+  const alert = alertOf(row);
+  await putInOutbox(tx, alertChanged, alert, at);
+  await queueAlertWebhooks(tx, alert, at);
+}

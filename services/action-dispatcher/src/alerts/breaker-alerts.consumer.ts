@@ -1,0 +1,59 @@
+import { type BreakerChanged, type BreakerReason, breakerChanged, derivedId } from '@agentlens/contracts';
+import { ACK, type EventBus, each, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
+import { isDataError } from '../triggers/data-error.ts';
+import type { AlertDesk } from './alert-desk.ts';
+
+export const BREAKER_GROUP = 'action-dispatcher-breakers';
+const MAX_BATCH = 64;
+const CONCURRENCY = 4;
+
+/** Never how high the limit is: agents may come to read this. */
+const REASONS: Readonly<Record<BreakerReason, string>> = {
+  tokens: 'it used more tokens than it may',
+  iterations: 'it took more steps than it may',
+  cost: 'it cost more than it may',
+  failures: 'it failed too often in a row',
+  confidence: 'its reported confidence fell too far',
+  operator: 'an operator opened it',
+};
+
+/** Tells people of breakers that opened, and takes that back when they close. */
+export class BreakerAlertsConsumer {
+  #subscription: Subscription | undefined;
+
+  constructor(
+    private readonly bus: EventBus,
+    private readonly desk: AlertDesk,
+  ) {}
+
+  async start(): Promise<void> {
+    const handler = each((message: Received<BreakerChanged>) => this.#take(message.value), CONCURRENCY);
+    const group = { group: BREAKER_GROUP, maxBatch: MAX_BATCH };
+    this.#subscription = await this.bus.consume(breakerChanged, group, handler);
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.close();
+  }
+
+  async #take(change: BreakerChanged): Promise<Outcome> {
+    try {
+      await this.#tell(change);
+      return ACK;
+    } catch (error) {
+      if (isDataError(error)) return { kind: 'poison', reason: `the alert cannot be stored: ${error.message}` };
+      throw error;
+    }
+  }
+
+  async #tell({ tenantId, scope, scopeId, agentId, state, version, at }: BreakerChanged): Promise<void> {
+    const about = { tenantId, kind: 'breaker', agentId, runId: scope === 'run' ? scopeId : undefined } as const;
+    // A probe proves nothing yet.
+    if (state.kind === 'half_open') return;
+    if (state.kind === 'closed') return this.desk.close(about, 'the circuit breaker closed');
+    const id = derivedId(Date.parse(at), tenantId, 'breaker', scope, scopeId, version);
+    const title = `Circuit breaker of ${scope} ${scopeId} is open`;
+    const message = `Calls are blocked because ${REASONS[state.reason]}.`;
+    await this.desk.put({ ...about, severity: 'error', title, message }, id);
+  }
+}

@@ -1,0 +1,14 @@
+import { describe, expect, it } from '@jest/globals';
+import { cleanText } from './clean-text.ts';
+
+describe('cleanText', () => {
+  it.each([
+    ['plain', 'plain'],
+    ['a\u0000b\u001bc', 'a b c'],
+    ['two\nlines\tand a tab', 'two\nlines\tand a tab'],
+    ['half \ud800 character', 'half \ufffd character'],
+    ['  around  ', 'around'],
+  ])('of %j is %j', (text, clean) => expect(cleanText(text, 100)).toBe(clean));
+
+  it('cuts, and leaves no half character behind', () => expect(cleanText('abc😀', 4)).toBe('abc\ufffd'));
+});

@@ -1,0 +1,71 @@
+import type { Tables } from '@agentlens/database';
+import type { Kysely } from 'kysely';
+import type { AlertMetrics } from './alert-metrics.ts';
+import { alertOf } from './alert-row.ts';
+import { lapse, lockLapsed } from './alerts.repository.ts';
+
+const PAGE = 100;
+
+export interface SweeperParts {
+  readonly db: Kysely<Tables>;
+  readonly now: () => number;
+  readonly metrics: AlertMetrics;
+  /** How often to look, which is how late an expiry can be, ms. */
+  readonly everyMs: number;
+  /** Called after a commit that wrote to the outbox. */
+  readonly onChanged: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Ends alerts whose time has run out: at once after a start, then as they come. Any number of replicas may sweep. */
+export class ExpirySweeper {
+  readonly #parts: SweeperParts;
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> = Promise.resolve();
+  #stopped = false;
+  #lastSweepAt: number;
+
+  constructor(parts: SweeperParts) {
+    this.#parts = parts;
+    this.#lastSweepAt = parts.now();
+  }
+
+  /** When it last managed to look. */
+  get lastSweepAt(): number {
+    return this.#lastSweepAt;
+  }
+
+  start(): void {
+    this.#sweeping = this.#round();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#sweeping;
+  }
+
+  async #round(): Promise<void> {
+    try {
+      while (!this.#stopped && (await this.#page()) === PAGE);
+      this.#lastSweepAt = this.#parts.now();
+    } catch (error) {
+      this.#parts.onError(error);
+    }
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => this.start(), this.#parts.everyMs);
+  }
+
+  async #page(): Promise<number> {
+    const { db, now, metrics, onChanged } = this.#parts;
+    const at = new Date(now()).toISOString();
+    const expired = await db.transaction().execute(async (tx) => {
+      const ended = [];
+      for (const row of await lockLapsed(tx, at, PAGE)) ended.push(await lapse(tx, row, at));
+      return ended;
+    });
+    for (const row of expired) metrics.ended(alertOf(row));
+    if (expired.length > 0) onChanged();
+    return expired.length;
+  }
+}

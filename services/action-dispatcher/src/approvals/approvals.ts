@@ -1,0 +1,109 @@
+import { type Alert, type ApprovalBinding, canonicalJson, sha256Hex, timeOrderedId } from '@agentlens/contracts';
+import type { Tables } from '@agentlens/database';
+import type { Kysely, Transaction } from 'kysely';
+import type { AlertMetrics } from '../alerts/alert-metrics.ts';
+import { type AlertRow, alertOf } from '../alerts/alert-row.ts';
+import { changeAlert, lapse, lockByBinding, type NewAlert, openAlert } from '../alerts/alerts.repository.ts';
+import { cleanText } from '../alerts/clean-text.ts';
+import { type Answer, refusal } from '../answer.ts';
+import { type ApprovalStep, approvalStep } from './approval-step.ts';
+
+export interface ApprovalQuestion {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly binding: ApprovalBinding;
+  readonly title: string;
+  readonly message: string;
+  readonly expiresInSeconds: number;
+}
+
+/** Each loser of a race finds what the winner wrote; more turns than this mean that something else is wrong. */
+const MOST_TURNS = 5;
+
+/** A date far beyond this is no date any more. */
+const LONGEST_WAIT_S = 366 * 24 * 3600;
+
+interface Taken {
+  readonly step: ApprovalStep;
+  readonly row: AlertRow;
+}
+
+/** Lets exactly the call go ahead that a human approved, once; the lock of one row decides between replicas. */
+export class Approvals {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: () => number,
+    private readonly metrics: AlertMetrics,
+    /** Called after a commit that wrote to the outbox. */
+    private readonly onChanged: () => void,
+  ) {}
+
+  async resolve(question: ApprovalQuestion): Promise<Answer<Alert>> {
+    for (let turn = 0; turn < MOST_TURNS; turn++) {
+      const taken = await this.db.transaction().execute((tx) => this.#take(tx, question));
+      if (taken === 'raced') continue;
+      if (taken === 'foreign') {
+        return refusal(409, 'This call was asked for by another agent', 'Give every run an id of its own.');
+      }
+      this.#count(taken);
+      return { ok: true, value: alertOf(taken.row) };
+    }
+    throw new Error(`the approval of a call of run ${question.binding.runId} could not be settled`);
+  }
+
+  async #take(tx: Transaction<Tables>, question: ApprovalQuestion): Promise<Taken | 'raced' | 'foreign'> {
+    const now = this.now();
+    const at = new Date(now).toISOString();
+    const key = bindingKey(question.binding);
+    const row = await lockByBinding(tx, question.tenantId, key);
+    if (row !== undefined && !isSameCall(row, question)) return 'foreign';
+    const step = approvalStep(row, question.binding.callId !== undefined, now);
+    if (row === undefined || step === 'open') {
+      const opened = await openAlert(tx, newApproval(question, key, now));
+      return opened === undefined ? 'raced' : { step: 'open', row: opened };
+    }
+    if (step === 'lapse') return { step, row: await lapse(tx, row, at) };
+    if (step === 'use') return { step, row: await changeAlert(tx, row, { used_at: at }, at) };
+    return { step, row };
+  }
+
+  #count({ step, row }: Taken): void {
+    if (step === 'answer') return;
+    if (step === 'open') this.metrics.raised('approval', 'raised');
+    if (step === 'use') this.metrics.used();
+    if (step === 'lapse') this.metrics.ended(alertOf(row));
+    this.onChanged();
+  }
+}
+
+/** Of exactly this run, call, tool, arguments, rule and version of the rule. */
+export function bindingKey(binding: ApprovalBinding): string {
+  return sha256Hex(canonicalJson(binding));
+}
+
+/** The key is a digest of all this; it is compared again because a call goes ahead on the strength of it. */
+function isSameCall(row: AlertRow, { agentId, binding }: ApprovalQuestion): boolean {
+  return row.agent_id === agentId && canonicalJson(row.approval) === canonicalJson(binding);
+}
+
+function newApproval(question: ApprovalQuestion, key: string, now: number): NewAlert {
+  const { tenantId, agentId, binding, title, message, expiresInSeconds } = question;
+  const waitMs = Math.min(expiresInSeconds, LONGEST_WAIT_S) * 1_000;
+  return {
+    tenant_id: tenantId,
+    alert_id: timeOrderedId(now),
+    kind: 'approval',
+    severity: 'warn',
+    title: cleanText(title, 200),
+    message: cleanText(message, 2_000),
+    agent_id: agentId,
+    run_id: binding.runId,
+    rule_id: binding.ruleId,
+    approval: binding,
+    binding: key,
+    dedupe: null,
+    created_at: new Date(now).toISOString(),
+    expires_at: new Date(now + waitMs).toISOString(),
+    suppressed: 0,
+  };
+}

@@ -1,0 +1,85 @@
+import { type ControlOrder, type ControlScope, controlOrdered, timeOrderedId } from '@agentlens/contracts';
+import type { ControlOrdersTable, Tables } from '@agentlens/database';
+import type { Kysely, Selectable } from 'kysely';
+import { cleanText } from '../alerts/clean-text.ts';
+import { type Answer, refusal } from '../answer.ts';
+import type { AgentControl } from '../directives/agent-control.ts';
+import { putInOutbox } from '../outbox/outbox.ts';
+
+export interface ControlRequest {
+  readonly tenantId: string;
+  readonly scope: ControlScope;
+  readonly scopeId: string;
+  readonly state: ControlOrder['state'];
+  readonly reason: string;
+  readonly by: string;
+}
+
+/**
+ * Writer of `control_orders`, the standing orders of operators: one per run, agent or tenant, in force until the next
+ * version of it. An order names no runs, so a killed agent or tenant covers runs that start later, until it is resumed.
+ */
+export class ControlDesk {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: () => number,
+    private readonly directives: AgentControl,
+    /** Called after a commit that wrote to the outbox. */
+    private readonly onOrdered: () => void,
+  ) {}
+
+  async order(request: ControlRequest): Promise<Answer<ControlOrder>> {
+    const { tenantId, scope, scopeId, state } = request;
+    if (scope === 'tenant' && scopeId !== tenantId) return refusal(404, 'Tenant not found');
+    const order = await this.#put(request);
+    this.onOrdered();
+    // Who resumes an agent means it: a pause that a rule ordered ends as well.
+    if (scope === 'agent' && state === 'running') await this.directives.endPause(tenantId, scopeId);
+    return { ok: true, value: order };
+  }
+
+  /**
+   * The row is read, raised by one version and published under one lock: of many orders at once each gets a version of its
+   * own, and they are published in that order.
+   */
+  #put({ tenantId, scope, scopeId, state, reason, by }: ControlRequest): Promise<ControlOrder> {
+    const now = this.now();
+    const issuedAt = new Date(now).toISOString();
+    const order = {
+      order_id: timeOrderedId(now),
+      state,
+      reason: cleanText(reason, 1_000),
+      ordered_by: cleanText(by, 300),
+      issued_at: issuedAt,
+    };
+    return this.db.transaction().execute(async (tx) => {
+      const row = await tx
+        .insertInto('control_orders')
+        .values({ tenant_id: tenantId, scope, scope_id: scopeId, version: 1, ...order })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['tenant_id', 'scope', 'scope_id'])
+            .doUpdateSet((eb) => ({ ...order, version: eb('control_orders.version', '+', 1) })),
+        )
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      const written = orderOf(row);
+      await putInOutbox(tx, controlOrdered, written, issuedAt);
+      return written;
+    });
+  }
+}
+
+function orderOf(row: Selectable<ControlOrdersTable>): ControlOrder {
+  return {
+    id: row.order_id,
+    tenantId: row.tenant_id,
+    scope: row.scope,
+    scopeId: row.scope_id,
+    state: row.state,
+    reason: row.reason,
+    by: row.ordered_by,
+    version: row.version,
+    issuedAt: row.issued_at,
+  };
+}

@@ -1,0 +1,95 @@
+import { breakerChanged, COMMANDS, directiveAcknowledged } from '@agentlens/contracts';
+import type { Tables } from '@agentlens/database';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import type { Kysely } from 'kysely';
+import { AlertDecisions } from './alerts/alert-decisions.ts';
+import { AlertDesk } from './alerts/alert-desk.ts';
+import { AlertMetrics } from './alerts/alert-metrics.ts';
+import { BREAKER_GROUP, BreakerAlertsConsumer } from './alerts/breaker-alerts.consumer.ts';
+import { ExpirySweeper } from './alerts/expiry-sweeper.ts';
+import { type Answer, refusal } from './answer.ts';
+import { Approvals } from './approvals/approvals.ts';
+import { ACKNOWLEDGEMENTS_GROUP, AcknowledgementsConsumer } from './control/acknowledgements.consumer.ts';
+import { ControlDesk } from './control/control-desk.ts';
+import type { AgentControl } from './directives/agent-control.ts';
+import { isDataError } from './triggers/data-error.ts';
+
+export interface ReviewParts {
+  readonly bus: EventBus;
+  readonly db: Kysely<Tables>;
+  readonly now: () => number;
+  readonly directives: AgentControl;
+  readonly sweepMs: number;
+  /** Called after a commit that wrote to the outbox or queued a delivery. */
+  readonly onChanged: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** People's side of the service: what they are asked, what they answer, what they order. */
+export class Review {
+  readonly alerts: AlertDesk;
+  readonly #parts: ReviewParts;
+  readonly #decisions: AlertDecisions;
+  readonly #approvals: Approvals;
+  readonly #control: ControlDesk;
+  readonly #sweeper: ExpirySweeper;
+  readonly #breakers: BreakerAlertsConsumer;
+  readonly #acknowledgements: AcknowledgementsConsumer;
+  readonly #served: Subscription[] = [];
+
+  constructor(parts: ReviewParts) {
+    this.#parts = parts;
+    const { bus, db, now, directives, sweepMs, onChanged, onError } = parts;
+    const metrics = new AlertMetrics();
+    this.alerts = new AlertDesk(db, now, metrics, onChanged);
+    this.#decisions = new AlertDecisions(db, now, metrics, onChanged);
+    this.#approvals = new Approvals(db, now, metrics, onChanged);
+    this.#control = new ControlDesk(db, now, directives, onChanged);
+    this.#sweeper = new ExpirySweeper({ db, now, metrics, everyMs: sweepMs, onChanged, onError });
+    this.#breakers = new BreakerAlertsConsumer(bus, this.alerts);
+    this.#acknowledgements = new AcknowledgementsConsumer(bus, db);
+  }
+
+  /** When it last managed to look for alerts whose time has run out. */
+  get lastSweepAt(): number {
+    return this.#sweeper.lastSweepAt;
+  }
+
+  async start(): Promise<void> {
+    const { bus } = this.#parts;
+    this.#sweeper.start();
+    this.#served.push(
+      await bus.serve(COMMANDS.resolveApproval, (question) => storable(this.#approvals.resolve(question))),
+      await bus.serve(COMMANDS.raiseAlert, (question) => storable(this.alerts.answer(question))),
+      await bus.serve(COMMANDS.decideAlert, (question) => storable(this.#decisions.decide(question))),
+      await bus.serve(COMMANDS.orderControl, (question) => storable(this.#control.order(question))),
+    );
+    await this.#breakers.start();
+    await this.#acknowledgements.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#breakers.stop(), this.#acknowledgements.stop(), this.#sweeper.stop()]);
+    await Promise.all(this.#served.map((subscription) => subscription.close()));
+  }
+
+  /** How long the oldest breaker change or acknowledgement has been waiting, ms. */
+  async oldestAgeMs(): Promise<number> {
+    const { bus } = this.#parts;
+    const [breakers, acknowledgements] = await Promise.all([
+      bus.lag(breakerChanged, BREAKER_GROUP),
+      bus.lag(directiveAcknowledged, ACKNOWLEDGEMENTS_GROUP),
+    ]);
+    return Math.max(breakers.oldestAgeMs, acknowledgements.oldestAgeMs);
+  }
+}
+
+/** What the database can never take is the asker's fault, and is said to the asker. */
+async function storable<T>(answer: Promise<Answer<T>>): Promise<Answer<T>> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    return refusal(400, 'It holds text that cannot be stored', 'Remove control characters and half characters.');
+  }
+}

@@ -1,0 +1,272 @@
+import {
+  type BreakerChanged,
+  type BreakerState,
+  breakerChanged,
+  COMMANDS,
+  guardrailTriggered,
+} from '@agentlens/contracts';
+import { aTrigger, eventually, type RecordingServer, recordingServer } from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { MOST_PER_MINUTE } from '../src/alerts/alert-desk.ts';
+import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
+import { granted, reviewing } from './reviewing.ts';
+
+const KEY = Buffer.alloc(32, 9).toString('base64');
+let tenants = 0;
+
+describe('alerts', () => {
+  let world: Dispatching;
+  let review: ReturnType<typeof reviewing>;
+  let tenantId: string;
+  beforeAll(async () => {
+    world = await dispatching();
+    review = reviewing(world);
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    world.clock.set(START);
+    tenants += 1;
+    tenantId = `tenant-${tenants}`;
+    await world.start();
+  });
+  afterEach(() => world.stopAll());
+
+  const raise = async (fields = {}) => granted(await review.raise({ tenantId, ...fields }));
+  const rows = () => review.alertsOf(tenantId);
+
+  it('are raised once while one of the same rule, agent and run is open', async () => {
+    await world.start();
+    const changes = await review.changes();
+    const ids = await Promise.all(Array.from({ length: 10 }, () => raise({ ruleId: 'r', runId: 'x' })));
+    expect(new Set(ids.map(({ id }) => id)).size).toBe(1);
+    expect(await rows()).toMatchObject([{ suppressed: 9, version: 1, status: 'pending' }]);
+    await eventually(() => expect(changes.alerts).toHaveLength(1));
+    await raise({ ruleId: 'r', runId: 'y' });
+    await raise({ ruleId: 'r', agentId: 'agent-2', runId: 'x' });
+    await raise({ ruleId: 'q', runId: 'x' });
+    await raise({ runId: 'x' });
+    expect(await rows()).toHaveLength(5);
+    await changes.close();
+  });
+
+  it.each(['acknowledge', 'cancel'] as const)(
+    'are raised again after somebody chose to %s the one before',
+    async (verb) => {
+      const first = await raise();
+      granted(await review.decide(first.id, verb, { tenantId }));
+      const second = await raise();
+      expect(second).toMatchObject({ status: 'pending' });
+      expect(second.id).not.toBe(first.id);
+    },
+  );
+
+  it('that nobody looked at for a day are closed, and the next one is new', async () => {
+    const first = await raise();
+    world.clock.advance(24 * 3_600_000);
+    await eventually(async () => expect(await review.alert(first.id)).toMatchObject({ status: 'expired' }));
+    expect((await raise()).id).not.toBe(first.id);
+  });
+
+  it('that were seen stay as they are', async () => {
+    const { id } = await raise();
+    granted(await review.decide(id, 'acknowledge', { tenantId, reason: 'on it' }));
+    world.clock.advance(30 * 24 * 3_600_000);
+    await raise({ ruleId: 'later' });
+    expect(await review.alert(id)).toMatchObject({ status: 'acknowledged', reason: 'on it' });
+    expect(granted(await review.decide(id, 'cancel', { tenantId }))).toMatchObject({ status: 'cancelled' });
+  });
+
+  it.each(['approve', 'deny'] as const)('have nothing to %s', async (verb) => {
+    const { id } = await raise();
+    expect(await review.decide(id, verb, { tenantId })).toMatchObject({ ok: false, problem: { status: 422 } });
+    expect(await review.alert(id)).toMatchObject({ status: 'pending' });
+  });
+
+  it('are held back, and counted, where they come faster than anybody can read', async () => {
+    await world.start();
+    const raised = await Promise.all(
+      Array.from({ length: MOST_PER_MINUTE + 20 }, (_, n) => raise({ ruleId: `r-${n}` })),
+    );
+    const stored = await rows();
+    expect(stored).toHaveLength(MOST_PER_MINUTE + 1);
+    const overflow = stored.find((row) => row.suppressed > 0);
+    expect(overflow).toMatchObject({ suppressed: 20, title: 'More alerts than can be shown', severity: 'error' });
+    expect(raised.filter(({ id }) => id === overflow?.alert_id)).toHaveLength(20);
+    expect(granted(await review.raise({ tenantId: `${tenantId}-b` }))).toMatchObject({ title: 'Look' });
+    world.clock.advance(60_000);
+    expect(await raise({ ruleId: 'after' })).toMatchObject({ title: 'Look', ruleId: 'after' });
+  });
+
+  it('of kind approval are not raised by hand', async () => {
+    expect(await review.raise({ tenantId, kind: 'approval' })).toMatchObject({ ok: false, problem: { status: 422 } });
+  });
+
+  describe('of the action raise_alert', () => {
+    let receiver: RecordingServer;
+    beforeEach(async () => {
+      receiver = await recordingServer();
+    });
+    afterEach(() => receiver.close());
+
+    async function fire(actionConfig: Record<string, unknown> = {}, fields = {}) {
+      const id = `rule-${tenantId}-${Math.trunc(world.clock.now())}`;
+      const secret = world.secrets.seal(`whsec_${KEY}`, [tenantId, 'guardrail_rules', id]);
+      const config = 'webhookUrl' in actionConfig ? { ...actionConfig, secret } : actionConfig;
+      const rule = await world.rule({
+        id,
+        tenantId,
+        actionType: 'raise_alert',
+        actionConfig: config,
+        cooldownMinutes: 0,
+      });
+      const trigger = aTrigger({ ...firedBy(rule), ...fields });
+      await world.bus.publish(guardrailTriggered, trigger);
+      return { rule, trigger };
+    }
+
+    it('carry the words of the rule, and are in its history', async () => {
+      const { rule, trigger } = await fire({ severity: 'critical', title: 'Stop' });
+      expect(await world.settled(trigger, 'success')).toMatchObject({ action_detail: 'alert raised' });
+      expect(await rows()).toMatchObject([
+        {
+          kind: 'rule',
+          severity: 'critical',
+          title: 'Stop',
+          message: trigger.message,
+          rule_id: rule.id,
+          run_id: 'run-1',
+        },
+      ]);
+    });
+
+    it('are raised once for one trigger, also where it is carried out again after the alert was closed', async () => {
+      const { trigger } = await fire();
+      await world.settled(trigger, 'success');
+      const [row] = await rows();
+      granted(await review.decide(row?.alert_id ?? '', 'cancel', { tenantId }));
+      const { delivery_id } = await world.delivery(trigger);
+      granted(await world.bus.request(COMMANDS.redeliver, { tenantId, deliveryId: delivery_id }));
+      await eventually(async () => expect(await world.attempts(trigger)).toHaveLength(2));
+      expect(await rows()).toHaveLength(1);
+    });
+
+    it('are told to the webhook on every change, signed, each with an id of its own', async () => {
+      const { trigger } = await fire({ webhookUrl: `${receiver.url}/alerts` });
+      await world.settled(trigger, 'success');
+      const [row] = await rows();
+      const id = row?.alert_id ?? '';
+      granted(await review.decide(id, 'acknowledge', { tenantId }));
+      granted(await review.decide(id, 'cancel', { tenantId, reason: 'done' }));
+      await eventually(() => expect(receiver.requests).toHaveLength(3));
+      const hook = new Webhook(KEY);
+      world.clock.set(new Date().toISOString());
+      const bodies = receiver.requests.map(({ body }) => JSON.parse(body));
+      expect(new Set(bodies.map(({ data }) => data.version))).toEqual(new Set([1, 2, 3]));
+      expect(bodies).toContainEqual({
+        type: 'alert.changed',
+        timestamp: START,
+        data: expect.objectContaining({ id, tenantId, status: 'cancelled', reason: 'done', decidedBy: 'ann' }),
+      });
+      expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+      for (const { headers, body } of receiver.requests) {
+        expect(headers['webhook-signature']).toBe(hook.sign(String(headers['webhook-id']), new Date(START), body));
+      }
+      expect(world.logged()).not.toContain(KEY);
+    });
+
+    it('are raised though the webhook is away, and the history of the trigger does not mind', async () => {
+      receiver.answer((_request, response) => response.writeHead(500).end());
+      const { trigger } = await fire({ webhookUrl: `${receiver.url}/alerts` });
+      await world.settled(trigger, 'success');
+      await eventually(() => expect(receiver.requests).toHaveLength(1));
+      expect(await rows()).toMatchObject([{ status: 'pending' }]);
+      expect(await world.history(trigger)).toMatchObject({ action_result: 'success' });
+      const told = await world.db
+        .selectFrom('deliveries')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('action_type', '=', 'alert_webhook')
+        .execute();
+      expect(told).toHaveLength(1);
+      receiver.answer((_request, response) => response.writeHead(204).end());
+      world.clock.advance(10_000);
+      await eventually(() => expect(receiver.requests).toHaveLength(2));
+      const [first, again] = receiver.requests;
+      expect(again?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+    });
+
+    it('let the webhook listen to approvals and breakers of the agents it guards', async () => {
+      await fire({ webhookUrl: `${receiver.url}/alerts`, webhookAlso: ['approval'] });
+      await eventually(() => expect(receiver.requests).toHaveLength(1));
+      granted(await review.resolve(review.binding({ runId: 'asked' }), { tenantId }));
+      await eventually(() => expect(receiver.requests).toHaveLength(2));
+      expect(JSON.parse(receiver.requests[1]?.body ?? '')).toMatchObject({
+        data: { kind: 'approval', runId: 'asked' },
+      });
+      await world.bus.publish(breakerChanged, opened());
+      await eventually(async () => expect(await rows()).toHaveLength(3));
+      granted(await review.resolve(review.binding({ runId: 'asked' }), { tenantId: `${tenantId}-b` }));
+      granted(await review.resolve(review.binding({ runId: 'asked-too' }), { tenantId }));
+      await eventually(() => expect(receiver.requests).toHaveLength(3));
+      expect(JSON.parse(receiver.requests[2]?.body ?? '')).toMatchObject({ data: { runId: 'asked-too' } });
+    });
+  });
+
+  const change = (state: BreakerState, fields: Partial<BreakerChanged> = {}): BreakerChanged => ({
+    tenantId,
+    scope: 'run',
+    scopeId: 'run-7',
+    agentId: 'agent-1',
+    state,
+    version: 1,
+    at: START,
+    ...fields,
+  });
+  const opened = (fields: Partial<BreakerChanged> = {}) =>
+    change({ kind: 'open', openedAt: START, reason: 'tokens' }, fields);
+
+  describe('of breakers', () => {
+    it('are raised when one opens, without saying where its limit is', async () => {
+      await world.bus.publish(breakerChanged, opened());
+      await eventually(async () => expect(await rows()).toHaveLength(1));
+      expect(await rows()).toMatchObject([
+        { kind: 'breaker', status: 'pending', agent_id: 'agent-1', run_id: 'run-7', severity: 'error' },
+      ]);
+      expect((await rows())[0]?.message).not.toMatch(/\d/);
+    });
+
+    it('are raised once for one opening, however often it is told, also after it was closed', async () => {
+      await world.bus.publish(breakerChanged, opened());
+      await eventually(async () => expect(await rows()).toHaveLength(1));
+      const [row] = await rows();
+      await world.bus.publish(breakerChanged, change({ kind: 'closed' }, { version: 2 }));
+      await eventually(async () =>
+        expect(await review.alert(row?.alert_id ?? '')).toMatchObject({ status: 'cancelled', decided_by: 'agentlens' }),
+      );
+      const desk = granted(await review.raise({ tenantId, ruleId: 'marker' }));
+      await world.bus.publish(breakerChanged, opened({ version: 3 }));
+      await eventually(async () => expect(await rows()).toHaveLength(3));
+      expect(
+        (await rows())
+          .filter(({ alert_id }) => alert_id !== desk.id)
+          .map(({ status }) => status)
+          .sort(),
+      ).toEqual(['cancelled', 'pending']);
+    });
+
+    it('are one per scope, and a probe raises none', async () => {
+      await world.bus.publish(breakerChanged, opened());
+      await world.bus.publish(breakerChanged, opened({ scope: 'agent', scopeId: 'agent-1', version: 2 }));
+      const halfOpen = { kind: 'half_open', openedAt: START, reason: 'tokens', probe: 'p' } as const;
+      await world.bus.publish(breakerChanged, change(halfOpen, { scopeId: 'run-8', version: 3 }));
+      await world.bus.publish(breakerChanged, opened({ scopeId: 'run-9', version: 4 }));
+      await eventually(async () => expect(await rows()).toHaveLength(3));
+      expect(new Set((await rows()).map(({ run_id }) => run_id))).toEqual(new Set(['run-7', 'run-9', null]));
+    });
+  });
+
+  it('are watched by readiness', async () => {
+    expect((await world.health.report()).checks).toMatchObject({ alerts: { ok: true } });
+  });
+});

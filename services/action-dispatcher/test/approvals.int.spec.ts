@@ -1,0 +1,263 @@
+import { COMMANDS, canonicalJson, sha256Hex } from '@agentlens/contracts';
+import { eventually } from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Dispatching, dispatching, START } from './dispatching.ts';
+import { granted, reviewing } from './reviewing.ts';
+
+describe('approvals', () => {
+  let world: Dispatching;
+  let review: ReturnType<typeof reviewing>;
+  let run = 0;
+  beforeAll(async () => {
+    world = await dispatching();
+    review = reviewing(world);
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    world.clock.set(START);
+    run += 1;
+    await world.start();
+  });
+  afterEach(() => world.stopAll());
+
+  /** A call of a run of its own. */
+  const aCall = (fields = {}) => review.binding({ runId: `run-${run}`, ...fields });
+  const opened = async (binding = aCall()) => granted(await review.resolve(binding));
+
+  it('are opened by the first question, bound to the call, and told by the bus', async () => {
+    const changes = await review.changes();
+    const call = aCall();
+    const alert = await opened(call);
+    expect(alert).toMatchObject({
+      kind: 'approval',
+      status: 'pending',
+      title: 'May it pay?',
+      agentId: 'agent-1',
+      runId: call.runId,
+      ruleId: 'rule-1',
+      approval: call,
+      createdAt: START,
+      expiresAt: '2026-03-01T12:15:00.000Z',
+      version: 1,
+    });
+    expect(await review.alert(alert.id)).toMatchObject({ binding: sha256Hex(canonicalJson(call)) });
+    await eventually(() => expect(changes.alerts).toEqual([alert]));
+    await changes.close();
+  });
+
+  it('stay one, however often and wherever they are asked for at once', async () => {
+    await world.start();
+    await world.start();
+    const call = aCall();
+    const answers = await Promise.all(Array.from({ length: 12 }, () => review.resolve(call)));
+    expect(new Set(answers.map((answer) => granted(answer).id)).size).toBe(1);
+    const rows = (await review.alertsOf('acme')).filter((row) => row.run_id === call.runId);
+    expect(rows).toHaveLength(1);
+  });
+
+  it('let the approved call go ahead, and its retry, and no other', async () => {
+    const changes = await review.changes();
+    const call = aCall();
+    const { id } = await opened(call);
+    granted(await review.decide(id, 'approve', { reason: 'fine' }));
+    const used = granted(await review.resolve(call));
+    expect(used).toMatchObject({ id, status: 'approved', usedAt: START, decidedBy: 'ann', reason: 'fine', version: 3 });
+    world.clock.advance(3_600_000);
+    expect(granted(await review.resolve(call))).toEqual(used);
+    expect(granted(await review.resolve(aCall({ callId: 'call-2' })))).toMatchObject({ status: 'pending' });
+    await eventually(() =>
+      expect(changes.alerts.filter((alert) => alert.id === id).map(({ version, status }) => [version, status])).toEqual(
+        [
+          [1, 'pending'],
+          [2, 'approved'],
+          [3, 'approved'],
+        ],
+      ),
+    );
+    await changes.close();
+  });
+
+  it('without call ids are good for one call, and for its retry within half a minute', async () => {
+    const call = aCall({ callId: undefined });
+    const { id } = await opened(call);
+    granted(await review.decide(id, 'approve'));
+    expect(granted(await review.resolve(call))).toMatchObject({ id, usedAt: START });
+    world.clock.advance(30_000);
+    expect(granted(await review.resolve(call))).toMatchObject({ id, usedAt: START });
+    world.clock.advance(1);
+    const next = granted(await review.resolve(call));
+    expect(next).toMatchObject({ status: 'pending' });
+    expect(next.id).not.toBe(id);
+    expect(granted(await review.resolve(call))).toEqual(next);
+    granted(await review.decide(next.id, 'approve'));
+    expect(granted(await review.resolve(call))).toMatchObject({ id: next.id, status: 'approved' });
+  });
+
+  it('are used once between many replicas', async () => {
+    await world.start();
+    await world.start();
+    const call = aCall();
+    const { id } = await opened(call);
+    granted(await review.decide(id, 'approve'));
+    await Promise.all(Array.from({ length: 10 }, () => review.resolve(call)));
+    expect(await review.alert(id)).toMatchObject({ version: 3, used_at: START });
+  });
+
+  it.each([
+    ['another run', { runId: 'elsewhere' }],
+    ['another call', { callId: 'call-9' }],
+    ['no call id', { callId: undefined }],
+    ['another tool', { toolName: 'refund' }],
+    ['other arguments', { argsHash: 'b'.repeat(64) }],
+    ['another rule', { ruleId: 'rule-2' }],
+    ['a newer version of the rule', { ruleVersion: 2 }],
+  ])('are never used by %s', async (_what, fields) => {
+    const { id } = await opened();
+    granted(await review.decide(id, 'approve'));
+    const other = granted(await review.resolve(aCall(fields)));
+    expect(other).toMatchObject({ status: 'pending' });
+    expect(await review.alert(id)).toMatchObject({ status: 'approved', used_at: null });
+  });
+
+  it('are never used by another agent or another tenant', async () => {
+    const call = aCall();
+    const { id } = await opened(call);
+    granted(await review.decide(id, 'approve'));
+    expect(await review.resolve(call, { agentId: 'agent-2' })).toMatchObject({ ok: false, problem: { status: 409 } });
+    expect(granted(await review.resolve(call, { tenantId: 'beta' }))).toMatchObject({ status: 'pending' });
+    expect(await review.alert(id)).toMatchObject({ used_at: null });
+  });
+
+  it.each([
+    ['deny', 'denied'],
+    ['cancel', 'cancelled'],
+  ] as const)('after %s stay %s for this call, and tell it', async (verb, status) => {
+    const call = aCall();
+    const { id } = await opened(call);
+    granted(await review.decide(id, verb, { reason: 'no' }));
+    world.clock.advance(7_200_000);
+    expect(granted(await review.resolve(call))).toMatchObject({ id, status, reason: 'no', decidedBy: 'ann' });
+  });
+
+  it('expire on time, without a question and without a decision', async () => {
+    const changes = await review.changes();
+    const { id } = granted(await review.resolve(aCall(), { expiresInSeconds: 60 }));
+    world.clock.advance(60_000);
+    await eventually(() => expect(changes.alerts).toContainEqual(expect.objectContaining({ id, status: 'expired' })));
+    expect(await review.alert(id)).toMatchObject({ decided_by: null, decided_at: '2026-03-01T12:01:00.000Z' });
+    await changes.close();
+  });
+
+  it('expire at the moment they are asked for, though nobody swept', async () => {
+    await world.stopAll();
+    await world.start({ timings: { pollMs: 3_600_000 } });
+    const call = aCall();
+    const { id } = granted(await review.resolve(call, { expiresInSeconds: 1 }));
+    world.clock.advance(1_000);
+    expect(granted(await review.resolve(call))).toMatchObject({ id, status: 'expired' });
+    const late = granted(await review.resolve(aCall({ callId: 'late' }), { expiresInSeconds: 1 }));
+    world.clock.advance(1_000);
+    expect(await review.decide(late.id, 'approve')).toMatchObject({
+      ok: false,
+      problem: { status: 409, error: 'Alert is expired already' },
+    });
+    expect(await review.alert(late.id)).toMatchObject({ status: 'expired' });
+  });
+
+  it('expire after a restart, though nobody was there at the time', async () => {
+    const { id } = granted(await review.resolve(aCall(), { expiresInSeconds: 60 }));
+    await world.stopAll();
+    world.clock.advance(86_400_000);
+    await world.start();
+    await eventually(async () => expect(await review.alert(id)).toMatchObject({ status: 'expired' }));
+  });
+
+  it('outlive a restart between question, decision and use', async () => {
+    const call = aCall();
+    const { id } = await opened(call);
+    await world.stopAll();
+    await world.start();
+    granted(await review.decide(id, 'approve'));
+    await world.stopAll();
+    await world.start();
+    expect(granted(await review.resolve(call))).toMatchObject({ id, status: 'approved', usedAt: START });
+  });
+
+  it('that nobody used in time are no longer good', async () => {
+    const call = aCall();
+    const { id } = granted(await review.resolve(call, { expiresInSeconds: 60 }));
+    world.clock.advance(59_000);
+    granted(await review.decide(id, 'approve'));
+    world.clock.advance(59_000);
+    expect(await review.alert(id)).toMatchObject({ status: 'approved', expires_at: '2026-03-01T12:01:59.000Z' });
+    world.clock.advance(1_000);
+    expect(granted(await review.resolve(call))).toMatchObject({ id, status: 'expired' });
+  });
+
+  it('take hostile text', async () => {
+    const answer = await review.resolve(aCall({ toolName: 'a\u0000b' }));
+    expect(answer).toMatchObject({ ok: false, problem: { status: 400 } });
+    const title = granted(
+      await world.bus.request(COMMANDS.resolveApproval, {
+        tenantId: 'acme',
+        agentId: 'agent-1',
+        binding: aCall(),
+        title: `\u0000${'x'.repeat(5_000)}\ud800`,
+        message: '\u001b[31m',
+        expiresInSeconds: Number.MAX_SAFE_INTEGER,
+      }),
+    );
+    expect(title.title).toHaveLength(199);
+    expect(title.message).toBe('[31m');
+  });
+
+  describe('under many deciders', () => {
+    it('take the first decision, and name it to the others', async () => {
+      await world.start();
+      await world.start();
+      const { id } = await opened();
+      const verbs = ['approve', 'deny', 'cancel', 'approve', 'deny', 'cancel'] as const;
+      const answers = await Promise.all(verbs.map((verb, n) => review.decide(id, verb, { by: `decider-${n}` })));
+      const won = answers.filter((answer) => answer.ok).map(granted);
+      expect(won).toHaveLength(1);
+      const winner = won[0]?.decidedBy ?? '';
+      for (const answer of answers.filter(({ ok }) => !ok)) {
+        expect(answer).toMatchObject({ problem: { status: 409, hint: expect.stringContaining(winner) } });
+      }
+      expect(await review.alert(id)).toMatchObject({ version: 2, decided_by: winner, status: won[0]?.status });
+    });
+
+    it('are acknowledged without being decided', async () => {
+      const call = aCall();
+      const { id } = await opened(call);
+      expect(granted(await review.decide(id, 'acknowledge'))).toMatchObject({
+        status: 'acknowledged',
+        acknowledgedBy: 'ann',
+        acknowledgedAt: START,
+        version: 2,
+      });
+      expect(granted(await review.decide(id, 'acknowledge', { by: 'bob' }))).toMatchObject({
+        acknowledgedBy: 'ann',
+        version: 2,
+      });
+      expect(granted(await review.resolve(call))).toMatchObject({ id, status: 'acknowledged' });
+      expect(granted(await review.decide(id, 'approve', { by: 'bob' }))).toMatchObject({
+        status: 'approved',
+        acknowledgedBy: 'ann',
+        decidedBy: 'bob',
+      });
+      expect(await review.decide(id, 'acknowledge')).toMatchObject({ ok: false, problem: { status: 409 } });
+    });
+
+    it('of another tenant do not exist', async () => {
+      const { id } = await opened();
+      for (const verb of ['acknowledge', 'approve', 'deny', 'cancel'] as const) {
+        expect(await review.decide(id, verb, { tenantId: 'beta' })).toEqual({
+          ok: false,
+          problem: { error: 'Alert not found', status: 404 },
+        });
+      }
+      expect(await review.alert(id)).toMatchObject({ status: 'pending', version: 1 });
+    });
+  });
+});

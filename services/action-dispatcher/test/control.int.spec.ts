@@ -1,0 +1,133 @@
+import { directiveAcknowledged, guardrailTriggered } from '@agentlens/contracts';
+import { aTrigger, eventually } from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
+import { granted, reviewing } from './reviewing.ts';
+
+describe('control', () => {
+  let world: Dispatching;
+  let review: ReturnType<typeof reviewing>;
+  beforeAll(async () => {
+    world = await dispatching();
+    review = reviewing(world);
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    world.clock.set(START);
+    await world.start();
+  });
+  afterEach(() => world.stopAll());
+
+  const rowOf = (scope: 'run' | 'agent' | 'tenant', scopeId: string) =>
+    world.db
+      .selectFrom('control_orders')
+      .selectAll()
+      .where('scope', '=', scope)
+      .where('scope_id', '=', scopeId)
+      .execute();
+
+  it('keeps one standing order per scope, published with its version', async () => {
+    const changes = await review.changes();
+    expect(granted(await review.order({ scopeId: 'one' }))).toMatchObject({
+      tenantId: 'acme',
+      scope: 'run',
+      scopeId: 'one',
+      state: 'killed',
+      reason: 'enough',
+      by: 'ann',
+      version: 1,
+      issuedAt: START,
+    });
+    expect(granted(await review.order({ scopeId: 'one', state: 'running' }))).toMatchObject({ version: 2 });
+    expect(granted(await review.order({ scope: 'agent', scopeId: 'one' }))).toMatchObject({ version: 1 });
+    expect(granted(await review.order({ scope: 'tenant', scopeId: 'acme' }))).toMatchObject({ version: 1 });
+    expect(await rowOf('run', 'one')).toMatchObject([{ state: 'running', version: 2 }]);
+    await eventually(() => expect(changes.orders.map(({ version }) => version)).toEqual([1, 2, 1, 1]));
+    await changes.close();
+  });
+
+  it('gives each of many orders at once a version of its own, in the order they are published', async () => {
+    await world.start();
+    await world.start();
+    const changes = await review.changes();
+    const states = ['killed', 'paused', 'running'] as const;
+    const orders = await Promise.all(
+      Array.from({ length: 15 }, (_, n) =>
+        review.order({ scopeId: 'busy', state: states[n % 3] ?? 'killed', by: `b-${n}` }),
+      ),
+    );
+    const versions = orders.map((order) => granted(order).version);
+    expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: 15 }, (_, n) => n + 1));
+    await eventually(() => expect(changes.orders).toHaveLength(15));
+    expect(changes.orders.map(({ version }) => version)).toEqual(Array.from({ length: 15 }, (_, n) => n + 1));
+    const last = orders.map(granted).find(({ version }) => version === 15);
+    expect(await rowOf('run', 'busy')).toMatchObject([{ version: 15, order_id: last?.id, state: last?.state }]);
+    await changes.close();
+  });
+
+  it('of one tenant does not touch another', async () => {
+    granted(await review.order({ scopeId: 'shared' }));
+    granted(await review.order({ scopeId: 'shared', tenantId: 'beta', state: 'paused' }));
+    expect(new Map((await rowOf('run', 'shared')).map(({ tenant_id, state }) => [tenant_id, state]))).toEqual(
+      new Map([
+        ['acme', 'killed'],
+        ['beta', 'paused'],
+      ]),
+    );
+    expect(await review.order({ scope: 'tenant', scopeId: 'beta' })).toMatchObject({
+      ok: false,
+      problem: { status: 404 },
+    });
+  });
+
+  it('that resumes an agent ends the pause a rule gave it, and only that', async () => {
+    const rule = await world.rule({ actionType: 'pause_agent', cooldownMinutes: 0 });
+    const trigger = aTrigger({ ...firedBy(rule), agentId: 'resumed' });
+    await world.bus.publish(guardrailTriggered, trigger);
+    await world.settled(trigger, 'success');
+    const directive = () =>
+      world.db.selectFrom('agent_directives').selectAll().where('agent_id', '=', 'resumed').executeTakeFirst();
+    granted(await review.order({ scope: 'run', scopeId: 'resumed', state: 'running' }));
+    granted(await review.order({ scope: 'agent', scopeId: 'resumed', state: 'paused' }));
+    expect(await directive()).toMatchObject({ paused_at: START });
+    granted(await review.order({ scope: 'agent', scopeId: 'resumed', state: 'running' }));
+    expect(await directive()).toMatchObject({ paused_at: null });
+    granted(await review.order({ scope: 'agent', scopeId: 'never-paused', state: 'running' }));
+    const other = world.db.selectFrom('agent_directives').where('agent_id', '=', 'never-paused').selectAll();
+    expect(await other.executeTakeFirst()).toBeUndefined();
+  });
+
+  it('records who took an order, once per instance and at the earliest time', async () => {
+    const ack = { tenantId: 'acme', directiveId: 'order-1', agentId: 'agent-1', acknowledgedAt: START };
+    const earlier = '2026-03-01T11:59:59.900Z';
+    await world.bus.publish(directiveAcknowledged, { ...ack, instanceId: 'i-1' });
+    await world.bus.publish(directiveAcknowledged, { ...ack, instanceId: 'i-2' });
+    await world.bus.publish(directiveAcknowledged, { ...ack, instanceId: 'i-1' });
+    await world.bus.publish(directiveAcknowledged, {
+      ...ack,
+      tenantId: 'beta',
+      instanceId: 'i-1',
+      acknowledgedAt: earlier,
+    });
+    const rows = () =>
+      world.db.selectFrom('control_acknowledgements').selectAll().orderBy('tenant_id').orderBy('instance_id').execute();
+    await eventually(async () => expect(await rows()).toHaveLength(3));
+    expect(await rows()).toMatchObject([
+      { tenant_id: 'acme', instance_id: 'i-1', acknowledged_at: START },
+      { tenant_id: 'acme', instance_id: 'i-2' },
+      { tenant_id: 'beta', instance_id: 'i-1', acknowledged_at: earlier },
+    ]);
+  });
+
+  it('lays an acknowledgement aside that cannot be stored', async () => {
+    const ack = {
+      tenantId: 'acme',
+      directiveId: 'a\u0000b',
+      agentId: 'agent-1',
+      instanceId: 'i',
+      acknowledgedAt: START,
+    };
+    await world.bus.publish(directiveAcknowledged, ack);
+    await eventually(async () => expect(await world.bus.deadLetters('action-dispatcher-acks')).toHaveLength(1));
+  });
+});
