@@ -20,6 +20,8 @@ export default {
     ],
   },
   modulePathIgnorePatterns: ['<rootDir>/.*/dist/'],
+  // Integration tests wait more than they compute; the default leaves a core idle.
+  maxWorkers: '100%',
   testTimeout: 30_000,
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
