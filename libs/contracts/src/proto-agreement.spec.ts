@@ -3,17 +3,30 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { z } from 'zod';
 import {
+  ControlOrderSchema,
   DeadLetterSchema,
+  DirectiveAcknowledgedSchema,
   DirectiveSchema,
   KeysChangedSchema,
   RulesChangedSchema,
   RunChangedSchema,
+  RunHeartbeatsSchema,
 } from '../generated/agentlens/v1/control_pb.ts';
+import { DecisionSchema } from '../generated/agentlens/v1/decisions_pb.ts';
 import { EventBatchSchema } from '../generated/agentlens/v1/events_pb.ts';
-import { DeliverySettledSchema, TriggerSchema } from '../generated/agentlens/v1/guardrails_pb.ts';
+import {
+  AlertSchema,
+  BreakerChangedSchema,
+  DeliverySettledSchema,
+  TriggerSchema,
+} from '../generated/agentlens/v1/guardrails_pb.ts';
+import { ALERT_STATUSES, Alert } from './alerts.ts';
+import { BREAKER_REASONS, BreakerChanged } from './breakers.ts';
+import { CONTROL_SCOPES, ControlOrder, DirectiveAcknowledged } from './control.ts';
+import { DECISION_EFFECTS, DECISION_PHASES, Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
 import { EVENT_KINDS, EventBatch, SEVERITIES } from './events.ts';
-import { DeadLetter, KeysChanged, RulesChanged, RunChanged } from './topics.ts';
+import { DeadLetter, KeysChanged, RulesChanged, RunChanged, RunHeartbeats } from './topics.ts';
 import { ACTION_RESULTS, DeliverySettled, Trigger } from './triggers.ts';
 
 const instant = fc
@@ -73,6 +86,20 @@ const event = fc.record({
   payload: object,
   metadata: object,
 });
+const version = fc.integer({ min: 1, max: 1000 });
+const effect = fc.constantFrom(...DECISION_EFFECTS);
+const cause = fc.oneof(
+  fc.constant({ kind: 'ALLOW' }),
+  fc.record({ kind: fc.constant('RULE_VIOLATION'), ruleId: text }),
+  fc.record({ kind: fc.constant('HITL_PENDING'), approvalId: text, ruleId: optional(text) }),
+  fc.record({ kind: fc.constant('LOCKDOWN'), lockdownId: optional(text) }),
+);
+const opened = { openedAt: instant, reason: fc.constantFrom(...BREAKER_REASONS) };
+const breaker = fc.oneof(
+  fc.constant({ kind: 'closed' }),
+  fc.record({ kind: fc.constant('open'), ...opened }),
+  fc.record({ kind: fc.constant('half_open'), ...opened, probe: text }),
+);
 const because = { at: instant, reason: text, triggerId: optional(text) };
 
 const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values: fc.Arbitrary<unknown> }[] = [
@@ -140,6 +167,136 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
       paused: fc.option(fc.record(because), { nil: null }),
       modelOverride: fc.option(fc.record({ model: text, ...because }), { nil: null }),
       issuedAt: instant,
+    }),
+  },
+  {
+    name: 'ControlOrder',
+    zod: ControlOrder,
+    proto: ControlOrderSchema,
+    values: fc.record({
+      id: text,
+      tenantId,
+      scope: fc.constantFrom(...CONTROL_SCOPES),
+      scopeId: text,
+      state: fc.constantFrom('running', 'paused', 'killed'),
+      reason: text,
+      by: text,
+      version,
+      issuedAt: instant,
+    }),
+  },
+  {
+    name: 'DirectiveAcknowledged',
+    zod: DirectiveAcknowledged,
+    proto: DirectiveAcknowledgedSchema,
+    values: fc.record({ tenantId, directiveId: text, agentId: text, instanceId: text, acknowledgedAt: instant }),
+  },
+  {
+    name: 'RunHeartbeats',
+    zod: RunHeartbeats,
+    proto: RunHeartbeatsSchema,
+    values: fc.record({
+      tenantId,
+      beats: fc.array(
+        fc.record({ runId: text, agentId: text, at: instant, everyMs: optional(fc.integer({ min: 1, max: 1e9 })) }),
+        { minLength: 1, maxLength: 3 },
+      ),
+    }),
+  },
+  {
+    name: 'Decision',
+    zod: Decision,
+    proto: DecisionSchema,
+    values: fc.record({
+      id: text,
+      tenantId,
+      agentId: text,
+      runId: text,
+      phase: fc.constantFrom(...DECISION_PHASES),
+      toolName: optional(text),
+      callId: optional(text),
+      verdict: fc.constantFrom('ALLOW', 'BLOCK'),
+      control: fc.constantFrom('CONTINUE', 'TERMINATE'),
+      effect,
+      cause,
+      message: text,
+      evaluatedRules: fc.array(
+        fc.record({
+          ruleId: text,
+          ruleVersion: version,
+          enabled: fc.boolean(),
+          matched: fc.boolean(),
+          violated: fc.boolean(),
+          effect,
+          mode: fc.constantFrom('enforce', 'shadow'),
+        }),
+        { maxLength: 3 },
+      ),
+      finalRuleId: optional(text),
+      modifiedArgs: optional(fc.oneof(object, text, fc.array(amount, { minLength: 1, maxLength: 3 }))),
+      approvalId: optional(text),
+      bypasses: fc.array(
+        fc.record({
+          ruleId: text,
+          why: fc.constantFrom('missing', 'unavailable', 'deadline', 'error'),
+          did: fc.constantFrom('allow', 'block'),
+        }),
+        { maxLength: 3 },
+      ),
+      inputsDigest: text,
+      latencyMs: amount,
+      decidedAt: instant,
+    }),
+  },
+  {
+    name: 'Alert',
+    zod: Alert,
+    proto: AlertSchema,
+    values: fc.record({
+      id: text,
+      tenantId,
+      kind: fc.constantFrom('approval', 'breaker', 'rule'),
+      status: fc.constantFrom(...ALERT_STATUSES),
+      severity: fc.constantFrom('info', 'warn', 'error', 'critical'),
+      title: text,
+      message: text,
+      agentId: text,
+      runId: optional(text),
+      ruleId: optional(text),
+      approval: optional(
+        fc.record({
+          runId: text,
+          callId: optional(text),
+          toolName: text,
+          argsHash: text,
+          ruleId: text,
+          ruleVersion: version,
+        }),
+      ),
+      createdAt: instant,
+      expiresAt: optional(instant),
+      acknowledgedAt: optional(instant),
+      acknowledgedBy: optional(text),
+      decidedAt: optional(instant),
+      decidedBy: optional(text),
+      reason: optional(text),
+      usedAt: optional(instant),
+      version,
+      suppressed: optional(version),
+    }),
+  },
+  {
+    name: 'BreakerChanged',
+    zod: BreakerChanged,
+    proto: BreakerChangedSchema,
+    values: fc.record({
+      tenantId,
+      scope: fc.constantFrom('run', 'agent'),
+      scopeId: text,
+      agentId: text,
+      state: breaker,
+      version,
+      at: instant,
     }),
   },
   {

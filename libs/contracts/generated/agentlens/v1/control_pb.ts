@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlens/v1/control.proto.
  */
 export const file_agentlens_v1_control: GenFile = /*@__PURE__*/
-  fileDesc("ChphZ2VudGxlbnMvdjEvY29udHJvbC5wcm90bxIMYWdlbnRsZW5zLnYxIuIBCglEaXJlY3RpdmUSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEg8KB3ZlcnNpb24YBCABKA0SKAoGcGF1c2VkGAUgASgLMhMuYWdlbnRsZW5zLnYxLlBhdXNlSACIAQESOAoObW9kZWxfb3ZlcnJpZGUYBiABKAsyGy5hZ2VudGxlbnMudjEuTW9kZWxPdmVycmlkZUgBiAEBEhEKCWlzc3VlZF9hdBgHIAEoCUIJCgdfcGF1c2VkQhEKD19tb2RlbF9vdmVycmlkZSJLCgVQYXVzZRIKCgJhdBgBIAEoCRIOCgZyZWFzb24YAiABKAkSFwoKdHJpZ2dlcl9pZBgDIAEoCUgAiAEBQg0KC190cmlnZ2VyX2lkImIKDU1vZGVsT3ZlcnJpZGUSDQoFbW9kZWwYASABKAkSCgoCYXQYAiABKAkSDgoGcmVhc29uGAMgASgJEhcKCnRyaWdnZXJfaWQYBCABKAlIAIgBAUINCgtfdHJpZ2dlcl9pZCI+CgxSdWxlc0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSCgoCYXQYAyABKAkiPAoLS2V5c0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRIKCgJhdBgDIAEoCSI8CgpSdW5DaGFuZ2VkEhEKCXRlbmFudF9pZBgBIAEoCRIPCgdydW5faWRzGAIgAygJEgoKAmF0GAMgASgJIpIBCgpEZWFkTGV0dGVyEg0KBWdyb3VwGAEgASgJEg0KBXRvcGljGAIgASgJEg8KB3N1YmplY3QYAyABKAkSEgoKbWVzc2FnZV9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SEQoJZmFpbGVkX2F0GAcgASgJEgwKBGJvZHkYCCABKAliBnByb3RvMw");
+  fileDesc("ChphZ2VudGxlbnMvdjEvY29udHJvbC5wcm90bxIMYWdlbnRsZW5zLnYxIuIBCglEaXJlY3RpdmUSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEg8KB3ZlcnNpb24YBCABKA0SKAoGcGF1c2VkGAUgASgLMhMuYWdlbnRsZW5zLnYxLlBhdXNlSACIAQESOAoObW9kZWxfb3ZlcnJpZGUYBiABKAsyGy5hZ2VudGxlbnMudjEuTW9kZWxPdmVycmlkZUgBiAEBEhEKCWlzc3VlZF9hdBgHIAEoCUIJCgdfcGF1c2VkQhEKD19tb2RlbF9vdmVycmlkZSJLCgVQYXVzZRIKCgJhdBgBIAEoCRIOCgZyZWFzb24YAiABKAkSFwoKdHJpZ2dlcl9pZBgDIAEoCUgAiAEBQg0KC190cmlnZ2VyX2lkImIKDU1vZGVsT3ZlcnJpZGUSDQoFbW9kZWwYASABKAkSCgoCYXQYAiABKAkSDgoGcmVhc29uGAMgASgJEhcKCnRyaWdnZXJfaWQYBCABKAlIAIgBAUINCgtfdHJpZ2dlcl9pZCI+CgxSdWxlc0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSCgoCYXQYAyABKAkiPAoLS2V5c0NoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRIKCgJhdBgDIAEoCSI8CgpSdW5DaGFuZ2VkEhEKCXRlbmFudF9pZBgBIAEoCRIPCgdydW5faWRzGAIgAygJEgoKAmF0GAMgASgJIpIBCgpEZWFkTGV0dGVyEg0KBWdyb3VwGAEgASgJEg0KBXRvcGljGAIgASgJEg8KB3N1YmplY3QYAyABKAkSEgoKbWVzc2FnZV9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SEQoJZmFpbGVkX2F0GAcgASgJEgwKBGJvZHkYCCABKAkinQEKDENvbnRyb2xPcmRlchIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDQoFc2NvcGUYAyABKAkSEAoIc2NvcGVfaWQYBCABKAkSDQoFc3RhdGUYBSABKAkSDgoGcmVhc29uGAYgASgJEgoKAmJ5GAcgASgJEg8KB3ZlcnNpb24YCCABKA0SEQoJaXNzdWVkX2F0GAkgASgJIoABChVEaXJlY3RpdmVBY2tub3dsZWRnZWQSEQoJdGVuYW50X2lkGAEgASgJEhQKDGRpcmVjdGl2ZV9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRITCgtpbnN0YW5jZV9pZBgEIAEoCRIXCg9hY2tub3dsZWRnZWRfYXQYBSABKAkiTQoNUnVuSGVhcnRiZWF0cxIRCgl0ZW5hbnRfaWQYASABKAkSKQoFYmVhdHMYAiADKAsyGi5hZ2VudGxlbnMudjEuUnVuSGVhcnRiZWF0ImAKDFJ1bkhlYXJ0YmVhdBIOCgZydW5faWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSCgoCYXQYAyABKAkSFQoIZXZlcnlfbXMYBCABKAFIAIgBAUILCglfZXZlcnlfbXNiBnByb3RvMw");
 
 /**
  * Standing instruction to an agent: the whole desired state, the last value wins.
@@ -263,4 +263,165 @@ export type DeadLetter = Message<"agentlens.v1.DeadLetter"> & {
  */
 export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
   messageDesc(file_agentlens_v1_control, 6);
+
+/**
+ * An operator's standing order for a run, an agent or a whole tenant; the last version wins.
+ * Subject: control.order.<tenantId>.<scope>.<scopeId as a subject token>, stream CONTROL.
+ *
+ * @generated from message agentlens.v1.ControlOrder
+ */
+export type ControlOrder = Message<"agentlens.v1.ControlOrder"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
+
+  /**
+   * run agent tenant
+   *
+   * @generated from field: string scope = 3;
+   */
+  scope: string;
+
+  /**
+   * @generated from field: string scope_id = 4;
+   */
+  scopeId: string;
+
+  /**
+   * running paused killed
+   *
+   * @generated from field: string state = 5;
+   */
+  state: string;
+
+  /**
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: string by = 7;
+   */
+  by: string;
+
+  /**
+   * @generated from field: uint32 version = 8;
+   */
+  version: number;
+
+  /**
+   * @generated from field: string issued_at = 9;
+   */
+  issuedAt: string;
+};
+
+/**
+ * Describes the message agentlens.v1.ControlOrder.
+ * Use `create(ControlOrderSchema)` to create a new message.
+ */
+export const ControlOrderSchema: GenMessage<ControlOrder> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_control, 7);
+
+/**
+ * An SDK instance took a directive or an order. Subject: directive.acknowledged.<tenantId>, stream GUARDRAILS.
+ *
+ * @generated from message agentlens.v1.DirectiveAcknowledged
+ */
+export type DirectiveAcknowledged = Message<"agentlens.v1.DirectiveAcknowledged"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string directive_id = 2;
+   */
+  directiveId: string;
+
+  /**
+   * @generated from field: string agent_id = 3;
+   */
+  agentId: string;
+
+  /**
+   * @generated from field: string instance_id = 4;
+   */
+  instanceId: string;
+
+  /**
+   * @generated from field: string acknowledged_at = 5;
+   */
+  acknowledgedAt: string;
+};
+
+/**
+ * Describes the message agentlens.v1.DirectiveAcknowledged.
+ * Use `create(DirectiveAcknowledgedSchema)` to create a new message.
+ */
+export const DirectiveAcknowledgedSchema: GenMessage<DirectiveAcknowledged> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_control, 8);
+
+/**
+ * Runs that are alive, collected for a moment. Subject: run.heartbeat.<tenantId>, best effort, not kept.
+ *
+ * @generated from message agentlens.v1.RunHeartbeats
+ */
+export type RunHeartbeats = Message<"agentlens.v1.RunHeartbeats"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: repeated agentlens.v1.RunHeartbeat beats = 2;
+   */
+  beats: RunHeartbeat[];
+};
+
+/**
+ * Describes the message agentlens.v1.RunHeartbeats.
+ * Use `create(RunHeartbeatsSchema)` to create a new message.
+ */
+export const RunHeartbeatsSchema: GenMessage<RunHeartbeats> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_control, 9);
+
+/**
+ * @generated from message agentlens.v1.RunHeartbeat
+ */
+export type RunHeartbeat = Message<"agentlens.v1.RunHeartbeat"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: string agent_id = 2;
+   */
+  agentId: string;
+
+  /**
+   * @generated from field: string at = 3;
+   */
+  at: string;
+
+  /**
+   * When the next one is due, milliseconds; absent: as before.
+   *
+   * @generated from field: optional double every_ms = 4;
+   */
+  everyMs?: number | undefined;
+};
+
+/**
+ * Describes the message agentlens.v1.RunHeartbeat.
+ * Use `create(RunHeartbeatSchema)` to create a new message.
+ */
+export const RunHeartbeatSchema: GenMessage<RunHeartbeat> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_control, 10);
 

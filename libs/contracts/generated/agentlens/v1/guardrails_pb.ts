@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlens/v1/guardrails.proto.
  */
 export const file_agentlens_v1_guardrails: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hZ2VudGxlbnMvdjEvZ3VhcmRyYWlscy5wcm90bxIMYWdlbnRsZW5zLnYxIu0CCgdUcmlnZ2VyEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIPCgdydWxlX2lkGAMgASgJEhQKDHJ1bGVfdmVyc2lvbhgEIAEoDRIRCglydWxlX25hbWUYBSABKAkSEAoIYWdlbnRfaWQYBiABKAkSEwoGcnVuX2lkGAcgASgJSACIAQESFQoIZXZlbnRfaWQYCCABKAlIAYgBARIWCg5jb25kaXRpb25fdHlwZRgJIAEoCRIXCg9jb25kaXRpb25fdmFsdWUYCiABKAESGwoTY29uZGl0aW9uX3RocmVzaG9sZBgLIAEoARITCgthY3Rpb25fdHlwZRgMIAEoCRIYChBjb29sZG93bl9taW51dGVzGA0gASgNEg8KB2RyeV9ydW4YDiABKAgSDwoHbWVzc2FnZRgPIAEoCRIUCgx0cmlnZ2VyZWRfYXQYECABKAlCCQoHX3J1bl9pZEILCglfZXZlbnRfaWQi2wEKD0RlbGl2ZXJ5U2V0dGxlZBITCgtkZWxpdmVyeV9pZBgBIAEoCRISCgp0cmlnZ2VyX2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIPCgdydWxlX2lkGAQgASgJEhAKCGFnZW50X2lkGAUgASgJEhMKC2FjdGlvbl90eXBlGAYgASgJEg4KBnJlc3VsdBgHIAEoCRIQCghhdHRlbXB0cxgIIAEoDRITCgZkZXRhaWwYCSABKAlIAIgBARISCgpzZXR0bGVkX2F0GAogASgJQgkKB19kZXRhaWxiBnByb3RvMw");
+  fileDesc("Ch1hZ2VudGxlbnMvdjEvZ3VhcmRyYWlscy5wcm90bxIMYWdlbnRsZW5zLnYxIu0CCgdUcmlnZ2VyEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIPCgdydWxlX2lkGAMgASgJEhQKDHJ1bGVfdmVyc2lvbhgEIAEoDRIRCglydWxlX25hbWUYBSABKAkSEAoIYWdlbnRfaWQYBiABKAkSEwoGcnVuX2lkGAcgASgJSACIAQESFQoIZXZlbnRfaWQYCCABKAlIAYgBARIWCg5jb25kaXRpb25fdHlwZRgJIAEoCRIXCg9jb25kaXRpb25fdmFsdWUYCiABKAESGwoTY29uZGl0aW9uX3RocmVzaG9sZBgLIAEoARITCgthY3Rpb25fdHlwZRgMIAEoCRIYChBjb29sZG93bl9taW51dGVzGA0gASgNEg8KB2RyeV9ydW4YDiABKAgSDwoHbWVzc2FnZRgPIAEoCRIUCgx0cmlnZ2VyZWRfYXQYECABKAlCCQoHX3J1bl9pZEILCglfZXZlbnRfaWQi2wEKD0RlbGl2ZXJ5U2V0dGxlZBITCgtkZWxpdmVyeV9pZBgBIAEoCRISCgp0cmlnZ2VyX2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIPCgdydWxlX2lkGAQgASgJEhAKCGFnZW50X2lkGAUgASgJEhMKC2FjdGlvbl90eXBlGAYgASgJEg4KBnJlc3VsdBgHIAEoCRIQCghhdHRlbXB0cxgIIAEoDRITCgZkZXRhaWwYCSABKAlIAIgBARISCgpzZXR0bGVkX2F0GAogASgJQgkKB19kZXRhaWwi+AQKBUFsZXJ0EgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRraW5kGAMgASgJEg4KBnN0YXR1cxgEIAEoCRIQCghzZXZlcml0eRgFIAEoCRINCgV0aXRsZRgGIAEoCRIPCgdtZXNzYWdlGAcgASgJEhAKCGFnZW50X2lkGAggASgJEhMKBnJ1bl9pZBgJIAEoCUgAiAEBEhQKB3J1bGVfaWQYCiABKAlIAYgBARI0CghhcHByb3ZhbBgLIAEoCzIdLmFnZW50bGVucy52MS5BcHByb3ZhbEJpbmRpbmdIAogBARISCgpjcmVhdGVkX2F0GAwgASgJEhcKCmV4cGlyZXNfYXQYDSABKAlIA4gBARIcCg9hY2tub3dsZWRnZWRfYXQYDiABKAlIBIgBARIcCg9hY2tub3dsZWRnZWRfYnkYDyABKAlIBYgBARIXCgpkZWNpZGVkX2F0GBAgASgJSAaIAQESFwoKZGVjaWRlZF9ieRgRIAEoCUgHiAEBEhMKBnJlYXNvbhgSIAEoCUgIiAEBEhQKB3VzZWRfYXQYEyABKAlICYgBARIPCgd2ZXJzaW9uGBQgASgNEhcKCnN1cHByZXNzZWQYFSABKA1ICogBAUIJCgdfcnVuX2lkQgoKCF9ydWxlX2lkQgsKCV9hcHByb3ZhbEINCgtfZXhwaXJlc19hdEISChBfYWNrbm93bGVkZ2VkX2F0QhIKEF9hY2tub3dsZWRnZWRfYnlCDQoLX2RlY2lkZWRfYXRCDQoLX2RlY2lkZWRfYnlCCQoHX3JlYXNvbkIKCghfdXNlZF9hdEINCgtfc3VwcHJlc3NlZCKQAQoPQXBwcm92YWxCaW5kaW5nEg4KBnJ1bl9pZBgBIAEoCRIUCgdjYWxsX2lkGAIgASgJSACIAQESEQoJdG9vbF9uYW1lGAMgASgJEhEKCWFyZ3NfaGFzaBgEIAEoCRIPCgdydWxlX2lkGAUgASgJEhQKDHJ1bGVfdmVyc2lvbhgGIAEoDUIKCghfY2FsbF9pZCKeAQoOQnJlYWtlckNoYW5nZWQSEQoJdGVuYW50X2lkGAEgASgJEg0KBXNjb3BlGAIgASgJEhAKCHNjb3BlX2lkGAMgASgJEhAKCGFnZW50X2lkGAQgASgJEikKBXN0YXRlGAUgASgLMhouYWdlbnRsZW5zLnYxLkJyZWFrZXJTdGF0ZRIPCgd2ZXJzaW9uGAYgASgNEgoKAmF0GAcgASgJIoABCgxCcmVha2VyU3RhdGUSDAoEa2luZBgBIAEoCRIWCglvcGVuZWRfYXQYAiABKAlIAIgBARITCgZyZWFzb24YAyABKAlIAYgBARISCgVwcm9iZRgEIAEoCUgCiAEBQgwKCl9vcGVuZWRfYXRCCQoHX3JlYXNvbkIICgZfcHJvYmViBnByb3RvMw");
 
 /**
  * "This rule fired for this agent because of this event": the data of the CloudEvent guardrail.triggered.
@@ -174,4 +174,269 @@ export type DeliverySettled = Message<"agentlens.v1.DeliverySettled"> & {
  */
 export const DeliverySettledSchema: GenMessage<DeliverySettled> = /*@__PURE__*/
   messageDesc(file_agentlens_v1_guardrails, 1);
+
+/**
+ * Something a human should see or decide: the data of the CloudEvent alert.changed.
+ * Subject: alert.changed.<tenantId>, stream GUARDRAILS, message id = <id>:<version>.
+ *
+ * @generated from message agentlens.v1.Alert
+ */
+export type Alert = Message<"agentlens.v1.Alert"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
+
+  /**
+   * approval breaker rule
+   *
+   * @generated from field: string kind = 3;
+   */
+  kind: string;
+
+  /**
+   * pending acknowledged approved denied expired cancelled
+   *
+   * @generated from field: string status = 4;
+   */
+  status: string;
+
+  /**
+   * info warn error critical
+   *
+   * @generated from field: string severity = 5;
+   */
+  severity: string;
+
+  /**
+   * @generated from field: string title = 6;
+   */
+  title: string;
+
+  /**
+   * @generated from field: string message = 7;
+   */
+  message: string;
+
+  /**
+   * @generated from field: string agent_id = 8;
+   */
+  agentId: string;
+
+  /**
+   * @generated from field: optional string run_id = 9;
+   */
+  runId?: string | undefined;
+
+  /**
+   * @generated from field: optional string rule_id = 10;
+   */
+  ruleId?: string | undefined;
+
+  /**
+   * @generated from field: optional agentlens.v1.ApprovalBinding approval = 11;
+   */
+  approval?: ApprovalBinding | undefined;
+
+  /**
+   * @generated from field: string created_at = 12;
+   */
+  createdAt: string;
+
+  /**
+   * @generated from field: optional string expires_at = 13;
+   */
+  expiresAt?: string | undefined;
+
+  /**
+   * @generated from field: optional string acknowledged_at = 14;
+   */
+  acknowledgedAt?: string | undefined;
+
+  /**
+   * @generated from field: optional string acknowledged_by = 15;
+   */
+  acknowledgedBy?: string | undefined;
+
+  /**
+   * @generated from field: optional string decided_at = 16;
+   */
+  decidedAt?: string | undefined;
+
+  /**
+   * @generated from field: optional string decided_by = 17;
+   */
+  decidedBy?: string | undefined;
+
+  /**
+   * @generated from field: optional string reason = 18;
+   */
+  reason?: string | undefined;
+
+  /**
+   * @generated from field: optional string used_at = 19;
+   */
+  usedAt?: string | undefined;
+
+  /**
+   * @generated from field: uint32 version = 20;
+   */
+  version: number;
+
+  /**
+   * Further alerts this one stands for. Rises without a new version.
+   *
+   * @generated from field: optional uint32 suppressed = 21;
+   */
+  suppressed?: number | undefined;
+};
+
+/**
+ * Describes the message agentlens.v1.Alert.
+ * Use `create(AlertSchema)` to create a new message.
+ */
+export const AlertSchema: GenMessage<Alert> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_guardrails, 2);
+
+/**
+ * What exactly an approval is for; any other call is another call.
+ *
+ * @generated from message agentlens.v1.ApprovalBinding
+ */
+export type ApprovalBinding = Message<"agentlens.v1.ApprovalBinding"> & {
+  /**
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * @generated from field: optional string call_id = 2;
+   */
+  callId?: string | undefined;
+
+  /**
+   * @generated from field: string tool_name = 3;
+   */
+  toolName: string;
+
+  /**
+   * SHA-256, hex, of the canonical arguments.
+   *
+   * @generated from field: string args_hash = 4;
+   */
+  argsHash: string;
+
+  /**
+   * @generated from field: string rule_id = 5;
+   */
+  ruleId: string;
+
+  /**
+   * @generated from field: uint32 rule_version = 6;
+   */
+  ruleVersion: number;
+};
+
+/**
+ * Describes the message agentlens.v1.ApprovalBinding.
+ * Use `create(ApprovalBindingSchema)` to create a new message.
+ */
+export const ApprovalBindingSchema: GenMessage<ApprovalBinding> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_guardrails, 3);
+
+/**
+ * A circuit breaker opened, let a probe through, or closed. Subject: breaker.changed.<tenantId>, stream GUARDRAILS.
+ *
+ * @generated from message agentlens.v1.BreakerChanged
+ */
+export type BreakerChanged = Message<"agentlens.v1.BreakerChanged"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * run agent
+   *
+   * @generated from field: string scope = 2;
+   */
+  scope: string;
+
+  /**
+   * @generated from field: string scope_id = 3;
+   */
+  scopeId: string;
+
+  /**
+   * @generated from field: string agent_id = 4;
+   */
+  agentId: string;
+
+  /**
+   * @generated from field: agentlens.v1.BreakerState state = 5;
+   */
+  state?: BreakerState | undefined;
+
+  /**
+   * @generated from field: uint32 version = 6;
+   */
+  version: number;
+
+  /**
+   * @generated from field: string at = 7;
+   */
+  at: string;
+};
+
+/**
+ * Describes the message agentlens.v1.BreakerChanged.
+ * Use `create(BreakerChangedSchema)` to create a new message.
+ */
+export const BreakerChangedSchema: GenMessage<BreakerChanged> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_guardrails, 4);
+
+/**
+ * @generated from message agentlens.v1.BreakerState
+ */
+export type BreakerState = Message<"agentlens.v1.BreakerState"> & {
+  /**
+   * closed open half_open
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Unless closed.
+   *
+   * @generated from field: optional string opened_at = 2;
+   */
+  openedAt?: string | undefined;
+
+  /**
+   * Unless closed: tokens iterations cost failures confidence operator
+   *
+   * @generated from field: optional string reason = 3;
+   */
+  reason?: string | undefined;
+
+  /**
+   * Half open: the one call that may try.
+   *
+   * @generated from field: optional string probe = 4;
+   */
+  probe?: string | undefined;
+};
+
+/**
+ * Describes the message agentlens.v1.BreakerState.
+ * Use `create(BreakerStateSchema)` to create a new message.
+ */
+export const BreakerStateSchema: GenMessage<BreakerState> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_guardrails, 5);
 
