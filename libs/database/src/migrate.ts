@@ -4,12 +4,14 @@ import pg from 'pg';
 import * as init from './migrations/0001-init.ts';
 import * as rolesAndGrants from './migrations/0002-roles-and-grants.ts';
 import * as decisions from './migrations/0003-decisions.ts';
+import * as runs from './migrations/0004-runs.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-init': init,
   '0002-roles-and-grants': rolesAndGrants,
   '0003-decisions': decisions,
+  '0004-runs': runs,
 };
 
 /** Any number; only has to be the same for every starter. */

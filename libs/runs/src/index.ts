@@ -17,5 +17,7 @@ export {
 } from './health/health-window.ts';
 export { type Agent, type AgentDay, isCompletedRun, isFailedRun, type Ledger, ledgerOf } from './ledger.ts';
 export { microUsd, usdOf } from './money.ts';
-export { durationMs, MAX_RUN_TAGS, type Run, type RunTotals, statusOf, withEvent } from './run.ts';
+export type { Registration } from './registration.ts';
+export { durationMs, type Run, type RunTotals, statusOf, withEvent } from './run.ts';
+export type { RunActor } from './run-facts.ts';
 export { outcomeOf, type RunStatus } from './run-status.ts';

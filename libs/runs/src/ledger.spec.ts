@@ -30,7 +30,30 @@ const anyEvent = fc
   .record({
     agentId: fc.constantFrom('a', 'b'),
     runId: fc.constantFrom('r1', 'r2', 'r3'),
-    kind: fc.constantFrom('run.started', 'run.ended', 'tool.called', 'tool.completed', 'llm.called', 'custom.recorded'),
+    kind: fc.constantFrom(
+      'run.started',
+      'run.ended',
+      'tool.called',
+      'tool.completed',
+      'llm.called',
+      'agent.registered',
+      'custom.recorded',
+    ),
+    dialect: fc.constantFrom('agentlens', 'handlebar'),
+    payload: fc.record(
+      {
+        actor: fc.constantFrom({ externalId: 'ann' }, { externalId: 'ben', name: 'Ben' }),
+        tags: fc.oneof(
+          fc.dictionary(fc.constantFrom('team', 'Env'), fc.constantFrom('a', 'B')),
+          fc.subarray(['x', 'y']),
+        ),
+        runTtlMs: fc.constantFrom(1_000, 2_000),
+        result: fc.constantFrom('fine', null, { n: 1 }),
+        error: fc.constantFrom('broken', { message: 'broken again' }),
+        tools: fc.array(fc.record({ name: fc.constantFrom('search', 'pay'), version: fc.nat({ max: 3 }) })),
+      },
+      { requiredKeys: [] },
+    ),
     isError: fc.boolean(),
     at: fc.integer({ min: -200_000_000, max: 200_000_000 }),
     outcome: fc.constantFrom(undefined, 'succeeded', 'failed', 'cancelled'),
@@ -72,14 +95,17 @@ describe('ledger', () => {
     fc.assert(
       fc.property(anyEvents, (events) => {
         const { runs, agents, days } = ledgerOf(events);
-        const cost = events.reduce((sum, { usage }) => sum + microUsd(usage?.costUsd ?? 0), 0);
+        const costOf = (some: readonly AgentEvent[]) =>
+          some.reduce((sum, { usage }) => sum + microUsd(usage?.costUsd ?? 0), 0);
+        const ofRuns = events.filter(({ kind }) => kind !== 'agent.registered');
         for (const part of [runs, agents, days]) {
-          expect([...part.values()].reduce((sum, { totals }) => sum + totals.events, 0)).toBe(events.length);
-          expect([...part.values()].reduce((sum, { totals }) => sum + totals.microUsd, 0)).toBe(cost);
+          const counted = part === runs ? ofRuns : events;
+          expect([...part.values()].reduce((sum, { totals }) => sum + totals.events, 0)).toBe(counted.length);
+          expect([...part.values()].reduce((sum, { totals }) => sum + totals.microUsd, 0)).toBe(costOf(counted));
         }
         expect([...days.values()].reduce((sum, day) => sum + day.runs, 0)).toBe(runs.size);
         expect([...agents.values()].reduce((sum, agent) => sum + agent.runs, 0)).toBe(runs.size);
-        expect([...days.values()].reduce((sum, day) => sum + day.runMicroUsd, 0)).toBe(cost);
+        expect([...days.values()].reduce((sum, day) => sum + day.runMicroUsd, 0)).toBe(costOf(ofRuns));
       }),
       { numRuns: 200 },
     );
@@ -117,6 +143,106 @@ describe('the end of a run', () => {
 
   it('has not come while nothing reports it', () => {
     expect(statusAfter(event())).toBe('running');
+  });
+});
+
+describe('what a start says of its run', () => {
+  const started = (payload: AgentEvent['payload'], id = 'x') => event({ id, kind: 'run.started', payload });
+  const runOf = (...events: AgentEvent[]) => ledgerOf(events).runs.get('r');
+
+  it('is taken from its payload, from either dialect', () => {
+    const actor = { externalId: 'ann', name: 'Ann', metadata: { tier: 'gold' } };
+    const run = runOf(
+      started({ actor, tags: { team: 'blue' }, runTtlMs: 60_000, heartbeatEveryMs: 5_000, parentRunId: 'p' }),
+    );
+    expect(run).toMatchObject({ runTags: { team: 'blue' }, ttlMs: 60_000, heartbeatEveryMs: 5_000, parentRunId: 'p' });
+    expect(run?.actor?.value).toEqual(actor);
+  });
+
+  it('keeps the first actor, the longest times and all tags of several starts', () => {
+    const one = started({ actor: { externalId: 'ann' }, tags: { a: '1' }, runTtlMs: 1_000 }, 'x');
+    const two = started({ actor: { externalId: 'ben' }, tags: { a: '2', b: '1' }, runTtlMs: 2_000 }, 'y');
+    const run = runOf(two, one);
+    expect(run).toMatchObject({ runTags: { a: '2', b: '1' }, ttlMs: 2_000 });
+    expect(run?.actor?.value.externalId).toBe('ann');
+  });
+
+  it.each([
+    [{ actor: 'ann' }],
+    [{ actor: { externalId: 7 } }],
+    [{ actor: { externalId: '' } }],
+    [{ actor: { externalId: 'x'.repeat(257) } }],
+    [{ runTtlMs: -1 }],
+    [{ runTtlMs: 1e300 }],
+    [{ runTtlMs: '60' }],
+    [{ tags: ['x'] }],
+  ])('leaves out what makes no sense: %j', (payload) => {
+    const run = runOf(started(payload));
+    expect([run?.actor, run?.ttlMs, run?.runTags]).toEqual([undefined, undefined, {}]);
+  });
+
+  it('is not taken from other events', () => {
+    expect(runOf(event({ payload: { runTtlMs: 5, actor: { externalId: 'ann' } } }))?.ttlMs).toBeUndefined();
+  });
+});
+
+describe('what an end says of its run', () => {
+  const ended = (payload: AgentEvent['payload'], second = 1) =>
+    event({ id: `e${second}`, kind: 'run.ended', payload, occurredAt: `2026-03-01T12:00:0${second}.000Z` });
+  const runOf = (...events: AgentEvent[]) => ledgerOf(events).runs.get('r');
+
+  it.each([
+    [{ result: { answer: 42 } }, { answer: 42 }],
+    [{ summary: 'done' }, 'done'],
+    [{ result: null, summary: 'done' }, 'done'],
+    [{}, undefined],
+  ])('holds the result of %j', (payload, result) => {
+    expect(runOf(ended(payload))?.result?.value).toEqual(result);
+  });
+
+  it.each([
+    [{ error: 'broken' }, 'broken'],
+    [{ error: { message: 'broken', code: 7 } }, 'broken'],
+    [{ error: { code: 7 } }, undefined],
+    [{ error: '😀'.repeat(2_001) }, '😀'.repeat(2_000)],
+  ])('holds the error of %j', (payload, message) => {
+    expect(runOf(ended(payload))?.errorMessage?.value).toBe(message);
+  });
+
+  it('told twice is completed by what only one of the two says', () => {
+    const run = runOf(ended({ result: 'fine' }, 1), ended({ totalSteps: 2 }, 2));
+    expect(run?.result?.value).toBe('fine');
+  });
+});
+
+describe('calls', () => {
+  const kinds = ['tool.called', 'tool.completed', 'llm.called', 'llm.completed'] as const;
+
+  it.each(['agentlens', 'handlebar'])('of %s count once, and a step is a tool call that is over', (dialect) => {
+    const events = kinds.map((kind) => event({ id: kind, kind, dialect }));
+    expect(ledgerOf(events).runs.get('r')?.totals).toMatchObject({ toolCalls: 1, llmCalls: 1, steps: 1 });
+  });
+});
+
+describe('a registration', () => {
+  const registered = (payload: AgentEvent['payload'], second: number) =>
+    event({ id: `e${second}`, kind: 'agent.registered', payload, occurredAt: `2026-03-01T12:00:0${second}.000Z` });
+
+  it('belongs to an agent and to no run', () => {
+    const { runs, agents } = ledgerOf([registered({ slug: 'support' }, 1)]);
+    expect(runs.size).toBe(0);
+    expect(agents.get('a')).toMatchObject({ runs: 0, registration: { slug: 'support' } });
+  });
+
+  it('replaces what it names, keeps what it does not, and adds tools by name', () => {
+    const agent = ledgerOf([
+      registered({ description: 'new', tools: [{ name: 'pay', version: 2 }, { name: 'scan' }] }, 5),
+      registered({ description: 'old', tags: ['x'], tools: [{ name: 'pay', version: 1 }, { name: 'ask' }] }, 1),
+    ]).agents.get('a');
+    expect(agent?.registration.description?.value).toBe('new');
+    expect(agent?.registration.tags?.value).toEqual(['x']);
+    const tools = [...(agent?.registration.tools.values() ?? [])].map(({ value }) => value);
+    expect(tools).toEqual([{ name: 'ask' }, { name: 'pay', version: 2 }, { name: 'scan' }]);
   });
 });
 

@@ -1,10 +1,12 @@
 import type { AgentEvent } from '@agentlens/contracts';
-import { isAfter, placeOf } from './event-place.ts';
+import { type Latest, later, placeOf } from './event-place.ts';
+import { NO_REGISTRATION, type Registration, withRegistration } from './registration.ts';
 import { durationMs, NO_TOTALS, type Run, type RunTotals, statusOf, sumOf, totalsOf, withEvent } from './run.ts';
 
 export interface Agent {
   readonly agentId: string;
-  readonly name?: { readonly place: string; readonly value: string };
+  readonly name?: Latest<string>;
+  readonly registration: Registration;
   readonly firstSeenAt: string;
   readonly lastSeenAt: string;
   readonly runs: number;
@@ -39,7 +41,8 @@ export function ledgerOf(events: Iterable<AgentEvent>): Ledger {
   const agents = new Map<string, Agent>();
   const days = new Map<string, AgentDay>();
   for (const event of distinct.values()) {
-    runs.set(event.runId, withEvent(runs.get(event.runId), event));
+    // A registration is no part of any run, although it names one as every event does.
+    if (event.kind !== 'agent.registered') runs.set(event.runId, withEvent(runs.get(event.runId), event));
     agents.set(event.agentId, heardOf(agents.get(event.agentId), event));
     onDay(days, event.agentId, event.occurredAt, (day) => ({ ...day, totals: sumOf(day.totals, totalsOf(event)) }));
   }
@@ -64,10 +67,10 @@ export function isCompletedRun(run: Run): boolean {
 function heardOf(agent: Agent | undefined, event: AgentEvent): Agent {
   const { agentId, agentName, occurredAt } = event;
   const name = agentName === undefined ? undefined : { place: placeOf(event), value: agentName };
-  const newer = name !== undefined && (agent?.name === undefined || isAfter(name.place, agent.name.place));
   return {
     agentId,
-    name: newer ? name : agent?.name,
+    name: later(agent?.name, name),
+    registration: withRegistration(agent?.registration ?? NO_REGISTRATION, event),
     firstSeenAt: agent === undefined || occurredAt < agent.firstSeenAt ? occurredAt : agent.firstSeenAt,
     lastSeenAt: agent === undefined || occurredAt > agent.lastSeenAt ? occurredAt : agent.lastSeenAt,
     runs: 0,

@@ -1,16 +1,8 @@
 import type { AgentEvent } from '@agentlens/contracts';
-import { isAfter, lesser, placeOf } from './event-place.ts';
+import { byCodePoint, earlier, isAfter, type Latest, later, lesser, placeOf } from './event-place.ts';
 import { microUsd } from './money.ts';
+import { type EndFacts, endFactsOf, MAX_RUN_TAGS, mergedTags, type RunActor, startFactsOf } from './run-facts.ts';
 import { outcomeOf, type RunStatus } from './run-status.ts';
-
-/** More tags than this on one run are noise; the first ones in code point order are kept. */
-export const MAX_RUN_TAGS = 100;
-
-/** A value that the latest event carrying it decides. */
-interface Latest<T> {
-  readonly place: string;
-  readonly value: T;
-}
 
 export interface Run {
   readonly runId: string;
@@ -28,6 +20,17 @@ export interface Run {
   readonly lastEventAt: string;
   readonly totals: RunTotals;
   readonly tags: readonly string[];
+  /** Of the first start that names one. */
+  readonly actor?: Latest<RunActor>;
+  /** Said of the run as a whole, by name; `tags` are what its events carry. */
+  readonly runTags: Readonly<Record<string, string>>;
+  /** The longest that was asked for. */
+  readonly ttlMs?: number;
+  /** The longest that was asked for. */
+  readonly heartbeatEveryMs?: number;
+  /** Of the latest end that has one. */
+  readonly result?: Latest<NonNullable<EndFacts['result']>>;
+  readonly errorMessage?: Latest<string>;
 }
 
 export interface RunTotals {
@@ -35,10 +38,14 @@ export interface RunTotals {
   readonly errors: number;
   readonly toolCalls: number;
   readonly toolErrors: number;
+  /** Tool calls that came to an end, well or not: the run's current step. */
+  readonly steps: number;
   readonly llmCalls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
   readonly microUsd: number;
   readonly unpriced: number;
 }
@@ -48,26 +55,36 @@ export const NO_TOTALS: RunTotals = {
   errors: 0,
   toolCalls: 0,
   toolErrors: 0,
+  steps: 0,
   llmCalls: 0,
   inputTokens: 0,
   outputTokens: 0,
   totalTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
   microUsd: 0,
   unpriced: 0,
 };
 
+/** Its clients report a call once, when it is over; the others when it begins. */
+const REPORTS_CALLS_ENDED = 'handlebar';
+
 /** What one event adds to the totals of its run, its agent and its day. */
 export function totalsOf(event: AgentEvent): RunTotals {
   const { usage } = event;
+  const moment = event.dialect === REPORTS_CALLS_ENDED ? 'completed' : 'called';
   return {
     events: 1,
     errors: Number(event.isError),
-    toolCalls: Number(event.kind === 'tool.called'),
+    toolCalls: Number(event.kind === `tool.${moment}`),
     toolErrors: Number(event.kind === 'tool.completed' && event.isError),
-    llmCalls: Number(event.kind === 'llm.called'),
+    steps: Number(event.kind === 'tool.completed'),
+    llmCalls: Number(event.kind === `llm.${moment}`),
     inputTokens: Math.round(usage?.inputTokens ?? 0),
     outputTokens: Math.round(usage?.outputTokens ?? 0),
     totalTokens: Math.round(usage?.totalTokens ?? 0),
+    cacheReadTokens: Math.round(usage?.cacheReadTokens ?? 0),
+    cacheWriteTokens: Math.round(usage?.cacheWriteTokens ?? 0),
     microUsd: microUsd(usage?.costUsd ?? 0),
     unpriced: Number(usage?.costSource === 'unpriced'),
   };
@@ -83,21 +100,29 @@ export function withEvent(run: Run | undefined, event: AgentEvent): Run {
   const place = placeOf(event);
   const ended = outcomeOf(event);
   const { agentName, model, provider, occurredAt } = event;
+  const start = startFactsOf(event);
+  const end = endFactsOf(event);
   const first = run === undefined || isAfter(run.firstPlace, place);
   return {
     runId: event.runId,
     agentId: first ? event.agentId : run.agentId,
     firstPlace: first ? place : run.firstPlace,
-    agentName: later(run?.agentName, agentName === undefined ? undefined : { place, value: agentName }),
+    agentName: later(run?.agentName, placed(place, agentName)),
     model: later(run?.model, model === undefined ? undefined : { place, value: { model, provider } }),
     end: later(run?.end, ended === undefined ? undefined : { place, value: { status: ended, at: occurredAt } }),
     sessionId: lesser(run?.sessionId, event.sessionId),
-    parentRunId: lesser(run?.parentRunId, event.parentRunId),
-    parentToolUseId: lesser(run?.parentToolUseId, event.parentToolUseId),
+    parentRunId: lesser(run?.parentRunId, start?.parentRunId ?? event.parentRunId),
+    parentToolUseId: lesser(run?.parentToolUseId, start?.parentToolUseId ?? event.parentToolUseId),
     startedAt: run === undefined || occurredAt < run.startedAt ? occurredAt : run.startedAt,
     lastEventAt: run === undefined || occurredAt > run.lastEventAt ? occurredAt : run.lastEventAt,
     totals: sumOf(run?.totals ?? NO_TOTALS, totalsOf(event)),
     tags: union(run?.tags ?? [], event.tags ?? []),
+    actor: earlier(run?.actor, placed(place, start?.actor)),
+    runTags: start === undefined ? (run?.runTags ?? {}) : mergedTags(run?.runTags ?? {}, start.runTags),
+    ttlMs: greater(run?.ttlMs, start?.ttlMs),
+    heartbeatEveryMs: greater(run?.heartbeatEveryMs, start?.heartbeatEveryMs),
+    result: later(run?.result, placed(place, end?.result)),
+    errorMessage: later(run?.errorMessage, placed(place, end?.errorMessage)),
   };
 }
 
@@ -110,13 +135,15 @@ export function durationMs(run: Run): number {
   return Date.parse(run.end?.value.at ?? run.lastEventAt) - Date.parse(run.startedAt);
 }
 
-function later<T>(known: Latest<T> | undefined, fresh: Latest<T> | undefined): Latest<T> | undefined {
-  if (known === undefined || fresh === undefined) return known ?? fresh;
-  return isAfter(fresh.place, known.place) ? fresh : known;
+function placed<T>(place: string, value: T | undefined): Latest<NonNullable<T>> | undefined {
+  return value === undefined || value === null ? undefined : { place, value };
+}
+
+function greater(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 }
 
 function union(a: readonly string[], b: readonly string[]): readonly string[] {
   if (b.length === 0) return a;
-  const sorted = [...new Set([...a, ...b])].sort((x, y) => Buffer.compare(Buffer.from(x), Buffer.from(y)));
-  return sorted.slice(0, MAX_RUN_TAGS);
+  return [...new Set([...a, ...b])].sort(byCodePoint).slice(0, MAX_RUN_TAGS);
 }

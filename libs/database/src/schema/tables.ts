@@ -5,6 +5,8 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely';
  * numeric as number (counts and USD stay far below 2^53), date as `YYYY-MM-DD`.
  */
 export type Timestamp = ColumnType<string, string, string>;
+/** Any JSON value, also a bare text or number. */
+type AnyJson = ColumnType<unknown, string | null | undefined, string | null>;
 type NullableJson = ColumnType<Record<string, unknown> | null, string | null | undefined, string | null>;
 type Json = JSONColumnType<Record<string, unknown>, string, string>;
 
@@ -46,6 +48,9 @@ export interface AgentsTable {
   cost_usd: number;
   /** Of the event that named the agent last. */
   name_place: Generated<string | null>;
+  description_place: Generated<string | null>;
+  tags_place: Generated<string | null>;
+  tool_places: ColumnType<Record<string, string>, string | undefined, string>;
 }
 
 /** Writer: run-tracking. */
@@ -82,7 +87,7 @@ export interface RunsTable {
   ttl_ms: Generated<number | null>;
   heartbeat_at: ColumnType<string | null, string | null | undefined, string | null>;
   heartbeat_every_ms: Generated<number | null>;
-  result: NullableJson;
+  result: AnyJson;
   error_message: Generated<string | null>;
   cache_read_tokens: Generated<number>;
   cache_write_tokens: Generated<number>;
@@ -91,6 +96,11 @@ export interface RunsTable {
   name_place: Generated<string | null>;
   model_place: Generated<string | null>;
   end_place: Generated<string | null>;
+  actor_place: Generated<string | null>;
+  result_place: Generated<string | null>;
+  error_place: Generated<string | null>;
+  /** When the platform first heard of the run, by the database's clock; `updated_at`: when it last stored events of it. */
+  created_at: Generated<string>;
   /** What the row's previous version added to `agent_daily`; the statement that changes a run takes it back. */
   was: NullableJson;
 }

@@ -9,11 +9,53 @@ import { chunkOf, EventStore } from './event-store.ts';
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
 let tenants = 0;
 
+const anyActor = fc.constantFrom({ externalId: 'ann', name: 'Ann' }, { externalId: 'ben' }, { externalId: 7 }, 'ann');
+const anyTool = fc.record(
+  {
+    name: fc.constantFrom('search', 'pay', 'Zoom', 'ü', 4),
+    description: fc.constantFrom('one', 'two'),
+    tags: fc.subarray(['t']),
+  },
+  { requiredKeys: ['name'] },
+);
+/** What clients put there, and what else they could. */
+const anyPayload = fc.record(
+  {
+    actor: anyActor,
+    tags: fc.oneof(
+      fc.dictionary(fc.constantFrom('team', 'Env', 'ü'), fc.oneof(fc.constantFrom('a', 'B', 'ü'), fc.constant(3))),
+      fc.subarray(['x', 'y']),
+    ),
+    runTtlMs: fc.constantFrom(1_000, 2_500.5, -1, 1e300, '9'),
+    heartbeatEveryMs: fc.constantFrom(0, 500, 900),
+    parentRunId: fc.constantFrom('p0', '', 7),
+    parentToolUseId: fc.constantFrom('call-1', 'call-2'),
+    result: fc.oneof(fc.jsonValue({ maxDepth: 1, noUnicodeString: true }), fc.constantFrom('fine', null)),
+    summary: fc.constantFrom('it went well', null),
+    error: fc.constantFrom('broken', { message: 'broken again' }, { code: 1 }, 4, null),
+    slug: fc.constantFrom('support', ''),
+    description: fc.constantFrom('Helps', 'Helps more'),
+    tools: fc.array(anyTool, { maxLength: 3 }),
+  },
+  { requiredKeys: [] },
+);
+
 const anyEvent = fc
   .record({
     agentId: fc.constantFrom('a', 'b'),
     runId: fc.constantFrom('r1', 'r2', 'r3'),
-    kind: fc.constantFrom('run.started', 'run.ended', 'tool.called', 'tool.completed', 'llm.called', 'custom.recorded'),
+    dialect: fc.constantFrom('agentlens', 'handlebar'),
+    payload: anyPayload,
+    kind: fc.constantFrom(
+      'run.started',
+      'run.ended',
+      'tool.called',
+      'tool.completed',
+      'llm.called',
+      'llm.completed',
+      'agent.registered',
+      'custom.recorded',
+    ),
     isError: fc.boolean(),
     at: fc.integer({ min: -200_000_000, max: 200_000_000 }),
     outcome: fc.constantFrom(undefined, 'succeeded', 'failed', 'cancelled', 'timed_out'),
@@ -26,6 +68,8 @@ const anyEvent = fc
       fc.record({
         costUsd: fc.double({ min: 0, max: 10, noNaN: true }),
         inputTokens: fc.nat({ max: 1000 }),
+        cacheReadTokens: fc.nat({ max: 1000 }),
+        cacheWriteTokens: fc.nat({ max: 10 }),
         costSource: fc.constantFrom('reported', 'unpriced'),
       }),
       { nil: undefined },
@@ -35,7 +79,12 @@ const anyEvent = fc
   .map(({ at, ...rest }) => ({ ...rest, occurredAt: new Date(NOON + at).toISOString() }) as Partial<AgentEvent>);
 const anyEvents = fc
   .array(anyEvent, { minLength: 1, maxLength: 25 })
-  .map((list) => list.map((fields, i) => anEvent({ ...fields, id: `e${i}` })));
+  .map((list) => list.map((fields, i) => anEvent({ ...fields, ...oneSlugEach(fields), id: `e${i}` })));
+
+/** As the gateway makes them: an agent's id follows from its slug. */
+function oneSlugEach({ agentId, payload }: Partial<AgentEvent>): Partial<AgentEvent> {
+  return { payload: payload?.slug === 'support' ? { ...payload, slug: `support-${agentId}` } : payload };
+}
 
 describe('event store', () => {
   let fresh: FreshDatabase;
@@ -203,6 +252,16 @@ function rowsOf(ledger: Ledger) {
         cost_usd: usdOf(run.totals.microUsd),
         unpriced_count: run.totals.unpriced,
         tags: run.tags,
+        step_count: run.totals.steps,
+        cache_read_tokens: run.totals.cacheReadTokens,
+        cache_write_tokens: run.totals.cacheWriteTokens,
+        actor: run.actor?.value ?? null,
+        actor_id: run.actor?.value.externalId ?? null,
+        run_tags: run.runTags,
+        ttl_ms: run.ttlMs ?? null,
+        heartbeat_every_ms: run.heartbeatEveryMs ?? null,
+        result: run.result?.value ?? null,
+        error_message: run.errorMessage?.value ?? null,
       })),
       (run) => run.run_id,
     ),
@@ -210,6 +269,10 @@ function rowsOf(ledger: Ledger) {
       [...ledger.agents.values()].map((agent) => ({
         agent_id: agent.agentId,
         name: agent.name?.value ?? null,
+        slug: agent.registration.slug ?? null,
+        description: agent.registration.description?.value ?? null,
+        tags: agent.registration.tags?.value ?? [],
+        tools: [...agent.registration.tools.values()].map(({ value }) => value),
         first_seen_at: agent.firstSeenAt,
         last_seen_at: agent.lastSeenAt,
         run_count: agent.runs,
