@@ -33,6 +33,7 @@ const LIBS: Readonly<Record<string, readonly string[]>> = {
   database: ['contracts'],
   platform: ['contracts', 'guardrails', 'messaging', 'state', 'database', 'egress'],
   testing: ['contracts'],
+  sdk: ['contracts', 'guardrails'],
 };
 
 const INFRASTRUCTURE = /^(@nestjs\/|@nats-io\/|kysely$|pg$|ioredis$|undici$|fastify$)/;

@@ -1,0 +1,14 @@
+import { AgentLensClient } from './client.ts';
+import type { AgentLensOptions } from './options.ts';
+
+export const AgentLens = {
+  /**
+   * Connects this process to the platform as one agent. Throws (TypeError) only for options that make no sense; a
+   * platform that is away is waited for behind the scenes. Resolves when the agent is registered, or at the deadline.
+   */
+  async init(options: AgentLensOptions): Promise<AgentLensClient> {
+    const client = new AgentLensClient(options);
+    await client.ready();
+    return client;
+  },
+};

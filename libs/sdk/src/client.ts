@@ -1,0 +1,241 @@
+import type { BreakerLimits } from '@agentlens/contracts';
+import { createRuntime } from '#runtime';
+import { selectorRules } from './guard/applicable.ts';
+import { ControlFeed, type FeedMode } from './guard/control-feed.ts';
+import { RuleKeeper } from './guard/rule-keeper.ts';
+import { Standings } from './guard/standing.ts';
+import { type AgentLensOptions, type Settings, settingsOf } from './options.ts';
+import { Registration } from './registration.ts';
+import { Decider } from './run/decider.ts';
+import { Run, type RunHost } from './run/run.ts';
+import type { RunConfig } from './run/run-config.ts';
+import type { Runtime } from './runtime/runtime.ts';
+import { EventSink, type SinkStats } from './sink/event-sink.ts';
+import { isRecord } from './wire/decision.ts';
+import type { ToolInfo } from './wire/model.ts';
+import { Server, type StartRequest } from './wire/server.ts';
+
+const ASYNC_DISPOSE: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
+const START_RETRY_MS = 2_000;
+const START_TRIES = 5;
+const MOST_ACKNOWLEDGED = 1_000;
+
+/** What this process knows of its connection to the platform. */
+export interface ClientStatus {
+  readonly agentId: string | undefined;
+  readonly control: FeedMode | 'off';
+  /** Orders are heard the moment they are given. */
+  readonly connected: boolean;
+  readonly rulesVersion: number | null;
+  readonly events: SinkStats;
+}
+
+/** One agent process's connection to the platform. Make it once, with `AgentLens.init`, and share it. */
+export class AgentLensClient {
+  readonly instanceId: string;
+  readonly #settings: Settings;
+  readonly #runtime: Runtime;
+  readonly #server: Server;
+  readonly #sink: EventSink;
+  readonly #registration: Registration;
+  readonly #standings = new Standings();
+  readonly #rules: RuleKeeper;
+  readonly #host: RunHost;
+  readonly #runs = new Map<string, Run>();
+  readonly #approvalWaiters = new Set<() => void>();
+  readonly #acknowledged = new Set<string>();
+  #tools: readonly ToolInfo[];
+  #feed: ControlFeed | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: AgentLensOptions) {
+    this.#runtime = { ...createRuntime(), ...options.runtime };
+    this.#settings = settingsOf(options, this.#runtime.background);
+    const { clock, http, random, newId } = this.#runtime;
+    const { apiKey, baseUrl, deadlineMs, agent, logger } = this.#settings;
+    const warn = (message: string) => logger.warn(`agentlens: ${message}`);
+    this.instanceId = newId(clock.now());
+    this.#tools = this.#settings.tools;
+    this.#server = new Server({ baseUrl, apiKey, http, clock, deadlineMs });
+    this.#registration = new Registration({
+      ...{ clock, random, warn },
+      register: () => this.#server.registerAgent(agent, this.#tools),
+      registered: (agentId) => this.#connected(agentId),
+    });
+    this.#sink = new EventSink(this.#settings.sink, {
+      ...{ clock, random, newId, warn },
+      agentId: () => this.#registration.agentId,
+      send: (body, batchId, timeoutMs) => this.#server.sendEvents(body, batchId, timeoutMs),
+    });
+    this.#rules = new RuleKeeper({
+      ...{ clock, apiKey, warn },
+      rules: this.#settings.rules ?? selectorRules,
+      fetch: (agentId) => this.#server.ruleBundle(agentId),
+    });
+    this.#host = this.#runHost();
+    void this.#registration.wait();
+  }
+
+  get status(): ClientStatus {
+    return {
+      agentId: this.#registration.agentId,
+      control: this.#feed?.mode ?? 'off',
+      connected: this.#feed?.connected ?? false,
+      rulesVersion: this.#rules.version,
+      events: this.#sink.stats,
+    };
+  }
+
+  /** The model an operator wants used instead, for the whole agent. */
+  get modelOverride(): string | null {
+    return this.#standings.modelOverride ?? null;
+  }
+
+  /** True when the agent is registered; never waits longer than the deadline. */
+  async ready(): Promise<boolean> {
+    return (await this.#registration.wait()) !== undefined;
+  }
+
+  /** Tells which tools the agent has; rules may name their tags. */
+  async registerTools(tools: readonly ToolInfo[]): Promise<boolean> {
+    this.#tools = tools;
+    const agentId = await this.#registration.wait();
+    return agentId !== undefined && (await this.#server.registerTools(agentId, tools)).ok;
+  }
+
+  /** Begins a run; the same live id again answers the same run. Never throws because the platform is away. */
+  async startRun(config: RunConfig = {}): Promise<Run> {
+    const { clock, newId } = this.#runtime;
+    const runId = config.runId ?? newId(clock.now());
+    const live = this.#runs.get(runId);
+    if (live !== undefined) return live;
+    const run = new Run(runId, config, this.#host);
+    this.#runs.set(runId, run);
+    await this.#tellStart(run, config, START_TRIES);
+    return run;
+  }
+
+  /** Sends what is waiting, and answers whether all of it has arrived or was given up within `drainMs`. */
+  drain(ms = this.#settings.drainMs): Promise<boolean> {
+    return this.#sink.drain(ms);
+  }
+
+  /** Ends the runs that are still open as interrupted, sends what is waiting and lets go of every connection. */
+  shutdown(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [ASYNC_DISPOSE](): Promise<void> {
+    return this.shutdown();
+  }
+
+  #runHost(): RunHost {
+    const { clock, newId } = this.#runtime;
+    const decider = new Decider({
+      settings: this.#settings,
+      server: this.#server,
+      clock,
+      rules: this.#rules,
+      agentId: () => this.#registration.wait(),
+    });
+    return {
+      ...{ settings: this.#settings, clock, sink: this.#sink, server: this.#server, decider },
+      instanceId: this.instanceId,
+      standings: this.#standings,
+      newId: () => newId(clock.now()),
+      breakerLimits: () => this.#breakerLimits(),
+      agentId: () => this.#registration.wait(),
+      nextApproval: (ms) => this.#nextApproval(ms),
+      ended: (run) => {
+        this.#runs.delete(run.id);
+      },
+    };
+  }
+
+  #breakerLimits(): BreakerLimits | null {
+    return this.#settings.breaker === null ? null : (this.#rules.breakerLimits ?? this.#settings.breaker);
+  }
+
+  #connected(agentId: string): void {
+    this.#sink.flush();
+    void this.#rules.refresh(agentId);
+    const { control, deadlineMs, logger } = this.#settings;
+    if (control === 'off' || this.#closing !== undefined) return;
+    const { clock, random } = this.#runtime;
+    this.#feed ??= new ControlFeed(agentId, this.instanceId, control, {
+      ...{ clock, random, deadlineMs, server: this.#server },
+      warn: (message) => logger.warn(`agentlens: ${message}`),
+      receive: (event, message) => this.#receive(agentId, event, message),
+    });
+  }
+
+  async #tellStart(run: Run, config: RunConfig, triesLeft: number): Promise<void> {
+    const agentId = await this.#registration.wait();
+    const asked =
+      agentId === undefined
+        ? ({ ok: false, why: 'unregistered' } as const)
+        : await this.#server.startRun(run.id, startRequest(config, agentId, this.#settings.heartbeatMs));
+    if (asked.ok) run.lockDown(asked.value);
+    else if (asked.why !== 'refused' && triesLeft > 1) this.#tellStartLater(run, config, triesLeft - 1);
+  }
+
+  /** The server should know whose run it is even if it was away at the start; the run does not wait for that. */
+  #tellStartLater(run: Run, config: RunConfig, triesLeft: number): void {
+    this.#runtime.clock.timer(() => {
+      if (!run.isEnded) void this.#tellStart(run, config, triesLeft);
+    }, START_RETRY_MS);
+  }
+
+  #receive(agentId: string, event: string, message: unknown): void {
+    if (event.startsWith('rules')) void this.#rules.refresh(agentId);
+    // Whoever waits for a human asks again at once, whatever it was that a human decided.
+    if (isRecord(message) && (message.kind === 'approval' || 'approvalId' in message)) this.#wakeApprovals();
+    const orderId = this.#standings.take(message, agentId);
+    if (orderId === null || !isRecord(message)) return;
+    for (const run of this.#runs.values()) run.ordersChanged();
+    if (message.scope !== 'run' || this.#runs.has(String(message.scopeId))) this.#acknowledge(orderId, agentId);
+    this.#wakeApprovals();
+  }
+
+  /** Once per order and process: the operator sees how many have heard it. */
+  #acknowledge(orderId: string, agentId: string): void {
+    if (this.#acknowledged.has(orderId)) return;
+    if (this.#acknowledged.size >= MOST_ACKNOWLEDGED) this.#acknowledged.clear();
+    this.#acknowledged.add(orderId);
+    void this.#server.acknowledge(orderId, agentId, this.instanceId);
+  }
+
+  #nextApproval(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        cancel();
+        this.#approvalWaiters.delete(done);
+        resolve();
+      };
+      const cancel = this.#runtime.clock.timer(done, ms, true);
+      this.#approvalWaiters.add(done);
+    });
+  }
+
+  #wakeApprovals(): void {
+    for (const wake of this.#approvalWaiters) wake();
+  }
+
+  async #close(): Promise<void> {
+    this.#feed?.close();
+    this.#rules.close();
+    await Promise.all([...this.#runs.values()].map((run) => run.end('interrupted')));
+    await this.#sink.drain(this.#settings.drainMs);
+    this.#registration.close();
+    this.#sink.close();
+    this.#wakeApprovals();
+    await this.#runtime.http.close();
+  }
+}
+
+function startRequest(config: RunConfig, agentId: string, heartbeatMs: number): StartRequest {
+  const { sessionId, actor, model, tags, parentRunId, parentToolUseId, runTtlMs } = config;
+  const heartbeatEveryMs = heartbeatMs > 0 ? heartbeatMs : undefined;
+  return { agentId, sessionId, actor, model, tags, parentRunId, parentToolUseId, runTtlMs, heartbeatEveryMs };
+}

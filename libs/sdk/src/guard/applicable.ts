@@ -1,0 +1,72 @@
+import { ToolIndex } from '@agentlens/guardrails/tool-index';
+import type { BundledRule, CompiledRules, Judgement, LocalCall, LocalRules } from './local-rules.ts';
+
+const MOST_REMEMBERED = 1_000;
+
+/** A call as far as it decides which rules are about it. */
+export type CallShape = Pick<LocalCall, 'phase' | 'toolName' | 'toolTags'>;
+
+/**
+ * Which rules are about a call, found once for each tool and then remembered: a process calls few different tools,
+ * however many rules there are.
+ */
+export function applicableIndex<R extends BundledRule>(rules: readonly R[]): (call: CallShape) => readonly R[] {
+  const indexes = new Map<string, ToolIndex<{ rule: R; selects: ReturnType<typeof selectsOf> }>>();
+  const remembered = new Map<string, readonly R[]>();
+  const indexOf = (phase: LocalCall['phase']) => {
+    const known = indexes.get(phase);
+    if (known !== undefined) return known;
+    const asked = rules.filter(({ phases }) => phases.includes(phase));
+    const made = new ToolIndex(asked.map((rule) => ({ rule, selects: selectsOf(rule) })));
+    indexes.set(phase, made);
+    return made;
+  };
+  return (call) => {
+    const key = call.toolTags.length === 0 ? `${call.phase} ${call.toolName}` : keyWithTags(call);
+    const known = remembered.get(key);
+    if (known !== undefined) return known;
+    const name = call.toolName === '' ? undefined : call.toolName.toLowerCase();
+    const tool = { ...(name === undefined ? {} : { name }), tags: call.toolTags.map(lower) };
+    const found = indexOf(call.phase)
+      .selecting(tool)
+      .map(({ rule }) => rule);
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+    remembered.set(key, found);
+    return found;
+  };
+}
+
+/** Needs no condition code: asks the server about every call some rule is about, and spares it all others. */
+export const selectorRules: LocalRules = {
+  compile(rules: readonly BundledRule[]): CompiledRules {
+    const applicable = applicableIndex(rules);
+    return { judge: (call) => judgementOf(applicable(call)) };
+  },
+};
+
+const NOTHING: Judgement = { refusal: null, ask: false, blocksWhenUnavailable: null, evaluated: [] };
+
+function judgementOf(rules: readonly BundledRule[]): Judgement {
+  return rules.length === 0 ? NOTHING : { ...NOTHING, ask: true, blocksWhenUnavailable: blockerOf(rules) };
+}
+
+/** The first rule that would rather block than not be asked. */
+export function blockerOf(rules: readonly BundledRule[]): string | null {
+  return rules.find((rule) => rule.onUnavailable === 'block' && rule.mode === 'enforce')?.id ?? null;
+}
+
+function selectsOf({ selector = {} }: BundledRule) {
+  return {
+    ...(selector.tools === undefined ? {} : { tools: selector.tools.map(lower) }),
+    ...(selector.toolTagsAll === undefined ? {} : { toolTagsAll: selector.toolTagsAll.map(lower) }),
+    ...(selector.toolTagsAny === undefined ? {} : { toolTagsAny: selector.toolTagsAny.map(lower) }),
+  };
+}
+
+function keyWithTags(call: CallShape): string {
+  return `${call.phase} ${call.toolName}\n${call.toolTags.join('\n')}`;
+}
+
+function lower(text: string): string {
+  return text.toLowerCase();
+}

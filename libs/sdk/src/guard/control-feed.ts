@@ -1,0 +1,177 @@
+import type { Clock } from '../runtime/runtime.ts';
+import { backoffMs } from '../sink/backoff.ts';
+import { within } from '../wire/deadline.ts';
+import { isRecord, parseJson } from '../wire/decision.ts';
+import type { Server } from '../wire/server.ts';
+import { serverSentEvents } from './server-sent-events.ts';
+
+export interface ControlFeedTools {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly server: Pick<Server, 'openControlStream' | 'pollControl'>;
+  readonly deadlineMs: number;
+  readonly warn: (message: string) => void;
+  /** Every message, parsed; what it means is the receiver's business. */
+  readonly receive: (event: string, message: unknown) => void;
+}
+
+/** `stream` and `poll` want to be connected; `none`: this server gives no orders. */
+export type FeedMode = 'stream' | 'poll' | 'none';
+
+/** The server sends a comment at least that often; longer silence means that nobody is there any more. */
+const MOST_SILENCE_MS = 35_000;
+const POLL_WAIT_MS = 25_000;
+const BACKOFF_BASE_MS = 500;
+const BACKOFF_MOST_MS = 15_000;
+const NOT_OFFERED = new Set([404, 405, 406, 501]);
+const NOT_ALLOWED = new Set([401, 403]);
+
+/**
+ * Hears of an operator's orders while the process lives: over a stream, and where streams do not get through, by
+ * asking and waiting. Never keeps the process alive and never gives up on a server that was merely away.
+ */
+export class ControlFeed {
+  readonly #tools: ControlFeedTools;
+  readonly #agentId: string;
+  readonly #instanceId: string;
+  readonly #closing = new AbortController();
+  #mode: FeedMode;
+  #position = '';
+  #failures = 0;
+  #connected = false;
+
+  constructor(agentId: string, instanceId: string, mode: 'stream' | 'poll', tools: ControlFeedTools) {
+    this.#agentId = agentId;
+    this.#instanceId = instanceId;
+    this.#mode = mode;
+    this.#tools = tools;
+    void this.#follow();
+  }
+
+  get mode(): FeedMode {
+    return this.#mode;
+  }
+
+  /** An order that is given now is heard now. */
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#closing.signal.aborted && this.#mode !== 'none') {
+      try {
+        await (this.#mode === 'stream' ? this.#listen() : this.#poll());
+      } catch {
+        this.#failures++;
+      }
+      this.#connected = false;
+      await this.#pause();
+    }
+  }
+
+  async #listen(): Promise<void> {
+    const { clock, server, deadlineMs } = this.#tools;
+    const attempt = this.#attempt();
+    const open = () => server.openControlStream(this.#agentId, this.#instanceId, this.#position, attempt.signal);
+    try {
+      const stream = await within(clock, deadlineMs, open, false);
+      if (stream.status !== 200 || !stream.contentType.startsWith('text/event-stream')) {
+        this.#refused(stream.status);
+        return;
+      }
+      this.#connected = true;
+      for await (const { id, event, data } of serverSentEvents(this.#watched(stream.chunks, attempt))) {
+        this.#failures = 0;
+        if (id !== '') this.#position = id;
+        this.#hand(event, parseJson(data));
+      }
+    } finally {
+      attempt.abort();
+    }
+  }
+
+  async #poll(): Promise<void> {
+    const { clock, server, deadlineMs } = this.#tools;
+    const attempt = this.#attempt();
+    const ask = () => server.pollControl(this.#agentId, this.#instanceId, this.#position, POLL_WAIT_MS, attempt.signal);
+    this.#connected = true;
+    try {
+      const answer = await within(clock, POLL_WAIT_MS + deadlineMs, ask, false);
+      if (answer.status !== 200 && answer.status !== 204) {
+        this.#refused(answer.status);
+        return;
+      }
+      this.#failures = 0;
+      if (answer.status === 200) this.#takeMessages(parseJson(answer.text));
+    } finally {
+      attempt.abort();
+    }
+  }
+
+  #takeMessages(answer: unknown): void {
+    if (!isRecord(answer) || !Array.isArray(answer.items)) throw new Error('nonsense');
+    for (const item of answer.items)
+      if (isRecord(item)) this.#hand(typeof item.kind === 'string' ? item.kind : 'message', item.value);
+    if (typeof answer.next === 'string') this.#position = answer.next;
+  }
+
+  #hand(event: string, message: unknown): void {
+    if (message !== undefined) this.#tools.receive(event, message);
+  }
+
+  #refused(status: number): void {
+    if (NOT_ALLOWED.has(status)) {
+      this.#tools.warn(`this key may not hear of orders (${status}); decisions are asked for all the same`);
+      this.#mode = 'none';
+      return;
+    }
+    // 200 that is not a stream comes from something in between that does not let streams through.
+    if (NOT_OFFERED.has(status) || status === 200) this.#mode = this.#mode === 'stream' ? 'poll' : 'none';
+    else this.#failures++;
+  }
+
+  /** Ends with the feed, and by itself. */
+  #attempt(): AbortController {
+    const attempt = new AbortController();
+    const { signal } = this.#closing;
+    if (signal.aborted) attempt.abort();
+    const stop = () => attempt.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    attempt.signal.addEventListener('abort', () => signal.removeEventListener('abort', stop), { once: true });
+    return attempt;
+  }
+
+  async *#watched(chunks: AsyncIterable<string>, attempt: AbortController): AsyncGenerator<string> {
+    const watch = () => this.#tools.clock.timer(() => attempt.abort(), MOST_SILENCE_MS);
+    let cancel = watch();
+    try {
+      for await (const chunk of chunks) {
+        cancel();
+        cancel = watch();
+        yield chunk;
+      }
+    } finally {
+      cancel();
+    }
+  }
+
+  #pause(): Promise<void> {
+    if (this.#closing.signal.aborted || this.#mode === 'none') return Promise.resolve();
+    const { clock, random } = this.#tools;
+    const ms = this.#failures === 0 ? 0 : backoffMs(this.#failures, random, BACKOFF_BASE_MS, BACKOFF_MOST_MS);
+    return new Promise((resolve) => {
+      const done = () => {
+        cancel();
+        this.#closing.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      // At least a turn of the loop: a server that closes every stream at once must not be asked without end.
+      const cancel = clock.timer(done, Math.max(ms, 50));
+      this.#closing.signal.addEventListener('abort', done, { once: true });
+    });
+  }
+}

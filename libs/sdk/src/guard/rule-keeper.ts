@@ -1,0 +1,105 @@
+import type { BreakerLimits } from '@agentlens/contracts';
+import type { Clock } from '../runtime/runtime.ts';
+import type { Asked } from '../wire/server.ts';
+import type { CompiledRules, Judgement, LocalCall, LocalRules, RuleBundle } from './local-rules.ts';
+import { openBundle } from './rule-bundle.ts';
+
+export interface RuleKeeperTools {
+  readonly clock: Clock;
+  readonly apiKey: string;
+  readonly rules: LocalRules;
+  readonly fetch: (agentId: string) => Promise<Asked<unknown>>;
+  readonly warn: (message: string) => void;
+}
+
+interface Kept {
+  readonly bundle: RuleBundle;
+  readonly compiled: CompiledRules;
+  readonly until: number;
+}
+
+const NO_BUNDLE: Judgement = { refusal: null, ask: true, blocksWhenUnavailable: null, evaluated: [] };
+const LEAST_REFRESH_MS = 5_000;
+const RETRY_MS = 30_000;
+
+/**
+ * Keeps the signed rules of the agent at hand and fresh. A bundle that could not be renewed guards until its time is
+ * over and a while longer while the server is away: it can only say what the server said last.
+ */
+export class RuleKeeper {
+  readonly #tools: RuleKeeperTools;
+  #kept: Kept | undefined;
+  #cancel: (() => void) | undefined;
+  #refreshing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(tools: RuleKeeperTools) {
+    this.#tools = tools;
+  }
+
+  /** What the platform set for this agent. */
+  get breakerLimits(): BreakerLimits | undefined {
+    return this.#kept?.bundle.breakerLimits;
+  }
+
+  get version(): number | null {
+    return this.#kept?.bundle.version ?? null;
+  }
+
+  /** Without rules at hand the server decides everything. */
+  judge(call: LocalCall): Judgement {
+    const kept = this.#kept;
+    if (kept === undefined) return NO_BUNDLE;
+    const judgement = kept.compiled.judge(call);
+    const mustAsk = kept.bundle.askAlways.includes(call.phase) || this.#tools.clock.elapsed() > kept.until;
+    return mustAsk && !judgement.ask ? { ...judgement, ask: true } : judgement;
+  }
+
+  /** Many callers at once are one request. */
+  refresh(agentId: string): Promise<void> {
+    this.#refreshing ??= this.#renew(agentId).finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancel?.();
+  }
+
+  async #renew(agentId: string): Promise<void> {
+    const asked = await this.#tools.fetch(agentId);
+    if (asked.ok && asked.value === null) return;
+    if (asked.ok) await this.#take(asked.value, agentId);
+    this.#again(agentId);
+  }
+
+  async #take(answer: unknown, agentId: string): Promise<void> {
+    const opened = await openBundle(answer, this.#tools.apiKey, agentId, this.#kept?.bundle.version ?? 0);
+    if (!opened.ok) {
+      this.#tools.warn(`the rule bundle was not used: ${opened.why}`);
+      return;
+    }
+    const { bundle } = opened;
+    const until = this.#tools.clock.elapsed() + bundle.ttlSeconds * 1000;
+    const compiled = bundle.version === this.#kept?.bundle.version ? this.#kept.compiled : this.#compile(bundle);
+    if (compiled !== null) this.#kept = { bundle, compiled, until };
+  }
+
+  #compile(bundle: RuleBundle): CompiledRules | null {
+    try {
+      return this.#tools.rules.compile(bundle.rules);
+    } catch (error) {
+      this.#tools.warn(`the rule bundle was not used: ${String(error)}`);
+      return null;
+    }
+  }
+
+  #again(agentId: string): void {
+    if (this.#closed) return;
+    const left = this.#kept === undefined ? RETRY_MS : (this.#kept.until - this.#tools.clock.elapsed()) / 2;
+    this.#cancel?.();
+    this.#cancel = this.#tools.clock.timer(() => void this.refresh(agentId), Math.max(LEAST_REFRESH_MS, left));
+  }
+}

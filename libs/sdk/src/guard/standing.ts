@@ -1,0 +1,80 @@
+import { isRecord } from '../wire/decision.ts';
+
+/** What an operator wants of a run now. */
+export type Standing =
+  | { readonly state: 'running' }
+  | { readonly state: 'paused' | 'killed'; readonly id: string; readonly reason: string };
+
+const RUNNING: Standing = { state: 'running' };
+
+interface Order {
+  readonly version: number;
+  readonly standing: Standing;
+}
+
+/**
+ * The operator's orders as this process has heard them. Each order is the whole wanted state of one scope and carries
+ * a version, so hearing it twice, late or out of order changes nothing.
+ */
+export class Standings {
+  readonly #orders = new Map<string, Order>();
+  #directiveVersion = 0;
+  #paused: Standing = RUNNING;
+  #modelOverride: string | null = null;
+
+  /** The model to use instead, while an operator says so; undefined before anything was heard. */
+  get modelOverride(): string | null | undefined {
+    return this.#directiveVersion === 0 ? undefined : this.#modelOverride;
+  }
+
+  /** Killed before paused, whatever said it. Costs three look-ups. */
+  of(runId: string): Standing {
+    if (this.#orders.size === 0) return this.#paused;
+    let found = this.#paused;
+    for (const key of ['tenant', 'agent', `run ${runId}`]) {
+      const standing = this.#orders.get(key)?.standing;
+      if (standing?.state === 'killed') return standing;
+      if (standing?.state === 'paused') found = standing;
+    }
+    return found;
+  }
+
+  /** Answers the id to acknowledge; null for what is not an order or a directive for this agent. */
+  take(message: unknown, agentId: string): string | null {
+    if (!isRecord(message) || typeof message.id !== 'string' || typeof message.version !== 'number') return null;
+    if (typeof message.scope === 'string') return this.#takeOrder(message, message.id, message.version, agentId);
+    if ('paused' in message || 'modelOverride' in message)
+      return this.#takeDirective(message, message.id, message.version, agentId);
+    return null;
+  }
+
+  #takeOrder(order: Record<string, unknown>, id: string, version: number, agentId: string): string | null {
+    const { scope, scopeId, state } = order;
+    if (scope === 'agent' && scopeId !== agentId) return null;
+    if (scope !== 'agent' && scope !== 'tenant' && scope !== 'run') return null;
+    if (state !== 'running' && state !== 'paused' && state !== 'killed') return null;
+    const key = scope === 'run' ? `run ${String(scopeId)}` : scope;
+    const known = this.#orders.get(key);
+    if (known === undefined || known.version < version) {
+      const standing: Standing = state === 'running' ? RUNNING : { state, id, reason: text(order.reason) };
+      this.#orders.set(key, { version, standing });
+    }
+    return id;
+  }
+
+  #takeDirective(directive: Record<string, unknown>, id: string, version: number, agentId: string): string | null {
+    if (directive.agentId !== agentId) return null;
+    if (version > this.#directiveVersion) {
+      this.#directiveVersion = version;
+      const { paused, modelOverride } = directive;
+      this.#paused = isRecord(paused) ? { state: 'paused', id, reason: text(paused.reason) } : RUNNING;
+      this.#modelOverride =
+        isRecord(modelOverride) && typeof modelOverride.model === 'string' ? modelOverride.model : null;
+    }
+    return id;
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,55 @@
+export { AgentLens } from './agent-lens.ts';
+export type { AgentLensClient, ClientStatus } from './client.ts';
+export { selectorRules } from './guard/applicable.ts';
+export type {
+  BundledRule,
+  CompiledRules,
+  Judgement,
+  LocalCall,
+  LocalRules,
+  RuleBundle,
+  ToolSelector,
+} from './guard/local-rules.ts';
+export type { Standing } from './guard/standing.ts';
+export type { AgentLensOptions, Logger } from './options.ts';
+export type { JsonSchema, OutputIssue, OutputSchema, StandardSchema } from './output/schema.ts';
+export { type Corrected, type SelfCorrectOptions, selfCorrect } from './output/self-correct.ts';
+export { OutputError, type Validated, type ValidateOptions, validateOutput } from './output/validate-output.ts';
+export { DETECTORS, type Detector, type DetectorName } from './redact/detectors.ts';
+export { type Finding, type Redacted, type RedactOptions, redact, redactDeep } from './redact/redact.ts';
+export {
+  AgentStopped,
+  type BlockedResult,
+  blockedResult,
+  isAgentStopped,
+  isBlockedResult,
+  isToolBlocked,
+  ToolBlocked,
+} from './run/agent-stopped.ts';
+export type { Run } from './run/run.ts';
+export type { ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run/run-config.ts';
+export { getCurrentRun, useContextStore, withRun } from './run/run-context.ts';
+export {
+  defineTool,
+  type GuardedTool,
+  type ToolDefinition,
+  toolInfo,
+  type WrapOptions,
+  wrapTool,
+} from './run/wrap-tool.ts';
+export type { Clock, ContextStore, Http, HttpAnswer, HttpCall, HttpStream, Runtime } from './runtime/runtime.ts';
+export type { SinkOptions, SinkStats } from './sink/event-sink.ts';
+export type { Bypass, Decision, EvaluatedRule, WireDecision } from './wire/decision.ts';
+export type {
+  Actor,
+  AgentIdentity,
+  AgentMessage,
+  LlmPart,
+  LlmResponse,
+  LlmUsage,
+  Lockdown,
+  ModelInfo,
+  RunStatus,
+  Subject,
+  ToolInfo,
+} from './wire/model.ts';

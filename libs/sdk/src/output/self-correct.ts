@@ -1,0 +1,27 @@
+import type { OutputSchema } from './schema.ts';
+import { type OutputError, type Validated, type ValidateOptions, validateOutput } from './validate-output.ts';
+
+export interface SelfCorrectOptions extends ValidateOptions {
+  /** Model calls in all, the first included. Default 3. */
+  readonly maxAttempts?: number;
+}
+
+export type Corrected<T> = Validated<T> & { readonly attempts: number };
+
+/**
+ * Asks the model until its answer matches, telling it each time what was wrong, and never more often than allowed.
+ * `ask` gets the words for the model (`correction.toPrompt()`), or nothing the first time; what it throws is thrown on.
+ */
+export async function selfCorrect<T>(
+  ask: (correction: OutputError | null) => string | Promise<string>,
+  schema: OutputSchema<T>,
+  options: SelfCorrectOptions = {},
+): Promise<Corrected<T>> {
+  const { maxAttempts = 3, ...validation } = options;
+  let correction: OutputError | null = null;
+  for (let attempt = 1; ; attempt++) {
+    const result: Validated<T> = await validateOutput(await ask(correction), schema, validation);
+    if (result.ok || attempt >= maxAttempts) return { ...result, attempts: attempt };
+    correction = result.error;
+  }
+}

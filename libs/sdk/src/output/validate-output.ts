@@ -1,0 +1,101 @@
+import { jsonrepair } from 'jsonrepair';
+import type { Run } from '../run/run.ts';
+import { getCurrentRun } from '../run/run-context.ts';
+import { parseJson } from '../wire/decision.ts';
+import { type Candidate, jsonCandidates } from './json-in-text.ts';
+import { checkAgainst, type OutputIssue, type OutputSchema } from './schema.ts';
+
+export interface ValidateOptions {
+  /** Only the whole answer counts, and only as it is: no fences, no search, no repair. Default false. */
+  readonly strict?: boolean;
+  /** Mend broken JSON (single quotes, missing ends, trailing commas) where nothing parses. Default true. */
+  readonly repair?: boolean;
+  /** Records the outcome; default: the current run, if there is one. */
+  readonly run?: Run;
+}
+
+/** The model answered wrongly: neither a failure of a tool nor of the platform, and the model can mend it itself. */
+export class OutputError extends Error {
+  override readonly name = 'OutputError';
+  readonly type = 'LOGIC';
+  readonly reason: 'no_json' | 'schema';
+  readonly issues: readonly OutputIssue[];
+
+  constructor(reason: 'no_json' | 'schema', issues: readonly OutputIssue[]) {
+    super(reason === 'no_json' ? 'The answer holds no valid JSON.' : 'The answer does not match the schema.');
+    this.reason = reason;
+    this.issues = issues;
+  }
+
+  /** For the model: what is wrong where, and what to do. */
+  toPrompt(): string {
+    const lines = this.issues.map(({ path, message }) => `- ${path === '' ? 'the whole answer' : path}: ${message}`);
+    const what = lines.length === 0 ? '' : `\n${lines.join('\n')}`;
+    return `${this.message}${what}\nAnswer again with the corrected JSON only, without any other text.`;
+  }
+}
+
+export type Validated<T> =
+  | { readonly ok: true; readonly value: T; readonly repaired: boolean }
+  | { readonly ok: false; readonly error: OutputError };
+
+/**
+ * Finds the JSON in a model's answer and checks it. The first piece that matches wins; what was repaired is marked,
+ * and always checked like the rest. Never throws for what a model said.
+ */
+export async function validateOutput<T>(
+  text: string,
+  schema: OutputSchema<T>,
+  options: ValidateOptions = {},
+): Promise<Validated<T>> {
+  const { strict = false, repair = true } = options;
+  const result = await firstMatch(text, schema, strict, repair && !strict);
+  const run = options.run ?? getCurrentRun();
+  run?.record('output.validated', {
+    outcome: result.ok ? 'valid' : 'invalid',
+    ...(result.ok ? { repaired: result.repaired } : { type: 'LOGIC', reason: result.error.reason }),
+    ...(result.ok ? {} : { issues: result.error.issues.map(({ path }) => path) }),
+  });
+  return result;
+}
+
+async function firstMatch<T>(
+  text: string,
+  schema: OutputSchema<T>,
+  strict: boolean,
+  repair: boolean,
+): Promise<Validated<T>> {
+  const candidates: readonly Candidate[] = strict ? [{ text, from: 'whole' }] : jsonCandidates(text);
+  let issues: readonly OutputIssue[] | null = null;
+  for (const { value, repaired } of parsed(candidates, repair)) {
+    const checked = await checkAgainst(schema, value);
+    if (checked.ok) return { ok: true, value: checked.value, repaired };
+    // The likeliest piece says best what is wrong.
+    issues ??= checked.issues;
+  }
+  return { ok: false, error: issues === null ? new OutputError('no_json', []) : new OutputError('schema', issues) };
+}
+
+/** What parses as it is comes first; repairing is guessing, and prose can be "repaired" into a string. */
+function* parsed(candidates: readonly Candidate[], repair: boolean): Generator<{ value: unknown; repaired: boolean }> {
+  const broken: Candidate[] = [];
+  for (const candidate of candidates) {
+    const value = parseJson(candidate.text);
+    if (value === undefined) broken.push(candidate);
+    else yield { value, repaired: false };
+  }
+  if (!repair) return;
+  for (const candidate of broken) {
+    if (!/^[[{]/.test(candidate.text)) continue;
+    const value = parseJson(repairedJson(candidate.text));
+    if (value !== undefined) yield { value, repaired: true };
+  }
+}
+
+function repairedJson(text: string): string {
+  try {
+    return jsonrepair(text);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,64 @@
+import type { Clock } from './runtime/runtime.ts';
+import { backoffMs } from './sink/backoff.ts';
+import type { Asked } from './wire/server.ts';
+
+export interface RegistrationTools {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly register: () => Promise<Asked<string>>;
+  readonly registered: (agentId: string) => void;
+  readonly warn: (message: string) => void;
+}
+
+const BACKOFF_BASE_MS = 1_000;
+const BACKOFF_MOST_MS = 60_000;
+
+/**
+ * Gets the agent its id, and does not give up: without it no decision can be asked for and no event be sent. Whoever
+ * needs the id waits for the attempt under way, never for a later one.
+ */
+export class Registration {
+  readonly #tools: RegistrationTools;
+  #agentId: string | undefined;
+  #attempt: Promise<void> | undefined;
+  #failures = 0;
+  #cancel: (() => void) | undefined;
+  #closed = false;
+
+  constructor(tools: RegistrationTools) {
+    this.#tools = tools;
+  }
+
+  get agentId(): string | undefined {
+    return this.#agentId;
+  }
+
+  /** Waits for the attempt under way, or makes one; undefined where it fails. */
+  async wait(): Promise<string | undefined> {
+    if (this.#agentId !== undefined || this.#closed) return this.#agentId;
+    this.#attempt ??= this.#try().finally(() => {
+      this.#attempt = undefined;
+    });
+    await this.#attempt;
+    return this.#agentId;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancel?.();
+  }
+
+  async #try(): Promise<void> {
+    const asked = await this.#tools.register();
+    if (asked.ok) {
+      this.#agentId = asked.value;
+      this.#tools.registered(asked.value);
+      return;
+    }
+    if (this.#failures++ === 0) this.#tools.warn(`the agent could not be registered (${asked.why}); trying on`);
+    if (this.#closed) return;
+    this.#cancel?.();
+    const ms = backoffMs(this.#failures, this.#tools.random, BACKOFF_BASE_MS, BACKOFF_MOST_MS);
+    this.#cancel = this.#tools.clock.timer(() => void this.wait(), ms);
+  }
+}

@@ -1,0 +1,201 @@
+import type { DecisionPhase } from '@agentlens/contracts';
+import type { Judgement, LocalCall } from '../guard/local-rules.ts';
+import type { RuleKeeper } from '../guard/rule-keeper.ts';
+import type { Standing } from '../guard/standing.ts';
+import type { Settings } from '../options.ts';
+import type { Clock } from '../runtime/runtime.ts';
+import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
+import type { Actor, Subject } from '../wire/model.ts';
+import type { Asked, EvaluateRequest, Server } from '../wire/server.ts';
+
+/** One question. */
+export interface Question {
+  readonly phase: DecisionPhase;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly toolTags: readonly string[];
+  readonly args: unknown;
+  readonly result?: unknown;
+  readonly subjects?: readonly Subject[];
+  readonly metrics?: Readonly<Record<string, number>>;
+  readonly estimate?: { readonly tokens: number; readonly costUsd: number };
+  /** The JSON of the arguments is too large to be sent. */
+  readonly oversized: boolean;
+}
+
+/** What the decider asks of the run it decides for. */
+export interface Subjectivity {
+  readonly runId: string;
+  readonly actor: Actor | undefined;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Stopped by an operator, by its time, by the server at its start. */
+  standing(): Standing;
+  /** A reason to refuse that this process knows by itself; opens the breaker where it is over a limit. */
+  breakerRefuses(question: Question): string | null;
+}
+
+export interface DeciderTools {
+  readonly settings: Settings;
+  readonly server: Pick<Server, 'evaluate'>;
+  readonly clock: Clock;
+  readonly rules: RuleKeeper | null;
+  /** Undefined while the agent could not be registered. */
+  agentId(): Promise<string | undefined>;
+}
+
+type Verdict = WireDecision & { readonly source: Decision['source']; readonly bypass?: Bypass };
+
+const ALLOWED: WireDecision = {
+  verdict: 'ALLOW',
+  control: 'CONTINUE',
+  cause: { kind: 'ALLOW' },
+  message: '',
+  evaluatedRules: [],
+};
+
+/**
+ * Decides about one call, from the quickest to the surest: the operator's standing order, the breaker, the stateless
+ * rules at hand, and, only where state is needed, the server. What nobody could decide is decided by the rules'
+ * `onUnavailable` and by `failMode`, and says so.
+ */
+export class Decider {
+  readonly #tools: DeciderTools;
+  /** A server of the older protocol does not know this question; then it is not asked again. */
+  #modelCallsUnknown = false;
+
+  constructor(tools: DeciderTools) {
+    this.#tools = tools;
+  }
+
+  async decide(run: Subjectivity, question: Question): Promise<Decision> {
+    const { settings } = this.#tools;
+    if (settings.enforceMode === 'off') return this.#answer(question, { ...ALLOWED, source: 'local' });
+    const verdict = this.#atOnce(run, question) ?? (await this.#withRules(run, question));
+    return settings.enforceMode === 'shadow' ? this.#shadowed(question, verdict) : this.#answer(question, verdict);
+  }
+
+  #atOnce(run: Subjectivity, question: Question): Verdict | null {
+    const standing = run.standing();
+    if (standing.state !== 'running') return stopped(standing);
+    const reason = run.breakerRefuses(question);
+    if (reason !== null) return lockdown(`The circuit breaker of this run is open (${reason}).`);
+    if (question.oversized && this.#tools.settings.onOversized === 'block' && question.phase === 'tool.before')
+      return blocked('The arguments of this call are too large to be checked.');
+    return null;
+  }
+
+  async #withRules(run: Subjectivity, question: Question): Promise<Verdict> {
+    const judgement = this.#judge(run, question);
+    if (judgement !== null) {
+      if (judgement.refusal !== null) return { ...judgement.refusal, verdict: 'BLOCK', source: 'local' };
+      if (!judgement.ask) return { ...ALLOWED, evaluatedRules: judgement.evaluated, source: 'local' };
+    }
+    if (question.phase === 'llm.before' && this.#modelCallsUnknown) return { ...ALLOWED, source: 'local' };
+    const asked = await this.#ask(run, question);
+    if (asked.ok) return { ...asked.value, source: 'remote' };
+    if (question.phase === 'llm.before' && asked.why === 'refused') {
+      this.#modelCallsUnknown = true;
+      return { ...ALLOWED, source: 'local' };
+    }
+    // An operator may have spoken while we waited for an answer that never came.
+    const standing = run.standing();
+    return standing.state === 'running' ? this.#fallback(asked.why, judgement) : stopped(standing);
+  }
+
+  #judge(run: Subjectivity, question: Question): Judgement | null {
+    const { rules, clock } = this.#tools;
+    if (rules === null) return null;
+    const call: LocalCall = {
+      phase: question.phase,
+      toolName: question.toolName,
+      toolTags: question.toolTags,
+      callId: question.callId,
+      runId: run.runId,
+      args: question.args,
+      result: question.result,
+      actor: run.actor,
+      subjects: question.subjects ?? [],
+      metrics: question.metrics ?? {},
+      runTags: run.tags,
+      now: clock.now(),
+    };
+    return rules.judge(call);
+  }
+
+  async #ask(run: Subjectivity, question: Question): Promise<Asked<WireDecision>> {
+    const agentId = await this.#tools.agentId();
+    if (agentId === undefined) return { ok: false, why: 'unregistered' };
+    const { toolName, toolTags, oversized } = question;
+    const request: Omit<EvaluateRequest, 'deadlineMs'> = {
+      phase: question.phase,
+      agentId,
+      callId: question.callId,
+      tool: toolName === '' ? undefined : { name: toolName, tags: toolTags },
+      args: oversized ? {} : question.args,
+      result: question.result,
+      actor: run.actor,
+      tags: run.tags,
+      subjects: question.subjects,
+      metrics: question.metrics,
+      estimate: question.estimate,
+    };
+    return this.#tools.server.evaluate(run.runId, request);
+  }
+
+  #fallback(why: Bypass, judgement: Judgement | null): Verdict {
+    const ruleId = judgement?.blocksWhenUnavailable ?? null;
+    if (this.#tools.settings.failMode === 'closed')
+      return { ...lockdown('No decision could be had in time; failing closed.'), source: 'fallback', bypass: why };
+    if (ruleId === null)
+      return {
+        ...ALLOWED,
+        message: 'No decision could be had in time; failing open.',
+        source: 'fallback',
+        bypass: why,
+      };
+    const refusal = blocked('A rule that applies to this call could not be evaluated.');
+    return {
+      ...refusal,
+      cause: { kind: 'RULE_VIOLATION', ruleId },
+      finalRuleId: ruleId,
+      source: 'fallback',
+      bypass: why,
+    };
+  }
+
+  #answer(question: Question, verdict: Verdict): Decision {
+    const modified = verdict.verdict === 'ALLOW' && 'modifiedArgs' in verdict && verdict.modifiedArgs !== undefined;
+    const { phase, callId } = question;
+    return { ...verdict, phase, callId, args: modified ? verdict.modifiedArgs : question.args };
+  }
+
+  /** Nothing is refused or changed; what would have been is told. */
+  #shadowed(question: Question, verdict: Verdict): Decision {
+    const { phase, callId, args } = question;
+    const { source, bypass, evaluatedRules, reservationId } = verdict;
+    const { control, cause, message, finalRuleId } = verdict;
+    const shadowed = { verdict: verdict.verdict, control, cause, message, ...(finalRuleId ? { finalRuleId } : {}) };
+    return {
+      ...ALLOWED,
+      ...{ phase, callId, args, source, bypass, evaluatedRules },
+      ...(reservationId === undefined ? {} : { reservationId }),
+      shadowed,
+    };
+  }
+}
+
+function stopped(standing: Exclude<Standing, { state: 'running' }>): Verdict {
+  const what = standing.state === 'killed' ? 'stopped' : 'paused';
+  const why = standing.reason === '' ? '' : `: ${standing.reason}`;
+  return { ...lockdown(`This run was ${what}${why}`), cause: { kind: 'LOCKDOWN', lockdownId: standing.id } };
+}
+
+function lockdown(message: string): Verdict {
+  const cause = { kind: 'LOCKDOWN' } as const;
+  return { verdict: 'BLOCK', control: 'TERMINATE', cause, message, evaluatedRules: [], source: 'local' };
+}
+
+function blocked(message: string): Verdict {
+  const cause = { kind: 'RULE_VIOLATION', ruleId: 'agentlens.sdk' } as const;
+  return { verdict: 'BLOCK', control: 'CONTINUE', cause, message, evaluatedRules: [], source: 'local' };
+}

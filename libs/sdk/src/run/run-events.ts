@@ -1,0 +1,69 @@
+import type { Decision } from '../wire/decision.ts';
+import type { AgentMessage, LlmResponse } from '../wire/model.ts';
+import { clip } from '../wire/safe-json.ts';
+import { outputText, textOf } from './message-log.ts';
+
+const MOST_CONTENT_CHARS = 64_000;
+
+const MESSAGE_KINDS: Readonly<Record<string, string>> = {
+  user: 'input',
+  assistant: 'output',
+  tool: 'tool_result',
+  system: 'observation',
+  developer: 'observation',
+};
+
+/** The data of the events a run emits, in the words of the agent protocol. */
+export function messageData(messageId: string, message: AgentMessage, recordContent: boolean): Record<string, unknown> {
+  const text = recordContent ? textOf(message.content) : '';
+  return {
+    messageId,
+    role: message.role,
+    kind: MESSAGE_KINDS[message.role] ?? 'observation',
+    content: clip(text, MOST_CONTENT_CHARS),
+    contentTruncated: text.length > MOST_CONTENT_CHARS,
+  };
+}
+
+export function llmData(response: LlmResponse, callId: string, reservationId: string | undefined): object {
+  const { usage, model, content, durationMs, costUsd, confidence, error } = response;
+  return {
+    model,
+    callId,
+    tokens: {
+      in: usage?.inputTokens ?? 0,
+      out: usage?.outputTokens ?? 0,
+      cacheRead: usage?.cacheReadTokens,
+      cacheWrite: usage?.cacheWriteTokens,
+    },
+    ...(usage === undefined ? { usageKnown: false } : {}),
+    messageCount: content.length,
+    ...{ durationMs, costUsd, confidence, reservationId },
+    ...(error === undefined ? {} : { outcome: 'error', error: errorData(error) }),
+  };
+}
+
+export function answerMessage(response: LlmResponse): AgentMessage {
+  return { role: 'assistant', content: response.outputText ?? outputText(response.content) };
+}
+
+export function decisionData(
+  decision: Decision,
+  tool: { name: string; tags: readonly string[] },
+  latencyMs: number,
+): Record<string, unknown> {
+  const { verdict, control, cause, message, evaluatedRules, finalRuleId, callId, source, bypass, shadowed } = decision;
+  return {
+    // The event tells what was decided; `enforced` tells whether it was done.
+    ...{ verdict, control, cause, message, finalRuleId, ...shadowed, evaluatedRules },
+    enforced: shadowed === undefined,
+    tool: { name: tool.name, ...(tool.tags.length === 0 ? {} : { categories: tool.tags }) },
+    ...{ callId, source, bypass, latencyMs },
+  };
+}
+
+/** Of anything that was thrown. Only the name and the message leave the process, never a stack. */
+export function errorData(error: unknown): { name: string; message: string } {
+  if (error instanceof Error) return { name: clip(error.name, 256), message: clip(error.message, 4_000) };
+  return { name: typeof error, message: clip(textOf(error), 4_000) };
+}

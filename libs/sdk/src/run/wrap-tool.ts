@@ -1,0 +1,110 @@
+import type { Decision } from '../wire/decision.ts';
+import type { ToolInfo } from '../wire/model.ts';
+import { AgentStopped, type BlockedResult, blockedResult, ToolBlocked } from './agent-stopped.ts';
+import type { Run } from './run.ts';
+import type { ApprovalWait, ToolCallOptions } from './run-config.ts';
+import { getCurrentRun } from './run-context.ts';
+
+export interface ToolDefinition<A, R> extends ToolInfo {
+  execute(args: A): R | Promise<R>;
+}
+
+export interface WrapOptions {
+  /** Default: the current run. */
+  readonly run?: Run;
+  /** `return` (default) hands the model a BlockedResult; `throw` throws ToolBlocked, or AgentStopped at the end. */
+  readonly onBlock?: 'return' | 'throw';
+  /** Where a human has to approve: wait for it, instead of answering that the call did not happen. */
+  readonly waitForApproval?: boolean | ApprovalWait;
+}
+
+export type GuardedTool<A, R> = (args: A, call?: ToolCallOptions) => Promise<R | BlockedResult>;
+
+/** A tool's name and tags beside what it does, typed. Give `toolInfo(tool)` of each to `AgentLens.init`. */
+export function defineTool<A, R>(tool: ToolDefinition<A, R>): ToolDefinition<A, R> {
+  return Object.freeze({ ...tool });
+}
+
+export function toolInfo({ name, description, tags }: ToolInfo): ToolInfo {
+  return { name, ...(description === undefined ? {} : { description }), ...(tags === undefined ? {} : { tags }) };
+}
+
+/**
+ * Asks, runs, reports: exactly one decision before and one result after each call, and never the call itself without
+ * a yes. What the tool throws is thrown on untouched. The tool is called with the arguments that were decided about.
+ */
+export function wrapTool<A, R>(tool: ToolDefinition<A, R>, options: WrapOptions = {}): GuardedTool<A, R> {
+  return async (args, call = {}) => {
+    const run = options.run ?? getCurrentRun();
+    // Not silently unguarded: a tool outside of every run is a mistake in the program.
+    if (run === undefined) throw new Error(`AgentLens: tool ${tool.name} was called outside of withRun`);
+    const about = { ...call, tags: call.tags ?? tool.tags };
+    const decision = await allowed(run, tool.name, args, about, options);
+    if (decision.verdict === 'BLOCK') return refused(decision, options);
+    return execute(run, tool, decision, about, options);
+  };
+}
+
+async function allowed(
+  run: Run,
+  name: string,
+  args: unknown,
+  about: ToolCallOptions,
+  { waitForApproval }: WrapOptions,
+): Promise<Decision> {
+  const decision = await run.beforeTool(name, args, about);
+  if (decision.cause.kind !== 'HITL_PENDING' || !waitForApproval) return decision;
+  return run.waitForApproval(name, decision, { ...about, ...(waitForApproval === true ? {} : waitForApproval) });
+}
+
+function refused(decision: Decision, { onBlock }: WrapOptions): BlockedResult {
+  if (onBlock !== 'throw') return blockedResult(decision);
+  throw decision.control === 'TERMINATE' ? new AgentStopped(decision) : new ToolBlocked(decision);
+}
+
+async function execute<A, R>(
+  run: Run,
+  tool: ToolDefinition<A, R>,
+  decision: Decision,
+  about: ToolCallOptions,
+  options: WrapOptions,
+): Promise<R | BlockedResult> {
+  const startedAt = performance.now();
+  const args = decision.args as A;
+  const report = (result: unknown, error?: unknown) =>
+    run.afterTool(tool.name, args, result, performance.now() - startedAt, error, { ...about, callId: decision.callId });
+  let result: R;
+  try {
+    result = await tool.execute(args);
+  } catch (error) {
+    await report(undefined, error ?? new Error('the tool threw nothing'));
+    throw error;
+  }
+  // A stream is handed on as it comes; it is over when its reader is done with it.
+  if (isAsyncIterable(result)) return reportedStream(result, report) as R;
+  const after = await report(result);
+  return after.verdict === 'BLOCK' ? refused(after, options) : result;
+}
+
+async function* reportedStream(
+  stream: AsyncIterable<unknown>,
+  report: (result: unknown, error?: unknown) => Promise<Decision>,
+): AsyncGenerator<unknown> {
+  let items = 0;
+  let failure: unknown;
+  try {
+    for await (const item of stream) {
+      items++;
+      yield item;
+    }
+  } catch (error) {
+    failure = error ?? new Error('the tool threw nothing');
+    throw error;
+  } finally {
+    await report({ items }, failure);
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}

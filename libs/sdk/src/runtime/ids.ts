@@ -1,0 +1,32 @@
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+const POOL_BYTES = 8192;
+const ID_BYTES = 10;
+
+/**
+ * Makes time-ordered ids (RFC 9562 UUIDv7). Randomness is drawn from the platform's generator a pool at a time: one
+ * id is made for every event, before it is enqueued.
+ */
+export function idSource(): (nowMs: number) => string {
+  const pool = new Uint8Array(POOL_BYTES);
+  let used = POOL_BYTES;
+  return (nowMs) => {
+    if (used + ID_BYTES > POOL_BYTES) {
+      crypto.getRandomValues(pool);
+      used = 0;
+    }
+    const at = used;
+    used += ID_BYTES;
+    const hex = (offset: number) => HEX[pool[at + offset] ?? 0] ?? '00';
+    const variant = HEX[((pool[at + 2] ?? 0) & 0x3f) | 0x80] ?? '80';
+    const version = (((pool[at] ?? 0) & 0x0f) | 0x70).toString(16);
+    const time = Math.max(0, Math.floor(nowMs));
+    const head = `${word(time / 0x100000000)}${word(time / 0x10000)}-${word(time)}`;
+    return `${head}-${version}${hex(1)}-${variant}${hex(3)}-${hex(4)}${hex(5)}${hex(6)}${hex(7)}${hex(8)}${hex(9)}`;
+  };
+}
+
+/** The lowest 16 bits, four digits. */
+function word(value: number): string {
+  const low = Math.floor(value) % 0x10000;
+  return `${HEX[low >> 8] ?? '00'}${HEX[low & 0xff] ?? '00'}`;
+}

@@ -1,0 +1,15 @@
+import type { Clock } from './runtime.ts';
+
+interface Unrefable {
+  unref?(): void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  timer(run, ms, holding = false) {
+    const timer = setTimeout(run, ms);
+    if (!holding) (timer as unknown as Unrefable).unref?.();
+    return () => clearTimeout(timer);
+  },
+};

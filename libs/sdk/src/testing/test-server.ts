@@ -1,0 +1,235 @@
+import { ToolIndex } from '@agentlens/guardrails/tool-index';
+import { AgentLens } from '../agent-lens.ts';
+import type { AgentLensClient } from '../client.ts';
+import type { RuleBundle } from '../guard/local-rules.ts';
+import { signBundle } from '../guard/rule-bundle.ts';
+import type { AgentLensOptions } from '../options.ts';
+import type { Http, HttpAnswer, HttpCall, HttpStream } from '../runtime/runtime.ts';
+import { isRecord, parseJson } from '../wire/decision.ts';
+import type { Lockdown, ToolInfo } from '../wire/model.ts';
+import { type Answerer, type AskedQuestion, allow, type TestRule } from './answers.ts';
+import { TestApprovals } from './approvals.ts';
+import { ControlRoom } from './control-room.ts';
+import { TestClock, testIds } from './test-clock.ts';
+
+export interface RecordedEvent {
+  readonly id: string;
+  readonly kind: string;
+  readonly runId: string;
+  readonly ts: string;
+  readonly stepIndex?: number;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
+}
+
+export interface RecordedRun {
+  readonly id: string;
+  readonly start: Readonly<Record<string, unknown>>;
+  readonly heartbeats: number;
+  readonly status: string;
+}
+
+export interface RecordedCall {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** How the server fails: `down` refuses connections, `hang` never answers, `nonsense` answers what it should not. */
+export type Failure = 'none' | 'down' | 'hang' | 'nonsense' | number;
+
+const API_KEY = 'als_test';
+
+/**
+ * The server side in memory: every call of the protocol, decisions from a script or from rules, approvals and orders.
+ * The SDK under test speaks to it as to the real one, through `http`; nothing of the SDK is replaced.
+ */
+export class TestServer {
+  readonly agentId = 'agent-1';
+  readonly apiKey = API_KEY;
+  readonly clock: TestClock;
+  readonly http: Http;
+  readonly control: ControlRoom;
+  readonly approvals: TestApprovals;
+  /** Each once, however often it was sent. */
+  readonly events: RecordedEvent[] = [];
+  readonly questions: AskedQuestion[] = [];
+  /** Everything that was asked of the server, in order. */
+  readonly calls: RecordedCall[] = [];
+  tools: readonly ToolInfo[] = [];
+  /** What runs are told at their start and with signs of life. */
+  lockdown: Lockdown = { active: false };
+  readonly #ids = testIds();
+  readonly #runs = new Map<string, RecordedRun>();
+  readonly #seen = new Set<string>();
+  readonly #answerers: Answerer[] = [];
+  #failure: Failure = 'none';
+  #failing = (_path: string) => true;
+  #bundle: RuleBundle | null = null;
+
+  constructor(options: { readonly clock?: TestClock } = {}) {
+    this.clock = options.clock ?? new TestClock();
+    this.control = new ControlRoom(this.agentId, () => this.clock.now());
+    this.approvals = new TestApprovals(({ id, runId, callId, status, reason }) =>
+      this.control.tell('approval', { approvalId: id, runId, callId, status, reason }),
+    );
+    this.http = {
+      call: (call) => this.#answer(call),
+      stream: (call) => this.#stream(call),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  get runs(): readonly RecordedRun[] {
+    return [...this.#runs.values()];
+  }
+
+  /** A client of this server: deterministic ids and clock, orders over the stream unless said otherwise. */
+  client(options: Partial<AgentLensOptions> = {}): Promise<AgentLensClient> {
+    const { runtime, ...rest } = options;
+    return AgentLens.init({
+      apiKey: API_KEY,
+      baseUrl: 'https://test.invalid',
+      agent: { slug: 'test-agent' },
+      ...rest,
+      runtime: {
+        http: this.http,
+        clock: this.clock,
+        newId: (nowMs) => this.#ids(nowMs),
+        random: () => 0.5,
+        background: true,
+        ...runtime,
+      },
+    });
+  }
+
+  /** Asked before everything that was added before. */
+  answer(answerer: Answerer): this {
+    this.#answerers.unshift(answerer);
+    return this;
+  }
+
+  rule(rule: TestRule): this {
+    const tools = rule.tools === undefined ? {} : { tools: rule.tools.map((tool) => tool.toLowerCase()) };
+    const index = new ToolIndex([{ selects: tools }]);
+    const phases = rule.phases ?? ['tool.before'];
+    return this.answer((question) => {
+      if (!phases.includes(question.phase)) return undefined;
+      const name = question.tool?.name.toLowerCase();
+      if (index.selecting({ ...(name === undefined ? {} : { name }), tags: [] }).length === 0) return undefined;
+      if (rule.when?.(question) === false) return undefined;
+      return typeof rule.then === 'function' ? rule.then(question) : rule.then;
+    });
+  }
+
+  /** Offers rules to be evaluated in the agent; who listens is told. Signed as the real server does. */
+  offerBundle(bundle: Omit<RuleBundle, 'agentId'>): void {
+    this.#bundle = { agentId: this.agentId, ...bundle };
+    this.control.tell('rules', { version: bundle.version });
+  }
+
+  /** From now on; `paths` restricts it to calls whose path it accepts. A number is a status. */
+  fail(failure: Failure, paths: (path: string) => boolean = () => true): void {
+    this.#failure = failure;
+    this.#failing = paths;
+  }
+
+  eventsOf(kind: string): readonly RecordedEvent[] {
+    return this.events.filter((event) => event.kind === kind);
+  }
+
+  async #answer(call: HttpCall): Promise<HttpAnswer> {
+    const { pathname, search } = new URL(call.url);
+    const body = call.body === undefined ? undefined : parseJson(call.body);
+    this.calls.push({ method: call.method, path: pathname + search, body, headers: call.headers });
+    const failed = this.#failing(pathname) ? await this.#failed(call.signal) : null;
+    return failed ?? this.#route(pathname, isRecord(body) ? body : {});
+  }
+
+  #failed(signal: AbortSignal): Promise<HttpAnswer> | HttpAnswer | null {
+    const failure = this.#failure;
+    if (failure === 'none') return null;
+    if (failure === 'down') throw new Error('connect ECONNREFUSED');
+    if (failure === 'hang') return new Promise((_, reject) => signal.addEventListener('abort', reject, { once: true }));
+    return failure === 'nonsense' ? answered(200, '<html>welcome</html>') : answered(failure, '{}');
+  }
+
+  async #route(path: string, body: Record<string, unknown>): Promise<HttpAnswer> {
+    const [, , area = '', id = '', verb = ''] = path.split('/').map(decodeURIComponent);
+    const { lockdown } = this;
+    if (path === '/v1/agents') return this.#registered(body);
+    if (area === 'agents' && verb === 'tools') return this.#registered(body);
+    if (path === '/v1/runs/events') return this.#taken(body);
+    if (path === '/v1/rules/bundle') return this.#bundled();
+    if (area === 'control' && verb === 'ack') return this.#acknowledged(id, body);
+    if (area !== 'runs') return answered(404, '{}');
+    if (verb === 'evaluate') return json(this.#decided({ ...(body as unknown as AskedQuestion), runId: id }));
+    const run = this.#runs.get(id) ?? { id, start: {}, heartbeats: 0, status: 'running' };
+    if (verb === 'start') this.#runs.set(id, { ...run, start: body });
+    if (verb === 'heartbeat') this.#runs.set(id, { ...run, heartbeats: run.heartbeats + 1 });
+    if (verb === 'end') this.#runs.set(id, { ...run, status: String(body.status) });
+    const { modelOverride, until, ...told } = lockdown;
+    return json({ runId: id, lockdown: { ...told, until_ts: until }, modelOverride });
+  }
+
+  #registered(body: Record<string, unknown>): HttpAnswer {
+    if (Array.isArray(body.tools)) this.tools = body.tools as readonly ToolInfo[];
+    return json({ agentId: this.agentId });
+  }
+
+  #taken(body: Record<string, unknown>): HttpAnswer {
+    const events = Array.isArray(body.events) ? (body.events as readonly RecordedEvent[]) : [];
+    for (const event of events) {
+      if (this.#seen.has(event.id)) continue;
+      this.#seen.add(event.id);
+      this.events.push(event);
+    }
+    return json({ accepted: events.length, rejected: 0 });
+  }
+
+  #acknowledged(directiveId: string, body: Record<string, unknown>): HttpAnswer {
+    const { agentId, instanceId } = body;
+    this.control.acknowledgements.push({ directiveId, agentId: String(agentId), instanceId: String(instanceId) });
+    return json({ directiveId, acknowledged: true });
+  }
+
+  async #bundled(): Promise<HttpAnswer> {
+    if (this.#bundle === null) return answered(404, '{}');
+    return json(await signBundle(this.#bundle, this.apiKey));
+  }
+
+  #decided(question: AskedQuestion): unknown {
+    this.questions.push(question);
+    for (const answerer of this.#answerers) {
+      const said = answerer(question);
+      if (said === undefined) continue;
+      return 'needsApproval' in said ? this.approvals.resolve(question, said) : said;
+    }
+    return allow();
+  }
+
+  async #stream(call: HttpCall): Promise<HttpStream> {
+    const { pathname, search, searchParams } = new URL(call.url);
+    this.calls.push({ method: call.method, path: pathname + search, body: undefined, headers: call.headers });
+    const failed = this.#failing(pathname) ? await this.#failed(call.signal) : null;
+    if (failed !== null) return { status: failed.status, contentType: 'text/html', chunks: once(failed.text) };
+    const after = Number(call.headers['last-event-id'] ?? searchParams.get('after') ?? 0);
+    if (pathname === '/v1/control/stream')
+      return { status: 200, contentType: 'text/event-stream', chunks: this.control.stream(after, call.signal) };
+    const answer = await this.control.poll(after, call.signal);
+    return { status: 200, contentType: 'application/json', chunks: once(JSON.stringify(answer)) };
+  }
+}
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
+function json(body: unknown): HttpAnswer {
+  return answered(200, JSON.stringify(body));
+}
+
+function answered(status: number, text: string): HttpAnswer {
+  return { status, text, header: () => undefined };
+}

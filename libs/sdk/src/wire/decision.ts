@@ -1,0 +1,91 @@
+import type { DecisionCause, DecisionPhase } from '@agentlens/contracts';
+
+export interface EvaluatedRule {
+  readonly ruleId: string;
+  readonly enabled: boolean;
+  readonly matched: boolean;
+  readonly violated: boolean;
+}
+
+/** What the server answers to "may this happen?". Names rules, never their limits. */
+export interface WireDecision {
+  readonly verdict: 'ALLOW' | 'BLOCK';
+  readonly control: 'CONTINUE' | 'TERMINATE';
+  readonly cause: DecisionCause;
+  readonly message: string;
+  readonly evaluatedRules: readonly EvaluatedRule[];
+  readonly finalRuleId?: string;
+  /** The arguments to use instead of those that were asked about. */
+  readonly modifiedArgs?: unknown;
+  /** Set aside from budgets for this model call; handed back with its result. */
+  readonly reservationId?: string;
+}
+
+/** A decision as the agent gets it. */
+export interface Decision extends WireDecision {
+  readonly phase: DecisionPhase;
+  /** Binds the question, an approval and the result of one call to each other. */
+  readonly callId: string;
+  /** The arguments to call the tool with: those given, or the modified ones. */
+  readonly args: unknown;
+  /** Who decided: this process, the server, or nobody (`fallback`: what `failMode` or a rule says then). */
+  readonly source: 'local' | 'remote' | 'fallback';
+  /** Where nobody decided: why. */
+  readonly bypass?: Bypass;
+  /** In shadow mode `verdict` is always ALLOW and this is what it would have been. */
+  readonly shadowed?: Pick<WireDecision, 'verdict' | 'control' | 'cause' | 'message' | 'finalRuleId'>;
+}
+
+export type Bypass = 'unavailable' | 'deadline' | 'nonsense' | 'refused' | 'unregistered';
+
+const CAUSE_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  ALLOW: [],
+  RULE_VIOLATION: ['ruleId'],
+  HITL_PENDING: ['approvalId'],
+  LOCKDOWN: [],
+};
+
+/** Null for anything that is not a whole decision: half an answer is no answer. */
+export function readDecision(body: unknown): WireDecision | null {
+  if (!isRecord(body)) return null;
+  const { verdict, control, cause, message, evaluatedRules, finalRuleId, modifiedArgs, reservationId } = body;
+  if (verdict !== 'ALLOW' && verdict !== 'BLOCK') return null;
+  if (control !== 'CONTINUE' && control !== 'TERMINATE') return null;
+  if (!isCause(cause) || typeof message !== 'string') return null;
+  if (!Array.isArray(evaluatedRules) || !evaluatedRules.every(isEvaluatedRule)) return null;
+  if (finalRuleId !== undefined && typeof finalRuleId !== 'string') return null;
+  return {
+    ...{ verdict, control, cause, message, evaluatedRules },
+    ...(finalRuleId === undefined ? {} : { finalRuleId }),
+    ...('modifiedArgs' in body ? { modifiedArgs } : {}),
+    ...(typeof reservationId === 'string' ? { reservationId } : {}),
+  };
+}
+
+/** Parsed, or undefined where the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCause(cause: unknown): cause is DecisionCause {
+  if (!isRecord(cause) || typeof cause.kind !== 'string') return false;
+  return CAUSE_FIELDS[cause.kind]?.every((field) => typeof cause[field] === 'string') ?? false;
+}
+
+function isEvaluatedRule(item: unknown): item is EvaluatedRule {
+  return (
+    isRecord(item) &&
+    typeof item.ruleId === 'string' &&
+    typeof item.enabled === 'boolean' &&
+    typeof item.matched === 'boolean' &&
+    typeof item.violated === 'boolean'
+  );
+}
