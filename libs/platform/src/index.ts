@@ -53,6 +53,9 @@ export { PlatformModule } from './platform-module.ts';
 export { explain, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';
 export {
+  BREAKER_STORE,
+  BUDGET_STORE,
+  CALL_HISTORY,
   CLOCK,
   CONFIG,
   CONTROL_BOARD,

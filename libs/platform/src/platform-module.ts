@@ -6,6 +6,9 @@ import { ControlBoard } from './control/control-board.ts';
 import { ControlTables } from './control/control-tables.ts';
 import type { Platform, ServiceName } from './platform.ts';
 import {
+  BREAKER_STORE,
+  BUDGET_STORE,
+  CALL_HISTORY,
   CLOCK,
   CONFIG,
   CONTROL_BOARD,
@@ -39,6 +42,9 @@ export class PlatformModule {
       { provide: QUOTA, useValue: platform.quota },
       { provide: IDEMPOTENCY_STORE, useValue: platform.idempotency },
       { provide: PRESENCE, useValue: platform.presence },
+      { provide: CALL_HISTORY, useValue: platform.calls },
+      { provide: BREAKER_STORE, useValue: platform.breakers },
+      { provide: BUDGET_STORE, useValue: platform.budgets },
       { provide: DATABASE, useFactory: () => platform.database(name) },
       { provide: CLOCK, useValue: platform.clock },
       { provide: SECRET_BOX, useValue: platform.secrets },

@@ -1,6 +1,6 @@
 import type { Database, DatabaseRole } from '@agentlens/database';
 import type { EgressClient, EgressPolicy } from '@agentlens/egress';
-import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { IdempotencyStore, Presence, Quota } from '@agentlens/state';
 import type { Logger } from 'pino';
@@ -29,6 +29,9 @@ export interface Platform {
   readonly quota: Quota;
   readonly idempotency: IdempotencyStore;
   readonly presence: Presence;
+  readonly calls: CallHistory;
+  readonly breakers: BreakerStore;
+  readonly budgets: BudgetStore;
   readonly clock: Clock;
   readonly secrets: SecretBox;
   readonly egressPolicy: EgressPolicy;

@@ -12,6 +12,10 @@ export const EGRESS_CLIENT = Symbol('EGRESS_CLIENT');
 export const LOGGER = Symbol('LOGGER');
 /** Which SDK instances listen; see Presence. */
 export const PRESENCE = Symbol('PRESENCE');
+/** Tool calls of each run, circuit breakers, money; see the ports in @agentlens/guardrails. */
+export const CALL_HISTORY = Symbol('CALL_HISTORY');
+export const BREAKER_STORE = Symbol('BREAKER_STORE');
+export const BUDGET_STORE = Symbol('BUDGET_STORE');
 /** What stands against runs, agents and tenants, in memory (ingest and guardrail-evaluator only); see ControlBoard. */
 export const CONTROL_BOARD = Symbol('CONTROL_BOARD');
 /** Reports progress and readiness; see HealthRegistry. */

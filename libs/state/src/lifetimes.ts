@@ -14,6 +14,14 @@ export const LIFETIMES = {
   /** A cooldown outlives itself by as much as a message can be late: it is measured in the time of the triggers. */
   cooldownSlack: HOUR,
   run: 7 * DAY,
+  /** An agent's breaker that is open stays open over a pause of the agent. */
+  agentBreaker: 30 * DAY,
+  /** That a tenant's agents ask for decisions. */
+  asking: 7 * DAY,
+  /** A reservation after it ended or was orphaned: what comes late must still find it. */
+  reservation: 7 * DAY,
+  /** That a cost was charged; as long as its event can be sent again. */
+  charge: 2 * HOUR,
   /** A UTC day, the day after it for late events, and an hour. */
   day: 49 * HOUR,
   idempotencyKey: DAY,
@@ -25,3 +33,6 @@ export const SEEN_EPOCH_MS = 10 * MINUTE;
 
 /** Buckets of a sliding window. */
 export const BUCKETS = 60;
+
+/** Calls a run's history holds. */
+export const MOST_CALLS = 1000;

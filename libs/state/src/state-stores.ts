@@ -1,4 +1,4 @@
-import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { Presence } from './presence.ts';
 import type { Quota } from './quota.ts';
@@ -9,6 +9,9 @@ export interface StateStores {
   readonly cooldowns: CooldownStore;
   readonly quota: Quota;
   readonly idempotency: IdempotencyStore;
+  readonly calls: CallHistory;
+  readonly breakers: BreakerStore;
+  readonly budgets: BudgetStore;
   readonly presence: Presence;
   /** False while the store is away; calls then fail with StateUnavailable, except those that have a fallback. */
   healthy(): boolean;

@@ -46,6 +46,10 @@ export function requestOf(agentId: string, { nowMs, facts: list }: Step, message
     increments: list.flatMap(({ atMs, milli }, event) =>
       SERIES.map((_, series) => ({ series, event, atMs, value: milli / 1000 })),
     ),
+    // Every other one could come again and does not: both kinds are counted alike.
+    retryable: list.flatMap(({ atMs }, event) =>
+      event % 2 === 0 ? [] : [{ event, id: `${messageId}-${event}`, atMs }],
+    ),
   });
 }
 

@@ -1,4 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { breakerStoreContract } from '../contract/breaker-store.contract.ts';
+import { budgetStoreContract } from '../contract/budget-store.contract.ts';
+import { callHistoryContract } from '../contract/call-history.contract.ts';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
 import { presenceContract } from '../contract/presence.contract.ts';
@@ -19,6 +22,9 @@ windowModelContract('memory', () => state.windows, 200);
 cooldownStoreContract('memory', () => state);
 quotaContract('memory', () => state.quota, 100);
 idempotencyStoreContract('memory', () => state.idempotency);
+callHistoryContract('memory', () => state.calls);
+breakerStoreContract('memory', () => state.breakers);
+budgetStoreContract('memory', () => state.budgets, 20);
 presenceContract(
   'memory',
   () => state.presence,

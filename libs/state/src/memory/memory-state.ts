@@ -1,4 +1,7 @@
 import type { StateStores } from '../state-stores.ts';
+import { MemoryBreakerStore } from './memory-breaker-store.ts';
+import { MemoryBudgetStore } from './memory-budget-store.ts';
+import { MemoryCallHistory } from './memory-call-history.ts';
 import { MemoryCooldownStore } from './memory-cooldown-store.ts';
 import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
 import { MemoryPresence } from './memory-presence.ts';
@@ -19,6 +22,9 @@ export function createMemoryState({ clock = Date }: MemoryStateOptions = {}): St
     cooldowns,
     quota: new MemoryQuota(now),
     idempotency: new MemoryIdempotencyStore(now),
+    calls: new MemoryCallHistory(now),
+    breakers: new MemoryBreakerStore(now),
+    budgets: new MemoryBudgetStore(now),
     presence: new MemoryPresence(now),
     healthy: () => true,
     close: () => Promise.resolve(),

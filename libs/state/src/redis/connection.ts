@@ -3,6 +3,9 @@ import type { Redis } from 'ioredis';
 import { StateUnavailable } from '../state-unavailable.ts';
 import { measured } from './call-metrics.ts';
 import { ADVANCE } from './scripts/advance.lua.ts';
+import { BREAKER_RECORDED, READ_BREAKERS, WRITE_BREAKERS } from './scripts/breakers.lua.ts';
+import { RESERVE, SPEND, STANDING } from './scripts/budgets.lua.ts';
+import { COMPLETE_CALL, ENTER_CALL, READ_CALLS, SETTLE_CALL } from './scripts/calls.lua.ts';
 import { CLAIM } from './scripts/claim.lua.ts';
 import { CONTENTS } from './scripts/contents.lua.ts';
 import { READ } from './scripts/read.lua.ts';
@@ -31,6 +34,16 @@ interface Scripts {
   takeTokens(...call: Arguments): Promise<unknown>;
   rememberContents(...call: Arguments): Promise<unknown>;
   claimCooldown(...call: Arguments): Promise<unknown>;
+  enterCall(...call: Arguments): Promise<unknown>;
+  settleCall(...call: Arguments): Promise<unknown>;
+  completeCall(...call: Arguments): Promise<unknown>;
+  readCalls(...call: Arguments): Promise<unknown>;
+  readBreakers(...call: Arguments): Promise<unknown>;
+  writeBreakers(...call: Arguments): Promise<unknown>;
+  breakerRecorded(...call: Arguments): Promise<unknown>;
+  reserveBudget(...call: Arguments): Promise<unknown>;
+  budgetStanding(...call: Arguments): Promise<unknown>;
+  spendBudget(...call: Arguments): Promise<unknown>;
 }
 
 export type RedisConnection = Redis & Scripts;
@@ -40,6 +53,24 @@ const COMMAND_TIMEOUT_MS = 1000;
 /** A connection that owes an answer this long is replaced. */
 const SOCKET_TIMEOUT_MS = 2000;
 const MAX_RETRIES_PER_REQUEST = 3;
+
+const SCRIPTS: Readonly<Record<keyof Scripts, string>> = {
+  advanceWindows: ADVANCE,
+  readWindows: READ,
+  takeTokens: TAKE,
+  rememberContents: CONTENTS,
+  claimCooldown: CLAIM,
+  enterCall: ENTER_CALL,
+  settleCall: SETTLE_CALL,
+  completeCall: COMPLETE_CALL,
+  readCalls: READ_CALLS,
+  readBreakers: READ_BREAKERS,
+  writeBreakers: WRITE_BREAKERS,
+  breakerRecorded: BREAKER_RECORDED,
+  reserveBudget: RESERVE,
+  budgetStanding: STANDING,
+  spendBudget: SPEND,
+};
 
 /** Connects and waits until Redis answers; rejects with StateUnavailable when it does not. */
 export async function connect(options: RedisStateOptions): Promise<RedisConnection> {
@@ -51,11 +82,7 @@ export async function connect(options: RedisStateOptions): Promise<RedisConnecti
     retryStrategy: (attempt) => Math.min(50 * attempt, 1000),
     connectionName: options.name,
   });
-  redis.defineCommand('advanceWindows', { lua: ADVANCE });
-  redis.defineCommand('readWindows', { lua: READ });
-  redis.defineCommand('takeTokens', { lua: TAKE });
-  redis.defineCommand('rememberContents', { lua: CONTENTS });
-  redis.defineCommand('claimCooldown', { lua: CLAIM });
+  for (const [name, lua] of Object.entries(SCRIPTS)) redis.defineCommand(name, { lua });
   await firstConnection(redis, options);
   return redis as RedisConnection;
 }

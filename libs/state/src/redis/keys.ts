@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { BreakerRef, BudgetAccount } from '@agentlens/guardrails';
 import { escaped } from '../escaped.ts';
 
 /**
@@ -16,6 +17,16 @@ import { escaped } from '../escaped.ts';
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
  * | `presence:{tenant}`                | sorted set of connected SDK instances by when they are gone        | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
+ * | `calls:{tenant:agent}:run:<run>[:order]` | tool calls of a run by call key, and their order             | 7 d            |
+ * | `breaker:{tenant:agent}:run:<run>`, `:agent` | a circuit breaker: state, usage, revision                | 7 d, 30 d      |
+ * | `asked:{tenant:agent}:<breaker>`   | set of questions whose metrics were added to the breaker           | 7 d            |
+ * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events the breakers counted                | 2 h            |
+ * | `asking:{tenant}`                  | the tenant's agents ask for decisions                              | 7 d            |
+ * | `budget:{tenant}:<budget>:<period>:<scope id>[:holds]` | money spent and held, and what holds it        | past period    |
+ * | `budgets:{tenant}`                 | the tenant's money is complete                                     | none           |
+ * | `reservation:{tenant}:<id>`        | estimate and accounts of a reservation, and what ended it          | expiry + 7 d   |
+ * | `charge:{tenant}:<hashed event id>` | the event's cost was counted                                      | 2 h            |
+ * | `ledger:{tenant}`                  | stream of what was spent and is not in Postgres yet                | none           |
  */
 export class AgentKeys {
   readonly #tag: string;
@@ -40,6 +51,68 @@ export class AgentKeys {
   cooldown(ruleId: string, dryRun: boolean): string {
     return `cooldown:${this.#tag}:${escaped(ruleId)}${dryRun ? ':dry' : ''}`;
   }
+
+  calls(runId: string): string {
+    return `calls:${this.#tag}:run:${escaped(runId)}`;
+  }
+
+  callOrder(runId: string): string {
+    return `${this.calls(runId)}:order`;
+  }
+
+  breaker(ref: BreakerRef): string {
+    return `breaker:${this.#tag}:${breakerName(ref)}`;
+  }
+
+  asked(ref: BreakerRef): string {
+    return `asked:${this.#tag}:${breakerName(ref)}`;
+  }
+
+  counted(epoch: number): string {
+    return `counted:${this.#tag}:${epoch}`;
+  }
+}
+
+/** The agent is in the hash tag already. */
+function breakerName({ scope, scopeId }: BreakerRef): string {
+  return scope === 'agent' ? 'agent' : `run:${escaped(scopeId)}`;
+}
+
+/** Money is counted over all agents of a tenant. */
+export class BudgetKeys {
+  readonly #tag: string;
+
+  constructor(tenantId: string) {
+    this.#tag = `{${tenantId}}`;
+  }
+
+  get marker(): string {
+    return `budgets:${this.#tag}`;
+  }
+
+  get ledger(): string {
+    return `ledger:${this.#tag}`;
+  }
+
+  account({ budgetId, periodStart, scopeId }: BudgetAccount): string {
+    return `budget:${this.#tag}:${escaped(budgetId)}:${periodStart}:${escaped(scopeId)}`;
+  }
+
+  holds(account: BudgetAccount): string {
+    return `${this.account(account)}:holds`;
+  }
+
+  reservation(reservationId: string): string {
+    return `reservation:${this.#tag}:${escaped(reservationId)}`;
+  }
+
+  charge(eventId: string): string {
+    return `charge:${this.#tag}:${hash('sha256', eventId, 'base64url')}`;
+  }
+}
+
+export function askingKey(tenantId: string): string {
+  return `asking:{${tenantId}}`;
 }
 
 export function quotaKey(keyId: string): string {

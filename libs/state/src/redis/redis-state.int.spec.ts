@@ -1,6 +1,9 @@
 import { eventually, startRedis, type TestServer } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { breakerStoreContract } from '../contract/breaker-store.contract.ts';
+import { budgetStoreContract } from '../contract/budget-store.contract.ts';
+import { callHistoryContract } from '../contract/call-history.contract.ts';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
 import { presenceContract } from '../contract/presence.contract.ts';
@@ -31,6 +34,9 @@ windowModelContract('redis', () => state.windows, 60);
 cooldownStoreContract('redis', () => state);
 quotaContract('redis', () => state.quota, 40);
 idempotencyStoreContract('redis', () => state.idempotency);
+callHistoryContract('redis', () => state.calls);
+breakerStoreContract('redis', () => state.breakers);
+budgetStoreContract('redis', () => state.budgets, 3);
 presenceContract(
   'redis',
   () => state.presence,

@@ -1,5 +1,8 @@
 import type { StateStores } from '../state-stores.ts';
 import { connect, type RedisStateOptions } from './connection.ts';
+import { RedisBreakerStore } from './redis-breaker-store.ts';
+import { RedisBudgetStore } from './redis-budget-store.ts';
+import { RedisCallHistory } from './redis-call-history.ts';
 import { RedisCooldownStore } from './redis-cooldown-store.ts';
 import { RedisIdempotencyStore } from './redis-idempotency-store.ts';
 import { RedisPresence } from './redis-presence.ts';
@@ -14,6 +17,9 @@ export async function connectRedisState(options: RedisStateOptions): Promise<Sta
     cooldowns: new RedisCooldownStore(redis),
     quota: new RedisQuota(redis),
     idempotency: new RedisIdempotencyStore(redis),
+    calls: new RedisCallHistory(redis),
+    breakers: new RedisBreakerStore(redis),
+    budgets: new RedisBudgetStore(redis),
     presence: new RedisPresence(redis, () => Date.now()),
     healthy: () => redis.status === 'ready',
     close: async () => {

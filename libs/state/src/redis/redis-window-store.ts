@@ -10,7 +10,8 @@ import type {
 import { toNumber } from '../exact-sum.ts';
 import { LIFETIMES } from '../lifetimes.ts';
 import { answerAgain, NOTHING_SEEN, type Question, questionOf } from '../windows/answer.ts';
-import { epochOf, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
+import { addedUp } from '../windows/added-up.ts';
+import { type Contribution, epochOf, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { AgentKeys } from './keys.ts';
@@ -59,6 +60,7 @@ function callOf(request: AdvanceRequest, question: Question): { keys: string[]; 
   const agent = new AgentKeys(request.tenantId, request.agentId);
   const seen = planSeen(request);
   const epochs = [...new Set(seen.map(({ epoch }) => epoch))];
+  const repeatable = new Set(seen.map(({ event }) => event));
   return {
     keys: [
       agent.inbox(request.messageId),
@@ -71,19 +73,30 @@ function callOf(request: AdvanceRequest, question: Question): { keys: string[]; 
       LIFETIMES.inbox,
       LIFETIMES.seenEvents,
       seen.flatMap(({ event, epoch, fingerprint }) => [epochs.indexOf(epoch) + 1, event, fingerprint]),
-      planSeries(request).map(specOf),
+      planSeries(request).map((planned) => specOf(planned, repeatable)),
     ],
   };
 }
 
-function specOf({ layout, nowEpoch, contributions }: PlannedSeries): unknown[] {
+/** What only Redis can tell whether it counts goes there event by event; everything else is added up here. */
+function specOf({ layout, nowEpoch, contributions }: PlannedSeries, repeatable: ReadonlySet<number>): unknown[] {
   const shape = SHAPES[layout.shape];
   const increments: (number | string)[] = [];
-  for (const { event, epoch, amount, atMs, value, bin } of contributions) {
+  const certain: Contribution[] = [];
+  for (const contribution of contributions) {
+    const { event, epoch, amount, atMs, value, bin } = contribution;
+    if (!repeatable.has(event)) {
+      certain.push(contribution);
+      continue;
+    }
     increments.push(event, epoch, amount.high, amount.low);
     if (shape > 0) increments.push(atMs, value, bin);
   }
-  return [layout.bucketMs === null ? 0 : 1, nowEpoch, layout.ttlMs, shape, shape > 0 ? 7 : 4, increments];
+  const sums = addedUp(certain).map(({ epoch, count, sum, min, max, last, bins }) => {
+    const plain = [epoch, count, sum.high, sum.low];
+    return shape === 0 ? plain : [...plain, min, max, last.atMs, last.value, Object.fromEntries(bins)];
+  });
+  return [layout.bucketMs === null ? 0 : 1, nowEpoch, layout.ttlMs, shape, shape > 0 ? 7 : 4, increments, sums];
 }
 
 function answerOf([totals, duplicates, cooling]: AnswerReply): AdvanceAnswer {

@@ -4,8 +4,9 @@ import { CELLS } from './cells.lua.ts';
  * One batch of one agent, counted once. Keys: inbox, series, cooldowns, sets of seen ids, in this order. Arguments: the
  * question's names, and JSON
  * `[number of cooldowns, inbox ttl, seen ttl, seen, series]` with `seen` = set, event, id, set, event, id, ... and one
- * `[is ring, bucket of now, ttl, shape, values per increment, increments]` per series; an increment is event, bucket,
- * high, low and, above shape 0, time, value, bin. Answers `{answer}`, or `{names and answer kept, 1}` for a message that
+ * `[is ring, bucket of now, ttl, shape, values per increment, increments, sums]` per series; an increment is event,
+ * bucket, high, low and, above shape 0, time, value, bin; a sum of what cannot have been counted before is
+ * `[bucket, count, high, low]` and, above shape 0, min, max, time and value of the newest, bins. Answers `{answer}`, or `{names and answer kept, 1}` for a message that
  * was counted before. The answer is JSON `[totals, duplicates, cooldown holders]`.
  */
 export const ADVANCE = `${CELLS}
@@ -34,14 +35,22 @@ local function countInto(cell, increments, i, shape)
   if shape == 2 then addBins(cell, {[increments[i + 6]] = 1}) end
 end
 
+local function sumInto(cell, sum, shape)
+  addSum(cell, sum[2], sum[3], sum[4])
+  if shape == 0 then return end
+  addSpread(cell, sum[5], sum[6], sum[7], sum[8])
+  if shape == 2 then addBins(cell, sum[9]) end
+end
+
 local function advancePlain(key, spec)
-  local ttl, shape, stride, increments = spec[3], spec[4], spec[5], spec[6]
+  local ttl, shape, stride, increments, sums = spec[3], spec[4], spec[5], spec[6], spec[7]
   local stored = redis.call('HMGET', key, 'sum', 'b')
   local cell = unpackCell(stored[1], stored[2], shape) or emptyCell()
   local before = encode(cell, shape)
   for i = 1, #increments, stride do
     if not repeated[increments[i]] then countInto(cell, increments, i, shape) end
   end
+  for _, sum in ipairs(sums) do sumInto(cell, sum, shape) end
   if cell[1] > 0 then
     redis.call('HSET', key, 'sum', pack(cell, shape))
     if shape == 2 then redis.call('HSET', key, 'b', cmsgpack.pack(cell[8])) end
@@ -91,7 +100,7 @@ local function writeBuckets(key, touched, order, shape, fields)
 end
 
 local function advanceRing(key, spec)
-  local now, ttl, shape, stride, increments = spec[2], spec[3], spec[4], spec[5], spec[6]
+  local now, ttl, shape, stride, increments, sums = spec[2], spec[3], spec[4], spec[5], spec[6], spec[7]
   local stored = redis.call('HMGET', key, 'head', 'sum')
   local head, running = tonumber(stored[1] or now), unpackCell(stored[2], nil, 0) or {0, 0, 0}
   if now > head then head, running = now, forward(key, head, now, running, shape) end
@@ -102,16 +111,25 @@ local function advanceRing(key, spec)
   else before = '[0]' end
 
   local touched, order = {}, {}
+  local function bucketOf(epoch)
+    local cell = touched[epoch]
+    if not cell then
+      cell = emptyCell()
+      touched[epoch], order[#order + 1] = cell, epoch
+    end
+    return cell
+  end
   for i = 1, #increments, stride do
     local epoch = increments[i + 1]
     if epoch > head - BUCKETS and not repeated[increments[i]] then
-      local cell = touched[epoch]
-      if not cell then
-        cell = emptyCell()
-        touched[epoch], order[#order + 1] = cell, epoch
-      end
-      countInto(cell, increments, i, shape)
+      countInto(bucketOf(epoch), increments, i, shape)
       addSum(running, 1, increments[i + 2], increments[i + 3])
+    end
+  end
+  for _, sum in ipairs(sums) do
+    if sum[1] > head - BUCKETS then
+      sumInto(bucketOf(sum[1]), sum, shape)
+      addSum(running, sum[2], sum[3], sum[4])
     end
   end
 

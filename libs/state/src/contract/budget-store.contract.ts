@@ -1,0 +1,197 @@
+import type { BudgetAccount, BudgetStore, ReserveRequest, Spending } from '@agentlens/guardrails';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { fresh, START_MS } from './requests.ts';
+
+const anAccount = (fields: Partial<BudgetAccount> = {}): BudgetAccount => ({
+  budgetId: 'budget',
+  scopeId: fresh('scope:{}'),
+  periodStart: '2026-03-01',
+  keptMs: 3_600_000,
+  ...fields,
+});
+
+/** What every BudgetStore does. `numRuns` is smaller where each step is a round trip. */
+export function budgetStoreContract(name: string, budgets: () => BudgetStore, numRuns: number): void {
+  describe(`${name} as budget store`, () => {
+    const aTenant = async (): Promise<string> => {
+      const tenantId = fresh('tenant');
+      await budgets().seeded(tenantId);
+      return tenantId;
+    };
+    const aRequest = (
+      tenantId: string,
+      account: BudgetAccount,
+      fields: Partial<ReserveRequest> = {},
+    ): ReserveRequest => ({
+      tenantId,
+      reservationId: fresh('reservation'),
+      estimateUsd: 1,
+      accounts: [{ ...account, limitUsd: 10 }],
+      nowMs: START_MS,
+      expiresAtMs: START_MS + 60_000,
+      ...fields,
+    });
+    const standing = async (tenantId: string, account: BudgetAccount, nowMs = START_MS) =>
+      (await budgets().standing(tenantId, [account], nowMs))?.[0];
+    const spend = (tenantId: string, ...spendings: (Partial<Spending> & { costUsd: number | null })[]) =>
+      budgets().spend(
+        tenantId,
+        spendings.map((one) => ({ accounts: [], ...one })),
+        START_MS,
+      );
+
+    it('does nothing for a tenant whose money it does not hold', async () => {
+      const [tenantId, account] = [fresh('tenant'), anAccount()];
+      expect(await budgets().reserve(aRequest(tenantId, account))).toEqual({ kind: 'unseeded' });
+      expect(await budgets().standing(tenantId, [account], START_MS)).toBeNull();
+      expect(await spend(tenantId, { eventId: 'e', costUsd: 1, accounts: [account] })).toBeNull();
+      await budgets().seed(tenantId, [{ ...account, spentUsd: 4.5 }]);
+      await budgets().seeded(tenantId);
+      await budgets().seed(tenantId, [{ ...account, spentUsd: 9 }]);
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 4.5, heldUsd: 0 });
+    });
+
+    it('holds an estimate and settles it with the real cost', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const request = aRequest(tenantId, account, { estimateUsd: 2.5 });
+      expect(await budgets().reserve(request)).toEqual({ kind: 'reserved', expiresAtMs: START_MS + 60_000 });
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 2.5 });
+      expect(await spend(tenantId, { reservationId: request.reservationId, costUsd: 1.25 })).toEqual(['settled']);
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 1.25, heldUsd: 0 });
+    });
+
+    it('fills a budget to its limit and not beyond', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const ask = (estimateUsd: number) => budgets().reserve(aRequest(tenantId, account, { estimateUsd }));
+      for (let i = 0; i < 99; i++) expect((await ask(0.1)).kind).toBe('reserved');
+      expect(await ask(0.100001)).toEqual({ kind: 'refused', budgetId: 'budget' });
+      expect((await ask(0.1)).kind).toBe('reserved');
+      expect((await ask(0.000001)).kind).toBe('refused');
+      expect((await ask(0)).kind).toBe('reserved');
+    });
+
+    it('reserves from all budgets or from none, and names the one that refused', async () => {
+      const [tenantId, rich, poor] = [await aTenant(), anAccount(), anAccount({ budgetId: 'poor' })];
+      const accounts = [
+        { ...rich, limitUsd: 10 },
+        { ...poor, limitUsd: 0.5 },
+      ];
+      expect(await budgets().reserve(aRequest(tenantId, rich, { accounts }))).toEqual({
+        kind: 'refused',
+        budgetId: 'poor',
+      });
+      expect(await standing(tenantId, rich)).toEqual({ spentUsd: 0, heldUsd: 0 });
+    });
+
+    it('takes nothing twice for a repeated question, and answers the same', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const request = aRequest(tenantId, account);
+      const first = await budgets().reserve(request);
+      expect(await budgets().reserve({ ...request, nowMs: START_MS + 5, expiresAtMs: START_MS + 65_000 })).toEqual(
+        first,
+      );
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 1 });
+      await spend(tenantId, { reservationId: request.reservationId, costUsd: 1 });
+      expect(await budgets().reserve(request)).toMatchObject({ kind: 'reserved' });
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 1, heldUsd: 0 });
+    });
+
+    it('gives back what an orphan held, and still counts what it costs in the end', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const request = aRequest(tenantId, account, { estimateUsd: 10 });
+      await budgets().reserve(request);
+      const next = aRequest(tenantId, account, { estimateUsd: 10, expiresAtMs: START_MS + 200_000 });
+      expect((await budgets().reserve({ ...next, nowMs: START_MS + 59_999 })).kind).toBe('refused');
+      expect((await budgets().reserve({ ...next, nowMs: START_MS + 60_000 })).kind).toBe('reserved');
+      expect(await spend(tenantId, { reservationId: request.reservationId, costUsd: 3 })).toEqual(['settled']);
+      expect(await standing(tenantId, account, START_MS + 60_000)).toEqual({ spentUsd: 3, heldUsd: 10 });
+    });
+
+    it('reserves again for a call whose reservation was orphaned', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const request = aRequest(tenantId, account);
+      await budgets().reserve(request);
+      await budgets().reserve({ ...request, nowMs: START_MS + 70_000, expiresAtMs: START_MS + 130_000 });
+      expect(await standing(tenantId, account, START_MS + 70_000)).toEqual({ spentUsd: 0, heldUsd: 1 });
+    });
+
+    it('counts each event once, by itself or as the end of a reservation', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const { reservationId } = aRequest(tenantId, account);
+      await budgets().reserve(aRequest(tenantId, account, { reservationId }));
+      const own = { eventId: 'own', costUsd: 2, accounts: [account] };
+      const call = { ...own, reservationId, eventId: 'call', costUsd: 0.5 };
+      expect(await spend(tenantId, own, call, own, call)).toEqual(['charged', 'settled', 'repeated', 'repeated']);
+      expect(await spend(tenantId, { ...call, eventId: 'again', costUsd: 0.25 })).toEqual(['charged']);
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 2.75, heldUsd: 0 });
+    });
+
+    it('does not charge the event of a call that was settled by command', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const { reservationId } = aRequest(tenantId, account);
+      await budgets().reserve(aRequest(tenantId, account, { reservationId }));
+      const event = { reservationId, eventId: 'call', costUsd: 0.5, accounts: [account] };
+      expect(await spend(tenantId, { reservationId, costUsd: 0.5 }, event, event)).toEqual([
+        'settled',
+        'repeated',
+        'repeated',
+      ]);
+      expect(await spend(tenantId, { reservationId, costUsd: 7 })).toEqual(['repeated']);
+      expect(await spend(tenantId, { reservationId: 'nobody', costUsd: 7 })).toEqual(['unknown']);
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 0.5, heldUsd: 0 });
+    });
+
+    it('lets the estimate stand where the cost is not known', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const { reservationId } = aRequest(tenantId, account);
+      await budgets().reserve(aRequest(tenantId, account, { reservationId }));
+      await spend(tenantId, { reservationId, eventId: 'call', costUsd: null, accounts: [account] });
+      await spend(tenantId, { eventId: 'other', costUsd: null, accounts: [account] });
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 1, heldUsd: 0 });
+    });
+
+    it('keeps what was spent for the ledger until it is recorded', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const { reservationId } = aRequest(tenantId, account);
+      await budgets().reserve(aRequest(tenantId, account, { reservationId, estimateUsd: 0.75 }));
+      await spend(tenantId, { reservationId, costUsd: 0.123457 }, { eventId: 'e', costUsd: 2, accounts: [account] });
+      const entries = await budgets().unrecorded(tenantId, 10);
+      const { budgetId, scopeId, periodStart } = account;
+      const common = { budgetId, scopeId, periodStart, settledAtMs: START_MS, id: expect.any(String) };
+      expect(entries).toEqual([
+        { ...common, reservationId, estimateUsd: 0.75, costUsd: 0.123457 },
+        { ...common, reservationId: 'e', estimateUsd: 0, costUsd: 2 },
+      ]);
+      await budgets().recorded(tenantId, [entries[0]?.id ?? '']);
+      expect(await budgets().unrecorded(tenantId, 10)).toMatchObject([{ reservationId: 'e' }]);
+    });
+
+    it('lets 500 callers at once to the edge of a budget, and none further', async () => {
+      const amount = fc.integer({ min: 1, max: 200_000 }).map((micros) => micros / 1e6);
+      const callers = fc.array(fc.record({ estimate: amount, error: amount }), { minLength: 500, maxLength: 500 });
+      await fc.assert(
+        fc.asyncProperty(callers, async (all) => {
+          const [tenantId, account] = [await aTenant(), anAccount()];
+          const answers = await Promise.all(
+            all.map(async ({ estimate, error }) => {
+              const request = aRequest(tenantId, account, { estimateUsd: estimate });
+              const { kind } = await budgets().reserve(request);
+              if (kind !== 'reserved') return { refused: estimate };
+              const cost = estimate + error;
+              await spend(tenantId, { reservationId: request.reservationId, costUsd: cost });
+              return { overshoot: error };
+            }),
+          );
+          const { spentUsd = 0 } = (await standing(tenantId, account)) ?? {};
+          const errors = answers.reduce((sum, { overshoot = 0 }) => sum + overshoot, 0);
+          expect(spentUsd - errors).toBeLessThanOrEqual(10 + 1e-6);
+          // Who was refused asked for more than is left even now, when nothing is held any more.
+          const left = 10 - spentUsd;
+          for (const { refused } of answers) if (refused !== undefined) expect(refused).toBeGreaterThan(left - 1e-6);
+        }),
+        { numRuns },
+      );
+    }, 60_000);
+  });
+}

@@ -1,0 +1,89 @@
+import type { CalledRun, CallHistory, EnteredCall } from '@agentlens/guardrails';
+import { describe, expect, it } from '@jest/globals';
+import { fresh, START_MS } from './requests.ts';
+
+const aRun = (): CalledRun => ({ tenantId: 'acme', agentId: 'agent', runId: fresh('run') });
+const aCall = (callKey: string, fields: Partial<EnteredCall> = {}): EnteredCall => ({
+  callKey,
+  toolName: 'search',
+  toolTags: ['web', 'read: only'],
+  argsHash: `args-${callKey}`,
+  atMs: START_MS,
+  ...fields,
+});
+
+/** What every CallHistory does. */
+export function callHistoryContract(name: string, calls: () => CallHistory): void {
+  describe(`${name} as call history`, () => {
+    const keysOf = async (run: CalledRun) => (await calls().read(run)).map(({ callKey }) => callKey);
+
+    it('answers the calls that came before, oldest first', async () => {
+      const run = aRun();
+      expect(await calls().enter(run, aCall('a'))).toEqual([]);
+      expect(await calls().enter(run, aCall('b'))).toEqual([{ ...aCall('a'), status: 'asked' }]);
+      expect((await calls().enter(run, aCall('c'))).map(({ callKey }) => callKey)).toEqual(['a', 'b']);
+    });
+
+    it('puts a call down once, and answers a repeated question as the first time', async () => {
+      const run = aRun();
+      await calls().enter(run, aCall('a'));
+      await calls().enter(run, aCall('b'));
+      expect(await calls().enter(run, aCall('a', { toolName: 'other' }))).toEqual([]);
+      expect(await calls().read(run)).toMatchObject([{ callKey: 'a', toolName: 'search' }, { callKey: 'b' }]);
+    });
+
+    it('lets calls that are asked about at once see one another in one order', async () => {
+      const run = aRun();
+      const seen = await Promise.all(Array.from({ length: 10 }, (_, i) => calls().enter(run, aCall(`call-${i}`))));
+      expect(seen.map(({ length }) => length).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    });
+
+    it('takes a refused call out again, and keeps one that was allowed', async () => {
+      const run = aRun();
+      await calls().enter(run, aCall('a'));
+      await calls().enter(run, aCall('b'));
+      await calls().settle(run, 'a', 'refused');
+      await calls().settle(run, 'b', 'allowed');
+      await calls().settle(run, 'b', 'refused');
+      await calls().settle(run, 'unknown', 'allowed');
+      expect(await calls().read(run)).toEqual([{ ...aCall('b'), status: 'allowed' }]);
+    });
+
+    it('notes a result once, also of a call nobody asked about', async () => {
+      const run = aRun();
+      await calls().enter(run, aCall('a'));
+      const done = { ...aCall('a'), resultHash: 'r1', durationMs: 12 };
+      expect(await calls().complete(run, done)).toEqual([]);
+      await calls().complete(run, { ...done, resultHash: 'r2' });
+      const others = await calls().complete(run, { ...aCall('b'), resultHash: 'r3' });
+      expect(others).toEqual([{ ...done, status: 'completed' }]);
+      expect(await calls().read(run)).toEqual([
+        { ...done, status: 'completed' },
+        { ...aCall('b'), resultHash: 'r3', status: 'completed' },
+      ]);
+    });
+
+    it('does not take out what was completed', async () => {
+      const run = aRun();
+      await calls().complete(run, { ...aCall('a'), resultHash: 'r' });
+      await calls().settle(run, 'a', 'refused');
+      expect(await keysOf(run)).toEqual(['a']);
+    });
+
+    it('keeps the newest thousand', async () => {
+      const run = aRun();
+      for (let i = 0; i < 1003; i++) await calls().enter(run, aCall(`call-${i}`));
+      const kept = await keysOf(run);
+      expect([kept.length, kept[0], kept.at(-1)]).toEqual([1000, 'call-3', 'call-1002']);
+    });
+
+    it('keeps runs, agents and tenants apart, whatever their names', async () => {
+      const run = { tenantId: 'acme', agentId: 'a:{b}', runId: fresh('r:{}\n"') };
+      await calls().enter(run, aCall('a\n"{}', { toolName: 'x\ny' }));
+      expect(await calls().read(run)).toMatchObject([{ callKey: 'a\n"{}', toolName: 'x\ny' }]);
+      for (const other of [{ tenantId: 'globex' }, { agentId: 'a' }, { runId: fresh('run') }]) {
+        expect(await calls().read({ ...run, ...other })).toEqual([]);
+      }
+    });
+  });
+}

@@ -1,0 +1,138 @@
+import type {
+  AccountStanding,
+  BudgetAccount,
+  BudgetStore,
+  LedgerEntry,
+  ReserveAnswer,
+  ReserveRequest,
+  SeededAccount,
+  SpendAnswer,
+  Spending,
+} from '@agentlens/guardrails';
+import { LIFETIMES } from '../lifetimes.ts';
+import { limitMicrosOf, microsOf, usdOf } from '../micro-dollars.ts';
+import { answered, type RedisConnection } from './connection.ts';
+import { BudgetKeys } from './keys.ts';
+
+const ANSWERS: Readonly<Record<string, SpendAnswer>> = { s: 'settled', c: 'charged', r: 'repeated', u: 'unknown' };
+
+type ReserveReply = [kind: 1, expiry: string] | [kind: 0, index: number] | [kind: -1];
+type LedgerFields = [
+  budget: string,
+  scope: string,
+  period: string,
+  id: string,
+  estimate: string,
+  cost: string,
+  at: string,
+];
+
+/** Money that all evaluators share. What is spent waits in a stream until the ledger has it. */
+export class RedisBudgetStore implements BudgetStore {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    const { tenantId, reservationId, accounts, nowMs, expiresAtMs } = request;
+    const of = new BudgetKeys(tenantId);
+    const keys = [
+      of.marker,
+      of.reservation(reservationId),
+      ...accounts.flatMap((account) => [of.account(account), of.holds(account)]),
+    ];
+    const reply = this.#redis.reserveBudget(
+      keys.length,
+      ...keys,
+      reservationId,
+      microsOf(request.estimateUsd),
+      nowMs,
+      expiresAtMs,
+      expiresAtMs - nowMs + LIFETIMES.reservation,
+      JSON.stringify(accounts.map((account) => accountOf(of, account))),
+      ...accounts.flatMap(({ limitUsd, keptMs }) => [limitMicrosOf(limitUsd), keptMs]),
+    );
+    const answer = (await answered('reserve', reply)) as ReserveReply;
+    if (answer[0] === -1) return { kind: 'unseeded' };
+    if (answer[0] === 1) return { kind: 'reserved', expiresAtMs: Number(answer[1]) };
+    return { kind: 'refused', budgetId: accounts[answer[1]]?.budgetId ?? '' };
+  }
+
+  async standing(
+    tenantId: string,
+    accounts: readonly BudgetAccount[],
+    nowMs: number,
+  ): Promise<readonly AccountStanding[] | null> {
+    const of = new BudgetKeys(tenantId);
+    const keys = [of.marker, ...accounts.flatMap((account) => [of.account(account), of.holds(account)])];
+    const reply = (await answered('standing', this.#redis.budgetStanding(keys.length, ...keys, nowMs))) as
+      | string[]
+      | null;
+    if (reply === null) return null;
+    return accounts.map((_, index) => ({
+      spentUsd: usdOf(Number(reply[2 * index])),
+      heldUsd: usdOf(Number(reply[2 * index + 1])),
+    }));
+  }
+
+  async spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[] | null> {
+    if (spendings.length === 0) return [];
+    const of = new BudgetKeys(tenantId);
+    const body = spendings.map(({ reservationId, eventId, costUsd, accounts }) => [
+      reservationId === undefined ? '' : of.reservation(reservationId),
+      eventId === undefined ? '' : of.charge(eventId),
+      eventId ?? '',
+      costUsd === null ? -1 : microsOf(costUsd),
+      accounts.map((account) => accountOf(of, account)),
+    ]);
+    const call = this.#redis.spendBudget(2, of.marker, of.ledger, nowMs, LIFETIMES.charge, JSON.stringify(body));
+    const reply = (await answered('spend', call)) as string[] | null;
+    return reply === null ? null : reply.map((letter) => ANSWERS[letter] ?? 'unknown');
+  }
+
+  async seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void> {
+    if (accounts.length === 0) return;
+    const of = new BudgetKeys(tenantId);
+    const calls = this.#redis.multi();
+    for (const account of accounts) {
+      const key = of.account(account);
+      calls.hsetnx(key, 'spent', microsOf(account.spentUsd)).pexpire(key, account.keptMs);
+    }
+    await answered('seed', calls.exec());
+  }
+
+  async seeded(tenantId: string): Promise<void> {
+    await answered('seeded', this.#redis.set(new BudgetKeys(tenantId).marker, '1'));
+  }
+
+  async unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]> {
+    const call = this.#redis.xrange(new BudgetKeys(tenantId).ledger, '-', '+', 'COUNT', limit);
+    return (await answered('unrecorded', call)).map(([id, [, text = '']]) => entryOf(id, text));
+  }
+
+  async recorded(tenantId: string, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await answered('recorded', this.#redis.xdel(new BudgetKeys(tenantId).ledger, ...ids));
+  }
+}
+
+/** As spend.lua.ts takes an account, and as a reservation remembers it. */
+function accountOf(of: BudgetKeys, account: BudgetAccount): unknown[] {
+  const { budgetId, scopeId, periodStart, keptMs } = account;
+  return [of.account(account), of.holds(account), budgetId, scopeId, periodStart, keptMs];
+}
+
+function entryOf(id: string, text: string): LedgerEntry {
+  const [budgetId, scopeId, periodStart, reservationId, estimate, cost, at] = JSON.parse(text) as LedgerFields;
+  return {
+    id,
+    budgetId,
+    scopeId,
+    periodStart,
+    reservationId,
+    estimateUsd: usdOf(Number(estimate)),
+    costUsd: usdOf(Number(cost)),
+    settledAtMs: Number(at),
+  };
+}

@@ -1,0 +1,57 @@
+import type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from '@agentlens/guardrails';
+import { LIFETIMES, MOST_CALLS } from '../lifetimes.ts';
+import { answered, type RedisConnection } from './connection.ts';
+import { AgentKeys } from './keys.ts';
+
+const STATUSES: Readonly<Record<string, PastCall['status']>> = { '?': 'asked', '+': 'allowed', '=': 'completed' };
+
+/** Call histories that all evaluators share. */
+export class RedisCallHistory implements CallHistory {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  async enter(run: CalledRun, call: EnteredCall): Promise<readonly PastCall[]> {
+    const entered = JSON.stringify(withoutResult(call));
+    const reply = this.#redis.enterCall(2, ...keysOf(run), call.callKey, entered, MOST_CALLS, LIFETIMES.run);
+    return callsOf(await answered('enter', reply));
+  }
+
+  async settle(run: CalledRun, callKey: string, outcome: 'allowed' | 'refused'): Promise<void> {
+    await answered('settle', this.#redis.settleCall(2, ...keysOf(run), callKey, outcome));
+  }
+
+  async complete(run: CalledRun, call: CompletedCall): Promise<readonly PastCall[]> {
+    const { resultHash, durationMs } = call;
+    const entered = JSON.stringify(withoutResult(call));
+    const result = JSON.stringify({ resultHash, durationMs });
+    const limits = [MOST_CALLS, LIFETIMES.run];
+    const reply = this.#redis.completeCall(2, ...keysOf(run), call.callKey, entered, result, ...limits);
+    return callsOf(await answered('complete', reply));
+  }
+
+  async read(run: CalledRun): Promise<readonly PastCall[]> {
+    return callsOf(await answered('calls', this.#redis.readCalls(2, ...keysOf(run))));
+  }
+}
+
+function keysOf({ tenantId, agentId, runId }: CalledRun): [string, string] {
+  const agent = new AgentKeys(tenantId, agentId);
+  return [agent.calls(runId), agent.callOrder(runId)];
+}
+
+function withoutResult({ callKey, toolName, toolTags, argsHash, atMs }: EnteredCall): EnteredCall {
+  return { callKey, toolName, toolTags, argsHash, atMs };
+}
+
+function callsOf(reply: unknown): PastCall[] {
+  return (reply as string[]).map((text) => {
+    const end = text.indexOf('\n');
+    const call = JSON.parse(text.slice(2, end)) as EnteredCall;
+    const result = text.slice(end + 1);
+    const status = STATUSES[text.charAt(0)] ?? 'asked';
+    return result === '' ? { ...call, status } : { ...call, status, ...(JSON.parse(result) as Partial<PastCall>) };
+  });
+}
