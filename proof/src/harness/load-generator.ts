@@ -1,7 +1,7 @@
 import { derivedId } from '@agentlens/contracts';
 import { Pool } from 'undici';
 import { Latencies } from './latencies.ts';
-import type { FromGenerator, LoadOrder, LoadReport, ToGenerator } from './load-protocol.ts';
+import type { AcceptedOfAgent, FromGenerator, LoadOrder, LoadReport, ToGenerator } from './load-protocol.ts';
 import { monotonicMs } from './monotonic-ms.ts';
 import { seededRandom } from './seeded-random.ts';
 
@@ -12,6 +12,7 @@ const RETRY_CAP_MS = 1_000;
 const REQUEST_DEADLINE_MS = 10_000;
 
 interface Body {
+  readonly agent: string;
   readonly text: string;
   readonly ids: readonly string[];
   readonly events: number;
@@ -48,6 +49,8 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const statuses: Record<string, number> = {};
   const markers: Record<string, number> = {};
   const acceptedIds: string[] = [];
+  const acceptedMarkerIds: string[] = [];
+  const acceptedByAgent: Record<string, AcceptedOfAgent> = {};
   const startedAt = performance.now();
   const cpuAtStart = process.cpuUsage();
   let serial = 0;
@@ -89,7 +92,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
         acceptedEvents += body.events;
         acceptedErrors += body.errors;
         if (body.marker !== undefined) markers[body.marker] = firstSentAt;
-        if (order.reliable) acceptedIds.push(...body.ids);
+        if (order.reliable) remember(body);
         return;
       }
       // Unreliable load is measured, not saved; a client's mistake stays one however often it is sent.
@@ -98,6 +101,14 @@ async function run(order: LoadOrder): Promise<LoadReport> {
       const longest = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** attempt);
       await new Promise((resolve) => setTimeout(resolve, random() * longest));
     }
+  }
+
+  function remember({ agent, ids, marker, events, errors }: Body): void {
+    acceptedIds.push(...ids);
+    const [first] = ids;
+    if (marker !== undefined && first !== undefined) acceptedMarkerIds.push(first);
+    const before = acceptedByAgent[agent] ?? { events: 0, errors: 0 };
+    acceptedByAgent[agent] = { events: before.events + events, errors: before.errors + errors };
   }
 
   async function post(key: string, text: string): Promise<number> {
@@ -130,7 +141,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     acceptedErrors,
     markers,
     cpuMicros: cpu.user + cpu.system,
-    ...(order.reliable ? { acceptedIds } : {}),
+    ...(order.reliable ? { acceptedIds, acceptedMarkerIds, acceptedByAgent } : {}),
   };
 }
 
@@ -163,7 +174,7 @@ function bodyOf(order: LoadOrder, serial: number, random: () => number): Body {
     }
     events.push(event);
   }
-  return { text: JSON.stringify({ events }), ids, events: order.batchSize, errors, marker };
+  return { agent, text: JSON.stringify({ events }), ids, events: order.batchSize, errors, marker };
 }
 
 function markerEvent(marker: number): object {

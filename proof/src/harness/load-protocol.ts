@@ -35,9 +35,18 @@ export interface LoadReport {
   readonly acceptedErrors: number;
   /** Present with `reliable`: the ids that were acknowledged. */
   readonly acceptedIds?: readonly string[];
+  /** Present with `reliable`: the ids of the acknowledged marker events. */
+  readonly acceptedMarkerIds?: readonly string[];
+  /** Present with `reliable`: what was acknowledged of each agent. */
+  readonly acceptedByAgent?: Readonly<Record<string, AcceptedOfAgent>>;
   /** Accepted markers: serial -> `monotonicMs` when the request was first sent. */
   readonly markers: Readonly<Record<string, number>>;
   readonly cpuMicros: number;
+}
+
+export interface AcceptedOfAgent {
+  readonly events: number;
+  readonly errors: number;
 }
 
 export type FromGenerator =

@@ -28,6 +28,10 @@ export interface StackOptions {
   readonly postgresSettings?: readonly string[];
   /** Puts something between the services and a server, e.g. a faulty proxy; answers the address to use instead. */
   readonly between?: (server: ServerName, url: string) => Promise<string>;
+  /** The same for each process of its own, on top of `between`. */
+  readonly betweenEach?: (process: string, server: ServerName, url: string) => Promise<string>;
+  /** Starts the NATS to use, e.g. a cluster; one server otherwise. */
+  readonly nats?: () => Promise<TestServer>;
 }
 
 export interface Stack {
@@ -101,7 +105,7 @@ async function assemble(
   const postgres = await opened('postgres', () =>
     startPostgres({ settings: [...POSTGRES_SETTINGS, ...(options.postgresSettings ?? [])], durable: true }),
   );
-  const nats = distributed ? await opened('nats', () => startNats({ durable: true })) : undefined;
+  const nats = distributed ? await opened('nats', options.nats ?? (() => startNats({ durable: true }))) : undefined;
   const redis = distributed ? await opened('redis', () => startRedis()) : undefined;
   const between = options.between ?? ((_server: string, url: string) => Promise.resolve(url));
   const base: Record<string, string> = {
@@ -130,14 +134,22 @@ async function assemble(
       await mkdir(cwd);
       const port = await freePort();
       const own = name === 'standalone' ? {} : (options.serviceEnv?.[name] ?? {});
+      const processName = replicas > 1 ? `${name}-${replica}` : name;
+      const addresses = await addressesOf(processName, base, options.betweenEach);
       services.push(
         new ServiceProcess({
-          name: replicas > 1 ? `${name}-${replica}` : name,
+          name: processName,
           entry: join(root, 'services', name, 'dist', 'main.js'),
           port,
           cwd,
           nodeOptions: options.nodeOptions ?? [],
-          env: { ...base, ...own, AGENTLENS_HTTP_PORT: String(port), AGENTLENS_DATA_DIR: join(cwd, 'data') },
+          env: {
+            ...base,
+            ...addresses,
+            ...own,
+            AGENTLENS_HTTP_PORT: String(port),
+            AGENTLENS_DATA_DIR: join(cwd, 'data'),
+          },
         }),
       );
     }
@@ -167,6 +179,23 @@ async function assemble(
     startUpMs,
     stop,
   };
+}
+
+const ADDRESSES = { postgres: 'DATABASE_URL', nats: 'NATS_URL', redis: 'REDIS_URL' } as const;
+
+/** Where one process finds its servers, if that differs from the others. */
+async function addressesOf(
+  process: string,
+  base: Readonly<Record<string, string>>,
+  betweenEach: StackOptions['betweenEach'],
+): Promise<Record<string, string>> {
+  const addresses: Record<string, string> = {};
+  if (betweenEach === undefined) return addresses;
+  for (const server of Object.keys(ADDRESSES) as ServerName[]) {
+    const url = base[ADDRESSES[server]];
+    if (url !== undefined) addresses[ADDRESSES[server]] = await betweenEach(process, server, url);
+  }
+  return addresses;
 }
 
 async function newKey(root: string): Promise<string> {

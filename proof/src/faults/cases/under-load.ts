@@ -1,0 +1,38 @@
+import type { Lab } from '../fault.ts';
+import type { Load, LoadPlan } from '../load.ts';
+import { type Allowance, before, type Settled, settle } from '../oracle.ts';
+import type { Site } from '../site.ts';
+
+export interface Story {
+  readonly load: LoadPlan;
+  readonly allowance?: Allowance;
+  /** Breaks things while the load runs. */
+  readonly faults: (load: Load) => Promise<void>;
+  /** Where the load is sent, if not straight to the gateway. */
+  readonly url?: string;
+  readonly onLoadEnd?: () => Promise<void> | void;
+}
+
+/** Sends load, breaks things meanwhile, waits until all is digested and compares. */
+export async function underLoad(lab: Lab, site: Site, story: Story): Promise<Settled> {
+  const was = await before(site);
+  const load = site.load(lab.seed, story.load, story.url);
+  lab.note(`load ${load.label}: ${story.load.eventsPerSecond} events/s for ${story.load.seconds} s`);
+  try {
+    await story.faults(load);
+  } catch (error) {
+    load.running.stop();
+    throw error;
+  }
+  const report = await load.report;
+  lab.note(`load ended: ${report.acceptedEvents} events accepted, answers ${JSON.stringify(report.statuses)}`);
+  await story.onLoadEnd?.();
+  const settled = await settle(site, load, was, story.allowance);
+  lab.note(`digested ${(settled.drainMs / 1_000).toFixed(1)} s after the end of the load`);
+  lab.check(...settled.checks);
+  lab.measure('accepted', report.acceptedEvents, 'events');
+  lab.measure('longest stall of the client', report.longestStallMs, 'ms');
+  lab.measure('drained after load', settled.drainMs, 'ms');
+  lab.measure('worst trigger', settled.worstTriggerMs, 'ms');
+  return settled;
+}

@@ -1,0 +1,40 @@
+import type { Check } from './check.ts';
+import type { Site, SiteOptions } from './site.ts';
+
+/** What a fault test works with. */
+export interface Lab {
+  readonly root: string;
+  /** Of this test; the same seed makes the same choices. */
+  readonly seed: number;
+  /** Uniform in [0, 1), drawn from the seed. */
+  readonly random: () => number;
+  readonly smoke: boolean;
+  /** How long the soak lasts. */
+  readonly minutes: number;
+  /** A running platform shared with the tests before and after, with nothing in flight. */
+  site(): Promise<Site>;
+  /** A platform of this test's own; it goes with the test. */
+  freshSite(options?: SiteOptions): Promise<Site>;
+  /** Adds a line to the timeline. */
+  note(text: string): void;
+  check(...checks: readonly Check[]): void;
+  /** A number worth reading, with its unit. */
+  measure(name: string, value: number, unit: string): void;
+  /** A whole number from `from` to `to`. */
+  between(from: number, to: number): number;
+  sleep(ms: number): Promise<void>;
+}
+
+/** One fault: an entry of a file in `cases/`, listed in `cases/index.ts`. */
+export interface Fault {
+  readonly id: string;
+  readonly title: string;
+  /** Part of the short set. */
+  readonly smoke?: boolean;
+  run(lab: Lab): Promise<void>;
+}
+
+/** Thrown by a fault that cannot be tried here; says why. */
+export class NotHere extends Error {
+  override readonly name = 'NotHere';
+}

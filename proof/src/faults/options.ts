@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util';
+
+export interface FaultOptions {
+  /** Ids of faults; empty: the smoke set, or all. */
+  readonly only: readonly string[];
+  readonly all: boolean;
+  readonly seed: number;
+  readonly minutes: number;
+  readonly reports: string;
+  readonly list: boolean;
+  readonly help: boolean;
+}
+
+export const HELP = `npm run faults -- [options]
+
+  --smoke             the short set, three minutes at most (the default)
+  --all               every fault
+  --only F-05,F-12    these only (--list names them)
+  --seed N            make the choices of an earlier run again; without it a new one, which is printed
+  --minutes N         how long the soak lasts (default 3; a release wants 30)
+  --reports FOLDER    where the reports go (default reports)
+  --list              name the faults`;
+
+const SEEDS = 1_000_000;
+
+/** @throws with what is wrong, in the words of the command line. */
+export function parseOptions(argv: readonly string[]): FaultOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      smoke: { type: 'boolean', default: false },
+      all: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      seed: { type: 'string' },
+      minutes: { type: 'string', default: '3' },
+      reports: { type: 'string', default: 'reports' },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.smoke && values.all) throw new Error('--smoke and --all exclude each other');
+  return {
+    only: (values.only ?? '').split(',').filter((id) => id !== ''),
+    all: values.all,
+    seed: values.seed === undefined ? Math.floor(Math.random() * SEEDS) : seedOf(values.seed),
+    minutes: positive('minutes', values.minutes),
+    reports: values.reports,
+    list: values.list,
+    help: values.help,
+  };
+}
+
+function seedOf(text: string): number {
+  const seed = Number(text);
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed must be a whole number, not "${text}"`);
+  return seed;
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0) throw new Error(`--${name} must be a number above 0, not "${text}"`);
+  return value;
+}

@@ -1,0 +1,56 @@
+import { resolve } from 'node:path';
+import { describeMachine } from '../bench/machine.ts';
+import { FAULTS } from './cases/index.ts';
+import type { Fault } from './fault.ts';
+import type { Finding } from './finding.ts';
+import { Laboratory } from './laboratory.ts';
+import type { FaultOptions } from './options.ts';
+import { writeReports } from './report.ts';
+
+/** Runs what was asked for; answers whether the platform stood all of it. */
+export async function run(root: string, options: FaultOptions): Promise<boolean> {
+  if (options.list) {
+    for (const { id, title, smoke } of FAULTS) console.log(`${id.padEnd(6)} ${smoke ? 'smoke' : '     '} ${title}`);
+    return true;
+  }
+  const chosen = choose(options);
+  const machine = describeMachine(root);
+  const progress = (text: string) => console.log(text);
+  const smoke = !options.all && options.only.length === 0;
+  const laboratory = new Laboratory({ root, seed: options.seed, smoke, minutes: options.minutes, progress });
+  const findings: Finding[] = [];
+  try {
+    for (const fault of chosen) {
+      const finding = await laboratory.run(fault);
+      findings.push(finding);
+      print(finding);
+      await writeReports(resolve(options.reports), machine, findings);
+    }
+  } finally {
+    await laboratory.close();
+  }
+  const failed = findings.filter(({ outcome }) => outcome === 'failed');
+  const impossible = findings.filter(({ outcome }) => outcome === 'not here');
+  console.log(
+    `${findings.length} faults, ${failed.length} failed${failed.map(({ id }) => ` ${id}`).join('')}, ` +
+      `${impossible.length} not possible here${impossible.map(({ id }) => ` ${id}`).join('')}; seed ${options.seed}`,
+  );
+  return failed.length === 0;
+}
+
+function choose({ only, all }: FaultOptions): readonly Fault[] {
+  const unknown = only.filter((id) => !FAULTS.some((fault) => fault.id === id));
+  if (unknown.length > 0) throw new Error(`there is no fault ${unknown.join(', ')}; see --list`);
+  if (only.length > 0) return FAULTS.filter(({ id }) => only.includes(id));
+  return all ? FAULTS : FAULTS.filter(({ smoke }) => smoke);
+}
+
+function print({ id, outcome, reason, checks, measures, seconds }: Finding): void {
+  for (const { name, wanted, found, ok } of checks) {
+    if (!ok) console.log(`  NO  ${name}: wanted ${wanted}, found ${found}`);
+  }
+  for (const [name, value] of Object.entries(measures)) console.log(`      ${name}: ${value}`);
+  if (reason !== undefined) console.log(`      ${reason}`);
+  const good = checks.filter(({ ok }) => ok).length;
+  console.log(`${id} ${outcome}: ${good} of ${checks.length} checks, ${seconds.toFixed(0)} s\n`);
+}

@@ -1,0 +1,146 @@
+import type { TestServer } from '@agentlens/testing';
+import pg from 'pg';
+import { request } from 'undici';
+import { until } from '../bench/poll.ts';
+import { heldRules } from '../bench/readiness.ts';
+import { type ServiceName, type Stack, startStack } from '../harness/stack.ts';
+import { type Load, type LoadPlan, startLoad } from './load.ts';
+import { Proxies } from './proxies.ts';
+import { Streams } from './streams.ts';
+import { TriggerWatch } from './trigger-watch.ts';
+import { counterRule, limitRule, markerRule, type RuleDraft } from './watched-rules.ts';
+import { WebhookReceiver } from './webhook-receiver.ts';
+
+export interface SiteOptions {
+  readonly replicas?: Partial<Record<ServiceName, number>>;
+  readonly nodeOptions?: readonly string[];
+  readonly serviceEnv?: Partial<Record<ServiceName, Readonly<Record<string, string>>>>;
+  readonly nats?: () => Promise<TestServer>;
+  /** NATS behind no proxies, e.g. a cluster with its own. */
+  readonly directNats?: boolean;
+}
+
+export const DEFAULT_TENANT = 'default';
+const RULES_DEADLINE_MS = 60_000;
+
+/** A running platform that can be broken: proxies on every link, three watched rules, a receiver of their webhooks. */
+export class Site {
+  readonly stack: Stack;
+  readonly proxies: Proxies;
+  readonly pool: pg.Pool;
+  readonly receiver: WebhookReceiver;
+  readonly streams: Streams;
+  readonly triggers: TriggerWatch;
+  readonly root: string;
+  /** Of the rule whose readings are the evaluator's counts. */
+  counterRuleId = '';
+
+  private constructor(
+    root: string,
+    stack: Stack,
+    proxies: Proxies,
+    receiver: WebhookReceiver,
+    streams: Streams,
+    triggers: TriggerWatch,
+  ) {
+    this.root = root;
+    this.stack = stack;
+    this.proxies = proxies;
+    this.receiver = receiver;
+    this.streams = streams;
+    this.triggers = triggers;
+    this.pool = new pg.Pool({ connectionString: stack.postgresUrl, max: 6 });
+    // Its server is killed under it.
+    this.pool.on('error', () => undefined);
+  }
+
+  static async open(root: string, options: SiteOptions = {}): Promise<Site> {
+    const proxies = new Proxies();
+    const stack = await startStack({
+      shape: 'distributed',
+      root,
+      betweenEach: (process, server, url) =>
+        server === 'nats' && options.directNats ? Promise.resolve(url) : proxies.between(process, server, url),
+      ...(options.replicas === undefined ? {} : { replicas: options.replicas }),
+      ...(options.nodeOptions === undefined ? {} : { nodeOptions: options.nodeOptions }),
+      ...(options.serviceEnv === undefined ? {} : { serviceEnv: options.serviceEnv }),
+      ...(options.nats === undefined ? {} : { nats: options.nats }),
+    });
+    const { natsUrl } = stack;
+    if (natsUrl === undefined) throw new Error('the distributed platform has a NATS');
+    const [receiver, streams, triggers] = await Promise.all([
+      WebhookReceiver.open(),
+      Streams.open(natsUrl),
+      TriggerWatch.open(natsUrl),
+    ]);
+    const site = new Site(root, stack, proxies, receiver, streams, triggers);
+    try {
+      await site.addRule(markerRule(receiver.url('/marker')));
+      await site.addRule(limitRule(receiver.url('/limit')));
+      site.counterRuleId = await site.addRule(counterRule(receiver.url('/counter')));
+      await site.rulesHeld(3);
+    } catch (error) {
+      await site.close();
+      throw error;
+    }
+    return site;
+  }
+
+  server(name: 'postgres' | 'nats' | 'redis'): TestServer {
+    const server = this.stack.servers[name];
+    if (server === undefined) throw new Error(`there is no ${name}`);
+    return server;
+  }
+
+  load(seed: number, plan: LoadPlan, url = this.stack.ingestUrl): Load {
+    return startLoad(url, this.stack.key, seed, plan);
+  }
+
+  async addRule(draft: RuleDraft): Promise<string> {
+    const answer = await this.post(this.stack.queryUrl, '/api/guardrails', draft);
+    if (answer.status !== 201) throw new Error(`the rule "${draft.name}" was refused: ${answer.status} ${answer.text}`);
+    return (JSON.parse(answer.text) as { readonly id: string }).id;
+  }
+
+  async removeRule(id: string): Promise<void> {
+    const headers = { authorization: `Bearer ${this.stack.key}` };
+    const answer = await request(`${this.stack.queryUrl}/api/guardrails/${id}`, { method: 'DELETE', headers });
+    await answer.body.dump();
+  }
+
+  /** Waits until every evaluator evaluates by so many rules. */
+  async rulesHeld(count: number): Promise<void> {
+    await until(
+      `the evaluator to hold ${count} rules`,
+      async () => ((await heldRules(this.stack)) === count ? true : undefined),
+      RULES_DEADLINE_MS,
+    );
+  }
+
+  async post(
+    base: string,
+    path: string,
+    body: unknown,
+    key = this.stack.key,
+  ): Promise<{ readonly status: number; readonly text: string }> {
+    const answer = await request(`${base}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headersTimeout: 10_000,
+      bodyTimeout: 10_000,
+    });
+    return { status: answer.statusCode, text: await answer.body.text() };
+  }
+
+  get unexpectedExits(): number {
+    return this.stack.services.reduce((sum, { unexpectedExits }) => sum + unexpectedExits, 0);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.triggers.close(), this.streams.close(), this.receiver.close()]);
+    await this.pool.end();
+    await this.stack.stop();
+    await this.proxies.close();
+  }
+}

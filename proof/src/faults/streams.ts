@@ -1,0 +1,36 @@
+import { STREAMS } from '@agentlens/contracts';
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+
+/** The streams as their operator sees them, past all proxies. */
+export class Streams {
+  readonly connection: NatsConnection;
+  readonly manager: JetStreamManager;
+
+  private constructor(connection: NatsConnection, manager: JetStreamManager) {
+    this.connection = connection;
+    this.manager = manager;
+  }
+
+  static async open(natsUrl: string): Promise<Streams> {
+    const connection = await connect({ servers: natsUrl, maxReconnectAttempts: -1, reconnectTimeWait: 100 });
+    return new Streams(connection, await jetstreamManager(connection));
+  }
+
+  async deadLetters(): Promise<number> {
+    return (await this.manager.streams.info(STREAMS.DEAD_LETTERS.name)).state.messages;
+  }
+
+  /** Redeliveries that are outstanding, over all consumers of events. */
+  async redelivered(): Promise<number> {
+    let sum = 0;
+    for await (const { num_redelivered } of this.manager.consumers.list(STREAMS.AGENT_EVENTS.name)) {
+      sum += num_redelivered;
+    }
+    return sum;
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+}
