@@ -17,7 +17,7 @@ export interface Comparison {
   readonly ok: boolean;
 }
 
-/** Both builds run side by side and are loaded in turn, so that whatever else the machine does meets both alike. */
+/** Compares this build with the one of a commit. */
 export async function compare(
   root: string,
   ref: string,
@@ -25,27 +25,39 @@ export async function compare(
   progress: (text: string) => void,
 ): Promise<Comparison> {
   const other = await checkOut(root, ref, progress);
+  try {
+    return await compareBuilds({ ref, root: other.root }, root, options, progress);
+  } finally {
+    await other.remove();
+  }
+}
+
+/** Both builds run side by side and are loaded in turn, so that whatever else the machine does meets both alike. */
+export async function compareBuilds(
+  other: { readonly ref: string; readonly root: string },
+  root: string,
+  { rounds: count, seconds }: Pick<BenchOptions, 'rounds' | 'seconds'>,
+  progress: (text: string) => void,
+): Promise<Comparison> {
   const [theirs, ours] = [new Stages(other.root, [], progress), new Stages(root, [], progress)];
   try {
     const stages = { theirs: await theirs.shared('distributed'), ours: await ours.shared('distributed') };
     for (const stage of Object.values(stages)) await stage.setRules(TEN_RULES);
     const rounds: Comparison['rounds'][number][] = [];
-    for (let round = 1; round <= options.rounds; round++) {
-      progress(`round ${round} of ${options.rounds}`);
-      const before = await once(stages.theirs, ref, options.seconds);
-      const now = await once(stages.ours, 'this build', options.seconds);
+    for (let round = 1; round <= count; round++) {
+      const before = await once(stages.theirs, other.ref, seconds);
+      const now = await once(stages.ours, 'this build', seconds);
       const ratio = serverCpu(now) / serverCpu(before);
       progress(
-        `  ${ref} ${serverCpu(before).toFixed(1)} µs/event, this build ${serverCpu(now).toFixed(1)}: ${ratio.toFixed(3)}`,
+        `round ${round} of ${count}, CPU µs/event: ${other.ref} ${serverCpu(before).toFixed(1)}, this build ${serverCpu(now).toFixed(1)}: ratio ${ratio.toFixed(3)}`,
       );
       rounds.push({ theirs: before, ours: now, ratio });
     }
     const ratio = median(rounds.map((round) => round.ratio));
-    return { against: ref, ratio, rounds, ok: ratio <= MOST };
+    return { against: other.ref, ratio, rounds, ok: ratio <= MOST };
   } finally {
     await theirs.close();
     await ours.close();
-    await other.remove();
   }
 }
 
@@ -63,6 +75,6 @@ async function once(stage: Stage, variant: string, seconds: number): Promise<Fig
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length / 2;
-  const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
-  return (low + high) / 2;
+  const pair = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1);
+  return pair.reduce((sum, value) => sum + value, 0) / pair.length;
 }

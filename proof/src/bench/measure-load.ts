@@ -96,6 +96,13 @@ async function drained(stage: Stage, label: string, accepted: number, triggers: 
       return true;
     },
     DRAIN_DEADLINE_MS,
+    async () => {
+      const events = await countedEvents(stage.pool, label);
+      const waiting = await backlogOf(stage.stack);
+      const recorded = await countedTriggers(stage.pool, label);
+      const said = stage.stack.services.map((service) => service.lastOutput()).join('\n');
+      return `(${events} events counted, ${waiting} messages wait, ${recorded} triggers recorded)\n${said}`;
+    },
   );
 }
 

@@ -1,12 +1,19 @@
 const EVERY_MS = 25;
 
-/** Asks again and again until the answer is there. @throws naming what was waited for. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined>, deadlineMs: number): Promise<T> {
+/** Asks again and again until the answer is there. @throws naming what was waited for, and how it stood at the end. */
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | undefined>,
+  deadlineMs: number,
+  standing: () => Promise<string> = async () => '',
+): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (performance.now() > deadline) throw new Error(`waited ${deadlineMs / 1000} s in vain for ${what}`);
+    if (performance.now() > deadline) {
+      throw new Error(`waited ${deadlineMs / 1000} s in vain for ${what} ${await standing()}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
   }
 }

@@ -21,7 +21,7 @@ export async function run(root: string, options: BenchOptions): Promise<boolean>
   }
   const machine = describeMachine(root);
   console.error(
-    `${machine.cores} x ${machine.cpu}, ${machine.memoryGb} GB, Node ${machine.node}, commit ${machine.commit}, load ${machine.loadBefore.toFixed(1)}`,
+    `${machine.cores} x ${machine.cpu}, ${machine.memoryGb} GB, Node ${machine.node}, yardstick ${machine.parseMicros} µs, commit ${machine.commit}, load ${machine.loadBefore.toFixed(1)}`,
   );
   if (options.against !== undefined) {
     const comparison = await compare(root, options.against, options, progress);

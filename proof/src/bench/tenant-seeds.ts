@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url';
 import type { Pool } from 'pg';
 
 interface KeyTools {
-  newApiKey(): { readonly id: string; readonly key: string };
-  apiKeyHash(key: string): Buffer;
+  readonly newApiKey: () => { readonly id: string; readonly key: string };
+  readonly apiKeyHash: (key: string) => Buffer;
 }
 
 export interface SeededTenant {

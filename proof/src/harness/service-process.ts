@@ -52,7 +52,7 @@ export class ServiceProcess {
   async start(): Promise<number> {
     const startedAt = performance.now();
     this.stopping = false;
-    const child = spawn(process.execPath, ['--enable-source-maps', ...(this.spec.nodeOptions ?? []), this.spec.entry], {
+    const child = spawn(process.execPath, [...(this.spec.nodeOptions ?? []), this.spec.entry], {
       cwd: this.spec.cwd,
       env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...this.spec.env },
       stdio: ['ignore', 'pipe', 'pipe'],
