@@ -35,6 +35,8 @@ export interface Gateway {
   /** Every batch published, in order. */
   readonly batches: EventBatch[];
   events(): readonly AgentEvent[];
+  /** From now on this key is one of those that were revoked. */
+  revoke(key: keyof Gateway['keys']): void;
   /** The server as it would listen. */
   readonly app: NestFastifyApplication;
   post(body: unknown, options?: { key?: string; query?: string; headers?: Record<string, string> }): Promise<Answer>;
@@ -54,7 +56,7 @@ export async function startGateway({ env = {}, bus: busOptions = {} }: GatewayOp
   const bus = createMemoryBus({ clock, ...busOptions });
   const batches: EventBatch[] = [];
   await bus.watch(agentEvents, { from: 'new' }, ({ value }) => batches.push(value));
-  const { keys, directory } = keyring();
+  const { keys, directory, revoke } = keyring();
   const platform: Platform = {
     ...assemblePlatform({
       config: loadConfig('standalone', env),
@@ -77,6 +79,7 @@ export async function startGateway({ env = {}, bus: busOptions = {} }: GatewayOp
   };
   return {
     app,
+    revoke,
     clock,
     bus,
     platform,
@@ -126,7 +129,7 @@ export function noted(n: number): Record<string, unknown> {
   return anEventBody({ payload: { type: 'note', data: { n } } });
 }
 
-function keyring(): { keys: Gateway['keys']; directory: KeyDirectory } {
+function keyring(): { keys: Gateway['keys']; directory: KeyDirectory; revoke: Gateway['revoke'] } {
   const keys = {
     ingest: newApiKey().key,
     agent: newApiKey().key,
@@ -156,5 +159,5 @@ function keyring(): { keys: Gateway['keys']; directory: KeyDirectory } {
       return { kind: 'refused', reason: key === keys.revoked ? 'revoked' : 'unknown' };
     },
   };
-  return { keys, directory };
+  return { keys, directory, revoke: (key) => callers.delete(keys[key]) };
 }

@@ -1,0 +1,214 @@
+import {
+  type Alert,
+  alertChanged,
+  type ControlOrder,
+  controlOrdered,
+  type Directive,
+  directiveIssued,
+} from '@agentlens/contracts';
+import { eventually } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Protocol, startProtocol } from './agent-protocol.ts';
+import { type ControlListener, listen } from './control-listener.ts';
+import { NOW } from './gateway.ts';
+
+let protocol: Protocol;
+let address: string;
+const open: ControlListener[] = [];
+
+beforeEach(async () => {
+  protocol = await startProtocol();
+  await protocol.gateway.app.listen(0, '127.0.0.1');
+  address = await protocol.gateway.app.getUrl();
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((listener) => listener.close()));
+  await protocol.close();
+});
+
+async function connect(query = 'agentId=bot&instanceId=i1', lastEventId?: string, key = protocol.gateway.keys.agent) {
+  const headers = { authorization: `Bearer ${key}`, ...(lastEventId && { 'last-event-id': lastEventId }) };
+  const listener = await listen(`${address}/v1/control/stream?${query}`, headers);
+  open.push(listener);
+  return listener;
+}
+
+let serial = 0;
+function anOrder(fields: Partial<ControlOrder> = {}): ControlOrder {
+  serial += 1;
+  return {
+    id: `order-${serial}`,
+    tenantId: 'acme',
+    scope: 'run',
+    scopeId: 'run-1',
+    state: 'killed',
+    reason: 'runaway',
+    by: 'ops',
+    version: serial,
+    issuedAt: NOW,
+    ...fields,
+  };
+}
+function aDirective(fields: Partial<Directive> = {}): Directive {
+  serial += 1;
+  const paused = { at: NOW, reason: 'errors' };
+  return {
+    id: `directive-${serial}`,
+    tenantId: 'acme',
+    agentId: 'bot',
+    version: serial,
+    paused,
+    modelOverride: null,
+    issuedAt: NOW,
+    ...fields,
+  };
+}
+const order = (fields?: Partial<ControlOrder>) => protocol.gateway.bus.publish(controlOrdered, anOrder(fields));
+const direct = (fields?: Partial<Directive>) => protocol.gateway.bus.publish(directiveIssued, aDirective(fields));
+
+describe('the control stream', () => {
+  it('tells what stands, then "ready", then every change as it is made', async () => {
+    await direct({ id: 'd1' });
+    const listener = await connect();
+    expect(listener.status).toBe(200);
+    await listener.until('ready');
+    expect(listener.frames.map(({ event }) => event)).toEqual(['directive', 'ready']);
+    expect(listener.frames[0]?.data).toMatchObject({ id: 'd1', paused: { reason: 'errors' } });
+    await order({ id: 'o1' });
+    const [told] = await listener.until('order');
+    expect(told?.data).toMatchObject({ id: 'o1', scope: 'run', scopeId: 'run-1', state: 'killed' });
+  });
+
+  it('tells nothing of other agents and tenants', async () => {
+    const listener = await connect();
+    await listener.until('ready');
+    await direct({ agentId: 'other' });
+    await order({ scope: 'agent', scopeId: 'other' });
+    await order({ tenantId: 'globex' });
+    await order({ id: 'mine', scope: 'tenant', scopeId: 'acme', state: 'paused' });
+    await listener.until('order');
+    expect(listener.frames.map(({ data }) => data.id)).toEqual([undefined, 'mine']);
+  });
+
+  it('is resumed without a gap, with what was lifted meanwhile, and without repetition', async () => {
+    await order({ scopeId: 'run-0' });
+    await direct();
+    const first = await connect();
+    const [ready] = await first.until('ready');
+    await order({ id: 'seen' });
+    const [seen] = await first.until('order', 2).then((orders) => orders.slice(1));
+    await first.close();
+    await order({ id: 'missed', scopeId: 'run-2' });
+    await direct({ id: 'lifted', paused: null });
+    const resumed = await connect(undefined, seen?.id);
+    await resumed.until('ready');
+    expect(
+      resumed.frames
+        .map(({ data }) => data.id)
+        .filter(Boolean)
+        .toSorted(),
+    ).toEqual(['lifted', 'missed']);
+    const earlier = await connect(undefined, ready?.id);
+    await earlier.until('ready');
+    expect(
+      earlier.frames
+        .map(({ data }) => data.id)
+        .filter(Boolean)
+        .toSorted(),
+    ).toEqual(['lifted', 'missed', 'seen']);
+  });
+
+  it('begins anew for an id it never gave', async () => {
+    await order({ id: 'o1' });
+    const listener = await connect(undefined, 'nonsense');
+    await listener.until('ready');
+    expect(listener.frames[0]?.data.id).toBe('o1');
+  });
+
+  it('counts the instance as present', async () => {
+    await connect('agentId=bot&instanceId=i7').then((listener) => listener.until('ready'));
+    await eventually(async () => {
+      expect(await protocol.gateway.platform.presence.list('acme')).toEqual([{ agentId: 'bot', instanceId: 'i7' }]);
+    });
+  });
+
+  it('tells a decided approval to the agent that waits for it', async () => {
+    const listener = await connect();
+    const other = await connect('agentId=other');
+    await Promise.all([listener.until('ready'), other.until('ready')]);
+    const approval = { runId: 'run-1', callId: 'c1', toolName: 't', argsHash: 'h', ruleId: 'r', ruleVersion: 1 };
+    const alert: Alert = {
+      id: 'a1',
+      tenantId: 'acme',
+      kind: 'approval',
+      status: 'pending',
+      severity: 'info',
+      title: 't',
+      message: 'm',
+      agentId: 'bot',
+      runId: 'run-1',
+      approval,
+      createdAt: NOW,
+      version: 1,
+    };
+    await protocol.gateway.bus.publish(alertChanged, alert);
+    await protocol.gateway.bus.publish(alertChanged, { ...alert, status: 'approved', version: 2 });
+    const told = await listener.until('approval');
+    expect(told.map(({ data }) => data)).toEqual([
+      { approvalId: 'a1', status: 'approved', runId: 'run-1', callId: 'c1' },
+    ]);
+    expect(other.frames.map(({ event }) => event)).toEqual(['ready']);
+  });
+
+  it('ends for a key that is revoked', async () => {
+    const listener = await connect();
+    await listener.until('ready');
+    protocol.gateway.revoke('agent');
+    expect((await listener.until('closed'))[0]?.data.reason).toMatch(/not valid/);
+  });
+
+  it('needs an agent', async () => {
+    const answer = await protocol.call('GET', '/v1/control/stream');
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'query.agentId' }] } });
+  });
+});
+
+describe('the poll', () => {
+  const poll = (query: string) => protocol.call('GET', `/v1/control/poll?agentId=bot&instanceId=i1&${query}`);
+
+  it('answers a new client at once, with everything that stands', async () => {
+    await order({ id: 'o1' });
+    const { status, body } = await poll('');
+    expect(status).toBe(200);
+    expect(body.items).toMatchObject([{ kind: 'order', id: expect.any(String), value: { id: 'o1', state: 'killed' } }]);
+    expect(await poll(`after=${body.next}&waitMs=0`)).toMatchObject({ body: { items: [], next: body.next } });
+  });
+
+  it('waits for news, and answers with them', async () => {
+    await order();
+    const { body } = await poll('');
+    const waiting = poll(`after=${body.next}&waitMs=20000`);
+    await direct({ id: 'd1' });
+    const answer = await waiting;
+    expect(answer.body.items).toMatchObject([{ kind: 'directive', value: { id: 'd1' } }]);
+    expect((await poll(`after=${answer.body.next}&waitMs=0`)).body.items).toEqual([]);
+  });
+
+  it('gives up after the time it was given', async () => {
+    await order();
+    const { body } = await poll('');
+    expect(await poll(`after=${body.next}&waitMs=1`)).toMatchObject({ status: 200, body: { items: [] } });
+  });
+
+  it('is not held open by a server that drains', async () => {
+    await order();
+    const { body } = await poll('');
+    const waiting = poll(`after=${body.next}&waitMs=20000`);
+    protocol.gateway.platform.health.drain();
+    expect((await waiting).body.items).toEqual([]);
+  });
+
+  it.each(['after=nonsense', 'waitMs=soon', 'waitMs=-1'])('refuses %s', async (query) => {
+    expect((await poll(query)).status).toBe(400);
+  });
+});
