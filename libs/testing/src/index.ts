@@ -2,6 +2,13 @@ export { aBatch, anEvent, aRule, aTrigger } from './builders/index.ts';
 export { eventually } from './eventually.ts';
 export { type FixedClock, fixedClock } from './fixed-clock.ts';
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts';
+export {
+  HandlebarClient,
+  type HandlebarDecision,
+  type HandlebarOptions,
+  type HandlebarRun,
+  type MadeCall,
+} from './handlebar-client.ts';
 export { type RecordedRequest, type RecordingServer, recordingServer } from './recording-server.ts';
 export { findProgram, onPath } from './servers/find-program.ts';
 export { freePort } from './servers/free-port.ts';

@@ -2,12 +2,13 @@ import type { TranslatedEvent } from '@agentlens/contracts';
 import { BusUnavailable } from '@agentlens/messaging';
 import { type Caller, type Clock, ProblemException } from '@agentlens/platform';
 import { type Quota, StateUnavailable } from '@agentlens/state';
+import type { Admission } from './admission/admission.ts';
 import { refusals, refusedWhole, taken } from './answers.ts';
 import type { Dialect } from './dialect.ts';
 import type { EventGate } from './event-gate.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
 import type { EventIntake, Verdict } from './intake.ts';
-import { rateLimitFields, tooMany } from './rate-limit.ts';
+import { heldBack, rateLimitFields, tooMany } from './rate-limit.ts';
 
 /** A request's events, as a controller hands them over. */
 export interface Handover {
@@ -30,6 +31,7 @@ export class EventDesk {
     private readonly metrics: IngestMetrics,
     private readonly quota: Quota,
     private readonly clock: Clock,
+    private readonly admission: Admission,
   ) {}
 
   /** This key's quota first, so that one loud client meets its own limit before the platform's. */
@@ -39,6 +41,11 @@ export class EventDesk {
     if (!answer.allowed) {
       this.metrics.turnedAway('quota');
       throw tooMany(answer);
+    }
+    const waitMs = this.admission.admit(caller.tenantId, cost);
+    if (waitMs !== null) {
+      this.metrics.shed(cost);
+      throw heldBack(waitMs);
     }
     if (this.gate.saturated) {
       this.metrics.turnedAway('saturated');

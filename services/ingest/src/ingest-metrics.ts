@@ -2,7 +2,7 @@ import { metrics } from '@opentelemetry/api';
 import type { RefusalReason } from './refusal.ts';
 
 /** Why a whole request was turned away. */
-export type TurnedAway = 'quota' | 'saturated' | 'unavailable' | 'key_reused' | 'envelope';
+export type TurnedAway = 'quota' | 'overload' | 'saturated' | 'unavailable' | 'key_reused' | 'envelope';
 
 /** What the gateway counts. Without a telemetry SDK every call is free of effect. */
 export class IngestMetrics {
@@ -11,6 +11,7 @@ export class IngestMetrics {
   readonly #turnedAway;
   readonly #batchEvents;
   readonly #unpriced;
+  readonly #shed;
 
   constructor() {
     const meter = metrics.getMeter('@agentlens/ingest');
@@ -26,6 +27,9 @@ export class IngestMetrics {
     this.#batchEvents = meter.createHistogram('agentlens.ingest.batch_events', {
       description: 'Events per published message, after coalescing',
       advice: { explicitBucketBoundaries: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
+    });
+    this.#shed = meter.createCounter('agentlens.ingest.events_shed', {
+      description: 'Events turned away because evaluation is behind and their tenant is among the loudest',
     });
     this.#unpriced = meter.createCounter('agentlens.ingest.events_unpriced', {
       description: 'Events that stand for money whose cost is not known',
@@ -43,6 +47,11 @@ export class IngestMetrics {
 
   turnedAway(reason: TurnedAway): void {
     this.#turnedAway.add(1, { reason });
+  }
+
+  shed(events: number): void {
+    this.turnedAway('overload');
+    this.#shed.add(events);
   }
 
   published(events: number): void {

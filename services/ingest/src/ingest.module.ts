@@ -14,7 +14,14 @@ import {
   QUOTA,
 } from '@agentlens/platform';
 import type { IdempotencyStore, Quota } from '@agentlens/state';
-import { type BeforeApplicationShutdown, type DynamicModule, Inject, Module } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  Inject,
+  Module,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { Admission } from './admission/admission.ts';
 import { BatchPublisher } from './batch-publisher.ts';
 import { Coalescer } from './coalescer.ts';
 import { EventDesk } from './event-desk.ts';
@@ -32,11 +39,12 @@ const STUCK_MS = 15_000;
 
 /** The gateway agents report to. Owns no table: what it takes goes to the stream. */
 @Module({})
-export class IngestModule implements BeforeApplicationShutdown {
+export class IngestModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
     @Inject(EventGate) private readonly gate: EventGate,
     @Inject(DecisionDesk) private readonly decisions: DecisionDesk,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
+    @Inject(Admission) private readonly admission: Admission,
     @Inject(HEALTH) health: HealthRegistry,
   ) {
     health.add('publishing', async () => ({ ok: gate.oldestMs < STUCK_MS, detail: { oldestMs: gate.oldestMs } }));
@@ -51,13 +59,27 @@ export class IngestModule implements BeforeApplicationShutdown {
         IngestMetrics,
         { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER] },
         { provide: EventGate, useFactory: eventGate, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
-        { provide: EventDesk, useFactory: eventDesk, inject: [EventIntake, EventGate, IngestMetrics, QUOTA, CLOCK] },
+        {
+          provide: EventDesk,
+          useFactory: eventDesk,
+          inject: [EventIntake, EventGate, IngestMetrics, QUOTA, CLOCK, Admission],
+        },
+        {
+          provide: Admission,
+          useFactory: (bus: EventBus, clock: Clock, logger: Platform['logger']) => new Admission(bus, clock, logger),
+          inject: [EVENT_BUS, CLOCK, LOGGER],
+        },
         ...PROTOCOL_PROVIDERS,
       ],
     };
   }
 
+  onApplicationBootstrap(): void {
+    this.admission.start();
+  }
+
   async beforeApplicationShutdown(): Promise<void> {
+    await this.admission.stop();
     await this.decisions.drain();
     await this.gate.drain();
     await this.heartbeats.drain();
@@ -86,6 +108,7 @@ function eventDesk(
   metrics: IngestMetrics,
   quota: Quota,
   clock: Clock,
+  admission: Admission,
 ): EventDesk {
-  return new EventDesk(intake, gate, metrics, quota, clock);
+  return new EventDesk(intake, gate, metrics, quota, clock, admission);
 }

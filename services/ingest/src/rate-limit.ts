@@ -17,3 +17,12 @@ export function tooMany(answer: QuotaAnswer): ProblemException {
     headers: { 'retry-after': String(seconds) },
   });
 }
+
+/** The platform is behind and this tenant is among the loudest. */
+export function heldBack(waitMs: number): ProblemException {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new ProblemException(429, 'The platform is behind, and you are sending the most', {
+    hint: `Send the same request again in ${seconds} s, or less at a time.`,
+    headers: { 'retry-after': String(seconds) },
+  });
+}

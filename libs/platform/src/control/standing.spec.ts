@@ -37,9 +37,12 @@ describe('standing', () => {
     [['tenant', 'killed'], ['run', 'paused'], 'killed'],
     [['agent', 'paused'], ['run', 'running'], 'paused'],
     [['tenant', 'running'], ['run', 'running'], 'none'],
-  ] as const)('of %j and %j is %s: the severest decides, however narrow', (one, other, kind) => {
-    expect(standingOf([order(...one), order(...other)], undefined).kind).toBe(kind);
-  });
+  ] as const)(
+    'of %j and %j is %s: the severest decides, however narrow',
+    ([scope, state], [otherScope, otherState], kind) => {
+      expect(standingOf([order(scope, state), order(otherScope, otherState)], undefined).kind).toBe(kind);
+    },
+  );
 
   it('is paused by a directive, and says why and since when', () => {
     expect(standingOf([], directive({ paused: { at: AT, reason: 'too many errors' } }))).toEqual({

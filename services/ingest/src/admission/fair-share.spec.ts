@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { FairShare } from './fair-share.ts';
+import { Overload } from './overload.ts';
+
+const TICK_MS = 250;
+const STEP_MS = 10;
+const SECONDS = 60;
+
+interface Outcome {
+  /** Share of its offered events that each tenant got in, over the second half. */
+  readonly admitted: readonly number[];
+  /** Events handled per second over the second half. */
+  readonly goodput: number;
+  readonly worstLagMs: number;
+}
+
+/** A platform that handles `capacity` events per second in order, behind a gateway that sheds. */
+function simulate(capacity: number, offered: readonly number[]): Outcome {
+  const shares = new FairShare();
+  const overload = new Overload();
+  const queue: { atMs: number; events: number }[] = [];
+  const got = offered.map(() => 0);
+  let handled = 0;
+  let credit = 0;
+  let worstLagMs = 0;
+  for (let nowMs = 0; nowMs < SECONDS * 1000; nowMs += STEP_MS) {
+    const counting = nowMs >= (SECONDS * 1000) / 2;
+    offered.forEach((perSecond, tenant) => {
+      const events = (perSecond * STEP_MS) / 1000;
+      if (shares.admit(`t${tenant}`, events, nowMs) !== null) return;
+      queue.push({ atMs: nowMs, events });
+      if (counting) got[tenant] = (got[tenant] ?? 0) + events;
+    });
+    credit = Math.min(capacity, credit + (capacity * STEP_MS) / 1000);
+    for (let first = queue[0]; first !== undefined && first.events <= credit; first = queue[0]) {
+      credit -= first.events;
+      if (counting) handled += first.events;
+      queue.shift();
+    }
+    const lagMs = queue[0] === undefined ? 0 : nowMs - queue[0].atMs;
+    if (counting) worstLagMs = Math.max(worstLagMs, lagMs);
+    if (nowMs % TICK_MS === 0) shares.tick(overload.read(lagMs, nowMs), TICK_MS, nowMs);
+  }
+  const half = SECONDS / 2;
+  return {
+    admitted: got.map((events, tenant) => events / ((offered[tenant] ?? 1) * half)),
+    goodput: handled / half,
+    worstLagMs,
+  };
+}
+
+describe('FairShare', () => {
+  it('holds nobody back while the platform keeps up', () => {
+    const { admitted } = simulate(10_000, [5_000, 3_000]);
+    for (const share of admitted) expect(share).toBeCloseTo(1, 2);
+  });
+
+  it('keeps most of the goodput at three times the capacity, from one tenant or from many', () => {
+    for (const offered of [[30_000], [10_000, 10_000, 10_000], Array.from({ length: 20 }, () => 1_500)]) {
+      expect(simulate(10_000, offered).goodput).toBeGreaterThan(8_000);
+    }
+  });
+
+  it('lets a quiet tenant through untouched beside one that floods, whatever the numbers', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2_000, max: 20_000 }),
+        fc.integer({ min: 2, max: 10 }),
+        fc.integer({ min: 1, max: 90 }),
+        (capacity, times, quiet) => {
+          const { admitted } = simulate(capacity, [capacity * times, quiet]);
+          expect(admitted[1]).toBeGreaterThan(0.99);
+          expect(admitted[0]).toBeLessThan(1);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('keeps the backlog bounded', () => {
+    expect(simulate(10_000, [30_000]).worstLagMs).toBeLessThan(5_000);
+  });
+
+  it('says how long to wait, and lets the events in then', () => {
+    const shares = new FairShare();
+    shares.admit('loud', 1_000, 0);
+    shares.tick(true, 1_000, 1_000);
+    expect(Number.isFinite(shares.level)).toBe(true);
+    let nowMs = 1_000;
+    while (shares.admit('loud', 100, nowMs) === null);
+    const waitMs = shares.admit('loud', 100, nowMs) ?? 0;
+    expect(waitMs).toBeGreaterThan(0);
+    nowMs += waitMs;
+    expect(shares.admit('loud', 100, nowMs)).toBeNull();
+  });
+
+  it('lets a request larger than a whole share through when its turn comes', () => {
+    const shares = new FairShare();
+    shares.admit('a', 50, 0);
+    shares.tick(true, 1_000, 1_000);
+    expect(shares.level).toBe(100);
+    expect(shares.admit('big', 1_000, 1_000)).toBeNull();
+    expect(shares.admit('big', 1, 2_000)).toBeGreaterThan(0);
+  });
+});
+
+describe('Overload', () => {
+  it('is not seen in an outage, where the oldest message ages with the clock', () => {
+    const overload = new Overload();
+    const seen = Array.from({ length: 40 }, (_, i) => overload.read(i * TICK_MS, i * TICK_MS));
+    expect(seen.slice(8)).not.toContain(true);
+  });
+
+  it('is seen where messages are settled and the oldest is old all the same', () => {
+    const overload = new Overload();
+    const seen = Array.from({ length: 40 }, (_, i) => overload.read(i * TICK_MS * 0.6, i * TICK_MS));
+    expect(seen.slice(12)).not.toContain(false);
+  });
+
+  it('is over when evaluation has caught up', () => {
+    const overload = new Overload();
+    overload.read(5_000, 0);
+    expect(overload.read(10, 250)).toBe(false);
+  });
+});
