@@ -32,6 +32,10 @@ export const DecisionRequest = z.object({
   tool: z.object({ name: z.string().min(1).max(256), tags: z.array(z.string()) }).optional(),
   /** The client's id of this call; absent in clients that have none. */
   callId: ClientId.optional(),
+  /** The same on every retry of one question, where the client has no call id. */
+  requestId: ClientId.optional(),
+  /** Groups runs; absent: the run is a session of its own. */
+  sessionId: ClientId.optional(),
   args: z.unknown().optional(),
   result: z.unknown().optional(),
   actor: Actor.optional(),
@@ -102,6 +106,8 @@ export const Decision = z.object({
   /** With effect `modify`: the arguments to use instead. Not stored. */
   modifiedArgs: z.unknown().optional(),
   approvalId: z.string().optional(),
+  /** What the estimate set aside; ended by the event of the same call, or by `settleReservation`. */
+  reservationId: z.string().optional(),
   bypasses: z.array(RuleBypass),
   /** SHA-256 (hex) of the canonical arguments; the arguments themselves are not kept. */
   inputsDigest: z.string(),
