@@ -19,39 +19,53 @@ import {
   Module,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { RunTracker } from './run-tracker.ts';
+import { DecisionTracker } from './decisions/decision-tracker.ts';
+import { RunSweeper } from './life/run-sweeper.ts';
+import { GROUP, RunTracker } from './run-tracker.ts';
 
-/** Stores agent events and keeps runs, agents and their days. Speaks to the bus only. */
+/** Stores agent events and decisions, keeps runs, agents and their days, ends silent runs. Speaks to the bus only. */
 @Module({})
 export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  constructor(@Inject(RunTracker) private readonly tracker: RunTracker) {}
+  constructor(
+    @Inject(RunTracker) private readonly tracker: RunTracker,
+    @Inject(DecisionTracker) private readonly decisions: DecisionTracker,
+    @Inject(RunSweeper) private readonly sweeper: RunSweeper,
+  ) {}
 
   static register(platform: Platform): DynamicModule {
     return {
       module: RunTrackingModule,
       imports: [PlatformModule.forService(platform, 'run-tracking')],
       providers: [
-        { provide: RunTracker, useFactory: tracker, inject: [EVENT_BUS, DATABASE, CLOCK, LOGGER, HEALTH, CONFIG] },
+        { provide: RunTracker, useFactory: tracker, inject: PARTS },
+        { provide: DecisionTracker, useFactory: decisions, inject: PARTS },
+        { provide: RunSweeper, useFactory: sweeper, inject: PARTS },
       ],
     };
   }
 
   async onApplicationBootstrap(): Promise<void> {
     await this.tracker.start();
+    await this.decisions.start();
+    await this.sweeper.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.tracker.stop();
+    await Promise.all([this.tracker.stop(), this.decisions.stop(), this.sweeper.stop()]);
   }
 }
 
-function tracker(
-  bus: EventBus,
-  database: Database,
-  clock: Clock,
-  logger: Platform['logger'],
-  health: HealthRegistry,
-  config: Platform['config'],
-): RunTracker {
-  return new RunTracker({ bus, database, clock, logger, health, retentionDays: config.retentionDays });
+const PARTS = [EVENT_BUS, DATABASE, CLOCK, LOGGER, HEALTH, CONFIG];
+type Parts = [EventBus, Database, Clock, Platform['logger'], HealthRegistry, Platform['config']];
+
+function tracker(...[bus, database, clock, logger, health, { retentionDays }]: Parts): RunTracker {
+  return new RunTracker({ bus, database, clock, logger, health, retentionDays });
+}
+
+function decisions(...[bus, database, clock, logger, health, { retentionDays }]: Parts): DecisionTracker {
+  return new DecisionTracker({ bus, database, clock, logger, health, retentionDays });
+}
+
+function sweeper(...[bus, database, clock, logger]: Parts): RunSweeper {
+  return new RunSweeper({ bus, database, clock, logger, eventsGroup: GROUP });
 }

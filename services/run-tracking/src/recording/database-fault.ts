@@ -18,9 +18,9 @@ export function databaseFault(error: unknown): DatabaseFault {
   return DATA_CLASSES.includes(code.slice(0, 2)) && code.length === 5 ? 'data' : 'away';
 }
 
-/** For a dead letter: names the event and the kind of error, never the contents. */
-export function faultText(eventId: string, error: unknown): string {
+/** For a dead letter: names the thing and the kind of error, never the contents. */
+export function faultText(what: 'event' | 'decision', id: string, error: unknown): string {
   const code = (error as { code?: unknown }).code;
-  const what = typeof code === 'string' ? `SQLSTATE ${code}` : 'nested too deep or a number too big';
-  return `event ${eventId.slice(0, 256).toWellFormed()} cannot be stored: ${what}`;
+  const fault = typeof code === 'string' ? `SQLSTATE ${code}` : 'nested too deep or a number too big';
+  return `${what} ${id.slice(0, 256).toWellFormed()} cannot be stored: ${fault}`;
 }

@@ -76,7 +76,7 @@ export class EventRecorder {
       return undefined;
     } catch (error) {
       if (databaseFault(error) !== 'data') throw error;
-      return faultText(piece.event.id, error);
+      return faultText('event', piece.event.id, error);
     }
   }
 

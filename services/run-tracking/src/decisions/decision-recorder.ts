@@ -1,0 +1,54 @@
+import type { Decision } from '@agentlens/contracts';
+import { ACK, backOff, type Outcome, type Received } from '@agentlens/messaging';
+import { databaseFault, faultText } from '../recording/database-fault.ts';
+import type { DecisionStore } from './decision-store.ts';
+
+export interface DecisionRecorderParts {
+  readonly store: Pick<DecisionStore, 'record'>;
+  /** Called after each commit with how many decisions were new. */
+  readonly onRecorded: (stored: number) => void;
+  readonly onPoison: (reason: string) => void;
+  readonly onAway: (error: unknown) => void;
+}
+
+/** What became of some decisions: they are stored, nothing can be at the moment, or one of them never can, and why. */
+type Attempt = 'stored' | 'away' | { readonly fault: string };
+
+/** Stores decisions and answers what became of each message. */
+export class DecisionRecorder {
+  constructor(private readonly parts: DecisionRecorderParts) {}
+
+  async record(messages: readonly Received<Decision>[]): Promise<readonly Outcome[]> {
+    const together = await this.#attempt(messages);
+    if (typeof together === 'string' || messages.length === 1) {
+      return messages.map((message) => this.#outcome(together, message));
+    }
+    // Each alone, so that one that cannot be stored takes none of the others along.
+    const outcomes: Outcome[] = [];
+    for (const message of messages) outcomes.push(this.#outcome(await this.#attempt([message]), message));
+    return outcomes;
+  }
+
+  async #attempt(messages: readonly Received<Decision>[]): Promise<Attempt> {
+    try {
+      this.parts.onRecorded(await this.parts.store.record(messages.map(({ value }) => value)));
+      return 'stored';
+    } catch (error) {
+      if (databaseFault(error) === 'data') {
+        return { fault: faultText('decision', messages[0]?.value.id ?? '', error) };
+      }
+      this.parts.onAway(error);
+      return 'away';
+    }
+  }
+
+  #outcome(attempt: Attempt, message: Received<Decision>): Outcome {
+    if (attempt === 'stored') return ACK;
+    if (attempt === 'away') {
+      const reason = 'the database does not take decisions at the moment';
+      return { kind: 'retry', afterMs: backOff(message.attempt), reason };
+    }
+    this.parts.onPoison(attempt.fault);
+    return { kind: 'poison', reason: attempt.fault };
+  }
+}

@@ -1,0 +1,102 @@
+import { decisionDecided } from '@agentlens/contracts';
+import { type Database, migrate, openDatabase } from '@agentlens/database';
+import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { createLogger, HealthRegistry } from '@agentlens/platform';
+import { type FreshDatabase, fixedClock, freshDatabase } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { aDecision } from './decision.testing.ts';
+import { DecisionStore } from './decision-store.ts';
+import { DecisionTracker } from './decision-tracker.ts';
+
+const logger = createLogger({ name: 'run-tracking', level: 'silent' });
+
+describe('decision tracker', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  let bus: EventBus;
+  let health: HealthRegistry;
+  let tracker: DecisionTracker;
+
+  beforeEach(async () => {
+    fresh = await freshDatabase({ migrate });
+    database = openDatabase({ url: fresh.url, role: 'run-tracking' });
+    bus = createMemoryBus();
+    health = new HealthRegistry();
+    tracker = trackerAt('2026-03-01T12:00:00.000Z');
+    await tracker.start();
+  });
+  afterEach(async () => {
+    await tracker.stop();
+    await bus.close();
+    await database.close();
+    await fresh.drop();
+  });
+
+  function trackerAt(now: string, retentionDays = 30) {
+    return new DecisionTracker({ bus, database, clock: fixedClock(now), logger, health, retentionDays });
+  }
+  const rows = () =>
+    database.db.selectFrom('decisions').selectAll().orderBy('tenant_id').orderBy('decision_id').execute();
+
+  it('stores what was decided, without the arguments it changed', async () => {
+    const decision = aDecision({ callId: 'call', modifiedArgs: { secret: 'x' }, approvalId: 'alert' });
+
+    await bus.publish(decisionDecided, decision);
+
+    const [row] = await rows();
+    expect(row).toEqual({
+      tenant_id: 'acme',
+      decision_id: 'decision-1',
+      run_id: 'run',
+      agent_id: 'agent',
+      phase: 'tool.before',
+      tool_name: 'pay',
+      call_id: 'call',
+      verdict: 'BLOCK',
+      control: 'CONTINUE',
+      effect: 'block',
+      cause: decision.cause,
+      message: decision.message,
+      evaluated_rules: decision.evaluatedRules,
+      final_rule_id: 'rule-1',
+      approval_id: 'alert',
+      bypasses: [],
+      inputs_digest: decision.inputsDigest,
+      latency_ms: 0.4,
+      decided_at: decision.decidedAt,
+    });
+  });
+
+  it('stores each once, however often and in whatever company it comes, and tenants of the same ids apart', async () => {
+    const store = new DecisionStore(database.pool);
+    const [a, b, foreign] = [
+      aDecision({ id: 'a' }),
+      aDecision({ id: 'b' }),
+      aDecision({ id: 'a', tenantId: 'globex' }),
+    ];
+
+    const stored = await Promise.all([store.record([a, b, a]), store.record([b, foreign]), store.record([foreign, a])]);
+
+    expect(stored.reduce((sum, count) => sum + count, 0)).toBe(3);
+    expect((await rows()).map((row) => `${row.tenant_id}/${row.decision_id}`)).toEqual([
+      'acme/a',
+      'acme/b',
+      'globex/a',
+    ]);
+  });
+
+  it('drops what is older than retention', async () => {
+    await bus.publish(decisionDecided, aDecision({ id: 'old', decidedAt: '2026-02-01T00:00:00.000Z' }));
+    await bus.publish(decisionDecided, aDecision({ id: 'new' }));
+
+    await trackerAt('2026-03-04T00:00:00.000Z').dropOld();
+
+    expect((await rows()).map((row) => row.decision_id)).toEqual(['new']);
+  });
+
+  it('reports progress', async () => {
+    await bus.publish(decisionDecided, aDecision());
+
+    expect((await health.report()).checks['decision-storage']).toMatchObject({ ok: true, detail: { pending: 0 } });
+  });
+});

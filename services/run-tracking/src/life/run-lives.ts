@@ -1,0 +1,74 @@
+import type { RunHeartbeats } from '@agentlens/contracts';
+import type { Pool } from 'pg';
+
+/** A run and its tenant. */
+export type RunKey = readonly [tenantId: string, runId: string];
+
+/** One beat of a run. */
+export type Beat = RunHeartbeats['beats'][number] & { readonly tenantId: string };
+
+/** A beat may be late or lost; this many missed ones are not chance any more. */
+const MISSED_BEATS = 3;
+const RUNS_AT_ONCE = 1_000;
+
+/**
+ * Ends the runs that nobody else will: past their time to live `timed_out`, silent for three heartbeats `lost`. By the
+ * database's clock alone, from when it first and last heard of them: an agent's clock may be wrong. Neither gets an end
+ * of its own (`ended_at`, `end_place` stay empty), so that whatever the agent says later counts. Several replicas share
+ * the rows; a row that is being written to is looked at the next time.
+ */
+const END_OVERDUE = `
+with overdue as (
+  select tenant_id, run_id,
+    case when created_at + ttl_ms * interval '1 millisecond' <= now() then 'timed_out' else 'lost' end as status
+  from runs
+  where status = 'running' and (ttl_ms is not null or heartbeat_every_ms is not null)
+    and (created_at + ttl_ms * interval '1 millisecond' <= now()
+      or greatest(updated_at, heartbeat_at) + heartbeat_every_ms * interval '${MISSED_BEATS} milliseconds' <= now())
+  order by tenant_id, run_id limit ${RUNS_AT_ONCE} for update skip locked
+)
+update runs as r set status = overdue.status from overdue
+where r.tenant_id = overdue.tenant_id and r.run_id = overdue.run_id
+returning r.tenant_id, r.run_id, r.status`;
+
+/** Of runs nobody ended, and only forwards, so that the replicas, who all hear every beat, write it once. */
+const TAKE_BEATS = `
+with beats as (
+  select "tenantId" as tenant_id, "runId" as run_id, max(at) as at, max("everyMs")::bigint as every_ms
+  from jsonb_to_recordset($1::jsonb) as b("tenantId" text, "runId" text, at timestamptz, "everyMs" double precision)
+  group by 1, 2
+),
+alive as (
+  select r.tenant_id, r.run_id, b.at, b.every_ms, r.status = 'lost' as was_lost
+  from runs r join beats b using (tenant_id, run_id)
+  where r.end_place is null and (r.heartbeat_at is null or r.heartbeat_at < b.at)
+  order by r.tenant_id, r.run_id for update of r
+)
+update runs as r set heartbeat_at = alive.at,
+  heartbeat_every_ms = greatest(r.heartbeat_every_ms, alive.every_ms),
+  status = case when r.status = 'lost' then 'running' else r.status end
+from alive where r.tenant_id = alive.tenant_id and r.run_id = alive.run_id
+returning r.tenant_id, r.run_id, alive.was_lost`;
+
+/** Whether runs are still alive, beyond what their events say. */
+export class RunLives {
+  constructor(private readonly pool: Pool) {}
+
+  /** Answers the runs it ended; more may be left where there were many. @throws what Postgres says. */
+  async endOverdue(): Promise<{ readonly ended: readonly RunKey[]; readonly lost: number; readonly more: boolean }> {
+    const { rows } = await this.pool.query<{ tenant_id: string; run_id: string; status: string }>(END_OVERDUE);
+    return {
+      ended: rows.map((row) => [row.tenant_id, row.run_id] as const),
+      lost: rows.filter((row) => row.status === 'lost').length,
+      more: rows.length === RUNS_AT_ONCE,
+    };
+  }
+
+  /** Answers the runs that had been given up. @throws what Postgres says. */
+  async take(beats: readonly Beat[]): Promise<readonly RunKey[]> {
+    const { rows } = await this.pool.query<{ tenant_id: string; run_id: string; was_lost: boolean }>(TAKE_BEATS, [
+      JSON.stringify(beats),
+    ]);
+    return rows.filter((row) => row.was_lost).map((row) => [row.tenant_id, row.run_id] as const);
+  }
+}

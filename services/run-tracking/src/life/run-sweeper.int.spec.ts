@@ -1,0 +1,185 @@
+import { type AgentEvent, agentEvents, type RunChanged, runChanged, runHeartbeats } from '@agentlens/contracts';
+import { type Database, migrate, openDatabase } from '@agentlens/database';
+import { ACK, createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { createLogger } from '@agentlens/platform';
+import {
+  aBatch,
+  anEvent,
+  eventually,
+  type FixedClock,
+  type FreshDatabase,
+  fixedClock,
+  freshDatabase,
+} from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { chunkOf, EventStore } from '../recording/event-store.ts';
+import { RunSweeper } from './run-sweeper.ts';
+
+const NOW = '2026-03-01T12:00:00.000Z';
+const AN_HOUR = 3_600_000;
+
+describe('run sweeper', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  let owner: pg.Client;
+  let bus: EventBus;
+  let clock: FixedClock;
+  let sweeper: RunSweeper;
+
+  beforeEach(async () => {
+    fresh = await freshDatabase({ migrate });
+    database = openDatabase({ url: fresh.url, role: 'run-tracking' });
+    owner = new pg.Client({ connectionString: fresh.url });
+    owner.on('error', () => undefined);
+    await owner.connect();
+    clock = fixedClock(NOW);
+    bus = createMemoryBus({ clock });
+    sweeper = newSweeper();
+  });
+  afterEach(async () => {
+    await sweeper.stop();
+    await bus.close();
+    await owner.end();
+    await database.close();
+    await fresh.drop();
+  });
+
+  function newSweeper() {
+    const logger = createLogger({ name: 'run-tracking', level: 'silent' });
+    return new RunSweeper({ bus, database, clock, logger, eventsGroup: 'run-tracking' });
+  }
+  const record = (...events: AgentEvent[]) => new EventStore(database.pool).record(chunkOf([aBatch({ events })]));
+  const started = (payload: object, fields: Partial<AgentEvent> = {}) =>
+    anEvent({ id: 'start', runId: 'run', kind: 'run.started', payload: { ...payload }, ...fields });
+  const later = (fields: Partial<AgentEvent>) =>
+    anEvent({ id: 'later', runId: 'run', occurredAt: '2026-03-01T13:00:00.000Z', ...fields });
+  /** Lets time pass for the database: the run was first and last heard of this long ago. */
+  const age = (ms: number) =>
+    owner.query(
+      `update runs set created_at = now() - $1 * interval '1 ms', updated_at = now() - $1 * interval '1 ms'`,
+      [ms],
+    );
+  const run = () =>
+    database.db
+      .selectFrom('runs')
+      .select(['status', 'ended_at', 'end_place', 'heartbeat_every_ms'])
+      .where('run_id', '=', 'run')
+      .executeTakeFirst();
+
+  it.each([
+    ['times out a run past its time to live', { runTtlMs: 1_000 }, 1_001, 'timed_out'],
+    ['leaves one within its time to live', { runTtlMs: AN_HOUR }, 1_000, 'running'],
+    ['gives up a run after three missed heartbeats', { heartbeatEveryMs: 1_000 }, 3_001, 'lost'],
+    ['waits for the third', { heartbeatEveryMs: AN_HOUR }, 2 * AN_HOUR, 'running'],
+    ['calls one that is both timed out', { heartbeatEveryMs: 1_000, runTtlMs: 1_000 }, 3_001, 'timed_out'],
+    ['leaves a run that promised neither', {}, 365 * 24 * AN_HOUR, 'running'],
+  ])('%s', async (_, payload, ms, status) => {
+    await record(started(payload));
+    await age(ms);
+
+    await sweeper.sweep();
+
+    expect(await run()).toMatchObject({ status, ended_at: null, end_place: null });
+  });
+
+  it('goes by the platform, not by the clock of the agent', async () => {
+    await record(started({ runTtlMs: 60_000 }, { occurredAt: '2020-01-01T00:00:00.000Z' }));
+
+    await sweeper.sweep();
+
+    expect(await run()).toMatchObject({ status: 'running' });
+  });
+
+  it.each([
+    ['a lost run is running again when it is heard of', { heartbeatEveryMs: 1 }, {}, 'running'],
+    ['a lost run that says it ended has ended', { heartbeatEveryMs: 1 }, { kind: 'run.ended' }, 'succeeded'],
+    ['a run that timed out stays so when it goes on', { runTtlMs: 1 }, {}, 'timed_out'],
+    ['a run that timed out has ended when it says so', { runTtlMs: 1 }, { kind: 'run.ended' }, 'succeeded'],
+    [
+      'a run that timed out is running again when it is given more time',
+      { runTtlMs: 1 },
+      { kind: 'run.started', payload: { runTtlMs: AN_HOUR } },
+      'running',
+    ],
+  ] as const)('%s', async (_, payload, fields, status) => {
+    await record(started(payload));
+    await age(AN_HOUR);
+    await sweeper.sweep();
+    expect((await run())?.status).not.toBe('running');
+
+    await record(later(fields as Partial<AgentEvent>));
+
+    expect(await run()).toMatchObject({ status });
+  });
+
+  it('leaves a run alone that has ended', async () => {
+    await record(started({ runTtlMs: 1, heartbeatEveryMs: 1 }), later({ kind: 'run.ended', outcome: 'cancelled' }));
+    await age(AN_HOUR);
+
+    await sweeper.sweep();
+
+    expect(await run()).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('ends each run once when several sweep at once, and says which', async () => {
+    await record(...Array.from({ length: 50 }, (_, i) => started({ runTtlMs: 1 }, { id: `e${i}`, runId: `run-${i}` })));
+    await age(AN_HOUR);
+    const changes: RunChanged[] = [];
+    await bus.watch(runChanged, { tenantId: 'acme' }, ({ value }) => changes.push(value));
+    const sweepers = [sweeper, newSweeper(), newSweeper()];
+
+    await Promise.all(sweepers.map((one) => one.sweep()));
+    await Promise.all(sweepers.map((one) => one.stop()));
+
+    await eventually(() => expect(changes.flatMap(({ runIds }) => runIds)).toHaveLength(50));
+    expect(new Set(changes.flatMap(({ runIds }) => runIds)).size).toBe(50);
+  });
+
+  it('does not take a backlog of events for silence', async () => {
+    await record(started({ heartbeatEveryMs: 1 }));
+    await age(AN_HOUR);
+    const held = Promise.withResolvers<readonly [typeof ACK]>();
+    await bus.consume(agentEvents, { group: 'run-tracking' }, () => held.promise);
+    const published = bus.publish(agentEvents, aBatch());
+    clock.advance(AN_HOUR);
+
+    await sweeper.sweep();
+
+    expect(await run()).toMatchObject({ status: 'running' });
+    held.resolve([ACK]);
+    await published;
+  });
+
+  it('hears heartbeats, which keep a run alive and bring a lost one back', async () => {
+    await sweeper.start();
+    await record(started({ heartbeatEveryMs: 1_000 }));
+    await age(AN_HOUR);
+    const beat = async (at: string) => {
+      const beats = [{ runId: 'run', agentId: 'agent', at, everyMs: AN_HOUR }];
+      await bus.publish(runHeartbeats, { tenantId: 'acme', beats });
+    };
+    await sweeper.sweep();
+    expect(await run()).toMatchObject({ status: 'lost' });
+
+    await beat(new Date().toISOString());
+
+    await eventually(async () => expect(await run()).toMatchObject({ status: 'running', heartbeat_every_ms: AN_HOUR }));
+    await sweeper.sweep();
+    expect(await run()).toMatchObject({ status: 'running' });
+  });
+
+  it('takes no heartbeat of a run it never heard of, or of another tenant', async () => {
+    await sweeper.start();
+    await record(started({ heartbeatEveryMs: 1 }));
+    await age(AN_HOUR);
+    const beats = [{ runId: 'run', agentId: 'agent', at: new Date().toISOString() }];
+    await bus.publish(runHeartbeats, { tenantId: 'globex', beats });
+    await sweeper.takeBeats();
+
+    await sweeper.sweep();
+
+    expect(await run()).toMatchObject({ status: 'lost' });
+    expect(await database.db.selectFrom('runs').select('run_id').execute()).toHaveLength(1);
+  });
+});

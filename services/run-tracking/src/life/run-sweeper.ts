@@ -1,0 +1,97 @@
+import { agentEvents, runHeartbeats } from '@agentlens/contracts';
+import type { Database } from '@agentlens/database';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import type { Clock, Platform } from '@agentlens/platform';
+import { Repeating } from '../repeating.ts';
+import { RunChanges } from '../run-changes.ts';
+import { type Beat, RunLives } from './run-lives.ts';
+
+const SWEEP_MS = 5_000;
+const NEXT_ROUND_MS = 50;
+/** While events wait longer than this, a run may only look silent. */
+const BEHIND_MS = 10_000;
+const COLLECT_BEATS_MS = 500;
+/** Beats are best effort: of more runs than this at once, the others are heard at their next. */
+const MOST_BEATS = 10_000;
+
+export interface RunSweeperParts {
+  readonly bus: EventBus;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Platform['logger'];
+  /** Whose backlog keeps silent runs from being given up. */
+  readonly eventsGroup: string;
+}
+
+/** Ends runs that will not end themselves, and hears the heartbeats that say otherwise. */
+export class RunSweeper {
+  readonly #parts: RunSweeperParts;
+  readonly #lives: RunLives;
+  readonly #changes: RunChanges;
+  readonly #beats = new Map<string, Beat>();
+  readonly #sweeping = new Repeating(() => this.sweep());
+  readonly #collecting = new Repeating(() => this.takeBeats());
+  #subscription: Subscription | undefined;
+
+  constructor(parts: RunSweeperParts) {
+    this.#parts = parts;
+    this.#lives = new RunLives(parts.database.pool);
+    this.#changes = new RunChanges(
+      parts.bus,
+      () => parts.clock.now(),
+      (err) => parts.logger.debug({ err }, 'run.changed was not published'),
+    );
+  }
+
+  async start(): Promise<void> {
+    this.#subscription = await this.#parts.bus.watch(runHeartbeats, { from: 'new' }, ({ value }) => {
+      for (const beat of value.beats) this.#hear({ ...beat, tenantId: value.tenantId });
+    });
+    this.#sweeping.start(SWEEP_MS);
+    this.#collecting.start(COLLECT_BEATS_MS);
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.close();
+    await this.#sweeping.stop();
+    await this.#collecting.stop();
+    await this.takeBeats();
+    await this.#changes.flush();
+  }
+
+  /** One round; answers when the next one is due, ms. */
+  async sweep(): Promise<number> {
+    const { bus, eventsGroup, logger } = this.#parts;
+    try {
+      const { oldestAgeMs } = await bus.lag(agentEvents, eventsGroup);
+      if (oldestAgeMs > BEHIND_MS) return SWEEP_MS;
+      const { ended, lost, more } = await this.#lives.endOverdue();
+      if (ended.length > 0) logger.info({ timedOut: ended.length - lost, lost }, 'runs ended that nobody ended');
+      this.#changes.add(ended);
+      return more ? NEXT_ROUND_MS : SWEEP_MS;
+    } catch (err) {
+      logger.warn({ err }, 'overdue runs could not be looked for');
+      return SWEEP_MS;
+    }
+  }
+
+  /** Writes down the beats heard since the last time. Never throws: the next beats say the same again. */
+  async takeBeats(): Promise<number> {
+    const beats = [...this.#beats.values()];
+    this.#beats.clear();
+    if (beats.length === 0) return COLLECT_BEATS_MS;
+    try {
+      this.#changes.add(await this.#lives.take(beats));
+    } catch (err) {
+      this.#parts.logger.warn({ err }, 'heartbeats were not written down');
+    }
+    return COLLECT_BEATS_MS;
+  }
+
+  #hear(beat: Beat): void {
+    const key = JSON.stringify([beat.tenantId, beat.runId]);
+    const known = this.#beats.get(key);
+    if (known === undefined && this.#beats.size >= MOST_BEATS) return;
+    if (known === undefined || known.at < beat.at) this.#beats.set(key, beat);
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * Work that comes again: the next turn begins a while after the last one ended, whatever came of it, so that turns never
+ * overlap. `turn` answers how long until the next, ms.
+ */
+export class Repeating {
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #stopped = true;
+
+  constructor(private readonly turn: () => Promise<number>) {}
+
+  /** The first turn begins after `delayMs`. */
+  start(delayMs: number): void {
+    this.#stopped = false;
+    this.#schedule(delayMs);
+  }
+
+  /** Waits for a turn that is running. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.turn().then((next) => this.#schedule(next));
+    }, delayMs);
+  }
+}
