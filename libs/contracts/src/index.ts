@@ -84,6 +84,7 @@ export {
   deliverySettled,
   directiveAcknowledged,
   directiveIssued,
+  GROUPS,
   guardrailTriggered,
   KeysChanged,
   keysChanged,

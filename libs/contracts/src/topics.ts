@@ -83,6 +83,9 @@ export interface CloudEventAttributes {
   readonly time: string;
 }
 
+/** Durable consumer groups that others ask about. */
+export const GROUPS = { runTracking: 'run-tracking', guardrailEvaluator: 'guardrail-evaluator' } as const;
+
 /** One kind of message: where it lives, what it looks like, and what makes two of them the same. */
 export interface Topic<T> {
   readonly name: string;

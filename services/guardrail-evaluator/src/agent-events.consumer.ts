@@ -1,10 +1,10 @@
-import { agentEvents, type EventBatch } from '@agentlens/contracts';
+import { agentEvents, type EventBatch, GROUPS } from '@agentlens/contracts';
 import { ACK, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { BatchEvaluator } from './evaluation/batch-evaluator.ts';
 import { Failures } from './evaluation/failures.ts';
 
-export const GROUP = 'guardrail-evaluator';
+export const GROUP = GROUPS.guardrailEvaluator;
 
 /** Takes batches of events from the stream and has them evaluated. */
 export class AgentEventsConsumer {

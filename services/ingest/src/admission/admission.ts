@@ -1,8 +1,7 @@
 import { agentEvents, GROUPS } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
-import { FairShare } from './fair-share.ts';
-import { Overload } from './overload.ts';
+import { LoadControl } from './load-control.ts';
 
 const TICK_MS = 250;
 
@@ -11,25 +10,22 @@ const TICK_MS = 250;
  * notice. Each instance of the gateway does so for its own traffic.
  */
 export class Admission {
-  readonly #shares = new FairShare();
-  readonly #overload = new Overload();
+  readonly #control = new LoadControl();
   readonly #bus: EventBus;
   readonly #clock: Clock;
   readonly #logger: Platform['logger'];
   #timer: NodeJS.Timeout | undefined;
-  #tickedAtMs: number;
   #ticking: Promise<void> = Promise.resolve();
 
   constructor(bus: EventBus, clock: Clock, logger: Platform['logger']) {
     this.#bus = bus;
     this.#clock = clock;
     this.#logger = logger;
-    this.#tickedAtMs = clock.now();
   }
 
   /** Most events per second for one tenant now; Infinity where nobody is held back. */
   get level(): number {
-    return this.#shares.level;
+    return this.#control.level;
   }
 
   start(): void {
@@ -46,24 +42,19 @@ export class Admission {
 
   /** Null where the events may come in; else how long to wait until they may, ms. */
   admit(tenantId: string, events: number): number | null {
-    return this.#shares.admit(tenantId, events, this.#clock.now());
+    return this.#control.admit(tenantId, events, this.#clock.now());
   }
 
   async tick(): Promise<void> {
-    const before = this.#shares.level;
+    const before = this.#control.level;
     const behindMs = await this.#behindMs();
-    const nowMs = this.#clock.now();
-    this.#shares.tick(this.#overload.read(behindMs, nowMs), nowMs - this.#tickedAtMs, nowMs);
-    this.#tickedAtMs = nowMs;
-    if (Number.isFinite(this.#shares.level) !== Number.isFinite(before)) {
-      const holding = Number.isFinite(this.#shares.level);
-      this.#logger.warn(
-        { behindMs, perTenant: this.#shares.level },
-        holding
-          ? 'evaluation is behind: holding the loudest tenants back'
-          : 'evaluation has caught up: holding nobody back',
-      );
-    }
+    this.#control.tick(behindMs, this.#clock.now());
+    const perTenant = this.#control.level;
+    if (Number.isFinite(perTenant) === Number.isFinite(before)) return;
+    const message = Number.isFinite(perTenant)
+      ? 'evaluation is behind: the loudest tenants are held back'
+      : 'evaluation has caught up: nobody is held back';
+    this.#logger.warn({ behindMs, perTenant }, message);
   }
 
   /** Unknown lag is no lag: where the broker does not say, publishing to it decides. */

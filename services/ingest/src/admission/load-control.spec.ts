@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FairShare } from './fair-share.ts';
+import { LoadControl } from './load-control.ts';
 import { Overload } from './overload.ts';
 
 const TICK_MS = 250;
@@ -17,8 +18,7 @@ interface Outcome {
 
 /** A platform that handles `capacity` events per second in order, behind a gateway that sheds. */
 function simulate(capacity: number, offered: readonly number[]): Outcome {
-  const shares = new FairShare();
-  const overload = new Overload();
+  const control = new LoadControl();
   const queue: { atMs: number; events: number }[] = [];
   const got = offered.map(() => 0);
   let handled = 0;
@@ -28,7 +28,7 @@ function simulate(capacity: number, offered: readonly number[]): Outcome {
     const counting = nowMs >= (SECONDS * 1000) / 2;
     offered.forEach((perSecond, tenant) => {
       const events = (perSecond * STEP_MS) / 1000;
-      if (shares.admit(`t${tenant}`, events, nowMs) !== null) return;
+      if (control.admit(`t${tenant}`, events, nowMs) !== null) return;
       queue.push({ atMs: nowMs, events });
       if (counting) got[tenant] = (got[tenant] ?? 0) + events;
     });
@@ -40,7 +40,7 @@ function simulate(capacity: number, offered: readonly number[]): Outcome {
     }
     const lagMs = queue[0] === undefined ? 0 : nowMs - queue[0].atMs;
     if (counting) worstLagMs = Math.max(worstLagMs, lagMs);
-    if (nowMs % TICK_MS === 0) shares.tick(overload.read(lagMs, nowMs), TICK_MS, nowMs);
+    if (nowMs % TICK_MS === 0) control.tick(lagMs, nowMs);
   }
   const half = SECONDS / 2;
   return {
@@ -50,7 +50,7 @@ function simulate(capacity: number, offered: readonly number[]): Outcome {
   };
 }
 
-describe('FairShare', () => {
+describe('LoadControl', () => {
   it('holds nobody back while the platform keeps up', () => {
     const { admitted } = simulate(10_000, [5_000, 3_000]);
     for (const share of admitted) expect(share).toBeCloseTo(1, 2);
@@ -79,29 +79,41 @@ describe('FairShare', () => {
   });
 
   it('keeps the backlog bounded', () => {
-    expect(simulate(10_000, [30_000]).worstLagMs).toBeLessThan(5_000);
+    expect(simulate(10_000, [30_000]).worstLagMs).toBeLessThan(1_000);
+  });
+});
+
+describe('FairShare', () => {
+  /** One second in which each tenant offers what the array says, then the allowance shared out. */
+  function sharing(offered: readonly number[], perSecond: number): FairShare {
+    const shares = new FairShare();
+    for (let second = 0; second < 30; second++) {
+      for (const [tenant, events] of offered.entries()) shares.admit(`t${tenant}`, events, second * 1_000);
+      shares.share(perSecond, 1_000);
+    }
+    return shares;
+  }
+
+  it('comes down on the loudest and leaves the others what they ask for', () => {
+    expect(sharing([10_000, 500, 300], 2_800).level).toBeCloseTo(2_000, 0);
+    expect(sharing([10_000, 10_000], 4_000).level).toBeCloseTo(2_000, 0);
+    expect(sharing([10, 20], 100).level).toBe(Number.POSITIVE_INFINITY);
   });
 
   it('says how long to wait, and lets the events in then', () => {
-    const shares = new FairShare();
-    shares.admit('loud', 1_000, 0);
-    shares.tick(true, 1_000, 1_000);
-    expect(Number.isFinite(shares.level)).toBe(true);
-    let nowMs = 1_000;
-    while (shares.admit('loud', 100, nowMs) === null);
-    const waitMs = shares.admit('loud', 100, nowMs) ?? 0;
+    const shares = sharing([10_000], 1_000);
+    let nowMs = 40_000;
+    while (shares.admit('t0', 100, nowMs) === null);
+    const waitMs = shares.admit('t0', 100, nowMs) ?? 0;
     expect(waitMs).toBeGreaterThan(0);
     nowMs += waitMs;
-    expect(shares.admit('loud', 100, nowMs)).toBeNull();
+    expect(shares.admit('t0', 100, nowMs)).toBeNull();
   });
 
   it('lets a request larger than a whole share through when its turn comes', () => {
-    const shares = new FairShare();
-    shares.admit('a', 50, 0);
-    shares.tick(true, 1_000, 1_000);
-    expect(shares.level).toBe(100);
-    expect(shares.admit('big', 1_000, 1_000)).toBeNull();
-    expect(shares.admit('big', 1, 2_000)).toBeGreaterThan(0);
+    const shares = sharing([10_000], 100);
+    expect(shares.admit('other', 1_000, 40_000)).toBeNull();
+    expect(shares.admit('other', 1, 41_000)).toBeGreaterThan(0);
   });
 });
 
