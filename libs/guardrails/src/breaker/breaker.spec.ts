@@ -134,6 +134,12 @@ describe('a half-open breaker', () => {
   });
 });
 
+describe('a clock that is wrong', () => {
+  it.each([Number.NaN, 1e300, -1])('(%p) does not keep a breaker from opening', (now) => {
+    expect(check(after({ costUsd: 11 }), limits(), now)).toMatchObject({ allowed: false, reason: 'cost' });
+  });
+});
+
 describe('a breaker as a value', () => {
   it('survives JSON', () => {
     const used = after({ tokens: 5, costUsd: 0.25, confidence: 0.5, outcome: 'failure' });

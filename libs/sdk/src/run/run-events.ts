@@ -5,13 +5,12 @@ import { outputText, textOf } from './message-log.ts';
 
 const MOST_CONTENT_CHARS = 64_000;
 
-const MESSAGE_KINDS: Readonly<Record<string, string>> = {
-  user: 'input',
-  assistant: 'output',
-  tool: 'tool_result',
-  system: 'observation',
-  developer: 'observation',
-};
+/** Of any other role, system and developer among them: an observation. */
+const MESSAGE_KINDS: ReadonlyMap<string, string> = new Map([
+  ['user', 'input'],
+  ['assistant', 'output'],
+  ['tool', 'tool_result'],
+]);
 
 /** The data of the events a run emits, in the words of the agent protocol. */
 export function messageData(messageId: string, message: AgentMessage, recordContent: boolean): Record<string, unknown> {
@@ -19,7 +18,7 @@ export function messageData(messageId: string, message: AgentMessage, recordCont
   return {
     messageId,
     role: message.role,
-    kind: MESSAGE_KINDS[message.role] ?? 'observation',
+    kind: MESSAGE_KINDS.get(message.role) ?? 'observation',
     content: clip(text, MOST_CONTENT_CHARS),
     contentTruncated: text.length > MOST_CONTENT_CHARS,
   };

@@ -53,5 +53,5 @@ export interface TestRule {
   readonly phases?: readonly DecisionPhase[];
   /** Looks at the whole question. */
   readonly when?: (question: AskedQuestion) => boolean;
-  readonly then: Said | ((question: AskedQuestion) => Said);
+  readonly answer: Said | ((question: AskedQuestion) => Said);
 }

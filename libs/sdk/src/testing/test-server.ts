@@ -119,7 +119,7 @@ export class TestServer {
       const name = question.tool?.name.toLowerCase();
       if (index.selecting({ ...(name === undefined ? {} : { name }), tags: [] }).length === 0) return undefined;
       if (rule.when?.(question) === false) return undefined;
-      return typeof rule.then === 'function' ? rule.then(question) : rule.then;
+      return typeof rule.answer === 'function' ? rule.answer(question) : rule.answer;
     });
   }
 

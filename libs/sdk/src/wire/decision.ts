@@ -38,12 +38,12 @@ export interface Decision extends WireDecision {
 
 export type Bypass = 'unavailable' | 'deadline' | 'nonsense' | 'refused' | 'unregistered';
 
-const CAUSE_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  ALLOW: [],
-  RULE_VIOLATION: ['ruleId'],
-  HITL_PENDING: ['approvalId'],
-  LOCKDOWN: [],
-};
+const CAUSE_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['ALLOW', []],
+  ['RULE_VIOLATION', ['ruleId']],
+  ['HITL_PENDING', ['approvalId']],
+  ['LOCKDOWN', []],
+]);
 
 /** Null for anything that is not a whole decision: half an answer is no answer. */
 export function readDecision(body: unknown): WireDecision | null {
@@ -77,7 +77,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isCause(cause: unknown): cause is DecisionCause {
   if (!isRecord(cause) || typeof cause.kind !== 'string') return false;
-  return CAUSE_FIELDS[cause.kind]?.every((field) => typeof cause[field] === 'string') ?? false;
+  return CAUSE_FIELDS.get(cause.kind)?.every((field) => typeof cause[field] === 'string') ?? false;
 }
 
 function isEvaluatedRule(item: unknown): item is EvaluatedRule {

@@ -1,0 +1,228 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Failure, settle, TestServer } from './testing/index.ts';
+import type { Decision } from './wire/decision.ts';
+
+/** Asks about a call while the server fails; time passes until there is an answer. */
+async function decidedWhile(server: TestServer, failure: Failure, options = {}): Promise<Decision> {
+  const client = await server.client({ control: 'off', ...options });
+  const run = await client.startRun();
+  server.fail(failure);
+  const deciding = run.beforeTool('t', { a: 1 });
+  await server.clock.advance(1_000);
+  return deciding;
+}
+
+const FAILURES: readonly (readonly [string, Failure, string])[] = [
+  ['refuses connections', 'down', 'unavailable'],
+  ['answers 500', 500, 'unavailable'],
+  ['hangs', 'hang', 'deadline'],
+  ['answers nonsense', 'nonsense', 'nonsense'],
+  ['refuses the key', 401, 'refused'],
+];
+
+describe('while the server fails', () => {
+  it.each(FAILURES)('and %s, failing open goes on and says so', async (_, failure, bypass) => {
+    const server = new TestServer();
+    expect(await decidedWhile(server, failure)).toMatchObject({
+      verdict: 'ALLOW',
+      args: { a: 1 },
+      source: 'fallback',
+      bypass,
+    });
+  });
+
+  it.each(FAILURES)('and %s, failing closed ends the run', async (_, failure, bypass) => {
+    const server = new TestServer();
+    expect(await decidedWhile(server, failure, { failMode: 'closed' })).toMatchObject({
+      verdict: 'BLOCK',
+      control: 'TERMINATE',
+      cause: { kind: 'LOCKDOWN' },
+      source: 'fallback',
+      bypass,
+    });
+  });
+
+  it('a call that broke is made once more, and one that was refused is not', async () => {
+    const down = new TestServer();
+    await decidedWhile(down, 503);
+    const refused = new TestServer();
+    await decidedWhile(refused, 400);
+    const evaluations = (server: TestServer) => server.calls.filter(({ path }) => path.endsWith('/evaluate')).length;
+    expect([evaluations(down), evaluations(refused)]).toEqual([2, 1]);
+  });
+
+  it('every bypass is recorded', async () => {
+    const server = new TestServer();
+    const client = await server.client();
+    const run = await client.startRun();
+    server.fail('down', (path) => path.endsWith('/evaluate'));
+    await run.beforeTool('t', {});
+    await run.end();
+    expect(server.eventsOf('tool.decision')[0]?.data).toMatchObject({ source: 'fallback', bypass: 'unavailable' });
+  });
+
+  it('a transport that ignores signals cannot hang the agent', async () => {
+    const server = new TestServer();
+    const deaf = { ...server.http, call: () => new Promise<never>(() => undefined) };
+    const connecting = server.client({ runtime: { http: deaf }, control: 'off' });
+    await server.clock.advance(1_000);
+    const client = await connecting;
+    const starting = client.startRun();
+    await server.clock.advance(1_000);
+    const run = await starting;
+    const working = (async () => {
+      await run.beforeLlm([{ role: 'user', content: 'x' }]);
+      const decision = await run.beforeTool('t', {});
+      await run.afterTool('t', {}, 1);
+      await run.end();
+      return decision.verdict;
+    })();
+    await server.clock.advance(60_000);
+    expect(await working).toBe('ALLOW');
+  });
+
+  it('a transport that throws at once is only away', async () => {
+    const server = new TestServer();
+    const broken = {
+      ...server.http,
+      call: () => {
+        throw new Error('bug');
+      },
+    };
+    const client = await server.client({ runtime: { http: broken }, control: 'off' });
+    const run = await client.startRun();
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW', bypass: 'unregistered' });
+  });
+});
+
+describe('a server that is away at first', () => {
+  it('gets the agent, the run and its events when it is back', async () => {
+    const server = new TestServer();
+    server.fail('down');
+    const client = await server.client({ control: 'off' });
+    const run = await client.startRun({ runId: 'r' });
+    await run.beforeTool('t', {});
+    expect([client.status.agentId, server.runs]).toEqual([undefined, []]);
+    server.fail('none');
+    await server.clock.advance(10_000);
+    expect(client.status.agentId).toBe('agent-1');
+    expect(server.runs).toMatchObject([{ id: 'r', status: 'running' }]);
+    expect(server.events.map(({ kind }) => kind)).toEqual(['run.started', 'tool.decision']);
+    await run.end();
+  });
+
+  it('does not delay the end of a run for longer than the drain', async () => {
+    const server = new TestServer();
+    const client = await server.client({ drainMs: 2_000, control: 'off' });
+    const run = await client.startRun();
+    server.fail('hang');
+    let over = false;
+    const ending = run.end().then(() => {
+      over = true;
+    });
+    await server.clock.advance(2_000);
+    await ending;
+    expect(over).toBe(true);
+  });
+});
+
+describe('arguments', () => {
+  it('may be circular, throw, or be of any size, and the question is still asked', async () => {
+    const server = new TestServer();
+    const run = await (await server.client()).startRun();
+    const circular: Record<string, unknown> = { name: 'x' };
+    circular.self = circular;
+    expect(await run.beforeTool('t', circular)).toMatchObject({ verdict: 'ALLOW', source: 'remote' });
+    expect(server.questions[0]?.args).toEqual({ name: 'x', self: '[Circular]' });
+    await run.afterTool('t', circular, circular);
+    expect(server.questions[1]?.result).toEqual({ name: 'x', self: '[Circular]' });
+  });
+
+  it('that are too large to be checked block the call, or are let through unchecked where that is wanted', async () => {
+    const server = new TestServer();
+    const large = { text: 'x'.repeat(200_001) };
+    const run = await (await server.client()).startRun();
+    expect(await run.beforeTool('t', large)).toMatchObject({
+      verdict: 'BLOCK',
+      control: 'CONTINUE',
+      message: 'The arguments of this call are too large to be checked.',
+    });
+    const open = await (await server.client({ onOversized: 'allow' })).startRun();
+    expect(await open.beforeTool('t', large)).toMatchObject({ verdict: 'ALLOW', args: large });
+    expect(server.questions.map(({ args }) => args)).toEqual([{}]);
+  });
+
+  it('are data, whatever they say', async () => {
+    const server = new TestServer();
+    const run = await (await server.client()).startRun();
+    const hostile = ['__proto__', 'constructor', '\u0000', '\ud800', '"}],"events":[', '../../v1/agents', '*', ''];
+    for (const text of hostile) {
+      await run.beforeTool(
+        text === '' ? 'empty' : text,
+        JSON.parse(`{"__proto__":{"x":1},"v":${JSON.stringify(text)}}`),
+      );
+      await run.afterTool(text === '' ? 'empty' : text, {}, text);
+      await run.beforeLlm([{ role: text, content: text }]);
+    }
+    await run.end();
+    expect(server.eventsOf('tool.decision')).toHaveLength(hostile.length);
+    expect(({} as { x?: number }).x).toBeUndefined();
+  });
+
+  it('an event that is too large keeps its numbers and the beginning of its texts', async () => {
+    const server = new TestServer();
+    const run = await (await server.client()).startRun();
+    run.record('note', { size: 7, text: 'x'.repeat(300_000) });
+    await run.end();
+    expect(server.eventsOf('note')[0]?.data).toMatchObject({ size: 7, truncated: true });
+    expect(JSON.stringify(server.eventsOf('note')[0]).length).toBeLessThan(10_000);
+  });
+});
+
+describe('a clock that is wrong', () => {
+  it.each([
+    ['years ahead', Date.parse('2099-01-01T00:00:00Z')],
+    ['before everything', -1e15],
+    ['nowhere', Number.NaN],
+    ['beyond all dates', 1e300],
+  ])('(%s) hurts nobody', async (_, now) => {
+    const server = new TestServer();
+    const clock = {
+      now: () => now,
+      elapsed: () => server.clock.elapsed(),
+      timer: server.clock.timer.bind(server.clock),
+    };
+    const client = await server.client({ runtime: { clock }, breaker: { maxTokens: 1 } });
+    const run = await client.startRun();
+    await run.afterLlm({ content: [], model: { name: 'm' }, usage: { inputTokens: 2 } });
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK' });
+    await run.end();
+    expect(server.eventsOf('run.ended')).toHaveLength(1);
+  });
+});
+
+describe('options that make no sense', () => {
+  it.each([
+    ['apiKey', { apiKey: '' }],
+    ['baseUrl', { baseUrl: 'ftp://x' }],
+    ['agent.slug', { agent: { slug: '' } }],
+    ['deadlineMs', { deadlineMs: 0 }],
+    ['failMode', { failMode: 'maybe' as 'open' }],
+    ['sink.maxQueue', { sink: { maxQueue: 0 } }],
+  ])('are refused at once: %s', async (option, options) => {
+    await expect(new TestServer().client(options)).rejects.toThrow(`AgentLens.init: ${option} must be`);
+  });
+});
+
+describe('shutdown', () => {
+  it('ends open runs, sends what waits and can be called twice', async () => {
+    const server = new TestServer();
+    const client = await server.client();
+    await client.startRun({ runId: 'r' });
+    await Promise.all([client.shutdown(), client.shutdown()]);
+    expect(server.runs).toMatchObject([{ id: 'r', status: 'interrupted' }]);
+    expect(server.eventsOf('run.ended')).toHaveLength(1);
+    await settle();
+    expect(client.status.events.waiting).toBe(0);
+  });
+});

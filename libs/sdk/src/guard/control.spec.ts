@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { settle, TestServer } from '../testing/index.ts';
+
+describe('an order', () => {
+  it('stops a run in the middle, without asking the server, and is acknowledged once', async () => {
+    const server = new TestServer();
+    const client = await server.client();
+    const [run, other] = [await client.startRun({ runId: 'a' }), await client.startRun({ runId: 'b' })];
+    await settle();
+    expect(client.status).toMatchObject({ control: 'stream', connected: true });
+    const orderId = server.control.kill('a', 'out of hand');
+    await settle();
+    expect([run.signal.aborted, other.signal.aborted]).toEqual([true, false]);
+    expect(await run.beforeTool('t', {})).toMatchObject({
+      verdict: 'BLOCK',
+      control: 'TERMINATE',
+      cause: { kind: 'LOCKDOWN', lockdownId: orderId },
+      message: 'This run was stopped: out of hand',
+      source: 'local',
+    });
+    await expect(run.beforeLlm([])).rejects.toMatchObject({ name: 'AgentStopped' });
+    expect(await other.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW' });
+    const { instanceId } = client;
+    expect(server.control.acknowledgements).toEqual([{ directiveId: orderId, agentId: 'agent-1', instanceId }]);
+  });
+
+  it('pauses the agent until it may go on', async () => {
+    const server = new TestServer();
+    const run = await (await server.client()).startRun();
+    server.control.pause('lunch');
+    await settle();
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', message: 'This run was paused: lunch' });
+    expect(run.signal.aborted).toBe(false);
+    server.control.resume();
+    await settle();
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW' });
+  });
+
+  it('only shadows in shadow mode', async () => {
+    const server = new TestServer();
+    const run = await (await server.client({ enforceMode: 'shadow' })).startRun();
+    server.control.kill(run.id);
+    await settle();
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW', shadowed: { verdict: 'BLOCK' } });
+    expect(run.signal.aborted).toBe(false);
+  });
+
+  it('can choose another model', async () => {
+    const server = new TestServer();
+    const client = await server.client();
+    const run = await client.startRun();
+    server.control.useModel('small');
+    await settle();
+    expect([run.modelOverride, client.modelOverride]).toEqual(['small', 'small']);
+    server.control.useModel(null);
+    await settle();
+    expect(run.modelOverride).toBeNull();
+  });
+
+  it('still stands while the server is away', async () => {
+    const server = new TestServer();
+    const run = await (await server.client()).startRun();
+    server.control.killAgent();
+    await settle();
+    server.fail('down');
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', source: 'local' });
+  });
+
+  it('of a run that this process does not have is not acknowledged by it', async () => {
+    const server = new TestServer();
+    await server.client();
+    server.control.kill('somebody else');
+    await settle();
+    expect(server.control.acknowledgements).toEqual([]);
+  });
+});
+
+describe('where streams do not get through', () => {
+  it.each([
+    ['the server offers none', 404],
+    ['something in between answers', 'nonsense'],
+  ] as const)('because %s, orders are asked for', async (_, failure) => {
+    const server = new TestServer();
+    server.fail(failure, (path) => path === '/v1/control/stream');
+    const client = await server.client();
+    const run = await client.startRun();
+    await server.clock.advance(1_000);
+    expect(client.status.control).toBe('poll');
+    server.control.kill(run.id);
+    await settle();
+    expect(run.signal.aborted).toBe(true);
+    await client.shutdown();
+  });
+
+  it('and nothing else does, decisions are still asked for', async () => {
+    const server = new TestServer();
+    server.fail(404, (path) => path.startsWith('/v1/control'));
+    const client = await server.client();
+    await server.clock.advance(1_000);
+    expect(client.status.control).toBe('none');
+    expect(await (await client.startRun()).beforeTool('t', {})).toMatchObject({ source: 'remote' });
+  });
+
+  it('a key without the right to listen says so, once', async () => {
+    const server = new TestServer();
+    const warnings: string[] = [];
+    server.fail(403, (path) => path.startsWith('/v1/control'));
+    await server.client({ logger: { warn: (message) => warnings.push(message) } });
+    await server.clock.advance(60_000);
+    expect(warnings).toEqual([expect.stringContaining('may not hear of orders (403)')]);
+  });
+});
+
+describe('a connection that breaks', () => {
+  it('is made again, and goes on where it was', async () => {
+    const server = new TestServer();
+    server.fail('down', (path) => path === '/v1/control/stream');
+    const client = await server.client();
+    const run = await client.startRun();
+    server.control.kill(run.id);
+    await server.clock.advance(100);
+    expect(run.signal.aborted).toBe(false);
+    server.fail('none');
+    await server.clock.advance(20_000);
+    expect(run.signal.aborted).toBe(true);
+  });
+
+  it('is noticed by its silence', async () => {
+    const server = new TestServer();
+    const client = await server.client();
+    await settle();
+    server.control.pause();
+    await settle();
+    await server.clock.advance(40_000);
+    const streams = server.calls.filter(({ path }) => path.startsWith('/v1/control/stream'));
+    expect(streams.length).toBeGreaterThan(1);
+    expect(streams.at(-1)?.headers['last-event-id']).toBe('1');
+    await client.shutdown();
+  });
+});

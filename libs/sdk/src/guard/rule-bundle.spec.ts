@@ -1,0 +1,37 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import type { RuleBundle } from './local-rules.ts';
+import { openBundle, signBundle } from './rule-bundle.ts';
+
+const KEY = 'als_secret';
+const bundle: RuleBundle = { agentId: 'a', version: 3, ttlSeconds: 60, askAlways: [], rules: [] };
+
+describe('a rule bundle', () => {
+  it('is used when this server signed it for this agent', async () => {
+    expect(await openBundle(await signBundle(bundle, KEY), KEY, 'a', 3)).toEqual({ ok: true, bundle });
+  });
+
+  it('is signed as documented, so that any server can', async () => {
+    const payload = JSON.stringify(bundle);
+    const key = createHmac('sha256', KEY).update('agentlens.rule-bundle.v1').digest();
+    const signature = createHmac('sha256', key).update(payload).digest('hex');
+    expect(await signBundle(bundle, KEY)).toEqual({ payload, signature });
+  });
+
+  it.each([
+    [
+      'changed',
+      'bad signature',
+      async () => ({ ...(await signBundle(bundle, KEY)), payload: JSON.stringify({ ...bundle, version: 4 }) }),
+    ],
+    ['signed by someone else', 'bad signature', () => signBundle(bundle, 'other key')],
+    ['signed with nothing', 'bad signature', async () => ({ ...(await signBundle(bundle, KEY)), signature: '' })],
+    ['signed with nonsense', 'bad signature', async () => ({ ...(await signBundle(bundle, KEY)), signature: 'zz' })],
+    ['for another agent', 'other agent', () => signBundle({ ...bundle, agentId: 'b' }, KEY)],
+    ['older than the one in use', 'older', () => signBundle({ ...bundle, version: 2 }, KEY)],
+    ['not a bundle', 'malformed', () => signBundle({ ...bundle, rules: [{}] } as unknown as RuleBundle, KEY)],
+    ['not JSON', 'malformed', async () => undefined],
+  ])('is not used when it is %s', async (_, why, make) => {
+    expect(await openBundle(await make(), KEY, 'a', 3)).toEqual({ ok: false, why });
+  });
+});

@@ -1,0 +1,141 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { eventually } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AgentLens } from './agent-lens.ts';
+import type { AgentLensClient } from './client.ts';
+import type { AgentLensOptions } from './options.ts';
+import { createRuntime as createWebRuntime } from './runtime/web.ts';
+import { block, TestServer } from './testing/index.ts';
+
+/** The double behind a real socket: what is tested is the wire. */
+async function listen(double: TestServer, hanging: () => boolean): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (hanging()) return;
+    void relay(double, request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+async function relay(double: TestServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  let body = '';
+  for await (const chunk of request.setEncoding('utf8')) body += chunk;
+  const call = {
+    method: request.method as 'POST',
+    url: `http://double${request.url}`,
+    headers: request.headers as Record<string, string>,
+    ...(body === '' ? {} : { body }),
+    signal: gone.signal,
+  };
+  if (request.headers.authorization !== `Bearer ${double.apiKey}`) {
+    response.writeHead(401).end('{}');
+    return;
+  }
+  if (!call.url.includes('/v1/control/') || request.method === 'POST') {
+    const { status, text } = await double.http.call(call);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+    return;
+  }
+  const stream = await double.http.stream(call);
+  response.writeHead(stream.status, { 'content-type': stream.contentType });
+  for await (const chunk of stream.chunks) response.write(chunk);
+  response.end();
+}
+
+let double: TestServer;
+let server: Server;
+let hangs: boolean;
+const clients: AgentLensClient[] = [];
+
+beforeEach(async () => {
+  double = new TestServer();
+  hangs = false;
+  server = await listen(double, () => hangs);
+});
+afterEach(async () => {
+  hangs = false;
+  await Promise.all(clients.splice(0).map((client) => client.shutdown()));
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+async function connect(options: Partial<AgentLensOptions> = {}): Promise<AgentLensClient> {
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const client = await AgentLens.init({
+    apiKey: double.apiKey,
+    baseUrl,
+    agent: { slug: 'a' },
+    drainMs: 1_000,
+    ...options,
+  });
+  clients.push(client);
+  return client;
+}
+
+describe.each([
+  ['undici', {}],
+  ['fetch', { runtime: { http: createWebRuntime().http } }],
+] as const)('over real HTTP with %s', (_, options) => {
+  it('a run is told, decided and ended', async () => {
+    double.rule({ tools: ['rm'], answer: block('no') });
+    const client = await connect(options);
+    const run = await client.startRun({ runId: 'run/1 ü' });
+    expect(await run.beforeTool('rm', { text: '😀' })).toMatchObject({ verdict: 'BLOCK', source: 'remote' });
+    expect(await run.beforeTool('ls', {})).toMatchObject({ verdict: 'ALLOW', source: 'remote' });
+    await run.afterTool('ls', {}, 'x'.repeat(100_000));
+    await run.end();
+    expect(double.runs).toMatchObject([{ id: 'run/1 ü', status: 'success' }]);
+    expect(double.events.map(({ kind }) => kind)).toEqual([
+      'run.started',
+      'tool.decision',
+      'tool.decision',
+      'tool.result',
+      'run.ended',
+    ]);
+    const batches = double.calls.filter(({ path }) => path === '/v1/runs/events');
+    for (const { headers } of batches) expect(headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('a run is killed while it waits, and the order is acknowledged', async () => {
+    const client = await connect({ ...options, control: 'stream' });
+    const run = await client.startRun();
+    await eventually(() => expect(client.status.connected).toBe(true));
+    const stopped = new Promise((resolve) => run.signal.addEventListener('abort', resolve));
+    double.control.kill(run.id);
+    await stopped;
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', source: 'local' });
+    await eventually(() => expect(double.control.acknowledgements).toHaveLength(1));
+  });
+
+  it('a server that accepts and never answers does not hang the agent', async () => {
+    const client = await connect({ ...options, deadlineMs: 100, drainMs: 200, sink: { sendTimeoutMs: 100 } });
+    const run = await client.startRun();
+    hangs = true;
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW', bypass: 'deadline' });
+    await run.end();
+    hangs = false;
+    await client.drain(5_000);
+    expect(client.status.events).toMatchObject({ dropped: 0, waiting: 0 });
+  });
+
+  it('a server that is gone is only away', async () => {
+    const client = await connect({ ...options, failMode: 'closed', drainMs: 50 });
+    const run = await client.startRun();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', bypass: 'unavailable' });
+    await run.end();
+    server.listen(0);
+  });
+
+  it('a key that is refused is said once', async () => {
+    const warnings: string[] = [];
+    const logger = { warn: (message: string) => warnings.push(message) };
+    const client = await connect({ ...options, apiKey: 'als_wrong', logger });
+    expect(client.status.agentId).toBeUndefined();
+    expect(warnings).toEqual(['agentlens: the agent could not be registered (refused); trying on']);
+  });
+});

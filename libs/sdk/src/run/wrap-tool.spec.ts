@@ -1,0 +1,182 @@
+import { describe, expect, it } from '@jest/globals';
+import { block, modify, needApproval, settle, TestServer, terminate } from '../testing/index.ts';
+import { isBlockedResult } from './agent-stopped.ts';
+import { withRun } from './run-context.ts';
+import { defineTool, toolInfo, wrapTool } from './wrap-tool.ts';
+
+/** A tool with a side effect that can be counted. */
+function aTool() {
+  const done: string[] = [];
+  const tool = defineTool({
+    name: 'delete_file',
+    tags: ['destructive'],
+    execute: async ({ path }: { path: string }) => {
+      done.push(path);
+      return `deleted ${path}`;
+    },
+  });
+  return { tool, done };
+}
+
+async function aRun(server: TestServer, options = {}) {
+  return (await server.client(options)).startRun();
+}
+
+describe('a wrapped tool', () => {
+  it('runs when it may, and reports once', async () => {
+    const server = new TestServer();
+    const run = await aRun(server);
+    const { tool, done } = aTool();
+    expect(await withRun(run, () => wrapTool(tool)({ path: 'a' }, { callId: 'c1' }))).toBe('deleted a');
+    await run.end();
+    expect(done).toEqual(['a']);
+    expect(server.questions.map(({ phase, callId }) => [phase, callId])).toEqual([
+      ['tool.before', 'c1'],
+      ['tool.after', 'c1'],
+    ]);
+    expect(server.questions[1]).toMatchObject({ result: 'deleted a', metrics: { bytes_out: 11 } });
+    expect(server.eventsOf('tool.result')).toHaveLength(1);
+  });
+
+  it('does not run when it may not', async () => {
+    const server = new TestServer().rule({ tools: ['delete_*'], answer: block('Not here', 'r1') });
+    const run = await aRun(server);
+    const { tool, done } = aTool();
+    const answer = await wrapTool(tool, { run })({ path: 'a' });
+    expect(answer).toMatchObject({ blocked: true, code: 'AGENTLENS_TOOL_BLOCKED', reason: 'Not here' });
+    expect(isBlockedResult(answer)).toBe(true);
+    expect(done).toEqual([]);
+    expect(run.stepIndex).toBe(0);
+  });
+
+  it('throws instead where that is wanted, and tells the end of the run apart', async () => {
+    const server = new TestServer().rule({ tools: ['delete_file'], answer: terminate() });
+    const { tool, done } = aTool();
+    const run = await aRun(server);
+    await expect(wrapTool(tool, { run, onBlock: 'throw' })({ path: 'a' })).rejects.toMatchObject({
+      name: 'AgentStopped',
+    });
+    server.rule({ tools: ['delete_file'], answer: block() });
+    await expect(wrapTool(tool, { run, onBlock: 'throw' })({ path: 'a' })).rejects.toMatchObject({
+      name: 'ToolBlocked',
+    });
+    expect(done).toEqual([]);
+  });
+
+  it('runs with the arguments that were decided about', async () => {
+    const server = new TestServer().rule({ answer: modify({ path: '/tmp/a' }) });
+    const { tool, done } = aTool();
+    await wrapTool(tool, { run: await aRun(server) })({ path: '/etc/a' });
+    expect(done).toEqual(['/tmp/a']);
+  });
+
+  it('throws on what the tool throws, untouched, and reports it', async () => {
+    const server = new TestServer();
+    const run = await aRun(server);
+    const failure = new RangeError('disk full');
+    const tool = defineTool({ name: 't', execute: () => Promise.reject(failure) });
+    await expect(wrapTool(tool, { run })({})).rejects.toBe(failure);
+    await run.end();
+    expect(server.eventsOf('tool.result')[0]?.data).toMatchObject({
+      outcome: 'error',
+      error: { name: 'RangeError', message: 'disk full' },
+    });
+    expect(JSON.stringify(server.events)).not.toContain('wrap-tool.spec');
+  });
+
+  it('withholds a result that must not be used', async () => {
+    const server = new TestServer().rule({ phases: ['tool.after'], answer: block('Holds secrets') });
+    const { tool, done } = aTool();
+    const answer = await wrapTool(tool, { run: await aRun(server) })({ path: 'a' });
+    expect([done, answer]).toEqual([['a'], expect.objectContaining({ blocked: true, reason: 'Holds secrets' })]);
+  });
+
+  it('waits for a human and goes on when it is approved', async () => {
+    const server = new TestServer().rule({ answer: needApproval() });
+    const { tool, done } = aTool();
+    const calling = wrapTool(tool, { run: await aRun(server), waitForApproval: true })({ path: 'a' });
+    await settle();
+    expect([server.approvals.pending.length, done]).toEqual([1, []]);
+    server.approvals.approve();
+    expect(await calling).toBe('deleted a');
+    expect(done).toEqual(['a']);
+  });
+
+  it('does not run when the human says no, or says nothing in time', async () => {
+    const server = new TestServer().rule({ answer: needApproval() });
+    const { tool, done } = aTool();
+    const run = await aRun(server);
+    const denied = wrapTool(tool, { run, waitForApproval: true })({ path: 'a' });
+    await settle();
+    server.approvals.deny(undefined, 'too risky');
+    expect(await denied).toMatchObject({ reason: 'The approval was denied: too risky' });
+    const silent = wrapTool(tool, { run, waitForApproval: { timeoutMs: 60_000 } })({ path: 'b' });
+    await server.clock.advance(60_000);
+    expect(await silent).toMatchObject({ blocked: true });
+    expect(done).toEqual([]);
+  });
+
+  it('learns of an approval by asking again where no message gets through', async () => {
+    const server = new TestServer().rule({ answer: needApproval() });
+    const { tool } = aTool();
+    const run = await aRun(server, { control: 'off' });
+    const calling = wrapTool(tool, { run, waitForApproval: { pollMs: 2_000 } })({ path: 'a' });
+    await settle();
+    server.approvals.approve();
+    await server.clock.advance(2_000);
+    expect(await calling).toBe('deleted a');
+  });
+
+  it('stops waiting when the run is killed', async () => {
+    const server = new TestServer().rule({ answer: needApproval() });
+    const { tool, done } = aTool();
+    const run = await aRun(server);
+    const calling = wrapTool(tool, { run, waitForApproval: true })({ path: 'a' });
+    await settle();
+    server.control.kill(run.id);
+    expect(await calling).toMatchObject({ code: 'AGENTLENS_RUN_ENDED' });
+    expect(done).toEqual([]);
+  });
+
+  it('hands on a stream and reports when it is over', async () => {
+    const server = new TestServer();
+    const run = await aRun(server);
+    async function* numbers() {
+      yield 1;
+      yield 2;
+    }
+    const stream = await wrapTool(defineTool({ name: 't', execute: () => numbers() }), { run })({});
+    expect(server.questions).toHaveLength(1);
+    const seen: number[] = [];
+    for await (const item of stream as AsyncIterable<number>) seen.push(item);
+    expect(seen).toEqual([1, 2]);
+    expect(server.questions[1]?.result).toEqual({ items: 2 });
+  });
+
+  it('is not silently unguarded outside of a run', async () => {
+    const { tool, done } = aTool();
+    await expect(wrapTool(tool)({ path: 'a' })).rejects.toThrow('outside of withRun');
+    expect(done).toEqual([]);
+  });
+
+  it('runs beside others, of which one is blocked', async () => {
+    const server = new TestServer().rule({
+      when: ({ args }) => (args as { path: string }).path === 'b',
+      answer: block(),
+    });
+    const { tool, done } = aTool();
+    const wrapped = wrapTool(tool, { run: await aRun(server) });
+    const answers = await Promise.all(['a', 'b', 'c'].map((path) => wrapped({ path })));
+    expect(answers.map(isBlockedResult)).toEqual([false, true, false]);
+    expect(done).toEqual(['a', 'c']);
+  });
+});
+
+describe('toolInfo', () => {
+  it('is what the platform is told of a tool', async () => {
+    const server = new TestServer();
+    const client = await server.client();
+    expect(await client.registerTools([toolInfo(aTool().tool)])).toBe(true);
+    expect(server.tools).toMatchObject([{ key: 'function:delete-file', metadata: { metadata: ['destructive'] } }]);
+  });
+});
