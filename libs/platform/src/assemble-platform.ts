@@ -53,6 +53,7 @@ export function assemblePlatform(parts: PlatformParts): Platform & { readonly ke
     quota: state.quota,
     idempotency: state.idempotency,
     presence: state.presence,
+    runContexts: state.runContexts,
     calls: state.calls,
     breakers: state.breakers,
     budgets: state.budgets,

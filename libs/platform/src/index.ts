@@ -70,6 +70,7 @@ export {
   LOGGER,
   PRESENCE,
   QUOTA,
+  RUN_CONTEXTS,
   SECRET_BOX,
   WINDOW_STORE,
 } from './tokens.ts';

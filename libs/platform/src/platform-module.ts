@@ -23,6 +23,7 @@ import {
   LOGGER,
   PRESENCE,
   QUOTA,
+  RUN_CONTEXTS,
   SECRET_BOX,
   WINDOW_STORE,
 } from './tokens.ts';
@@ -42,6 +43,7 @@ export class PlatformModule {
       { provide: QUOTA, useValue: platform.quota },
       { provide: IDEMPOTENCY_STORE, useValue: platform.idempotency },
       { provide: PRESENCE, useValue: platform.presence },
+      { provide: RUN_CONTEXTS, useValue: platform.runContexts },
       { provide: CALL_HISTORY, useValue: platform.calls },
       { provide: BREAKER_STORE, useValue: platform.breakers },
       { provide: BUDGET_STORE, useValue: platform.budgets },

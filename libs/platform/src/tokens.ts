@@ -16,6 +16,8 @@ export const PRESENCE = Symbol('PRESENCE');
 export const CALL_HISTORY = Symbol('CALL_HISTORY');
 export const BREAKER_STORE = Symbol('BREAKER_STORE');
 export const BUDGET_STORE = Symbol('BUDGET_STORE');
+/** What the starts of runs said; see RunContexts. */
+export const RUN_CONTEXTS = Symbol('RUN_CONTEXTS');
 /** What stands against runs, agents and tenants, in memory (ingest and guardrail-evaluator only); see ControlBoard. */
 export const CONTROL_BOARD = Symbol('CONTROL_BOARD');
 /** Reports progress and readiness; see HealthRegistry. */

@@ -4,5 +4,6 @@ export type { Instance, Presence } from './presence.ts';
 export type { Quota, QuotaAnswer } from './quota.ts';
 export type { RedisStateOptions } from './redis/connection.ts';
 export { connectRedisState } from './redis/redis-state.ts';
+export type { RunContext, RunContexts } from './run-contexts.ts';
 export type { StateStores } from './state-stores.ts';
 export { StateUnavailable } from './state-unavailable.ts';

@@ -2,6 +2,7 @@ import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { Presence } from './presence.ts';
 import type { Quota } from './quota.ts';
+import type { RunContexts } from './run-contexts.ts';
 
 /** Everything that counts and forgets, opened together because it lives in one place: this process, or one Redis. */
 export interface StateStores {
@@ -13,6 +14,7 @@ export interface StateStores {
   readonly breakers: BreakerStore;
   readonly budgets: BudgetStore;
   readonly presence: Presence;
+  readonly runContexts: RunContexts;
   /** False while the store is away; calls then fail with StateUnavailable, except those that have a fallback. */
   healthy(): boolean;
   close(): Promise<void>;

@@ -289,6 +289,42 @@ describe('asking for a decision', () => {
     ]);
   });
 
+  it('adds what the run’s start said: session, tags, and the tags of the same actor', async () => {
+    const start = {
+      agentId: 'bot',
+      sessionId: 's1',
+      actor: { externalId: 'u', metadata: { plan: 'pro' } },
+      tags: { a: '1', b: '1' },
+    };
+    await protocol.call('POST', `/v1/runs/${RUN}/start`, start);
+    const ask = async (fields: object) => {
+      await protocol.call(
+        'POST',
+        `/v1/runs/${RUN}/evaluate`,
+        { ...QUESTION, ...fields },
+        { headers: { 'idempotency-key': 'q1' } },
+      );
+      return protocol.asked.at(-1);
+    };
+    expect(await ask({ actor: { externalId: 'u' }, tags: { b: '2' } })).toMatchObject({
+      requestId: 'q1',
+      sessionId: 's1',
+      actor: { externalId: 'u', metadata: { plan: 'pro' } },
+      tags: { a: '1', b: '2' },
+    });
+    expect(await ask({ actor: { externalId: 'someone-else' } })).toMatchObject({
+      actor: { externalId: 'someone-else' },
+    });
+    expect(protocol.asked.at(-1)?.actor?.metadata).toBeUndefined();
+    expect(await ask({ sessionId: 's2' })).toMatchObject({ sessionId: 's2', actor: { externalId: 'u' } });
+  });
+
+  it('knows a run that was started at another instance', async () => {
+    await protocol.gateway.platform.runContexts.keep('acme', 'elsewhere', { sessionId: 's9' });
+    await protocol.call('POST', '/v1/runs/elsewhere/evaluate', QUESTION);
+    expect(protocol.asked[0]).toMatchObject({ sessionId: 's9' });
+  });
+
   it('answers for a run never started, one that ended, and a client that never got its agent id', async () => {
     await protocol.call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'success' });
     for (const [runId, agentId] of [
@@ -556,7 +592,8 @@ describe('keys', () => {
   ] as const;
 
   it.each(calls)('%s %s asks for one, of the right scope, that is not revoked', async (method, path) => {
-    const { gateway, call } = protocol;
+    const { gateway } = protocol;
+    const call: Protocol['call'] = (...args) => protocol.call(...args);
     expect((await gateway.inject({ method, url: path })).status).toBe(401);
     expect((await call(method, path, method === 'GET' ? undefined : {}, { key: gateway.keys.revoked })).status).toBe(
       401,

@@ -7,6 +7,7 @@ import { idempotencyStoreContract } from '../contract/idempotency-store.contract
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { batchOf, START_MS, sliding, sums } from '../contract/requests.ts';
+import { runContextsContract } from '../contract/run-contexts.contract.ts';
 import { windowModelContract } from '../contract/window-model.contract.ts';
 import { windowStoreContract } from '../contract/window-store.contract.ts';
 import { createMemoryState } from './memory-state.ts';
@@ -22,6 +23,7 @@ windowModelContract('memory', () => state.windows, 200);
 cooldownStoreContract('memory', () => state);
 quotaContract('memory', () => state.quota, 100);
 idempotencyStoreContract('memory', () => state.idempotency);
+runContextsContract('memory', () => state.runContexts);
 callHistoryContract('memory', () => state.calls);
 breakerStoreContract('memory', () => state.breakers);
 budgetStoreContract('memory', () => state.budgets, 20);

@@ -6,6 +6,7 @@ import { MemoryCooldownStore } from './memory-cooldown-store.ts';
 import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
 import { MemoryPresence } from './memory-presence.ts';
 import { MemoryQuota } from './memory-quota.ts';
+import { MemoryRunContexts } from './memory-run-contexts.ts';
 import { MemoryWindowStore } from './memory-window-store.ts';
 
 export interface MemoryStateOptions {
@@ -26,6 +27,7 @@ export function createMemoryState({ clock = Date }: MemoryStateOptions = {}): St
     breakers: new MemoryBreakerStore(now),
     budgets: new MemoryBudgetStore(now),
     presence: new MemoryPresence(now),
+    runContexts: new MemoryRunContexts(now),
     healthy: () => true,
     close: () => Promise.resolve(),
   };

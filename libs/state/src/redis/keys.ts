@@ -15,6 +15,7 @@ import { escaped } from '../escaped.ts';
  * | `cooldown:{tenant:agent}:<rule>[:dry]` | when it fired and id of the trigger that holds the cooldown    | cooldown + 1 h |
  * | `quota:{key id}`                   | tokens left and when                                               | until full     |
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
+ * | `run:{tenant}:<hashed run id>`     | what the run's start said: session, actor, tags                    | 7 d            |
  * | `presence:{tenant}`                | sorted set of connected SDK instances by when they are gone        | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
  * | `calls:{tenant:agent}:run:<run>[:order]` | tool calls of a run by call key, and their order             | 7 d            |
@@ -122,6 +123,10 @@ export function quotaKey(keyId: string): string {
 /** Idempotency keys are client text of any length, so their hash stands for them. */
 export function idempotencyKey(tenantId: string, key: string): string {
   return `idempotency:{${tenantId}}:${hash('sha256', key, 'base64url')}`;
+}
+
+export function runContextKey(tenantId: string, runId: string): string {
+  return `run:{${tenantId}}:${hash('sha256', runId, 'base64url')}`;
 }
 
 export function presenceKey(tenantId: string): string {

@@ -9,6 +9,7 @@ import { idempotencyStoreContract } from '../contract/idempotency-store.contract
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
 import { fresh } from '../contract/requests.ts';
+import { runContextsContract } from '../contract/run-contexts.contract.ts';
 import { requestOf, steps, windowModelContract } from '../contract/window-model.contract.ts';
 import { windowStoreContract } from '../contract/window-store.contract.ts';
 import { createMemoryState } from '../memory/memory-state.ts';
@@ -34,6 +35,7 @@ windowModelContract('redis', () => state.windows, 60);
 cooldownStoreContract('redis', () => state);
 quotaContract('redis', () => state.quota, 40);
 idempotencyStoreContract('redis', () => state.idempotency);
+runContextsContract('redis', () => state.runContexts);
 callHistoryContract('redis', () => state.calls);
 breakerStoreContract('redis', () => state.breakers);
 budgetStoreContract('redis', () => state.budgets, 3);

@@ -7,6 +7,7 @@ import { RedisCooldownStore } from './redis-cooldown-store.ts';
 import { RedisIdempotencyStore } from './redis-idempotency-store.ts';
 import { RedisPresence } from './redis-presence.ts';
 import { RedisQuota } from './redis-quota.ts';
+import { RedisRunContexts } from './redis-run-contexts.ts';
 import { RedisWindowStore } from './redis-window-store.ts';
 
 /** State shared by every process on one Redis (7.0 or newer), over one connection. */
@@ -21,6 +22,7 @@ export async function connectRedisState(options: RedisStateOptions): Promise<Sta
     breakers: new RedisBreakerStore(redis),
     budgets: new RedisBudgetStore(redis),
     presence: new RedisPresence(redis, () => Date.now()),
+    runContexts: new RedisRunContexts(redis),
     healthy: () => redis.status === 'ready',
     close: async () => {
       // QUIT lets calls under way finish; a connection that is already gone is only let go of.

@@ -11,8 +11,10 @@ import { type Caller, CLOCK, type Clock, CurrentCaller, parseOr400, Scopes } fro
 import { Body, Controller, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
+import { idempotencyKeyOf } from '../events-request.ts';
 import { transportable } from './call-content.ts';
 import { DecisionDesk } from './decision-desk.ts';
+import { KnownRuns } from './known-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readId } from './read-body.ts';
 
@@ -24,6 +26,7 @@ const LONGEST_DEADLINE_MS = 2_000;
 export class EvaluateController {
   constructor(
     @Inject(DecisionDesk) private readonly desk: DecisionDesk,
+    @Inject(KnownRuns) private readonly runs: KnownRuns,
     @Inject(ProtocolMetrics) private readonly metrics: ProtocolMetrics,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -41,7 +44,9 @@ export class EvaluateController {
     const startedAt = performance.now();
     const runId = readId('runId', runIdText);
     const question = parseOr400(EvaluateBody, body);
-    const asked = { ...requestOf(question), tenantId, runId, receivedAt: new Date(this.clock.now()).toISOString() };
+    const receivedAt = new Date(this.clock.now()).toISOString();
+    const requestId = idempotencyKeyOf(request.headers['idempotency-key']);
+    const asked = await this.runs.completed({ ...requestOf(question), tenantId, runId, requestId, receivedAt });
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     const decision = await this.desk.decide(transportable(asked, bodyBytes));
     this.metrics.answered((performance.now() - startedAt) / 1000, decision.verdict);
@@ -49,8 +54,9 @@ export class EvaluateController {
   }
 }
 
-function requestOf(question: EvaluateBody): Omit<DecisionRequest, 'tenantId' | 'runId' | 'receivedAt'> {
-  const { phase, agentId, tool, args, result, actor, tags, subjects, metrics, callId, estimate, deadlineMs } = question;
+function requestOf(question: EvaluateBody): Omit<DecisionRequest, 'tenantId' | 'runId' | 'requestId' | 'receivedAt'> {
+  const { phase, agentId, tool, args, result, actor, tags, subjects, metrics, callId, estimate } = question;
+  const { sessionId, deadlineMs } = question;
   return {
     phase,
     agentId: agentId || UNKNOWN_AGENT_ID,
@@ -65,6 +71,7 @@ function requestOf(question: EvaluateBody): Omit<DecisionRequest, 'tenantId' | '
     subjects: subjects ?? [],
     metrics: metrics ?? {},
     callId: callId ?? undefined,
+    sessionId: sessionId ?? undefined,
     estimate: estimate ?? undefined,
     deadlineMs: Math.min(deadlineMs ?? DEADLINE_MS, LONGEST_DEADLINE_MS),
   };

@@ -12,8 +12,9 @@ import {
   LOGGER,
   type Platform,
   PRESENCE,
+  RUN_CONTEXTS,
 } from '@agentlens/platform';
-import type { Presence } from '@agentlens/state';
+import type { Presence, RunContexts } from '@agentlens/state';
 import type { Provider } from '@nestjs/common';
 import { EventDesk } from '../event-desk.ts';
 import { AgentsController } from './agents.controller.ts';
@@ -23,6 +24,7 @@ import { ControlDesk } from './control-desk.ts';
 import { DecisionDesk } from './decision-desk.ts';
 import { EvaluateController } from './evaluate.controller.ts';
 import { Heartbeats } from './heartbeats.ts';
+import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { RunsController } from './runs.controller.ts';
@@ -43,6 +45,12 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
     provide: Listeners,
     useFactory: (presence: Presence, logger: Logger) => new Listeners(presence, logger),
     inject: [PRESENCE, LOGGER],
+  },
+  {
+    provide: KnownRuns,
+    useFactory: (contexts: RunContexts, clock: Clock, logger: Logger) =>
+      new KnownRuns(contexts, () => clock.now(), logger),
+    inject: [RUN_CONTEXTS, CLOCK, LOGGER],
   },
   {
     provide: Heartbeats,

@@ -9,6 +9,7 @@ import {
   parseOr400,
   Scopes,
 } from '@agentlens/platform';
+import type { RunContext } from '@agentlens/state';
 import { Body, Controller, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -17,6 +18,7 @@ import { EventDesk } from '../event-desk.ts';
 import { eventsOf, idempotencyKeyOf } from '../events-request.ts';
 import { type AuditAnswer, auditAnswer } from './audit-answer.ts';
 import { Heartbeats } from './heartbeats.ts';
+import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
 import { type LockdownAnswer, lockdownAnswer } from './lockdown.ts';
 import { readBody, readId } from './read-body.ts';
@@ -28,6 +30,7 @@ export class RunsController {
     @Inject(EventDesk) private readonly desk: EventDesk,
     @Inject(CONTROL_BOARD) private readonly board: ControlBoard,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
+    @Inject(KnownRuns) private readonly runs: KnownRuns,
     @Inject(Listeners) private readonly listeners: Listeners,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -46,6 +49,7 @@ export class RunsController {
     const start = readBody(StartBody, body);
     await this.desk.admit(caller, 1, reply);
     await this.desk.record(caller.tenantId, runStarted(runId, start));
+    this.runs.started(caller.tenantId, runId, contextOf(start));
     return { runId, ...lockdownAnswer(this.board.standing(caller.tenantId, start.agentId, runId)) };
   }
 
@@ -104,4 +108,15 @@ export class RunsController {
     if (answer.rejected > 0) void reply.status(207);
     return answer;
   }
+}
+
+function contextOf({ sessionId, actor, tags }: StartBody): RunContext {
+  return {
+    sessionId: sessionId ?? undefined,
+    actor:
+      actor == null
+        ? undefined
+        : { externalId: actor.externalId, name: actor.name ?? undefined, metadata: actor.metadata ?? undefined },
+    tags: tags ?? undefined,
+  };
 }

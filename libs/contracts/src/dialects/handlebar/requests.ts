@@ -127,6 +127,7 @@ export const EvaluateBody = z
     subjects: Subjects.nullish().catch(null),
     metrics: Numbers.nullish().catch(null),
     callId: ClientId.nullish(),
+    sessionId: ClientId.nullish(),
     estimate: z
       .object({ tokens: z.number().nonnegative().default(0), costUsd: z.number().nonnegative().default(0) })
       .nullish(),

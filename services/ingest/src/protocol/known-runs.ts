@@ -1,0 +1,104 @@
+import type { DecisionRequest } from '@agentlens/contracts';
+import type { Platform } from '@agentlens/platform';
+import type { RunContext, RunContexts } from '@agentlens/state';
+
+/** Runs this instance remembers by itself; the oldest make room. */
+const MOST_RUNS = 20_000;
+/** A question waits this long for what its run's start said, no longer; a store that is slower is left alone a while. */
+const PATIENCE_MS = 25;
+const REST_MS = 2_000;
+/** A run that nobody started may be started yet. */
+const UNKNOWN_MS = 5_000;
+
+interface Known {
+  readonly context: RunContext | undefined;
+  readonly untilMs: number;
+}
+
+/**
+ * What the start of a run said, added to every question about it: the client in the field names the actor's id there and
+ * nothing of its tags, and no session. Asked from the shared store at most once per run and instance.
+ */
+export class KnownRuns {
+  readonly #runs = new Map<string, Known>();
+  #restUntilMs = 0;
+
+  constructor(
+    private readonly contexts: RunContexts,
+    private readonly now: () => number,
+    private readonly logger: Platform['logger'],
+  ) {}
+
+  /** Best effort beyond this instance: a run must start without the store too. */
+  started(tenantId: string, runId: string, context: RunContext): void {
+    if (context.sessionId === undefined && context.actor === undefined && context.tags === undefined) return;
+    const name = nameOf(tenantId, runId);
+    if (this.#runs.get(name)?.context === undefined) this.#remember(name, context);
+    this.contexts.keep(tenantId, runId, context).catch((error: unknown) => this.#rest(error));
+  }
+
+  async completed(request: DecisionRequest): Promise<DecisionRequest> {
+    const name = nameOf(request.tenantId, request.runId);
+    const known = this.#runs.get(name);
+    if (known !== undefined && known.untilMs > this.now()) return withContext(request, known.context);
+    if (this.#restUntilMs > this.now()) return request;
+    const found = await this.#find(request);
+    if (found === 'late') return request;
+    this.#remember(name, found);
+    return withContext(request, found);
+  }
+
+  async #find({ tenantId, runId }: DecisionRequest): Promise<RunContext | undefined | 'late'> {
+    const late = Promise.withResolvers<'late'>();
+    const timer = setTimeout(() => {
+      this.#rest(new Error(`no answer within ${PATIENCE_MS} ms`));
+      late.resolve('late');
+    }, PATIENCE_MS);
+    const find = this.contexts.find(tenantId, runId).catch((error: unknown) => {
+      this.#rest(error);
+      return 'late' as const;
+    });
+    try {
+      return await Promise.race([find, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #rest(error: unknown): void {
+    if (this.#restUntilMs <= this.now())
+      this.logger.warn({ err: error }, 'starts of runs are not looked up for a while');
+    this.#restUntilMs = this.now() + REST_MS;
+  }
+
+  #remember(name: string, context: RunContext | undefined): void {
+    const untilMs = context === undefined ? this.now() + UNKNOWN_MS : Number.POSITIVE_INFINITY;
+    this.#runs.delete(name);
+    this.#runs.set(name, { context, untilMs });
+    if (this.#runs.size <= MOST_RUNS) return;
+    const [oldest] = this.#runs.keys();
+    if (oldest !== undefined) this.#runs.delete(oldest);
+  }
+}
+
+/** What the question says itself outweighs what the start said; another actor's tags are never borrowed. */
+function withContext(request: DecisionRequest, context: RunContext | undefined): DecisionRequest {
+  if (context === undefined) return request;
+  const { actor = context.actor } = request;
+  const isSame = actor?.externalId === context.actor?.externalId;
+  return {
+    ...request,
+    sessionId: request.sessionId ?? context.sessionId,
+    actor: actor && isSame ? { ...context.actor, ...present(actor) } : actor,
+    tags: { ...context.tags, ...request.tags },
+  };
+}
+
+function present(actor: NonNullable<DecisionRequest['actor']>): NonNullable<DecisionRequest['actor']> {
+  const { externalId, name, metadata } = actor;
+  return { externalId, ...(name !== undefined && { name }), ...(metadata !== undefined && { metadata }) };
+}
+
+function nameOf(tenantId: string, runId: string): string {
+  return `${tenantId}/${runId}`;
+}
