@@ -2,7 +2,11 @@
 export default {
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['@agentlens/source', 'node', 'node-addons'] },
-  testMatch: ['<rootDir>/{libs,services}/*/{src,test}/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
+  testMatch: [
+    '<rootDir>/{libs,services}/*/{src,test}/**/*.spec.ts',
+    '<rootDir>/proof/src/**/*.spec.ts',
+    '<rootDir>/test/**/*.spec.ts',
+  ],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
