@@ -9,8 +9,8 @@ import type {
 } from '@agentlens/guardrails';
 import { toNumber } from '../exact-sum.ts';
 import { LIFETIMES } from '../lifetimes.ts';
-import { answerAgain, NOTHING_SEEN, type Question, questionOf } from '../windows/answer.ts';
 import { addedUp } from '../windows/added-up.ts';
+import { answerAgain, NOTHING_SEEN, type Question, questionOf } from '../windows/answer.ts';
 import { type Contribution, epochOf, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
 import { answered, type RedisConnection } from './connection.ts';
