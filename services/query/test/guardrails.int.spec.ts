@@ -30,6 +30,9 @@ describe('writing rules', () => {
       dryRun: false,
       direction: 'both' as const,
       priority: 0,
+      mode: 'enforce' as const,
+      onMissing: 'allow' as const,
+      onUnavailable: 'allow' as const,
       createdAt: NOW,
       updatedAt: NOW,
     };
