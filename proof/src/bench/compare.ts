@@ -5,6 +5,7 @@ import type { BenchOptions } from './options.ts';
 import { TEN_RULES } from './rule-drafts.ts';
 import type { Stage } from './stage.ts';
 import { Stages } from './stages.ts';
+import { whenInterrupted } from './when-interrupted.ts';
 
 /** Identical code differs by a few hundredths on a quiet machine and by more beside other work. */
 const MOST = 1.15;
@@ -40,6 +41,11 @@ export async function compareBuilds(
   progress: (text: string) => void,
 ): Promise<Comparison> {
   const [theirs, ours] = [new Stages(other.root, [], progress), new Stages(root, [], progress)];
+  const close = async () => {
+    await theirs.close();
+    await ours.close();
+  };
+  const calm = whenInterrupted(close);
   try {
     const stages = { theirs: await theirs.shared('distributed'), ours: await ours.shared('distributed') };
     for (const stage of Object.values(stages)) await stage.setRules(TEN_RULES);
@@ -56,8 +62,8 @@ export async function compareBuilds(
     const ratio = median(rounds.map((round) => round.ratio));
     return { against: other.ref, ratio, rounds, ok: ratio <= MOST };
   } finally {
-    await theirs.close();
-    await ours.close();
+    await close();
+    calm();
   }
 }
 

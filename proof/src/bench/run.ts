@@ -8,6 +8,7 @@ import type { Bench, Scenario } from './scenario.ts';
 import { SCENARIOS } from './scenarios/index.ts';
 import { Stages } from './stages.ts';
 import { describe } from './table.ts';
+import { whenInterrupted } from './when-interrupted.ts';
 
 /** Runs what was asked for; answers whether all of it was right. */
 export async function run(root: string, options: BenchOptions): Promise<boolean> {
@@ -56,6 +57,7 @@ async function runScenarios(
       console.log(describe(figure));
     },
   };
+  const calm = whenInterrupted(() => stages.close());
   try {
     for (const scenario of chosen(options)) {
       progress(`${scenario.name}: ${scenario.title}`);
@@ -63,6 +65,7 @@ async function runScenarios(
     }
   } finally {
     await stages.close();
+    calm();
   }
   return figures;
 }

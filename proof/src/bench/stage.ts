@@ -22,6 +22,7 @@ export class Stage {
   readonly pool: pg.Pool;
   private readonly root: string;
   private tenants: readonly SeededTenant[] = [];
+  private closing: Promise<void> | undefined;
 
   private constructor(stack: Stack, root: string) {
     this.stack = stack;
@@ -35,9 +36,10 @@ export class Stage {
     return new Stage(await startStack({ shape, root, nodeOptions }), root);
   }
 
-  async close(): Promise<void> {
-    await this.pool.end();
-    await this.stack.stop();
+  /** Once, however often it is asked for. */
+  close(): Promise<void> {
+    this.closing ??= this.pool.end().then(() => this.stack.stop());
+    return this.closing;
   }
 
   /** Makes these the only rules in force, of tenant `default`, and waits until the evaluator holds them. */

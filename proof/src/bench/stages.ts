@@ -10,7 +10,8 @@ export class Stages {
   private readonly root: string;
   private readonly nodeOptions: readonly string[];
   private readonly progress: (text: string) => void;
-  private readonly open = new Map<Shape, Promise<Stage>>();
+  private readonly kept = new Map<Shape, Promise<Stage>>();
+  private readonly opened: Promise<Stage>[] = [];
 
   constructor(root: string, nodeOptions: readonly string[], progress: (text: string) => void) {
     this.root = root;
@@ -19,20 +20,23 @@ export class Stages {
   }
 
   shared(shape: Shape): Promise<Stage> {
-    const present = this.open.get(shape);
+    const present = this.kept.get(shape);
     if (present !== undefined) return present;
     const opening = this.warm(shape);
-    this.open.set(shape, opening);
+    this.kept.set(shape, opening);
     return opening;
   }
 
   fresh(shape: Shape): Promise<Stage> {
     this.progress(`starting the platform (${shape})`);
-    return Stage.open({ shape, root: this.root, nodeOptions: this.nodeOptions });
+    const opening = Stage.open({ shape, root: this.root, nodeOptions: this.nodeOptions });
+    this.opened.push(opening);
+    return opening;
   }
 
+  /** Ends whatever still runs, also what scenarios opened for themselves. */
   async close(): Promise<void> {
-    for (const opening of this.open.values()) {
+    for (const opening of this.opened) {
       const stage = await opening.catch(() => undefined);
       await stage?.close();
     }

@@ -33,6 +33,11 @@ process.on('message', (message: ToGenerator) => {
   );
 });
 
+// Nobody is left to report to.
+process.on('disconnect', () => {
+  stopped = true;
+});
+
 function send(message: FromGenerator): void {
   process.send?.(message, undefined, undefined, () => process.disconnect());
 }
