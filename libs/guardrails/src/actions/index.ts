@@ -3,6 +3,7 @@ import { Catalog } from '../catalog/catalog.ts';
 import { agentgatePolicy } from './agentgate-policy/agentgate-policy.ts';
 import { block } from './block/block.ts';
 import { downgradeModel } from './downgrade-model/downgrade-model.ts';
+import { modifyArguments } from './modify-arguments/modify-arguments.ts';
 import { notifyWebhook } from './notify-webhook/notify-webhook.ts';
 import { pauseAgent } from './pause-agent/pause-agent.ts';
 import { raiseAlert } from './raise-alert/raise-alert.ts';
@@ -19,4 +20,5 @@ export const ACTIONS = new Catalog<ActionModule>([
   block,
   terminateRun,
   requireApproval,
+  modifyArguments,
 ]);

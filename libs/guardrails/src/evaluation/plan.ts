@@ -1,7 +1,7 @@
 import type { AgentEvent, EventBatch } from '@agentlens/contracts';
 import type { AdvanceRequest, Increment, Series } from '../ports/window-store.ts';
 import type { EventRule } from '../rules/active-rule.ts';
-import type { RuleBook } from '../rules/rule-book.ts';
+import type { Feeder, RuleBook } from '../rules/rule-book.ts';
 import { quantityOf } from '../windows/metrics.ts';
 import { sameSeries, seriesKey } from '../windows/span.ts';
 
@@ -47,12 +47,17 @@ export function planAgent(book: RuleBook, batch: EventBatch, agentId: string, ev
   const seenIds = new Set<string>();
   for (const [index, event] of events) {
     const matching = book.matching(batch.tenantId, agentId, event.kind);
-    if (matching.length === 0 || (event.retryable && seenIds.has(event.id))) continue;
+    const feeding = book.feeding(batch.tenantId, agentId, event.kind);
+    if (matching.length + feeding.length === 0 || (event.retryable && seenIds.has(event.id))) continue;
     seenIds.add(event.id);
     for (const rule of matching) rules.add(rule);
     const measurements = matching.map((rule) => ({ rule, series: series.read(rule, event, degraded) }));
     const atMs = Math.min(Date.parse(event.occurredAt), nowMs);
-    planned.push({ event, index, measurements, increments: series.increments(measurements, event, index, atMs) });
+    const read = [
+      ...measurements.flatMap((one) => one.series ?? []),
+      ...feeding.flatMap((one) => series.fed(one, event)),
+    ];
+    planned.push({ event, index, measurements, increments: series.increments(read, event, index, atMs) });
   }
   if (planned.length === 0) return null;
   return {
@@ -93,10 +98,19 @@ class SeriesTable {
     }
   }
 
-  /** What `event` adds: once to each series that a rule concerned by it reads. */
-  increments(measurements: readonly Measurement[], event: AgentEvent, index: number, atMs: number): Increment[] {
+  /** The series a decision rule wants fed. One that cannot say feeds nothing: its decisions lack data, and say so. */
+  fed({ feed }: Feeder, event: AgentEvent): readonly number[] {
+    try {
+      return (feed.series(event) ?? []).map((series) => this.#indexOf(series));
+    } catch {
+      return [];
+    }
+  }
+
+  /** What `event` adds: once to each of the series that somebody concerned by it reads. */
+  increments(read: readonly number[], event: AgentEvent, index: number, atMs: number): Increment[] {
     const increments: Increment[] = [];
-    for (const series of new Set(measurements.flatMap((measurement) => measurement.series ?? []))) {
+    for (const series of new Set(read)) {
       const value = quantityOf(this.list[series]?.metric ?? '', event);
       if (value !== null) increments.push({ series, event: index, atMs, value });
     }

@@ -19,6 +19,7 @@ export function describeCatalog() {
       type: action.type,
       title: action.title,
       description: action.description,
+      phases: action.phases,
       urgency: action.urgency,
       secrets: action.secrets,
       example: action.example,

@@ -1,21 +1,34 @@
 import { EVENT_KINDS, type EventKind } from '@agentlens/contracts';
+import type { EventFeed } from '../catalog/condition-module.ts';
+import { byPriority, type DecisionRule } from '../decisions/decision-rule.ts';
 import type { ActiveRule, EventRule, TickRule } from './active-rule.ts';
 
-/** Rules of one tenant, most important first. */
-interface Shelf {
-  readonly everyAgent: EventRule[];
-  readonly byAgent: Map<string, EventRule[]>;
+/** What stands under one kind of event of one tenant; rules most important first. */
+interface Shelf<T> {
+  readonly everyAgent: T[];
+  readonly byAgent: Map<string, T[]>;
+}
+
+/** Of one tenant: what listens to every kind stands on one shelf instead of fourteen and takes little room. */
+interface Shelves<T> {
+  readonly everyKind: Shelf<T>;
+  readonly byKind: Map<EventKind, Shelf<T>>;
+}
+
+/** Series that events feed for a rule that reads them when a call asks. */
+export interface Feeder {
+  readonly rule: DecisionRule;
+  readonly feed: EventFeed;
 }
 
 interface TenantRules {
-  /** Rules that listen to every kind; most do, and standing on one shelf instead of fourteen they take little room. */
-  readonly everyKind: Shelf;
-  readonly byKind: ReadonlyMap<EventKind, Shelf>;
+  readonly measured: Shelves<EventRule>;
+  readonly fed: Shelves<Feeder>;
   readonly ticking: readonly TickRule[];
   readonly count: number;
 }
 
-const NONE: readonly EventRule[] = [];
+const NONE: readonly never[] = [];
 
 /**
  * The active rules of all tenants, indexed by tenant, event kind and agent: finding the rules of an event costs the
@@ -47,7 +60,13 @@ export class RuleBook {
   matching(tenantId: string, agentId: string, kind: EventKind): readonly EventRule[] {
     const tenant = this.#tenants.get(tenantId);
     if (tenant === undefined) return NONE;
-    return merged([...onShelf(tenant.everyKind, agentId), ...onShelf(tenant.byKind.get(kind), agentId)]);
+    return merged(listsOf(tenant.measured, agentId, kind));
+  }
+
+  /** Who else reads series that an event of this kind of this agent adds to. */
+  feeding(tenantId: string, agentId: string, kind: EventKind): readonly Feeder[] {
+    const tenant = this.#tenants.get(tenantId);
+    return tenant === undefined ? NONE : listsOf(tenant.fed, agentId, kind).flat();
   }
 
   /** The rules of a tenant that are looked at each minute. */
@@ -66,18 +85,21 @@ export class RuleBook {
 }
 
 function index(rules: readonly ActiveRule[]): TenantRules {
-  const everyKind: Shelf = { everyAgent: [], byAgent: new Map() };
-  const byKind = new Map<EventKind, Shelf>();
+  const measured = emptyShelves<EventRule>();
+  const fed = emptyShelves<Feeder>();
   for (const rule of [...rules].sort(byPriority)) {
-    if (rule.cadence !== 'event') continue;
-    if (rule.kinds.length === EVENT_KINDS.length) put(everyKind, rule);
-    else for (const kind of rule.kinds) put(shelfOf(byKind, kind), rule);
+    if (rule.cadence === 'event') put(measured, rule.kinds, rule.agentId, rule);
+    if (rule.cadence === 'call') for (const feed of rule.feeds) put(fed, feed.kinds, rule.agentId, { rule, feed });
   }
-  return { everyKind, byKind, ticking: rules.filter((rule) => rule.cadence === 'tick'), count: rules.length };
+  return { measured, fed, ticking: rules.filter((rule) => rule.cadence === 'tick'), count: rules.length };
 }
 
-/** The lists of a shelf that concern an agent and hold anything. */
-function onShelf(shelf: Shelf | undefined, agentId: string): (readonly EventRule[])[] {
+/** The lists that concern an agent and a kind of event, and hold anything. */
+function listsOf<T>({ everyKind, byKind }: Shelves<T>, agentId: string, kind: EventKind): (readonly T[])[] {
+  return [...onShelf(everyKind, agentId), ...onShelf(byKind.get(kind), agentId)];
+}
+
+function onShelf<T>(shelf: Shelf<T> | undefined, agentId: string): (readonly T[])[] {
   if (shelf === undefined) return [];
   const own = shelf.byAgent.get(agentId);
   const lists = own === undefined ? [] : [own];
@@ -90,22 +112,28 @@ function merged(lists: readonly (readonly EventRule[])[]): readonly EventRule[] 
   return lists.flat().sort(byPriority);
 }
 
-function shelfOf(byKind: Map<EventKind, Shelf>, kind: EventKind): Shelf {
-  const shelf = byKind.get(kind) ?? { everyAgent: [], byAgent: new Map() };
-  byKind.set(kind, shelf);
-  return shelf;
+function emptyShelves<T>(): Shelves<T> {
+  return { everyKind: { everyAgent: [], byAgent: new Map() }, byKind: new Map() };
 }
 
-function put(shelf: Shelf, rule: EventRule): void {
-  if (rule.agentId === undefined) {
-    shelf.everyAgent.push(rule);
+function put<T>(shelves: Shelves<T>, kinds: readonly EventKind[], agentId: string | undefined, item: T): void {
+  if (kinds.length === EVENT_KINDS.length) {
+    putOn(shelves.everyKind, agentId, item);
     return;
   }
-  const own = shelf.byAgent.get(rule.agentId);
-  if (own === undefined) shelf.byAgent.set(rule.agentId, [rule]);
-  else own.push(rule);
+  for (const kind of kinds) {
+    const shelf = shelves.byKind.get(kind) ?? { everyAgent: [], byAgent: new Map() };
+    shelves.byKind.set(kind, shelf);
+    putOn(shelf, agentId, item);
+  }
 }
 
-function byPriority(a: ActiveRule, b: ActiveRule): number {
-  return b.priority - a.priority || (a.id < b.id ? -1 : 1);
+function putOn<T>(shelf: Shelf<T>, agentId: string | undefined, item: T): void {
+  if (agentId === undefined) {
+    shelf.everyAgent.push(item);
+    return;
+  }
+  const own = shelf.byAgent.get(agentId);
+  if (own === undefined) shelf.byAgent.set(agentId, [item]);
+  else own.push(item);
 }

@@ -30,6 +30,9 @@ describe('validateDraft', () => {
         dryRun: false,
         direction: 'both',
         priority: 0,
+        mode: 'enforce',
+        onMissing: 'allow',
+        onUnavailable: 'allow',
       },
     });
   });

@@ -10,11 +10,13 @@ describe('withValue', () => {
     expect(withValue(withValue(NO_TOTALS, 'quantiles', 1, 0), 'quantiles', 1, 0).bins).toEqual({ '0': 2 });
   });
 
-  it('takes the newest for the last, of equals the one that came later', () => {
+  it('takes the newest for the last, of equals the larger, in whatever order they come', () => {
     const last = (...values: [number, number][]) =>
       values.reduce((totals, [atMs, value]) => withValue(totals, 'spread', atMs, value), NO_TOTALS).last?.value;
     expect(last([2, 1], [1, 2])).toBe(1);
     expect(last([1, 1], [1, 2])).toBe(2);
+    expect(last([1, 2], [1, 1])).toBe(2);
+    expect(last([1, -3], [1, -2], [1, -4])).toBe(-2);
   });
 });
 

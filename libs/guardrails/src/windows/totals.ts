@@ -4,7 +4,10 @@ import { binOf } from './sketch.ts';
 /** A series nothing was added to. */
 export const NO_TOTALS: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: {} };
 
-/** `totals` with one value more. Of two values of the same instant the one added later is the last. */
+/**
+ * `totals` with one value more. Of two values of the same millisecond the larger is the last, as in every store: so
+ * that the order in which they arrive does not matter.
+ */
 export function withValue(totals: Totals, shape: SeriesShape, atMs: number, value: number): Totals {
   const counted = { ...totals, count: totals.count + 1, sum: totals.sum + value };
   if (shape === 'sum') return counted;
@@ -12,9 +15,16 @@ export function withValue(totals: Totals, shape: SeriesShape, atMs: number, valu
     ...counted,
     min: totals.min === null ? value : Math.min(totals.min, value),
     max: totals.max === null ? value : Math.max(totals.max, value),
-    last: totals.last === null || atMs >= totals.last.atMs ? { atMs, value } : totals.last,
+    last: newer(totals.last, { atMs, value }),
   };
   if (shape === 'spread') return spread;
   const bin = binOf(value);
   return { ...spread, bins: { ...totals.bins, [bin]: (totals.bins[bin] ?? 0) + 1 } };
+}
+
+type Last = NonNullable<Totals['last']>;
+
+function newer(known: Last | null, come: Last): Last {
+  if (known === null || come.atMs > known.atMs) return come;
+  return come.atMs === known.atMs && come.value > known.value ? come : known;
 }

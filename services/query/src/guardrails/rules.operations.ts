@@ -145,12 +145,13 @@ export const getCatalog = operation({
         ...catalogEntry,
         unit: z.string(),
         phases: z.array(z.enum(['stream', 'decision'])),
-        cadence: z.enum(['event', 'tick']),
+        cadence: z.enum(['event', 'tick', 'call']),
       }),
     ),
     actions: z.array(
       z.object({
         ...catalogEntry,
+        phases: z.array(z.enum(['stream', 'decision'])),
         urgency: z.enum(['control', 'notification']),
         secrets: z.array(z.string()),
       }),

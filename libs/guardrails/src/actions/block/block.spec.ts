@@ -1,0 +1,9 @@
+import { describe, expect, it } from '@jest/globals';
+import { block } from './block.ts';
+
+describe('block', () => {
+  it('blocks, with its own words where it has some', () => {
+    expect(block.effect({}, {})).toEqual({ kind: 'block' });
+    expect(block.effect(block.config.parse({ message: ' no ' }), {})).toEqual({ kind: 'block', message: 'no' });
+  });
+});

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import type { CallCondition } from '../../catalog/condition-module.ts';
+import { meets, OPERATORS } from '../../catalog/threshold.ts';
+
+const ExecutionTimeConfig = z.strictObject({
+  scope: z.enum(['tool', 'total']).default('tool').meta({ title: 'Time of' }),
+  operator: z.enum(OPERATORS).default('gt').meta({ title: 'Is' }),
+  ms: z.number().min(0).max(31_536_000_000).meta({ title: 'Compared with', unit: 'ms' }),
+});
+type ExecutionTimeConfig = z.infer<typeof ExecutionTimeConfig>;
+
+/** How long a tool took, or all tools of the run together; known only after a call. */
+export const executionTime: CallCondition<ExecutionTimeConfig> = {
+  type: 'execution_time',
+  title: 'Execution time',
+  description: 'The tool, or all tools of the run together, took this long.',
+  unit: 'ms',
+  cadence: 'call',
+  config: ExecutionTimeConfig,
+  example: { scope: 'total', operator: 'gt', ms: 60_000 },
+  phases: ['decision'],
+  askedIn: ['tool.after'],
+  ready({ scope, operator, ms }) {
+    return {
+      counts: scope === 'total',
+      needs: () => ({ history: scope === 'total' }),
+      matches({ request, history }) {
+        const mine = request.metrics.duration_ms;
+        if (mine === undefined) return 'missing';
+        if (scope === 'total' && history === null) return 'unavailable';
+        const others = scope === 'total' ? (history ?? []) : [];
+        const value = others.reduce((sum, { durationMs = 0 }) => sum + durationMs, mine);
+        return meets(value, { operator, value: ms });
+      },
+    };
+  },
+};

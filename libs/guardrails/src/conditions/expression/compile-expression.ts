@@ -1,0 +1,120 @@
+import type { DecisionRequest } from '@agentlens/contracts';
+import { type ASTNode, Environment, EvaluationError, serialize } from '@marcbachmann/cel-js';
+import type { Answer } from '../../decisions/answer.ts';
+import { compilePattern, type Pattern, patternProblem } from '../../patterns/pattern.ts';
+
+export const MAX_EXPRESSION = 2_000;
+/** Patterns made of values while evaluating are kept up to this many; then all are forgotten. */
+const MOST_PATTERNS = 50;
+const patterns = new Map<string, Pattern>();
+
+/** Matches in linear time, in place of the `matches` of the library, which backtracks. */
+const LINEAR_MATCHES = 'linearMatches';
+
+const environment = new Environment({
+  unlistedVariablesAreDyn: false,
+  limits: { maxAstNodes: 500, maxDepth: 50, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 20 },
+})
+  .registerVariable('tool', 'map<string, dyn>')
+  .registerVariable('args', 'dyn')
+  .registerVariable('result', 'dyn')
+  .registerVariable('actor', 'map<string, dyn>')
+  .registerVariable('tags', 'map<string, string>')
+  .registerVariable('subjects', 'list<dyn>')
+  .registerVariable('metrics', 'map<string, dyn>')
+  .registerVariable('phase', 'string')
+  .registerVariable('agentId', 'string')
+  .registerVariable('runId', 'string')
+  .registerFunction(`string.${LINEAR_MATCHES}(string): bool`, (text: string, source: string) =>
+    patternOf(source).found(text),
+  );
+
+/** Why an expression cannot be a condition, in one line; null: it can. Checks names and types, and the patterns in it. */
+export function expressionProblem(source: string): string | null {
+  try {
+    const rewritten = withLinearMatches(source);
+    const { valid, type, error } = environment.parse(rewritten).check();
+    if (!valid) return firstLine(error);
+    return type === 'bool' || type === 'dyn' ? null : `must be true or false, this is of type ${type}`;
+  } catch (error) {
+    return firstLine(error);
+  }
+}
+
+/** @throws where the expression is not valid; ask `expressionProblem` first */
+export function compileExpression(source: string): (request: DecisionRequest) => Answer {
+  const evaluate = environment.parse(withLinearMatches(source));
+  return (request) => {
+    try {
+      const answer: unknown = evaluate(contextOf(request));
+      if (typeof answer === 'boolean') return answer;
+      throw new Error('the expression is neither true nor false');
+    } catch (error) {
+      if (error instanceof EvaluationError && LACKING.has(error.code)) return 'missing';
+      throw error;
+    }
+  };
+}
+
+/** Codes of errors that mean that the call lacks what the expression looks at. */
+const LACKING = new Set(['no_such_key', 'index_out_of_range', 'index_out_of_bounds']);
+
+function contextOf(request: DecisionRequest): Record<string, unknown> {
+  const { tool, args, result, actor, tags, subjects, metrics, phase, agentId, runId } = request;
+  return {
+    tool: tool ?? {},
+    args: args ?? {},
+    result: result ?? null,
+    actor: actor ?? {},
+    ...{ tags, subjects, metrics, phase, agentId, runId },
+  };
+}
+
+function withLinearMatches(source: string): string {
+  const { ast } = environment.parse(source);
+  rewrite(ast, 0);
+  return serialize(ast);
+}
+
+/** Macros walk whole lists: one inside another would make the cost the product of their lengths. */
+const MACROS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
+
+function rewrite(node: unknown, macros: number): void {
+  if (Array.isArray(node)) {
+    for (const inner of node) rewrite(inner, macros);
+    return;
+  }
+  if (!isNode(node)) return;
+  const name = node.op === 'rcall' || node.op === 'call' ? node.args[0] : undefined;
+  const inside = macros + (name !== undefined && MACROS.has(name) ? 1 : 0);
+  if (inside > 1) throw new Error(`"${name}" inside another walk over a list is too costly, take it apart`);
+  if (node.op === 'rcall' && name === 'matches') {
+    refusePattern(node.args[2]);
+    (node.args as unknown[])[0] = LINEAR_MATCHES;
+  }
+  rewrite(node.args, inside);
+}
+
+function refusePattern([pattern]: readonly ASTNode[]): void {
+  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return;
+  const problem = patternProblem(pattern.args);
+  if (problem !== null) throw new Error(`"${pattern.args.slice(0, 60)}" ${problem}`);
+}
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+}
+
+function patternOf(source: string): Pattern {
+  const known = patterns.get(source);
+  if (known !== undefined) return known;
+  if (patterns.size >= MOST_PATTERNS) patterns.clear();
+  const made = compilePattern(source);
+  patterns.set(source, made);
+  return made;
+}
+
+function firstLine(error: unknown): string {
+  const [line = ''] = error instanceof Error ? error.message.split('\n') : [];
+  return line === '' ? 'is not a CEL expression' : line;
+}

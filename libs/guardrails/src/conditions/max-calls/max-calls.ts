@@ -1,0 +1,89 @@
+import { canonicalJson, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
+import { z } from 'zod';
+import type { CallCondition } from '../../catalog/condition-module.ts';
+import { chooses, foldedChoice, type ToolChoice, toolChoiceFields } from '../../patterns/tool-choice.ts';
+import type { Series } from '../../ports/window-store.ts';
+
+const MaxCallsConfig = z
+  .strictObject({
+    ...toolChoiceFields,
+    max: z.int().min(0).max(1_000_000).meta({ title: 'At most', unit: 'calls' }),
+    per: z.enum(['run', 'agent', 'agent_user']).default('run').meta({ title: 'Counted per' }),
+    windowMinutes: z.int().min(1).max(1440).optional().meta({ title: 'Window', unit: 'min' }),
+    appliesTo: z.enum(['counted', 'every_call']).default('counted').meta({
+      title: 'Stops',
+      description: 'Further calls of the counted tools, or every call its rule is asked about.',
+    }),
+  })
+  .check(({ value, issues }) => {
+    if ((value.per === 'run') === (value.windowMinutes === undefined)) return;
+    const message =
+      value.per === 'run'
+        ? 'is for counts per agent or end user; a run is counted whole'
+        : `is required per ${value.per}`;
+    issues.push({ code: 'custom', path: ['windowMinutes'], message, input: value });
+  });
+type MaxCallsConfig = z.infer<typeof MaxCallsConfig>;
+
+/** How often tools were called: in this run, or by the agent (for one end user) in a sliding window. */
+export const maxCalls: CallCondition<MaxCallsConfig> = {
+  type: 'max_calls',
+  title: 'Number of calls',
+  description: 'Tools have been called as often as they may be, in the run or in a sliding window.',
+  unit: 'calls',
+  cadence: 'call',
+  config: MaxCallsConfig,
+  example: { tools: ['send_email'], max: 5, per: 'run', appliesTo: 'counted' },
+  phases: ['decision'],
+  askedIn: ['tool.before', 'tool.after', 'llm.before'],
+  ready({ max, per, windowMinutes = 1, appliesTo, ...choice }) {
+    const counted = foldedChoice(choice);
+    const isCounted = ({ tool }: DecisionRequest) =>
+      tool !== undefined && chooses(counted, { toolName: tool.name, toolTags: tool.tags });
+    const concerns = (request: DecisionRequest) => appliesTo === 'every_call' || isCounted(request);
+    if (per === 'run') {
+      return {
+        counts: true,
+        needs: () => ({ history: true }),
+        matches({ request, history }) {
+          if (!concerns(request)) return false;
+          return history === null ? 'unavailable' : history.filter((call) => chooses(counted, call)).length >= max;
+        },
+      };
+    }
+    const metric = `call:count:${keyOf(counted)}`;
+    return {
+      counts: true,
+      needs(request) {
+        const series = seriesOf(metric, per, windowMinutes, request);
+        if (series === null) return {};
+        const adds = request.phase === 'tool.before' && isCounted(request);
+        return { series: [series], additions: adds ? [{ series, value: 1, because: 'call' }] : [] };
+      },
+      matches({ request, before }) {
+        const series = seriesOf(metric, per, windowMinutes, request);
+        if (series === null) return 'missing';
+        if (!concerns(request)) return false;
+        const totals = before(series);
+        return totals === null ? 'unavailable' : totals.sum >= max;
+      },
+    };
+  },
+};
+
+/** Null: counted per end user, and the request names none. */
+function seriesOf(
+  metric: string,
+  per: 'agent' | 'agent_user',
+  minutes: number,
+  { actor }: DecisionRequest,
+): Series | null {
+  if (per === 'agent_user' && actor === undefined) return null;
+  const whose = per === 'agent_user' ? `${metric}@${actor?.externalId}` : metric;
+  return { metric: whose, span: { kind: 'sliding', minutes }, shape: 'sum' };
+}
+
+/** Rules that count the same tools share their series. */
+function keyOf(choice: ToolChoice): string {
+  return sha256Hex(canonicalJson(choice)).slice(0, 16);
+}

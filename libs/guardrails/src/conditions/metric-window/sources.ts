@@ -1,0 +1,67 @@
+import type { AgentEvent, DecisionRequest } from '@agentlens/contracts';
+import type { Addition } from '../../decisions/facts.ts';
+import type { Series, Span } from '../../ports/window-store.ts';
+import { BUILT_IN_METRICS, quantityOf } from '../../windows/metrics.ts';
+import type { MetricWindowConfig } from './metric-window.ts';
+
+/** Metrics that only events report. */
+export const EVENT_METRICS: readonly string[] = Object.keys(BUILT_IN_METRICS);
+
+/** What both report, by the names calls and events have for it. Events are the authority and come later. */
+const TWICE_REPORTED: Readonly<Record<string, string>> = {
+  llm_tokens_in: 'input_tokens',
+  llm_tokens_out: 'output_tokens',
+  llm_cost_usd: 'cost_usd',
+};
+
+const CALL_PREFIX = 'call:';
+
+export function isEventMetric(metric: string): boolean {
+  return EVENT_METRICS.includes(metric);
+}
+
+/** The series a metric is read from; none where it is counted per end user and the request names none. */
+export function sourcesOf(config: MetricWindowConfig, { runId, actor }: DecisionRequest): readonly Series[] {
+  const { scope, metric } = config;
+  if (scope === 'agent_user') {
+    return actor === undefined ? [] : [seriesOf(config, `${CALL_PREFIX}${metric}@${actor.externalId}`, runId)];
+  }
+  const event = eventName(metric);
+  const sources = event === undefined ? [] : [seriesOf(config, event, runId)];
+  return isEventMetric(metric) ? sources : [...sources, seriesOf(config, CALL_PREFIX + metric, runId)];
+}
+
+/** The series an event adds to; null: it says nothing of the metric. */
+export function feedOf(config: MetricWindowConfig, event: AgentEvent): readonly Series[] | null {
+  const name = config.scope === 'agent_user' ? undefined : eventName(config.metric);
+  return name === undefined || quantityOf(name, event) === null ? null : [seriesOf(config, name, event.runId)];
+}
+
+/**
+ * What a request adds. The size of the arguments is sent before and after a call and counts once, before it. What a
+ * refused call would have taken in is taken back, where the aggregate lets itself be taken back.
+ */
+export function additionsTo(
+  sources: readonly Series[],
+  { phase, metrics }: DecisionRequest,
+  aggregate: MetricWindowConfig['aggregate'],
+): Addition[] {
+  return sources.flatMap((series): Addition[] => {
+    const [prefixed = ''] = series.metric.split('@');
+    if (!prefixed.startsWith(CALL_PREFIX)) return [];
+    const key = prefixed.slice(CALL_PREFIX.length);
+    const value = Object.hasOwn(metrics, key) ? metrics[key] : undefined;
+    const ofArguments = key === 'bytes_in';
+    if (value === undefined || !Number.isFinite(value) || (ofArguments && phase === 'tool.after')) return [];
+    return [{ series, value, because: ofArguments && aggregate === 'sum' ? 'call' : 'report' }];
+  });
+}
+
+function eventName(metric: string): string | undefined {
+  return isEventMetric(metric) ? metric : TWICE_REPORTED[metric];
+}
+
+function seriesOf({ scope, windowMinutes = 1, aggregate }: MetricWindowConfig, metric: string, runId: string): Series {
+  const span: Span = scope === 'run' ? { kind: 'run', runId } : { kind: 'sliding', minutes: windowMinutes };
+  return { metric, span, shape: aggregate === 'max' || aggregate === 'min' ? 'spread' : 'sum' };
+}

@@ -1,0 +1,11 @@
+import { describe, expect, it } from '@jest/globals';
+import { answerTo } from '../../decisions/call.testing.ts';
+
+describe('not', () => {
+  it('turns an answer round, and leaves what cannot be told untold', () => {
+    const not = (config: object) => answerTo('not', { condition: config }, {});
+    expect(not({ type: 'tool_name', config: { value: 'search' } })).toBe(false);
+    expect(not({ type: 'tool_name', config: { value: 'other' } })).toBe(true);
+    expect(not({ type: 'enduser_tag', config: { tag: 'vip' } })).toBe('missing');
+  });
+});

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { CallCondition } from '../../catalog/condition-module.ts';
+import type { PastCall } from '../../ports/call-history.ts';
+
+const RepeatedCallConfig = z.strictObject({
+  times: z.int().min(1).max(1000).default(3).meta({ title: 'Made before', unit: 'times' }),
+  sameResult: z.boolean().default(true).meta({ title: 'With the same result each time' }),
+});
+type RepeatedCallConfig = z.infer<typeof RepeatedCallConfig>;
+
+/** A loop: the same tool with the same arguments, and nothing new ever comes of it. */
+export const repeatedCall: CallCondition<RepeatedCallConfig> = {
+  type: 'repeated_call',
+  title: 'Repeated call',
+  description: 'The run has made exactly this call before, several times, with the same result.',
+  unit: 'calls',
+  cadence: 'call',
+  config: RepeatedCallConfig,
+  example: { times: 3, sameResult: true },
+  phases: ['decision'],
+  askedIn: ['tool.before'],
+  ready({ times, sameResult }) {
+    return {
+      counts: true,
+      needs: () => ({ history: true }),
+      matches({ request, argsHash, history }) {
+        if (request.tool === undefined) return 'missing';
+        if (history === null) return 'unavailable';
+        const { name } = request.tool;
+        const same = history.filter((call) => call.toolName === name && call.argsHash === argsHash);
+        return (sameResult ? fruitless(same) : same.filter(({ status }) => status !== 'asked').length) >= times;
+      },
+    };
+  },
+};
+
+/** How many of the newest completed calls had the result of the very newest. */
+function fruitless(calls: readonly PastCall[]): number {
+  const results = calls.filter(({ status }) => status === 'completed').map(({ resultHash }) => resultHash);
+  const newest = results.at(-1);
+  const other = results.findLastIndex((result) => result !== newest);
+  return results.length - 1 - other;
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { CallCondition } from '../../catalog/condition-module.ts';
+import { DETECTOR_NAMES } from '../../detectors/detectors.ts';
+import { DotPath, stringLeaves, valueAt } from '../../patterns/dot-path.ts';
+import { findingTest, partOf } from './found-parts.ts';
+
+const text = z.string().min(1).max(256);
+
+const Detection = z
+  .strictObject({
+    detector: z.enum(DETECTOR_NAMES).meta({ title: 'Look for' }),
+    check: z.enum(['domain', 'tld', 'scheme']).optional().meta({ title: 'Whose' }),
+    operator: z.enum(['eq', 'neq', 'endsWith', 'in']).optional().meta({ title: 'Is' }),
+    value: z
+      .union([text, z.array(text).min(1).max(200)], { error: 'must be a text, or a list of texts' })
+      .optional()
+      .meta({ title: 'Compared with' }),
+  })
+  .check(({ value: { detector, check, operator, value }, issues }) => {
+    const problem = (path: string, message: string) =>
+      issues.push({ code: 'custom', path: [path], message, input: detector });
+    const given = [check, operator, value].filter((one) => one !== undefined).length;
+    if (given > 0 && given < 3) problem('check', 'goes together with "operator" and "value"');
+    if (given < 3 || check === undefined) return;
+    if (!partOf(detector).includes(check)) problem('check', `a ${detector} has no ${check}`);
+    if ((operator === 'in') !== Array.isArray(value)) {
+      problem('value', 'must be a list with operator "in", and one text with every other');
+    }
+  });
+
+const SensitiveDataConfig = z.strictObject({
+  in: z.enum(['arguments', 'result']).default('arguments').meta({ title: 'Look in' }),
+  path: DotPath.optional().meta({ title: 'At', description: 'Dot path; everything below it is looked through.' }),
+  operator: z.enum(['anyOf', 'allOf']).default('anyOf').meta({ title: 'Found is' }),
+  detectors: z.array(Detection).min(1).max(50).meta({ title: 'Detectors' }),
+});
+type SensitiveDataConfig = z.infer<typeof SensitiveDataConfig>;
+
+/** Personal data and secrets in what a call is given, or gives back. */
+export const sensitiveData: CallCondition<SensitiveDataConfig> = {
+  type: 'sensitive_data',
+  title: 'Sensitive data',
+  description: 'Personal data or secrets are in the arguments of the call, or in its result.',
+  unit: '',
+  cadence: 'call',
+  config: SensitiveDataConfig,
+  example: { in: 'arguments', operator: 'anyOf', detectors: [{ detector: 'credit_card' }] },
+  phases: ['decision'],
+  askedIn: ['tool.before', 'tool.after', 'llm.before'],
+  ready({ in: place, path, operator, detectors }) {
+    const tests = detectors.map(findingTest);
+    return {
+      matches({ request }) {
+        const root = place === 'arguments' ? request.args : request.result;
+        const looked = path === undefined ? root : valueAt(root, path);
+        if (looked === undefined) return 'missing';
+        const texts = stringLeaves(looked);
+        const found = (test: (one: string) => boolean) => texts.some(test);
+        return operator === 'anyOf' ? tests.some(found) : tests.every(found);
+      },
+    };
+  },
+};

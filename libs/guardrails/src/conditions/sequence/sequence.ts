@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { CallCondition } from '../../catalog/condition-module.ts';
+import { chooses, foldedChoice, ToolChoice } from '../../patterns/tool-choice.ts';
+import type { PastCall } from '../../ports/call-history.ts';
+
+const choices = z.array(ToolChoice).min(1, 'must not be empty: leave it out if nothing is meant').max(50);
+
+const SequenceConfig = z
+  .strictObject({
+    mustHaveCalled: choices.optional().meta({ title: 'Must have been called before' }),
+    mustNotHaveCalled: choices.optional().meta({ title: 'Must not have been called before' }),
+  })
+  .refine((config) => config.mustHaveCalled !== undefined || config.mustNotHaveCalled !== undefined, {
+    path: ['mustHaveCalled'],
+    message: 'is required, or "mustNotHaveCalled"',
+  });
+type SequenceConfig = z.infer<typeof SequenceConfig>;
+
+/** The order of the calls of a run is broken: something is called too early, or after what excludes it. */
+export const sequence: CallCondition<SequenceConfig> = {
+  type: 'sequence',
+  title: 'Order of calls',
+  description: 'The run has not yet called what must come first, or has called what must not come before.',
+  unit: '',
+  cadence: 'call',
+  config: SequenceConfig,
+  example: { mustHaveCalled: [{ tools: ['verify_identity'] }] },
+  phases: ['decision'],
+  askedIn: ['tool.before', 'tool.after', 'llm.before'],
+  ready({ mustHaveCalled = [], mustNotHaveCalled = [] }) {
+    const required = mustHaveCalled.map(foldedChoice);
+    const forbidden = mustNotHaveCalled.map(foldedChoice);
+    return {
+      counts: true,
+      needs: () => ({ history: true }),
+      matches({ history }) {
+        if (history === null) return 'unavailable';
+        const made = history.filter(wasMade);
+        const called = (choice: ToolChoice) => made.some((call) => chooses(choice, call));
+        return !required.every(called) || forbidden.some(called);
+      },
+    };
+  },
+};
+
+/** A call that is only being asked about may still be refused: it has not been made. */
+function wasMade({ status }: PastCall): boolean {
+  return status !== 'asked';
+}

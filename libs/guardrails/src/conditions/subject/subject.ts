@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import type { CallCondition } from '../../catalog/condition-module.ts';
+
+const text = z.string().min(1).max(256);
+
+const SubjectConfig = z.strictObject({
+  subjectType: text.meta({ title: 'Kind of subject' }),
+  value: text.optional().meta({ title: 'With this id' }),
+  role: text.optional().meta({ title: 'In this role' }),
+  idSystem: text.optional().meta({ title: 'Of this id system' }),
+});
+type SubjectConfig = z.infer<typeof SubjectConfig>;
+
+/** What a call is about, as the agent says. Put it into `not` to require a subject. */
+export const subject: CallCondition<SubjectConfig> = {
+  type: 'subject',
+  title: 'Subject',
+  description: 'The call is about such a subject: a customer, an account, a patient.',
+  unit: '',
+  cadence: 'call',
+  config: SubjectConfig,
+  example: { subjectType: 'patient', idSystem: 'nhs' },
+  phases: ['decision'],
+  askedIn: ['tool.before', 'tool.after', 'llm.before'],
+  ready({ subjectType, value, role, idSystem }) {
+    return {
+      matches: ({ request: { subjects } }) =>
+        subjects.some(
+          (one) =>
+            one.subjectType === subjectType &&
+            (value === undefined || one.value === value) &&
+            (role === undefined || one.role === role) &&
+            (idSystem === undefined || one.idSystem === idSystem),
+        ),
+    };
+  },
+};

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import type { CallCondition } from '../../catalog/condition-module.ts';
+import { DotPath, stringLeaves, valueAt } from '../../patterns/dot-path.ts';
+import { type ArgumentTest, argumentProblem, OPERATORS, scalarTest } from './argument-test.ts';
+
+const Scalar = z.union([z.string().max(1000), z.number(), z.boolean()], {
+  error: 'must be a text, a number, true or false',
+});
+
+const ToolArgumentConfig = z
+  .strictObject({
+    path: DotPath.optional().meta({
+      title: 'Argument',
+      description: 'Dot path into the arguments. Without one, every text in the arguments is looked at.',
+    }),
+    type: z.enum(['string', 'number', 'boolean']).default('string').meta({ title: 'Is a' }),
+    operator: z.enum(OPERATORS).default('eq').meta({ title: 'That is' }),
+    value: z
+      .union([Scalar, z.array(z.string().max(1000)).min(1).max(200)], {
+        error: 'must be a text of at most 1000 characters, a number, true or false, or a list of texts',
+      })
+      .optional()
+      .meta({ title: 'Compared with' }),
+  })
+  .superRefine((config, context) => {
+    const problem = argumentProblem(config);
+    if (problem !== null) context.addIssue({ code: 'custom', ...problem });
+  });
+type ToolArgumentConfig = z.infer<typeof ToolArgumentConfig> & ArgumentTest;
+
+/** What a call is made with. */
+export const toolArgument: CallCondition<ToolArgumentConfig> = {
+  type: 'tool_argument',
+  title: 'Tool argument',
+  description: 'An argument of the call is there, is missing, or has a certain value.',
+  unit: '',
+  cadence: 'call',
+  config: ToolArgumentConfig,
+  example: { path: 'amount', type: 'number', operator: 'gt', value: 1000 },
+  phases: ['decision'],
+  askedIn: ['tool.before', 'tool.after'],
+  ready(config) {
+    const { path, operator, type } = config;
+    if (operator === 'exists' || operator === 'notExists') {
+      const wanted = operator === 'exists';
+      return { matches: ({ request }) => (valueAt(request.args, path ?? '') !== undefined) === wanted };
+    }
+    const test = scalarTest(config);
+    return {
+      matches({ request: { args } }) {
+        if (path === undefined) return stringLeaves(args).some(test);
+        const value = valueAt(args, path);
+        return typeof value === type ? test(value) : 'missing';
+      },
+    };
+  },
+};

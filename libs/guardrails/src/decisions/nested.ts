@@ -1,0 +1,69 @@
+import { JsonObject } from '@agentlens/contracts';
+import { z } from 'zod';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { CallTest, ConditionModule } from '../catalog/condition-module.ts';
+import { unknownName } from '../catalog/nearest-name.ts';
+import { problemsOf } from '../rules/config-problems.ts';
+import type { Answer } from './answer.ts';
+import { callTest } from './call-test.ts';
+import type { CallFacts } from './facts.ts';
+
+/** The catalog, by the time it is complete: conditions that hold conditions are themselves in it. */
+export type CatalogSoFar = () => Catalog<ConditionModule>;
+
+/** A condition inside another: `{ type, config }`, checked like a rule's own. */
+export function nestedCondition(catalog: CatalogSoFar) {
+  return z
+    .strictObject({
+      type: z.string().min(1).meta({ title: 'Condition' }),
+      config: JsonObject.default({}).meta({ title: 'Its config' }),
+    })
+    .transform((nested, context) => {
+      const { modules } = catalog();
+      const module = catalog().get(nested.type);
+      if (module?.phases.includes('decision')) {
+        const config = module.config.safeParse(nested.config);
+        if (config.success) return { type: nested.type, config: config.data as JsonObject };
+        for (const { path, message } of problemsOf(module.config, config.error, ['config'])) {
+          context.issues.push({ code: 'custom', path: path.split('.'), message, input: nested });
+        }
+        return z.NEVER;
+      }
+      const known = modules.filter(({ phases }) => phases.includes('decision')).map(({ type }) => type);
+      const message =
+        module === undefined ? unknownName('condition type', nested.type, known) : 'cannot be asked about a call';
+      context.issues.push({ code: 'custom', path: ['type'], message, input: nested });
+      return z.NEVER;
+    });
+}
+export type Nested = z.infer<ReturnType<typeof nestedCondition>>;
+
+/** The tests of nested conditions, combined by `combine`; together they need what each of them needs. */
+export function combined(
+  catalog: CatalogSoFar,
+  nested: readonly Nested[],
+  combine: (answers: Answer[]) => Answer,
+): CallTest {
+  const tests = nested.map(({ type, config }) => readied(catalog, type, config));
+  return {
+    counts: tests.some(({ counts }) => counts === true),
+    feeds: tests.flatMap(({ feeds }) => feeds ?? []),
+    needs(request) {
+      const needs = tests.map((test) => test.needs?.(request) ?? {});
+      return {
+        history: needs.some(({ history }) => history === true),
+        series: needs.flatMap(({ series }) => series ?? []),
+        additions: needs.flatMap(({ additions }) => additions ?? []),
+      };
+    },
+    matches: (facts: CallFacts) => combine(tests.map((test) => test.matches(facts))),
+  };
+}
+
+function readied(catalog: CatalogSoFar, type: string, config: JsonObject): CallTest {
+  const module = catalog().get(type);
+  const parsed = module?.config.parse(config);
+  const test = module === undefined ? null : callTest(module, parsed);
+  if (test === null) throw new Error(`condition ${type} cannot be asked about a call`);
+  return test;
+}

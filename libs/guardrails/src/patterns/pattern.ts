@@ -1,0 +1,41 @@
+import { RE2JS } from 're2js';
+import { z } from 'zod';
+
+/** Longest pattern a rule may hold, in characters. */
+export const MAX_PATTERN = 256;
+/** Largest compiled program: counted repetitions multiply, and a scan costs its size times the length of the text. */
+const MAX_PROGRAM = 2_000;
+
+/** A regular expression in RE2 syntax, matched in time linear in the text, whatever the pattern. */
+export interface Pattern {
+  /** True if any part of `text` matches. */
+  found(text: string): boolean;
+}
+
+/** @throws with the reason where it is not RE2 syntax (look-around and back references are not), or is too large */
+export function compilePattern(source: string): Pattern {
+  if (source.length > MAX_PATTERN) throw new Error(`is longer than ${MAX_PATTERN} characters`);
+  const compiled = RE2JS.compile(source);
+  if (compiled.programSize() > MAX_PROGRAM) throw new Error('repeats too much, use smaller counts');
+  return { found: (text) => compiled.matcher(text).find() };
+}
+
+/** Source of a pattern, checked by compiling it. */
+export const PatternSource = z
+  .string()
+  .min(1)
+  .max(MAX_PATTERN)
+  .superRefine((source, context) => {
+    const problem = patternProblem(source);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
+
+/** Why a text is no pattern; null: it is one. */
+export function patternProblem(source: string): string | null {
+  try {
+    compilePattern(source);
+    return null;
+  } catch (error) {
+    return `is not a regular expression in RE2 syntax: ${error instanceof Error ? error.message : 'unreadable'}`;
+  }
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { selectsTool } from '../decisions/tool-index.ts';
+
+const names = z.array(z.string().min(1).max(256)).min(1, 'must name at least one').max(100);
+
+export const toolChoiceFields = {
+  tools: names.optional().meta({ title: 'Tools', description: 'Globs, in any case.' }),
+  toolTagsAll: names.optional().meta({ title: 'With all of these tags' }),
+  toolTagsAny: names.optional().meta({ title: 'With any of these tags' }),
+};
+
+/** Some tools: by glob, by tag, or both. What is absent restricts nothing. */
+export const ToolChoice = z
+  .strictObject(toolChoiceFields)
+  .refine((choice) => Object.values(choice).some((list) => list !== undefined), {
+    message: 'must name tools or tags',
+  });
+export type ToolChoice = z.infer<typeof ToolChoice>;
+
+interface Called {
+  readonly toolName: string;
+  readonly toolTags: readonly string[];
+}
+
+export function foldedChoice({ tools, toolTagsAll, toolTagsAny }: ToolChoice): ToolChoice {
+  return { tools: lower(tools), toolTagsAll: lower(toolTagsAll), toolTagsAny: lower(toolTagsAny) };
+}
+
+/** True if a choice (folded) is of this tool. */
+export function chooses(choice: ToolChoice, { toolName, toolTags }: Called): boolean {
+  return selectsTool(choice, { name: toolName.toLowerCase(), tags: toolTags.map((tag) => tag.toLowerCase()) });
+}
+
+function lower(list: readonly string[] | undefined): string[] | undefined {
+  return list?.map((name) => name.toLowerCase());
+}
