@@ -14,8 +14,17 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.ts';
 import { AgentsQueries } from './agents/agents.queries.ts';
 import { HealthQueries } from './agents/health.queries.ts';
+import { AlertsController } from './alerts/alerts.controller.ts';
+import { AlertsQueries } from './alerts/alerts.queries.ts';
 import { AnalyticsController } from './analytics/analytics.controller.ts';
 import { AnalyticsQueries } from './analytics/analytics.queries.ts';
+import { BreakersController } from './breakers/breakers.controller.ts';
+import { BreakersQueries } from './breakers/breakers.queries.ts';
+import { BudgetsController } from './budgets/budgets.controller.ts';
+import { BudgetsQueries } from './budgets/budgets.queries.ts';
+import { ControlController } from './control/control.controller.ts';
+import { ControlQueries } from './control/control.queries.ts';
+import { OrderWatch } from './control/order-watch.ts';
 import { EventsController } from './events/events.controller.ts';
 import { EventsQueries } from './events/events.queries.ts';
 import { DeliveriesController } from './guardrails/deliveries.controller.ts';
@@ -28,13 +37,22 @@ import { TriggersQueries } from './guardrails/triggers.queries.ts';
 import { Commands } from './http/commands.ts';
 import { NoStore } from './http/no-store.ts';
 import { TenantReads } from './http/tenant-reads.ts';
+import { KeyNames } from './keys/key-names.ts';
 import { KeysController } from './keys/keys.controller.ts';
+import { MetricsController } from './metrics/metrics.controller.ts';
+import { MetricsQueries } from './metrics/metrics.queries.ts';
+import { RunDetailQueries } from './runs/run-detail.queries.ts';
+import { RunTimelineQueries } from './runs/run-timeline.queries.ts';
+import { RunTreeQueries } from './runs/run-tree.queries.ts';
+import { RunsController } from './runs/runs.controller.ts';
+import { RunsQueries } from './runs/runs.queries.ts';
 import { DatabaseReadiness } from './service/database-readiness.ts';
 import { ServiceController } from './service/service.controller.ts';
 import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsQueries } from './sessions/sessions.queries.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import { StreamController } from './stream/stream.controller.ts';
+import { StreamDesk } from './stream/stream-desk.ts';
 
 /** The operator API: reads for one tenant at a time, commands to the owners of what is written, live streams, API keys. */
 @Module({})
@@ -49,8 +67,14 @@ export class QueryModule {
         DeliveriesController,
         EventsController,
         SessionsController,
+        RunsController,
         AgentsController,
         AnalyticsController,
+        MetricsController,
+        AlertsController,
+        ControlController,
+        BreakersController,
+        BudgetsController,
         StreamController,
         KeysController,
         ServiceController,
@@ -66,9 +90,21 @@ export class QueryModule {
         DeliveriesQueries,
         EventsQueries,
         SessionsQueries,
+        RunsQueries,
+        RunDetailQueries,
+        RunTimelineQueries,
+        RunTreeQueries,
         AgentsQueries,
         HealthQueries,
         AnalyticsQueries,
+        MetricsQueries,
+        AlertsQueries,
+        ControlQueries,
+        OrderWatch,
+        BreakersQueries,
+        BudgetsQueries,
+        KeyNames,
+        StreamDesk,
         OpenStreams,
         {
           provide: ApiKeys,

@@ -34,6 +34,12 @@ const NAMES = [
   'sessionId',
   'ruleId',
   'triggerId',
+  'runId',
+  'kind',
+  'scope',
+  'scopeId',
+  'id',
+  'state',
   'enabled',
   'paused',
   'window',
@@ -120,6 +126,13 @@ describe('bad parameters', () => {
     ['/api/analytics?range=7', 'range'],
     ['/api/stream?lastEventId=12', 'lastEventId'],
     ['/api/guardrails/a%00b', 'id'],
+    ['/api/alerts?status=open', 'status.0'],
+    ['/api/alerts?kind=approval,rules', 'kind.1'],
+    ['/api/alerts?runId=', 'runId'],
+    ['/api/alerts/stream?lastEventId=1.2-3', 'lastEventId'],
+    ['/api/control?scope=fleet', 'scope.0'],
+    ['/api/breakers?state=broken', 'state.0'],
+    ['/api/budgets?enabled=maybe', 'enabled'],
   ])('%s is refused for "%s"', async (url, path) => {
     const answer = await api.get(url);
     expect(answer).toMatchObject({ status: 400, body: { status: 400, details: [{ path }] } });

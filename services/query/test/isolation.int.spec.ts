@@ -3,13 +3,19 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { QUERY_OPERATIONS } from '../src/index.ts';
 import { type Answer, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import {
+  aBreakerLimitsRow,
+  aBreakerRow,
+  aBudgetRow,
   aCooldownRow,
   aDailyRow,
   aDeliveryRow,
   aDirectiveRow,
+  anAcknowledgementRow,
   anAgentRow,
+  anAlertRow,
   anAttemptRow,
   anEventRow,
+  anOrderRow,
   aRuleRow,
   aRunRow,
   aStateRow,
@@ -31,6 +37,11 @@ beforeAll(async () => {
     rule_id: FOREIGN,
     trigger_id: FOREIGN,
     delivery_id: FOREIGN,
+    alert_id: FOREIGN,
+    order_id: FOREIGN,
+    directive_id: FOREIGN,
+    scope_id: FOREIGN,
+    budget_id: FOREIGN,
     name: FOREIGN,
     rule_name: FOREIGN,
     pause_reason: FOREIGN,
@@ -48,6 +59,12 @@ beforeAll(async () => {
     deliveries: aDeliveryRow(),
     delivery_attempts: anAttemptRow(),
     agent_daily: aDailyRow(),
+    alerts: anAlertRow({ title: FOREIGN, approval: null }),
+    control_orders: anOrderRow({ reason: FOREIGN }),
+    control_acknowledgements: anAcknowledgementRow(),
+    circuit_breakers: aBreakerRow(),
+    breaker_limits: aBreakerLimitsRow(),
+    budgets: aBudgetRow(),
   };
   for (const [table, row] of Object.entries(rows)) {
     const own = Object.fromEntries(Object.entries(ids).filter(([column]) => column in row));
@@ -61,6 +78,9 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.deleteRule, refuse);
   await api.bus.serve(COMMANDS.unpauseAgent, refuse);
   await api.bus.serve(COMMANDS.redeliver, refuse);
+  await api.bus.serve(COMMANDS.decideAlert, refuse);
+  await api.bus.serve(COMMANDS.resetBreaker, refuse);
+  await api.bus.serve(COMMANDS.deleteBudget, refuse);
 });
 afterAll(() => api.close());
 
@@ -84,7 +104,7 @@ describe('another tenant', () => {
   it.each(byId.map((op) => [`${op.method} ${op.path}`, op] as const))(
     'does not exist for %s: 404',
     async (_name, op) => {
-      const url = op.path.replace(':id', foreignIdOf(op.path));
+      const url = op.path.replace(':scope', 'run').replace(':id', foreignIdOf(op.path));
       const answer = await api.call(METHODS(op.method), url, { body: op.method === 'get' ? undefined : {} });
       expect(answer).toMatchObject({ status: 404, body: { status: 404, error: expect.stringMatching(/not found$/) } });
       expectNothingForeign(answer);
@@ -92,7 +112,16 @@ describe('another tenant', () => {
   );
 
   it.each(lists.map((op) => [`${op.method} ${op.path}`, op] as const))('is not in %s', async (_name, op) => {
-    const filters = ['', `agentId=${FOREIGN}`, `ruleId=${FOREIGN}`, `sessionId=${FOREIGN}`, `triggerId=${FOREIGN}`];
+    const filters = [
+      '',
+      `agentId=${FOREIGN}`,
+      `ruleId=${FOREIGN}`,
+      `sessionId=${FOREIGN}`,
+      `triggerId=${FOREIGN}`,
+      `runId=${FOREIGN}`,
+      `id=${FOREIGN}`,
+      `scopeId=${FOREIGN}`,
+    ];
     for (const filter of filters) {
       const answer = await api.get(`${op.path}?${filter}`);
       expect(answer.status).toBe(200);

@@ -194,3 +194,92 @@ export function aDailyRow(fields: Row = {}): Row {
     ...fields,
   };
 }
+
+export function anAlertRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    alert_id: 'alert-1',
+    kind: 'approval',
+    status: 'pending',
+    severity: 'warn',
+    title: 'May it pay?',
+    message: 'pay wants to run',
+    agent_id: 'agent-1',
+    run_id: 'run-1',
+    rule_id: 'rule-1',
+    approval: { runId: 'run-1', callId: 'call-1', toolName: 'pay', argsHash: 'a', ruleId: 'rule-1', ruleVersion: 1 },
+    binding: 'binding',
+    created_at: NOW,
+    expires_at: '2026-03-01T12:15:00.000Z',
+    version: 1,
+    ...fields,
+  };
+}
+
+export function anOrderRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    scope: 'run',
+    scope_id: 'run-1',
+    order_id: 'order-1',
+    state: 'killed',
+    reason: 'enough',
+    ordered_by: 'ops (key-1)',
+    version: 1,
+    issued_at: NOW,
+    ...fields,
+  };
+}
+
+export function anAcknowledgementRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    directive_id: 'order-1',
+    instance_id: 'instance-1',
+    agent_id: 'agent-1',
+    acknowledged_at: '2026-03-01T12:00:00.012Z',
+    ...fields,
+  };
+}
+
+export function aBreakerRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    scope: 'run',
+    scope_id: 'run-1',
+    agent_id: 'agent-1',
+    state: { kind: 'open', openedAt: NOW, reason: 'tokens' },
+    version: 1,
+    changed_at: NOW,
+    ...fields,
+  };
+}
+
+export function aBreakerLimitsRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    scope: 'agent',
+    scope_id: 'agent-1',
+    limits: { maxTokens: 5 },
+    updated_at: NOW,
+    ...fields,
+  };
+}
+
+export function aBudgetRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    budget_id: 'budget-1',
+    name: 'Monthly',
+    scope: 'agent',
+    scope_id: 'agent-1',
+    period: 'month',
+    limit_usd: 12.5,
+    enabled: true,
+    on_unavailable: 'block',
+    version: 1,
+    created_at: NOW,
+    updated_at: NOW,
+    ...fields,
+  };
+}

@@ -1,15 +1,21 @@
-import { COMMANDS } from '@agentlens/contracts';
+import { BreakerLimits, COMMANDS, type ControlOrder } from '@agentlens/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { OPERATIONS, QUERY_OPERATIONS } from '../src/index.ts';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import {
+  aBreakerLimitsRow,
+  aBreakerRow,
+  aBudgetRow,
   aCooldownRow,
   aDailyRow,
   aDeliveryRow,
   aDirectiveRow,
+  anAcknowledgementRow,
   anAgentRow,
+  anAlertRow,
   anAttemptRow,
   anEventRow,
+  anOrderRow,
   aRuleRow,
   aRunRow,
   aStateRow,
@@ -31,21 +37,55 @@ beforeAll(async () => {
   await api.insert('deliveries', aDeliveryRow({ detail: 'gone', next_attempt_at: NOW }));
   await api.insert('delivery_attempts', anAttemptRow());
   await api.insert('agent_daily', aDailyRow());
+  await api.insert('alerts', anAlertRow({ suppressed: 2, acknowledged_at: NOW, acknowledged_by: 'a', reason: 'why' }));
+  await api.insert('alerts', anAlertRow({ alert_id: 'alert-2', decided_at: NOW, decided_by: 'b', used_at: NOW }));
+  await api.insert('control_orders', anOrderRow());
+  await api.insert('control_acknowledgements', anAcknowledgementRow());
+  await api.insert('circuit_breakers', aBreakerRow());
+  await api.insert('breaker_limits', aBreakerLimitsRow());
+  await api.insert('budgets', aBudgetRow());
   const { body: rule } = await api.get('/api/guardrails/rule-1');
   await api.bus.serve(COMMANDS.createRule, async () => granted(rule));
   await api.bus.serve(COMMANDS.updateRule, async () => granted(rule));
   await api.bus.serve(COMMANDS.deleteRule, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.unpauseAgent, async () => granted({}));
+  const { body: alert } = await api.get('/api/alerts/alert-1');
+  await api.bus.serve(COMMANDS.decideAlert, async () => granted(alert));
+  await api.bus.serve(COMMANDS.orderControl, async () => granted(ORDER));
+  await api.bus.serve(COMMANDS.setBreakerLimits, async () => granted(BreakerLimits.parse({})));
+  await api.bus.serve(COMMANDS.resetBreaker, async () => granted({ ok: true as const }));
+  const { body: budgets } = await api.get('/api/budgets');
+  await api.bus.serve(COMMANDS.createBudget, async () => granted(budgets.budgets[0]));
+  await api.bus.serve(COMMANDS.deleteBudget, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.redeliver, async ({ deliveryId }) => granted({ deliveryId }));
 });
 
 afterAll(() => api.close());
+
+const ORDER: ControlOrder = {
+  id: 'order-2',
+  tenantId: 'acme',
+  scope: 'run',
+  scopeId: 'run-1',
+  state: 'killed',
+  reason: '',
+  by: 'ops',
+  version: 2,
+  issuedAt: NOW,
+};
+
+/** Bodies of writes that need one. */
+const BODIES: Readonly<Record<string, object>> = {
+  'post /api/control': { scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 },
+  'put /api/breakers/limits': { scope: 'tenant' },
+};
 
 const IDS: Readonly<Record<string, string>> = {
   '/api/guardrails/:id': 'rule-1',
   '/api/guardrails/:id/status': 'rule-1',
   '/api/guardrails/:id/actions': 'rule-1',
   '/api/guardrails/deliveries/:id/redeliver': 'delivery-1',
+  '/api/alerts/:id': 'alert-1',
   '/api/events/:id': 'event-1',
   '/api/sessions/:id': 'run-1',
   '/api/sessions/:id/timeline': 'run-1',
@@ -60,8 +100,8 @@ describe('every route', () => {
   it.each(answering.map((op) => [`${op.method.toUpperCase()} ${op.path}`, op] as const))(
     '%s answers what its schema says',
     async (_name, op) => {
-      const url = op.path.replace(':id', IDS[op.path] ?? '');
-      const body = op.method === 'get' ? undefined : {};
+      const url = op.path.replace(':scope', 'run').replace(':id', IDS[op.path] ?? 'some-id');
+      const body = op.method === 'get' ? undefined : (BODIES[`${op.method} ${op.path}`] ?? {});
       const answer = await api.call(op.method.toUpperCase() as 'GET', url, { body });
       expect(answer).toMatchObject({ status: op.status ?? 200 });
       // Strict: a member the schema does not know would be undocumented.
@@ -78,7 +118,7 @@ describe('every route', () => {
   it.each(QUERY_OPERATIONS.filter((op) => op.scope !== null).map((op) => [`${op.method} ${op.path}`, op] as const))(
     '%s asks for its scope',
     async (_name, op) => {
-      const url = op.path.replace(':id', 'x');
+      const url = op.path.replace(':scope', 'run').replace(':id', 'x');
       const weak = op.scope === 'admin' ? api.keys.reader.key : api.keys.ingest.key;
       const refused = await api.call(op.method.toUpperCase() as 'GET', url, { key: weak });
       expect(refused).toMatchObject({ status: 403, body: { status: 403, required: [op.scope] } });
@@ -102,7 +142,9 @@ describe('/openapi.json', () => {
     expect(body.openapi).toBe('3.1.0');
     const paths = Object.entries(body.paths as Record<string, object>);
     const routes = paths.flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
-    expect(routes.sort()).toEqual(OPERATIONS.map((op) => `${op.method} ${op.path.replace(':id', '{id}')}`).sort());
+    expect(routes.sort()).toEqual(
+      OPERATIONS.map((op) => `${op.method} ${op.path.replaceAll(/:(\w+)/g, '{$1}')}`).sort(),
+    );
     expect(body.paths['/api/events']).toMatchObject({ get: { tags: ['Events'] }, post: { tags: ['Events'] } });
   });
 

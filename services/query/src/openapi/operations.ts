@@ -1,5 +1,17 @@
 import { getAgent, getAgentHealth, getHealthOverview, listAgents, unpauseAgent } from '../agents/agents.operations.ts';
+import {
+  acknowledgeAlert,
+  approveAlert,
+  cancelAlert,
+  denyAlert,
+  getAlert,
+  listAlerts,
+  openAlertStream,
+} from '../alerts/alerts.operations.ts';
 import { getAnalytics, getOverview, getStats } from '../analytics/analytics.operations.ts';
+import { getBreakerLimits, listBreakers, resetBreaker, setBreakerLimits } from '../breakers/breakers.operations.ts';
+import { createBudget, deleteBudget, listBudgets } from '../budgets/budgets.operations.ts';
+import { listControl, orderControl } from '../control/control.operations.ts';
 import { getEvent, listEvents } from '../events/events.operations.ts';
 import { listDeliveries, redeliver } from '../guardrails/deliveries.operations.ts';
 import {
@@ -14,6 +26,15 @@ import {
 import { listActions, listHistory } from '../guardrails/triggers.operations.ts';
 import type { Operation } from '../http/operation.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../keys/keys.operations.ts';
+import { getMetrics } from '../metrics/metrics.operations.ts';
+import {
+  getRun,
+  getRunTimeline,
+  getRunTree,
+  listRunDecisions,
+  listRunEvents,
+  listRuns,
+} from '../runs/runs.operations.ts';
 import { getFeatures, getOpenApi, getServiceHealth } from '../service/service.operations.ts';
 import { getSession, getTimeline, listSessions } from '../sessions/sessions.operations.ts';
 import { openStream } from '../stream/stream.operations.ts';
@@ -37,6 +58,12 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   listSessions,
   getSession,
   getTimeline,
+  listRuns,
+  getRun,
+  listRunEvents,
+  listRunDecisions,
+  getRunTimeline,
+  getRunTree,
   listAgents,
   getAgent,
   unpauseAgent,
@@ -45,6 +72,23 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getAnalytics,
   getStats,
   getOverview,
+  getMetrics,
+  listAlerts,
+  getAlert,
+  acknowledgeAlert,
+  approveAlert,
+  denyAlert,
+  cancelAlert,
+  openAlertStream,
+  orderControl,
+  listControl,
+  listBreakers,
+  getBreakerLimits,
+  setBreakerLimits,
+  resetBreaker,
+  createBudget,
+  listBudgets,
+  deleteBudget,
   openStream,
   createKey,
   listKeys,

@@ -6,15 +6,13 @@ import {
   runChanged,
   type Trigger,
 } from '@agentlens/contracts';
-import { BusUnavailable, type EventBus, type Received, type Subscription } from '@agentlens/messaging';
+import type { EventBus, Received, Subscription } from '@agentlens/messaging';
 import { eventFromBatch, type StoredEvent } from '../events/stored-event.ts';
+import { caughtUp } from './caught-up.ts';
 import type { Frame } from './frame-queue.ts';
 import type { SessionUpdates } from './session-updates.ts';
 import type { StreamFilter } from './stream.operations.ts';
 import { BEGINNING, frameId, type StreamPosition } from './stream-position.ts';
-
-/** A long past takes long to hand over; a broker that is silent this long is away. */
-const CATCH_UP_MS = 10_000;
 
 export interface FeedOptions {
   readonly bus: EventBus;
@@ -83,29 +81,16 @@ export class LiveFeed {
   async #findNow(): Promise<void> {
     const { bus, tenantId } = this.#options;
     const from = 'last';
-    await this.#caughtUp((onCaughtUp) =>
+    const events = await caughtUp((onCaughtUp) =>
       bus.watch(agentEvents, { tenantId, from, onCaughtUp }, (message) => this.#onBatch(message)),
     );
+    this.#subscriptions.push(events);
     this.#eventsLive = true;
-    await this.#caughtUp((onCaughtUp) =>
+    const triggers = await caughtUp((onCaughtUp) =>
       bus.watch(guardrailTriggered, { tenantId, from, onCaughtUp }, (message) => this.#onTrigger(message)),
     );
+    this.#subscriptions.push(triggers);
     this.#triggersLive = true;
-  }
-
-  /** Waits until the past was handed over as well: only then is everything that comes new. */
-  async #caughtUp(watch: (onCaughtUp: () => void) => Promise<Subscription>): Promise<void> {
-    const caughtUp = Promise.withResolvers<void>();
-    const late = setTimeout(
-      () => caughtUp.reject(new BusUnavailable('a stream did not hand over its past in time', CATCH_UP_MS)),
-      CATCH_UP_MS,
-    );
-    try {
-      this.#subscriptions.push(await watch(() => caughtUp.resolve()));
-      await caughtUp.promise;
-    } finally {
-      clearTimeout(late);
-    }
   }
 
   #onBatch({ value: batch, sequence }: Received<EventBatch>): void {

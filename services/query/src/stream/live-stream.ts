@@ -1,11 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, KeyDirectory } from '@agentlens/platform';
 import { FrameQueue } from './frame-queue.ts';
-import type { LiveFeed } from './live-feed.ts';
 
 const HEARTBEAT_MS = 30_000;
 /** With the directory's own memory of 4 s at most, a revoked key sees nothing after about 5 s. */
 const KEY_CHECK_MS = 1_000;
+
+/** Where the frames of a stream come from. */
+export interface Feed {
+  /** The id a frame gets that is sent now. */
+  readonly frameId: string;
+  close(): Promise<void>;
+}
 
 export interface LiveStreamOptions {
   readonly keyId: string;
@@ -21,7 +27,7 @@ export class LiveStream {
   readonly frames = new FrameQueue();
   readonly keyId: string;
   readonly #options: LiveStreamOptions;
-  #feed: LiveFeed | undefined;
+  #feed: Feed | undefined;
   #out: ServerResponse | undefined;
   #timers: NodeJS.Timeout[] = [];
   #ended = false;
@@ -31,7 +37,7 @@ export class LiveStream {
     this.#options = options;
   }
 
-  start(feed: LiveFeed, out: ServerResponse, headers: Record<string, string>): void {
+  start(feed: Feed, out: ServerResponse, headers: Record<string, string>): void {
     this.#feed = feed;
     this.#out = out;
     out.on('close', () => void this.#end());

@@ -1,0 +1,65 @@
+import { type Alert, alertChanged } from '@agentlens/contracts';
+import type { EventBus, Received, Subscription } from '@agentlens/messaging';
+import { caughtUp } from '../stream/caught-up.ts';
+import type { Frame } from '../stream/frame-queue.ts';
+import type { AlertStreamFilter } from './alerts.operations.ts';
+
+export interface AlertFeedOptions {
+  readonly bus: EventBus;
+  readonly tenantId: string;
+  readonly filter: AlertStreamFilter;
+  /** Go on after this place; absent: from now on. */
+  readonly resume?: number | undefined;
+  readonly emit: (frame: Frame) => void;
+}
+
+/**
+ * The changes of one tenant's alerts. A client without a position is not shown the newest change before it came; that is
+ * read only to learn where "now" is, so that its first heartbeat can be resumed from.
+ */
+export class AlertFeed {
+  readonly #options: AlertFeedOptions;
+  #sequence: number;
+  #isLive: boolean;
+  #subscription: Subscription | undefined;
+
+  constructor(options: AlertFeedOptions) {
+    this.#options = options;
+    this.#sequence = options.resume ?? 0;
+    this.#isLive = options.resume !== undefined;
+  }
+
+  get frameId(): string {
+    return String(this.#sequence);
+  }
+
+  async open(): Promise<void> {
+    const { bus, tenantId, resume } = this.#options;
+    const onChange = (message: Received<Alert>) => this.#onChange(message);
+    if (resume !== undefined) {
+      this.#subscription = await bus.watch(alertChanged, { tenantId, from: resume }, onChange);
+      return;
+    }
+    this.#subscription = await caughtUp((onCaughtUp) =>
+      bus.watch(alertChanged, { tenantId, from: 'last', onCaughtUp }, onChange),
+    );
+    this.#isLive = true;
+  }
+
+  async close(): Promise<void> {
+    await this.#subscription?.close();
+  }
+
+  #onChange({ value: alert, sequence }: Received<Alert>): void {
+    this.#sequence = Math.max(sequence, this.#sequence);
+    if (this.#isLive && this.#shows(alert)) this.#options.emit({ event: 'alert', id: this.frameId, data: alert });
+  }
+
+  #shows({ status, kind, agentId, runId }: Alert): boolean {
+    const { filter } = this.#options;
+    if (filter.status !== undefined && !filter.status.includes(status)) return false;
+    if (filter.kind !== undefined && !filter.kind.includes(kind)) return false;
+    if (filter.agentId !== undefined && filter.agentId !== agentId) return false;
+    return filter.runId === undefined || filter.runId === runId;
+  }
+}

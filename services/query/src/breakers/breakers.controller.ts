@@ -1,0 +1,44 @@
+import { COMMANDS } from '@agentlens/contracts';
+import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails';
+import { type Caller, CurrentCaller, ProblemException, parseOr400 } from '@agentlens/platform';
+import { Body, Controller, Param, Query } from '@nestjs/common';
+import { Commands } from '../http/commands.ts';
+import { Serves } from '../http/operation.ts';
+import { KeyNames } from '../keys/key-names.ts';
+import { getBreakerLimits, listBreakers, resetBreaker, setBreakerLimits } from './breakers.operations.ts';
+import { BreakersQueries } from './breakers.queries.ts';
+
+@Controller()
+export class BreakersController {
+  constructor(
+    private readonly breakers: BreakersQueries,
+    private readonly names: KeyNames,
+    private readonly commands: Commands,
+  ) {}
+
+  @Serves(listBreakers)
+  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
+    const { items, ...page } = await this.breakers.list(caller.tenantId, parseOr400(listBreakers.query, query));
+    return { breakers: items, ...page };
+  }
+
+  @Serves(getBreakerLimits)
+  async limits(@CurrentCaller() { tenantId }: Caller) {
+    return { defaults: DEFAULT_BREAKER_LIMITS, limits: await this.breakers.limits(tenantId) };
+  }
+
+  @Serves(setBreakerLimits)
+  async setLimits(@CurrentCaller() { tenantId }: Caller, @Body() body: unknown) {
+    const { scope, id: scopeId = tenantId, limits = {} } = parseOr400(setBreakerLimits.body, body ?? null);
+    if (scope === 'tenant' && scopeId !== tenantId) throw new ProblemException(404, 'Tenant not found');
+    const question = { tenantId, scope, scopeId, body: limits };
+    return { scope, scopeId, limits: await this.commands.forward(COMMANDS.setBreakerLimits, question) };
+  }
+
+  @Serves(resetBreaker)
+  async reset(@CurrentCaller() caller: Caller, @Param() params: unknown) {
+    const { scope, id: scopeId } = parseOr400(resetBreaker.params, params);
+    const by = await this.names.of(caller);
+    return this.commands.forward(COMMANDS.resetBreaker, { tenantId: caller.tenantId, scope, scopeId, by });
+  }
+}

@@ -1,0 +1,32 @@
+import { COMMANDS } from '@agentlens/contracts';
+import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { Body, Controller, Param, Query } from '@nestjs/common';
+import { Commands } from '../http/commands.ts';
+import { Serves } from '../http/operation.ts';
+import { createBudget, deleteBudget, listBudgets } from './budgets.operations.ts';
+import { BudgetsQueries } from './budgets.queries.ts';
+
+@Controller()
+export class BudgetsController {
+  constructor(
+    private readonly budgets: BudgetsQueries,
+    private readonly commands: Commands,
+  ) {}
+
+  @Serves(createBudget)
+  create(@CurrentCaller() { tenantId }: Caller, @Body() body: unknown) {
+    return this.commands.forward(COMMANDS.createBudget, { tenantId, body: body ?? null });
+  }
+
+  @Serves(listBudgets)
+  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
+    const { items, ...page } = await this.budgets.list(caller.tenantId, parseOr400(listBudgets.query, query));
+    return { budgets: items, ...page };
+  }
+
+  @Serves(deleteBudget)
+  async delete(@CurrentCaller() { tenantId }: Caller, @Param() params: unknown) {
+    const { id: budgetId } = parseOr400(deleteBudget.params, params);
+    return this.commands.forward(COMMANDS.deleteBudget, { tenantId, budgetId });
+  }
+}

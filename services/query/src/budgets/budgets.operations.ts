@@ -1,0 +1,56 @@
+import { BUDGET_SCOPES, Budget, ClientId } from '@agentlens/contracts';
+import { z } from 'zod';
+import { operation } from '../http/operation.ts';
+import { commaListOf, consistent, Flag, IdPath, paging } from '../http/parameters.ts';
+
+export const BUDGETS_LIST = 'budgets';
+
+export const BudgetView = Budget.meta({ id: 'Budget' });
+
+/** Documented here, validated by the owner, so that every way in validates alike. */
+const Draft = Budget.omit({ id: true, tenantId: true, version: true, createdAt: true, updatedAt: true }).meta({
+  id: 'BudgetDraft',
+});
+
+export const createBudget = operation({
+  method: 'post',
+  path: '/api/budgets',
+  tag: 'Budgets',
+  summary: 'Makes a budget. Calls whose estimate no longer fits are refused before they are made.',
+  scope: 'admin',
+  body: Draft,
+  status: 201,
+  response: BudgetView,
+  problems: [422],
+});
+
+export const BudgetFilter = consistent(
+  z.object({
+    scope: commaListOf(BUDGET_SCOPES).optional(),
+    scopeId: ClientId.optional(),
+    enabled: Flag.optional(),
+    ...paging(BUDGETS_LIST, 500, 200),
+  }),
+);
+export type BudgetFilter = z.output<typeof BudgetFilter>;
+
+export const listBudgets = operation({
+  method: 'get',
+  path: '/api/budgets',
+  tag: 'Budgets',
+  summary: 'Budgets, newest first.',
+  scope: 'read',
+  query: BudgetFilter,
+  response: z.object({ budgets: z.array(BudgetView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});
+
+export const deleteBudget = operation({
+  method: 'delete',
+  path: '/api/budgets/:id',
+  tag: 'Budgets',
+  summary: 'Deletes a budget. What was settled against it stays in the ledger.',
+  scope: 'admin',
+  params: IdPath,
+  response: z.object({ ok: z.literal(true) }),
+  problems: [404],
+});

@@ -1,0 +1,57 @@
+import type { Budget } from '@agentlens/contracts';
+import type { BudgetsTable } from '@agentlens/database';
+import { Injectable } from '@nestjs/common';
+import { type Selectable, sql } from 'kysely';
+import { type Page, pageOf } from '../http/page.ts';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { BUDGETS_LIST, type BudgetFilter } from './budgets.operations.ts';
+
+@Injectable()
+export class BudgetsQueries {
+  constructor(private readonly reads: TenantReads) {}
+
+  async list(tenantId: string, filter: BudgetFilter): Promise<Page<Budget>> {
+    const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, filter));
+    return pageOf(
+      BUDGETS_LIST,
+      rows,
+      filter.limit,
+      (row) => ({ at: row.created_at, id: row.budget_id }),
+      budgetFromRow,
+    );
+  }
+}
+
+function pageRows(db: ReadOnly, tenantId: string, filter: BudgetFilter) {
+  let query = db.selectFrom('budgets').selectAll().where('tenant_id', '=', tenantId).where('deleted_at', 'is', null);
+  if (filter.scope !== undefined) query = query.where('scope', 'in', filter.scope);
+  if (filter.scopeId !== undefined) query = query.where('scope_id', '=', filter.scopeId);
+  if (filter.enabled !== undefined) query = query.where('enabled', '=', filter.enabled);
+  if (filter.cursor !== undefined) {
+    const place = sql`(${filter.cursor.at}::timestamptz, ${filter.cursor.id})`;
+    query = query.where(sql<boolean>`(created_at, budget_id) < ${place}`);
+  }
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('budget_id', 'desc')
+    .limit(filter.limit + 1)
+    .offset(filter.offset)
+    .execute();
+}
+
+function budgetFromRow(row: Selectable<BudgetsTable>): Budget {
+  return {
+    id: row.budget_id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    scope: row.scope,
+    ...(row.scope_id === null ? {} : { scopeId: row.scope_id }),
+    period: row.period,
+    limitUsd: row.limit_usd,
+    enabled: row.enabled,
+    onUnavailable: row.on_unavailable,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

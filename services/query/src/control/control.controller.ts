@@ -1,0 +1,36 @@
+import { COMMANDS } from '@agentlens/contracts';
+import { type Caller, CurrentCaller, ProblemException, parseOr400 } from '@agentlens/platform';
+import { Body, Controller, Query } from '@nestjs/common';
+import { Commands } from '../http/commands.ts';
+import { Serves } from '../http/operation.ts';
+import { KeyNames } from '../keys/key-names.ts';
+import { listControl, orderControl } from './control.operations.ts';
+import { ControlQueries } from './control.queries.ts';
+import { OrderWatch } from './order-watch.ts';
+
+@Controller()
+export class ControlController {
+  constructor(
+    private readonly control: ControlQueries,
+    private readonly watch: OrderWatch,
+    private readonly names: KeyNames,
+    private readonly commands: Commands,
+  ) {}
+
+  @Serves(orderControl)
+  async order(@CurrentCaller() caller: Caller, @Body() body: unknown) {
+    const { tenantId } = caller;
+    const { scope, id = tenantId, state, reason, waitMs } = parseOr400(orderControl.body, body ?? null);
+    if (scope === 'tenant' && id !== tenantId) throw new ProblemException(404, 'Tenant not found');
+    const by = await this.names.of(caller);
+    const question = { tenantId, scope, scopeId: id, state, reason, by };
+    const order = await this.commands.forward(COMMANDS.orderControl, question);
+    return { order, ...(await this.watch.follow(order, waitMs)) };
+  }
+
+  @Serves(listControl)
+  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
+    const { items, ...page } = await this.control.list(caller.tenantId, parseOr400(listControl.query, query));
+    return { orders: items, ...page };
+  }
+}

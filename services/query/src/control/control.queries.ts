@@ -1,0 +1,96 @@
+import type { ControlOrder } from '@agentlens/contracts';
+import type { ControlOrdersTable } from '@agentlens/database';
+import { Injectable } from '@nestjs/common';
+import { type Selectable, sql } from 'kysely';
+import { type Page, pageOf } from '../http/page.ts';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { CONTROL_LIST, type ControlFilter } from './control.operations.ts';
+import { type Receipts, receiptsOf } from './receipts.ts';
+
+export interface Acknowledgement {
+  readonly agentId: string;
+  readonly instanceId: string;
+  readonly at: string;
+}
+
+type StandingOrder = ControlOrder & Receipts;
+
+@Injectable()
+export class ControlQueries {
+  constructor(private readonly reads: TenantReads) {}
+
+  async list(tenantId: string, filter: ControlFilter): Promise<Page<StandingOrder>> {
+    return this.reads.read(tenantId, async (db) => {
+      const rows = await pageRows(db, tenantId, filter);
+      const ids = rows.slice(0, filter.limit).map((row) => row.order_id);
+      const taken = Map.groupBy(await acknowledgementRows(db, tenantId, ids), (row) => row.directive_id);
+      const positionOf = (row: Selectable<ControlOrdersTable>) => ({ at: row.issued_at, id: row.order_id });
+      return pageOf(CONTROL_LIST, rows, filter.limit, positionOf, (row) => ({
+        ...orderFromRow(row),
+        ...receiptsOf(
+          row.issued_at,
+          (taken.get(row.order_id) ?? []).map((receipt) => receipt.acknowledged_at),
+        ),
+      }));
+    });
+  }
+
+  async acknowledgements(tenantId: string, orderId: string): Promise<readonly Acknowledgement[]> {
+    const rows = await this.reads.read(tenantId, (db) => acknowledgementRows(db, tenantId, [orderId]));
+    return rows.map((row) => ({ agentId: row.agent_id, instanceId: row.instance_id, at: row.acknowledged_at }));
+  }
+
+  /** Undefined for a run nobody has told us of yet. */
+  async agentOf(tenantId: string, runId: string): Promise<string | undefined> {
+    const run = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('runs')
+        .select('agent_id')
+        .where('tenant_id', '=', tenantId)
+        .where('run_id', '=', runId)
+        .executeTakeFirst(),
+    );
+    return run?.agent_id;
+  }
+}
+
+function pageRows(db: ReadOnly, tenantId: string, filter: ControlFilter) {
+  let query = db.selectFrom('control_orders').selectAll().where('tenant_id', '=', tenantId);
+  if (filter.scope !== undefined) query = query.where('scope', 'in', filter.scope);
+  if (filter.id !== undefined) query = query.where('scope_id', '=', filter.id);
+  if (filter.state !== undefined) query = query.where('state', 'in', filter.state);
+  if (filter.cursor !== undefined) {
+    const place = sql`(${filter.cursor.at}::timestamptz, ${filter.cursor.id})`;
+    query = query.where(sql<boolean>`(issued_at, order_id) < ${place}`);
+  }
+  return query
+    .orderBy('issued_at', 'desc')
+    .orderBy('order_id', 'desc')
+    .limit(filter.limit + 1)
+    .offset(filter.offset)
+    .execute();
+}
+
+async function acknowledgementRows(db: ReadOnly, tenantId: string, orderIds: readonly string[]) {
+  if (orderIds.length === 0) return [];
+  return db
+    .selectFrom('control_acknowledgements')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('directive_id', 'in', orderIds)
+    .execute();
+}
+
+export function orderFromRow(row: Selectable<ControlOrdersTable>): ControlOrder {
+  return {
+    id: row.order_id,
+    tenantId: row.tenant_id,
+    scope: row.scope,
+    scopeId: row.scope_id,
+    state: row.state,
+    reason: row.reason,
+    by: row.ordered_by,
+    version: row.version,
+    issuedAt: row.issued_at,
+  };
+}

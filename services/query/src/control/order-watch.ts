@@ -1,0 +1,59 @@
+import type { ControlOrder } from '@agentlens/contracts';
+import { LOGGER, type Platform, PRESENCE } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { type Acknowledgement, ControlQueries } from './control.queries.ts';
+import { type Receipts, receiptsOf } from './receipts.ts';
+
+/** How often to look for acknowledgements. Their times are theirs: looking seldom makes no latency look worse. */
+const LOOK_MS = 20;
+
+/** Watches an order arrive. */
+@Injectable()
+export class OrderWatch {
+  constructor(
+    private readonly control: ControlQueries,
+    @Inject(PRESENCE) private readonly presence: Pick<Platform['presence'], 'list'>,
+    @Inject(LOGGER) private readonly logger: Platform['logger'],
+  ) {}
+
+  /** Answers as soon as every instance that listened has acknowledged, or when the time is up. */
+  async follow(order: ControlOrder, waitMs: number): Promise<Receipts & { readonly connected: number | null }> {
+    const listening = await this.#listening(order);
+    const until = performance.now() + waitMs;
+    for (;;) {
+      const taken = await this.control.acknowledgements(order.tenantId, order.id);
+      const missing = missingOf(listening, taken);
+      if (missing === 0 || performance.now() >= until) {
+        const receipts = receiptsOf(
+          order.issuedAt,
+          taken.map(({ at }) => at),
+        );
+        // One that came meanwhile and took it was connected too.
+        return { ...receipts, connected: missing === null ? null : taken.length + missing };
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK_MS, Math.max(0, until - performance.now()))));
+    }
+  }
+
+  /** Null where the store that knows is away: the order stands all the same. */
+  async #listening({ tenantId, scope, scopeId }: ControlOrder): Promise<ReadonlySet<string> | null> {
+    try {
+      const agentId = scope === 'run' ? await this.control.agentOf(tenantId, scopeId) : scopeId;
+      const instances = await this.presence.list(tenantId, scope === 'tenant' ? undefined : agentId);
+      return new Set(instances.map(keyOf));
+    } catch (error) {
+      this.logger.warn({ err: error }, 'it is not known which agent instances listen just now');
+      return null;
+    }
+  }
+}
+
+function missingOf(listening: ReadonlySet<string> | null, taken: readonly Acknowledgement[]): number | null {
+  if (listening === null) return null;
+  const heard = new Set(taken.map(keyOf));
+  return [...listening].filter((instance) => !heard.has(instance)).length;
+}
+
+function keyOf({ agentId, instanceId }: { readonly agentId: string; readonly instanceId: string }): string {
+  return JSON.stringify([agentId, instanceId]);
+}

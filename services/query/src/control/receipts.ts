@@ -1,0 +1,13 @@
+/** Who took an order, and how fast. */
+export interface Receipts {
+  readonly acknowledged: number;
+  readonly fastestMs: number | null;
+  readonly slowestMs: number | null;
+}
+
+/** Clocks of instances differ: what seems to be taken before it was given was taken at once. */
+export function receiptsOf(issuedAt: string, acknowledgedAt: readonly string[]): Receipts {
+  const latencies = acknowledgedAt.map((at) => Math.max(0, Date.parse(at) - Date.parse(issuedAt)));
+  if (latencies.length === 0) return { acknowledged: 0, fastestMs: null, slowestMs: null };
+  return { acknowledged: latencies.length, fastestMs: Math.min(...latencies), slowestMs: Math.max(...latencies) };
+}

@@ -1,0 +1,186 @@
+import { type Alert, alertChanged, COMMANDS } from '@agentlens/contracts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
+import { anAlertRow } from './rows.ts';
+import { readStream, type StreamReader } from './stream-reader.ts';
+
+let api: OperatorApi;
+let address: string;
+const asked: { verb: string; alertId: string; by: string; tenantId: string; reason?: string | undefined }[] = [];
+const open: StreamReader[] = [];
+let refusal: { status: number; error: string; hint?: string } | undefined;
+
+beforeAll(async () => {
+  api = await startOperatorApi();
+  await api.app.listen(0, '127.0.0.1');
+  address = await api.app.getUrl();
+  for (let n = 1; n <= 5; n++) {
+    await api.insert(
+      'alerts',
+      anAlertRow({
+        alert_id: `alert-${n}`,
+        kind: n === 5 ? 'breaker' : 'approval',
+        status: n === 1 ? 'denied' : 'pending',
+        agent_id: n % 2 === 0 ? 'even' : 'odd',
+        run_id: `run-${n}`,
+        binding: `binding-${n}`,
+        created_at: `2026-03-01T12:0${n}:00.000Z`,
+      }),
+    );
+  }
+  await api.bus.serve(COMMANDS.decideAlert, async (question) => {
+    asked.push(question);
+    if (refusal !== undefined) return { ok: false, problem: refusal };
+    return granted(await alertOf(question.alertId));
+  });
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  asked.length = 0;
+  refusal = undefined;
+});
+afterEach(() => {
+  for (const reader of open.splice(0)) reader.close();
+});
+
+const alertOf = async (id: string): Promise<Alert> => (await api.get(`/api/alerts/${id}`)).body;
+const idsOf = async (query: string) =>
+  (await api.get(`/api/alerts?${query}`)).body.alerts.map(({ id }: Alert) => Number(id.replace('alert-', '')));
+
+describe('the list of alerts', () => {
+  it.each([
+    ['', [5, 4, 3, 2, 1]],
+    ['status=denied', [1]],
+    ['status=pending,denied&kind=approval', [4, 3, 2, 1]],
+    ['kind=breaker', [5]],
+    ['agentId=even', [4, 2]],
+    ['runId=run-3', [3]],
+    ['ruleId=other', []],
+    ['from=2026-03-01T12:02:00Z&to=2026-03-01T12:04:00Z', [4, 3, 2]],
+    ['limit=2&offset=2', [3, 2]],
+  ])('with "%s" holds %j', async (query, ids) => expect(await idsOf(query)).toEqual(ids));
+
+  it('is paged without gap or repetition', async () => {
+    const { body: first } = await api.get('/api/alerts?limit=3');
+    expect(first.hasMore).toBe(true);
+    const { body: rest } = await api.get(`/api/alerts?limit=3&cursor=${first.nextCursor}`);
+    expect([...first.alerts, ...rest.alerts].map(({ id }: Alert) => id)).toHaveLength(5);
+    expect(rest.hasMore).toBe(false);
+  });
+});
+
+describe('deciding', () => {
+  const decide = (verb: string, key: string, body?: unknown) =>
+    api.call('POST', `/api/alerts/alert-2/${verb}`, { key, body });
+
+  it.each(['acknowledge', 'approve', 'deny', 'cancel'])(
+    '%s is handed to the owner, signed by the key',
+    async (verb) => {
+      const { id, key } = await api.newKey(['read', 'review']);
+      const answer = await decide(verb, key, { reason: 'looked at it' });
+      expect(answer).toMatchObject({ status: 200, body: { id: 'alert-2' } });
+      expect(asked).toEqual([
+        { tenantId: 'acme', alertId: 'alert-2', verb, by: `read,review (${id})`, reason: 'looked at it' },
+      ]);
+    },
+  );
+
+  it('needs no body', async () => {
+    const { key } = await api.newKey(['review']);
+    expect((await decide('approve', key)).status).toBe(200);
+    expect((await decide('approve', api.keys.admin.key, {})).status).toBe(200);
+  });
+
+  it.each([
+    [['ingest']],
+    [['decide']],
+    [['ingest', 'decide', 'read']],
+    [['read']],
+    [['review', 'ingest']],
+    [['review', 'decide']],
+  ])('is refused to a key with %j, and nobody is asked', async (scopes) => {
+    const { key } = await api.newKey(scopes as ['read']);
+    for (const verb of ['acknowledge', 'approve', 'deny', 'cancel']) {
+      expect(await decide(verb, key)).toMatchObject({ status: 403, body: { required: ['review'] } });
+    }
+    expect(asked).toEqual([]);
+  });
+
+  it('too late names who was first', async () => {
+    refusal = { status: 409, error: 'Alert is approved already', hint: 'Decided by ann; the first decision stands.' };
+    expect(await decide('deny', api.keys.admin.key)).toMatchObject({
+      status: 409,
+      body: { error: 'Alert is approved already', hint: expect.stringContaining('ann') },
+    });
+  });
+
+  it.each([{ reason: 'x'.repeat(1_001) }, { reason: 5 }, { because: 'typo' }, [], 'approve'])(
+    'with %j is refused',
+    async (body) => {
+      expect((await decide('approve', api.keys.admin.key, body)).status).toBe(400);
+      expect(asked).toEqual([]);
+    },
+  );
+});
+
+describe('the stream of alerts', () => {
+  async function connect(query = '', lastEventId?: string): Promise<StreamReader> {
+    const headers: Record<string, string> = { authorization: `Bearer ${api.keys.reader.key}` };
+    if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
+    const reader = await readStream(`${address}/api/alerts/stream?${query}`, headers);
+    open.push(reader);
+    await reader.until('heartbeat');
+    return reader;
+  }
+  let version = 1;
+  const publish = async (fields: Partial<Alert> = {}) => {
+    version += 1;
+    await api.bus.publish(alertChanged, { ...(await alertOf('alert-3')), version, ...fields });
+  };
+  const versions = (reader: StreamReader) =>
+    reader.frames.filter(({ event }) => event === 'alert').map(({ data }) => data.version);
+
+  it('begins now, shows every change whole, and only of its tenant', async () => {
+    await publish();
+    const reader = await connect();
+    await publish({ tenantId: 'globex' });
+    await publish({ status: 'approved', decidedBy: 'ann', decidedAt: NOW });
+    const [frame] = await reader.until('alert');
+    expect(frame?.data).toMatchObject({ id: 'alert-3', tenantId: 'acme', status: 'approved', decidedBy: 'ann' });
+    expect(versions(reader)).toHaveLength(1);
+  });
+
+  it('is resumed without gap or repetition, also from a heartbeat', async () => {
+    const first = await connect();
+    const [heartbeat] = await first.until('heartbeat');
+    await publish();
+    const [seen] = await first.until('alert');
+    first.close();
+    await publish();
+    expect(versions(await connectUntil(heartbeat?.id, 2))).toEqual([version - 1, version]);
+    expect(versions(await connectUntil(seen?.id, 1))).toEqual([version]);
+  });
+
+  async function connectUntil(lastEventId: string | undefined, count: number): Promise<StreamReader> {
+    const reader = await connect('', lastEventId);
+    await reader.until('alert', count);
+    return reader;
+  }
+
+  it('is narrowed by kind, status, agent and run', async () => {
+    const reader = await connect('kind=approval&status=denied&agentId=odd&runId=run-3');
+    const right = { status: 'denied' } as const;
+    await publish({ ...right, kind: 'breaker' });
+    await publish();
+    await publish({ ...right, agentId: 'other' });
+    await publish({ ...right, runId: 'other' });
+    await publish(right);
+    await reader.until('alert');
+    expect(versions(reader)).toEqual([version]);
+  });
+
+  it('answers HEAD at once', async () => {
+    const answer = await fetch(`${address}/api/alerts/stream?token=${api.keys.reader.key}`, { method: 'HEAD' });
+    expect([answer.status, await answer.text()]).toEqual([200, '']);
+  });
+});

@@ -1,0 +1,222 @@
+import { BreakerLimits, COMMANDS, type ControlOrder } from '@agentlens/contracts';
+import { StateUnavailable } from '@agentlens/state';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
+import { aBreakerLimitsRow, aBreakerRow, aBudgetRow, anAcknowledgementRow, anOrderRow, aRunRow } from './rows.ts';
+
+let api: OperatorApi;
+let orders = 0;
+const asked: object[] = [];
+
+beforeAll(async () => {
+  api = await startOperatorApi();
+  await api.bus.serve(COMMANDS.orderControl, async (question) => {
+    asked.push(question);
+    orders += 1;
+    const order: ControlOrder = { ...question, id: `order-${orders}`, version: orders, issuedAt: NOW };
+    return granted(order);
+  });
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  asked.length = 0;
+});
+
+const nextOrder = () => `order-${orders + 1}`;
+const order = (body: object) => api.call('POST', '/api/control', { body });
+const listens = (agentId: string, instanceId: string, tenantId = 'acme') =>
+  api.platform.presence.touch(tenantId, agentId, instanceId, 60_000);
+const takes = (agentId: string, instanceId: string, afterMs: number) =>
+  api.insert(
+    'control_acknowledgements',
+    anAcknowledgementRow({
+      directive_id: nextOrder(),
+      agent_id: agentId,
+      instance_id: instanceId,
+      acknowledged_at: new Date(Date.parse(NOW) + afterMs).toISOString(),
+    }),
+  );
+
+describe('POST /api/control', () => {
+  it('says how many of how many took the order, and how fast', async () => {
+    for (const instance of ['a', 'b', 'c']) await listens('bot', instance);
+    await listens('bot', 'a', 'globex');
+    await listens('other', 'x');
+    await takes('bot', 'a', 12);
+    await takes('bot', 'b', 40);
+    const answer = await order({ scope: 'agent', id: 'bot', state: 'killed', reason: 'enough', waitMs: 50 });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        order: { scope: 'agent', scopeId: 'bot', state: 'killed', reason: 'enough', tenantId: 'acme' },
+        connected: 3,
+        acknowledged: 2,
+        fastestMs: 12,
+        slowestMs: 40,
+      },
+    });
+    expect(asked).toEqual([
+      expect.objectContaining({ tenantId: 'acme', by: `admin (${api.keys.admin.id})`, scopeId: 'bot' }),
+    ]);
+  });
+
+  it('answers as soon as everybody took it', async () => {
+    await listens('quick', 'a');
+    await takes('quick', 'a', 3);
+    const answer = await order({ scope: 'agent', id: 'quick', state: 'paused', waitMs: 10_000 });
+    expect(answer.body).toMatchObject({ connected: 1, acknowledged: 1, fastestMs: 3, slowestMs: 3 });
+  });
+
+  it('does not wait where nobody listens', async () => {
+    const answer = await order({ scope: 'agent', id: 'nobody', state: 'killed', waitMs: 10_000 });
+    expect(answer.body).toMatchObject({ connected: 0, acknowledged: 0, fastestMs: null, slowestMs: null });
+  });
+
+  it('of a run counts the instances of its agent', async () => {
+    await api.insert('runs', aRunRow({ run_id: 'r-1', agent_id: 'runner' }));
+    await listens('runner', 'a');
+    await takes('runner', 'a', 1);
+    const answer = await order({ scope: 'run', id: 'r-1', state: 'killed', waitMs: 10_000 });
+    expect(answer.body).toMatchObject({ connected: 1, acknowledged: 1 });
+  });
+
+  it('of the tenant needs no id, and counts all its instances', async () => {
+    const listening = await api.platform.presence.list('acme');
+    const answer = await order({ scope: 'tenant', state: 'paused', waitMs: 0 });
+    expect(answer.body).toMatchObject({ order: { scope: 'tenant', scopeId: 'acme' }, connected: listening.length });
+  });
+
+  it('stands also where it is not known who listens', async () => {
+    const list = jest.spyOn(api.platform.presence, 'list').mockRejectedValue(new StateUnavailable('away'));
+    try {
+      await takes('bot', 'a', 7);
+      const answer = await order({ scope: 'agent', id: 'bot', state: 'killed', waitMs: 0 });
+      expect(answer).toMatchObject({ status: 200, body: { connected: null, acknowledged: 1, fastestMs: 7 } });
+    } finally {
+      list.mockRestore();
+    }
+  });
+
+  it.each([
+    [{ scope: 'run', state: 'killed' }, 400, 'id'],
+    [{ scope: 'fleet', id: 'x', state: 'killed' }, 400, 'scope'],
+    [{ scope: 'run', id: 'x', state: 'dead' }, 400, 'state'],
+    [{ scope: 'run', id: 'x', state: 'killed', reason: 'x'.repeat(1_001) }, 400, 'reason'],
+    [{ scope: 'run', id: 'x', state: 'killed', waitMs: 60_000 }, 400, 'waitMs'],
+    [{ scope: 'run', id: 'x\u0000', state: 'killed' }, 400, 'id'],
+    [{ scope: 'tenant', id: 'globex', state: 'killed' }, 404, undefined],
+    [{ scope: 'tenant', state: 'killed', tenantId: 'globex' }, 400, ''],
+  ])('%j is refused: %d', async (body, status, path) => {
+    const answer = await order(body);
+    expect(answer).toMatchObject(path === undefined ? { status } : { status, body: { details: [{ path }] } });
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('GET /api/control', () => {
+  it('shows the standing orders with who took them', async () => {
+    await api.insert('control_orders', anOrderRow({ order_id: 'stands', scope_id: 'r-9' }));
+    await api.insert('control_orders', anOrderRow({ order_id: 'lifted', scope_id: 'r-8', state: 'running' }));
+    await api.insert('control_acknowledgements', anAcknowledgementRow({ directive_id: 'stands' }));
+    expect((await api.get('/api/control?state=paused,killed')).body.orders).toMatchObject([
+      { id: 'stands', scopeId: 'r-9', by: 'ops (key-1)', acknowledged: 1, fastestMs: 12, slowestMs: 12 },
+    ]);
+    expect((await api.get('/api/control?scope=run&id=r-8')).body.orders).toMatchObject([
+      { id: 'lifted', acknowledged: 0, fastestMs: null },
+    ]);
+  });
+});
+
+describe('breakers', () => {
+  it('are listed with their state, page by page', async () => {
+    for (const [n, scope] of (['run', 'agent', 'run'] as const).entries()) {
+      const state = n === 2 ? { kind: 'closed' } : { kind: 'open', openedAt: NOW, reason: 'cost' };
+      await api.insert('circuit_breakers', aBreakerRow({ scope, scope_id: `b-${n}`, state }));
+    }
+    const { body: first } = await api.get('/api/breakers?limit=2');
+    const { body: rest } = await api.get(`/api/breakers?limit=2&cursor=${first.nextCursor}`);
+    const ids = [...first.breakers, ...rest.breakers].map(({ scopeId }: { scopeId: string }) => scopeId);
+    expect(new Set(ids)).toEqual(new Set(['b-0', 'b-1', 'b-2']));
+    expect(ids).toHaveLength(3);
+    expect((await api.get('/api/breakers?state=open&scope=agent')).body.breakers).toMatchObject([{ scopeId: 'b-1' }]);
+  });
+
+  it('have limits, with their defaults filled in', async () => {
+    await api.insert('breaker_limits', aBreakerLimitsRow());
+    const { body } = await api.get('/api/breakers/limits');
+    expect(body).toMatchObject({
+      defaults: { maxTokens: 200_000, maxIterations: 10, maxCostUsd: 10 },
+      limits: [{ scope: 'agent', scopeId: 'agent-1', limits: { maxTokens: 5, maxIterations: 10 } }],
+    });
+  });
+
+  it('get limits and are reset by their owner, for the tenant of the key', async () => {
+    const questions: object[] = [];
+    await api.bus.serve(COMMANDS.setBreakerLimits, async (question) => {
+      questions.push(question);
+      return granted(BreakerLimits.parse(question.body));
+    });
+    await api.bus.serve(COMMANDS.resetBreaker, async (question) => {
+      questions.push(question);
+      return granted({ ok: true as const });
+    });
+    const body = { scope: 'tenant', limits: { maxTokens: 7 } };
+    expect(await api.call('PUT', '/api/breakers/limits', { body })).toMatchObject({
+      status: 200,
+      body: { scope: 'tenant', scopeId: 'acme', limits: { maxTokens: 7, maxIterations: 10 } },
+    });
+    expect(await api.call('POST', '/api/breakers/agent/crew%2Flead/reset')).toMatchObject({ status: 200 });
+    expect(questions).toEqual([
+      { tenantId: 'acme', scope: 'tenant', scopeId: 'acme', body: { maxTokens: 7 } },
+      { tenantId: 'acme', scope: 'agent', scopeId: 'crew/lead', by: `admin (${api.keys.admin.id})` },
+    ]);
+  });
+
+  it.each([
+    ['PUT', '/api/breakers/limits', { scope: 'agent' }, 400],
+    ['PUT', '/api/breakers/limits', { scope: 'tenant', id: 'globex' }, 404],
+    ['PUT', '/api/breakers/limits', null, 400],
+    ['POST', '/api/breakers/tenant/x/reset', undefined, 400],
+  ] as const)('%s %s with %j is refused: %d', async (method, url, body, status) =>
+    expect((await api.call(method, url, { body })).status).toBe(status),
+  );
+});
+
+describe('budgets', () => {
+  it('are listed until they are deleted', async () => {
+    await api.insert('budgets', aBudgetRow());
+    await api.insert('budgets', aBudgetRow({ budget_id: 'gone', deleted_at: NOW }));
+    await api.insert('budgets', aBudgetRow({ budget_id: 'all', scope: 'tenant', scope_id: null, enabled: false }));
+    expect((await api.get('/api/budgets')).body.budgets.map(({ id }: { id: string }) => id)).toEqual([
+      'budget-1',
+      'all',
+    ]);
+    expect((await api.get('/api/budgets?enabled=true&scope=agent&scopeId=agent-1')).body.budgets).toMatchObject([
+      { id: 'budget-1', limitUsd: 12.5, onUnavailable: 'block', scopeId: 'agent-1' },
+    ]);
+  });
+
+  it('are made as their owner says', async () => {
+    const problem = {
+      error: 'Validation failed',
+      status: 400,
+      details: [{ path: 'limitUsd', message: 'must be more' }],
+    };
+    const bodies: unknown[] = [];
+    await api.bus.serve(COMMANDS.createBudget, async ({ body }) => {
+      bodies.push(body);
+      return { ok: false, problem };
+    });
+    for (const body of [{ limitUsd: 0 }, undefined]) {
+      expect(await api.call('POST', '/api/budgets', { body })).toMatchObject({ status: 400, body: problem });
+    }
+    expect(bodies).toEqual([{ limitUsd: 0 }, null]);
+  });
+
+  it('cannot be changed where nobody answers', async () => {
+    expect(await api.call('DELETE', '/api/budgets/budget-1')).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '2' },
+    });
+  });
+});
