@@ -1,6 +1,6 @@
 /**
  * Work that comes again: the next turn begins a while after the last one ended, whatever came of it, so that turns never
- * overlap. `turn` answers how long until the next, ms.
+ * overlap. `turn` answers how long until the next, ms, and never throws.
  */
 export class Repeating {
   #timer: NodeJS.Timeout | undefined;
@@ -25,7 +25,11 @@ export class Repeating {
   #schedule(delayMs: number): void {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => {
-      this.#running = this.turn().then((next) => this.#schedule(next));
+      this.#running = this.#once();
     }, delayMs);
+  }
+
+  async #once(): Promise<void> {
+    this.#schedule(await this.turn());
   }
 }

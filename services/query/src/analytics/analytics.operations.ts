@@ -8,21 +8,24 @@ export type Granularity = (typeof GRANULARITIES)[number];
 
 const RANGE = /^([1-9]\d{0,3})(h|d|w)$/;
 
-export const AnalyticsQuery = consistent(
-  z.object({
-    ...timeRange,
-    range: z
-      .string()
-      .regex(RANGE, 'must be a number of hours, days or weeks, like 24h, 7d or 4w')
-      .optional()
-      .meta({ description: 'Length of the range up to `to` (or now); instead of `from`.' }),
-    granularity: z.enum(GRANULARITIES, `must be one of ${GRANULARITIES.join(', ')}`).default('day'),
-    agentId: ClientId.optional(),
-  }),
-).refine((query) => query.from === undefined || query.range === undefined, {
-  path: ['range'],
-  message: 'cannot be combined with "from": give one of them',
-});
+/** A range of time in buckets, as every aggregate takes it. */
+export const bucketedRange = {
+  ...timeRange,
+  range: z
+    .string()
+    .regex(RANGE, 'must be a number of hours, days or weeks, like 24h, 7d or 4w')
+    .optional()
+    .meta({ description: 'Length of the range up to `to` (or now); instead of `from`.' }),
+  granularity: z.enum(GRANULARITIES, `must be one of ${GRANULARITIES.join(', ')}`).default('day'),
+};
+
+export const AnalyticsQuery = consistent(z.object({ ...bucketedRange, agentId: ClientId.optional() })).refine(
+  (query) => query.from === undefined || query.range === undefined,
+  {
+    path: ['range'],
+    message: 'cannot be combined with "from": give one of them',
+  },
+);
 export type AnalyticsQuery = z.output<typeof AnalyticsQuery>;
 
 const measures = {

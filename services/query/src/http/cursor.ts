@@ -1,4 +1,4 @@
-import { ClientId, Instant } from '@agentlens/contracts';
+import { Instant } from '@agentlens/contracts';
 import { z } from 'zod';
 
 /** Where a page ended: the sort instant of its last row, and the row's id among equals. */
@@ -7,7 +7,14 @@ export interface Position {
   readonly id: string;
 }
 
-const Decoded = z.strictObject({ v: z.literal(1), list: z.string(), at: Instant, id: ClientId });
+/** A client's id, with room for what a list of several kinds of things puts before it. */
+const RowId = z
+  .string()
+  .min(1)
+  .max(300)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
+  .regex(/^[^\u0000-\u001f\u007f]+$/);
+const Decoded = z.strictObject({ v: z.literal(1), list: z.string(), at: Instant, id: RowId });
 const MAX_CURSOR_LENGTH = 2_000;
 
 /** Opaque to clients. Not signed: a forged position only moves within what the tenant may see anyway. */

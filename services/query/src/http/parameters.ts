@@ -21,6 +21,13 @@ export function wholeNumber(min: number, max: number, byDefault: number) {
     .meta({ type: 'integer', minimum: min, maximum: max, 'x-default': byDefault });
 }
 
+/** An amount of money: up to nine digits, and six after the point, as it is stored. */
+export const Amount = z
+  .string('must be an amount like 0.25')
+  .regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be an amount like 0.25')
+  .transform(Number)
+  .meta({ type: 'number', minimum: 0 });
+
 /** `true` or `false`. */
 export const Flag = z
   .enum(['true', 'false'], 'must be "true" or "false"')

@@ -69,7 +69,7 @@ export function sessionFromRow(row: Selectable<RunsTable>, nowMs: number): Sessi
     agentId: row.agent_id,
     ...present('agentName', row.agent_name),
     startedAt: row.started_at,
-    ...present('endedAt', row.ended_at),
+    ...present('endedAt', endOf(row)),
     status: sessionStatus(row, nowMs),
     runStatus: row.status,
     lastEventAt: row.last_event_at,
@@ -88,6 +88,14 @@ export function sessionFromRow(row: Selectable<RunsTable>, nowMs: number): Sessi
     ...present('groupId', row.session_id),
     ...present('parentSessionId', row.parent_run_id),
   };
+}
+
+/** A run the platform gave up on has no end of its own: it was alive until its last event, or until its time was up. */
+export function endOf(row: Selectable<RunsTable>): string | null {
+  if (row.ended_at !== null || row.status === 'running') return row.ended_at;
+  const timeIsUp = row.ttl_ms === null ? 0 : Date.parse(row.started_at) + row.ttl_ms;
+  if (row.status !== 'timed_out' || timeIsUp <= Date.parse(row.last_event_at)) return row.last_event_at;
+  return new Date(timeIsUp).toISOString();
 }
 
 function present<K extends string>(key: K, value: string | null): { [key in K]?: string } {

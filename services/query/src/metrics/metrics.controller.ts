@@ -1,0 +1,15 @@
+import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { Controller, Query } from '@nestjs/common';
+import { Serves } from '../http/operation.ts';
+import { getMetrics } from './metrics.operations.ts';
+import { MetricsQueries } from './metrics.queries.ts';
+
+@Controller()
+export class MetricsController {
+  constructor(private readonly metrics: MetricsQueries) {}
+
+  @Serves(getMetrics)
+  async get(@CurrentCaller() caller: Caller, @Query() query: unknown) {
+    return this.metrics.get(caller.tenantId, parseOr400(getMetrics.query, query));
+  }
+}

@@ -1,0 +1,182 @@
+import type {
+  AlertsTable,
+  CircuitBreakersTable,
+  ControlOrdersTable,
+  DecisionsTable,
+  EventsTable,
+  GuardrailTriggersTable,
+} from '@agentlens/database';
+import { Injectable } from '@nestjs/common';
+import { type Selectable, sql } from 'kysely';
+import { alertFromRow } from '../alerts/alert-view.ts';
+import { breakerFromRow } from '../breakers/breakers.queries.ts';
+import { orderFromRow } from '../control/control.queries.ts';
+import { eventFromRow } from '../events/stored-event.ts';
+import { triggerFromRow } from '../guardrails/trigger-view.ts';
+import type { Position } from '../http/cursor.ts';
+import { type Page, pageOf } from '../http/page.ts';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { decisionFromRow } from './decision-view.ts';
+import { isKnownRun } from './known-run.ts';
+import { RUN_TIMELINE, type RunTimelineQuery } from './runs.operations.ts';
+import type { AlertMoment, TimelineEntry } from './timeline-entry.ts';
+
+/** Where an entry stands, and what it is of. `place` orders entries of one instant. */
+interface Key {
+  readonly at: string;
+  readonly place: string;
+  readonly type: TimelineEntry['type'];
+  readonly id: string;
+  readonly moment: AlertMoment | null;
+}
+
+@Injectable()
+export class RunTimelineQueries {
+  constructor(private readonly reads: TenantReads) {}
+
+  /** Undefined where nobody ever heard of the run. */
+  async page(tenantId: string, runId: string, query: RunTimelineQuery): Promise<Page<TimelineEntry> | undefined> {
+    return this.reads.read(tenantId, async (db) => {
+      if (!(await isKnownRun(db, tenantId, runId))) return undefined;
+      const keys = await keysOf(db, tenantId, runId, query);
+      const shown = await entriesOf(db, tenantId, runId, keys.slice(0, query.limit));
+      const page = pageOf(RUN_TIMELINE, keys, query.limit, ({ at, place }) => ({ at, id: place }), shown);
+      // What retention drops between the two reads is left out.
+      return { ...page, items: page.items.filter((entry) => entry !== undefined) };
+    });
+  }
+}
+
+/** The places of one page: each source brings no more than the page can hold, in its own order. */
+async function keysOf(db: ReadOnly, tenantId: string, runId: string, query: RunTimelineQuery): Promise<Key[]> {
+  const most = sql.lit(query.offset + query.limit + 1);
+  const mine = sql`tenant_id = ${tenantId} and run_id = ${runId}`;
+  const scoped = sql`tenant_id = ${tenantId} and scope = 'run' and scope_id = ${runId}`;
+  const source = (type: TimelineEntry['type'], from: string, at: string, id: string, where: typeof mine) => sql`
+    (select * from (
+      select ${sql.ref(at)} as at, ${sql.lit(type)} as type, ${sql.ref(id)} as id, null as moment,
+        ${sql.lit(`${type}:`)} || ${sql.ref(id)} collate "C" as place
+      from ${sql.table(from)} where ${where} ${startingAt(at, query.cursor)}
+    ) as ${sql.ref(type)} where ${afterCursor(query.cursor)} order by at, place limit ${most})`;
+  const { rows } = await sql<Key>`
+    select * from (
+      ${source('event', 'events', 'occurred_at', 'event_id', mine)}
+      union all ${source('decision', 'decisions', 'decided_at', 'decision_id', mine)}
+      union all ${source('trigger', 'guardrail_triggers', 'triggered_at', 'trigger_id', mine)}
+      union all ${source('order', 'control_orders', 'issued_at', 'order_id', scoped)}
+      union all ${source('breaker', 'circuit_breakers', 'changed_at', 'scope_id', scoped)}
+      union all (select * from (
+        select moments.at, 'alert' as type, alert_id as id, moments.moment,
+          ('alert:' || alert_id || ':' || moments.nth) collate "C" as place
+        from alerts cross join lateral (values
+          (1, 'opened', created_at), (2, 'acknowledged', acknowledged_at), (3, 'decided', decided_at), (4, 'used', used_at)
+        ) as moments(nth, moment, at)
+        where ${mine} and moments.at is not null
+      ) as alert where ${afterCursor(query.cursor)} order by at, place limit ${most})
+    ) as keys
+    order by at, place limit ${query.limit + 1} offset ${query.offset}`.execute(db);
+  return rows;
+}
+
+/** Lets the index of the source begin at the cursor. */
+function startingAt(column: string, cursor: Position | undefined) {
+  return cursor === undefined ? sql`` : sql`and ${sql.ref(column)} >= ${cursor.at}::timestamptz`;
+}
+
+function afterCursor(cursor: Position | undefined) {
+  return cursor === undefined ? sql`true` : sql`(at, place) > (${cursor.at}::timestamptz, ${cursor.id} collate "C")`;
+}
+
+/** What the keys stand for, as a function of the key. */
+async function entriesOf(db: ReadOnly, tenantId: string, runId: string, keys: readonly Key[]) {
+  const idsOf = (type: Key['type']) => keys.filter((key) => key.type === type).map(({ id }) => id);
+  const run = { tenantId, runId };
+  const [first, last] = [keys.at(0)?.at ?? '', keys.at(-1)?.at ?? ''];
+  const events = await eventsBetween(db, run, idsOf('event'), first, last);
+  const decisions = await rowsOf(db, run, 'decisions', 'decision_id', idsOf('decision'));
+  const triggers = await rowsOf(db, run, 'guardrail_triggers', 'trigger_id', idsOf('trigger'));
+  const alerts = await rowsOf(db, run, 'alerts', 'alert_id', idsOf('alert'));
+  const orders = await standing(db, run, 'control_orders', idsOf('order'));
+  const breakers = await standing(db, run, 'circuit_breakers', idsOf('breaker'));
+  return ({ type, id, at, moment }: Key): TimelineEntry | undefined => {
+    switch (type) {
+      case 'event':
+        return found(events.get(`${at} ${id}`), (row) => ({ type, at, event: eventFromRow(row) }));
+      case 'decision':
+        return found(decisions.get(id), (row) => ({ type, at, decision: decisionFromRow(row) }));
+      case 'trigger':
+        return found(triggers.get(id), (row) => ({ type, at, trigger: triggerFromRow(row) }));
+      case 'alert':
+        return found(alerts.get(id), (row) => ({ type, at, moment: moment ?? 'opened', alert: alertFromRow(row) }));
+      case 'order':
+        return found(orders[0], (row) => ({ type, at, order: orderFromRow(row) }));
+      case 'breaker':
+        return found(breakers[0], (row) => ({ type, at, breaker: breakerFromRow(row) }));
+    }
+  };
+}
+
+function found<R>(row: R | undefined, entry: (row: R) => TimelineEntry): TimelineEntry | undefined {
+  return row === undefined ? undefined : entry(row);
+}
+
+interface RunRef {
+  readonly tenantId: string;
+  readonly runId: string;
+}
+
+/** By instant and id: an id alone need not be one event. */
+async function eventsBetween(db: ReadOnly, run: RunRef, ids: readonly string[], first: string, last: string) {
+  if (ids.length === 0) return new Map<string, Selectable<EventsTable>>();
+  const rows = await db
+    .selectFrom('events')
+    .selectAll()
+    .where('tenant_id', '=', run.tenantId)
+    .where('run_id', '=', run.runId)
+    .where('occurred_at', '>=', first)
+    .where('occurred_at', '<=', last)
+    .where('event_id', 'in', ids)
+    .execute();
+  return new Map(rows.map((row) => [`${row.occurred_at} ${row.event_id}`, row]));
+}
+
+interface RowsOfRun {
+  decisions: Selectable<DecisionsTable>;
+  guardrail_triggers: Selectable<GuardrailTriggersTable>;
+  alerts: Selectable<AlertsTable>;
+}
+
+async function rowsOf<T extends keyof RowsOfRun>(
+  db: ReadOnly,
+  run: RunRef,
+  table: T,
+  idColumn: keyof RowsOfRun[T] & string,
+  ids: readonly string[],
+): Promise<Map<string, RowsOfRun[T]>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await sql<RowsOfRun[T]>`
+    select * from ${sql.table(table)}
+    where tenant_id = ${run.tenantId} and run_id = ${run.runId} and ${sql.ref(idColumn)} = any(${[...ids]}::text[])`.execute(
+    db,
+  );
+  return new Map(rows.map((row) => [String(row[idColumn]), row]));
+}
+
+interface StandingRows {
+  control_orders: Selectable<ControlOrdersTable>;
+  circuit_breakers: Selectable<CircuitBreakersTable>;
+}
+
+/** The one order, and the one breaker, there is of a run. */
+async function standing<T extends keyof StandingRows>(
+  db: ReadOnly,
+  run: RunRef,
+  table: T,
+  ids: readonly string[],
+): Promise<readonly StandingRows[T][]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<StandingRows[T]>`
+    select * from ${sql.table(table)}
+    where tenant_id = ${run.tenantId} and scope = 'run' and scope_id = ${run.runId}`.execute(db);
+  return rows;
+}
