@@ -1,19 +1,21 @@
 import { agentEvents, type EventBatch, GROUPS } from '@agentlens/contracts';
 import { ACK, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import type { BatchEvaluator } from './evaluation/batch-evaluator.ts';
 import { Failures } from './evaluation/failures.ts';
 
 export const GROUP = GROUPS.guardrailEvaluator;
 
-/** Takes batches of events from the stream and has them evaluated. */
+/** Something that is done with every batch. May be done again with the same batch at any time. */
+export type BatchWork = (batch: EventBatch) => Promise<void>;
+
+/** Takes batches of events from the stream and has them evaluated and counted. */
 export class AgentEventsConsumer {
   readonly #failures = new Failures();
   #subscription: Subscription | undefined;
 
   constructor(
     private readonly bus: EventBus,
-    private readonly evaluator: BatchEvaluator,
+    private readonly works: readonly BatchWork[],
     private readonly logger: Platform['logger'],
   ) {}
 
@@ -32,7 +34,7 @@ export class AgentEventsConsumer {
 
   async #handle({ value: batch, messageId, attempt }: Received<EventBatch>): Promise<Outcome> {
     try {
-      await this.evaluator.evaluate(batch);
+      await this.#work(batch);
       this.#failures.forget(messageId);
       return ACK;
     } catch (error) {
@@ -43,5 +45,12 @@ export class AgentEventsConsumer {
       );
       return outcome;
     }
+  }
+
+  /** All of it is waited for, so that nothing of a failed batch is still going on when it is asked for again. */
+  async #work(batch: EventBatch): Promise<void> {
+    const results = await Promise.allSettled(this.works.map((work) => work(batch)));
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
   }
 }

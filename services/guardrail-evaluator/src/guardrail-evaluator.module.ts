@@ -1,11 +1,16 @@
 import type { Database } from '@agentlens/database';
 import type { EgressPolicy } from '@agentlens/egress';
-import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import {
+  BREAKER_STORE,
+  BUDGET_STORE,
+  CALL_HISTORY,
   CLOCK,
   type Clock,
+  CONTROL_BOARD,
   COOLDOWN_STORE,
+  type ControlBoard,
   DATABASE,
   EGRESS_POLICY,
   EVENT_BUS,
@@ -43,7 +48,20 @@ export class GuardrailEvaluatorModule implements OnApplicationBootstrap, BeforeA
         {
           provide: GuardrailEvaluator,
           useFactory: guardrailEvaluator,
-          inject: [EVENT_BUS, WINDOW_STORE, COOLDOWN_STORE, DATABASE, CLOCK, SECRET_BOX, EGRESS_POLICY, LOGGER],
+          inject: [
+            EVENT_BUS,
+            WINDOW_STORE,
+            COOLDOWN_STORE,
+            CALL_HISTORY,
+            BREAKER_STORE,
+            BUDGET_STORE,
+            CONTROL_BOARD,
+            DATABASE,
+            CLOCK,
+            SECRET_BOX,
+            EGRESS_POLICY,
+            LOGGER,
+          ],
         },
       ],
     };
@@ -63,11 +81,18 @@ function guardrailEvaluator(
   bus: EventBus,
   windows: WindowStore,
   cooldowns: CooldownStore,
+  calls: CallHistory,
+  breakers: BreakerStore,
+  budgets: BudgetStore,
+  control: ControlBoard,
   database: Database,
   clock: Clock,
   secrets: SecretBox,
   egressPolicy: EgressPolicy,
   logger: Platform['logger'],
 ): GuardrailEvaluator {
-  return new GuardrailEvaluator({ bus, windows, cooldowns, database, clock, secrets, egressPolicy, logger });
+  return new GuardrailEvaluator({
+    ...{ bus, windows, cooldowns, calls, breakers, budgets, control },
+    ...{ database, clock, secrets, egressPolicy, logger },
+  });
 }

@@ -1,10 +1,11 @@
-import { agentEvents, RulesChanged, rulesChanged } from '@agentlens/contracts';
+import { agentEvents, BreakerChanged, breakerChanged, RulesChanged, rulesChanged } from '@agentlens/contracts';
 import { type Database, OutboxRelay } from '@agentlens/database';
 import type { EgressPolicy } from '@agentlens/egress';
-import type { CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
-import type { Clock, HealthAnswer, Platform, SecretBox } from '@agentlens/platform';
+import type { Clock, ControlBoard, HealthAnswer, Platform, SecretBox } from '@agentlens/platform';
 import { AgentEventsConsumer, GROUP } from './agent-events.consumer.ts';
+import { Decisions } from './decisions/decisions.ts';
 import { BatchEvaluator } from './evaluation/batch-evaluator.ts';
 import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
 import { TriggerDesk } from './evaluation/trigger-desk.ts';
@@ -22,6 +23,10 @@ export interface EvaluatorPorts {
   readonly bus: EventBus;
   readonly windows: WindowStore;
   readonly cooldowns: CooldownStore;
+  readonly calls: CallHistory;
+  readonly breakers: BreakerStore;
+  readonly budgets: BudgetStore;
+  readonly control: Pick<ControlBoard, 'standing'>;
   readonly database: Database;
   readonly clock: Clock;
   readonly secrets: SecretBox;
@@ -37,6 +42,7 @@ const STALLED_MS = 30_000;
 export class GuardrailEvaluator {
   readonly rules: RuleLibrary;
   readonly ticker: HealthTicker;
+  readonly decisions: Decisions;
   readonly #ports: EvaluatorPorts;
   readonly #writer: RuleWriter;
   readonly #relay: OutboxRelay;
@@ -55,10 +61,13 @@ export class GuardrailEvaluator {
     this.#ports = ports;
     this.#states = new StateRecorder(new StatesRepository(database), logger);
     this.rules = new RuleLibrary(repository, bus, logger);
-    this.#relay = rulesRelay(database, bus, logger);
+    this.#relay = relayOf(database, bus, logger);
+    this.decisions = new Decisions(ports, this.rules, () => this.#relay.nudge());
     this.#writer = new RuleWriter(repository, secrets, egressPolicy, clock, (tenantId) => this.#ruleChanged(tenantId));
     const shared = { rules: this.rules, desk, states: this.#states, clock };
-    this.#consumer = new AgentEventsConsumer(bus, new BatchEvaluator({ ...shared, windows, metrics }), logger);
+    const evaluator = new BatchEvaluator({ ...shared, windows, metrics });
+    const works = [evaluator.evaluate.bind(evaluator), ...this.decisions.works];
+    this.#consumer = new AgentEventsConsumer(bus, works, logger);
     this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });
   }
 
@@ -67,6 +76,7 @@ export class GuardrailEvaluator {
     this.#states.start();
     this.#relay.start();
     this.#commands = await serveRuleCommands(this.#ports.bus, this.#writer);
+    await this.decisions.serveCommands();
     await this.#startEvaluating();
   }
 
@@ -76,9 +86,11 @@ export class GuardrailEvaluator {
     clearTimeout(this.#retry);
     await this.#starting;
     await Promise.all(this.#commands.map((subscription) => subscription.close()));
+    await this.decisions.close();
     await this.#consumer.stop();
     await this.ticker.stop();
     await this.rules.stop();
+    await this.decisions.drain();
     await this.#relay.stop();
     await this.#states.stop();
   }
@@ -92,6 +104,7 @@ export class GuardrailEvaluator {
   async #startEvaluating(): Promise<void> {
     try {
       await this.rules.start();
+      await this.decisions.load();
     } catch (error) {
       this.#ports.logger.warn({ err: error }, 'rules could not be loaded, trying again');
       if (this.#stopped) return;
@@ -100,6 +113,7 @@ export class GuardrailEvaluator {
       }, RETRY_MS);
       return;
     }
+    await this.decisions.serveQuestions();
     await this.#consumer.start();
     this.ticker.start();
   }
@@ -117,11 +131,14 @@ export class GuardrailEvaluator {
   }
 }
 
-function rulesRelay({ db }: Database, bus: EventBus, logger: Platform['logger']): OutboxRelay {
+function relayOf({ db }: Database, bus: EventBus, logger: Platform['logger']): OutboxRelay {
   return new OutboxRelay({
     db,
     writer: WRITER,
-    publish: ({ body }) => bus.publish(rulesChanged, RulesChanged.parse(body)),
-    onError: (error) => logger.warn({ err: error }, 'rule changes are not announced yet, trying again'),
+    publish: ({ topic, body }) =>
+      topic === breakerChanged.name
+        ? bus.publish(breakerChanged, BreakerChanged.parse(body))
+        : bus.publish(rulesChanged, RulesChanged.parse(body)),
+    onError: (error) => logger.warn({ err: error }, 'changes are not announced yet, trying again'),
   });
 }

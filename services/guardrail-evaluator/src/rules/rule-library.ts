@@ -1,5 +1,5 @@
 import { type GuardrailRule, rulesChanged } from '@agentlens/contracts';
-import { type ActiveRule, activate, isInForce, RuleBook } from '@agentlens/guardrails';
+import { type ActiveRule, activate, DecisionBook, isInForce, RuleBook } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { RuleMark, RulesRepository } from './rules.repository.ts';
@@ -20,6 +20,7 @@ export class RuleLibrary {
   readonly #logger: Platform['logger'];
   readonly #pollMs: number;
   #book = RuleBook.EMPTY;
+  #decisions = DecisionBook.EMPTY;
   #loaded = false;
   /** Versions held, by tenant and rule; disabled rules too. */
   readonly #held = new Map<string, ReadonlyMap<string, number>>();
@@ -42,6 +43,11 @@ export class RuleLibrary {
     return this.#book;
   }
 
+  /** The rules that are asked about calls. */
+  get decisions(): DecisionBook {
+    return this.#decisions;
+  }
+
   get loaded(): boolean {
     return this.#loaded;
   }
@@ -50,9 +56,9 @@ export class RuleLibrary {
   async start(): Promise<void> {
     this.#watch ??= await this.#bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.#noticed(value.tenantId));
     const byTenant = Map.groupBy(await this.#rules.all(), ({ tenantId }) => tenantId);
-    this.#book = RuleBook.EMPTY.withTenants(
-      new Map([...byTenant].map(([tenantId, rules]) => [tenantId, this.#hold(tenantId, rules)])),
-    );
+    const active = new Map([...byTenant].map(([tenantId, rules]) => [tenantId, this.#hold(tenantId, rules)]));
+    this.#book = RuleBook.EMPTY.withTenants(active);
+    this.#decisions = DecisionBook.EMPTY.withTenants(active);
     this.#loaded = true;
     await Promise.all([...this.#missedMeanwhile].map((tenantId) => this.reload(tenantId)));
     this.#missedMeanwhile.clear();
@@ -120,7 +126,9 @@ export class RuleLibrary {
 
   async #load(tenantId: string): Promise<void> {
     const rules = await this.#rules.ofTenant(tenantId);
-    this.#book = this.#book.withTenant(tenantId, this.#hold(tenantId, rules));
+    const active = this.#hold(tenantId, rules);
+    this.#book = this.#book.withTenant(tenantId, active);
+    this.#decisions = this.#decisions.withTenant(tenantId, active);
   }
 
   /** Remembers the versions of a tenant's rules and answers those that are in force. */

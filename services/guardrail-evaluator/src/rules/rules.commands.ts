@@ -1,10 +1,11 @@
 import { COMMANDS, type Problem } from '@agentlens/contracts';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
+import { StateUnavailable } from '@agentlens/state';
 import type { RuleWriter } from './rule-writer.ts';
 
 const AWAY: Problem = {
-  error: 'Rules cannot be stored at the moment',
+  error: 'Changes cannot be stored at the moment',
   status: 503,
   hint: 'It is not known whether the change was made: read the rule back, then send the same request again',
 };
@@ -18,11 +19,12 @@ export async function serveRuleCommands(bus: EventBus, writer: RuleWriter): Prom
   ];
 }
 
-async function orAway<A>(answer: Promise<A>): Promise<A | { readonly ok: false; readonly problem: Problem }> {
+/** An owner that cannot store a change says so, and does not pretend. */
+export async function orAway<A>(answer: Promise<A>): Promise<A | { readonly ok: false; readonly problem: Problem }> {
   try {
     return await answer;
   } catch (error) {
-    if (isDatabaseAway(error)) return { ok: false, problem: AWAY };
+    if (isDatabaseAway(error) || error instanceof StateUnavailable) return { ok: false, problem: AWAY };
     throw error;
   }
 }

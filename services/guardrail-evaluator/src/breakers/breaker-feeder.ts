@@ -1,0 +1,120 @@
+import type { AgentEvent, EventBatch } from '@agentlens/contracts';
+import {
+  type Breaker,
+  type BreakerRef,
+  type BreakerStore,
+  type CallUsage,
+  checkBreaker,
+  recordUsage,
+  type StoredBreaker,
+} from '@agentlens/guardrails';
+import type { TenantSettings } from '../settings/tenant-settings.ts';
+import { type BreakerShelf, type Revision, withAsked } from './breaker-shelf.ts';
+import { agentLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
+import { reportsOf, usageOfEvent } from './usage-of-event.ts';
+
+/** How long it may take until the events of a tenant are counted that begins to ask for decisions. */
+const LOOK_AGAIN_MS = 1_000;
+
+interface Counted {
+  readonly event: AgentEvent;
+  readonly usage: CallUsage;
+}
+
+export interface BreakerFeederParts {
+  readonly shelf: BreakerShelf;
+  readonly store: Pick<BreakerStore, 'watched'>;
+  readonly limits: Pick<TenantSettings<TenantLimits>, 'of'>;
+  readonly now: () => number;
+}
+
+/**
+ * Counts what events report as used, each event once, whatever batch it comes in and however often. Nothing is counted
+ * for tenants that neither ask for decisions nor set limits. Where limits are set a breaker opens as soon as events are
+ * over them; else it opens with the next question of its run.
+ */
+export class BreakerFeeder {
+  readonly #parts: BreakerFeederParts;
+  readonly #asking = new Map<string, { readonly asks: boolean; readonly lookedAtMs: number }>();
+
+  constructor(parts: BreakerFeederParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws StateUnavailable: the batch is to be counted again */
+  async count(batch: EventBatch): Promise<void> {
+    const { tenantId } = batch;
+    const counted = batch.events.flatMap((event) => {
+      const usage = usageOfEvent(event);
+      return usage === null ? [] : [{ event, usage }];
+    });
+    if (counted.length === 0 || !(await this.#counts(tenantId))) return;
+    const byAgent = Map.groupBy(counted, ({ event }) => event.agentId);
+    const results = await Promise.allSettled([...byAgent].map(([agentId, its]) => this.#agent(tenantId, agentId, its)));
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+  }
+
+  async #counts(tenantId: string): Promise<boolean> {
+    if (this.#parts.limits.of(tenantId) !== undefined) return true;
+    const nowMs = this.#parts.now();
+    const known = this.#asking.get(tenantId);
+    if (known !== undefined && (known.asks || nowMs - known.lookedAtMs < LOOK_AGAIN_MS)) return known.asks;
+    const asks = await this.#parts.store.watched(tenantId);
+    this.#asking.set(tenantId, { asks, lookedAtMs: nowMs });
+    return asks;
+  }
+
+  #agent(tenantId: string, agentId: string, list: readonly Counted[]): Promise<void> {
+    const limits = this.#parts.limits.of(tenantId);
+    const ofAgent = agentLimits(limits, agentId);
+    const runIds = [...new Set(list.map(({ event }) => event.runId))];
+    const watched = [
+      { ref: { scope: 'agent', scopeId: agentId } as BreakerRef, list, opens: ofAgent },
+      ...runIds.map((runId) => ({
+        ref: { scope: 'run', scopeId: runId } as BreakerRef,
+        list: list.filter(({ event }) => event.runId === runId),
+        opens: isLimited(limits, agentId, runId) ? runLimits(limits, agentId, runId) : null,
+      })),
+    ];
+    const marks = list.map(({ event }) => ({ id: event.id, atMs: Date.parse(event.occurredAt) }));
+    const question = { tenantId, agentId, refs: watched.map(({ ref }) => ref), events: marks };
+    return this.#parts.shelf.revise<void>(question, (breakers, before) => {
+      const repeated = new Set(before.map((at) => list[at]));
+      // One agent's breaker is written with every batch, so that whoever counts the same events at once is overtaken.
+      const fresh = list.filter((one) => !repeated.has(one));
+      if (fresh.length === 0) return { revisions: [], answer: undefined };
+      const nowMs = this.#parts.now();
+      const revisions = watched.flatMap(({ ref, list: its, opens }, at): Revision[] => {
+        const from = breakers[at];
+        if (from === undefined) return [];
+        return [{ ref, from, to: opened(from, used(from, its, repeated, nowMs), opens, nowMs) }];
+      });
+      const events = marks.filter((_, at) => !repeated.has(list[at]));
+      return { revisions, events, answer: undefined };
+    });
+  }
+}
+
+function used(from: StoredBreaker, list: readonly Counted[], repeated: ReadonlySet<unknown>, nowMs: number): Breaker {
+  const ids = new Set<string>();
+  return list.reduce((breaker, one) => {
+    const { event, usage } = one;
+    if (repeated.has(one) || ids.has(event.id)) return breaker;
+    ids.add(event.id);
+    const { state } = breaker;
+    const probed = state.kind === 'half_open' && reportsOf(event, state.probe);
+    return recordUsage(breaker, probed ? { ...usage, by: state.probe } : usage, nowMs);
+  }, from.breaker);
+}
+
+function opened(
+  from: StoredBreaker,
+  breaker: Breaker,
+  limits: Parameters<typeof checkBreaker>[1] | null,
+  nowMs: number,
+) {
+  if (limits === null || breaker.state.kind !== 'closed') return breaker;
+  const { state } = checkBreaker(withAsked(breaker, from.asked), limits, nowMs).breaker;
+  return { ...breaker, state };
+}

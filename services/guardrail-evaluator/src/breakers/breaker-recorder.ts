@@ -1,0 +1,103 @@
+import { type Alert, type BreakerState, COMMANDS } from '@agentlens/contracts';
+import type { BreakerRef, BreakerStore } from '@agentlens/guardrails';
+import type { EventBus } from '@agentlens/messaging';
+import type { Platform } from '@agentlens/platform';
+import type { BreakersRepository } from './breakers.repository.ts';
+
+const RETRY_MS = 1_000;
+/** What an outage may pile up; what is beyond it is recorded when somebody next reads the breaker. */
+const MOST_PENDING = 10_000;
+
+export interface RecordedChange {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly ref: BreakerRef;
+  readonly state: BreakerState;
+  readonly version: number;
+}
+
+export interface BreakerRecorderParts {
+  readonly store: Pick<BreakerStore, 'recorded'>;
+  readonly repository: Pick<BreakersRepository, 'record'>;
+  readonly bus: Pick<EventBus, 'request'>;
+  readonly now: () => number;
+  readonly logger: Platform['logger'];
+  /** A change is committed and waits to be announced. */
+  readonly announce: () => void;
+}
+
+/**
+ * Puts changes of breakers into the record, announces them and tells people, beside the question that brought them
+ * about. Repeated until it is done; what a crash cuts short is taken up by whoever reads the breaker next.
+ */
+export class BreakerRecorder {
+  readonly #parts: BreakerRecorderParts;
+  readonly #pending = new Map<string, RecordedChange>();
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(parts: BreakerRecorderParts) {
+    this.#parts = parts;
+  }
+
+  record(change: RecordedChange): void {
+    const key = JSON.stringify([change.tenantId, change.ref.scope, change.ref.scopeId]);
+    const pending = this.#pending.get(key);
+    if (pending !== undefined && pending.version >= change.version) return;
+    if (pending === undefined && this.#pending.size >= MOST_PENDING) return;
+    this.#pending.set(key, change);
+    void this.flush();
+  }
+
+  /** Records what is pending; joins one that is under way. Never rejects. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+      if (this.#pending.size > 0 && !this.#stopped) this.#timer = setTimeout(() => void this.flush(), RETRY_MS).unref();
+    });
+    return this.#working;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#working;
+    await this.flush();
+    clearTimeout(this.#timer);
+  }
+
+  async #work(): Promise<void> {
+    for (const [key, change] of this.#pending) {
+      try {
+        await this.#carryOut(change);
+        if (this.#pending.get(key) === change) this.#pending.delete(key);
+      } catch (error) {
+        const { tenantId, ref, version } = change;
+        this.#parts.logger.warn({ err: error, tenantId, ...ref, version }, 'a breaker change is not recorded yet');
+        return;
+      }
+    }
+  }
+
+  async #carryOut(change: RecordedChange): Promise<void> {
+    const { tenantId, agentId, ref, state, version } = change;
+    const at = new Date(this.#parts.now()).toISOString();
+    await this.#parts.repository.record({ tenantId, agentId, ...ref, state, version, at });
+    this.#parts.announce();
+    if (state.kind === 'open') await this.#raiseAlert(change, state.reason);
+    await this.#parts.store.recorded(tenantId, agentId, ref, version);
+  }
+
+  /** A refusal (too many alerts) is an answer; no answer is tried again. */
+  async #raiseAlert({ tenantId, agentId, ref }: RecordedChange, reason: string): Promise<void> {
+    const what = ref.scope === 'run' ? `run ${ref.scopeId}` : `agent ${ref.scopeId}`;
+    const kind: Alert['kind'] = 'breaker';
+    await this.#parts.bus.request(COMMANDS.raiseAlert, {
+      ...{ tenantId, agentId, kind, severity: 'error' },
+      ...(ref.scope === 'run' ? { runId: ref.scopeId } : {}),
+      title: `Circuit breaker of ${what} opened`,
+      message: `Its calls are blocked because of: ${reason}. Reset it when the cause is gone.`,
+    });
+  }
+}

@@ -1,0 +1,166 @@
+import { type BreakerChanged, BreakerLimits, BreakerState, breakerChanged } from '@agentlens/contracts';
+import type { Database, Tables } from '@agentlens/database';
+import type { BreakerRef } from '@agentlens/guardrails';
+import type { Kysely } from 'kysely';
+import { WRITER } from '../rules/rules.repository.ts';
+import { announceSettings } from '../settings/announce-settings.ts';
+import type { SettingsReader } from '../settings/tenant-settings.ts';
+import type { TenantLimits } from './limits.ts';
+
+/** Limits of runs that nobody touched for so long are not loaded any more. */
+const RUNS_KEPT_MS = 7 * 86_400_000;
+
+/** A breaker that is not closed, as it is in the record. */
+export interface RecordedBreaker {
+  readonly state: BreakerState;
+  readonly version: number;
+}
+/** By `recordKey`. */
+export type OpenBreakers = ReadonlyMap<string, RecordedBreaker>;
+
+export function recordKey({ scope, scopeId }: BreakerRef): string {
+  return `${scope}/${scopeId}`;
+}
+
+/** The tables `breaker_limits` and `circuit_breakers`, whose only writer this service is. */
+export class BreakersRepository {
+  readonly #db: Kysely<Tables>;
+  readonly #now: () => number;
+
+  constructor({ db }: Pick<Database, 'db'>, now: () => number) {
+    this.#db = db;
+    this.#now = now;
+  }
+
+  readonly limits: SettingsReader<TenantLimits> = {
+    all: () => this.#limitsOf(),
+    ofTenant: async (tenantId) => (await this.#limitsOf(tenantId)).get(tenantId),
+    changedSince: async (instant) => {
+      const rows = await this.#db
+        .selectFrom('breaker_limits')
+        .select('tenant_id')
+        .distinct()
+        .where('updated_at', '>=', instant)
+        .execute();
+      return rows.map((row) => row.tenant_id);
+    },
+  };
+
+  readonly open: SettingsReader<OpenBreakers> = {
+    all: () => this.#openOf(),
+    ofTenant: async (tenantId) => (await this.#openOf(tenantId)).get(tenantId),
+    changedSince: async (instant) => {
+      const rows = await this.#db
+        .selectFrom('circuit_breakers')
+        .select('tenant_id')
+        .distinct()
+        .where('changed_at', '>=', instant)
+        .execute();
+      return rows.map((row) => row.tenant_id);
+    },
+  };
+
+  async setLimits(
+    tenantId: string,
+    ref: { scope: 'tenant' | BreakerRef['scope']; scopeId: string },
+    set: BreakerLimits,
+  ) {
+    const at = new Date(this.#now()).toISOString();
+    const limits = JSON.stringify(set);
+    await this.#db.transaction().execute(async (transaction) => {
+      await transaction
+        .insertInto('breaker_limits')
+        .values({ tenant_id: tenantId, scope: ref.scope, scope_id: ref.scopeId, limits, updated_at: at })
+        .onConflict((conflict) =>
+          conflict.columns(['tenant_id', 'scope', 'scope_id']).doUpdateSet({ limits, updated_at: at }),
+        )
+        .execute();
+      await announceSettings(transaction, tenantId, at);
+    });
+  }
+
+  /** Puts a change of state down, and announces it with that, unless it or a newer one is there already. */
+  async record(change: BreakerChanged): Promise<void> {
+    const { tenantId, scope, scopeId, agentId, version, at } = change;
+    const state = JSON.stringify(change.state);
+    await this.#db.transaction().execute(async (transaction) => {
+      const row = await transaction
+        .insertInto('circuit_breakers')
+        .values({ tenant_id: tenantId, scope, scope_id: scopeId, agent_id: agentId, state, version, changed_at: at })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['tenant_id', 'scope', 'scope_id'])
+            .doUpdateSet({ agent_id: agentId, state, version, changed_at: at })
+            .where('circuit_breakers.version', '<', version),
+        )
+        .returning('version')
+        .executeTakeFirst();
+      if (row === undefined) return;
+      await transaction
+        .insertInto('outbox')
+        .values({ writer: WRITER, topic: breakerChanged.name, body: JSON.stringify(change), created_at: at })
+        .execute();
+    });
+  }
+
+  /** Whose run it is; null: nobody knows it. */
+  async agentOf(tenantId: string, runId: string): Promise<string | null> {
+    const recorded = await this.#db
+      .selectFrom('circuit_breakers')
+      .select('agent_id')
+      .where('tenant_id', '=', tenantId)
+      .where('scope', '=', 'run')
+      .where('scope_id', '=', runId)
+      .executeTakeFirst();
+    if (recorded !== undefined) return recorded.agent_id;
+    const run = await this.#db
+      .selectFrom('runs')
+      .select('agent_id')
+      .where('tenant_id', '=', tenantId)
+      .where('run_id', '=', runId)
+      .executeTakeFirst();
+    return run?.agent_id ?? null;
+  }
+
+  async #limitsOf(tenantId?: string): Promise<ReadonlyMap<string, TenantLimits>> {
+    const newEnough = new Date(this.#now() - RUNS_KEPT_MS).toISOString();
+    let query = this.#db
+      .selectFrom('breaker_limits')
+      .select(['tenant_id', 'scope', 'scope_id', 'limits'])
+      .where((eb) => eb.or([eb('scope', '<>', 'run'), eb('updated_at', '>=', newEnough)]));
+    if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
+    const byTenant = Map.groupBy(await query.execute(), (row) => row.tenant_id);
+    return new Map(
+      [...byTenant].map(([tenant, rows]) => {
+        const of = (scope: string) =>
+          new Map(
+            rows.filter((row) => row.scope === scope).map((row) => [row.scope_id, BreakerLimits.parse(row.limits)]),
+          );
+        const [own] = of('tenant').values();
+        return [tenant, { ...(own && { tenant: own }), agents: of('agent'), runs: of('run') }] as const;
+      }),
+    );
+  }
+
+  async #openOf(tenantId?: string): Promise<ReadonlyMap<string, OpenBreakers>> {
+    const newEnough = new Date(this.#now() - RUNS_KEPT_MS).toISOString();
+    let query = this.#db
+      .selectFrom('circuit_breakers')
+      .select(['tenant_id', 'scope', 'scope_id', 'state', 'version'])
+      .where((eb) => eb(eb.ref('state', '->>').key('kind'), '<>', 'closed'))
+      .where((eb) => eb.or([eb('scope', '=', 'agent'), eb('changed_at', '>=', newEnough)]));
+    if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
+    const byTenant = Map.groupBy(await query.execute(), (row) => row.tenant_id);
+    return new Map(
+      [...byTenant].map(([tenant, rows]) => [
+        tenant,
+        new Map(
+          rows.map(({ scope, scope_id: scopeId, state, version }) => [
+            recordKey({ scope, scopeId }),
+            { state: BreakerState.parse(state), version },
+          ]),
+        ),
+      ]),
+    );
+  }
+}

@@ -1,0 +1,80 @@
+import { type Budget, sha256Hex } from '@agentlens/contracts';
+import type { BudgetAccount } from '@agentlens/guardrails';
+
+const DAY_MS = 86_400_000;
+
+/** How long a pot is kept after it was last touched: well past its period, so that late costs still find it. */
+const KEPT_MS: Readonly<Record<Budget['period'], number>> = {
+  day: 3 * DAY_MS,
+  week: 10 * DAY_MS,
+  month: 40 * DAY_MS,
+  total: 400 * DAY_MS,
+};
+
+/** Whose money a call or an event spends. */
+export interface Spender {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly runId: string;
+  /** Absent: the run is a session of its own. */
+  readonly sessionId?: string | undefined;
+  readonly actorId?: string | undefined;
+}
+
+export interface AppliedBudget {
+  readonly budget: Budget;
+  readonly account: BudgetAccount & { readonly limitUsd: number };
+}
+
+/** The pots a spender draws on at a time. */
+export function applying(budgets: readonly Budget[], spender: Spender, atMs: number): AppliedBudget[] {
+  return budgets.flatMap((budget) => {
+    if (!budget.enabled) return [];
+    const scopeId = scopeIdOf(budget.scope, spender);
+    if (scopeId === undefined || (budget.scopeId !== undefined && budget.scopeId !== scopeId)) return [];
+    const { id: budgetId, period, limitUsd } = budget;
+    const account = { budgetId, scopeId, periodStart: periodStart(period, atMs), keptMs: KEPT_MS[period], limitUsd };
+    return [{ budget, account }];
+  });
+}
+
+function scopeIdOf(scope: Budget['scope'], spender: Spender): string | undefined {
+  switch (scope) {
+    case 'run':
+      return spender.runId;
+    case 'session':
+      return spender.sessionId ?? spender.runId;
+    case 'agent':
+      return spender.agentId;
+    case 'actor':
+      return spender.actorId;
+    case 'tenant':
+      return spender.tenantId;
+  }
+}
+
+/** First day of the UTC day, ISO week (Monday) or month that `atMs` lies in. */
+export function periodStart(period: Budget['period'], atMs: number): string {
+  const day = new Date(atMs).toISOString().slice(0, 10);
+  switch (period) {
+    case 'total':
+      return '1970-01-01';
+    case 'day':
+      return day;
+    case 'week': {
+      const sinceMonday = (new Date(atMs).getUTCDay() + 6) % 7;
+      return new Date(atMs - sinceMonday * DAY_MS).toISOString().slice(0, 10);
+    }
+    case 'month':
+      return `${day.slice(0, 7)}-01`;
+  }
+}
+
+export function keptMsOf(period: Budget['period']): number {
+  return KEPT_MS[period];
+}
+
+/** A call's reservation can be named by everybody who knows the call: the question, its retries, and its event. */
+export function reservationOf(call: { readonly runId: string; readonly callId: string }): string {
+  return sha256Hex(JSON.stringify([call.runId, call.callId])).slice(0, 32);
+}

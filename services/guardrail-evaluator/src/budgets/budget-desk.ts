@@ -1,0 +1,62 @@
+import type { Budget, DecisionRequest } from '@agentlens/contracts';
+import type { TenantSettings } from '../settings/tenant-settings.ts';
+import { type AppliedBudget, applying, reservationOf } from './accounts.ts';
+import type { BudgetVault } from './budget-vault.ts';
+
+/** An estimate that nobody settles is given back after this long: no model call takes longer. */
+const HELD_MS = 10 * 60_000;
+
+export interface BudgetDeskParts {
+  readonly vault: BudgetVault;
+  readonly budgets: Pick<TenantSettings<readonly Budget[]>, 'of'>;
+}
+
+/** The budgets a question falls under, and what they say. */
+export class BudgetDesk {
+  readonly #parts: BudgetDeskParts;
+
+  constructor(parts: BudgetDeskParts) {
+    this.#parts = parts;
+  }
+
+  applying(request: DecisionRequest): readonly AppliedBudget[] {
+    const budgets = this.#parts.budgets.of(request.tenantId);
+    if (budgets === undefined) return [];
+    const { tenantId, agentId, runId, sessionId, actor } = request;
+    const spender = { tenantId, agentId, runId, sessionId, actorId: actor?.externalId };
+    return applying(budgets, spender, Date.parse(request.receivedAt));
+  }
+
+  /**
+   * The first budget that has nothing left; null: all have. A call without estimate costs nothing by itself, so money
+   * that others hold is still there.
+   * @throws StateUnavailable
+   */
+  async spent(request: DecisionRequest, applied: readonly AppliedBudget[], nowMs: number): Promise<Budget | null> {
+    const accounts = applied.map(({ account }) => account);
+    const standing = await this.#parts.vault.standing(request.tenantId, accounts, nowMs);
+    const at = applied.findIndex(({ account }, index) => (standing[index]?.spentUsd ?? 0) >= account.limitUsd);
+    return applied[at]?.budget ?? null;
+  }
+
+  /**
+   * Sets the estimate aside in all budgets or in none.
+   * @throws StateUnavailable
+   */
+  async reserve(
+    request: DecisionRequest,
+    estimateUsd: number,
+    applied: readonly AppliedBudget[],
+    decisionId: string,
+    nowMs: number,
+  ): Promise<{ readonly reservationId: string } | { readonly refusedBy: Budget | null }> {
+    const { tenantId, runId, callId } = request;
+    const reservationId = callId === undefined ? decisionId : reservationOf({ runId, callId });
+    const answer = await this.#parts.vault.reserve({
+      ...{ tenantId, reservationId, estimateUsd, nowMs, expiresAtMs: nowMs + HELD_MS },
+      accounts: applied.map(({ account }) => account),
+    });
+    if (answer.kind === 'reserved') return { reservationId };
+    return { refusedBy: applied.find(({ budget }) => budget.id === answer.budgetId)?.budget ?? null };
+  }
+}

@@ -1,0 +1,92 @@
+import { Budget, COMMANDS, detailsOf, type Problem, timeOrderedId } from '@agentlens/contracts';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import { z } from 'zod';
+import type { BudgetVault } from './budget-vault.ts';
+import type { BudgetsRepository } from './budgets.repository.ts';
+import type { LedgerWriter } from './ledger-writer.ts';
+
+/** What numeric(14,6) holds. */
+const MOST_USD = 99_999_999;
+const NOT_FOUND = { ok: false, problem: { error: 'No such budget', status: 404 } } as const;
+const NO_RESERVATION = { ok: false, problem: { error: 'No such reservation', status: 404 } } as const;
+
+const { name, scope, scopeId, period, enabled, onUnavailable } = Budget.shape;
+/** Body of a new budget. */
+const BudgetDraft = z
+  .strictObject({
+    ...{ name, scope, scopeId, period, enabled, onUnavailable },
+    limitUsd: z.number().min(0.000001, 'must be at least 0.000001').max(MOST_USD, `must be at most ${MOST_USD}`),
+  })
+  .refine((draft) => draft.scope !== 'tenant' || draft.scopeId === undefined, {
+    path: ['scopeId'],
+    message: 'must be absent: a tenant has one budget of its own',
+  });
+
+export interface BudgetCommandsParts {
+  readonly repository: BudgetsRepository;
+  readonly vault: Pick<BudgetVault, 'spend'>;
+  readonly ledger: Pick<LedgerWriter, 'touch'>;
+  readonly now: () => number;
+  /** This instance has the change at once, the others by the announcement. */
+  readonly changed: (tenantId: string) => Promise<unknown>;
+}
+
+type Refused = { readonly ok: false; readonly problem: Problem };
+
+/** Answers the commands on budgets; replicas share them. */
+export async function serveBudgetCommands(
+  bus: EventBus,
+  parts: BudgetCommandsParts,
+  orAway: <A>(answer: Promise<A>) => Promise<A | Refused>,
+): Promise<Subscription[]> {
+  return [
+    await bus.serve(COMMANDS.createBudget, ({ tenantId, body }) => orAway(create(parts, tenantId, body))),
+    await bus.serve(COMMANDS.deleteBudget, ({ tenantId, budgetId }) => orAway(remove(parts, tenantId, budgetId))),
+    await bus.serve(COMMANDS.settleReservation, (question) => orAway(settle(parts, question))),
+  ];
+}
+
+async function create({ repository, now, changed }: BudgetCommandsParts, tenantId: string, body: unknown) {
+  const draft = BudgetDraft.safeParse(body);
+  if (!draft.success) {
+    return {
+      ok: false,
+      problem: { error: 'Validation failed', status: 400, details: detailsOf(draft.error) },
+    } as const;
+  }
+  const nowMs = now();
+  const at = new Date(nowMs).toISOString();
+  const budget: Budget = {
+    ...draft.data,
+    id: timeOrderedId(nowMs),
+    tenantId,
+    version: 1,
+    createdAt: at,
+    updatedAt: at,
+  };
+  await repository.insert(budget);
+  await changed(tenantId);
+  return { ok: true, value: budget } as const;
+}
+
+async function remove({ repository, now, changed }: BudgetCommandsParts, tenantId: string, budgetId: string) {
+  if (!isId(budgetId)) return NOT_FOUND;
+  const deleted = await repository.markDeleted(tenantId, budgetId, new Date(now()).toISOString());
+  if (!deleted) return NOT_FOUND;
+  await changed(tenantId);
+  return { ok: true, value: { ok: true } } as const;
+}
+
+type Settle = { tenantId: string; reservationId: string; costUsd: number };
+
+async function settle({ vault, ledger, now }: BudgetCommandsParts, { tenantId, reservationId, costUsd }: Settle) {
+  const [answer] = await vault.spend(tenantId, [{ reservationId, costUsd, accounts: [] }], now());
+  if (answer === 'unknown') return NO_RESERVATION;
+  ledger.touch(tenantId);
+  return { ok: true, value: { ok: true } } as const;
+}
+
+/** Anything else was never given out, and some of it Postgres would not even read. */
+function isId(text: string): boolean {
+  return /^[\x21-\x7e]{1,100}$/.test(text);
+}

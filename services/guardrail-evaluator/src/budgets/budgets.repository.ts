@@ -1,0 +1,150 @@
+import type { Budget } from '@agentlens/contracts';
+import type { BudgetsTable, Database, Tables } from '@agentlens/database';
+import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
+import type { Kysely, Selectable } from 'kysely';
+import { announceSettings } from '../settings/announce-settings.ts';
+import type { SettingsReader } from '../settings/tenant-settings.ts';
+import { keptMsOf, periodStart } from './accounts.ts';
+
+/** The tables `budgets` and `budget_ledger`, whose only writer this service is. Deleted budgets stay, marked. */
+export class BudgetsRepository {
+  readonly #db: Kysely<Tables>;
+  readonly #pool: Database['pool'];
+
+  constructor({ db, pool }: Pick<Database, 'db' | 'pool'>) {
+    this.#db = db;
+    this.#pool = pool;
+  }
+
+  readonly budgets: SettingsReader<readonly Budget[]> = {
+    all: () => this.#budgetsOf(),
+    ofTenant: async (tenantId) => (await this.#budgetsOf(tenantId)).get(tenantId),
+    changedSince: async (instant) => {
+      const rows = await this.#db
+        .selectFrom('budgets')
+        .select('tenant_id')
+        .distinct()
+        .where('updated_at', '>=', instant)
+        .execute();
+      return rows.map((row) => row.tenant_id);
+    },
+  };
+
+  async insert(budget: Budget): Promise<void> {
+    await this.#db.transaction().execute(async (transaction) => {
+      await transaction.insertInto('budgets').values(rowOf(budget)).execute();
+      await announceSettings(transaction, budget.tenantId, budget.updatedAt);
+    });
+  }
+
+  /** False: no such budget. */
+  async markDeleted(tenantId: string, budgetId: string, at: string): Promise<boolean> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const row = await transaction
+        .updateTable('budgets')
+        .set((eb) => ({ deleted_at: at, updated_at: at, version: eb('version', '+', 1) }))
+        .where('tenant_id', '=', tenantId)
+        .where('budget_id', '=', budgetId)
+        .where('deleted_at', 'is', null)
+        .returning('version')
+        .executeTakeFirst();
+      if (row !== undefined) await announceSettings(transaction, tenantId, at);
+      return row !== undefined;
+    });
+  }
+
+  /** What is there already was recorded by somebody else, or before a crash. */
+  async record(tenantId: string, entries: readonly LedgerEntry[]): Promise<void> {
+    await this.#pool.query({
+      name: 'record-budget-ledger',
+      text: `
+        insert into budget_ledger
+          (tenant_id, budget_id, scope_id, period_start, reservation_id, estimate_usd, cost_usd, settled_at)
+        select $1, "budgetId", "scopeId", "periodStart", "reservationId", "estimateUsd", "costUsd", "settledAt"
+        from jsonb_to_recordset($2::jsonb) as entry ("budgetId" text, "scopeId" text, "periodStart" date,
+          "reservationId" text, "estimateUsd" numeric, "costUsd" numeric, "settledAt" timestamptz)
+        on conflict do nothing`,
+      values: [
+        tenantId,
+        JSON.stringify(entries.map((one) => ({ ...one, settledAt: new Date(one.settledAtMs).toISOString() }))),
+      ],
+    });
+  }
+
+  /** What was spent from each pot whose period is not over. */
+  async spent(tenantId: string, nowMs: number): Promise<SeededAccount[]> {
+    const rows = await this.#db
+      .selectFrom('budget_ledger as ledger')
+      .innerJoin('budgets as budget', (join) =>
+        join
+          .onRef('budget.tenant_id', '=', 'ledger.tenant_id')
+          .onRef('budget.budget_id', '=', 'ledger.budget_id')
+          .on('budget.deleted_at', 'is', null),
+      )
+      .select((eb) => [
+        'ledger.budget_id',
+        'ledger.scope_id',
+        'ledger.period_start',
+        'budget.period',
+        eb.fn.sum<number>('ledger.cost_usd').as('spent'),
+      ])
+      .where('ledger.tenant_id', '=', tenantId)
+      .where((eb) =>
+        eb.or(
+          (['total', 'day', 'week', 'month'] as const).map((period) =>
+            eb.and([eb('budget.period', '=', period), eb('ledger.period_start', '>=', periodStart(period, nowMs))]),
+          ),
+        ),
+      )
+      .groupBy(['ledger.budget_id', 'ledger.scope_id', 'ledger.period_start', 'budget.period'])
+      .execute();
+    return rows.map((row) => ({
+      budgetId: row.budget_id,
+      scopeId: row.scope_id,
+      periodStart: row.period_start,
+      keptMs: keptMsOf(row.period),
+      spentUsd: Number(row.spent),
+    }));
+  }
+
+  async #budgetsOf(tenantId?: string): Promise<ReadonlyMap<string, readonly Budget[]>> {
+    let query = this.#db.selectFrom('budgets').selectAll().where('deleted_at', 'is', null);
+    if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
+    return Map.groupBy((await query.execute()).map(budgetFromRow), (budget) => budget.tenantId);
+  }
+}
+
+function rowOf(budget: Budget) {
+  return {
+    tenant_id: budget.tenantId,
+    budget_id: budget.id,
+    name: budget.name,
+    scope: budget.scope,
+    scope_id: budget.scopeId ?? null,
+    period: budget.period,
+    limit_usd: budget.limitUsd,
+    enabled: budget.enabled,
+    on_unavailable: budget.onUnavailable,
+    version: budget.version,
+    created_at: budget.createdAt,
+    updated_at: budget.updatedAt,
+    deleted_at: null,
+  };
+}
+
+function budgetFromRow(row: Selectable<BudgetsTable>): Budget {
+  return {
+    id: row.budget_id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    scope: row.scope,
+    ...(row.scope_id === null ? {} : { scopeId: row.scope_id }),
+    period: row.period,
+    limitUsd: row.limit_usd,
+    enabled: row.enabled,
+    onUnavailable: row.on_unavailable,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

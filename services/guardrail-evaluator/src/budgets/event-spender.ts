@@ -1,0 +1,65 @@
+import type { AgentEvent, Budget, EventBatch } from '@agentlens/contracts';
+import type { Spending } from '@agentlens/guardrails';
+import type { TenantSettings } from '../settings/tenant-settings.ts';
+import { applying, reservationOf } from './accounts.ts';
+import type { BudgetVault } from './budget-vault.ts';
+import type { LedgerWriter } from './ledger-writer.ts';
+
+export interface EventSpenderParts {
+  readonly vault: Pick<BudgetVault, 'spend'>;
+  readonly budgets: Pick<TenantSettings<readonly Budget[]>, 'of'>;
+  readonly ledger: Pick<LedgerWriter, 'touch'>;
+  readonly now: () => number;
+}
+
+/**
+ * Spends what events say was spent, each event once: a model call ends the reservation its question made, whatever else
+ * costs money is charged to every budget it falls under.
+ */
+export class EventSpender {
+  readonly #parts: EventSpenderParts;
+
+  constructor(parts: EventSpenderParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws StateUnavailable: the batch is to be counted again */
+  async spend(batch: EventBatch): Promise<void> {
+    const { tenantId } = batch;
+    const budgets = this.#parts.budgets.of(tenantId);
+    if (budgets === undefined) return;
+    const arrivedMs = Date.parse(batch.receivedAt);
+    const spendings = batch.events.flatMap((event) => spendingOf(event, budgets, tenantId, arrivedMs) ?? []);
+    if (spendings.length === 0) return;
+    await this.#parts.vault.spend(tenantId, spendings, this.#parts.now());
+    this.#parts.ledger.touch(tenantId);
+  }
+}
+
+/** Null: the event ends no reservation and costs nothing. */
+function spendingOf(
+  event: AgentEvent,
+  budgets: readonly Budget[],
+  tenantId: string,
+  arrivedMs: number,
+): Spending | null {
+  const { id, agentId, runId, sessionId, callId, kind, usage } = event;
+  const ends = kind === 'llm.completed' && callId !== undefined;
+  const costUsd = usage?.costUsd ?? null;
+  if (!ends && (costUsd === null || costUsd === 0)) return null;
+  const actorId = actorOf(event);
+  const atMs = Math.min(Date.parse(event.occurredAt), arrivedMs);
+  return {
+    // Ids of events are unique per run's agent, not beyond.
+    eventId: `${agentId}/${id}`,
+    costUsd,
+    accounts: applying(budgets, { tenantId, agentId, runId, sessionId, actorId }, atMs).map(({ account }) => account),
+    ...(ends ? { reservationId: reservationOf({ runId, callId }) } : {}),
+  };
+}
+
+/** The end user, where the event names one. */
+function actorOf({ metadata, payload }: AgentEvent): string | undefined {
+  const named = metadata.actorExternalId ?? payload.actorExternalId;
+  return typeof named === 'string' && named !== '' ? named : undefined;
+}

@@ -1,0 +1,82 @@
+import type { BudgetStore } from '@agentlens/guardrails';
+import type { Platform } from '@agentlens/platform';
+import type { BudgetsRepository } from './budgets.repository.ts';
+
+const EVERY_MS = 1_000;
+const PAGE = 500;
+
+/**
+ * Carries what was spent from the store into the ledger. It waits in the store until it is there, so no crash loses it;
+ * instances may carry the same entry, which the ledger then has once.
+ */
+export class LedgerWriter {
+  readonly #store: Pick<BudgetStore, 'unrecorded' | 'recorded'>;
+  readonly #ledger: Pick<BudgetsRepository, 'record'>;
+  readonly #logger: Platform['logger'];
+  readonly #tenants: () => Iterable<string>;
+  /** Tenants this instance spent for, also where their last budget was deleted since. */
+  readonly #touched = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> | undefined;
+
+  constructor(
+    store: Pick<BudgetStore, 'unrecorded' | 'recorded'>,
+    ledger: Pick<BudgetsRepository, 'record'>,
+    tenants: () => Iterable<string>,
+    logger: Platform['logger'],
+  ) {
+    this.#store = store;
+    this.#ledger = ledger;
+    this.#tenants = tenants;
+    this.#logger = logger;
+  }
+
+  start(everyMs = EVERY_MS): void {
+    this.#timer = setInterval(() => void this.flush(), everyMs).unref();
+  }
+
+  touch(tenantId: string): void {
+    this.#touched.add(tenantId);
+  }
+
+  /** Carries over what is waiting; joins a flush that is under way. Never rejects. */
+  flush(): Promise<void> {
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+    });
+    return this.#working;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#working;
+    await this.flush();
+  }
+
+  async #work(): Promise<void> {
+    const tenants = new Set([...this.#tenants(), ...this.#touched]);
+    this.#touched.clear();
+    for (const tenantId of tenants) {
+      try {
+        await this.#tenant(tenantId);
+      } catch (error) {
+        this.#touched.add(tenantId);
+        this.#logger.warn({ err: error, tenantId }, 'what was spent is not in the ledger yet, trying again');
+        return;
+      }
+    }
+  }
+
+  async #tenant(tenantId: string): Promise<void> {
+    for (;;) {
+      const entries = await this.#store.unrecorded(tenantId, PAGE);
+      if (entries.length === 0) return;
+      await this.#ledger.record(tenantId, entries);
+      await this.#store.recorded(
+        tenantId,
+        entries.map(({ id }) => id),
+      );
+      if (entries.length < PAGE) return;
+    }
+  }
+}

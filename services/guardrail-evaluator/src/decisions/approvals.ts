@@ -1,0 +1,35 @@
+import { type Alert, COMMANDS, type DecisionRequest } from '@agentlens/contracts';
+import type { Ask } from '@agentlens/guardrails';
+import type { EventBus } from '@agentlens/messaging';
+import type { CallIdentity } from './call-identity.ts';
+import type { Deadline } from './deadline.ts';
+
+/** Of the arguments a reviewer is shown. */
+const SHOWN = 500;
+
+/**
+ * The approval of exactly this call, opened where there is none; null: nobody could be asked.
+ * @throws CommandUnanswered
+ */
+export async function resolveApproval(
+  bus: Pick<EventBus, 'request'>,
+  request: DecisionRequest,
+  ask: Ask,
+  { argsHash }: CallIdentity,
+  deadline: Deadline,
+): Promise<Alert | null> {
+  const { tenantId, agentId, runId, callId, phase, tool, args } = request;
+  const toolName = tool?.name ?? phase;
+  const command = { ...COMMANDS.resolveApproval, deadlineMs: Math.max(1, Math.floor(deadline.leftMs)) };
+  const answer = await bus.request(command, {
+    ...{ tenantId, agentId, title: ask.title, expiresInSeconds: ask.expiresInSeconds },
+    binding: { runId, callId, toolName, argsHash, ruleId: ask.ruleId, ruleVersion: ask.ruleVersion },
+    message: `Agent ${agentId} asks to call ${toolName} with ${shown(args)}`,
+  });
+  return answer.ok ? answer.value : null;
+}
+
+function shown(args: unknown): string {
+  const text = JSON.stringify(args ?? {});
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;
+}

@@ -1,0 +1,238 @@
+import { type Budget, type Decision, type DecisionRequest, type RuleBypass, timeOrderedId } from '@agentlens/contracts';
+import {
+  type DecisionBook,
+  type DecisionFacts,
+  decide,
+  type FactNeeds,
+  factsNeeded,
+  type Ruling,
+  type Unavailable,
+} from '@agentlens/guardrails';
+import type { EventBus } from '@agentlens/messaging';
+import type { Clock, ControlBoard, Platform } from '@agentlens/platform';
+import type { BreakerDesk, BreakerVerdict } from '../breakers/breaker-desk.ts';
+import type { AppliedBudget } from '../budgets/accounts.ts';
+import type { BudgetDesk } from '../budgets/budget-desk.ts';
+import { resolveApproval } from './approvals.ts';
+import { type CallIdentity, identityOf } from './call-identity.ts';
+import { Deadline } from './deadline.ts';
+import type { DecisionMetrics } from './decision-metrics.ts';
+import type { DecisionPublisher } from './decision-publisher.ts';
+import type { FactGatherer } from './fact-gatherer.ts';
+import {
+  approvalOutcome,
+  breakerOutcome,
+  budgetOutcome,
+  type Outcome,
+  orderedOutcome,
+  ruledOutcome,
+  unaskedOutcome,
+} from './outcome.ts';
+
+/** Rules that can each ask for an approval of one call. */
+const MOST_APPROVALS = 5;
+
+export interface DecisionDeskParts {
+  readonly control: Pick<ControlBoard, 'standing'>;
+  readonly rules: { readonly decisions: DecisionBook };
+  readonly breakers: Pick<BreakerDesk, 'consult'>;
+  readonly budgets: Pick<BudgetDesk, 'applying' | 'spent' | 'reserve'>;
+  readonly facts: FactGatherer;
+  readonly bus: Pick<EventBus, 'request'>;
+  readonly publisher: Pick<DecisionPublisher, 'offer'>;
+  readonly metrics: Pick<DecisionMetrics, 'decided'>;
+  readonly clock: Clock;
+  readonly logger: Platform['logger'];
+}
+
+/** One question on its way to its answer. */
+interface Question {
+  readonly request: DecisionRequest;
+  readonly nowMs: number;
+  readonly identity: CallIdentity;
+  readonly deadline: Deadline;
+  readonly applied: readonly AppliedBudget[];
+  readonly needs: FactNeeds;
+  readonly bypasses: RuleBypass[];
+}
+
+interface Said {
+  readonly outcome: Outcome;
+  readonly ruling?: Ruling;
+  readonly reservationId?: string;
+}
+
+/**
+ * Answers "may this happen?": what was ordered first, then breakers, budgets and rules, everything they need fetched at
+ * once. Always answers within the question's deadline: what could not be had in time is passed or blocked as each rule
+ * says, and reported as a bypass.
+ */
+export class DecisionDesk {
+  readonly #parts: DecisionDeskParts;
+  readonly #after = new Set<Promise<unknown>>();
+
+  constructor(parts: DecisionDeskParts) {
+    this.#parts = parts;
+  }
+
+  async decide(request: DecisionRequest): Promise<Decision> {
+    const startedAtMs = performance.now();
+    const { control, rules, budgets, clock, metrics, publisher } = this.#parts;
+    const nowMs = clock.now();
+    const identity = identityOf(request, timeOrderedId(nowMs));
+    const standing = control.standing(request.tenantId, request.agentId, request.runId);
+    const bypasses: RuleBypass[] = [];
+    let said: Said;
+    if (standing.kind !== 'none') said = { outcome: orderedOutcome(standing) };
+    else {
+      const matching = rules.decisions.matching(request);
+      const needs = factsNeeded(matching, request, rules.decisions.counting(request));
+      const deadline = new Deadline(request.deadlineMs);
+      const applied = request.phase === 'tool.after' ? [] : budgets.applying(request);
+      const question = { request, nowMs, identity, deadline, applied, needs, bypasses };
+      said = await this.#ask(question, matching);
+      deadline.end();
+      this.#settle(question, said.outcome);
+    }
+    const decision = decisionOf(request, identity, nowMs, said, bypasses, performance.now() - startedAtMs);
+    metrics.decided(decision);
+    publisher.offer(decision);
+    return decision;
+  }
+
+  /** Waits for what is noted after answers. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#after);
+  }
+
+  async #ask(question: Question, matching: Parameters<typeof decide>[0]): Promise<Said> {
+    const { request, needs, identity, deadline, bypasses } = question;
+    const [breaker, spent, facts] = await Promise.all([
+      this.#breaker(question),
+      this.#spent(question),
+      this.#parts.facts.gather(request, needs, identity, deadline),
+    ]);
+    if (typeof breaker === 'string') bypasses.push({ ruleId: 'circuit_breaker', why: breaker, did: 'allow' });
+    else if (!breaker.allowed) return { outcome: breakerOutcome(breaker) };
+    const said = await this.#ruled(question, matching, facts, spent === null);
+    if (spent !== null && said.outcome.control !== 'TERMINATE') return { ...said, outcome: spent };
+    if (said.outcome.verdict === 'BLOCK') return said;
+    const reserved = await this.#reserved(question);
+    return 'verdict' in reserved ? { ...said, outcome: reserved } : { ...said, ...reserved };
+  }
+
+  /** What the rules say; where they ask a human, what that human said. */
+  async #ruled(
+    question: Question,
+    matching: Parameters<typeof decide>[0],
+    facts: DecisionFacts,
+    mayAsk: boolean,
+  ): Promise<Said> {
+    const { request, nowMs, bypasses } = question;
+    const approved = new Set<string>();
+    for (let round = 0; ; round++) {
+      const ruling = decide(matching, request, { ...facts, approved }, nowMs);
+      const settled = await this.#settledBy(question, ruling, mayAsk && round < MOST_APPROVALS);
+      if (settled !== null) {
+        bypasses.push(...ruling.bypasses);
+        return { outcome: settled, ruling };
+      }
+      approved.add(ruling.ask?.ruleId ?? '');
+    }
+  }
+
+  /** Null: a human was asked for and approves, or nobody could be asked and the rule lets that pass. */
+  async #settledBy(question: Question, ruling: Ruling, mayAsk: boolean): Promise<Outcome | null> {
+    const { ask, finalRule } = ruling;
+    if (ask === undefined || finalRule === undefined) return ruledOutcome(ruling);
+    if (!mayAsk) return unaskedOutcome(ruling);
+    const alert = await this.#approval(question, ask);
+    if (typeof alert !== 'string') return approvalOutcome(ruling, alert);
+    const did = finalRule.onUnavailable;
+    question.bypasses.push({ ruleId: finalRule.id, why: alert, did });
+    return did === 'block' ? unaskedOutcome(ruling) : null;
+  }
+
+  #breaker({ request, nowMs, identity, deadline }: Question): Promise<BreakerVerdict | Unavailable> {
+    const { decisionId, once } = identity;
+    const consulted = this.#parts.breakers.consult(request, decisionId, nowMs, once);
+    return deadline.within(consulted, (error) => this.#failed(request, error, 'breakers could not be asked'));
+  }
+
+  /** What a spent budget says; null: there is money, or the call brings an estimate that asks for it. */
+  async #spent({ request, nowMs, deadline, applied, bypasses }: Question): Promise<Outcome | null> {
+    if (applied.length === 0 || request.estimate !== undefined) return null;
+    const asked = this.#parts.budgets.spent(request, applied, nowMs);
+    const budget = await deadline.within(asked, (error) => this.#failed(request, error, 'budgets could not be asked'));
+    if (typeof budget === 'string') return unavailableBudgets(applied, budget, bypasses);
+    return budget === null ? null : budgetOutcome(budget, 'spent');
+  }
+
+  async #reserved(question: Question): Promise<Outcome | { readonly reservationId?: string }> {
+    const { request, nowMs, identity, deadline, applied, bypasses } = question;
+    if (applied.length === 0 || request.estimate === undefined) return {};
+    const { costUsd } = request.estimate;
+    const asked = this.#parts.budgets.reserve(request, costUsd, applied, identity.decisionId, nowMs);
+    const answer = await deadline.within(asked, (error) => this.#failed(request, error, 'no money could be reserved'));
+    if (typeof answer === 'string') return unavailableBudgets(applied, answer, bypasses) ?? {};
+    if ('reservationId' in answer) return answer;
+    return budgetOutcome(answer.refusedBy ?? (applied[0] as AppliedBudget).budget, 'estimate');
+  }
+
+  #approval({ request, identity, deadline }: Question, ask: NonNullable<Ruling['ask']>) {
+    const failed = (error: unknown) => this.#failed(request, error, 'an approval could not be asked for');
+    const resolved = resolveApproval(this.#parts.bus, request, ask, identity, deadline).then((alert) => {
+      if (alert === null) throw new Error('the approval was refused');
+      return alert;
+    });
+    return deadline.within(resolved, failed);
+  }
+
+  /** Notes what became of the call. Sent before the answer is, so that the agent's next question finds it; not awaited. */
+  #settle({ request, needs, identity }: Question, { verdict, cause }: Outcome): void {
+    const { facts } = this.#parts;
+    // A call that waits for a human is still asked for: it will come again under the same name.
+    if (cause.kind === 'HITL_PENDING' && identity.once !== undefined) return;
+    const noted = (verdict === 'ALLOW' ? facts.allowed : facts.refused).call(facts, request, needs, identity);
+    const settled = noted.catch((error: unknown) => this.#failed(request, error, 'a call could not be noted'));
+    this.#after.add(settled);
+    void settled.finally(() => this.#after.delete(settled));
+  }
+
+  #failed({ tenantId, runId }: DecisionRequest, error: unknown, what: string): void {
+    this.#parts.logger.warn({ err: error, tenantId, runId }, what);
+  }
+}
+
+/** Each budget as it says itself; the first that blocks decides. */
+function unavailableBudgets(
+  applied: readonly AppliedBudget[],
+  why: Unavailable,
+  bypasses: RuleBypass[],
+): Outcome | null {
+  let blocking: Budget | undefined;
+  for (const { budget } of applied) {
+    bypasses.push({ ruleId: budget.id, why, did: budget.onUnavailable });
+    if (budget.onUnavailable === 'block') blocking ??= budget;
+  }
+  return blocking === undefined ? null : budgetOutcome(blocking, 'unavailable');
+}
+
+function decisionOf(
+  { tenantId, agentId, runId, phase, tool, callId }: DecisionRequest,
+  { decisionId: id, argsHash: inputsDigest }: CallIdentity,
+  nowMs: number,
+  { outcome, ruling, reservationId }: Said,
+  bypasses: RuleBypass[],
+  latencyMs: number,
+): Decision {
+  return {
+    ...{ id, tenantId, agentId, runId, phase },
+    ...(tool === undefined ? {} : { toolName: tool.name }),
+    ...(callId === undefined ? {} : { callId }),
+    ...outcome,
+    evaluatedRules: [...(ruling?.findings ?? [])],
+    ...(reservationId === undefined ? {} : { reservationId }),
+    ...{ bypasses, inputsDigest, latencyMs, decidedAt: new Date(nowMs).toISOString() },
+  };
+}

@@ -1,0 +1,104 @@
+import { type Decision, decisionDecided } from '@agentlens/contracts';
+import type { EventBus } from '@agentlens/messaging';
+import type { Platform } from '@agentlens/platform';
+import type { DecisionMetrics } from './decision-metrics.ts';
+
+/** What an outage of the broker may pile up; beyond it the oldest are dropped and counted. */
+const MOST_WAITING = 10_000;
+const AT_ONCE = 32;
+const RETRY_MS = 250;
+/** For all that waits when the service stops. */
+const DRAIN_MS = 5_000;
+
+export interface PublisherLimits {
+  readonly mostWaiting?: number;
+  readonly retryMs?: number;
+  readonly drainMs?: number;
+}
+
+/**
+ * Publishes decisions after they were answered, so that no agent waits for it. What a crash finds in the queue is not
+ * published: an answer that was given may then be missing from the record.
+ */
+export class DecisionPublisher {
+  readonly #bus: Pick<EventBus, 'publish'>;
+  readonly #metrics: Pick<DecisionMetrics, 'dropped'>;
+  readonly #logger: Platform['logger'];
+  readonly #limits: Required<PublisherLimits>;
+  readonly #waiting: Decision[] = [];
+  readonly #idle: (() => void)[] = [];
+  #sending = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(
+    bus: Pick<EventBus, 'publish'>,
+    metrics: Pick<DecisionMetrics, 'dropped'>,
+    logger: Platform['logger'],
+    limits: PublisherLimits = {},
+  ) {
+    this.#bus = bus;
+    this.#metrics = metrics;
+    this.#logger = logger;
+    this.#limits = { mostWaiting: MOST_WAITING, retryMs: RETRY_MS, drainMs: DRAIN_MS, ...limits };
+  }
+
+  offer({ modifiedArgs: _, ...decision }: Decision): void {
+    this.#waiting.push(decision);
+    if (this.#waiting.length > this.#limits.mostWaiting) {
+      this.#waiting.shift();
+      this.#metrics.dropped();
+    }
+    if (this.#timer === undefined) setImmediate(() => this.#send());
+  }
+
+  /** Sends what waits, and counts what could not be sent in time as dropped. */
+  async drain(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#limits.drainMs);
+    });
+    const sent = new Promise<void>((resolve) => this.#idle.push(resolve));
+    this.#send();
+    await Promise.race([sent, tooLate]);
+    clearTimeout(timer);
+    clearTimeout(this.#timer);
+    const lost = this.#waiting.splice(0).length + this.#sending;
+    if (lost === 0) return;
+    this.#metrics.dropped(lost);
+    this.#logger.warn({ decisions: lost }, 'decisions were answered and could not be published before stopping');
+  }
+
+  #send(): void {
+    while (this.#timer === undefined && this.#sending < AT_ONCE) {
+      const decision = this.#waiting.shift();
+      if (decision === undefined) break;
+      this.#sending += 1;
+      void this.#publish(decision);
+    }
+    if (this.#waiting.length === 0 && this.#sending === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  async #publish(decision: Decision): Promise<void> {
+    try {
+      await this.#bus.publish(decisionDecided, decision);
+    } catch (error) {
+      this.#waiting.unshift(decision);
+      this.#rest(error);
+    }
+    this.#sending -= 1;
+    this.#send();
+  }
+
+  #rest(error: unknown): void {
+    if (this.#timer !== undefined) return;
+    if (!this.#stopped) this.#logger.warn({ err: error }, 'decisions cannot be published at the moment, trying again');
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#send();
+    }, this.#limits.retryMs).unref();
+  }
+}

@@ -1,0 +1,123 @@
+import { breakerChanged, COMMANDS, rulesChanged } from '@agentlens/contracts';
+import type { Subscription } from '@agentlens/messaging';
+import type { BatchWork } from '../agent-events.consumer.ts';
+import { BreakerDesk } from '../breakers/breaker-desk.ts';
+import { BreakerFeeder } from '../breakers/breaker-feeder.ts';
+import { BreakerRecorder } from '../breakers/breaker-recorder.ts';
+import { BreakerShelf } from '../breakers/breaker-shelf.ts';
+import { serveBreakerCommands } from '../breakers/breakers.commands.ts';
+import { BreakersRepository } from '../breakers/breakers.repository.ts';
+import { BudgetDesk } from '../budgets/budget-desk.ts';
+import { BudgetVault } from '../budgets/budget-vault.ts';
+import { serveBudgetCommands } from '../budgets/budgets.commands.ts';
+import { BudgetsRepository } from '../budgets/budgets.repository.ts';
+import { EventSpender } from '../budgets/event-spender.ts';
+import { LedgerWriter } from '../budgets/ledger-writer.ts';
+import type { EvaluatorPorts } from '../guardrail-evaluator.ts';
+import type { RuleLibrary } from '../rules/rule-library.ts';
+import { orAway } from '../rules/rules.commands.ts';
+import { TenantSettings } from '../settings/tenant-settings.ts';
+import { AgentDirectory } from './agent-directory.ts';
+import { DecisionDesk } from './decision-desk.ts';
+import { DecisionMetrics } from './decision-metrics.ts';
+import { DecisionPublisher } from './decision-publisher.ts';
+import { FactGatherer } from './fact-gatherer.ts';
+
+/** The half of the service that answers agents: desk, breakers and budgets, and what keeps them up to date. */
+export class Decisions {
+  /** What breakers and budgets take from events. */
+  readonly works: readonly BatchWork[];
+  readonly desk: DecisionDesk;
+  readonly ledger: LedgerWriter;
+  readonly #ports: EvaluatorPorts;
+  readonly #recorder: BreakerRecorder;
+  readonly #shelf: BreakerShelf;
+  readonly #vault: BudgetVault;
+  readonly #publisher: DecisionPublisher;
+  readonly #breakers: BreakersRepository;
+  readonly #budgets: BudgetsRepository;
+  readonly #limits;
+  readonly #open;
+  readonly #tenantBudgets;
+  #commands: Subscription[] = [];
+  #questions: Subscription | undefined;
+
+  /** @param announce a change is committed and waits to be announced */
+  constructor(ports: EvaluatorPorts, rules: RuleLibrary, announce: () => void) {
+    const { bus, breakers: store, budgets, calls, windows, database, clock, control, logger } = ports;
+    const now = () => clock.now();
+    this.#ports = ports;
+    this.#breakers = new BreakersRepository(database, now);
+    this.#budgets = new BudgetsRepository(database);
+    const shared = { bus, logger, now };
+    const announced = { ...shared, topic: rulesChanged };
+    this.#limits = new TenantSettings({ ...announced, name: 'breaker limits', reader: this.#breakers.limits });
+    this.#tenantBudgets = new TenantSettings({ ...announced, name: 'budgets', reader: this.#budgets.budgets });
+    this.#open = new TenantSettings({
+      ...shared,
+      topic: breakerChanged,
+      name: 'open breakers',
+      reader: this.#breakers.open,
+    });
+    const limits = this.#limits;
+    this.#recorder = new BreakerRecorder({ ...shared, store, repository: this.#breakers, announce });
+    this.#shelf = new BreakerShelf({ store, now, open: this.#open, recorder: this.#recorder });
+    this.#vault = new BudgetVault(budgets, this.#budgets, now);
+    this.ledger = new LedgerWriter(budgets, this.#budgets, () => this.#tenantBudgets.tenants, logger);
+    const feeder = new BreakerFeeder({ shelf: this.#shelf, store, limits, now });
+    const spender = new EventSpender({ vault: this.#vault, budgets: this.#tenantBudgets, ledger: this.ledger, now });
+    this.works = [(batch) => feeder.count(batch), (batch) => spender.spend(batch)];
+    const metrics = new DecisionMetrics();
+    this.#publisher = new DecisionPublisher(bus, metrics, logger);
+    this.desk = new DecisionDesk({
+      ...{ control, rules, bus, metrics, clock, logger, publisher: this.#publisher },
+      breakers: new BreakerDesk({ shelf: this.#shelf, store, limits }),
+      budgets: new BudgetDesk({ vault: this.#vault, budgets: this.#tenantBudgets }),
+      facts: new FactGatherer({ calls, windows, logger, agents: new AgentDirectory(database, clock) }),
+    });
+  }
+
+  async serveCommands(): Promise<void> {
+    const { bus, clock } = this.#ports;
+    const breakers = { repository: this.#breakers, shelf: this.#shelf };
+    const budgets = { repository: this.#budgets, vault: this.#vault, ledger: this.ledger, now: () => clock.now() };
+    const changed = (tenantId: string, settings: { reload(tenantId: string): Promise<void> }) =>
+      settings.reload(tenantId).catch((error: unknown) => {
+        this.#ports.logger.warn({ err: error, tenantId }, 'a change is not yet in force, the next poll will see to it');
+      });
+    const ofLimits = (tenantId: string) => changed(tenantId, this.#limits);
+    const ofBudgets = (tenantId: string) => changed(tenantId, this.#tenantBudgets);
+    this.#commands = [
+      ...(await serveBreakerCommands(bus, { ...breakers, changed: ofLimits }, orAway)),
+      ...(await serveBudgetCommands(bus, { ...budgets, changed: ofBudgets }, orAway)),
+    ];
+  }
+
+  /** @throws where the settings cannot be read; may be called again. */
+  async load(): Promise<void> {
+    await Promise.all([this.#limits.start(), this.#tenantBudgets.start(), this.#open.start()]);
+    this.ledger.start();
+  }
+
+  /** Only with everything loaded: an answer by half of the rules would be a wrong one. */
+  async serveQuestions(): Promise<void> {
+    this.#questions = await this.#ports.bus.serve(COMMANDS.decide, async (request) => ({
+      ok: true as const,
+      value: await this.desk.decide(request),
+    }));
+  }
+
+  /** Takes no more questions and commands, and waits for those in hand. */
+  async close(): Promise<void> {
+    await Promise.all([this.#questions, ...this.#commands].map((subscription) => subscription?.close()));
+  }
+
+  /** Writes, publishes and announces what is still in hand. */
+  async drain(): Promise<void> {
+    await this.desk.drain();
+    await this.#publisher.drain();
+    await Promise.all([this.#limits.stop(), this.#tenantBudgets.stop(), this.#open.stop()]);
+    await this.#recorder.stop();
+    await this.ledger.stop();
+  }
+}

@@ -1,0 +1,113 @@
+import type { DecisionRequest } from '@agentlens/contracts';
+import type {
+  CalledRun,
+  CallHistory,
+  DecisionFacts,
+  FactNeeds,
+  PastCall,
+  Totals,
+  WindowStore,
+} from '@agentlens/guardrails';
+import type { Platform } from '@agentlens/platform';
+import type { AgentDirectory } from './agent-directory.ts';
+import type { CallIdentity } from './call-identity.ts';
+import type { Deadline } from './deadline.ts';
+
+export interface FactGathererParts {
+  readonly calls: CallHistory;
+  readonly windows: WindowStore;
+  readonly agents: Pick<AgentDirectory, 'agent'>;
+  readonly logger: Platform['logger'];
+}
+
+/** Fetches what rules need to know of a call, all at once, and notes the call with that. */
+export class FactGatherer {
+  readonly #parts: FactGathererParts;
+
+  constructor(parts: FactGathererParts) {
+    this.#parts = parts;
+  }
+
+  async gather(
+    request: DecisionRequest,
+    needs: FactNeeds,
+    identity: CallIdentity,
+    deadline: Deadline,
+  ): Promise<DecisionFacts> {
+    const { argsHash, resultHash } = identity;
+    const failed = (error: unknown) =>
+      this.#parts.logger.warn({ err: error, tenantId: request.tenantId }, 'facts of a decision could not be fetched');
+    const [history, totals, agent] = await Promise.all([
+      needs.history ? deadline.within(this.#history(request, identity), failed) : undefined,
+      needs.series.length > 0 ? deadline.within(this.#totals(request, needs, identity), failed) : undefined,
+      needs.agent ? deadline.within(this.#parts.agents.agent(request.tenantId, request.agentId), failed) : undefined,
+    ]);
+    return {
+      ...{ needs, argsHash },
+      ...(resultHash === undefined ? {} : { resultHash }),
+      ...(history === undefined ? {} : { history }),
+      ...(totals === undefined ? {} : { totals }),
+      ...(agent == null ? {} : { agent }),
+    };
+  }
+
+  /** The call goes ahead. */
+  async allowed(request: DecisionRequest, { history }: FactNeeds, { callKey }: CallIdentity): Promise<void> {
+    if (history && request.phase === 'tool.before') await this.#parts.calls.settle(runOf(request), callKey, 'allowed');
+  }
+
+  /** The call does not happen, so it does not count. */
+  async refused(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity): Promise<void> {
+    const { calls, windows } = this.#parts;
+    const undone = needs.undo.length === 0 ? undefined : windows.advance(advanceOf(request, needs, identity, true));
+    if (needs.history && request.phase === 'tool.before')
+      await calls.settle(runOf(request), identity.callKey, 'refused');
+    await undone;
+  }
+
+  async #history(request: DecisionRequest, identity: CallIdentity): Promise<readonly PastCall[]> {
+    const { calls } = this.#parts;
+    const run = runOf(request);
+    const { phase, tool } = request;
+    if (phase === 'llm.before' || tool === undefined) return calls.read(run);
+    const { argsHash, resultHash } = identity;
+    const call = { toolName: tool.name, toolTags: tool.tags, argsHash, atMs: Date.parse(request.receivedAt) };
+    if (resultHash === undefined) return calls.enter(run, { ...call, callKey: identity.callKey });
+    const durationMs = request.metrics.duration_ms;
+    return calls.complete(run, {
+      ...call,
+      ...{ resultHash, callKey: await this.#begun(request, identity) },
+      ...(durationMs === undefined ? {} : { durationMs }),
+    });
+  }
+
+  /** The key under which a call is that has now ended: without call ids, the oldest equal one that had not. */
+  async #begun(request: DecisionRequest, { callKey, argsHash }: CallIdentity): Promise<string> {
+    if (request.callId !== undefined) return callKey;
+    const past = await this.#parts.calls.read(runOf(request));
+    const same = (call: PastCall) => call.toolName === request.tool?.name && call.argsHash === argsHash;
+    return past.find((call) => call.status !== 'completed' && same(call))?.callKey ?? callKey;
+  }
+
+  async #totals(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity): Promise<readonly Totals[]> {
+    const { windows } = this.#parts;
+    const { tenantId, agentId, receivedAt } = request;
+    if (needs.increments.length === 0) return windows.read(tenantId, agentId, Date.parse(receivedAt), needs.series);
+    return (await windows.advance(advanceOf(request, needs, identity, false))).before;
+  }
+}
+
+function runOf({ tenantId, agentId, runId }: DecisionRequest): CalledRun {
+  return { tenantId, agentId, runId };
+}
+
+/** Under a message id of the question's own, so that a retry is answered as the first time and counts once. */
+function advanceOf(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity, undo: boolean) {
+  const { tenantId, agentId, runId, receivedAt } = request;
+  const question = identity.once ?? identity.decisionId;
+  return {
+    ...{ tenantId, agentId, nowMs: Date.parse(receivedAt), series: needs.series, retryable: [], cooldowns: [] },
+    messageId: `${undo ? 'undo' : 'ask'}#${runId}#${question}`,
+    increments: undo ? needs.undo : needs.increments,
+  };
+}

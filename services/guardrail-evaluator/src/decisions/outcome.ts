@@ -1,0 +1,81 @@
+import type { Alert, Budget, Decision, DecisionEffect } from '@agentlens/contracts';
+import type { Ruling } from '@agentlens/guardrails';
+import type { Standing } from '@agentlens/platform';
+import type { BreakerVerdict } from '../breakers/breaker-desk.ts';
+
+/** What a decision says, without the question it answers. */
+export type Outcome = Pick<
+  Decision,
+  'verdict' | 'control' | 'effect' | 'cause' | 'message' | 'finalRuleId' | 'approvalId' | 'modifiedArgs'
+>;
+
+const CONTINUE = { verdict: 'ALLOW', control: 'CONTINUE', cause: { kind: 'ALLOW' } } as const;
+
+/** Killed and paused: nothing goes on. */
+export function orderedOutcome({ kind, because }: Standing): Outcome {
+  return {
+    ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
+    cause: { kind: 'LOCKDOWN', ...(because === undefined ? {} : { lockdownId: because.id }) },
+    message: `This ${because?.scope ?? 'run'} is ${kind}${because?.reason ? `: ${because.reason}` : ''}`,
+  };
+}
+
+export function breakerOutcome({ ref, reason }: Extract<BreakerVerdict, { allowed: false }>): Outcome {
+  return {
+    ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
+    cause: { kind: 'LOCKDOWN', lockdownId: `breaker:${ref.scope}:${ref.scopeId}` },
+    message: `The circuit breaker of this ${ref.scope} is open: ${reason}`,
+  };
+}
+
+/** Names the budget, never how much it is. */
+export function budgetOutcome({ id, name }: Budget, why: 'spent' | 'estimate' | 'unavailable'): Outcome {
+  const said = {
+    spent: `The budget "${name}" is spent`,
+    estimate: `What this call is expected to cost does not fit into the budget "${name}" any more`,
+    unavailable: `The budget "${name}" could not be asked in time`,
+  }[why];
+  return blocked(id, said);
+}
+
+/** A rule's word on a call that waits for nobody. */
+export function ruledOutcome(ruling: Ruling): Outcome {
+  const { effect, wouldBe, finalRule, message, modifiedArgs } = ruling;
+  const final = finalRule === undefined ? {} : { finalRuleId: finalRule.id };
+  const said = { ...final, effect: wouldBe, message };
+  if (effect === 'block' || effect === 'terminate') {
+    const control = effect === 'terminate' ? 'TERMINATE' : 'CONTINUE';
+    return { ...said, verdict: 'BLOCK', control, cause: { kind: 'RULE_VIOLATION', ruleId: finalRule?.id ?? '' } };
+  }
+  return { ...CONTINUE, ...said, ...(modifiedArgs === undefined ? {} : { modifiedArgs }) };
+}
+
+const REFUSALS = {
+  denied: 'was denied',
+  expired: 'was not decided in time',
+  cancelled: 'was cancelled',
+} as const;
+
+/** Null: it is approved. */
+export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason }: Alert): Outcome | null {
+  const rule = ruling.finalRule;
+  if (status === 'approved' || rule === undefined) return null;
+  const said = { approvalId, finalRuleId: rule.id, effect: ruling.wouldBe } as const;
+  if (status === 'pending' || status === 'acknowledged') {
+    const cause = { kind: 'HITL_PENDING', approvalId, ruleId: rule.id } as const;
+    return { ...said, verdict: 'BLOCK', control: 'TERMINATE', cause, message: ruling.message };
+  }
+  const message = `The approval of this call ${REFUSALS[status]}, by rule "${rule.name}"${reason ? `: ${reason}` : ''}`;
+  return { ...blocked(rule.id, message), ...said };
+}
+
+/** The rule's own setting for when nobody could be asked. */
+export function unaskedOutcome(ruling: Ruling): Outcome {
+  const name = ruling.finalRule?.name ?? '';
+  return blocked(ruling.finalRule?.id ?? '', `Nobody could be asked to approve this call, by rule "${name}"`);
+}
+
+function blocked(ruleId: string, message: string, effect: DecisionEffect = 'block'): Outcome {
+  const cause = { kind: 'RULE_VIOLATION', ruleId } as const;
+  return { verdict: 'BLOCK', control: 'CONTINUE', effect, cause, message, finalRuleId: ruleId };
+}

@@ -1,0 +1,13 @@
+import { type RulesChanged, rulesChanged, timeOrderedId } from '@agentlens/contracts';
+import type { Tables } from '@agentlens/database';
+import type { Kysely } from 'kysely';
+import { WRITER } from '../rules/rules.repository.ts';
+
+/** The notice to every evaluator that a tenant's settings changed, made true together with the change itself. */
+export async function announceSettings(db: Kysely<Tables>, tenantId: string, at: string): Promise<void> {
+  const change: RulesChanged = { tenantId, at, version: timeOrderedId(Date.parse(at)) };
+  await db
+    .insertInto('outbox')
+    .values({ writer: WRITER, topic: rulesChanged.name, body: JSON.stringify(change), created_at: at })
+    .execute();
+}
