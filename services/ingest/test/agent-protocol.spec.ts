@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  COMMANDS,
   type ControlOrder,
   controlOrdered,
   type Decision,
@@ -610,6 +611,38 @@ describe('keys', () => {
     expect(answer.body.lockdown).toEqual({ active: false });
     await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, QUESTION, { key: foreign });
     expect(protocol.asked[0]?.tenantId).toBe('globex');
+  });
+});
+
+describe('importing a policy', () => {
+  const policy = { policy: { name: 'p', mode: 'enforce' }, rules: [] };
+  const send = (path: string, body: unknown = policy, key = protocol.gateway.keys.admin) =>
+    protocol.call('POST', path, body, { key });
+
+  it('hands it to the owner of the rules, with or without a slash at the end', async () => {
+    const asked: unknown[] = [];
+    await protocol.gateway.bus.serve(COMMANDS.importPolicy, async (question) => {
+      asked.push(question);
+      return { ok: true as const, value: { policyId: 'p1', rules: [] } };
+    });
+    for (const path of ['/v1/rules', '/v1/rules/']) {
+      expect(await send(path)).toMatchObject({ status: 201, body: { policyId: 'p1', rules: [] } });
+    }
+    expect(asked).toEqual([
+      { tenantId: 'acme', body: policy },
+      { tenantId: 'acme', body: policy },
+    ]);
+  });
+
+  it('answers what the owner refuses', async () => {
+    const problem = { error: 'Validation failed', status: 400, details: [{ path: 'policy.name', message: 'missing' }] };
+    await protocol.gateway.bus.serve(COMMANDS.importPolicy, async () => ({ ok: false as const, problem }));
+    expect(await send('/v1/rules', {})).toMatchObject({ status: 400, body: problem });
+  });
+
+  it('is for admins, and 503 while the owner is away', async () => {
+    expect((await send('/v1/rules', policy, protocol.gateway.keys.agent)).status).toBe(403);
+    expect((await send('/v1/rules')).status).toBe(503);
   });
 });
 

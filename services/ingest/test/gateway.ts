@@ -31,7 +31,7 @@ export interface Gateway {
   readonly bus: EventBus;
   readonly platform: Platform;
   /** Keys by what they may do; all but `foreign` belong to tenant "acme". */
-  readonly keys: Readonly<Record<'ingest' | 'agent' | 'reader' | 'slow' | 'foreign' | 'revoked', string>>;
+  readonly keys: Readonly<Record<'ingest' | 'agent' | 'admin' | 'reader' | 'slow' | 'foreign' | 'revoked', string>>;
   /** Every batch published, in order. */
   readonly batches: EventBatch[];
   events(): readonly AgentEvent[];
@@ -133,6 +133,7 @@ function keyring(): { keys: Gateway['keys']; directory: KeyDirectory; revoke: Ga
   const keys = {
     ingest: newApiKey().key,
     agent: newApiKey().key,
+    admin: newApiKey().key,
     reader: newApiKey().key,
     slow: newApiKey().key,
     foreign: newApiKey().key,
@@ -147,6 +148,7 @@ function keyring(): { keys: Gateway['keys']; directory: KeyDirectory; revoke: Ga
   });
   const callers = new Map<string, Caller>([
     [keys.ingest, caller({})],
+    [keys.admin, caller({ keyId: 'admin', scopes: ['admin'] })],
     [keys.agent, caller({ keyId: 'agent', scopes: ['ingest', 'decide'] })],
     [keys.reader, caller({ keyId: 'reader', scopes: ['read'] })],
     [keys.slow, caller({ keyId: 'slow', eventsPerSecond: 10 })],

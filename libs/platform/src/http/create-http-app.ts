@@ -41,7 +41,8 @@ export async function createHttpApp(
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    // Clients in the field post to `/v1/rules/`.
+    routerOptions: { maxParamLength: LONGEST_PARAMETER, ignoreTrailingSlash: true },
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       filter.answer(error, request, reply),
   });

@@ -18,7 +18,6 @@ import type { Presence, RunContexts } from '@agentlens/state';
 import type { Provider } from '@nestjs/common';
 import { EventDesk } from '../event-desk.ts';
 import { AgentsController } from './agents.controller.ts';
-import { BundleController } from './bundle.controller.ts';
 import { ControlController } from './control.controller.ts';
 import { ControlDesk } from './control-desk.ts';
 import { DecisionDesk } from './decision-desk.ts';
@@ -27,6 +26,7 @@ import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
+import { RulesController } from './rules.controller.ts';
 import { RunsController } from './runs.controller.ts';
 
 type Logger = Platform['logger'];
@@ -36,7 +36,7 @@ export const PROTOCOL_CONTROLLERS = [
   RunsController,
   EvaluateController,
   ControlController,
-  BundleController,
+  RulesController,
 ];
 
 export const PROTOCOL_PROVIDERS: Provider[] = [
