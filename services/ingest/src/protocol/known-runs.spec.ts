@@ -1,0 +1,82 @@
+import type { DecisionRequest } from '@agentlens/contracts';
+import { createLogger } from '@agentlens/platform';
+import { createMemoryState, type RunContext, type RunContexts } from '@agentlens/state';
+import { fixedClock } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import { KnownRuns } from './known-runs.ts';
+
+const NOW = '2026-03-01T12:00:00.000Z';
+const logger = createLogger({ name: 'known-runs', level: 'silent' });
+const question = (runId = 'r1'): DecisionRequest => ({
+  tenantId: 'acme',
+  agentId: 'bot',
+  runId,
+  phase: 'tool.before',
+  tool: { name: 't', tags: [] },
+  tags: {},
+  subjects: [],
+  metrics: {},
+  receivedAt: NOW,
+  deadlineMs: 1_000,
+});
+
+/** A shared store that counts how often it is asked, and can hang or fail. */
+function aStore() {
+  const { runContexts } = createMemoryState();
+  const store = { asked: 0, mode: 'well' as 'well' | 'hangs' | 'fails' };
+  const contexts: RunContexts = {
+    keep: (...args) => (store.mode === 'fails' ? Promise.reject(new Error('away')) : runContexts.keep(...args)),
+    find: (...args) => {
+      store.asked += 1;
+      if (store.mode === 'hangs') return new Promise<RunContext | undefined>(() => undefined);
+      return store.mode === 'fails' ? Promise.reject(new Error('away')) : runContexts.find(...args);
+    },
+  };
+  return { store, contexts };
+}
+
+describe('what the start of a run said', () => {
+  it('is known at once where it started, and after one look-up elsewhere', async () => {
+    const clock = fixedClock(NOW);
+    const { store, contexts } = aStore();
+    const [here, there] = [1, 2].map(() => new KnownRuns(contexts, () => clock.now(), logger));
+    here?.started('acme', 'r1', { sessionId: 's1' });
+    for (const _ of [1, 2]) expect(await here?.completed(question())).toMatchObject({ sessionId: 's1' });
+    expect(store.asked).toBe(0);
+    for (const _ of [1, 2]) expect(await there?.completed(question())).toMatchObject({ sessionId: 's1' });
+    expect(store.asked).toBe(1);
+  });
+
+  it('is looked for again after a while where nobody started the run yet', async () => {
+    const clock = fixedClock(NOW);
+    const { store, contexts } = aStore();
+    const runs = new KnownRuns(contexts, () => clock.now(), logger);
+    for (const _ of [1, 2, 3]) await runs.completed(question());
+    expect(store.asked).toBe(1);
+    await contexts.keep('acme', 'r1', { sessionId: 's1' });
+    clock.advance(6_000);
+    expect(await runs.completed(question())).toMatchObject({ sessionId: 's1' });
+  });
+
+  it.each(['hangs', 'fails'] as const)('is done without while the store %s, which is then left alone', async (mode) => {
+    const clock = fixedClock(NOW);
+    const { store, contexts } = aStore();
+    store.mode = mode;
+    const runs = new KnownRuns(contexts, () => clock.now(), logger);
+    for (const id of ['r1', 'r2', 'r3']) expect(await runs.completed(question(id))).toEqual(question(id));
+    expect(store.asked).toBe(1);
+    store.mode = 'well';
+    clock.advance(3_000);
+    await runs.completed(question('r4'));
+    expect(store.asked).toBe(2);
+  });
+
+  it('starts a run without the store', async () => {
+    const clock = fixedClock(NOW);
+    const { store, contexts } = aStore();
+    store.mode = 'fails';
+    const runs = new KnownRuns(contexts, () => clock.now(), logger);
+    runs.started('acme', 'r1', { tags: { a: '1' } });
+    expect(await runs.completed(question())).toMatchObject({ tags: { a: '1' } });
+  });
+});
