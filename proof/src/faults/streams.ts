@@ -13,7 +13,7 @@ export class Streams {
   }
 
   static async open(natsUrl: string): Promise<Streams> {
-    const connection = await connect({ servers: natsUrl, maxReconnectAttempts: -1, reconnectTimeWait: 100 });
+    const connection = await connect({ servers: natsUrl.split(','), maxReconnectAttempts: -1, reconnectTimeWait: 100 });
     return new Streams(connection, await jetstreamManager(connection));
   }
 

@@ -25,7 +25,7 @@ export class TriggerWatch {
   }
 
   static async open(natsUrl: string): Promise<TriggerWatch> {
-    const connection = await connect({ servers: natsUrl, maxReconnectAttempts: -1, reconnectTimeWait: 100 });
+    const connection = await connect({ servers: natsUrl.split(','), maxReconnectAttempts: -1, reconnectTimeWait: 100 });
     const watch = new TriggerWatch(connection);
     await connection.flush();
     return watch;

@@ -1,7 +1,31 @@
 import type { Fault } from '../fault.ts';
+import { BROKEN_LINKS } from './broken-links.ts';
+import { CLUSTER } from './cluster.ts';
+import { CRASH_POINTS } from './crash-points.ts';
+import { DISORDERED } from './disordered.ts';
+import { KILLED_SERVERS } from './killed-servers.ts';
 import { KILLED_SERVICES } from './killed-services.ts';
+import { POISON } from './poison.ts';
+import { REPEATED } from './repeated.ts';
+import { RESTARTS } from './restarts.ts';
+import { SPECS } from './specs.ts';
+import { STREAM_FULL } from './stream-full.ts';
+import { TENANTS } from './tenants.ts';
 
-const ALL: readonly Fault[] = [...KILLED_SERVICES];
+const ALL: readonly Fault[] = [
+  ...KILLED_SERVICES,
+  ...CRASH_POINTS,
+  ...KILLED_SERVERS,
+  ...BROKEN_LINKS,
+  ...REPEATED,
+  ...DISORDERED,
+  ...POISON,
+  ...STREAM_FULL,
+  ...RESTARTS,
+  ...TENANTS,
+  ...CLUSTER,
+  ...SPECS,
+];
 
 /** Every fault, by its number. */
 export const FAULTS: readonly Fault[] = [...ALL].sort((a, b) => a.id.localeCompare(b.id));

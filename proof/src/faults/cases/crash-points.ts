@@ -1,0 +1,108 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { atLeast, equal, holds } from '../check.ts';
+import type { Fault, Lab } from '../fault.ts';
+import { before, settle } from '../oracle.ts';
+import type { Site } from '../site.ts';
+
+/** Chance to be killed at each step; with four steps a batch, about one batch in a hundred. */
+const SHARE = 0.003;
+const VICTIMS = ['guardrail-evaluator', 'run-tracking'] as const;
+const PRELOAD = new URL('../preload/crash-points.ts', import.meta.url).href;
+
+const crashPoints: Fault = {
+  id: 'F-04',
+  title: 'the evaluator and run-tracking are killed right after each of their steps',
+  smoke: true,
+  async run(lab) {
+    const folder = await mkdtemp(join(tmpdir(), 'agentlens-crash-'));
+    const switchFile = join(folder, 'on');
+    const logOf = (name: string) => join(folder, `${name}.log`);
+    const envOf = (name: string) => ({
+      PROOF_CRASH_WHILE: switchFile,
+      PROOF_CRASH_LOG: logOf(name),
+      PROOF_CRASH_SEED: String(lab.seed),
+      PROOF_CRASH_SHARE: String(SHARE),
+    });
+    const serviceEnv = Object.fromEntries(VICTIMS.map((name) => [name, envOf(name)]));
+    try {
+      const site = await lab.freshSite({ nodeOptions: ['--import', PRELOAD], serviceEnv });
+      await story(lab, site, switchFile, logOf);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: string) => string): Promise<void> {
+  const was = await before(site);
+  const plan = { eventsPerSecond: 1_000, seconds: lab.smoke ? 12 : 30, batchSize: 20 };
+  const load = site.load(lab.seed, plan);
+  await writeFile(switchFile, '');
+  let going = true;
+  const supervisors = VICTIMS.map(async (name) => {
+    const service = site.stack.service(name);
+    while (going || !service.running) {
+      // It may be killed again while it starts.
+      if (!service.running) await service.start().catch(() => undefined);
+      else await lab.sleep(25);
+    }
+  });
+  await load.report;
+  await rm(switchFile);
+  going = false;
+  await Promise.all(supervisors);
+  const crashes = await Promise.all(
+    VICTIMS.map(async (name) => {
+      const lines = (await readFile(logOf(name), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+      lab.note(`${name} was killed after: ${lines.join(', ') || 'nothing'}`);
+      return lines;
+    }),
+  );
+  const exits = crashes.flat().length;
+  // What a killed store held comes back after its wait, which may be once more within the deadline.
+  const settled = await settle(site, load, was, { exits });
+  lab.check(...settled.checks, atLeast('crashes', 3, exits));
+  lab.measure('accepted', settled.report.acceptedEvents, 'events');
+  lab.measure('crashes', exits, 'kills');
+  lab.measure('drained after load', settled.drainMs, 'ms');
+}
+
+const dispatcher: Fault = {
+  id: 'F-05',
+  title: 'the dispatcher is killed between sending a webhook and recording it',
+  async run(lab) {
+    const site = await lab.site();
+    const was = await before(site);
+    const service = site.stack.service('action-dispatcher');
+    const load = site.load(lab.seed, { eventsPerSecond: 1_000, seconds: 20 });
+    let kills = 0;
+    let killing: Promise<unknown> = Promise.resolve();
+    let nextKillAt = performance.now() + 2_000;
+    site.receiver.answer((webhook, response) => {
+      if (kills >= 4 || performance.now() < nextKillAt) {
+        response.end();
+        return;
+      }
+      kills += 1;
+      nextKillAt = Number.POSITIVE_INFINITY;
+      // Not answered: the sender dies knowing nothing of what it did.
+      killing = service.kill('SIGKILL').then(async () => {
+        response.destroy();
+        lab.note(`SIGKILL action-dispatcher while it waited for the answer to ${webhook.id}`);
+        await service.start();
+        nextKillAt = performance.now() + lab.between(1_000, 2_000);
+      });
+    });
+    await load.report;
+    await killing;
+    site.receiver.answer();
+    const settled = await settle(site, load, was, { receiptsPerWebhook: 2 });
+    lab.check(...settled.checks, equal('kills', 4, kills));
+    lab.check(holds('restarted', service.running, String(service.running), 'true'));
+    lab.measure('drained after load', settled.drainMs, 'ms');
+  },
+};
+
+export const CRASH_POINTS = [crashPoints, dispatcher];

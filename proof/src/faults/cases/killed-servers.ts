@@ -1,0 +1,117 @@
+import { Redis } from 'ioredis';
+import { atMost, equal } from '../check.ts';
+import type { Fault } from '../fault.ts';
+import { recovered } from '../recovery.ts';
+import { underLoad } from './under-load.ts';
+
+const TIMES = 3;
+const EVENTS_PER_SECOND = 1_500;
+
+const nats: Fault = {
+  id: 'F-06',
+  title: 'NATS is killed and stays away for 1 to 10 s',
+  async run(lab) {
+    const site = await lab.site();
+    let slowest = 0;
+    await underLoad(lab, site, {
+      load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: 45 },
+      faults: async (load) => {
+        for (const seconds of [1, lab.between(2, 5), 10]) {
+          await lab.sleep(2_000);
+          await site.server('nats').kill('SIGKILL');
+          lab.note(`SIGKILL nats-server, away for ${seconds} s`);
+          await lab.sleep(seconds * 1_000);
+          await site.server('nats').start();
+          const ms = await recovered(site, load);
+          lab.note(`everything goes on ${ms.toFixed(0)} ms after its return`);
+          slowest = Math.max(slowest, ms);
+        }
+      },
+    });
+    lab.check(atMost('resumed after the return', 3_000, slowest, 'ms'));
+  },
+};
+
+const postgres: Fault = {
+  id: 'F-07',
+  title: 'Postgres is stopped at once and stays away for 1 to 30 s',
+  async run(lab) {
+    const site = await lab.site();
+    const outages = [1, lab.between(5, 15), lab.between(20, 30)];
+    const drains: { readonly outage: number; readonly ms: number }[] = [];
+    await underLoad(lab, site, {
+      load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: outages.reduce((sum, one) => sum + one * 2, 20) },
+      // The gateway notices nothing: keys are remembered.
+      allowance: { statuses: [] },
+      faults: async (load) => {
+        for (const seconds of outages) {
+          await lab.sleep(2_000);
+          const since = performance.now();
+          await site.server('postgres').kill('SIGQUIT');
+          lab.note(`immediate stop of Postgres, away for ${seconds} s`);
+          await lab.sleep(seconds * 1_000);
+          await site.server('postgres').start();
+          const outage = performance.now() - since;
+          const ms = await recovered(site, load);
+          drains.push({ outage, ms });
+          lab.note(`caught up ${ms.toFixed(0)} ms after its return`);
+        }
+      },
+    });
+    for (const { outage, ms } of drains) {
+      lab.check(atMost(`caught up after ${(outage / 1_000).toFixed(1)} s`, Math.max(outage * 1.5, 5_000), ms, 'ms'));
+    }
+  },
+};
+
+const redis: Fault = {
+  id: 'F-08',
+  title: 'Redis is killed, its append-only file synced every second',
+  async run(lab) {
+    const site = await lab.site();
+    await underLoad(lab, site, {
+      load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: 20 },
+      allowance: { countError: EVENTS_PER_SECOND * TIMES },
+      faults: async (load) => {
+        for (let time = 1; time <= TIMES; time++) {
+          await lab.sleep(lab.between(1_000, 2_000));
+          await site.server('redis').kill('SIGKILL');
+          lab.note(`SIGKILL redis-server, ${time} of ${TIMES}`);
+          await lab.sleep(lab.between(200, 2_000));
+          await site.server('redis').start();
+          lab.note(`everything goes on ${(await recovered(site, load)).toFixed(0)} ms after its return`);
+        }
+      },
+    });
+  },
+};
+
+const emptyRedis: Fault = {
+  id: 'F-09',
+  title: 'Redis loses everything it held',
+  async run(lab) {
+    const site = await lab.site();
+    const settled = await underLoad(lab, site, {
+      // So many errors that every agent is over its limit before and after.
+      load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: 16, errorShare: 0.3 },
+      allowance: { countError: Number.POSITIVE_INFINITY },
+      faults: async (load) => {
+        for (let time = 1; time <= 2; time++) {
+          await lab.sleep(4_000);
+          const redis = new Redis(site.stack.redisUrl ?? '');
+          await redis.flushall();
+          redis.disconnect();
+          lab.note(`FLUSHALL, ${time} of 2`);
+          lab.note(`everything goes on ${(await recovered(site, load)).toFixed(0)} ms later`);
+        }
+      },
+    });
+    const { rows } = await site.pool.query<{ refused: number }>(
+      `select count(*)::int as refused from guardrail_triggers where agent_id like 'f%' and action_result = 'cooldown'`,
+    );
+    lab.measure('second actions the dispatcher refused', rows[0]?.refused ?? 0, 'triggers');
+    lab.check(equal('answers other than 201', 0, settled.report.requests - (settled.report.statuses['201'] ?? 0)));
+  },
+};
+
+export const KILLED_SERVERS = [nats, postgres, redis, emptyRedis];

@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { SERVICES } from '../../harness/stack.ts';
+import { Balancer } from '../balancer.ts';
+import { atMost, equal } from '../check.ts';
+import type { Fault, Lab } from '../fault.ts';
+import type { Site } from '../site.ts';
+import { underLoad } from './under-load.ts';
+
+const EXIT_MS = 10_000;
+/** A redelivery would cost a trigger at least this. */
+const ACK_WAIT_MS = 5_000;
+const TWO_OF_EACH = {
+  ingest: 2,
+  'run-tracking': 2,
+  'guardrail-evaluator': 2,
+  'action-dispatcher': 2,
+  query: 2,
+} as const;
+
+const terminated: Fault = {
+  id: 'F-18',
+  title: 'every service is told to stop under load, one replica after the other',
+  async run(lab) {
+    const site = await lab.freshSite({ replicas: TWO_OF_EACH });
+    const balancer = await Balancer.open(site.stack.services.filter(({ name }) => name.startsWith('ingest')));
+    try {
+      const settled = await underLoad(lab, site, {
+        load: { eventsPerSecond: 1_000, seconds: 600, batchSize: 20 },
+        url: balancer.url,
+        allowance: { statuses: [] },
+        faults: async (load) => {
+          await lab.sleep(1_000);
+          await restartAll(lab, site);
+          load.running.stop();
+        },
+      });
+      lab.check(atMost('worst trigger: nothing had to be delivered again', ACK_WAIT_MS, settled.worstTriggerMs, 'ms'));
+    } finally {
+      await balancer.close();
+    }
+  },
+};
+
+const rolled: Fault = {
+  id: 'F-19',
+  title: 'a rolling restart over a schema that grows, and back',
+  async run(lab) {
+    const site = await lab.freshSite({ replicas: TWO_OF_EACH });
+    const balancer = await Balancer.open(site.stack.services.filter(({ name }) => name.startsWith('ingest')));
+    try {
+      await underLoad(lab, site, {
+        load: { eventsPerSecond: 1_000, seconds: 600, batchSize: 20 },
+        url: balancer.url,
+        allowance: { statuses: [] },
+        faults: async (load) => {
+          await lab.sleep(1_000);
+          await alter(site, ['events', 'runs', 'agents', 'guardrail_triggers'], 'add column of_tomorrow text');
+          lab.note('schema N+1: a column more in four tables');
+          await setUp(lab, site);
+          await restartAll(lab, site);
+          await alter(site, ['events', 'runs', 'agents', 'guardrail_triggers'], 'drop column of_tomorrow');
+          lab.note('schema N again');
+          await restartAll(lab, site);
+          load.running.stop();
+        },
+      });
+    } finally {
+      await balancer.close();
+    }
+  },
+};
+
+async function restartAll(lab: Lab, site: Site): Promise<void> {
+  for (const name of SERVICES) {
+    for (const service of site.stack.services.filter((one) => one.name.startsWith(name))) {
+      const { code, ms } = await service.stop();
+      lab.check(equal(`exit code of ${service.name}`, 0, code ?? -1));
+      lab.check(atMost(`${service.name} drained`, EXIT_MS, ms, 'ms'));
+      await service.start();
+    }
+    lab.note(`both of ${name} stopped and started`);
+  }
+}
+
+/** As a migration does: gives up its lock soon and tries again, rather than holding the traffic up. */
+async function alter(site: Site, tables: readonly string[], change: string): Promise<void> {
+  for (const table of tables) {
+    for (;;) {
+      const client = await site.pool.connect();
+      try {
+        await client.query("set lock_timeout = '2s'");
+        await client.query(`alter table ${table} ${change}`);
+        break;
+      } catch (error) {
+        if ((error as { code?: string }).code !== '55P03') throw error;
+      } finally {
+        client.release();
+      }
+    }
+  }
+}
+
+/** The migration command itself, against the running platform. */
+async function setUp(lab: Lab, site: Site): Promise<void> {
+  const child = spawn(process.execPath, [join(site.root, 'libs/platform/dist/setup.js')], {
+    stdio: 'ignore',
+    env: {
+      PATH: process.env.PATH ?? '',
+      DATABASE_URL: site.stack.postgresUrl,
+      NATS_URL: site.stack.natsUrl ?? '',
+      REDIS_URL: site.stack.redisUrl ?? '',
+      AGENTLENS_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+    },
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  lab.check(equal('exit code of the set-up beside a running platform', 0, code ?? -1));
+}
+
+export const RESTARTS = [terminated, rolled];

@@ -1,0 +1,64 @@
+import { STREAMS } from '@agentlens/contracts';
+import { until } from '../../bench/poll.ts';
+import { atLeast, atMost } from '../check.ts';
+import type { Fault } from '../fault.ts';
+import { recovered } from '../recovery.ts';
+import { underLoad } from './under-load.ts';
+
+const STREAM = STREAMS.AGENT_EVENTS.name;
+const ROOM_BYTES = 2_000_000;
+const ASKED = 30;
+
+const streamFull: Fault = {
+  id: 'F-17',
+  title: 'the stream of events is full',
+  async run(lab) {
+    const site = await lab.site();
+    const { manager } = site.streams;
+    const { config, state } = await manager.streams.info(STREAM);
+    let healedMs = 0;
+    const refusals: number[] = [];
+    try {
+      await underLoad(lab, site, {
+        load: { eventsPerSecond: 1_500, seconds: 600 },
+        allowance: { statuses: ['429', '503'] },
+        faults: async (load) => {
+          await lab.sleep(2_000);
+          const { bytes } = (await manager.streams.info(STREAM)).state;
+          await manager.streams.update(STREAM, { max_bytes: bytes + ROOM_BYTES });
+          lab.note(`the stream may grow by ${ROOM_BYTES} bytes from ${state.bytes}`);
+          await until('a refusal', async () => ((await ask()).status === 503 ? true : undefined), 60_000);
+          lab.note('the gateway refuses');
+          for (let i = 0; i < ASKED; i++) {
+            const { status, ms } = await ask();
+            if (status === 503 || status === 429) refusals.push(ms);
+            await lab.sleep(50);
+          }
+          await manager.streams.update(STREAM, { max_bytes: config.max_bytes });
+          healedMs = await recovered(site, load);
+          lab.note(`room again: everything goes on after ${healedMs.toFixed(0)} ms`);
+          load.running.stop();
+        },
+      });
+    } finally {
+      await manager.streams.update(STREAM, { max_bytes: config.max_bytes });
+    }
+
+    async function ask(): Promise<{ readonly status: number; readonly ms: number }> {
+      const event = { sessionId: 'full', agentId: 'full', eventType: 'custom', payload: { type: 'full', data: {} } };
+      const since = performance.now();
+      const { status } = await site.post(site.stack.ingestUrl, '/api/events', { events: [event] });
+      return { status, ms: performance.now() - since };
+    }
+
+    refusals.sort((a, b) => a - b);
+    const median = refusals[Math.floor(refusals.length / 2)] ?? Number.NaN;
+    lab.check(
+      atLeast('refusals asked for', ASKED / 2, refusals.length),
+      atMost('a refusal takes (median)', 50, median, 'ms'),
+      atMost('heals itself', 5_000, healedMs, 'ms'),
+    );
+  },
+};
+
+export const STREAM_FULL = [streamFull];

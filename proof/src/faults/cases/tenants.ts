@@ -1,0 +1,178 @@
+import { announceRules, copyRulesTo } from '../../bench/rule-seeds.ts';
+import { seedTenants } from '../../bench/tenant-seeds.ts';
+import { generateLoad } from '../../harness/generate-load.ts';
+import type { LoadReport } from '../../harness/load-protocol.ts';
+import { usageOf } from '../../harness/process-usage.ts';
+import { atLeast, atMost, equal } from '../check.ts';
+import type { Fault, Lab } from '../fault.ts';
+import type { Site } from '../site.ts';
+import { DEFAULT_TENANT } from '../site.ts';
+
+const QUIET_SECONDS = 10;
+const QUIET_EVENTS_PER_SECOND = 10;
+/** Below this a ratio of latencies is a ratio of noise. */
+const FLOOR_MS = 50;
+const MEGABYTE = 1_048_576;
+
+const noisy: Fault = {
+  id: 'F-16',
+  title: 'one tenant floods, another sends ten events a second',
+  async run(lab) {
+    const site = await lab.freshSite();
+    const [quiet, loud] = await seedTenants(site.pool, site.root, 2);
+    if (quiet === undefined || loud === undefined) throw new Error('two tenants were wanted');
+    await copyRulesTo(site.pool, DEFAULT_TENANT, [quiet.id, loud.id]);
+    await announceRules(site.pool, [quiet.id, loud.id]);
+    await site.rulesHeld(9);
+    const unloaded = await quietly(lab, site, quiet.key, 'quiet1');
+    lab.note(`alone: p99 of a trigger ${unloaded.p99.toFixed(0)} ms`);
+    const flood = generateLoad({
+      url: site.stack.ingestUrl,
+      keys: [loud.key],
+      batchSize: 100,
+      concurrency: 32,
+      durationMs: 600_000,
+      agents: 50,
+      errorShare: 0.02,
+      reliable: false,
+      markEvery: 0,
+      seed: lab.seed,
+      label: 'loud',
+    });
+    await lab.sleep(3_000);
+    const loaded = await quietly(lab, site, quiet.key, 'quiet2');
+    flood.stop();
+    const flooded = await flood.report;
+    lab.note(
+      `beside ${(flooded.acceptedEvents / flooded.seconds).toFixed(0)} events/s: p99 ${loaded.p99.toFixed(0)} ms`,
+    );
+    lab.measure('flood', flooded.acceptedEvents / flooded.seconds, 'events/s');
+    const { report } = loaded;
+    lab.check(
+      atMost('p99 of the quiet one’s triggers', Math.max(2 * unloaded.p99, FLOOR_MS), loaded.p99, 'ms'),
+      atLeast('its accepted requests, %', 99.9, (100 * (report.statuses['201'] ?? 0)) / report.requests),
+      equal('triggers not seen', 0, loaded.missing),
+    );
+  },
+};
+
+async function quietly(
+  lab: Lab,
+  site: Site,
+  key: string,
+  label: string,
+): Promise<{ readonly p99: number; readonly missing: number; readonly report: LoadReport }> {
+  const report = await generateLoad({
+    url: site.stack.ingestUrl,
+    keys: [key],
+    batchSize: 1,
+    concurrency: 8,
+    eventsPerSecond: QUIET_EVENTS_PER_SECOND,
+    durationMs: QUIET_SECONDS * 1_000,
+    agents: 5,
+    errorShare: 0,
+    reliable: true,
+    markEvery: 1,
+    seed: lab.seed,
+    label,
+  }).report;
+  const wanted = Object.keys(report.markers).length;
+  const latencies = () => [...site.triggers.latencies(label, report.markers)].sort((a, b) => a - b);
+  for (let waited = 0; latencies().length < wanted && waited < 60; waited++) await lab.sleep(500);
+  const seen = latencies();
+  return { p99: seen[Math.floor(seen.length * 0.99)] ?? Number.NaN, missing: wanted - seen.length, report };
+}
+
+const ENDPOINTS = 50;
+const ROUNDS = 8;
+
+const slowReceiver: Fault = {
+  id: 'F-15',
+  title: 'one of fifty receivers hangs, drips, answers 100 MB, or redirects in circles',
+  async run(lab) {
+    const site = await lab.freshSite();
+    for (let i = 0; i < ENDPOINTS; i++) {
+      await site.addRule({
+        name: `endpoint ${i}`,
+        conditionType: 'custom_metric',
+        conditionConfig: { metricKeyPath: 'data.ping', operator: 'gt', value: 0, aggregate: 'last' },
+        actionType: 'notify_webhook',
+        actionConfig: { url: site.receiver.url(`/endpoint/${i}`) },
+        cooldownMinutes: 0,
+        agentId: `ping-${i}`,
+      });
+    }
+    await site.rulesHeld(3 + ENDPOINTS);
+    const memory = () => usageOf(site.stack.service('action-dispatcher').pid).rssBytes / MEGABYTE;
+    await pings(lab, site, 2);
+    const baseline = await pings(lab, site, ROUNDS);
+    const before = memory();
+    lab.note(`all well: p99 ${baseline.toFixed(0)} ms, dispatcher ${before.toFixed(0)} MB`);
+    const drips = new Set<NodeJS.Timeout>();
+    let turn = 0;
+    site.receiver.answer((webhook, response) => {
+      if (webhook.path !== '/endpoint/0') {
+        response.end();
+        return;
+      }
+      turn += 1;
+      if (turn % 4 === 1) return; // hangs
+      if (turn % 4 === 2) {
+        drips.add(setInterval(() => response.write('x'), 1_000));
+        return;
+      }
+      if (turn % 4 === 3) {
+        response.writeHead(200);
+        const chunk = Buffer.alloc(MEGABYTE);
+        let left = 100;
+        const more = () => {
+          while (left-- > 0 && !response.destroyed) if (!response.write(chunk)) return;
+          response.end();
+        };
+        response.on('drain', more);
+        more();
+        return;
+      }
+      response.writeHead(302, { location: webhook.path }).end();
+    });
+    const beside = await pings(lab, site, ROUNDS);
+    const after = memory();
+    for (const drip of drips) clearInterval(drip);
+    site.receiver.answer();
+    lab.note(
+      `one unwell, called ${turn} times: p99 of the others ${beside.toFixed(0)} ms, dispatcher ${after.toFixed(0)} MB`,
+    );
+    lab.measure('memory growth', after - before, 'MB');
+    lab.check(
+      atMost('p99 of the 49 others', Math.max(2 * baseline, FLOOR_MS), beside, 'ms'),
+      atMost('memory growth of the dispatcher', 20, after - before, 'MB'),
+      equal('processes ended by themselves', 0, site.unexpectedExits),
+    );
+  },
+};
+
+/** An event for each endpoint, several rounds; answers the p99 of the well ones, ms, from sending to receiving. */
+async function pings(lab: Lab, site: Site, rounds: number): Promise<number> {
+  const latencies: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const sentAt = Number(process.hrtime.bigint()) / 1e6;
+    const events = Array.from({ length: ENDPOINTS }, (_, i) => ({
+      sessionId: `ping-${i}`,
+      agentId: `ping-${i}`,
+      eventType: 'custom',
+      payload: { type: 'ping', data: { ping: 1 } },
+    }));
+    const answer = await site.post(site.stack.ingestUrl, '/api/events', { events });
+    if (answer.status !== 201) throw new Error(`refused: ${answer.status} ${answer.text}`);
+    const arrived = () => site.receiver.of('ping').filter(({ atMs, path }) => atMs >= sentAt && path !== '/endpoint/0');
+    for (let waited = 0; arrived().length < ENDPOINTS - 1 && waited < 200; waited++) await lab.sleep(25);
+    const came = arrived();
+    if (came.length < ENDPOINTS - 1)
+      throw new Error(`only ${came.length} of ${ENDPOINTS - 1} well receivers were called`);
+    latencies.push(...came.map(({ atMs }) => atMs - sentAt));
+  }
+  latencies.sort((a, b) => a - b);
+  return latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN;
+}
+
+export const TENANTS = [slowReceiver, noisy];

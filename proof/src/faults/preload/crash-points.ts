@@ -1,0 +1,75 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { seededRandom } from '../../harness/seeded-random.ts';
+
+// Loaded into a service under test by `node --import`, and by nothing else: there is no hook in the services that a
+// production could enable. It watches what the process says and hears on its sockets and kills it right after a step.
+
+interface CrashPoint {
+  readonly name: string;
+  /** Bytes that are sent or heard at this step. */
+  readonly sign: string;
+  /** `heard`: the message itself arrived. `sent`: it left. `answered`: it left and its answer arrived. */
+  readonly when: 'heard' | 'sent' | 'answered';
+}
+
+const POINTS: readonly CrashPoint[] = [
+  { name: 'fetched', sign: 'agent.events.', when: 'heard' },
+  { name: 'script ran', sign: 'evalsha', when: 'answered' },
+  { name: 'trigger published', sign: 'PUB guardrail.triggered.', when: 'answered' },
+  { name: 'acknowledged', sign: '+ACK', when: 'sent' },
+  { name: 'stored', sign: 'record-events', when: 'answered' },
+];
+
+const {
+  PROOF_CRASH_WHILE: whileExists,
+  PROOF_CRASH_LOG: log,
+  PROOF_CRASH_SEED: seed,
+  PROOF_CRASH_SHARE: share,
+} = process.env;
+
+if (whileExists !== undefined && log !== undefined) watchSockets(whileExists, log, Number(seed), Number(share));
+
+function watchSockets(switchFile: string, logFile: string, seedOfAll: number, probability: number): void {
+  const random = seededRandom(seedOfAll + crashesSoFar(logFile));
+  const awaited = new WeakMap<Socket, CrashPoint>();
+  const { write } = Socket.prototype;
+  const { push } = Readable.prototype;
+
+  function drawn(point: CrashPoint): boolean {
+    return random() < probability && existsSync(switchFile) && point.name !== '';
+  }
+
+  function crash({ name }: CrashPoint): void {
+    appendFileSync(logFile, `${name}\n`);
+    process.kill(process.pid, 'SIGKILL');
+  }
+
+  Socket.prototype.write = function (this: Socket, ...call: unknown[]): boolean {
+    const done = Reflect.apply(write, this, call) as boolean;
+    const point = pointIn(call[0], (one) => one.when !== 'heard');
+    if (point === undefined || !drawn(point)) return done;
+    if (point.when === 'answered') awaited.set(this, point);
+    else setImmediate(() => crash(point));
+    return done;
+  } as typeof write;
+
+  Socket.prototype.push = function (this: Socket, ...call: unknown[]): boolean {
+    const answered = awaited.get(this);
+    if (answered !== undefined) crash(answered);
+    const point = pointIn(call[0], (one) => one.when === 'heard');
+    if (point !== undefined && drawn(point)) crash(point);
+    return Reflect.apply(push, this, call) as boolean;
+  } as typeof push;
+}
+
+function pointIn(chunk: unknown, among: (point: CrashPoint) => boolean): CrashPoint | undefined {
+  if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return undefined;
+  const bytes = typeof chunk === 'string' ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  return POINTS.find((point) => among(point) && bytes.includes(point.sign));
+}
+
+function crashesSoFar(logFile: string): number {
+  return existsSync(logFile) ? readFileSync(logFile, 'utf8').split('\n').length : 0;
+}

@@ -1,0 +1,7 @@
+// Given to Jest: the properties of every spec draw from the seed of the fault run.
+import fc from 'fast-check';
+
+fc.configureGlobal({
+  seed: Number(process.env.PROOF_PROPERTY_SEED),
+  numRuns: Number(process.env.PROOF_PROPERTY_RUNS),
+});
