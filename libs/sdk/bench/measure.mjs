@@ -1,0 +1,63 @@
+const BATCH = 50;
+const SAMPLES = 4_000;
+const WARM_UP = 500;
+
+/**
+ * Nanoseconds per call of a synchronous function, from the means of small batches: a single call is shorter than what
+ * a clock can tell. `empty` is the same loop around a function that does nothing, measured in the same run.
+ */
+export function measure(name, work) {
+  const empty = nanosecondsOf((n) => n);
+  const done = nanosecondsOf(work);
+  return line(name, done, empty);
+}
+
+/** The same for a function that answers a promise; one call is one sample. */
+export async function measureAsync(name, work) {
+  const empty = await nanosecondsOfAsync(async (n) => n);
+  const done = await nanosecondsOfAsync(work);
+  return line(name, done, empty);
+}
+
+function line(name, done, empty) {
+  const ratio = done.p50 / Math.max(empty.p50, 0.1);
+  return { name, p50Ns: done.p50, p99Ns: done.p99, emptyP50Ns: empty.p50, emptyP99Ns: empty.p99, ratio };
+}
+
+function nanosecondsOf(work) {
+  const samples = [];
+  let sink = 0;
+  for (let sample = -WARM_UP; sample < SAMPLES; sample++) {
+    const startedAt = process.hrtime.bigint();
+    for (let n = 0; n < BATCH; n++) sink += work(n) === undefined ? 1 : 0;
+    const took = Number(process.hrtime.bigint() - startedAt) / BATCH;
+    if (sample >= 0) samples.push(took);
+  }
+  if (sink < 0) throw new Error('unreachable');
+  return percentiles(samples);
+}
+
+async function nanosecondsOfAsync(work) {
+  const samples = [];
+  for (let sample = -WARM_UP; sample < SAMPLES; sample++) {
+    const startedAt = process.hrtime.bigint();
+    await work(sample);
+    if (sample >= 0) samples.push(Number(process.hrtime.bigint() - startedAt));
+  }
+  return percentiles(samples);
+}
+
+function percentiles(samples) {
+  samples.sort((a, b) => a - b);
+  const at = (share) => samples[Math.min(samples.length - 1, Math.floor(samples.length * share))];
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+export function print(results) {
+  for (const { name, p50Ns, p99Ns, emptyP50Ns, ratio } of results) {
+    const us = (ns) => (ns / 1000).toFixed(3).padStart(9);
+    console.log(
+      `${name.padEnd(44)} p50 ${us(p50Ns)} µs  p99 ${us(p99Ns)} µs  empty ${us(emptyP50Ns)} µs  ×${ratio.toFixed(1)}`,
+    );
+  }
+}

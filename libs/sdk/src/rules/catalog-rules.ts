@@ -1,0 +1,134 @@
+import type { DecisionRequest, GuardrailRule } from '@agentlens/contracts';
+import { activate, type DecisionFacts, type DecisionRule, decide, type Ruling } from '@agentlens/guardrails';
+import { applicableIndex, blockerOf } from '../guard/applicable.ts';
+import type { BundledRule, CompiledRules, Judgement, LocalCall, LocalRules } from '../guard/local-rules.ts';
+import { instantOf } from '../sink/audit-event.ts';
+
+/** A bundled rule, and itself made ready where this version of the SDK knows its condition and its action. */
+interface Ready extends BundledRule {
+  readonly ready: DecisionRule | undefined;
+}
+
+const NOTHING: Judgement = { refusal: null, ask: false, blocksWhenUnavailable: null, evaluated: [] };
+/** What rules that need nothing fetched are given. */
+const NO_FACTS: DecisionFacts = {
+  needs: { history: false, agent: false, series: [], increments: [], undo: [] },
+  argsHash: '',
+};
+const EPOCH = '1970-01-01T00:00:00.000Z';
+
+/**
+ * Decides in this process what the platform's own rule code can decide from a call alone, with the very code the
+ * server uses. Everything else is asked: rules with a history, a window or a human, changed arguments, and rules that
+ * are newer than this SDK. Costs its size; `selectorRules`, the default, only spares calls no rule is about.
+ */
+export const catalogRules: LocalRules = {
+  compile(rules: readonly BundledRule[]): CompiledRules {
+    const ready = rules.map((rule) => ({ ...rule, ready: readied(rule) }));
+    // A rule that counts calls has to hear of every call, whichever it is asked about.
+    const mustHear = ready.some((rule) => rule.ready?.counts ?? false);
+    const applicable = applicableIndex<Ready>(ready);
+    return {
+      judge(call) {
+        const found = applicable(call);
+        if (found.length === 0) return mustHear ? { ...NOTHING, ask: true } : NOTHING;
+        return judged(found, call, mustHear);
+      },
+    };
+  },
+};
+
+function judged(rules: readonly Ready[], call: LocalCall, mustHear: boolean): Judgement {
+  const request = new LocalRequest(call);
+  const local: DecisionRule[] = [];
+  const remote: Ready[] = [];
+  for (const rule of rules) {
+    if (rule.ready !== undefined && isLocal(rule.ready, request)) local.push(rule.ready);
+    else remote.push(rule);
+  }
+  const blocksWhenUnavailable = blockerOf(remote);
+  if (local.length === 0) return { ...NOTHING, ask: true, blocksWhenUnavailable };
+  return judgementOf(decide(local, request, NO_FACTS, call.now), mustHear || remote.length > 0, blocksWhenUnavailable);
+}
+
+function judgementOf(ruling: Ruling, mustAsk: boolean, blocksWhenUnavailable: string | null): Judgement {
+  const { effect, finalRule, message } = ruling;
+  const evaluated = ruling.findings.map(({ ruleId, enabled, matched, violated }) => ({
+    ruleId,
+    enabled,
+    matched,
+    violated,
+  }));
+  if (finalRule === undefined || (effect !== 'block' && effect !== 'terminate')) {
+    // To ask a human and to change arguments is the server's business: it keeps the record of both.
+    return { refusal: null, ask: mustAsk || effect !== 'allow', blocksWhenUnavailable, evaluated };
+  }
+  const refusal = {
+    control: effect === 'terminate' ? ('TERMINATE' as const) : ('CONTINUE' as const),
+    cause: { kind: 'RULE_VIOLATION' as const, ruleId: finalRule.id },
+    message,
+    evaluatedRules: evaluated,
+    finalRuleId: finalRule.id,
+  };
+  return { refusal, ask: false, blocksWhenUnavailable, evaluated };
+}
+
+function isLocal(rule: DecisionRule, request: DecisionRequest): boolean {
+  if (rule.counts || rule.feeds.length > 0) return false;
+  const { history = false, series = [], additions = [] } = rule.needs(request);
+  return !history && series.length === 0 && additions.length === 0;
+}
+
+/** Undefined: unknown here, or not a rule about calls; then the server is asked wherever it applies. */
+function readied(bundled: BundledRule): DecisionRule | undefined {
+  const { phases, selector, ...rule } = bundled;
+  const stored: GuardrailRule = {
+    ...rule,
+    // Which tools it is about is settled by the index; agents were settled by the server.
+    selector: { phases: [...phases] },
+    ...{ tenantId: 'local', enabled: true, cooldownMinutes: 0, dryRun: false, direction: 'both' },
+    ...{ createdAt: EPOCH, updatedAt: EPOCH },
+  };
+  try {
+    const active = activate(stored);
+    return active.ok && active.value.cadence === 'call' ? active.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The call as the server would see it. Its time is written out only for the rules that read it. */
+class LocalRequest implements DecisionRequest {
+  readonly tenantId = 'local';
+  readonly agentId = 'local';
+  readonly deadlineMs = 1_000;
+  readonly runId: string;
+  readonly phase: DecisionRequest['phase'];
+  readonly callId: string;
+  readonly args: unknown;
+  readonly result: unknown;
+  readonly actor: DecisionRequest['actor'];
+  readonly tool: DecisionRequest['tool'];
+  readonly tags: Record<string, string>;
+  readonly subjects: DecisionRequest['subjects'];
+  readonly metrics: Record<string, number>;
+  readonly #now: number;
+
+  constructor(call: LocalCall) {
+    this.runId = call.runId;
+    this.phase = call.phase;
+    this.callId = call.callId;
+    this.args = call.args;
+    this.result = call.result;
+    this.actor = call.actor;
+    this.tool = call.toolName === '' ? undefined : { name: call.toolName, tags: [...call.toolTags] };
+    this.tags = call.runTags;
+    this.subjects = call.subjects as DecisionRequest['subjects'];
+    this.metrics = call.metrics;
+    this.#now = call.now;
+  }
+
+  get receivedAt(): string {
+    return instantOf(this.#now);
+  }
+}

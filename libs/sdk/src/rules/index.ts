@@ -1,0 +1,1 @@
+export { catalogRules } from './catalog-rules.ts';

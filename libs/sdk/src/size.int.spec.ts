@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+
+/** In a process of its own: esbuild does not work inside of the test runner's realm. */
+const BUNDLER = `
+  import { build } from 'esbuild';
+  const [contents, resolveDir] = process.argv.slice(-2);
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir }, bundle: true, minify: true, write: false,
+    format: 'esm', platform: 'browser', conditions: ['@agentlens/source'],
+  });
+  process.stdout.write(outputFiles[0].text);
+`;
+
+/** What a bundler ships of `code` to a runtime that has nothing of Node. */
+async function bundled(code: string): Promise<string> {
+  const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', BUNDLER, code, root], options);
+  return stdout;
+}
+
+const kilobytes = (text: string) => Number((gzipSync(text).length / 1000).toFixed(1));
+
+describe('what an agent carries at an edge', () => {
+  // Measured when they were set: 15.8, 1.3 and 27.7 kB, compressed. A budget is a reason to look, not a wall.
+  it.each([
+    ['the lifecycle', "export { AgentLens, withRun, getCurrentRun, wrapTool } from './src/index.ts'", 17],
+    ['redaction alone', "export { redact } from './src/index.ts'", 2],
+    ['everything', "export * from './src/index.ts'", 30],
+  ])('is small: %s', async (_, code, budget) => {
+    const size = kilobytes(await bundled(code));
+    expect(size).toBeLessThanOrEqual(budget);
+  });
+
+  it('needs nothing of Node', async () => {
+    const code = await bundled("export * from './src/index.ts'");
+    expect(code.match(/["'](node:[a-z_]+|undici|http|async_hooks)["']/g)).toBeNull();
+    expect(code).not.toMatch(/\bnew Function\(|\beval\(/);
+  });
+
+  it('carries no schema library', async () => {
+    expect(await bundled("export { AgentLens } from './src/index.ts'")).not.toContain('ZodError');
+  });
+});
