@@ -3,6 +3,7 @@ import { type Database, OutboxRelay } from '@agentlens/database';
 import type { EgressClient } from '@agentlens/egress';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform, SecretBox } from '@agentlens/platform';
+import { answered } from './answered.ts';
 import {
   type Backlog,
   type ClaimedDelivery,
@@ -113,8 +114,10 @@ export class Dispatcher {
     const { bus, clock, health } = this.#parts;
     this.#relay.start();
     for (const worker of Object.values(this.#workers)) worker.start();
-    this.#served.push(await bus.serve(COMMANDS.unpauseAgent, (question) => this.#control.unpause(question)));
-    this.#served.push(await bus.serve(COMMANDS.redeliver, (question) => this.#redelivery.redeliver(question)));
+    this.#served.push(await bus.serve(COMMANDS.unpauseAgent, (question) => answered(this.#control.unpause(question))));
+    this.#served.push(
+      await bus.serve(COMMANDS.redeliver, (question) => answered(this.#redelivery.redeliver(question))),
+    );
     await this.#review.start();
     await this.#consumer.start();
     this.#observing = setInterval(() => void this.#observe(), OBSERVE_MS);

@@ -7,12 +7,11 @@ import { AlertDesk } from './alerts/alert-desk.ts';
 import { AlertMetrics } from './alerts/alert-metrics.ts';
 import { BREAKER_GROUP, BreakerAlertsConsumer } from './alerts/breaker-alerts.consumer.ts';
 import { ExpirySweeper } from './alerts/expiry-sweeper.ts';
-import { type Answer, refusal } from './answer.ts';
+import { answered } from './answered.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { ACKNOWLEDGEMENTS_GROUP, AcknowledgementsConsumer } from './control/acknowledgements.consumer.ts';
 import { ControlDesk } from './control/control-desk.ts';
 import type { AgentControl } from './directives/agent-control.ts';
-import { isDataError } from './triggers/data-error.ts';
 
 export interface ReviewParts {
   readonly bus: EventBus;
@@ -59,10 +58,10 @@ export class Review {
     const { bus } = this.#parts;
     this.#sweeper.start();
     this.#served.push(
-      await bus.serve(COMMANDS.resolveApproval, (question) => storable(this.#approvals.resolve(question))),
-      await bus.serve(COMMANDS.raiseAlert, (question) => storable(this.alerts.answer(question))),
-      await bus.serve(COMMANDS.decideAlert, (question) => storable(this.#decisions.decide(question))),
-      await bus.serve(COMMANDS.orderControl, (question) => storable(this.#control.order(question))),
+      await bus.serve(COMMANDS.resolveApproval, (question) => answered(this.#approvals.resolve(question))),
+      await bus.serve(COMMANDS.raiseAlert, (question) => answered(this.alerts.answer(question))),
+      await bus.serve(COMMANDS.decideAlert, (question) => answered(this.#decisions.decide(question))),
+      await bus.serve(COMMANDS.orderControl, (question) => answered(this.#control.order(question))),
     );
     await this.#breakers.start();
     await this.#acknowledgements.start();
@@ -81,15 +80,5 @@ export class Review {
       bus.lag(directiveAcknowledged, ACKNOWLEDGEMENTS_GROUP),
     ]);
     return Math.max(breakers.oldestAgeMs, acknowledgements.oldestAgeMs);
-  }
-}
-
-/** What the database can never take is the asker's fault, and is said to the asker. */
-async function storable<T>(answer: Promise<Answer<T>>): Promise<Answer<T>> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!isDataError(error)) throw error;
-    return refusal(400, 'It holds text that cannot be stored', 'Remove control characters and half characters.');
   }
 }

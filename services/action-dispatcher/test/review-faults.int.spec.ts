@@ -1,0 +1,69 @@
+import { type BreakerChanged, breakerChanged } from '@agentlens/contracts';
+import { openDatabase } from '@agentlens/database';
+import { eventually, tcpProxy } from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Dispatcher } from '../src/dispatcher.ts';
+import { type Dispatching, dispatching, START } from './dispatching.ts';
+import { granted, reviewing } from './reviewing.ts';
+
+describe('human review while Postgres is away', () => {
+  let world: Dispatching;
+  let review: ReturnType<typeof reviewing>;
+  let proxy: Awaited<ReturnType<typeof tcpProxy>>;
+  let database: ReturnType<typeof openDatabase>;
+  let dispatcher: Dispatcher;
+  beforeAll(async () => {
+    world = await dispatching();
+    review = reviewing(world);
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    world.clock.set(START);
+    proxy = await tcpProxy(world.url);
+    database = openDatabase({ url: proxy.url, role: 'action-dispatcher' });
+    dispatcher = new Dispatcher({ ...world.parts(), database, random: () => 0 });
+    await dispatcher.start();
+  });
+  afterEach(async () => {
+    await dispatcher.stop();
+    await database.close();
+    await proxy.close();
+  });
+
+  it('refuses what it cannot keep, and does it once the database is back', async () => {
+    const call = review.binding();
+    const { id } = granted(await review.resolve(call));
+    await proxy.close();
+    const away = { ok: false, problem: { status: 503 } };
+    expect(await review.decide(id, 'approve')).toMatchObject(away);
+    expect(await review.resolve(call)).toMatchObject(away);
+    expect(await review.order()).toMatchObject(away);
+    expect(await review.raise()).toMatchObject(away);
+
+    await world.start();
+    expect(await review.alert(id)).toMatchObject({ status: 'pending', version: 1 });
+    await dispatcher.stop();
+    granted(await review.decide(id, 'approve'));
+    expect(granted(await review.resolve(call))).toMatchObject({ id, status: 'approved', usedAt: START });
+    await world.stopAll();
+  });
+
+  it('keeps what the bus brings until it can be stored', async () => {
+    const change: BreakerChanged = {
+      tenantId: 'later',
+      scope: 'run',
+      scopeId: 'run-1',
+      agentId: 'agent-1',
+      state: { kind: 'open', openedAt: START, reason: 'cost' },
+      version: 1,
+      at: START,
+    };
+    await proxy.close();
+    const published = world.bus.publish(breakerChanged, change);
+    await dispatcher.stop();
+    await world.start();
+    await published;
+    await eventually(async () => expect(await review.alertsOf('later')).toHaveLength(1));
+    await world.stopAll();
+  });
+});
