@@ -1,0 +1,66 @@
+import { timeOrderedId } from '@agentlens/contracts';
+import { eventually, HandlebarClient } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startEmbedded } from './support/embedded.ts';
+import type { PlatformUnderTest } from './support/platform-under-test.ts';
+
+/** An agent that speaks only the six calls of the protocol, against the whole platform in one process. */
+describe('an agent of the field', () => {
+  let platform: PlatformUnderTest;
+  let client: HandlebarClient;
+
+  beforeAll(async () => {
+    platform = await startEmbedded();
+    const { key } = await platform.keyOf('field', 'ingest', 'decide', 'read');
+    client = new HandlebarClient({
+      endpoint: platform.edges[0] ?? '',
+      apiKey: key,
+      agent: { slug: 'field-agent', name: 'Field agent' },
+      tools: [{ name: 'search', tags: ['read'] }],
+      retryBaseMs: 5,
+    });
+    await client.init();
+  }, 120_000);
+
+  afterAll(async () => {
+    await platform?.stop();
+  }, 60_000);
+
+  async function read(path: string) {
+    const { key } = await platform.keyOf('field', 'read');
+    const answer = await fetch(`${platform.edges[0]}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    return { status: answer.status, body: await answer.json() };
+  }
+
+  it('has its whole run readable, each fact once, also when everything is told twice', async () => {
+    const runId = timeOrderedId(Date.now());
+    const run = await client.startRun({ runId, sessionId: 's1', actor: { externalId: 'user-1' } });
+    run.beforeLlm([{ role: 'user', content: 'find it' }]);
+    run.afterLlm({ name: 'gpt-4o', provider: 'openai' }, { in: 1000, out: 200 });
+    expect(await run.beforeTool('search', { q: 'x' }, ['read'])).toMatchObject({ verdict: 'ALLOW' });
+    await run.afterTool('search', { q: 'x' }, { found: 1 }, 5);
+    await run.end('success');
+    await client.startRun({ runId, sessionId: 's1' });
+    await client.endRun(runId, 'success');
+    expect(client.calls.filter(({ status }) => status !== 200)).toEqual([]);
+    await eventually(
+      async () => {
+        const { body } = await read(`/api/events?sessionId=${runId}&limit=100`);
+        const types = body.events.map((event: { eventType: string }) => event.eventType).toSorted();
+        expect(types).toEqual([
+          'llm.result',
+          'message.raw.created',
+          'run.ended',
+          'run.started',
+          'tool.decision',
+          'tool.result',
+        ]);
+      },
+      { timeoutMs: 20_000 },
+    );
+    const { body: session } = await read(`/api/sessions/${runId}`);
+    expect(session).toMatchObject({ id: runId, agentId: 'field-agent', status: 'completed', errorCount: 0 });
+    expect(session.totalCostUsd).toBeGreaterThan(0);
+    expect((await read('/api/agents/field-agent')).body).toMatchObject({ id: 'field-agent', name: 'Field agent' });
+  });
+});
