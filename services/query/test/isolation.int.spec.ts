@@ -8,6 +8,7 @@ import {
   aBudgetRow,
   aCooldownRow,
   aDailyRow,
+  aDecisionRow,
   aDeliveryRow,
   aDirectiveRow,
   anAcknowledgementRow,
@@ -33,6 +34,7 @@ beforeAll(async () => {
   const ids = {
     agent_id: FOREIGN,
     run_id: FOREIGN,
+    decision_id: FOREIGN,
     event_id: FOREIGN,
     rule_id: FOREIGN,
     trigger_id: FOREIGN,
@@ -65,6 +67,7 @@ beforeAll(async () => {
     circuit_breakers: aBreakerRow(),
     breaker_limits: aBreakerLimitsRow(),
     budgets: aBudgetRow(),
+    decisions: aDecisionRow({ final_rule_id: FOREIGN }),
   };
   for (const [table, row] of Object.entries(rows)) {
     const own = Object.fromEntries(Object.entries(ids).filter(([column]) => column in row));
@@ -118,6 +121,8 @@ describe('another tenant', () => {
       `ruleId=${FOREIGN}`,
       `sessionId=${FOREIGN}`,
       `triggerId=${FOREIGN}`,
+      `actorId=${FOREIGN}`,
+      `parentRunId=${FOREIGN}`,
       `runId=${FOREIGN}`,
       `id=${FOREIGN}`,
       `scopeId=${FOREIGN}`,

@@ -283,3 +283,39 @@ export function aBudgetRow(fields: Row = {}): Row {
     ...fields,
   };
 }
+
+export function aDecisionRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    decision_id: 'decision-1',
+    run_id: 'run-1',
+    agent_id: 'agent-1',
+    phase: 'tool.before',
+    tool_name: 'pay',
+    call_id: 'call-1',
+    verdict: 'BLOCK',
+    control: 'CONTINUE',
+    effect: 'block',
+    cause: { kind: 'RULE_VIOLATION', ruleId: 'rule-1' },
+    message: 'Not at night',
+    // As text: an array would be bound as one of the database.
+    evaluated_rules: JSON.stringify([
+      {
+        ruleId: 'rule-1',
+        ruleVersion: 1,
+        enabled: true,
+        matched: true,
+        violated: true,
+        effect: 'block',
+        mode: 'enforce',
+      },
+    ]),
+    final_rule_id: 'rule-1',
+    approval_id: 'alert-1',
+    bypasses: '[]',
+    inputs_digest: 'digest',
+    latency_ms: 0.4,
+    decided_at: NOW,
+    ...fields,
+  };
+}

@@ -8,6 +8,7 @@ import {
   aBudgetRow,
   aCooldownRow,
   aDailyRow,
+  aDecisionRow,
   aDeliveryRow,
   aDirectiveRow,
   anAcknowledgementRow,
@@ -29,6 +30,21 @@ beforeAll(async () => {
   await api.insert('agents', anAgentRow());
   await api.insert('agent_directives', aDirectiveRow());
   await api.insert('runs', aRunRow({ ended_at: NOW, status: 'succeeded', agent_name: 'First', session_id: 'group' }));
+  await api.insert(
+    'runs',
+    aRunRow({
+      run_id: 'run-2',
+      parent_run_id: 'run-1',
+      parent_tool_use_id: 'call-1',
+      actor: { externalId: 'ann' },
+      actor_id: 'ann',
+      run_tags: { team: 'blue' },
+      ttl_ms: 60_000,
+      heartbeat_every_ms: 5_000,
+      heartbeat_at: NOW,
+      status: 'timed_out',
+    }),
+  );
   await api.insert('events', anEventRow({ latency_ms: 12.5, cost_usd: 0.62, cost_source: 'priced' }));
   await api.insert('guardrail_rules', aRuleRow({ description: 'why', tool_names: ['search'] }));
   await api.insert('guardrail_triggers', aTriggerRow({ action_detail: 'HTTP 500', settled_at: NOW }));
@@ -44,6 +60,20 @@ beforeAll(async () => {
   await api.insert('circuit_breakers', aBreakerRow());
   await api.insert('breaker_limits', aBreakerLimitsRow());
   await api.insert('budgets', aBudgetRow());
+  await api.insert('decisions', aDecisionRow());
+  const answered = { event_id: 'event-2', kind: 'tool.completed', tool_name: 'search', call_id: 'c', latency_ms: 12 };
+  await api.insert('events', anEventRow({ ...answered, payload: { result: { n: 1 }, arguments: { q: 'x' } } }));
+  await api.insert(
+    'events',
+    anEventRow({
+      event_id: 'event-3',
+      kind: 'llm.completed',
+      model: 'm',
+      provider: 'p',
+      input_tokens: 3,
+      cost_usd: 0.1,
+    }),
+  );
   const { body: rule } = await api.get('/api/guardrails/rule-1');
   await api.bus.serve(COMMANDS.createRule, async () => granted(rule));
   await api.bus.serve(COMMANDS.updateRule, async () => granted(rule));
@@ -87,6 +117,11 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/guardrails/deliveries/:id/redeliver': 'delivery-1',
   '/api/alerts/:id': 'alert-1',
   '/api/events/:id': 'event-1',
+  '/api/runs/:id': 'run-1',
+  '/api/runs/:id/events': 'run-1',
+  '/api/runs/:id/decisions': 'run-1',
+  '/api/runs/:id/timeline': 'run-1',
+  '/api/runs/:id/tree': 'run-1',
   '/api/sessions/:id': 'run-1',
   '/api/sessions/:id/timeline': 'run-1',
   '/api/agents/:id': 'agent-1',
