@@ -1,6 +1,7 @@
 import type { ActionModule } from '../catalog/action-module.ts';
 import { Catalog } from '../catalog/catalog.ts';
 import { agentgatePolicy } from './agentgate-policy/agentgate-policy.ts';
+import { allow } from './allow/allow.ts';
 import { block } from './block/block.ts';
 import { downgradeModel } from './downgrade-model/downgrade-model.ts';
 import { modifyArguments } from './modify-arguments/modify-arguments.ts';
@@ -21,4 +22,5 @@ export const ACTIONS = new Catalog<ActionModule>([
   terminateRun,
   requireApproval,
   modifyArguments,
+  allow,
 ]);

@@ -1,0 +1,174 @@
+import { DECISION_EFFECTS, type DecisionEffect, type GuardrailRule } from '@agentlens/contracts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { aDecisionRule, aRequest, NOW, someFacts } from './call.testing.ts';
+import { decide } from './decide.ts';
+import type { DecisionRule } from './decision-rule.ts';
+import { mostSevere } from './severity.ts';
+
+const ACTION: Record<Exclude<DecisionEffect, 'allow'>, Partial<GuardrailRule>> = {
+  modify: { actionType: 'modify_arguments', actionConfig: { set: { changed: true } } },
+  ask: { actionType: 'require_approval', actionConfig: {} },
+  block: { actionType: 'block', actionConfig: {} },
+  terminate: { actionType: 'terminate_run', actionConfig: {} },
+};
+const MATCHES = { conditionType: 'tool_name', conditionConfig: { value: 'search' } };
+const DOES_NOT = { conditionType: 'tool_name', conditionConfig: { value: 'other' } };
+const LACKS = { conditionType: 'enduser_tag', conditionConfig: { tag: 'vip' } };
+const NEEDS = { conditionType: 'repeated_call', conditionConfig: {} };
+
+const rulesDo = (effect: Exclude<DecisionEffect, 'allow'>, fields: Partial<GuardrailRule> = {}) =>
+  aDecisionRule({ ...ACTION[effect], ...fields });
+const ask = (rules: DecisionRule[], request = {}, facts = {}) =>
+  decide(rules, aRequest(request), someFacts(facts), Date.parse(NOW));
+
+const anyRule = fc
+  .record({
+    effect: fc.constantFrom<Exclude<DecisionEffect, 'allow'>>('modify', 'ask', 'block', 'terminate'),
+    condition: fc.constantFrom(MATCHES, DOES_NOT, LACKS, NEEDS),
+    priority: fc.integer({ min: -1, max: 1 }),
+    mode: fc.constantFrom('enforce' as const, 'shadow' as const),
+    onMissing: fc.constantFrom('allow' as const, 'block' as const),
+    onUnavailable: fc.constantFrom('allow' as const, 'block' as const),
+    set: fc.constantFrom('a', 'b'),
+    to: fc.nat(3),
+  })
+  .map(({ effect, condition, set, to, ...fields }) =>
+    rulesDo(effect, {
+      ...condition,
+      ...fields,
+      ...(effect === 'modify' ? { actionConfig: { set: { [set]: to } } } : {}),
+    }),
+  );
+const rulesInTwoOrders = fc
+  .array(anyRule, { maxLength: 8 })
+  .chain((rules) => fc.tuple(fc.constant(rules), fc.shuffledSubarray(rules, { minLength: rules.length })));
+
+describe('severity', () => {
+  const effects = fc.array(fc.constantFrom<DecisionEffect>(...DECISION_EFFECTS));
+  it('is combined in any order and grouping', () => {
+    fc.assert(fc.property(effects, effects, (a, b) => mostSevere([...a, ...b]) === mostSevere([...b, ...a])));
+    fc.assert(
+      fc.property(effects, effects, (a, b) => mostSevere([mostSevere(a), mostSevere(b)]) === mostSevere([...a, ...b])),
+    );
+  });
+});
+
+describe('decide', () => {
+  it('says the same whatever order the rules come in', () => {
+    fc.assert(
+      fc.property(rulesInTwoOrders, fc.boolean(), ([rules, other], away) => {
+        const facts = away ? { history: 'unavailable' as const } : {};
+        expect(ask(other, {}, facts)).toEqual(ask(rules, {}, facts));
+      }),
+    );
+  });
+
+  it('never says less than the most severe enforced finding, and reports every rule', () => {
+    fc.assert(
+      fc.property(fc.array(anyRule, { maxLength: 8 }), (rules) => {
+        const ruling = ask(rules);
+        const enforced = ruling.findings.filter(({ mode }) => mode === 'enforce');
+        expect(ruling.effect).toBe(mostSevere(enforced.map(({ effect }) => effect)));
+        expect(ruling.wouldBe).toBe(mostSevere(ruling.findings.map(({ effect }) => effect)));
+        expect(ruling.findings.map(({ ruleId }) => ruleId).sort()).toEqual(rules.map(({ id }) => id).sort());
+        expect(ruling.finalRule === undefined).toBe(ruling.effect === 'allow');
+      }),
+    );
+  });
+
+  it('allows where no rule matches', () => {
+    expect(ask([rulesDo('block', DOES_NOT)])).toMatchObject({
+      effect: 'allow',
+      message: 'Allowed',
+      findings: [{ matched: false, violated: false, effect: 'allow', enabled: true }],
+      bypasses: [],
+    });
+  });
+
+  it('takes the most severe, then the most important, then the first id', () => {
+    const [a, b] = [rulesDo('block', { priority: 1, id: 'b' }), rulesDo('block', { priority: 1, id: 'a' })];
+    const mild = rulesDo('ask', { priority: 99 });
+    expect(ask([a, mild, b]).finalRule?.id).toBe('a');
+    expect(ask([a, b, rulesDo('terminate', { priority: -9 })]).effect).toBe('terminate');
+  });
+
+  it('names the rule to the agent, never its limit', () => {
+    const rule = rulesDo('block', {
+      name: 'Small sums only',
+      conditionType: 'tool_argument',
+      conditionConfig: { path: 'amount', type: 'number', operator: 'gt', value: 12345 },
+    });
+    const ruling = ask([rule], { args: { amount: 99999 } });
+    expect(ruling.message).toBe('Blocked by rule "Small sums only"');
+    expect(JSON.stringify([ruling.message, ruling.findings, ruling.bypasses])).not.toContain('12345');
+  });
+
+  it('tells the agent what the rule says, where it says something', () => {
+    expect(ask([rulesDo('block', { actionConfig: { message: 'Ask Ada' } })]).message).toBe('Ask Ada');
+  });
+
+  it('records what a rule in shadow would have said, and does nothing of it', () => {
+    const ruling = ask([rulesDo('block', { mode: 'shadow' }), rulesDo('modify', { dryRun: true })], { args: {} });
+    expect(ruling).toMatchObject({ effect: 'allow', wouldBe: 'block' });
+    expect(ruling.findings).toContainEqual(
+      expect.objectContaining({ violated: true, effect: 'block', mode: 'shadow' }),
+    );
+    expect(ruling).not.toHaveProperty('modifiedArgs');
+  });
+
+  it.each([
+    ['missing', LACKS, 'onMissing', {}],
+    ['unavailable', NEEDS, 'onUnavailable', { history: 'unavailable' as const }],
+    ['deadline', NEEDS, 'onUnavailable', { history: 'deadline' as const }],
+  ] as const)('does what the rule says where something is %s, and tells', (why, condition, setting, facts) => {
+    for (const did of ['allow', 'block'] as const) {
+      const rule = rulesDo('terminate', { ...condition, [setting]: did });
+      const ruling = ask([rule], {}, facts);
+      expect(ruling.effect).toBe(did);
+      expect(ruling.bypasses).toEqual([{ ruleId: rule.id, why, did }]);
+    }
+  });
+
+  it('stops only the rule that fails', () => {
+    const failing = rulesDo('block', {
+      conditionType: 'expression',
+      conditionConfig: { expression: 'args.a > 5' },
+      onUnavailable: 'block',
+    });
+    const ruling = ask([failing, rulesDo('ask')], { args: { a: 'text' } });
+    expect(ruling.bypasses).toEqual([{ ruleId: failing.id, why: 'error', did: 'block' }]);
+    expect(ruling.findings).toHaveLength(2);
+  });
+
+  it('asks in the words of the rule, until an approval of exactly this call stands', () => {
+    const rule = rulesDo('ask', { name: 'Payments', version: 4 });
+    expect(ask([rule])).toMatchObject({
+      effect: 'ask',
+      ask: { ruleId: rule.id, ruleVersion: 4, title: 'Payments', expiresInSeconds: 900 },
+    });
+    const approved = ask([rule], {}, { approved: new Set([rule.id]) });
+    expect(approved).toMatchObject({ effect: 'allow', findings: [{ matched: true, violated: false }] });
+    expect(ask([rule, rulesDo('block')], {}, { approved: new Set([rule.id]) }).effect).toBe('block');
+  });
+
+  it('changes arguments in turn, the most important rule last, and keeps the changes of a call that waits', () => {
+    const first = rulesDo('modify', { priority: 1, actionConfig: { set: { a: 1 }, remove: ['c'] } });
+    const second = rulesDo('modify', { priority: 9, actionConfig: { set: { a: 2, b: 2 } } });
+    const request = { args: { c: 3, d: 4 } };
+    expect(ask([second, first], request)).toMatchObject({ effect: 'modify', modifiedArgs: { a: 2, b: 2, d: 4 } });
+    expect(ask([second, rulesDo('ask')], request)).toMatchObject({ effect: 'ask', modifiedArgs: { a: 2, b: 2 } });
+    expect(ask([second, rulesDo('block')], request)).not.toHaveProperty('modifiedArgs');
+    expect(ask([second], { args: { a: 2, b: 2 } })).toMatchObject({ effect: 'allow', findings: [{ violated: false }] });
+  });
+
+  it('leaves out rules about other agents, and knows when it cannot tell', () => {
+    const rule = rulesDo('block', { selector: { agentSlugsAny: ['support-*'], agentTagsAny: ['Prod'] } });
+    const about = (agent: object | 'unavailable') => ask([rule], {}, { agent });
+    expect(about({ slug: 'support-bot', tags: ['prod'] }).effect).toBe('block');
+    expect(about({ slug: 'sales-bot', tags: ['prod'] }).findings).toEqual([]);
+    expect(about({ tags: [] }).findings).toEqual([]);
+    expect(ask([rule]).findings).toEqual([]);
+    expect(about('unavailable').bypasses).toEqual([{ ruleId: rule.id, why: 'unavailable', did: 'allow' }]);
+  });
+});

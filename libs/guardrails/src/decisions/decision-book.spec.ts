@@ -1,0 +1,127 @@
+import type { DecisionPhase, GuardrailRule } from '@agentlens/contracts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { globMatches } from '../patterns/glob.ts';
+import { aDecisionRule, aRequest } from './call.testing.ts';
+import { DecisionBook } from './decision-book.ts';
+import { byPriority, type DecisionRule } from './decision-rule.ts';
+
+const PHASES: DecisionPhase[] = ['tool.before', 'tool.after', 'llm.before'];
+const some = (...values: string[]) => fc.option(fc.subarray(values, { minLength: 1 }), { nil: undefined });
+
+const selector = fc.record({
+  phases: fc.option(fc.subarray(PHASES, { minLength: 1 }), { nil: undefined }),
+  tools: some('deploy', 'Deploy_*', '*_prod', '*', 'sea*ch', 'd*'),
+  toolTagsAll: some('write', 'Admin'),
+  toolTagsAny: some('write', 'read', 'ADMIN'),
+});
+const anyRule = fc
+  .record({
+    tenantId: fc.constantFrom('t1', 't2'),
+    agentId: fc.option(fc.constantFrom('a1', 'a2'), { nil: undefined }),
+    priority: fc.integer({ min: -2, max: 2 }),
+    selector,
+  })
+  .map((fields) => ({
+    rule: aDecisionRule({ ...fields, conditionType: 'subject', conditionConfig: { subjectType: 'x' } }),
+    fields,
+  }));
+
+const question = fc.record({
+  tenantId: fc.constantFrom('t1', 't2', 't3'),
+  agentId: fc.constantFrom('a1', 'a2', 'a3'),
+  phase: fc.constantFrom(...PHASES),
+  tool: fc.option(
+    fc.record({
+      name: fc.constantFrom('deploy', 'DEPLOY_prod', 'search', 'x_prod', 'other'),
+      tags: fc.subarray(['Write', 'read', 'admin']),
+    }),
+    { nil: undefined },
+  ),
+});
+
+/** What a selector means, read from the rule as it was written. */
+function selects({ selector: s = {} }: Partial<GuardrailRule>, { phase, tool }: ReturnType<typeof aRequest>): boolean {
+  const tags = (tool?.tags ?? []).map((tag) => tag.toLowerCase());
+  const has = (tag: string) => tags.includes(tag.toLowerCase());
+  return (
+    (s.phases ?? ['tool.before']).includes(phase) &&
+    (s.tools === undefined || (tool !== undefined && s.tools.some((glob) => globMatches(glob, tool.name)))) &&
+    (s.toolTagsAll === undefined || s.toolTagsAll.every(has)) &&
+    (s.toolTagsAny === undefined || s.toolTagsAny.some(has))
+  );
+}
+
+describe('DecisionBook', () => {
+  it('finds what a linear scan finds, most important first', () => {
+    fc.assert(
+      fc.property(fc.array(anyRule, { maxLength: 40 }), fc.array(question), (rules, questions) => {
+        const byTenant = Map.groupBy(rules, ({ rule }) => rule.tenantId);
+        const book = DecisionBook.EMPTY.withTenants(
+          new Map([...byTenant].map(([tenantId, its]) => [tenantId, its.map(({ rule }) => rule)])),
+        );
+        expect(book.size).toBe(rules.length);
+        for (const fields of questions) {
+          const request = aRequest(fields);
+          const scan = rules
+            .filter(
+              ({ rule, fields: written }) =>
+                rule.tenantId === request.tenantId &&
+                (rule.agentId === undefined || rule.agentId === request.agentId) &&
+                selects(written, request),
+            )
+            .map(({ rule }) => rule)
+            .sort(byPriority);
+          expect(book.matching(request)).toEqual(scan);
+        }
+      }),
+    );
+  });
+
+  it('does not look at rules that cannot match, however many there are', () => {
+    const looked: string[] = [];
+    const watched = (rule: DecisionRule): DecisionRule => ({
+      ...rule,
+      get selects() {
+        looked.push(rule.id);
+        return rule.selects;
+      },
+    });
+    const others = Array.from({ length: 500 }, (_, i) =>
+      watched(aDecisionRule({ selector: { tools: [`tool_${i}`, `group_${i}_*`] } })),
+    );
+    const mine = watched(aDecisionRule({ selector: { tools: ['deploy*'] } }));
+    const book = DecisionBook.EMPTY.withTenant('acme', [...others, mine]);
+    looked.length = 0;
+    expect(book.matching(aRequest({ tool: { name: 'deploy_prod', tags: [] } })).map(({ id }) => id)).toEqual([mine.id]);
+    expect(looked).toEqual([mine.id]);
+  });
+
+  it('replaces one tenant and leaves the book it came from as it was', () => {
+    const [one, two] = [aDecisionRule({ tenantId: 't1' }), aDecisionRule({ tenantId: 't2' })];
+    const before = DecisionBook.EMPTY.withTenant('t1', [one]).withTenant('t2', [two]);
+    const after = before.withTenant('t1', []);
+    expect(before.matching(aRequest({ tenantId: 't1' }))).toEqual([one]);
+    expect(after.matching(aRequest({ tenantId: 't1' }))).toEqual([]);
+    expect(after.matching(aRequest({ tenantId: 't2' }))).toEqual([two]);
+  });
+
+  it('names the rules of an agent that count calls, whichever tools they are about', () => {
+    const counts = { conditionType: 'repeated_call', conditionConfig: {}, selector: { tools: ['x'] } };
+    const [mine, all] = [aDecisionRule({ ...counts, agentId: 'agent-1' }), aDecisionRule(counts)];
+    const book = DecisionBook.EMPTY.withTenant('acme', [
+      mine,
+      all,
+      aDecisionRule({ ...counts, agentId: 'other' }),
+      aDecisionRule(),
+    ]);
+    expect(book.counting(aRequest())).toEqual([mine, all]);
+    expect(book.matching(aRequest()).map(({ conditionType }) => conditionType)).toEqual(['tool_name']);
+  });
+
+  it('takes toolNames for the tools where the selector names none', () => {
+    const book = DecisionBook.EMPTY.withTenant('acme', [aDecisionRule({ toolNames: ['Deploy'] })]);
+    expect(book.matching(aRequest())).toEqual([]);
+    expect(book.matching(aRequest({ tool: { name: 'deploy', tags: [] } }))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+
+export const names = z.array(z.string().min(1).max(256)).min(1, 'must not be empty').max(100);
+export const COMPARISONS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte'] as const;
+
+/** Tools by name or by tag. */
+export const toolSelector = z.discriminatedUnion(
+  'by',
+  [
+    z.strictObject({ by: z.literal('toolName'), patterns: names }),
+    z.strictObject({ by: z.literal('toolTag'), tags: names, op: z.enum(['anyOf', 'allOf']).default('anyOf') }),
+  ],
+  { error: 'must be { "by": "toolName", "patterns": [] } or { "by": "toolTag", "tags": [] }' },
+);
+
+/** The same, or a glob alone. */
+export const toolEntry = z.union([z.string().min(1).max(256), toolSelector], {
+  error: 'must be a glob, { "by": "toolName", "patterns": [] } or { "by": "toolTag", "tags": [] }',
+});
+
+/** A choice of tools in our own words. */
+export function chosen(entry: z.infer<typeof toolEntry>): Record<string, string[]> {
+  if (typeof entry === 'string') return { tools: [entry] };
+  if (entry.by === 'toolName') return { tools: entry.patterns };
+  return entry.op === 'allOf' ? { toolTagsAll: entry.tags } : { toolTagsAny: entry.tags };
+}
+
+/** A condition with an operator; ours know no `neq`, which is what `not` is for. */
+export function compared(type: string, op: (typeof COMPARISONS)[number], config: Record<string, unknown>) {
+  if (op !== 'neq') return { type, config: { ...config, operator: op } };
+  return { type: 'not', config: { condition: { type, config: { ...config, operator: 'eq' } } } };
+}
+
+/** Windows in seconds, as whole minutes: a longer window is the stricter one. */
+export const windowSeconds = z.number().min(1).max(86_400, 'must be at most 86400: windows reach back one day');
+
+export function minutesOf(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.ceil(seconds / 60);
+}
