@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { connectNatsBus, type EventBus } from '@agentlens/messaging';
@@ -23,6 +25,8 @@ export interface Harness {
   readonly state: StateStores;
   /** Triggers the stream keeps, each once. */
   readonly triggers: Trigger[];
+  /** Redis forgets everything. */
+  flushRedis(): Promise<void>;
   replica(change?: (ports: EvaluatorPorts) => Partial<EvaluatorPorts>): Promise<Replica>;
   close(): Promise<void>;
 }
@@ -45,6 +49,7 @@ export async function openHarness(): Promise<Harness> {
     database,
     state,
     triggers,
+    flushRedis: () => flush(redis.url),
     replica: async (change = () => ({})) => {
       const own = {
         bus: await connectBus('evaluator'),
@@ -89,4 +94,12 @@ export async function openHarness(): Promise<Harness> {
       await Promise.all([nats.stop(), redis.stop()]);
     },
   };
+}
+
+async function flush(url: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write('FLUSHALL\r\n');
+  await once(socket, 'data');
+  socket.destroy();
 }

@@ -14,6 +14,8 @@ import { type OpenBreakers, recordKey } from './breakers.repository.ts';
 
 /** So many writers at once may overtake one before it gives up; each time somebody got ahead. */
 const MOST_ATTEMPTS = 50;
+/** Whoever changed a breaker records that himself; after so long he has not lived to. */
+const UNRECORDED_MS = 5_000;
 
 export interface Revision {
   readonly ref: BreakerRef;
@@ -100,6 +102,7 @@ export class BreakerShelf {
     breakers.forEach(({ breaker, version, recordedVersion }, at) => {
       const ref = refs[at];
       if (ref === undefined || version <= recordedVersion) return;
+      if (this.#parts.now() - version * 1000 < UNRECORDED_MS) return;
       this.#parts.recorder.record({ tenantId, agentId, ref, state: breaker.state, version });
     });
   }

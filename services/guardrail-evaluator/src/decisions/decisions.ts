@@ -99,6 +99,11 @@ export class Decisions {
     this.ledger.start();
   }
 
+  /** Reads a tenant's limits and budgets again. */
+  async reload(tenantId: string): Promise<void> {
+    await Promise.all([this.#limits.reload(tenantId), this.#tenantBudgets.reload(tenantId)]);
+  }
+
   /** Only with everything loaded: an answer by half of the rules would be a wrong one. */
   async serveQuestions(): Promise<void> {
     this.#questions = await this.#ports.bus.serve(COMMANDS.decide, async (request) => ({

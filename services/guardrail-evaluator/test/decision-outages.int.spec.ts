@@ -1,0 +1,143 @@
+import { type Alert, COMMANDS, type Decision, decisionDecided, type GuardrailRule } from '@agentlens/contracts';
+import { migrate, openDatabase } from '@agentlens/database';
+import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { AesSecretBox, createLogger } from '@agentlens/platform';
+import { connectRedisState } from '@agentlens/state';
+import { eventually, freshDatabase, startRedis, type TcpProxy, tcpProxy } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+import { anAlert, ask, told } from './asking.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+let bus: EventBus;
+let redis: TcpProxy;
+let postgres: TcpProxy;
+const published: Decision[] = [];
+const rules: Record<string, GuardrailRule> = {};
+let approval: Alert | 'hangs' = anAlert();
+
+const makeRule = (body: object) => told(bus.request(COMMANDS.createRule, { tenantId: 'acme', body }));
+const countsCalls = (name: string, tool: string, onUnavailable: 'allow' | 'block') =>
+  makeRule({
+    ...{ name, onUnavailable, actionType: 'block', conditionType: 'max_calls' },
+    ...{ conditionConfig: { tools: [tool], max: 100 }, selector: { tools: [tool] } },
+  });
+
+beforeAll(async () => {
+  const server = await startRedis();
+  const fresh = await freshDatabase({ migrate });
+  redis = await tcpProxy(server.url);
+  postgres = await tcpProxy(fresh.url);
+  const state = await connectRedisState({ url: redis.url });
+  const database = openDatabase({ url: postgres.url, role: 'guardrail-evaluator', maxConnections: 3 });
+  bus = createMemoryBus({ backOffMs: [20] });
+  const evaluator = new GuardrailEvaluator({
+    ...{ bus, database, clock: Date, egressPolicy: { allow: [] } },
+    ...{ windows: state.windows, cooldowns: state.cooldowns, calls: state.calls },
+    ...{ breakers: state.breakers, budgets: state.budgets },
+    control: { standing: () => ({ kind: 'none', modelOverride: null }) },
+    secrets: new AesSecretBox([Buffer.alloc(32, 5).toString('base64')]),
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  });
+  await bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
+  await bus.serve(COMMANDS.resolveApproval, async () =>
+    approval === 'hangs' ? new Promise(() => undefined) : { ok: true, value: approval },
+  );
+  await evaluator.start();
+  closing.push(
+    () => evaluator.stop(),
+    () => bus.close(),
+    () => state.close(),
+    () => database.close(),
+    () => redis.close(),
+    () => postgres.close(),
+    () => server.stop(),
+    () => fresh.drop(),
+  );
+  rules.open = await countsCalls('Open', 'open', 'allow');
+  rules.shut = await countsCalls('Shut', 'shut', 'block');
+  rules.stateless = await makeRule({
+    ...{ name: 'Never', actionType: 'block', conditionType: 'tool_name' },
+    conditionConfig: { operator: 'eq', value: 'forbidden' },
+  });
+  for (const onUnavailable of ['allow', 'block']) {
+    const budget = { name: onUnavailable, scope: 'agent', scopeId: onUnavailable, period: 'day', limitUsd: 1 };
+    await told(bus.request(COMMANDS.createBudget, { tenantId: 'acme', body: { ...budget, onUnavailable } }));
+    await makeRule({
+      ...{ name: `Ask, else ${onUnavailable}`, actionType: 'require_approval', onUnavailable },
+      ...{ conditionType: 'tool_name', conditionConfig: { operator: 'eq', value: `ask-${onUnavailable}` } },
+    });
+  }
+}, 120_000);
+afterAll(async () => {
+  for (const close of closing) await close();
+}, 60_000);
+
+const calling = (name: string, fields: object = {}) => ask(bus, { tool: { name, tags: [] }, deadlineMs: 150, ...fields });
+
+describe.each(['blackhole', 'refuse'] as const)('while Redis does not answer (%s)', (how) => {
+  beforeAll(() => {
+    redis.mode(how);
+    redis.reset();
+  });
+  afterAll(async () => {
+    redis.mode('pass');
+    redis.reset();
+    await eventually(async () => expect((await calling('open')).bypasses).toEqual([]), { timeoutMs: 20_000 });
+  }, 30_000);
+
+  it('each rule does what it says, within the deadline, and the bypass is reported', async () => {
+    const startedAt = performance.now();
+    const [open, shut, forbidden] = await Promise.all([calling('open'), calling('shut'), calling('forbidden')]);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    const why = expect.stringMatching(/deadline|unavailable/);
+    expect(open).toMatchObject({ verdict: 'ALLOW', bypasses: expect.arrayContaining([{ ruleId: rules.open?.id, why, did: 'allow' }]) });
+    expect(shut).toMatchObject({ verdict: 'BLOCK', bypasses: expect.arrayContaining([{ ruleId: rules.shut?.id, why, did: 'block' }]) });
+    expect(forbidden).toMatchObject({ verdict: 'BLOCK', cause: { ruleId: rules.stateless?.id } });
+    expect(forbidden.bypasses).toEqual([{ ruleId: 'circuit_breaker', why, did: 'allow' }]);
+    await eventually(() => expect(published.map(({ id }) => id)).toEqual(expect.arrayContaining([open.id, shut.id])));
+  });
+
+  it('each budget does what it says, with and without an estimate', async () => {
+    for (const estimate of [undefined, { tokens: 1, costUsd: 0.1 }]) {
+      expect((await calling('x', { agentId: 'allow', estimate })).verdict).toBe('ALLOW');
+      const blocked = await calling('x', { agentId: 'block', estimate });
+      expect(blocked).toMatchObject({ verdict: 'BLOCK', message: 'The budget "block" could not be asked in time' });
+    }
+  });
+});
+
+describe('while Postgres does not answer', () => {
+  it('decides with the rules it has', async () => {
+    postgres.mode('blackhole');
+    postgres.reset();
+    expect((await calling('forbidden')).verdict).toBe('BLOCK');
+    expect(await calling('open')).toMatchObject({ verdict: 'ALLOW', bypasses: [] });
+    const answer = await bus.request(COMMANDS.createBudget, {
+      tenantId: 'acme',
+      body: { name: 'x', scope: 'tenant', period: 'day', limitUsd: 1 },
+    });
+    expect(answer).toMatchObject({ ok: false, problem: { status: 503 } });
+    postgres.mode('pass');
+    postgres.reset();
+  }, 30_000);
+});
+
+describe('an approval', () => {
+  it.each([
+    ['pending', { verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'HITL_PENDING', approvalId: 'alert-1' } }],
+    ['approved', { verdict: 'ALLOW', control: 'CONTINUE' }],
+    ['denied', { verdict: 'BLOCK', control: 'CONTINUE', message: expect.stringContaining('was denied') }],
+    ['expired', { verdict: 'BLOCK', control: 'CONTINUE', message: expect.stringContaining('was not decided in time') }],
+    ['cancelled', { verdict: 'BLOCK', control: 'CONTINUE', message: expect.stringContaining('was cancelled') }],
+  ] as const)('that is %s', async (status, answer) => {
+    approval = anAlert({ status });
+    expect(await calling('ask-allow')).toMatchObject(answer);
+  });
+
+  it('that nobody can be asked for is passed or blocked as the rule says', async () => {
+    approval = 'hangs';
+    expect(await calling('ask-allow')).toMatchObject({ verdict: 'ALLOW', bypasses: [{ did: 'allow' }] });
+    expect(await calling('ask-block')).toMatchObject({ verdict: 'BLOCK', bypasses: [{ did: 'block' }] });
+  });
+});
