@@ -30,21 +30,25 @@ export async function run(root: string, options: BenchOptions): Promise<boolean>
     await write(options.json, { machine, comparison });
     return comparison.ok;
   }
-  const figures = await runScenarios(root, options, progress);
-  await write(options.json, { machine, figures });
-  const failed = figures.filter((figure) => !isSound(figure));
-  progress(`${figures.length} figures, ${failed.length} of them wrong`);
-  return failed.length === 0 && figures.length > 0;
+  const { figures, errors } = await runScenarios(root, options, progress);
+  await write(options.json, { machine, figures, errors });
+  const wrong = figures.filter((figure) => !isSound(figure));
+  progress(`${figures.length} figures, ${wrong.length} of them wrong, ${errors.length} scenarios failed`);
+  return wrong.length === 0 && errors.length === 0;
 }
 
-async function runScenarios(
-  root: string,
-  options: BenchOptions,
-  progress: (text: string) => void,
-): Promise<readonly Figure[]> {
+interface Results {
+  readonly figures: readonly Figure[];
+  /** Of scenarios that could not be measured to their end. */
+  readonly errors: readonly { readonly scenario: string; readonly error: string }[];
+}
+
+async function runScenarios(root: string, options: BenchOptions, progress: (text: string) => void): Promise<Results> {
+  const scenarios = chosen(options);
   const nodeOptions = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(options.profile)}`];
   const stages = new Stages(root, nodeOptions, progress);
   const figures: Figure[] = [];
+  const errors: Results['errors'][number][] = [];
   const bench: Bench = {
     seconds: options.seconds,
     rows: options.rows,
@@ -59,15 +63,23 @@ async function runScenarios(
   };
   const calm = whenInterrupted(() => stages.close());
   try {
-    for (const scenario of chosen(options)) {
+    for (const scenario of scenarios) {
       progress(`${scenario.name}: ${scenario.title}`);
-      await scenario.run(bench);
+      try {
+        await scenario.run(bench);
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        errors.push({ scenario: scenario.name, error: text });
+        console.log(`FAILED  ${scenario.name}\n        ${text}`);
+        // What it left behind must not weigh on the next one.
+        await stages.close();
+      }
     }
   } finally {
     await stages.close();
     calm();
   }
-  return figures;
+  return { figures, errors };
 }
 
 function chosen({ only, smoke }: BenchOptions): readonly Scenario[] {

@@ -34,9 +34,10 @@ export class Stages {
     return opening;
   }
 
-  /** Ends whatever still runs, also what scenarios opened for themselves. */
+  /** Ends whatever still runs, also what scenarios opened for themselves. New ones may be asked for afterwards. */
   async close(): Promise<void> {
-    for (const opening of this.opened) {
+    this.kept.clear();
+    for (const opening of this.opened.splice(0)) {
       const stage = await opening.catch(() => undefined);
       await stage?.close();
     }
