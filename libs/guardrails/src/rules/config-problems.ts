@@ -38,11 +38,20 @@ function said(message: string): string {
   return expected === 'int' && received === 'number' ? `must be ${wanted}` : `must be ${wanted}, not ${received}`;
 }
 
+/** The keys that are known at a path, by the schema: through objects, lists and alternatives. */
 function knownKeys(schema: Record<string, unknown>, path: readonly PropertyKey[]): string[] {
-  let here: unknown = schema;
-  for (const key of path) here = property(property(here, 'properties'), String(key));
-  const properties = property(here, 'properties');
-  return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  let here = alternatives(schema);
+  for (const key of path) {
+    here = here.flatMap((one) =>
+      alternatives(property(property(one, 'properties'), String(key)) ?? property(one, 'items')),
+    );
+  }
+  return [...new Set(here.flatMap((one) => Object.keys(property(one, 'properties') ?? {})))];
+}
+
+function alternatives(schema: unknown): unknown[] {
+  const among = property(schema, 'anyOf') ?? property(schema, 'oneOf');
+  return Array.isArray(among) ? among.flatMap(alternatives) : [schema];
 }
 
 function property(value: unknown, key: string): unknown {

@@ -1,8 +1,9 @@
 import { EVENT_KINDS, type EventKind, type GuardrailRule } from '@agentlens/contracts';
-import { aRule } from '@agentlens/testing';
+import { aBatch, anEvent, aRule } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type ActiveRule, activate } from './active-rule.ts';
+import { planAgent } from '../evaluation/plan.ts';
+import { type ActiveRule, activate, isInForce } from './active-rule.ts';
 import { RuleBook } from './rule-book.ts';
 
 function active(rule: GuardrailRule): ActiveRule {
@@ -83,10 +84,49 @@ describe('RuleBook', () => {
   });
 });
 
+describe('series that decisions read', () => {
+  const gate = (fields: Partial<GuardrailRule> = {}) =>
+    active(aRule({ tenantId: 't1', actionType: 'block', actionConfig: {}, ...fields }));
+
+  it('are fed by the agent’s events, without the rule being measured on them', () => {
+    const rules = [gate(), gate({ agentId: 'a1' }), gate({ agentId: 'a2' })];
+    const book = RuleBook.EMPTY.withTenant('t1', rules);
+    expect(book.matching('t1', 'a1', 'llm.called')).toEqual([]);
+    expect(ids(book.feeding('t1', 'a1', 'llm.called').map(({ rule }) => rule))).toEqual(ids(rules.slice(0, 2)));
+    expect(book.feeding('t2', 'a1', 'llm.called')).toEqual([]);
+  });
+
+  it('get what an event adds once, with rules that are measured on the same series', () => {
+    const book = RuleBook.EMPTY.withTenant('t1', [gate(), gate({ id: 'other' }), active(aRule({ tenantId: 't1' }))]);
+    const event = anEvent({ isError: true });
+    const batch = aBatch({ tenantId: 't1', events: [event] });
+    const request = planAgent(book, batch, event.agentId, [[0, event]])?.request;
+    expect(request?.series).toHaveLength(1);
+    expect(request?.increments).toEqual([expect.objectContaining({ series: 0, value: 1 })]);
+    const alone = RuleBook.EMPTY.withTenant('t1', [gate()]);
+    expect(planAgent(alone, batch, event.agentId, [[0, event]])?.request.increments).toHaveLength(1);
+  });
+});
+
 describe('activate', () => {
   it('turns down what this version does not know', () => {
     expect(activate(aRule({ conditionType: 'from_the_future' }))).toMatchObject({ ok: false });
     expect(activate(aRule({ conditionConfig: { threshold: 'high' } }))).toMatchObject({ ok: false });
+  });
+
+  it('takes shadow for a dry run, and off for not enabled', () => {
+    expect(active(aRule({ mode: 'shadow' })).dryRun).toBe(true);
+    expect(isInForce(aRule({ mode: 'off' }))).toBe(false);
+    expect(isInForce(aRule({ enabled: false }))).toBe(false);
+    expect(isInForce(aRule({ mode: 'shadow' }))).toBe(true);
+  });
+
+  it('turns down a condition that the action cannot go with', () => {
+    expect(
+      activate(aRule({ conditionType: 'health_score_threshold', conditionConfig: {}, actionType: 'block' })).ok,
+    ).toBe(false);
+    expect(activate(aRule({ conditionType: 'tool_name', conditionConfig: { value: 'x' } })).ok).toBe(false);
+    expect(activate(aRule({ actionType: 'block', actionConfig: { surprise: 1 } })).ok).toBe(false);
   });
 
   it('holds no action config', () => {

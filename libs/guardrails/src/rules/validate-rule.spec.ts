@@ -75,6 +75,71 @@ describe('validateDraft', () => {
     expect(validateDraft(body)).toMatchObject({ ok: false, problem: { status: 400, error: 'Validation failed' } });
   });
 
+  const DECIDES = {
+    name: 'No deploys',
+    conditionType: 'tool_name',
+    conditionConfig: { value: 'deploy' },
+    actionType: 'block',
+    selector: { tools: ['deploy'] },
+  };
+
+  it('takes rules about calls', () => {
+    expect(valueOfOk(validateDraft({ ...DECIDES, mode: 'shadow', onMissing: 'block' }))).toMatchObject({
+      mode: 'shadow',
+      onMissing: 'block',
+      onUnavailable: 'allow',
+      selector: { tools: ['deploy'] },
+    });
+    expect(valueOfOk(validateDraft({ ...DECIDES, selector: null, policyId: null }))).not.toHaveProperty('selector');
+    expect(validateDraft({ ...DECIDES, conditionType: 'error_rate_threshold', conditionConfig: {} }).ok).toBe(true);
+  });
+
+  it.each([
+    [
+      'a tick to decide',
+      { conditionType: 'health_score_threshold', conditionConfig: {} },
+      'conditionType',
+      'notify_webhook',
+    ],
+    ['a call to follow', { actionType: 'pause_agent', selector: undefined }, 'conditionType', 'block'],
+    [
+      'a selector of calls nobody decides',
+      { conditionType: 'cost_limit', conditionConfig: {}, actionType: 'pause_agent' },
+      'selector',
+      'remove it',
+    ],
+    [
+      'a phase the condition is not asked in',
+      { selector: { phases: ['tool.before', 'llm.before'] } },
+      'selector.phases.1',
+      'only asked in tool.before, tool.after',
+    ],
+    ['an unknown phase', { selector: { phases: ['tool.during'] } }, 'selector.phases.0', ''],
+    ['an empty selector list', { selector: { tools: [] } }, 'selector.tools', ''],
+    ['an unknown selector key', { selector: { tool: ['x'] } }, 'selector.tool', 'did you mean "tools"'],
+    ['an unknown mode', { mode: 'enforced' }, 'mode', ''],
+    [
+      'a pattern that is none',
+      { conditionType: 'tool_argument', conditionConfig: { operator: 'regex', value: '(' } },
+      'conditionConfig.value',
+      'RE2',
+    ],
+    [
+      'a mistake deep inside',
+      {
+        conditionType: 'any',
+        conditionConfig: { conditions: [{ type: 'not', config: { condition: { type: 'subject', config: {} } } }] },
+      },
+      'conditionConfig.conditions.0.config.condition.config.subjectType',
+      'is required',
+    ],
+  ])('refuses %s', (_what, fields, path, fix) => {
+    expect(detailsOf(validateDraft({ ...DECIDES, ...fields }))).toContainEqual({
+      path,
+      message: expect.stringContaining(fix),
+    });
+  });
+
   it('reports everything wrong at once', () => {
     const details = detailsOf(validateDraft({ ...DRAFT, name: '', conditionConfig: { threshold: -1, x: 1 } }));
     expect(details.map(({ path }) => path)).toEqual(['name', 'conditionConfig.threshold', 'conditionConfig.x']);

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '@agentlens/contracts';
+import { type AgentEvent, type EventKind, HANDLEBAR_DIALECT } from '@agentlens/contracts';
 
 /** What one event adds to a metric; null: nothing. */
 type Quantity = (event: AgentEvent) => number | null;
@@ -31,13 +31,17 @@ function totalTokens({ usage }: AgentEvent): number | undefined {
   return (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
 }
 
+/** AgentLens clients report a call when it begins; Handlebar clients once, when it has ended. */
+const isCall = (event: AgentEvent, begun: EventKind, ended: EventKind) =>
+  event.kind === (event.dialect === HANDLEBAR_DIALECT ? ended : begun);
+
 /** Metrics every agent has, by the names rules use. */
 export const BUILT_IN_METRICS = {
   event_count: count('Events', () => true),
   error_count: count('Errors', (event) => event.isError),
   session_count: count('Sessions started', (event) => event.kind === 'run.started'),
-  tool_call_count: count('Tool calls', (event) => event.kind === 'tool.called'),
-  llm_call_count: count('Model calls', (event) => event.kind === 'llm.called'),
+  tool_call_count: count('Tool calls', (event) => isCall(event, 'tool.called', 'tool.completed')),
+  llm_call_count: count('Model calls', (event) => isCall(event, 'llm.called', 'llm.completed')),
   input_tokens: quantity('Input tokens', 'tokens', (event) => event.usage?.inputTokens),
   output_tokens: quantity('Output tokens', 'tokens', (event) => event.usage?.outputTokens),
   total_tokens: quantity('Tokens', 'tokens', totalTokens),

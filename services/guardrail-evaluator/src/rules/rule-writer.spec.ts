@@ -13,6 +13,10 @@ class Table {
     this.rows.set(`${rule.tenantId} ${rule.id}`, rule);
   }
 
+  async insertAll(rules: readonly GuardrailRule[]): Promise<void> {
+    for (const rule of rules) await this.insert(rule);
+  }
+
   async update<T>(
     tenantId: string,
     ruleId: string,
@@ -157,5 +161,36 @@ describe('a rule that is not there', () => {
     expect(await writer.delete('other', id)).toMatchObject({ problem: { status: 404 } });
     expect(await writer.delete('acme', id)).toEqual({ ok: true, value: { ok: true } });
     expect(changes).toEqual(['acme', 'acme']);
+  });
+});
+
+describe('importPolicy', () => {
+  const RULE = {
+    name: 'No deploys',
+    selector: { phase: 'tool.before', tool: { name: 'deploy*' } },
+    condition: { kind: 'toolTag', op: 'has', tag: 'prod' },
+    effect: { type: 'block' },
+  };
+  const imported = (...rules: object[]) => writer.importPolicy('acme', { policy: { name: 'House rules' }, rules });
+
+  it('stores all rules of a policy as rules like any other', async () => {
+    const answer = await imported(RULE, { ...RULE, name: 'Nor this' });
+    expect(answer).toMatchObject({
+      ok: true,
+      value: { policyId: expect.any(String), rules: [{ name: 'No deploys', version: 1 }, { name: 'Nor this' }] },
+    });
+    const policyIds = new Set([...table.rows.values()].map(({ policyId }) => policyId));
+    expect([...policyIds]).toEqual([answer.ok ? answer.value.policyId : '']);
+    expect(table.rows.size).toBe(2);
+    expect(changes).toEqual(['acme']);
+  });
+
+  it('stores nothing of a policy with a mistake, and says where it is', async () => {
+    expect(await imported(RULE, { ...RULE, effect: { type: 'deny' } })).toMatchObject({
+      ok: false,
+      problem: { status: 400, details: [{ path: 'rules.1.effect.type' }] },
+    });
+    expect(table.rows.size).toBe(0);
+    expect(changes).toEqual([]);
   });
 });

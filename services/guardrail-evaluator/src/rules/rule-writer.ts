@@ -1,11 +1,24 @@
 import { type GuardrailRule, type JsonObject, type ProblemDetail, timeOrderedId } from '@agentlens/contracts';
 import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
-import { ACTIONS, type Validated, type ValidDraft, validateDraft, validatePatch } from '@agentlens/guardrails';
+import {
+  ACTIONS,
+  readPolicy,
+  type Validated,
+  type ValidDraft,
+  validateDraft,
+  validatePatch,
+} from '@agentlens/guardrails';
 import type { Clock, SecretBox } from '@agentlens/platform';
 import { masked, opened, sealed } from './rule-secrets.ts';
 import type { RulesRepository } from './rules.repository.ts';
 
-type Store = Pick<RulesRepository, 'insert' | 'update' | 'markDeleted'>;
+type Store = Pick<RulesRepository, 'insert' | 'insertAll' | 'update' | 'markDeleted'>;
+
+/** What a policy import made. */
+export interface ImportedPolicy {
+  readonly policyId: string;
+  readonly rules: GuardrailRule[];
+}
 
 const NOT_FOUND: Validated<never> = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
 
@@ -37,13 +50,22 @@ export class RuleWriter {
     if (!draft.ok) return draft;
     const refused = this.#refusedAddresses(draft.value);
     if (refused !== null) return refused;
-    const now = this.#clock.now();
-    const at = new Date(now).toISOString();
-    const id = timeOrderedId(now);
-    const rule: GuardrailRule = { ...draft.value, id, tenantId, version: 1, createdAt: at, updatedAt: at };
+    const rule = newRule(tenantId, draft.value, this.#clock.now());
     await this.#rules.insert(sealed(rule, this.#secrets));
     await this.#changed(tenantId);
     return { ok: true, value: masked(rule) };
+  }
+
+  /** Stores the rules of a policy as ordinary rules, all of them or none. Every import makes a policy of its own. */
+  async importPolicy(tenantId: string, body: unknown): Promise<Validated<ImportedPolicy>> {
+    const now = this.#clock.now();
+    const policyId = timeOrderedId(now);
+    const drafts = readPolicy(body, policyId);
+    if (!drafts.ok) return drafts;
+    const rules = drafts.value.map((draft) => newRule(tenantId, draft, now));
+    await this.#rules.insertAll(rules.map((rule) => sealed(rule, this.#secrets)));
+    await this.#changed(tenantId);
+    return { ok: true, value: { policyId, rules: rules.map(masked) } };
   }
 
   async update(tenantId: string, ruleId: string, body: unknown): Promise<Validated<GuardrailRule>> {
@@ -86,6 +108,11 @@ export class RuleWriter {
     if (details.length === 0) return null;
     return { ok: false, problem: { error: 'Validation failed', status: 400, details } };
   }
+}
+
+function newRule(tenantId: string, draft: ValidDraft, now: number): GuardrailRule {
+  const at = new Date(now).toISOString();
+  return { ...draft, id: timeOrderedId(now), tenantId, version: 1, createdAt: at, updatedAt: at };
 }
 
 /** Anything else was never given out, and some of it Postgres would not even read. */

@@ -15,6 +15,7 @@ export async function serveRuleCommands(bus: EventBus, writer: RuleWriter): Prom
   return [
     await bus.serve(COMMANDS.createRule, ({ tenantId, body }) => orAway(writer.create(tenantId, body))),
     await bus.serve(COMMANDS.updateRule, ({ tenantId, ruleId, body }) => orAway(writer.update(tenantId, ruleId, body))),
+    await bus.serve(COMMANDS.importPolicy, ({ tenantId, body }) => orAway(writer.importPolicy(tenantId, body))),
     await bus.serve(COMMANDS.deleteRule, ({ tenantId, ruleId }) => orAway(writer.delete(tenantId, ruleId))),
   ];
 }

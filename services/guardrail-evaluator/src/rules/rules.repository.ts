@@ -62,6 +62,16 @@ export class RulesRepository {
     });
   }
 
+  /** Inserts the rules of one tenant all at once, or none of them. At least one. */
+  async insertAll(rules: readonly GuardrailRule[]): Promise<void> {
+    await this.#db.transaction().execute(async (transaction) => {
+      await transaction.insertInto('guardrail_rules').values(rules.map(rowOf)).execute();
+      const last = rules.at(-1);
+      // One notice is enough: whoever gets it reads all rules of the tenant again.
+      if (last !== undefined) await announce(transaction, last.tenantId, last.updatedAt, last.id, last.version);
+    });
+  }
+
   /**
    * Replaces a rule by what `change` makes of it, or leaves it where `change` answers null. Two changes at once follow
    * each other. Null: no such rule.

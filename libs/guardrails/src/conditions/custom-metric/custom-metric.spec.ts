@@ -59,7 +59,7 @@ describe('custom_metric', () => {
   });
 
   it('listens only to the calls it counts', () => {
-    expect(condition.listensTo(configOf({ metricName: 'tool_call_count' }))).toEqual(['tool.called']);
+    expect(condition.listensTo(configOf({ metricName: 'tool_call_count' }))).toEqual(['tool.called', 'tool.completed']);
     expect(condition.listensTo(configOf({ metricKeyPath: 'tool_call_count' }))).toContain('custom.recorded');
   });
 

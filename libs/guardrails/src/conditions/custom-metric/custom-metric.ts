@@ -48,8 +48,8 @@ type CustomMetricConfig = z.infer<typeof CustomMetricConfig>;
 const SYMBOL: Record<Operator, string> = { gt: '>', gte: '>=', lt: '<', lte: '<=', eq: '=' };
 const SUMMED = new Set(['tokens', 'USD']);
 const CALLS: Partial<Record<string, readonly EventKind[]>> = {
-  tool_call_count: ['tool.called'],
-  llm_call_count: ['llm.called'],
+  tool_call_count: ['tool.called', 'tool.completed'],
+  llm_call_count: ['llm.called', 'llm.completed'],
 };
 
 /** Any number an agent reports, or one of the built-in metrics, aggregated over a sliding window. */
