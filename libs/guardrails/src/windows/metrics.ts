@@ -1,4 +1,4 @@
-import { type AgentEvent, type EventKind, HANDLEBAR_DIALECT } from '@agentlens/contracts';
+import type { AgentEvent, EventKind } from '@agentlens/contracts';
 
 /** What one event adds to a metric; null: nothing. */
 type Quantity = (event: AgentEvent) => number | null;
@@ -33,7 +33,7 @@ function totalTokens({ usage }: AgentEvent): number | undefined {
 
 /** AgentLens clients report a call when it begins; Handlebar clients once, when it has ended. */
 const isCall = (event: AgentEvent, begun: EventKind, ended: EventKind) =>
-  event.kind === (event.dialect === HANDLEBAR_DIALECT ? ended : begun);
+  event.kind === (event.dialect === 'handlebar' ? ended : begun);
 
 /** Metrics every agent has, by the names rules use. */
 export const BUILT_IN_METRICS = {
