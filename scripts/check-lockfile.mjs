@@ -11,7 +11,9 @@ for (const [path, entry] of Object.entries(lock.packages)) {
 }
 if (missing.length > 0) {
   console.error(`package-lock.json lacks optional packages that are named in it:\n  ${missing.join('\n  ')}`);
-  console.error('Pin the parent to a version whose platform packages are all in the registry, then run npm install again.');
+  console.error(
+    'Pin the parent to a version whose platform packages are all in the registry, then run npm install again.',
+  );
   process.exit(1);
 }
 console.log(`lockfile complete: ${Object.keys(lock.packages).length} packages`);
