@@ -112,7 +112,7 @@ async function drained(
     );
     return undefined;
   } catch (error) {
-    return `${error instanceof Error ? error.message : error}: ${last}`;
+    return `${String(error)}: ${last}`;
   }
 }
 

@@ -30,6 +30,21 @@ export async function recovered(site: Site, load: Load): Promise<number> {
   return performance.now() - since;
 }
 
+/** While load goes on: milliseconds until the first event is stored and the first trigger recorded. */
+export async function resumed(site: Site, load: Load): Promise<number> {
+  const since = performance.now();
+  const start = await asked(() => countsOf(site.pool, load.label));
+  await until(
+    'the platform to go on',
+    async () => {
+      const now = await countsOf(site.pool, load.label).catch(() => undefined);
+      return now !== undefined && now.events > start.events && now.triggers > start.triggers ? true : undefined;
+    },
+    DEADLINE_MS,
+  );
+  return performance.now() - since;
+}
+
 /** While load goes on: the longest time, ms, in which no event was stored or no trigger recorded, until all is caught up. */
 export async function standstill(site: Site, load: Load): Promise<number> {
   let over = false;

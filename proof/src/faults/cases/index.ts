@@ -1,13 +1,18 @@
 import type { Fault } from '../fault.ts';
 import { BROKEN_LINKS } from './broken-links.ts';
+import { CLOCK_JUMP } from './clock-jump.ts';
 import { CLUSTER } from './cluster.ts';
 import { CRASH_POINTS } from './crash-points.ts';
 import { DISORDERED } from './disordered.ts';
+import { FUZZ } from './fuzz.ts';
 import { KILLED_SERVERS } from './killed-servers.ts';
 import { KILLED_SERVICES } from './killed-services.ts';
+import { OVERLOAD } from './overload.ts';
+import { PAUSE } from './pause.ts';
 import { POISON } from './poison.ts';
 import { REPEATED } from './repeated.ts';
 import { RESTARTS } from './restarts.ts';
+import { SOAK } from './soak.ts';
 import { SPECS } from './specs.ts';
 import { STREAM_FULL } from './stream-full.ts';
 import { TENANTS } from './tenants.ts';
@@ -25,6 +30,11 @@ const ALL: readonly Fault[] = [
   ...TENANTS,
   ...CLUSTER,
   ...SPECS,
+  ...SOAK,
+  ...PAUSE,
+  ...OVERLOAD,
+  ...FUZZ,
+  ...CLOCK_JUMP,
 ];
 
 /** Every fault, by its number. */

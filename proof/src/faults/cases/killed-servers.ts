@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { atMost, equal } from '../check.ts';
 import type { Fault } from '../fault.ts';
-import { recovered } from '../recovery.ts';
+import { recovered, resumed } from '../recovery.ts';
 import { underLoad } from './under-load.ts';
 
 const TIMES = 3;
@@ -22,8 +22,9 @@ const nats: Fault = {
           lab.note(`SIGKILL nats-server, away for ${seconds} s`);
           await lab.sleep(seconds * 1_000);
           await site.server('nats').start();
-          const ms = await recovered(site, load);
+          const ms = await resumed(site, load);
           lab.note(`everything goes on ${ms.toFixed(0)} ms after its return`);
+          await recovered(site, load);
           slowest = Math.max(slowest, ms);
         }
       },

@@ -14,6 +14,8 @@ interface CrashPoint {
   readonly when: 'heard' | 'sent' | 'answered';
 }
 
+type Method = (this: Socket, ...call: unknown[]) => boolean;
+
 const POINTS: readonly CrashPoint[] = [
   { name: 'fetched', sign: 'agent.events.', when: 'heard' },
   { name: 'script ran', sign: 'evalsha', when: 'answered' },
@@ -34,8 +36,8 @@ if (whileExists !== undefined && log !== undefined) watchSockets(whileExists, lo
 function watchSockets(switchFile: string, logFile: string, seedOfAll: number, probability: number): void {
   const random = seededRandom(seedOfAll + crashesSoFar(logFile));
   const awaited = new WeakMap<Socket, CrashPoint>();
-  const { write } = Socket.prototype;
-  const { push } = Readable.prototype;
+  const write = Reflect.get(Socket.prototype, 'write') as Method;
+  const push = Reflect.get(Readable.prototype, 'push') as Method;
 
   function drawn(point: CrashPoint): boolean {
     return random() < probability && existsSync(switchFile) && point.name !== '';
@@ -47,21 +49,21 @@ function watchSockets(switchFile: string, logFile: string, seedOfAll: number, pr
   }
 
   Socket.prototype.write = function (this: Socket, ...call: unknown[]): boolean {
-    const done = Reflect.apply(write, this, call) as boolean;
+    const done = Reflect.apply(write, this, call);
     const point = pointIn(call[0], (one) => one.when !== 'heard');
     if (point === undefined || !drawn(point)) return done;
     if (point.when === 'answered') awaited.set(this, point);
     else setImmediate(() => crash(point));
     return done;
-  } as typeof write;
+  } as Socket['write'];
 
   Socket.prototype.push = function (this: Socket, ...call: unknown[]): boolean {
     const answered = awaited.get(this);
     if (answered !== undefined) crash(answered);
     const point = pointIn(call[0], (one) => one.when === 'heard');
     if (point !== undefined && drawn(point)) crash(point);
-    return Reflect.apply(push, this, call) as boolean;
-  } as typeof push;
+    return Reflect.apply(push, this, call);
+  } as Socket['push'];
 }
 
 function pointIn(chunk: unknown, among: (point: CrashPoint) => boolean): CrashPoint | undefined {

@@ -1,0 +1,94 @@
+import { usageOf } from '../../harness/process-usage.ts';
+import { atMost, equal } from '../check.ts';
+import type { Fault, Lab } from '../fault.ts';
+import type { Load } from '../load.ts';
+import type { Site } from '../site.ts';
+import { underLoad } from './under-load.ts';
+
+const MEGABYTE = 1_048_576;
+const MINUTE_MS = 60_000;
+const SAMPLE_MS = 2_000;
+/** A process takes its memory in the first minutes; of a short soak, half is left out. */
+const WARM_UP_MINUTES = 5;
+const SLOPE_MB_PER_MINUTE = 1;
+/** A slope over less than this is the garbage collector's. */
+const SHORTEST_SLOPE_MINUTES = 10;
+const SHORT_GROWTH_MB = 60;
+const MORE_FILES = 20;
+const EVENTS_PER_SECOND = 2_000;
+const RECONCILED_WITHIN_MS = 60_000;
+
+interface Sample {
+  readonly minutes: number;
+  readonly megabytes: number;
+  readonly openFiles: number;
+}
+
+const soak: Fault = {
+  id: 'F-25',
+  title: 'soak, with what was accepted and what was stored compared all the while (F-26)',
+  async run(lab) {
+    const site = await lab.freshSite();
+    const samples = new Map<string, Sample[]>();
+    const reconciled = { worstMs: 0 };
+    await underLoad(lab, site, {
+      load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: lab.minutes * 60, markEvery: 20 },
+      faults: async (load) => {
+        const since = performance.now();
+        let since0 = performance.now();
+        const end = since + lab.minutes * MINUTE_MS;
+        while (performance.now() < end) {
+          await lab.sleep(SAMPLE_MS);
+          for (const { name, pid } of site.stack.services) {
+            const { rssBytes, openFiles } = usageOf(pid);
+            const minutes = (performance.now() - since) / MINUTE_MS;
+            const own = samples.get(name) ?? [];
+            own.push({ minutes, megabytes: rssBytes / MEGABYTE, openFiles });
+            samples.set(name, own);
+          }
+          if ((await behind(site, load)) === 0) since0 = performance.now();
+          reconciled.worstMs = Math.max(reconciled.worstMs, performance.now() - since0);
+        }
+      },
+    });
+    for (const [name, own] of samples) judge(lab, name, own);
+    lab.check(
+      atMost('accepted and stored never apart for longer than', RECONCILED_WITHIN_MS, reconciled.worstMs, 'ms'),
+    );
+    lab.check(equal('processes ended by themselves', 0, site.unexpectedExits));
+  },
+};
+
+/** Events in the stream, of which one consumer or the other knows nothing yet, and older than a second. */
+async function behind(site: Site, _load: Load): Promise<number> {
+  let waiting = 0;
+  for await (const { num_pending } of site.streams.manager.consumers.list('AGENT_EVENTS')) waiting += num_pending;
+  return waiting;
+}
+
+function judge(lab: Lab, name: string, samples: readonly Sample[]): void {
+  const warmUp = Math.min(WARM_UP_MINUTES, lab.minutes / 2);
+  const warm = samples.filter(({ minutes }) => minutes >= warmUp);
+  const [first, last] = [warm[0], warm.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const slope = slopeOf(warm);
+  lab.measure(`memory of ${name}`, last.megabytes, 'MB');
+  lab.measure(`memory slope of ${name}`, slope, 'MB/min');
+  if (lab.minutes >= SHORTEST_SLOPE_MINUTES) {
+    lab.check(atMost(`memory slope of ${name}`, SLOPE_MB_PER_MINUTE, slope, 'MB/min'));
+  } else {
+    lab.check(atMost(`memory growth of ${name}`, SHORT_GROWTH_MB, last.megabytes - first.megabytes, 'MB'));
+  }
+  lab.check(atMost(`more open files of ${name}`, MORE_FILES, last.openFiles - first.openFiles));
+}
+
+/** Least squares, MB per minute. */
+function slopeOf(samples: readonly Sample[]): number {
+  const meanX = samples.reduce((sum, { minutes }) => sum + minutes, 0) / samples.length;
+  const meanY = samples.reduce((sum, { megabytes }) => sum + megabytes, 0) / samples.length;
+  const top = samples.reduce((sum, { minutes, megabytes }) => sum + (minutes - meanX) * (megabytes - meanY), 0);
+  const bottom = samples.reduce((sum, { minutes }) => sum + (minutes - meanX) ** 2, 0);
+  return bottom === 0 ? 0 : top / bottom;
+}
+
+export const SOAK = [soak];
