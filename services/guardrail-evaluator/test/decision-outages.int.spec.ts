@@ -15,6 +15,7 @@ let postgres: TcpProxy;
 const published: Decision[] = [];
 const rules: Record<string, GuardrailRule> = {};
 let approval: Alert | 'hangs' = anAlert();
+const end = Promise.withResolvers<{ ok: true; value: Alert }>();
 
 const makeRule = (body: object) => told(bus.request(COMMANDS.createRule, { tenantId: 'acme', body }));
 const countsCalls = (name: string, tool: string, onUnavailable: 'allow' | 'block') =>
@@ -41,7 +42,7 @@ beforeAll(async () => {
   });
   await bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
   await bus.serve(COMMANDS.resolveApproval, async () =>
-    approval === 'hangs' ? new Promise(() => undefined) : { ok: true, value: approval },
+    approval === 'hangs' ? end.promise : { ok: true, value: approval },
   );
   await evaluator.start();
   closing.push(
@@ -70,14 +71,16 @@ beforeAll(async () => {
   }
 }, 120_000);
 afterAll(async () => {
+  end.resolve({ ok: true, value: anAlert() });
   for (const close of closing) await close();
 }, 60_000);
 
-const calling = (name: string, fields: object = {}) => ask(bus, { tool: { name, tags: [] }, deadlineMs: 150, ...fields });
+const calling = (name: string, fields: object = {}) =>
+  ask(bus, { tool: { name, tags: [] }, deadlineMs: 150, ...fields });
 
-describe.each(['blackhole', 'refuse'] as const)('while Redis does not answer (%s)', (how) => {
+describe('while Redis does not answer', () => {
   beforeAll(() => {
-    redis.mode(how);
+    redis.mode('blackhole');
     redis.reset();
   });
   afterAll(async () => {
@@ -91,8 +94,14 @@ describe.each(['blackhole', 'refuse'] as const)('while Redis does not answer (%s
     const [open, shut, forbidden] = await Promise.all([calling('open'), calling('shut'), calling('forbidden')]);
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     const why = expect.stringMatching(/deadline|unavailable/);
-    expect(open).toMatchObject({ verdict: 'ALLOW', bypasses: expect.arrayContaining([{ ruleId: rules.open?.id, why, did: 'allow' }]) });
-    expect(shut).toMatchObject({ verdict: 'BLOCK', bypasses: expect.arrayContaining([{ ruleId: rules.shut?.id, why, did: 'block' }]) });
+    expect(open).toMatchObject({
+      verdict: 'ALLOW',
+      bypasses: expect.arrayContaining([{ ruleId: rules.open?.id, why, did: 'allow' }]),
+    });
+    expect(shut).toMatchObject({
+      verdict: 'BLOCK',
+      bypasses: expect.arrayContaining([{ ruleId: rules.shut?.id, why, did: 'block' }]),
+    });
     expect(forbidden).toMatchObject({ verdict: 'BLOCK', cause: { ruleId: rules.stateless?.id } });
     expect(forbidden.bypasses).toEqual([{ ruleId: 'circuit_breaker', why, did: 'allow' }]);
     await eventually(() => expect(published.map(({ id }) => id)).toEqual(expect.arrayContaining([open.id, shut.id])));

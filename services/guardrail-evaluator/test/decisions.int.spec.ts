@@ -119,7 +119,12 @@ describe('a decision', () => {
   });
 });
 
-const question = () => ({ tenantId, agentId: 'agent-1', phase: 'tool.before' as const, tool: { name: 'deploy', tags: [] } });
+const question = () => ({
+  tenantId,
+  agentId: 'agent-1',
+  phase: 'tool.before' as const,
+  tool: { name: 'deploy', tags: [] },
+});
 
 describe('the breaker of a run', () => {
   it('counts events once, however often and wherever they come again, also when the evaluator dies in between', async () => {
@@ -421,7 +426,10 @@ describe('a restart of every process in the middle of a run', () => {
 
     await replica();
     expect(await asking({ callId: '2' })).toMatchObject({ verdict: 'ALLOW' });
-    expect(await asking({ callId: '3' })).toMatchObject({ verdict: 'BLOCK', message: expect.stringContaining('Twice') });
+    expect(await asking({ callId: '3' })).toMatchObject({
+      verdict: 'BLOCK',
+      message: expect.stringContaining('Twice'),
+    });
     const llm = { phase: 'llm.before', tool: undefined } as const;
     expect(await asking({ ...llm, estimate: { tokens: 1, costUsd: 0.5 } })).toMatchObject({
       cause: { kind: 'RULE_VIOLATION', ruleId: money.id },
