@@ -60,7 +60,7 @@ const supplyChain: Fault = {
 
 /** The specs stand beside what they specify; here they are run with a seed that can be given again. */
 function jest(lab: Lab, patterns: readonly string[]): Promise<void> {
-  const seeded = new URL('../property-seed.mjs', import.meta.url).pathname;
+  const seeded = join(lab.root, 'test/property-seed.mjs');
   return program(lab, [join(lab.root, 'scripts/test.mjs'), ...patterns, '--silent', '--setupFilesAfterEnv', seeded], {
     PROOF_PROPERTY_SEED: String(lab.seed % 2_147_483_647),
     PROOF_PROPERTY_RUNS: lab.smoke ? '200' : '1000',

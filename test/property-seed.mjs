@@ -1,4 +1,4 @@
-// Given to Jest: the properties of every spec draw from the seed of the fault run.
+// Given to Jest by the fault suite: the properties of every spec draw from the seed of the run.
 import fc from 'fast-check';
 
 fc.configureGlobal({
