@@ -110,7 +110,8 @@ export class AlertDesk implements Alerts {
   async #fold(tx: Transaction<Tables>, tenantId: string, dedupe: string): Promise<Alert | undefined> {
     const open = await lockByDedupe(tx, tenantId, dedupe);
     if (open === undefined) return undefined;
-    if (!hasLapsed(open, this.now())) return alertOf(await countSuppressed(tx, open));
+    // An open breaker is one fact, however many tell of it.
+    if (!hasLapsed(open, this.now())) return alertOf(open.kind === 'breaker' ? open : await countSuppressed(tx, open));
     await lapse(tx, open, new Date(this.now()).toISOString());
     return undefined;
   }

@@ -54,6 +54,7 @@ function listeners(tx: Transaction<Tables>, { tenantId, kind, agentId, ruleId }:
         eb.and([
           eb('deleted_at', 'is', null),
           eb('enabled', '=', true),
+          eb('mode', '=', 'enforce'),
           eb.or([eb('agent_id', 'is', null), eb('agent_id', '=', agentId)]),
           sql<boolean>`action_config -> 'webhookAlso' ? ${kind}`,
         ]),
