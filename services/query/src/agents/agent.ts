@@ -1,3 +1,4 @@
+import { AgentTool } from '@agentlens/contracts';
 import type { AgentDirectivesTable, AgentsTable } from '@agentlens/database';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
@@ -8,6 +9,9 @@ export const Agent = z
     tenantId: z.string(),
     name: z.string(),
     description: z.string().optional(),
+    slug: z.string().optional().meta({ description: 'Of an agent that registered itself.' }),
+    tags: z.array(z.string()).meta({ description: 'As registered.' }),
+    tools: z.array(AgentTool).meta({ description: 'As registered, by name.' }),
     firstSeenAt: z.string(),
     lastSeenAt: z.string(),
     sessionCount: z.int(),
@@ -38,6 +42,12 @@ export function agentFromRow(row: Selectable<AgentsTable> & DirectiveColumns): A
     tenantId: row.tenant_id,
     name: row.name ?? row.agent_id,
     ...(row.description === null ? {} : { description: row.description }),
+    ...(row.slug === null ? {} : { slug: row.slug }),
+    tags: row.tags,
+    tools: row.tools.flatMap((tool) => {
+      const parsed = AgentTool.safeParse(tool);
+      return parsed.success ? [parsed.data] : [];
+    }),
     firstSeenAt: row.first_seen_at,
     lastSeenAt: row.last_seen_at,
     sessionCount: row.run_count,

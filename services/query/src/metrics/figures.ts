@@ -2,7 +2,7 @@ import type { CallMetrics, TaskMetrics } from './metrics.operations.ts';
 
 /** What a row of figures is about: everything, or one bucket of time, agent, model or tool. */
 export interface About {
-  readonly by: 'all' | 'time' | 'agent' | 'tool';
+  readonly by: 'all' | 'time' | 'agent' | 'tool' | 'model';
   readonly key: string | null;
 }
 

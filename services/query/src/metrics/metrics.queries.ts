@@ -9,8 +9,7 @@ import type { MetricsQuery } from './metrics.operations.ts';
 /** Agents, models and tools shown at most, each; the rest is in the totals. */
 const MOST_ROWS = 100;
 
-interface ModelFigures extends CallFigures {
-  readonly model: string;
+interface CallRow extends About, CallFigures {
   readonly provider: string | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -36,8 +35,7 @@ export class MetricsQueries {
     const scope = { ...query, ...range, tenantId };
     return this.reads.read(tenantId, async (db) => {
       const tasks = await taskFigures(db, scope);
-      const calls = await toolFigures(db, scope);
-      const models = await modelFigures(db, scope);
+      const calls = await callFigures(db, scope);
       return {
         ...range,
         granularity: query.granularity,
@@ -50,16 +48,23 @@ export class MetricsQueries {
           .map(({ key, ...figures }) => ({ agentId: key, ...figures }))
           .sort((a, b) => b.tasks.started - a.tasks.started || b.toolCalls.calls - a.toolCalls.calls)
           .slice(0, MOST_ROWS),
-        models: models.map(({ calls: count, errors, latency, ...model }) => ({
-          ...model,
-          calls: callMetrics({ calls: count, errors, latency }),
+        models: named('model', calls).map(({ name, row }) => ({
+          model: name,
+          provider: row.provider,
+          calls: callMetrics(row),
+          inputTokens: row.inputTokens,
+          outputTokens: row.outputTokens,
+          costUsd: row.costUsd,
         })),
-        tools: calls
-          .filter(({ by, key }) => by === 'tool' && key !== null)
-          .map((row) => ({ tool: row.key ?? '', calls: callMetrics(row) })),
+        tools: named('tool', calls).map(({ name, row }) => ({ tool: name, calls: callMetrics(row) })),
       };
     });
   }
+}
+
+/** Calls whose tool nobody named are in the totals only. */
+function named(by: About['by'], rows: readonly CallRow[]) {
+  return rows.flatMap((row) => (row.by === by && row.key !== null ? [{ name: row.key, row }] : []));
 }
 
 /** One pass over the runs that started in the range, for the total, its buckets and its agents. */
@@ -87,36 +92,40 @@ async function taskFigures(db: ReadOnly, scope: Scope) {
   return rows;
 }
 
-/** One pass over the tool calls that ended in the range, for the total, its buckets, agents and tools. */
-async function toolFigures(db: ReadOnly, scope: Scope) {
-  const { rows } = await sql<About & CallFigures>`
-    select * from (
+/**
+ * One pass over the calls that ended in the range: tool calls for the total, its buckets, agents and tools, and models.
+ * Calls are counted as they end; tokens and money of models wherever they were reported, as in runs.
+ */
+async function callFigures(db: ReadOnly, scope: Scope) {
+  const { rows } = await sql<CallRow>`
+    with ended as materialized (
+      select kind, agent_id, tool_name, model, provider, is_error, latency_ms, input_tokens, output_tokens, cost_usd,
+        ${bucketOf(scope, 'occurred_at')} as bucket
+      from events where ${inRange(scope, 'occurred_at')} and (kind = 'tool.completed' or model is not null)
+    ),
+    of_tools as (
       select case grouping(bucket, agent_id, tool_name)
           when 7 then 'all' when 3 then 'time' when 5 then 'agent' else 'tool' end as by,
         coalesce(bucket, agent_id, tool_name) as key,
         count(*) as calls, count(*) filter (where is_error) as errors, ${percentiles(sql`latency_ms`)} as latency,
         row_number() over (partition by grouping(bucket, agent_id, tool_name) order by count(*) desc) as nth
-      from (
-        select agent_id, tool_name, is_error, latency_ms, ${bucketOf(scope, 'occurred_at')} as bucket
-        from events where ${inRange(scope, 'occurred_at')} and kind = 'tool.completed'
-      ) as ended
+      from ended where kind = 'tool.completed'
       group by grouping sets ((), (bucket), (agent_id), (tool_name))
-    ) as figures
-    where calls > 0 and (by in ('all', 'time') or nth <= ${MOST_ROWS})
-    order by calls desc, key`.execute(db);
-  return rows;
-}
-
-/** Calls are counted as they end; tokens and money wherever they were reported, as in runs. */
-async function modelFigures(db: ReadOnly, scope: Scope) {
-  const { rows } = await sql<ModelFigures>`
-    select model, provider, count(*) filter (where kind = 'llm.completed') as calls,
-      count(*) filter (where kind = 'llm.completed' and is_error) as errors,
-      ${percentiles(sql`latency_ms`, sql`kind = 'llm.completed'`)} as latency,
-      coalesce(sum(input_tokens), 0) as "inputTokens", coalesce(sum(output_tokens), 0) as "outputTokens",
-      coalesce(sum(cost_usd), 0) as "costUsd"
-    from events where ${inRange(scope, 'occurred_at')} and model is not null
-    group by model, provider order by calls desc, "costUsd" desc, model limit ${MOST_ROWS}`.execute(db);
+    ),
+    of_models as (
+      select model, provider, count(*) filter (where kind = 'llm.completed') as calls,
+        count(*) filter (where kind = 'llm.completed' and is_error) as errors,
+        ${percentiles(sql`latency_ms`, sql`kind = 'llm.completed'`)} as latency,
+        coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens,
+        coalesce(sum(cost_usd), 0) as cost_usd
+      from ended where model is not null
+      group by model, provider order by calls desc, cost_usd desc, model limit ${MOST_ROWS}
+    )
+    select by, key, null as provider, calls, errors, latency, 0 as "inputTokens", 0 as "outputTokens", 0 as "costUsd"
+    from of_tools where calls > 0 and (by in ('all', 'time') or nth <= ${MOST_ROWS})
+    union all
+    select 'model', model, provider, calls, errors, latency, input_tokens, output_tokens, cost_usd from of_models
+    order by calls desc, "costUsd" desc, key`.execute(db);
   return rows;
 }
 
