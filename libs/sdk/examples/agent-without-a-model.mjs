@@ -3,12 +3,12 @@
 //   npm start                                             (in another terminal)
 //   node libs/sdk/examples/agent-without-a-model.mjs
 //
-// AGENTLENS_URL (default http://127.0.0.1:3000) and AGENTLENS_API_KEY (default: the key that `npm start` keeps) say
+// AGENTLENS_URL (default http://127.0.0.1:3400) and AGENTLENS_API_KEY (default: the key that `npm start` keeps) say
 // where and as whom. Without a platform it goes on and says so: that is failing open.
 import { existsSync, readFileSync } from 'node:fs';
 import { AgentLens, defineTool, isAgentStopped, isBlockedResult, toolInfo, withRun, wrapTool } from '@agentlens/sdk';
 
-const baseUrl = process.env.AGENTLENS_URL ?? 'http://127.0.0.1:3000';
+const baseUrl = process.env.AGENTLENS_URL ?? 'http://127.0.0.1:3400';
 const keyFile = process.env.AGENTLENS_KEY_FILE ?? '.agentlens/api-key';
 const apiKey = process.env.AGENTLENS_API_KEY ?? (existsSync(keyFile) ? readFileSync(keyFile, 'utf8').trim() : 'none');
 

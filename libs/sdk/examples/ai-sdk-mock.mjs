@@ -98,6 +98,8 @@ try {
   await run.end('interrupted');
 }
 console.log(`deleted: ${JSON.stringify(deleted)}`);
-for (const { kind, data } of server.events)
-  console.log(`event:   ${kind.padEnd(20)} ${data.verdict ?? data.outcome ?? data.content ?? data.status ?? ''}`);
+for (const { kind, data } of server.events) {
+  const said = [data.verdict, data.outcome, data.content, data.status].find((value) => typeof value === 'string');
+  console.log(`event:   ${kind.padEnd(20)} ${said ?? ''}`);
+}
 await client.shutdown();

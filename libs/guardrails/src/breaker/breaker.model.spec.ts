@@ -112,7 +112,7 @@ function kindOf(model: Model) {
 }
 
 function expectSame(real: unknown, model: unknown) {
-  if (real !== model) throw new Error(`the breaker says ${real}, the model ${model}`);
+  if (real !== model) throw new Error(`the breaker says ${String(real)}, the model ${String(model)}`);
 }
 
 describe('the breaker and its model', () => {

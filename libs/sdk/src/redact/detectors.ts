@@ -29,7 +29,7 @@ export const DETECTORS = [
     // SendGrid, and ours.
     name: 'api_key',
     pattern:
-      /\b(?:sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,200}|gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255}|glpat-[A-Za-z0-9_-]{20,64}|xox[abeoprs]-[A-Za-z0-9-]{10,250}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|(?:sk|rk|pk)_(?:live|test)_[0-9A-Za-z]{16,247}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,64}|SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}|als_[0-9a-f]{32,64})/g,
+      /\b(?:sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,200}|gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255}|glpat-[A-Za-z0-9_-]{20,64}|xox[abeoprs]-[A-Za-z0-9-]{10,250}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|(?:sk|rk|pk)_(?:live|test)_[0-9A-Za-z]{16,247}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,64}|SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}|als_[0-9a-f]{32,64}|agk_[a-z]{1,10}_[0-9A-Za-z]{8}_[0-9A-Za-z]{49})/g,
   },
   {
     name: 'email',

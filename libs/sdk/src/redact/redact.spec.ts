@@ -14,7 +14,8 @@ const KEYS = {
   slack: `xoxb-${'123456789012'}-abcdef`,
   stripe: `sk_live_${'a1'.repeat(12)}`,
   npm: `npm_${'a'.repeat(36)}`,
-  ours: `als_${'0f'.repeat(32)}`,
+  ours: `agk_live_${'a1'.repeat(4)}_${'b'.repeat(49)}`,
+  agentlens: `als_${'0f'.repeat(32)}`,
 };
 const JWT = `eyJ${'hbGciOiJIUzI1NiJ9'}.eyJ${'zdWIiOiIxIn0'}.${'c2lnbmF0dXJl'}`;
 

@@ -81,7 +81,7 @@ function isLocal(rule: DecisionRule, request: DecisionRequest): boolean {
 
 /** Undefined: unknown here, or not a rule about calls; then the server is asked wherever it applies. */
 function readied(bundled: BundledRule): DecisionRule | undefined {
-  const { phases, selector, ...rule } = bundled;
+  const { phases, selector: _selector, ...rule } = bundled;
   const stored: GuardrailRule = {
     ...rule,
     // Which tools it is about is settled by the index; agents were settled by the server.

@@ -3,9 +3,9 @@ export interface Runtime {
   readonly clock: Clock;
   readonly http: Http;
   /** A time-ordered id for something that happens now. */
-  newId(nowMs: number): string;
+  readonly newId: (nowMs: number) => string;
   /** At least 0, less than 1; spreads retries. */
-  random(): number;
+  readonly random: () => number;
   /** Whether connections may stay open between requests: false where work ends with the request that began it. */
   readonly background: boolean;
 }

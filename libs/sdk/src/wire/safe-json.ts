@@ -58,7 +58,7 @@ function plain(value: unknown, above: Set<object>, depth: number): unknown {
   if (depth >= MOST_DEPTH) return '[Too deep]';
   above.add(value);
   try {
-    const own = attempt(() => (value as { toJSON?(): unknown }).toJSON);
+    const own = attempt(() => (value as { readonly toJSON?: unknown }).toJSON);
     if (typeof own === 'function') return plainOwn(value, own, above, depth);
     if (Array.isArray(value)) return value.map((item) => plain(item, above, depth + 1));
     return plainObject(value, above, depth);
