@@ -1,0 +1,140 @@
+import { type AgentEvent, BreakerLimits } from '@agentlens/contracts';
+import { createMemoryState } from '@agentlens/state';
+import { aBatch, anEvent } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { BreakerFeeder } from './breaker-feeder.ts';
+import type { RecordedChange } from './breaker-recorder.ts';
+import { BreakerShelf } from './breaker-shelf.ts';
+import { agentLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
+import { usageOfEvent } from './usage-of-event.ts';
+
+const limitsOf = (fields: Partial<BreakerLimits>): BreakerLimits => BreakerLimits.parse(fields);
+const tenantLimits = (fields: Partial<BreakerLimits>): TenantLimits => ({
+  tenant: limitsOf(fields),
+  agents: new Map(),
+  runs: new Map(),
+});
+
+describe('limits', () => {
+  const limits: TenantLimits = {
+    tenant: limitsOf({ maxTokens: 1 }),
+    agents: new Map([['a', limitsOf({ maxTokens: 2 })]]),
+    runs: new Map([['r', limitsOf({ maxTokens: 3 })]]),
+  };
+
+  it("of a run are its own, its agent's, its tenant's, the defaults, in this order", () => {
+    expect(runLimits(limits, 'a', 'r').maxTokens).toBe(3);
+    expect(runLimits(limits, 'a', 'x').maxTokens).toBe(2);
+    expect(runLimits(limits, 'x', 'x').maxTokens).toBe(1);
+    expect(runLimits(undefined, 'x', 'x').maxTokens).toBe(200_000);
+  });
+
+  it('of an agent hold no sums, and do not exist by default', () => {
+    expect(agentLimits(limits, 'a')).toMatchObject({ maxTokens: Number.POSITIVE_INFINITY, maxConsecutiveFailures: 5 });
+    expect(agentLimits(undefined, 'a')).toBeNull();
+    expect(isLimited({ agents: new Map(), runs: new Map() }, 'a', 'r')).toBe(false);
+  });
+});
+
+describe('usage', () => {
+  it.each<[string, Partial<AgentEvent>, unknown]>([
+    [
+      'a model call',
+      { kind: 'llm.completed', usage: { inputTokens: 3, outputTokens: 4, costUsd: 0.1 } },
+      { iterations: 1, tokens: 7, costUsd: 0.1, outcome: 'success' },
+    ],
+    ['a failed tool', { kind: 'tool.completed', isError: true, toolName: 'x' }, { outcome: 'failure' }],
+    ['an error of no tool', { kind: 'error.raised', isError: true }, { outcome: 'failure' }],
+    ['an error told besides its tool', { kind: 'error.raised', isError: true, toolName: 'x' }, null],
+    ['a cost', { kind: 'cost.recorded', usage: { costUsd: 2, totalTokens: 9 } }, { costUsd: 2 }],
+    ['confidence', { kind: 'custom.recorded', payload: { confidence: 0.4 } }, { confidence: 0.4 }],
+    ['confidence that is none', { kind: 'custom.recorded', payload: { confidence: 'high' } }, null],
+    ['a message', { kind: 'message.created' }, null],
+  ])('of %s', (_, fields, used) => {
+    expect(usageOfEvent(anEvent({ isError: false, payload: {}, metadata: {}, ...fields }))).toEqual(used);
+  });
+});
+
+/** A feeder on a memory store. */
+function feederWith(limits: TenantLimits | undefined) {
+  const state = createMemoryState();
+  const recorded: RecordedChange[] = [];
+  const now = () => Date.parse('2026-03-01T12:00:00.000Z');
+  const shelf = new BreakerShelf({
+    ...{ store: state.breakers, now, open: { of: () => undefined } },
+    recorder: { record: (change) => recorded.push(change) },
+  });
+  const feeder = new BreakerFeeder({ shelf, store: state.breakers, limits: { of: () => limits }, now });
+  const run = async (runId = 'run') => {
+    const refs = [{ scope: 'run', scopeId: runId } as const];
+    return (await state.breakers.read({ tenantId: 'acme', agentId: 'agent-1', refs })).breakers[0];
+  };
+  return { feeder, run, recorded, state };
+}
+
+const model = (fields: Partial<AgentEvent> = {}) =>
+  anEvent({ kind: 'llm.completed', runId: 'run', usage: { totalTokens: 10, costUsd: 0.25 }, ...fields });
+
+describe('feeding', () => {
+  it('counts each event once, in whatever batches, order and number they come, also at once', async () => {
+    const deliveries = fc.array(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 1 }), { maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(deliveries, async (batches) => {
+        const { feeder, run } = feederWith(tenantLimits({ maxIterations: 1_000 }));
+        const events = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => model({ id: `event-${n}` }));
+        const all = [...batches, [0, 1, 2, 3, 4, 5, 6, 7]].map((indices) => indices.flatMap((n) => events[n] ?? []));
+        await Promise.all(all.map((list) => feeder.count(aBatch({ events: list }))));
+        expect((await run())?.breaker.usage).toMatchObject({ tokens: 80, iterations: 8, costUsd: 2 });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('counts an event once that stands twice in a batch', async () => {
+    const { feeder, run } = feederWith(tenantLimits({}));
+    const event = model({ id: 'same' });
+    await feeder.count(aBatch({ events: [event, event] }));
+    expect((await run())?.breaker.usage.iterations).toBe(1);
+  });
+
+  it('counts nothing for a tenant that neither asks nor set limits', async () => {
+    const { feeder, run } = feederWith(undefined);
+    await feeder.count(aBatch({ events: [model()] }));
+    expect((await run())?.revision).toBe(0);
+  });
+
+  it('counts for a tenant that asks, and leaves opening to the next question', async () => {
+    const { feeder, run, recorded, state } = feederWith(undefined);
+    await state.breakers.watch('acme');
+    await feeder.count(aBatch({ events: Array.from({ length: 50 }, () => model()) }));
+    expect((await run())?.breaker).toMatchObject({ state: { kind: 'closed' }, usage: { iterations: 50 } });
+    expect(recorded).toEqual([]);
+  });
+
+  it.each<[string, Partial<BreakerLimits>, AgentEvent[]]>([
+    ['cost', { maxCostUsd: 0.5 }, [model(), model(), model()]],
+    ['tokens', { maxTokens: 20 }, [model(), model(), model()]],
+    ['iterations', { maxIterations: 2 }, [model(), model(), model()]],
+    [
+      'failures',
+      { maxConsecutiveFailures: 2 },
+      [1, 2, 3].map(() => anEvent({ kind: 'tool.completed', runId: 'run', isError: true })),
+    ],
+    [
+      'confidence',
+      { maxConfidenceDrop: 0.2, confidenceWindow: 3 },
+      [0.9, 0.7, 0.5].map((confidence) => model({ payload: { confidence } })),
+    ],
+  ])('opens on %s where limits are set, by the event that is over and not before', async (reason, limits, events) => {
+    const { feeder, run, recorded } = feederWith(tenantLimits(limits));
+    await feeder.count(aBatch({ events: events.slice(0, 2) }));
+    expect((await run())?.breaker.state.kind).toBe('closed');
+    await feeder.count(aBatch({ events: events.slice(2) }));
+    expect((await run())?.breaker.state).toMatchObject({ kind: 'open', reason });
+    expect(recorded.find(({ ref }) => ref.scope === 'run')).toMatchObject({
+      tenantId: 'acme',
+      state: { kind: 'open' },
+    });
+  });
+});

@@ -1,0 +1,141 @@
+import type { AgentEvent, Budget } from '@agentlens/contracts';
+import type { LedgerEntry } from '@agentlens/guardrails';
+import { createLogger } from '@agentlens/platform';
+import { createMemoryState } from '@agentlens/state';
+import { aBatch, anEvent } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import { applying, periodStart, reservationOf } from './accounts.ts';
+import { BudgetVault } from './budget-vault.ts';
+import { EventSpender } from './event-spender.ts';
+import { LedgerWriter } from './ledger-writer.ts';
+
+const NOW = Date.parse('2026-03-01T12:00:00.000Z');
+const aBudget = (fields: Partial<Budget> = {}): Budget => ({
+  ...{ id: 'b', tenantId: 'acme', name: 'Money', scope: 'run', period: 'total', limitUsd: 1, enabled: true },
+  ...{ onUnavailable: 'allow', version: 1, createdAt: '', updatedAt: '' },
+  ...fields,
+});
+
+describe('a period', () => {
+  it.each<[Budget['period'], string, string]>([
+    ['day', '2026-03-01T23:59:59.999Z', '2026-03-01'],
+    ['day', '2026-03-02T00:00:00.000Z', '2026-03-02'],
+    ['week', '2026-03-01T12:00:00.000Z', '2026-02-23'],
+    ['week', '2026-03-02T00:00:00.000Z', '2026-03-02'],
+    ['month', '2026-03-31T23:00:00.000Z', '2026-03-01'],
+    ['total', '2026-03-31T23:00:00.000Z', '1970-01-01'],
+  ])('(%s) of %s begins on %s', (period, at, start) => {
+    expect(periodStart(period, Date.parse(at))).toBe(start);
+  });
+});
+
+describe('budgets that apply', () => {
+  const spender = { tenantId: 'acme', agentId: 'agent', runId: 'run', actorId: 'ann' };
+
+  it.each<[Partial<Budget>, string | undefined]>([
+    [{ scope: 'run' }, 'run'],
+    [{ scope: 'agent' }, 'agent'],
+    [{ scope: 'session' }, 'run'],
+    [{ scope: 'actor' }, 'ann'],
+    [{ scope: 'tenant' }, 'acme'],
+    [{ scope: 'agent', scopeId: 'agent' }, 'agent'],
+    [{ scope: 'agent', scopeId: 'other' }, undefined],
+    [{ enabled: false }, undefined],
+  ])('%j: pot of %s', (fields, scopeId) => {
+    expect(applying([aBudget(fields)], spender, NOW)[0]?.account.scopeId).toBe(scopeId);
+  });
+
+  it('are none of an end user for whom nobody acts', () => {
+    expect(applying([aBudget({ scope: 'actor' })], { ...spender, actorId: undefined }, NOW)).toEqual([]);
+  });
+});
+
+const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 400 * 86_400_000 };
+
+describe('the vault', () => {
+  it('is filled from the ledger once, whoever asks first', async () => {
+    const { budgets } = createMemoryState();
+    let reads = 0;
+    const spent = async () => {
+      reads += 1;
+      return [{ ...account, spentUsd: 0.75 }];
+    };
+    const vault = new BudgetVault(budgets, { spent }, () => NOW);
+    const standings = await Promise.all([1, 2, 3].map(() => vault.standing('acme', [account], NOW)));
+    expect(standings).toEqual(Array.from({ length: 3 }, () => [{ spentUsd: 0.75, heldUsd: 0 }]));
+    expect(reads).toBe(1);
+  });
+
+  it('is asked in vain while neither store nor ledger know, and not the next time', async () => {
+    const { budgets } = createMemoryState();
+    let away = true;
+    const spent = async () => {
+      if (away) throw new Error('away');
+      return [];
+    };
+    const vault = new BudgetVault(budgets, { spent }, () => NOW);
+    await expect(vault.standing('acme', [account], NOW)).rejects.toThrow('away');
+    away = false;
+    expect(await vault.standing('acme', [account], NOW)).toEqual([{ spentUsd: 0, heldUsd: 0 }]);
+  });
+});
+
+describe('spending what events report', () => {
+  async function spentAfter(...batches: AgentEvent[][]): Promise<number | undefined> {
+    const { budgets } = createMemoryState();
+    const vault = new BudgetVault(budgets, { spent: async () => [] }, () => NOW);
+    const parts = { vault, budgets: { of: () => [aBudget()] }, ledger: { touch: () => undefined }, now: () => NOW };
+    const spender = new EventSpender(parts);
+    await vault.reserve({
+      ...{ tenantId: 'acme', reservationId: reservationOf({ runId: 'run', callId: 'call' }), estimateUsd: 0.5 },
+      ...{ accounts: [{ ...account, limitUsd: 1 }], nowMs: NOW, expiresAtMs: NOW + 60_000 },
+    });
+    for (const events of batches) await spender.spend(aBatch({ events }));
+    const [standing] = await vault.standing('acme', [account], NOW);
+    return standing?.spentUsd;
+  }
+  const cost = (id: string, costUsd: number, fields: Partial<AgentEvent> = {}) =>
+    anEvent({ id, runId: 'run', kind: 'cost.recorded', usage: { costUsd }, ...fields });
+
+  it('counts every event once', async () => {
+    expect(await spentAfter([cost('a', 0.1), cost('b', 0.2)], [cost('b', 0.2), cost('a', 0.1)])).toBe(0.3);
+  });
+
+  it('ends the reservation of the same call, with the estimate where the price is not known', async () => {
+    const priced = anEvent({ id: 'x', runId: 'run', kind: 'llm.completed', callId: 'call', usage: { costUsd: 0.4 } });
+    const unpriced = { ...priced, usage: { totalTokens: 5, costSource: 'unpriced' as const } };
+    expect(await spentAfter([priced], [priced])).toBe(0.4);
+    expect(await spentAfter([unpriced], [unpriced])).toBe(0.5);
+  });
+
+  it('charges nothing for what costs nothing', async () => {
+    expect(await spentAfter([cost('a', 0), anEvent({ id: 'm', runId: 'run', kind: 'message.created' })])).toBe(0);
+  });
+});
+
+describe('the ledger', () => {
+  it('gets everything that was spent, also what it could not take at first', async () => {
+    const { budgets } = createMemoryState();
+    await budgets.seeded('acme');
+    await budgets.spend('acme', [{ eventId: 'e', costUsd: 0.5, accounts: [account] }], NOW);
+    const rows: LedgerEntry[] = [];
+    let away = true;
+    const record = async (_: string, entries: readonly LedgerEntry[]) => {
+      if (away) throw new Error('away');
+      rows.push(...entries);
+    };
+    const writer = new LedgerWriter(
+      budgets,
+      { record },
+      () => ['acme'],
+      createLogger({ name: 'test', level: 'silent' }),
+    );
+    await writer.flush();
+    expect(rows).toEqual([]);
+    away = false;
+    await writer.stop();
+    expect(rows).toMatchObject([{ reservationId: 'e', costUsd: 0.5 }]);
+    await writer.flush();
+    expect(rows).toHaveLength(1);
+  });
+});

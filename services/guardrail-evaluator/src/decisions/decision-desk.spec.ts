@@ -1,0 +1,235 @@
+import {
+  type Budget,
+  canonicalJson,
+  type Decision,
+  type DecisionRequest,
+  type GuardrailRule,
+  sha256Hex,
+} from '@agentlens/contracts';
+import { activate, DecisionBook } from '@agentlens/guardrails';
+import { createMemoryBus } from '@agentlens/messaging';
+import { createLogger, type Standing } from '@agentlens/platform';
+import { createMemoryState } from '@agentlens/state';
+import { aRule } from '@agentlens/testing';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { BreakerDesk } from '../breakers/breaker-desk.ts';
+import { BreakerShelf } from '../breakers/breaker-shelf.ts';
+import type { TenantLimits } from '../breakers/limits.ts';
+import { BudgetDesk } from '../budgets/budget-desk.ts';
+import { BudgetVault } from '../budgets/budget-vault.ts';
+import { DecisionDesk } from './decision-desk.ts';
+import { FactGatherer } from './fact-gatherer.ts';
+
+const NOW = Date.parse('2026-03-01T12:00:00.000Z');
+const NONE: Standing = { kind: 'none', modelOverride: null };
+
+const bus = createMemoryBus();
+afterAll(() => bus.close());
+
+interface World {
+  readonly rules?: readonly Partial<GuardrailRule>[];
+  readonly standing?: Standing;
+  readonly limits?: TenantLimits;
+  readonly budgets?: readonly Budget[];
+}
+
+/** A desk on memory adapters. */
+function deskIn({ rules = [], standing = NONE, limits, budgets }: World = {}) {
+  const state = createMemoryState({ clock: { now: () => NOW } });
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const active = rules.map((rule, at) => {
+    const activated = activate(aRule({ id: `rule-${at}`, name: `Rule ${at}`, ...rule }));
+    if (!activated.ok) throw new Error(activated.reason);
+    return activated.value;
+  });
+  const offered: Decision[] = [];
+  const recorded: unknown[] = [];
+  const now = () => NOW;
+  const shelf = new BreakerShelf({
+    ...{ store: state.breakers, now, open: { of: () => undefined } },
+    recorder: { record: (change) => recorded.push(change) },
+  });
+  const vault = new BudgetVault(state.budgets, { spent: async () => [] }, now);
+  const desk = new DecisionDesk({
+    control: { standing: () => standing },
+    rules: { decisions: DecisionBook.EMPTY.withTenant('acme', active) },
+    breakers: new BreakerDesk({ shelf, store: state.breakers, limits: { of: () => limits } }),
+    budgets: new BudgetDesk({ vault, budgets: { of: () => budgets } }),
+    facts: new FactGatherer({
+      ...{ calls: state.calls, windows: state.windows, logger },
+      agents: { agent: async () => ({ slug: 'billing-bot', tags: ['prod'] }) },
+    }),
+    bus,
+    publisher: { offer: (decision) => offered.push(decision) },
+    metrics: { decided: () => undefined },
+    clock: { now },
+    logger,
+  });
+  const ask = (fields: Partial<DecisionRequest> = {}) =>
+    desk.decide({
+      ...{
+        tenantId: 'acme',
+        agentId: 'agent',
+        runId: 'run',
+        phase: 'tool.before',
+        tags: {},
+        subjects: [],
+        metrics: {},
+      },
+      ...{ tool: { name: 'search', tags: [] }, args: { q: 1 }, deadlineMs: 1_000 },
+      receivedAt: new Date(NOW).toISOString(),
+      ...fields,
+    });
+  return { ask, desk, state, offered, recorded };
+}
+
+const named = (name: string) => ({ conditionType: 'tool_name', conditionConfig: { operator: 'eq', value: name } });
+const call = (name: string) => ({ tool: { name, tags: [] } });
+
+describe('what was ordered', () => {
+  const because = { id: 'order-1', scope: 'agent', reason: 'incident 7', since: '' } as const;
+
+  it.each(['killed', 'paused'] as const)('%s ends the run before anything else is asked', async (kind) => {
+    const { ask, offered } = deskIn({ standing: { kind, because, modelOverride: null } });
+    const decision = await ask();
+    expect(decision).toMatchObject({
+      ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
+      cause: { kind: 'LOCKDOWN', lockdownId: 'order-1' },
+      message: `This agent is ${kind}: incident 7`,
+    });
+    expect(offered).toEqual([decision]);
+  });
+});
+
+describe('rules', () => {
+  it.each([
+    ['block', {}, { verdict: 'BLOCK', control: 'CONTINUE', effect: 'block', message: 'Blocked by rule "Rule 0"' }],
+    ['block', { message: 'Not here' }, { message: 'Not here' }],
+    ['terminate_run', {}, { verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' }],
+  ])('%s %j', async (actionType, actionConfig, answer) => {
+    const { ask } = deskIn({ rules: [{ ...named('rm'), actionType, actionConfig }] });
+    expect(await ask(call('rm'))).toMatchObject({
+      ...answer,
+      cause: { kind: 'RULE_VIOLATION', ruleId: 'rule-0' },
+      finalRuleId: 'rule-0',
+      evaluatedRules: [{ ruleId: 'rule-0', matched: true, violated: true, enabled: true }],
+    });
+    expect(await ask(call('ls'))).toMatchObject({ verdict: 'ALLOW', cause: { kind: 'ALLOW' } });
+  });
+
+  it('in shadow allow, and record what they would have said', async () => {
+    const { ask } = deskIn({ rules: [{ ...named('rm'), actionType: 'block', mode: 'shadow' }] });
+    expect(await ask(call('rm'))).toMatchObject({
+      ...{ verdict: 'ALLOW', effect: 'block', cause: { kind: 'ALLOW' } },
+      evaluatedRules: [{ mode: 'shadow', violated: true }],
+    });
+  });
+
+  it('are told the digest of the arguments, which are not kept', async () => {
+    const { ask, offered } = deskIn();
+    await ask({ args: { b: 1, a: 'secret' } });
+    expect(offered[0]?.inputsDigest).toBe(sha256Hex(canonicalJson({ a: 'secret', b: 1 })));
+    expect(JSON.stringify(offered)).not.toContain('secret');
+  });
+});
+
+describe('a call', () => {
+  const twice = { conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 2 }, actionType: 'block' };
+
+  it('is counted once, however often it is asked about', async () => {
+    const { ask } = deskIn({ rules: [twice] });
+    for (const callId of ['a', 'a', 'b', 'a']) expect((await ask({ callId })).verdict).toBe('ALLOW');
+    expect((await ask({ callId: 'c' })).verdict).toBe('BLOCK');
+  });
+
+  it('without an id is known by its request and arguments, or counted as another', async () => {
+    const { ask } = deskIn({ rules: [twice] });
+    for (let i = 0; i < 3; i++) expect((await ask({ requestId: 'r1' })).verdict).toBe('ALLOW');
+    expect((await ask({ requestId: 'r1', args: { q: 2 } })).verdict).toBe('ALLOW');
+    expect((await ask()).verdict).toBe('BLOCK');
+  });
+
+  it('that is refused does not count', async () => {
+    const { ask, desk, state } = deskIn({ rules: [twice, { ...named('rm'), actionType: 'block' }] });
+    for (let i = 0; i < 5; i++) expect((await ask(call('rm'))).verdict).toBe('BLOCK');
+    await desk.drain();
+    expect(await state.calls.read({ tenantId: 'acme', agentId: 'agent', runId: 'run' })).toEqual([]);
+    expect((await ask({ callId: 'a' })).verdict).toBe('ALLOW');
+  });
+
+  it('is the same call afterwards, with its result and duration', async () => {
+    const { ask, desk, state } = deskIn({ rules: [twice] });
+    await ask();
+    await desk.drain();
+    await ask({ phase: 'tool.after', result: 'ok', metrics: { duration_ms: 12 } });
+    expect(await state.calls.read({ tenantId: 'acme', agentId: 'agent', runId: 'run' })).toMatchObject([
+      { toolName: 'search', status: 'completed', durationMs: 12, resultHash: sha256Hex('"ok"') },
+    ]);
+  });
+});
+
+describe('breakers', () => {
+  const limits = (maxTokens: number): TenantLimits => ({
+    agents: new Map(),
+    runs: new Map([
+      [
+        'run',
+        {
+          ...{ maxTokens, maxIterations: 10, maxCostUsd: 10, maxConsecutiveFailures: 5, maxConfidenceDrop: null },
+          ...{ confidenceWindow: 5, probeAfterSeconds: null },
+        },
+      ],
+    ]),
+  });
+
+  it('open over the limit, at it not, and say nothing of its height', async () => {
+    const { ask, recorded } = deskIn({ limits: limits(4321) });
+    const metrics = { llm_tokens_in: 4321 };
+    expect((await ask({ metrics, callId: 'a' })).verdict).toBe('ALLOW');
+    const decision = await ask({ metrics: { llm_tokens_out: 1 }, callId: 'b' });
+    expect(decision).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'LOCKDOWN' } });
+    expect(JSON.stringify(decision)).not.toContain('4321');
+    expect(recorded).toMatchObject([{ state: { kind: 'open', reason: 'tokens' } }]);
+  });
+
+  it('count the model call that is asked for', async () => {
+    const { ask } = deskIn({ limits: limits(100) });
+    const estimate = { tokens: 101, costUsd: 0 };
+    expect((await ask({ phase: 'llm.before', tool: undefined, estimate })).verdict).toBe('BLOCK');
+  });
+
+  it('are not moved by metrics that are nonsense', async () => {
+    const { ask } = deskIn({ limits: limits(100) });
+    const metrics = { llm_tokens_in: -5, llm_tokens_out: Number.POSITIVE_INFINITY, llm_cost_usd: Number.NaN };
+    expect((await ask({ metrics })).verdict).toBe('ALLOW');
+    expect((await ask()).verdict).toBe('ALLOW');
+  });
+});
+
+describe('budgets', () => {
+  const budget: Budget = {
+    ...{ id: 'b', tenantId: 'acme', name: 'Pocket money', scope: 'run', period: 'total', limitUsd: 1, enabled: true },
+    ...{ onUnavailable: 'allow', version: 1, createdAt: '', updatedAt: '' },
+  };
+
+  it('do not hold money for a call that a rule blocks', async () => {
+    const { ask, state } = deskIn({ budgets: [budget], rules: [{ ...named('rm'), actionType: 'block' }] });
+    expect((await ask({ ...call('rm'), estimate: { tokens: 0, costUsd: 0.5 } })).finalRuleId).toBe('rule-0');
+    const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 1 };
+    expect(await state.budgets.standing('acme', [account], NOW)).toBeNull();
+  });
+
+  it('answer the retry of a call with the same reservation', async () => {
+    const { ask } = deskIn({ budgets: [budget] });
+    const estimate = { tokens: 0, costUsd: 0.9 };
+    const first = await ask({ callId: 'a', estimate });
+    const second = await ask({ callId: 'a', estimate });
+    expect(second.reservationId).toBe(first.reservationId);
+    expect((await ask({ callId: 'b', estimate })).verdict).toBe('BLOCK');
+  });
+
+  it('that are off hold nothing back', async () => {
+    const { ask } = deskIn({ budgets: [{ ...budget, enabled: false }] });
+    expect(await ask({ estimate: { tokens: 0, costUsd: 50 } })).toMatchObject({ verdict: 'ALLOW' });
+  });
+});

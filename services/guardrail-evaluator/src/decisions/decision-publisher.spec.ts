@@ -1,0 +1,67 @@
+import type { Decision, Topic } from '@agentlens/contracts';
+import type { PublishAck } from '@agentlens/messaging';
+import { createLogger } from '@agentlens/platform';
+import { eventually } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import { DecisionPublisher, type PublisherLimits } from './decision-publisher.ts';
+
+const logger = createLogger({ name: 'test', level: 'silent' });
+const aDecision = (id: string): Decision => ({
+  ...{ id, tenantId: 'acme', agentId: 'a', runId: 'r', phase: 'tool.before', verdict: 'ALLOW', control: 'CONTINUE' },
+  ...{
+    effect: 'allow',
+    cause: { kind: 'ALLOW' },
+    message: '',
+    evaluatedRules: [],
+    bypasses: [],
+    modifiedArgs: { x: 1 },
+  },
+  ...{ inputsDigest: '', latencyMs: 0, decidedAt: '2026-03-01T12:00:00.000Z' },
+});
+
+/** A publisher on a broker that can be away. */
+function publisherOn(limits: PublisherLimits = {}) {
+  const sent: Decision[] = [];
+  const broker = { away: false };
+  let dropped = 0;
+  const bus = {
+    publish: async <T>(_: Topic<T>, message: T): Promise<PublishAck> => {
+      if (broker.away) throw new Error('away');
+      sent.push(message as Decision);
+      return { sequence: sent.length, duplicate: false };
+    },
+  };
+  const metrics = { dropped: (count = 1) => (dropped += count) };
+  const publisher = new DecisionPublisher(bus, metrics, logger, { retryMs: 5, drainMs: 50, ...limits });
+  return { publisher, sent, broker, dropped: () => dropped };
+}
+
+describe('the publisher of decisions', () => {
+  it('publishes all that was offered before it stops, without the changed arguments', async () => {
+    const { publisher, sent, dropped } = publisherOn();
+    for (let i = 0; i < 100; i++) publisher.offer(aDecision(`d${i}`));
+    await publisher.drain();
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(100);
+    expect(sent[0]).not.toHaveProperty('modifiedArgs');
+    expect(dropped()).toBe(0);
+  });
+
+  it('goes on when the broker is back', async () => {
+    const { publisher, sent, broker, dropped } = publisherOn();
+    broker.away = true;
+    for (let i = 0; i < 10; i++) publisher.offer(aDecision(`d${i}`));
+    broker.away = false;
+    await eventually(() => expect(new Set(sent.map(({ id }) => id)).size).toBe(10));
+    expect(dropped()).toBe(0);
+    await publisher.drain();
+  });
+
+  it('counts what it drops: the oldest beyond its bound, and what is left when it has to stop', async () => {
+    const { publisher, broker, dropped } = publisherOn({ mostWaiting: 5 });
+    broker.away = true;
+    for (let i = 0; i < 8; i++) publisher.offer(aDecision(`d${i}`));
+    expect(dropped()).toBe(3);
+    await publisher.drain();
+    expect(dropped()).toBe(8);
+  });
+});
