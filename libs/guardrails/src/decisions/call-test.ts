@@ -1,3 +1,4 @@
+import type { DecisionRequest } from '@agentlens/contracts';
 import type { CallTest, ConditionModule, EventCondition } from '../catalog/condition-module.ts';
 import { meets, withoutNoise } from '../catalog/threshold.ts';
 
@@ -9,14 +10,15 @@ export function callTest(condition: ConditionModule, config: unknown): CallTest 
 
 /** A condition on events asked about a call: its series as they stand, held against its threshold. */
 function gate(condition: EventCondition<unknown>, config: unknown): CallTest | null {
-  const { seriesAt } = condition;
-  if (seriesAt === undefined) return null;
+  if (!condition.phases.includes('decision')) return null;
   const threshold = condition.threshold(config);
+  const seriesFor = ({ runId, receivedAt }: DecisionRequest) =>
+    condition.seriesAt?.(config, { runId, nowMs: Date.parse(receivedAt) }) ?? [];
   return {
     feeds: [{ kinds: condition.listensTo(config), series: (event) => condition.series(config, event) }],
-    needs: ({ runId, receivedAt }) => ({ series: seriesAt(config, { runId, nowMs: Date.parse(receivedAt) }) }),
+    needs: (request) => ({ series: seriesFor(request) }),
     matches({ request, before }) {
-      const totals = seriesAt(config, { runId: request.runId, nowMs: Date.parse(request.receivedAt) }).map(before);
+      const totals = seriesFor(request).map(before);
       if (totals.includes(null)) return 'unavailable';
       const value = condition.measure(
         config,

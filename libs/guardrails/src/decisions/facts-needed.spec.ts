@@ -4,6 +4,7 @@ import { NO_TOTALS } from '../windows/totals.ts';
 import { aDecisionRule, aRequest, NOW, someFacts } from './call.testing.ts';
 import { decide } from './decide.ts';
 import { factsNeeded } from './facts-needed.ts';
+import { isStateless } from './stateless.ts';
 
 const counted = { tools: ['search'], max: 5, per: 'agent', windowMinutes: 10 };
 
@@ -37,6 +38,17 @@ describe('factsNeeded', () => {
 
   it('asks who the agent is only where a rule goes by it', () => {
     expect(factsNeeded([aDecisionRule({ selector: { agentTagsAny: ['prod'] } })], aRequest()).agent).toBe(true);
+  });
+});
+
+describe('isStateless', () => {
+  it('holds for rules that look at the call alone', () => {
+    expect(isStateless(aDecisionRule())).toBe(true);
+    expect(isStateless(aDecisionRule({ conditionType: 'repeated_call', conditionConfig: {} }))).toBe(false);
+    expect(isStateless(aDecisionRule({ conditionType: 'cost_limit', conditionConfig: {} }))).toBe(false);
+    expect(isStateless(aDecisionRule({ selector: { agentTagsAny: ['x'] } }))).toBe(false);
+    const inner = { condition: { type: 'max_calls', config: { max: 1 } } };
+    expect(isStateless(aDecisionRule({ conditionType: 'not', conditionConfig: inner }))).toBe(false);
   });
 });
 

@@ -64,7 +64,7 @@ export interface CallFacts {
   /** The other calls of the run, oldest first; null: could not be had. */
   readonly history: readonly PastCall[] | null;
   /** A series the condition needed, as it stood before this request; null: could not be had. */
-  before(series: Series): Totals | null;
+  readonly before: (series: Series) => Totals | null;
   /** The same with what this request adds. */
-  including(series: Series): Totals | null;
+  readonly including: (series: Series) => Totals | null;
 }
