@@ -7,6 +7,7 @@ import { Decision, DecisionRequest } from './decisions.ts';
 import { JsonObject } from './events.ts';
 import { ClientId, TenantId } from './ids.ts';
 import { Problem } from './problems.ts';
+import { RuleBundle } from './rule-bundles.ts';
 import { GuardrailRule } from './rules.ts';
 
 /** A question or order to the one service that owns the answer, over core request/reply. */
@@ -67,6 +68,8 @@ export const COMMANDS = {
     z.object({ tenantId: TenantId, body: z.unknown() }),
     z.object({ policyId: z.string(), rules: z.array(GuardrailRule) }),
   ),
+  /** The rules of one agent that its own process may evaluate; 404 where this tenant offers none. */
+  ruleBundle: command('guardrail.rules.bundle', z.object({ tenantId: TenantId, agentId: ClientId }), RuleBundle, 1_000),
   setBreakerLimits: command(
     'guardrail.breakers.limits',
     z.object({

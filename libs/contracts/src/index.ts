@@ -70,6 +70,7 @@ export {
 export { ClientId, derivedId, Instant, inPosition, TenantId, timeOrderedId } from './ids.ts';
 export { PARTITIONS, partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
+export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { GuardrailRule, RULE_MODES, RuleDraft, RuleSelector } from './rules.ts';
 export { subjectToken } from './subject-token.ts';
 export {

@@ -271,7 +271,9 @@ describe('the agent protocol on real servers', () => {
       { timeoutMs: 30_000 },
     );
     await run.end('interrupted');
-    await eventually(() => expect(kindsOf(runId)).toEqual(['run.ended', 'run.started', 'tool.decided']));
+    // The record of the bypass may have outlived the outage.
+    const told = () => kindsOf(runId).filter((kind) => kind !== 'custom.recorded');
+    await eventually(() => expect(told()).toEqual(['run.ended', 'run.started', 'tool.decided']));
     expect(of(runId).find(({ kind }) => kind === 'run.ended')?.outcome).toBe('interrupted');
   }, 90_000);
 });

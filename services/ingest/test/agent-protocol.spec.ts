@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto';
 import {
   type AgentEvent,
+  BUNDLE_KEY_LABEL,
   COMMANDS,
   type ControlOrder,
   controlOrdered,
@@ -10,6 +12,7 @@ import {
   derivedId,
   directiveAcknowledged,
   directiveIssued,
+  type RuleBundle,
   type RunHeartbeats,
   runHeartbeats,
 } from '@agentlens/contracts';
@@ -647,6 +650,21 @@ describe('importing a policy', () => {
 });
 
 describe('the rule bundle', () => {
+  it('is signed with a key that only the asking API key makes', async () => {
+    const bundle: RuleBundle = { agentId: 'bot', version: 3, ttlSeconds: 60, askAlways: ['tool.before'], rules: [] };
+    await protocol.gateway.bus.serve(COMMANDS.ruleBundle, async ({ agentId }) =>
+      agentId === 'bot'
+        ? { ok: true as const, value: bundle }
+        : { ok: false as const, problem: { error: 'Agent not found', status: 404 } },
+    );
+    const { body } = await protocol.call('GET', '/v1/rules/bundle?agentId=bot');
+    expect(JSON.parse(body.payload)).toEqual(bundle);
+    const secret = createHmac('sha256', protocol.gateway.keys.agent).update(BUNDLE_KEY_LABEL).digest();
+    expect(body.signature).toBe(createHmac('sha256', secret).update(body.payload).digest('hex'));
+    expect((await protocol.call('GET', '/v1/rules/bundle?agentId=other')).status).toBe(404);
+    expect((await protocol.call('GET', '/v1/rules/bundle')).status).toBe(400);
+  });
+
   it('is a problem where there is none, so that the client asks the server', async () => {
     const answer = await protocol.call('GET', '/v1/rules/bundle?agentId=bot');
     expect(answer).toMatchObject({ status: 404, body: { error: 'No rule bundle', status: 404 } });

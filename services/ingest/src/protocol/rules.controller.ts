@@ -1,9 +1,10 @@
-import { COMMANDS, type GuardrailRule } from '@agentlens/contracts';
-import type { EventBus } from '@agentlens/messaging';
-import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, Scopes } from '@agentlens/platform';
-import { Body, Controller, Get, Inject, Post } from '@nestjs/common';
+import { ClientId, COMMANDS, type GuardrailRule } from '@agentlens/contracts';
+import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
+import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Scopes } from '@agentlens/platform';
+import { Body, Controller, Get, Headers, Inject, Post, Query } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { sanitise } from '../sanitise.ts';
+import { type SignedBundle, signBundle } from './sign-bundle.ts';
 
 /** Rules as clients of the agent protocol bring and fetch them. */
 @Controller('v1/rules')
@@ -25,12 +26,29 @@ export class RulesController {
     return answer.value;
   }
 
-  /** An agent without a bundle asks the server about every call. */
+  /** The agent's rules, signed. An agent without a bundle asks the server about every call. */
   @Get('bundle')
   @Scopes('decide')
-  bundle(): never {
-    throw new ProblemException(404, 'No rule bundle', {
-      hint: 'This server offers no rules to be evaluated in the agent: ask POST /v1/runs/{runId}/evaluate.',
-    });
+  async bundle(
+    @CurrentCaller() { tenantId }: Caller,
+    @Query('agentId') agentIdText: unknown,
+    @Headers('authorization') authorization: string,
+  ): Promise<SignedBundle> {
+    const agentId = parseOr400(ClientId, agentIdText, 'query.agentId');
+    const answer = await this.#asked(tenantId, agentId);
+    if (!answer.ok) throw ProblemException.from(answer.problem);
+    return signBundle(answer.value, /^Bearer +(\S+)/i.exec(authorization)?.[1] ?? '');
+  }
+
+  /** Where nobody offers bundles, or not now, there is none: asking the server is always right. */
+  async #asked(tenantId: string, agentId: string) {
+    try {
+      return await this.bus.request(COMMANDS.ruleBundle, { tenantId, agentId });
+    } catch (error) {
+      if (!(error instanceof CommandUnanswered)) throw error;
+      throw new ProblemException(404, 'No rule bundle', {
+        hint: 'No rules are offered to be evaluated in the agent: ask POST /v1/runs/{runId}/evaluate.',
+      });
+    }
   }
 }
