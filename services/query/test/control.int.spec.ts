@@ -1,6 +1,8 @@
 import { BreakerLimits, COMMANDS, type ControlOrder } from '@agentlens/contracts';
 import { StateUnavailable } from '@agentlens/state';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ControlQueries } from '../src/control/control.queries.ts';
+import { OrderWatch } from '../src/control/order-watch.ts';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import { aBreakerLimitsRow, aBreakerRow, aBudgetRow, anAcknowledgementRow, anOrderRow, aRunRow } from './rows.ts';
 
@@ -87,14 +89,17 @@ describe('POST /api/control', () => {
   });
 
   it('stands also where it is not known who listens', async () => {
-    const list = jest.spyOn(api.platform.presence, 'list').mockRejectedValue(new StateUnavailable('away'));
-    try {
-      await takes('bot', 'a', 7);
-      const answer = await order({ scope: 'agent', id: 'bot', state: 'killed', waitMs: 0 });
-      expect(answer).toMatchObject({ status: 200, body: { connected: null, acknowledged: 1, fastestMs: 7 } });
-    } finally {
-      list.mockRestore();
-    }
+    const away = {
+      list: async () => {
+        throw new StateUnavailable('list', new Error('connection refused'));
+      },
+    };
+    const { logger } = api.platform;
+    const watch = new OrderWatch(api.app.get(ControlQueries, { strict: false }), away, logger);
+    await takes('bot', 'a', 7);
+    const body = { tenantId: 'acme', scope: 'agent', scopeId: 'bot', state: 'killed', reason: '', by: 'ann' } as const;
+    const stands = { ...body, id: nextOrder(), version: 1, issuedAt: NOW };
+    expect(await watch.follow(stands, 0)).toEqual({ connected: null, acknowledged: 1, fastestMs: 7, slowestMs: 7 });
   });
 
   it.each([
@@ -205,7 +210,7 @@ describe('budgets', () => {
     const bodies: unknown[] = [];
     await api.bus.serve(COMMANDS.createBudget, async ({ body }) => {
       bodies.push(body);
-      return { ok: false, problem };
+      return { ok: false as const, problem };
     });
     for (const body of [{ limitUsd: 0 }, undefined]) {
       expect(await api.call('POST', '/api/budgets', { body })).toMatchObject({ status: 400, body: problem });
