@@ -21,6 +21,41 @@ interface Pair {
   frozen: boolean;
 }
 
+/** Writes chunks after a delay and never out of order, also where the delay has changed since. */
+class LateWriter {
+  private readonly waiting: { readonly chunk: Buffer; readonly dueMs: number }[] = [];
+  private readonly send: (chunk: Buffer) => void;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(send: (chunk: Buffer) => void) {
+    this.send = send;
+  }
+
+  write(chunk: Buffer, delayMs: number): void {
+    if (delayMs === 0 && this.waiting.length === 0) {
+      this.send(chunk);
+      return;
+    }
+    this.waiting.push({ chunk, dueMs: performance.now() + delayMs });
+    this.timer ??= setTimeout(() => this.flush(), delayMs);
+  }
+
+  private flush(): void {
+    this.timer = undefined;
+    for (;;) {
+      const next = this.waiting[0];
+      if (next === undefined) return;
+      const leftMs = next.dueMs - performance.now();
+      if (leftMs > 0) {
+        this.timer = setTimeout(() => this.flush(), leftMs);
+        return;
+      }
+      this.waiting.shift();
+      this.send(next.chunk);
+    }
+  }
+}
+
 export async function tcpProxy(targetUrl: string): Promise<TcpProxy> {
   const target = new URL(targetUrl);
   const pairs = new Set<Pair>();
@@ -36,10 +71,10 @@ export async function tcpProxy(targetUrl: string): Promise<TcpProxy> {
   });
 
   function forward(pair: Pair, from: Socket, to: Socket): void {
+    const late = new LateWriter((chunk) => to.write(chunk));
     from.on('data', (chunk) => {
       if (pair.frozen) return;
-      if (current === 'latency') setTimeout(() => to.write(chunk), delayMs);
-      else to.write(chunk);
+      late.write(chunk, current === 'latency' ? delayMs : 0);
     });
     const drop = () => {
       if (pair.frozen) return;
