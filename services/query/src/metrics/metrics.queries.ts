@@ -72,7 +72,7 @@ async function taskFigures(db: ReadOnly, scope: Scope) {
   const { rows } = await sql<About & TaskFigures>`
     select * from (
       select case grouping(bucket, agent_id) when 3 then 'all' when 1 then 'time' else 'agent' end as by,
-        coalesce(bucket, agent_id) as key,
+        coalesce(${BUCKET_TEXT}, agent_id) as key,
         count(*) as started, count(*) filter (where is_over) as finished,
         count(*) filter (where status = 'succeeded') as succeeded,
         coalesce(sum(step_count) filter (where is_over), 0) as "finishedSteps",
@@ -106,7 +106,7 @@ async function callFigures(db: ReadOnly, scope: Scope) {
     of_tools as (
       select case grouping(bucket, agent_id, tool_name)
           when 7 then 'all' when 3 then 'time' when 5 then 'agent' else 'tool' end as by,
-        coalesce(bucket, agent_id, tool_name) as key,
+        coalesce(${BUCKET_TEXT}, agent_id, tool_name) as key,
         count(*) as calls, count(*) filter (where is_error) as errors, ${percentiles(sql`latency_ms`)} as latency,
         row_number() over (partition by grouping(bucket, agent_id, tool_name) order by count(*) desc) as nth
       from ended where kind = 'tool.completed'
@@ -139,8 +139,9 @@ function inRange({ tenantId, from, to, agentId }: Scope, column: string) {
   return sql`tenant_id = ${tenantId} and ${time} >= ${from} and ${time} <= ${to} ${ofAgent}`;
 }
 
-/** The start of the bucket as our text. */
 function bucketOf({ granularity }: Scope, column: string) {
-  const start = sql`date_trunc(${granularity}, ${sql.ref(column)}, 'UTC') at time zone 'UTC'`;
-  return sql`to_char(${start}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  return sql`date_trunc(${granularity}, ${sql.ref(column)}, 'UTC')`;
 }
+
+/** The start of a bucket as our text: written once per bucket, not once per row. */
+const BUCKET_TEXT = sql`to_char(bucket at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
