@@ -4,7 +4,7 @@ import { eventually } from './eventually.ts';
 import { tcpProxy } from './tcp-proxy.ts';
 
 describe('tcp proxy', () => {
-  const closers: (() => Promise<unknown> | void)[] = [];
+  const closers: (() => unknown)[] = [];
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();
   });
@@ -22,7 +22,7 @@ describe('tcp proxy', () => {
     const proxy = await tcpProxy(`tcp://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`);
     closers.push(() => proxy.close());
     const client = connect({ host: '127.0.0.1', port: proxy.port });
-    closers.push(() => void client.destroy());
+    closers.push(() => client.destroy());
     const sent = (text: string) => new Promise((resolve) => client.write(text, resolve));
 
     await sent('0');
