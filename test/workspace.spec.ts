@@ -102,7 +102,7 @@ describe('the domain libs', () => {
 describe('subjects', () => {
   it('are spelled in the catalog and nowhere else', () => {
     const subject =
-      /['"`](agent\.events|guardrail\.triggered|delivery\.settled|control\.(rules|directive|keys)|run\.changed|dead\.letter)\./;
+      /['"`](agent\.events|guardrail\.triggered|delivery\.settled|control\.(rules|directive|keys)|run\.changed|key\.used|dead\.letter)\./;
     for (const folder of ['libs', 'services']) {
       const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter(
         (file) =>

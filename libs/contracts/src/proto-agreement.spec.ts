@@ -8,6 +8,7 @@ import {
   DirectiveAcknowledgedSchema,
   DirectiveSchema,
   KeysChangedSchema,
+  KeyUsedSchema,
   RulesChangedSchema,
   RunChangedSchema,
   RunHeartbeatsSchema,
@@ -26,7 +27,7 @@ import { CONTROL_SCOPES, ControlOrder, DirectiveAcknowledged } from './control.t
 import { DECISION_EFFECTS, DECISION_PHASES, Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
 import { EVENT_KINDS, EventBatch, SEVERITIES } from './events.ts';
-import { DeadLetter, KeysChanged, RulesChanged, RunChanged, RunHeartbeats } from './topics.ts';
+import { DeadLetter, KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './topics.ts';
 import { ACTION_RESULTS, DeliverySettled, Trigger } from './triggers.ts';
 
 const instant = fc
@@ -310,6 +311,12 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
     zod: RulesChanged,
     proto: RulesChangedSchema,
     values: fc.record({ tenantId, version: text, at: instant }),
+  },
+  {
+    name: 'KeyUsed',
+    zod: KeyUsed,
+    proto: KeyUsedSchema,
+    values: fc.record({ tenantId, keyId: text, at: instant }),
   },
   {
     name: 'KeysChanged',

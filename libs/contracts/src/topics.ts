@@ -216,6 +216,19 @@ export const keysChanged: Topic<KeysChanged> = {
   messageId: (change) => `${change.keyId}:${change.at}`,
 };
 
+/** A key was used; told at most once a minute per key and instance. Lost messages are harmless. */
+export const KeyUsed = z.object({ tenantId: TenantId, keyId: z.string(), at: Instant });
+export type KeyUsed = z.infer<typeof KeyUsed>;
+
+export const keyUsed: Topic<KeyUsed> = {
+  name: 'key.used',
+  schema: KeyUsed,
+  stream: null,
+  subject: (use) => `key.used.${use.tenantId}`,
+  pattern: (tenantId = '*') => `key.used.${tenantId}`,
+  messageId: () => undefined,
+};
+
 export const directiveIssued: Topic<Directive> = {
   name: 'control.directive',
   schema: Directive,
@@ -308,6 +321,7 @@ export const TOPICS = [
   runHeartbeats,
   rulesChanged,
   keysChanged,
+  keyUsed,
   directiveIssued,
   controlOrdered,
   directiveAcknowledged,

@@ -1,3 +1,4 @@
+import { keyUsed } from '@agentlens/contracts';
 import { type Database, type DatabaseRole, openDatabase } from '@agentlens/database';
 import { createEgressClient } from '@agentlens/egress';
 import type { EventBus } from '@agentlens/messaging';
@@ -43,6 +44,12 @@ export function assemblePlatform(parts: PlatformParts): Platform & { readonly ke
     read: (keyId) => readKeyRecord(database(config.service === 'ingest' ? 'ingest' : 'query'), keyId),
     clock,
     defaultEventsPerSecond: config.keyEventsPerSecond,
+    onUse: ({ tenantId, keyId, atMs }) => {
+      const use = { tenantId, keyId, at: new Date(atMs).toISOString() };
+      bus
+        .publish(keyUsed, use)
+        .catch((error: unknown) => logger.debug({ err: error }, 'the use of a key was not told'));
+    },
   });
 
   return {

@@ -38,6 +38,7 @@ import { Commands } from './http/commands.ts';
 import { NoStore } from './http/no-store.ts';
 import { TenantReads } from './http/tenant-reads.ts';
 import { KeyNames } from './keys/key-names.ts';
+import { KeyUseRecorder } from './keys/key-use-recorder.ts';
 import { KeysController } from './keys/keys.controller.ts';
 import { MetricsController } from './metrics/metrics.controller.ts';
 import { MetricsQueries } from './metrics/metrics.queries.ts';
@@ -106,6 +107,7 @@ export class QueryModule {
         KeyNames,
         StreamDesk,
         OpenStreams,
+        KeyUseRecorder,
         {
           provide: ApiKeys,
           inject: [DATABASE, EVENT_BUS, CLOCK, LOGGER],

@@ -1,4 +1,4 @@
-import { keysChanged } from '@agentlens/contracts';
+import { keysChanged, keyUsed } from '@agentlens/contracts';
 import { eventually } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
@@ -28,6 +28,19 @@ describe('API keys', () => {
     expect(listed.body.keys.map((key: { id: string }) => key.id)).toContain(body.id);
     expect(JSON.stringify(listed.body)).not.toContain(body.key);
     expect(listed.body.keys[0]).not.toHaveProperty('key');
+  });
+
+  it('say when they were last used, as whoever checked them tells', async () => {
+    const { body: made } = await create({ name: 'used' });
+    const tell = (at: string) => api.bus.publish(keyUsed, { tenantId: 'acme', keyId: made.id, at });
+    const shown = async () =>
+      (await api.get('/api/keys')).body.keys.find((key: { id: string }) => key.id === made.id).lastUsedAt;
+    expect(await shown()).toBeNull();
+    await tell('2026-03-01T12:05:00.000Z');
+    await eventually(async () => expect(await shown()).toBe('2026-03-01T12:05:00.000Z'));
+    await tell('2026-03-01T12:01:00.000Z');
+    await tell('2026-03-01T12:06:00.000Z');
+    await eventually(async () => expect(await shown()).toBe('2026-03-01T12:06:00.000Z'));
   });
 
   it('take the scope names of AgentLens', async () => {

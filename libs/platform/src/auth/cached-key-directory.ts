@@ -2,6 +2,7 @@ import type { Clock } from '../platform.ts';
 import { apiKeyIdOf, isKeyOf } from './api-key.ts';
 import { SCOPES, type Scope } from './caller.ts';
 import type { KeyCheck, KeyDirectory } from './key-directory.ts';
+import { KeyUses } from './key-uses.ts';
 
 /** One row of `api_keys`, as far as checking needs it. */
 export interface KeyRecord {
@@ -19,6 +20,8 @@ export interface CachedKeyDirectoryOptions {
   readonly read: (keyId: string) => Promise<KeyRecord | null>;
   readonly clock: Clock;
   readonly defaultEventsPerSecond: number;
+  /** Told of uses, at most once a minute per key. */
+  readonly onUse?: (use: { readonly tenantId: string; readonly keyId: string; readonly atMs: number }) => void;
 }
 
 /** Together with the 1 s a read may take, a revocation holds everywhere within 5 s even if its message is lost. */
@@ -40,6 +43,7 @@ export class CachedKeyDirectory implements KeyDirectory {
   readonly #options: CachedKeyDirectoryOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #reading = new Map<string, Promise<Entry | null>>();
+  readonly #uses = new KeyUses();
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: CachedKeyDirectoryOptions) {
@@ -65,6 +69,10 @@ export class CachedKeyDirectory implements KeyDirectory {
     if (record.revokedAtMs !== null) return { kind: 'refused', reason: 'revoked' };
     if (record.expiresAtMs !== null && record.expiresAtMs <= this.#options.clock.now()) {
       return { kind: 'refused', reason: 'expired' };
+    }
+    const atMs = this.#options.clock.now();
+    if (this.#uses.isNews(record.keyId, atMs)) {
+      this.#options.onUse?.({ tenantId: record.tenantId, keyId: record.keyId, atMs });
     }
     return {
       kind: 'accepted',
