@@ -342,6 +342,13 @@ describe('asking for a decision', () => {
     expect(protocol.asked.at(-1)?.agentId).toBe('unknown');
   });
 
+  it('answers for a model call, which has no tool', async () => {
+    const question = { phase: 'llm.before', agentId: 'bot', estimate: { tokens: 100 } };
+    expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, question)).status).toBe(200);
+    expect(protocol.asked[0]).toMatchObject({ phase: 'llm.before', estimate: { tokens: 100, costUsd: 0 } });
+    expect(protocol.asked[0]?.tool).toBeUndefined();
+  });
+
   it.each([
     ['no phase', { ...QUESTION, phase: undefined }, 'phase'],
     ['a phase nobody knows', { ...QUESTION, phase: 'tool.during' }, 'phase'],
@@ -519,6 +526,17 @@ describe('audit events', () => {
       audit({ id: 'mine-1', kind: 'tool.result', parentRunId: 'p', parentToolUseId: 't', tags: ['a', 'a'] }),
     ]);
     expect(events()[0]).toMatchObject({ id: 'mine-1', parentRunId: 'p', parentToolUseId: 't', tags: ['a'] });
+  });
+
+  it('count against the quota of their key', async () => {
+    const { slow } = protocol.gateway.keys;
+    const batch = {
+      agentId: 'bot',
+      events: Array.from({ length: 8 }, (_, stepIndex) => audit({ kind: 'error', stepIndex })),
+    };
+    expect((await protocol.call('POST', '/v1/runs/events', batch, { key: slow })).status).toBe(200);
+    const answer = await protocol.call('POST', '/v1/runs/events', batch, { key: slow });
+    expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': expect.any(String) } });
   });
 
   it('never forge a registration', async () => {

@@ -63,4 +63,56 @@ describe('an agent of the field', () => {
     expect(session.totalCostUsd).toBeGreaterThan(0);
     expect((await read('/api/agents/field-agent')).body).toMatchObject({ id: 'field-agent', name: 'Field agent' });
   });
+
+  async function order(path: string, body: object) {
+    const { key } = await platform.keyOf('field', 'admin');
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${platform.edges[0]}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return { status: answer.status, body: await answer.json() };
+  }
+
+  it('is refused a forbidden tool, with the rule that forbids it', async () => {
+    const rule = await order('/api/guardrails', {
+      name: 'No deletes',
+      conditionType: 'tool_name',
+      conditionConfig: { value: 'delete*' },
+      actionType: 'block',
+      actionConfig: { message: 'Deleting is not for agents' },
+    });
+    expect(rule).toMatchObject({ status: 201 });
+    const run = await client.startRun({ runId: timeOrderedId(Date.now()) });
+    await eventually(async () => {
+      expect(await run.beforeTool('delete_customer', { id: 7 })).toMatchObject({
+        verdict: 'BLOCK',
+        control: 'CONTINUE',
+        cause: { kind: 'RULE_VIOLATION', ruleId: rule.body.id },
+      });
+    });
+    expect(await run.beforeTool('search', { q: 'x' })).toMatchObject({ verdict: 'ALLOW' });
+    await run.end('success');
+  });
+
+  it('is stopped in the middle of a run, and told so when it starts again', async () => {
+    const runId = timeOrderedId(Date.now());
+    const run = await client.startRun({ runId });
+    expect(await run.beforeTool('search', { q: 'x' })).toMatchObject({ verdict: 'ALLOW' });
+    const killed = await order('/api/control', {
+      scope: 'run',
+      id: runId,
+      state: 'killed',
+      reason: 'runaway',
+      waitMs: 0,
+    });
+    expect(killed.status).toBeLessThan(300);
+    await eventually(async () => {
+      expect(await run.beforeTool('search', { q: 'x' })).toMatchObject({
+        verdict: 'BLOCK',
+        control: 'TERMINATE',
+        cause: { kind: 'LOCKDOWN' },
+      });
+    });
+    expect((await client.startRun({ runId })).isLockedDown).toBe(true);
+    expect((await client.startRun({ runId: timeOrderedId(Date.now()) })).isLockedDown).toBe(false);
+    await run.end('interrupted');
+  });
 });
