@@ -8,7 +8,6 @@ export type {
   LocalCall,
   LocalRules,
   RuleBundle,
-  ToolSelector,
 } from './guard/local-rules.ts';
 export type { Standing } from './guard/standing.ts';
 export type { AgentLensOptions, Logger } from './options.ts';

@@ -1,44 +1,7 @@
-import type { Actor, BreakerLimits, DecisionPhase, Subject } from '@agentlens/contracts';
+import type { Actor, BundledRule, DecisionPhase, RuleBundle, Subject } from '@agentlens/contracts';
 import type { WireDecision } from '../wire/decision.ts';
 
-/** A rule as the bundle carries it: what it selects of this agent's calls, and what it says of them. */
-export interface BundledRule {
-  readonly id: string;
-  readonly version: number;
-  readonly name: string;
-  readonly mode: 'enforce' | 'shadow';
-  readonly priority: number;
-  readonly onMissing: 'allow' | 'block';
-  /** What this rule does to a call it applies to when it cannot be evaluated because the server is away. */
-  readonly onUnavailable: 'allow' | 'block';
-  /** When it is asked; resolved by the server. */
-  readonly phases: readonly DecisionPhase[];
-  readonly selector?: ToolSelector;
-  readonly conditionType: string;
-  readonly conditionConfig: Readonly<Record<string, unknown>>;
-  readonly actionType: string;
-  readonly actionConfig: Readonly<Record<string, unknown>>;
-}
-
-/** Which calls a rule is about; what is absent does not restrict. Tool patterns know `*` and no case. */
-export interface ToolSelector {
-  readonly tools?: readonly string[];
-  readonly toolTagsAll?: readonly string[];
-  readonly toolTagsAny?: readonly string[];
-}
-
-/** The rules of one agent, as the server signed them. */
-export interface RuleBundle {
-  readonly agentId: string;
-  /** Rises with every change; an older one never replaces a newer one. */
-  readonly version: number;
-  /** How long it may be used after it was received, by a clock that only goes forward. */
-  readonly ttlSeconds: number;
-  /** Phases the server must hear of even where no rule applies: budgets, or a history that some rule reads. */
-  readonly askAlways: readonly DecisionPhase[];
-  readonly rules: readonly BundledRule[];
-  readonly breakerLimits?: BreakerLimits;
-}
+export type { BundledRule, RuleBundle };
 
 /** What local rules know of a call. */
 export interface LocalCall {

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { BUNDLE_KEY_LABEL as CONTRACT_LABEL, RuleBundle as Contract } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import type { RuleBundle } from './local-rules.ts';
-import { openBundle, signBundle } from './rule-bundle.ts';
+import { BUNDLE_KEY_LABEL, openBundle, signBundle } from './rule-bundle.ts';
 
 const KEY = 'als_secret';
 const bundle: RuleBundle = { agentId: 'a', version: 3, ttlSeconds: 60, askAlways: [], rules: [] };
@@ -9,6 +10,11 @@ const bundle: RuleBundle = { agentId: 'a', version: 3, ttlSeconds: 60, askAlways
 describe('a rule bundle', () => {
   it('is used when this server signed it for this agent', async () => {
     expect(await openBundle(await signBundle(bundle, KEY), KEY, 'a', 3)).toEqual({ ok: true, bundle });
+  });
+
+  it('is that of the contract', () => {
+    expect(BUNDLE_KEY_LABEL).toBe(CONTRACT_LABEL);
+    expect(Contract.parse(bundle)).toEqual(bundle);
   });
 
   it('is signed as documented, so that any server can', async () => {

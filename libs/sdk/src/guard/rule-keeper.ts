@@ -21,6 +21,7 @@ interface Kept {
 const NO_BUNDLE: Judgement = { refusal: null, ask: true, blocksWhenUnavailable: null, evaluated: [] };
 const LEAST_REFRESH_MS = 5_000;
 const RETRY_MS = 30_000;
+const NOT_OFFERED_MS = 300_000;
 
 /**
  * Keeps the signed rules of the agent at hand and fresh. A bundle that could not be renewed guards until its time is
@@ -70,9 +71,9 @@ export class RuleKeeper {
 
   async #renew(agentId: string): Promise<void> {
     const asked = await this.#tools.fetch(agentId);
-    if (asked.ok && asked.value === null) return;
-    if (asked.ok) await this.#take(asked.value, agentId);
-    this.#again(agentId);
+    const offered = !asked.ok || asked.value !== null;
+    if (asked.ok && offered) await this.#take(asked.value, agentId);
+    this.#again(agentId, offered);
   }
 
   async #take(answer: unknown, agentId: string): Promise<void> {
@@ -96,10 +97,12 @@ export class RuleKeeper {
     }
   }
 
-  #again(agentId: string): void {
+  /** A server without bundles may have them later: after an upgrade, or when the part that makes them is back. */
+  #again(agentId: string, offered: boolean): void {
     if (this.#closed) return;
     const left = this.#kept === undefined ? RETRY_MS : (this.#kept.until - this.#tools.clock.elapsed()) / 2;
+    const ms = offered ? Math.max(LEAST_REFRESH_MS, left) : NOT_OFFERED_MS;
     this.#cancel?.();
-    this.#cancel = this.#tools.clock.timer(() => void this.refresh(agentId), Math.max(LEAST_REFRESH_MS, left));
+    this.#cancel = this.#tools.clock.timer(() => void this.refresh(agentId), ms);
   }
 }

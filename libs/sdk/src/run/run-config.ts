@@ -30,6 +30,8 @@ export interface LlmCallOptions {
   readonly history?: 'full' | 'delta';
   /** What the call will probably use; set aside from budgets until `afterLlm`. */
   readonly estimate?: { readonly tokens: number; readonly costUsd: number };
+  /** Tells model calls of one run apart that go on at once; give the same to `afterLlm`. Made where it is absent. */
+  readonly callId?: string;
 }
 
 export interface ApprovalWait {

@@ -1,7 +1,8 @@
 import type { Decision } from '../wire/decision.ts';
-import type { AgentMessage, LlmResponse } from '../wire/model.ts';
+import type { AgentIdentity, AgentMessage, LlmResponse } from '../wire/model.ts';
 import { clip } from '../wire/safe-json.ts';
 import { outputText, textOf } from './message-log.ts';
+import type { RunConfig } from './run-config.ts';
 
 const MOST_CONTENT_CHARS = 64_000;
 
@@ -13,6 +14,18 @@ const MESSAGE_KINDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The data of the events a run emits, in the words of the agent protocol. */
+export function startedData(config: RunConfig, agent: AgentIdentity): Record<string, unknown> {
+  const { actor, model, tags = {}, runTtlMs } = config;
+  return {
+    agent: { name: agent.name ?? agent.slug },
+    ...(actor === undefined ? {} : { actor: { externalId: actor.externalId, metadata: actor.metadata } }),
+    ...(model === undefined ? {} : { model }),
+    adapter: { name: 'agentlens-sdk' },
+    tags,
+    ...(runTtlMs === undefined ? {} : { runTtlMs }),
+  };
+}
+
 export function messageData(messageId: string, message: AgentMessage, recordContent: boolean): Record<string, unknown> {
   const text = recordContent ? textOf(message.content) : '';
   return {

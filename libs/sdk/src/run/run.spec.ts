@@ -1,6 +1,6 @@
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { block, modify, needApproval, settle, TestServer, terminate } from '../testing/index.ts';
+import { allow, block, modify, needApproval, settle, TestServer, terminate } from '../testing/index.ts';
 import { AgentStopped } from './agent-stopped.ts';
 import { getCurrentRun, withRun } from './run-context.ts';
 
@@ -227,6 +227,23 @@ describe('before a model call', () => {
     await run.beforeLlm([]);
     await run.beforeLlm([]);
     expect(server.calls.filter(({ path }) => path.endsWith('/evaluate'))).toHaveLength(1);
+  });
+});
+
+describe('model calls that go on at once', () => {
+  it('are told apart by their ids, each with what was set aside for it', async () => {
+    const server = new TestServer().answer(({ phase, callId }) =>
+      phase === 'llm.before' ? { ...allow(), reservationId: `for ${callId}` } : undefined,
+    );
+    const run = await (await server.client()).startRun();
+    await Promise.all(['a', 'b'].map((callId) => run.beforeLlm([], { callId })));
+    await run.afterLlm({ content: [], model: MODEL, callId: 'b' });
+    await run.afterLlm({ content: [], model: MODEL });
+    await run.end();
+    expect(server.eventsOf('llm.result').map(({ data }) => [data.callId, data.reservationId])).toEqual([
+      ['b', 'for b'],
+      ['a', 'for a'],
+    ]);
   });
 });
 

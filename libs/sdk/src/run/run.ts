@@ -14,7 +14,8 @@ import { MessageLog } from './message-log.ts';
 import { OpenCalls } from './open-calls.ts';
 import { RunBreaker } from './run-breaker.ts';
 import type { ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run-config.ts';
-import { answerMessage, decisionData, errorData, llmData, messageData } from './run-events.ts';
+import { answerMessage, decisionData, errorData, llmData, messageData, startedData } from './run-events.ts';
+import { RunTimers } from './run-timers.ts';
 
 /** What a run needs of its client. */
 export interface RunHost {
@@ -34,6 +35,8 @@ export interface RunHost {
 }
 
 const ASYNC_DISPOSE: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
+/** Under which open model calls are kept; no tool has an empty name. */
+const MODEL_CALL = '';
 const APPROVAL_TIMEOUT_MS = 15 * 60_000;
 const APPROVAL_POLL_MS = 2_000;
 
@@ -52,13 +55,12 @@ export class Run {
   readonly #breaker: RunBreaker;
   readonly #messages = new MessageLog();
   readonly #calls = new OpenCalls();
+  readonly #reservations = new Map<string, string>();
   readonly #stop = new AbortController();
-  readonly #timers: (() => void)[] = [];
+  readonly #timers: RunTimers;
   #stepIndex = 0;
   #tokensIn = 0;
   #tokensOut = 0;
-  #llmCallId: string | undefined;
-  #reservationId: string | undefined;
   #lockdown: Lockdown = { active: false };
   #timedOut = false;
   #failed = false;
@@ -71,6 +73,7 @@ export class Run {
     this.tags = config.tags ?? {};
     this.#config = config;
     this.#host = host;
+    this.#timers = new RunTimers(host.clock);
     this.#ref = {
       runId: id,
       sessionId: config.sessionId,
@@ -140,14 +143,13 @@ export class Run {
       const message = cleaned[index];
       if (message !== undefined) this.#emitMessage(message);
     }
-    const callId = this.#host.newId();
-    this.#llmCallId = callId;
-    const { estimate } = options;
+    const { estimate, callId = this.#host.newId() } = options;
     const decision = await this.#ask(
       { phase: 'llm.before', callId, toolName: '', toolTags: [], args: {}, oversized: false, estimate },
       {},
     );
-    this.#reservationId = decision.reservationId;
+    if (decision.verdict === 'ALLOW') this.#calls.begin(MODEL_CALL, callId);
+    if (decision.reservationId !== undefined) this.#reservations.set(callId, decision.reservationId);
     if (decision.verdict === 'ALLOW' && decision.shadowed?.verdict !== 'BLOCK') return cleaned;
     this.#emit('llm.decision', decisionData(decision, { name: '', tags: [] }, 0));
     if (decision.verdict === 'BLOCK') throw new AgentStopped(decision);
@@ -156,13 +158,12 @@ export class Run {
 
   /** After a model call, also when it failed (`error`). */
   async afterLlm(response: LlmResponse): Promise<void> {
-    const callId = this.#llmCallId ?? this.#host.newId();
-    this.#llmCallId = undefined;
+    const callId = this.#calls.finish(MODEL_CALL, response.callId) ?? this.#host.newId();
     this.#tokensIn += response.usage?.inputTokens ?? 0;
     this.#tokensOut += response.usage?.outputTokens ?? 0;
     this.#breaker.modelAnswered(response, callId);
-    this.#emit('llm.result', llmData(response, callId, this.#reservationId) as Record<string, unknown>);
-    this.#reservationId = undefined;
+    this.#emit('llm.result', llmData(response, callId, this.#reservations.get(callId)) as Record<string, unknown>);
+    this.#reservations.delete(callId);
     if (response.error !== undefined && response.content.length === 0) return;
     this.#messages.remember({ role: 'assistant', content: rememberedContent(response) });
     this.#emitMessage(this.#redacted(answerMessage(response)));
@@ -294,28 +295,11 @@ export class Run {
   }
 
   #begin(): void {
-    const { clock, settings } = this.#host;
-    const { actor, model, runTtlMs } = this.#config;
-    this.#emit('run.started', {
-      agent: { name: settings.agent.name ?? settings.agent.slug },
-      ...(actor === undefined ? {} : { actor: { externalId: actor.externalId, metadata: actor.metadata } }),
-      ...(model === undefined ? {} : { model }),
-      adapter: { name: 'agentlens-sdk' },
-      tags: this.tags,
-      ...(runTtlMs === undefined ? {} : { runTtlMs }),
-    });
-    if (runTtlMs !== undefined) this.#timers.push(clock.timer(() => this.#expire(), runTtlMs));
-    if (settings.heartbeatMs > 0) this.#beat(settings.heartbeatMs);
-  }
-
-  #beat(everyMs: number): void {
-    const cancel = this.#host.clock.timer(() => {
-      if (this.isEnded) return;
-      void this.#signOfLife(everyMs);
-      this.#timers.splice(this.#timers.indexOf(cancel), 1);
-      this.#beat(everyMs);
-    }, everyMs);
-    this.#timers.push(cancel);
+    const { agent, heartbeatMs } = this.#host.settings;
+    const { runTtlMs } = this.#config;
+    this.#emit('run.started', startedData(this.#config, agent));
+    if (runTtlMs !== undefined) this.#timers.after(runTtlMs, () => this.#expire());
+    if (heartbeatMs > 0) this.#timers.every(heartbeatMs, () => void this.#signOfLife(heartbeatMs));
   }
 
   /** Tells that the run goes on, and hears what stands against it, for those who have no stream of orders. */
@@ -334,7 +318,7 @@ export class Run {
 
   async #finish(status: RunStatus): Promise<void> {
     this.#status = status;
-    for (const cancel of this.#timers) cancel();
+    this.#timers.stop();
     this.#emit('run.ended', { status, totalSteps: this.#stepIndex });
     this.#host.ended(this);
     await Promise.all([this.#tellEnd(status), this.#host.sink.drain(this.#host.settings.drainMs)]);

@@ -66,6 +66,8 @@ export interface LlmResponse {
   readonly costUsd?: number;
   /** The model's own confidence, 0 to 1; its falling trend can trip the breaker. */
   readonly confidence?: number;
+  /** As given to `beforeLlm`; absent: the oldest call that is still open. */
+  readonly callId?: string;
   /** The model call failed with this. */
   readonly error?: unknown;
 }
