@@ -1,5 +1,5 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
-import { createMemoryBus, type EventBus, each } from '@agentlens/messaging';
+import { BusUnavailable, createMemoryBus, type EventBus, each } from '@agentlens/messaging';
 import { aBatch, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BatchPublisher } from './batch-publisher.ts';
@@ -31,6 +31,22 @@ describe('the publisher', () => {
     await publisher.publish(batch, { bytes: 1 });
     expect(seen).toEqual([batch]);
     await consumer.close();
+  });
+
+  it('gives a refusal that lasts back at once: a full stream is not waited for', async () => {
+    let asked = 0;
+    const full: EventBus = {
+      ...bus,
+      publish: async () => {
+        asked += 1;
+        throw new BusUnavailable('the stream is full', 5_000);
+      },
+    };
+    const publisher = new BatchPublisher(full, new IngestMetrics(), now, async () => {
+      throw new Error('waited');
+    });
+    await expect(publisher.publish(aBatch(), { bytes: 1 })).rejects.toBeInstanceOf(BusUnavailable);
+    expect(asked).toBe(1);
   });
 
   it('is saturated while 64 MiB are on their way, and no longer', async () => {

@@ -8,6 +8,8 @@ const MOST_IN_FLIGHT = 256;
 const MOST_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
 const ATTEMPTS = 2;
 const MOST_PAUSE_MS = 250;
+/** A broker that asks for more patience (its stream is full) will not have changed its mind by the second attempt. */
+const LONGEST_BLIP_MS = 1_000;
 
 export interface PublishOptions {
   readonly bytes: number;
@@ -81,7 +83,7 @@ export class BatchPublisher {
         await this.bus.publish(agentEvents, batch);
         return;
       } catch (error) {
-        if (!(error instanceof BusUnavailable) || attempt >= ATTEMPTS) throw error;
+        if (!(error instanceof BusUnavailable) || attempt >= ATTEMPTS || error.afterMs > LONGEST_BLIP_MS) throw error;
         await this.wait(Math.min(error.afterMs, MOST_PAUSE_MS));
       }
     }
