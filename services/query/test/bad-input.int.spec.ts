@@ -143,7 +143,7 @@ describe('bad parameters', () => {
     ['/api/guardrails/a%00b', 'id'],
     ['/api/alerts?status=open', 'status.0'],
     ['/api/alerts?kind=approval,rules', 'kind.1'],
-    ['/api/alerts?runId=', 'runId'],
+    ['/api/alerts?runId=a%00b', 'runId'],
     ['/api/alerts/stream?lastEventId=1.2-3', 'lastEventId'],
     ['/api/control?scope=fleet', 'scope.0'],
     ['/api/breakers?state=broken', 'state.0'],
