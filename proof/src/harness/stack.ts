@@ -127,37 +127,37 @@ async function assemble(
   const names = distributed ? SERVICES : (['standalone'] as const);
   const services: ServiceProcess[] = [];
   const startUpMs: Record<string, number> = {};
+  cleanups.push(async () => {
+    await Promise.all(services.map((service) => service.stop()));
+  });
   for (const name of names) {
     const replicas = name === 'standalone' ? 1 : (options.replicas?.[name] ?? 1);
     for (let replica = 1; replica <= replicas; replica++) {
       const cwd = join(folder, `${name}-${replica}`);
       await mkdir(cwd);
-      const port = await freePort();
       const own = name === 'standalone' ? {} : (options.serviceEnv?.[name] ?? {});
       const processName = replicas > 1 ? `${name}-${replica}` : name;
       const addresses = await addressesOf(processName, base, options.betweenEach);
-      services.push(
-        new ServiceProcess({
-          name: processName,
-          entry: join(root, 'services', name, 'dist', 'main.js'),
-          port,
-          cwd,
-          nodeOptions: options.nodeOptions ?? [],
-          env: {
-            ...base,
-            ...addresses,
-            ...own,
-            AGENTLENS_HTTP_PORT: String(port),
-            AGENTLENS_DATA_DIR: join(cwd, 'data'),
-          },
-        }),
-      );
+      // Last, and used at once: a port that was free a while ago may be somebody's by now.
+      const port = await freePort();
+      const started = new ServiceProcess({
+        name: processName,
+        entry: join(root, 'services', name, 'dist', 'main.js'),
+        port,
+        cwd,
+        nodeOptions: options.nodeOptions ?? [],
+        env: {
+          ...base,
+          ...addresses,
+          ...own,
+          AGENTLENS_HTTP_PORT: String(port),
+          AGENTLENS_DATA_DIR: join(cwd, 'data'),
+        },
+      });
+      services.push(started);
+      startUpMs[processName] = await started.start();
     }
   }
-  cleanups.push(async () => {
-    await Promise.all(services.map((service) => service.stop()));
-  });
-  for (const service of services) startUpMs[service.name] = await service.start();
 
   const service = (name: string): ServiceProcess => {
     const found = services.find((candidate) => candidate.name === name || candidate.name === `${name}-1`);
