@@ -16,10 +16,11 @@ export function benchEnqueue() {
   const tools = { clock: systemClock, random: Math.random, newId, agentId: () => undefined };
   const sink = new EventSink(SINK_DEFAULTS, { ...tools, send: () => undefined, warn: () => undefined });
   const run = { runId: 'run-1' };
-  const result = measure('hook enqueue, 1 kB args', () => {
+  const enqueue = () => {
     const at = Date.now();
     sink.add({ id: newId(at), at, kind: 'tool.decision', run, stepIndex: 1, data: { tool: 'write', args: ARGS } });
-  });
+  };
+  const result = measure('hook enqueue, 1 kB args', enqueue, 20);
   sink.close();
   return result;
 }
@@ -44,7 +45,7 @@ export function benchLocalDecision(count) {
     ...{ phase: 'tool.before', toolName: 'tool_0', toolTags: [], callId: 'c', runId: 'r', args: ARGS },
     ...{ result: undefined, actor: undefined, subjects: [], metrics: {}, runTags: {}, now: Date.now() },
   };
-  return measure(`local decision, ${count} rules`, () => compiled.judge(call).ask);
+  return measure(`local decision, ${count} rules`, () => compiled.judge(call).ask, 10);
 }
 
 /** `run.beforeTool` whole, decided without the server: arguments measured, breaker, rules, decision event. */
