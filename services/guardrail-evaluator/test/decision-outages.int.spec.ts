@@ -15,7 +15,7 @@ let postgres: TcpProxy;
 const published: Decision[] = [];
 const rules: Record<string, GuardrailRule> = {};
 let approval: Alert | 'hangs' = anAlert();
-const end = Promise.withResolvers<{ ok: true; value: Alert }>();
+const end = Promise.withResolvers<Alert>();
 
 const makeRule = (body: object) => told(bus.request(COMMANDS.createRule, { tenantId: 'acme', body }));
 const countsCalls = (name: string, tool: string, onUnavailable: 'allow' | 'block') =>
@@ -41,9 +41,10 @@ beforeAll(async () => {
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
   await bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
-  await bus.serve(COMMANDS.resolveApproval, async () =>
-    approval === 'hangs' ? end.promise : { ok: true, value: approval },
-  );
+  await bus.serve(COMMANDS.resolveApproval, async () => ({
+    ok: true as const,
+    value: approval === 'hangs' ? await end.promise : approval,
+  }));
   await evaluator.start();
   closing.push(
     () => evaluator.stop(),
@@ -71,7 +72,7 @@ beforeAll(async () => {
   }
 }, 120_000);
 afterAll(async () => {
-  end.resolve({ ok: true, value: anAlert() });
+  end.resolve(anAlert());
   for (const close of closing) await close();
 }, 60_000);
 

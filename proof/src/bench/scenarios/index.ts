@@ -1,5 +1,6 @@
 import type { Scenario } from '../scenario.ts';
 import { counters } from './counters.ts';
+import { decisions } from './decisions.ts';
 import { lifecycle } from './lifecycle.ts';
 import { queries } from './queries.ts';
 import { rules } from './rules.ts';
@@ -21,6 +22,7 @@ export const SCENARIOS: readonly Scenario[] = [
   windows,
   tenants,
   webhooks,
+  decisions,
   standalone,
   lifecycle,
   queries,

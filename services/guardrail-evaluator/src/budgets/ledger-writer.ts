@@ -3,6 +3,8 @@ import type { Platform } from '@agentlens/platform';
 import type { BudgetsRepository } from './budgets.repository.ts';
 
 const EVERY_MS = 1_000;
+/** Every so many flushes all tenants are looked at, for what another instance did not live to carry over. */
+const ALL_EVERY = 30;
 const PAGE = 500;
 
 /**
@@ -18,6 +20,7 @@ export class LedgerWriter {
   readonly #touched = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
+  #flushes = 0;
 
   constructor(
     store: Pick<BudgetStore, 'unrecorded' | 'recorded'>,
@@ -49,12 +52,14 @@ export class LedgerWriter {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    this.#timer = undefined;
     await this.#working;
     await this.flush();
   }
 
   async #work(): Promise<void> {
-    const tenants = new Set([...this.#tenants(), ...this.#touched]);
+    const all = this.#flushes++ % ALL_EVERY === 0 || this.#timer === undefined;
+    const tenants = new Set([...(all ? this.#tenants() : []), ...this.#touched]);
     this.#touched.clear();
     for (const tenantId of tenants) {
       try {
