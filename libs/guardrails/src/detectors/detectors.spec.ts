@@ -14,6 +14,13 @@ describe('detect', () => {
     ['credit_card', 'card 4111 1111 1111 1112', []],
     ['iban', 'to GB82 WEST 1234 5698 7654 32', ['GB82 WEST 1234 5698 7654 32']],
     ['iban', 'GB82WEST12345698765433', []],
+    ['credit_card', '12 4111 1111 1111 1111 123, 5500-0000-0000-0004', ['4111 1111 1111 1111', '5500-0000-0000-0004']],
+    ['credit_card', '4111111111111111 12/28 x4111111111111111', ['4111111111111111']],
+    [
+      'iban',
+      'from BE68 5390 0754 7034 then GB82WEST12345698765432 please',
+      ['BE68 5390 0754 7034', 'GB82WEST12345698765432'],
+    ],
     ['uk_nino', 'AB 12 34 56 C and GB123456A', ['AB 12 34 56 C']],
     ['ip_address', 'from 10.0.0.1, not 300.1.1.1', ['10.0.0.1']],
     ['ip_address', 'at 2001:db8::1 now', ['2001:db8::1']],
@@ -65,5 +72,9 @@ describe('redact', () => {
   it('leaves nothing behind and everything else as it was', () => {
     expect(redact(['email', 'credit_card'], 'a x@y.example b 4111111111111111 c')).toBe('a [email] b [credit_card] c');
     expect(redact(['email'], 'nothing here')).toBe('nothing here');
+  });
+
+  it('does not pass on half of a text for the whole', () => {
+    expect(() => redact(['email'], 'a'.repeat(200_001))).toThrow('too long');
   });
 });
