@@ -1,6 +1,7 @@
 import { timeOrderedId } from '@agentlens/contracts';
 import { eventually, HandlebarClient } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from './support/client.ts';
 import { startEmbedded } from './support/embedded.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
 
@@ -8,10 +9,11 @@ import type { PlatformUnderTest } from './support/platform-under-test.ts';
 describe('an agent of the field', () => {
   let platform: PlatformUnderTest;
   let client: HandlebarClient;
+  let operator: Client;
 
   beforeAll(async () => {
     platform = await startEmbedded();
-    const { key } = await platform.keyOf('field', 'ingest', 'decide', 'read');
+    const { key } = await platform.keyOf('field', 'ingest', 'decide');
     client = new HandlebarClient({
       endpoint: platform.edges[0] ?? '',
       apiKey: key,
@@ -20,17 +22,12 @@ describe('an agent of the field', () => {
       retryBaseMs: 5,
     });
     await client.init();
+    operator = new Client(platform, (await platform.keyOf('field', 'admin')).key);
   }, 120_000);
 
   afterAll(async () => {
     await platform?.stop();
   }, 60_000);
-
-  async function read(path: string) {
-    const { key } = await platform.keyOf('field', 'read');
-    const answer = await fetch(`${platform.edges[0]}${path}`, { headers: { authorization: `Bearer ${key}` } });
-    return { status: answer.status, body: await answer.json() };
-  }
 
   it('has its whole run readable, each fact once, also when everything is told twice', async () => {
     const runId = timeOrderedId(Date.now());
@@ -45,7 +42,7 @@ describe('an agent of the field', () => {
     expect(client.calls.filter(({ status }) => status !== 200)).toEqual([]);
     await eventually(
       async () => {
-        const { body } = await read(`/api/events?sessionId=${runId}&limit=100`);
+        const { body } = await operator.get(`/api/events?sessionId=${runId}&limit=100`);
         const types = body.events.map((event: { eventType: string }) => event.eventType).toSorted();
         expect(types).toEqual([
           'llm.result',
@@ -58,21 +55,17 @@ describe('an agent of the field', () => {
       },
       { timeoutMs: 20_000 },
     );
-    const { body: session } = await read(`/api/sessions/${runId}`);
+    const { body: session } = await operator.get(`/api/sessions/${runId}`);
     expect(session).toMatchObject({ id: runId, agentId: 'field-agent', status: 'completed', errorCount: 0 });
     expect(session.totalCostUsd).toBeGreaterThan(0);
-    expect((await read('/api/agents/field-agent')).body).toMatchObject({ id: 'field-agent', name: 'Field agent' });
+    expect((await operator.get('/api/agents/field-agent')).body).toMatchObject({
+      id: 'field-agent',
+      name: 'Field agent',
+    });
   });
 
-  async function order(path: string, body: object) {
-    const { key } = await platform.keyOf('field', 'admin');
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${platform.edges[0]}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    return { status: answer.status, body: await answer.json() };
-  }
-
   it('is refused a forbidden tool, with the rule that forbids it', async () => {
-    const rule = await order('/api/guardrails', {
+    const rule = await operator.post('/api/guardrails', {
       name: 'No deletes',
       conditionType: 'tool_name',
       conditionConfig: { value: 'delete*' },
@@ -96,7 +89,7 @@ describe('an agent of the field', () => {
     const runId = timeOrderedId(Date.now());
     const run = await client.startRun({ runId });
     expect(await run.beforeTool('search', { q: 'x' })).toMatchObject({ verdict: 'ALLOW' });
-    const killed = await order('/api/control', {
+    const killed = await operator.post('/api/control', {
       scope: 'run',
       id: runId,
       state: 'killed',
