@@ -9,6 +9,8 @@ export type Beat = RunHeartbeats['beats'][number] & { readonly tenantId: string 
 
 /** A beat may be late or lost; this many missed ones are not chance any more. */
 const MISSED_BEATS = 3;
+/** On their way here beats are collected twice; less silence than this proves nothing, however often they come. */
+const LEAST_SILENCE_MS = 5_000;
 const RUNS_AT_ONCE = 1_000;
 
 /**
@@ -24,7 +26,8 @@ with overdue as (
   from runs
   where status = 'running' and (ttl_ms is not null or heartbeat_every_ms is not null)
     and (created_at + ttl_ms * interval '1 millisecond' <= now()
-      or greatest(updated_at, heartbeat_at) + heartbeat_every_ms * interval '${MISSED_BEATS} milliseconds' <= now())
+      or greatest(updated_at, heartbeat_at)
+        + greatest(heartbeat_every_ms * ${MISSED_BEATS}, ${LEAST_SILENCE_MS}) * interval '1 millisecond' <= now())
   order by tenant_id, run_id limit ${RUNS_AT_ONCE} for update skip locked
 )
 update runs as r set status = overdue.status from overdue

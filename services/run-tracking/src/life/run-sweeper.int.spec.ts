@@ -70,9 +70,10 @@ describe('run sweeper', () => {
   it.each([
     ['times out a run past its time to live', { runTtlMs: 1_000 }, 1_001, 'timed_out'],
     ['leaves one within its time to live', { runTtlMs: AN_HOUR }, 1_000, 'running'],
-    ['gives up a run after three missed heartbeats', { heartbeatEveryMs: 1_000 }, 3_001, 'lost'],
+    ['gives up a run after three missed heartbeats', { heartbeatEveryMs: 2_000 }, 6_001, 'lost'],
+    ['takes no less than five seconds for silence', { heartbeatEveryMs: 100 }, 3_000, 'running'],
     ['waits for the third', { heartbeatEveryMs: AN_HOUR }, 2 * AN_HOUR, 'running'],
-    ['calls one that is both timed out', { heartbeatEveryMs: 1_000, runTtlMs: 1_000 }, 3_001, 'timed_out'],
+    ['calls one that is both timed out', { heartbeatEveryMs: 1_000, runTtlMs: 1_000 }, 6_001, 'timed_out'],
     ['leaves a run that promised neither', {}, 365 * 24 * AN_HOUR, 'running'],
   ])('%s', async (_, payload, ms, status) => {
     await record(started(payload));

@@ -2,6 +2,7 @@ import { agentEvents, runHeartbeats } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
+import { type Counter, metrics } from '@opentelemetry/api';
 import { Repeating } from '../repeating.ts';
 import { RunChanges } from '../run-changes.ts';
 import { type Beat, RunLives } from './run-lives.ts';
@@ -31,11 +32,15 @@ export class RunSweeper {
   readonly #beats = new Map<string, Beat>();
   readonly #sweeping = new Repeating(() => this.sweep());
   readonly #collecting = new Repeating(() => this.takeBeats());
+  readonly #overdue: Counter;
   #subscription: Subscription | undefined;
 
   constructor(parts: RunSweeperParts) {
     this.#parts = parts;
     this.#lives = new RunLives(parts.database.pool);
+    this.#overdue = metrics.getMeter('@agentlens/run-tracking').createCounter('agentlens.runs.overdue', {
+      description: 'Runs the platform ended because nobody did, by status',
+    });
     this.#changes = new RunChanges(
       parts.bus,
       () => parts.clock.now(),
@@ -66,7 +71,10 @@ export class RunSweeper {
       const { oldestAgeMs } = await bus.lag(agentEvents, eventsGroup);
       if (oldestAgeMs > BEHIND_MS) return SWEEP_MS;
       const { ended, lost, more } = await this.#lives.endOverdue();
-      if (ended.length > 0) logger.info({ timedOut: ended.length - lost, lost }, 'runs ended that nobody ended');
+      const timedOut = ended.length - lost;
+      if (ended.length > 0) logger.info({ timedOut, lost }, 'runs ended that nobody ended');
+      this.#overdue.add(timedOut, { status: 'timed_out' });
+      this.#overdue.add(lost, { status: 'lost' });
       this.#changes.add(ended);
       return more ? NEXT_ROUND_MS : SWEEP_MS;
     } catch (err) {
