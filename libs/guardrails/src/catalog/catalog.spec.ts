@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { ACTIONS } from '../actions/index.ts';
 import { CONDITIONS } from '../conditions/index.ts';
+import { callTest } from '../decisions/call-test.ts';
 import { describeCatalog } from '../rules/describe-catalog.ts';
 import { Catalog } from './catalog.ts';
 
@@ -34,6 +35,13 @@ describe.each([
     const entry = catalog.get(type);
     expect(entry?.config.safeParse(entry.example).success).toBe(true);
     expect(entry?.config.safeParse({ ...(entry.example as object), surprise: 1 }).success).toBe(false);
+  });
+});
+
+describe('conditions about calls', () => {
+  it.each(CONDITIONS.modules)('$type can be asked about a call where it says so, and only there', (module) => {
+    const test = callTest(module, module.config.parse(module.example));
+    expect(test !== null).toBe(module.phases.includes('decision'));
   });
 });
 
