@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import { eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AgentLens } from './agent-lens.ts';
@@ -74,6 +76,28 @@ async function connect(options: Partial<AgentLensOptions> = {}): Promise<AgentLe
   clients.push(client);
   return client;
 }
+
+describe('a process with the SDK in it', () => {
+  it('ends when its work ends, with the stream of orders open and nobody calling shutdown', async () => {
+    const { port } = server.address() as AddressInfo;
+    const work = `
+      import { AgentLens } from '@agentlens/sdk';
+      const client = await AgentLens.init({
+        apiKey: ${JSON.stringify(double.apiKey)}, baseUrl: 'http://127.0.0.1:${port}', agent: { slug: 'a' },
+      });
+      while (!client.status.connected) await new Promise((resolve) => setTimeout(resolve, 5));
+      const run = await client.startRun();
+      await run.beforeTool('t', {});
+      await run.end();
+      console.log(JSON.stringify(client.status.events));
+    `;
+    const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning', '--input-type=module'];
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, '-e', work], {
+      cwd: import.meta.dirname,
+    });
+    expect(JSON.parse(stdout)).toEqual({ enqueued: 3, delivered: 3, dropped: 0, waiting: 0 });
+  });
+});
 
 describe.each([
   ['undici', {}],

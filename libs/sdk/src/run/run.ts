@@ -96,6 +96,11 @@ export class Run {
     this.#begin();
   }
 
+  /** Ms by the client's clock that only goes forward; for measuring calls. */
+  elapsed(): number {
+    return this.#host.clock.elapsed();
+  }
+
   /** Tool calls that came to an end. */
   get stepIndex(): number {
     return this.#stepIndex;

@@ -34,7 +34,7 @@ describe('a wrapped tool', () => {
       ['tool.before', 'c1'],
       ['tool.after', 'c1'],
     ]);
-    expect(server.questions[1]).toMatchObject({ result: 'deleted a', metrics: { bytes_out: 11 } });
+    expect(server.questions[1]).toMatchObject({ result: 'deleted a', metrics: { bytes_out: 11, duration_ms: 0 } });
     expect(server.eventsOf('tool.result')).toHaveLength(1);
   });
 

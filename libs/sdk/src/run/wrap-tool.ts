@@ -69,10 +69,10 @@ async function execute<A, R>(
   about: ToolCallOptions,
   options: WrapOptions,
 ): Promise<R | BlockedResult> {
-  const startedAt = performance.now();
+  const startedAt = run.elapsed();
   const args = decision.args as A;
   const report = (result: unknown, error?: unknown) =>
-    run.afterTool(tool.name, args, result, performance.now() - startedAt, error, { ...about, callId: decision.callId });
+    run.afterTool(tool.name, args, result, run.elapsed() - startedAt, error, { ...about, callId: decision.callId });
   let result: R;
   try {
     result = await tool.execute(args);
