@@ -54,6 +54,20 @@ describe('redis that does not answer', () => {
     await back();
   });
 
+  it('is a typed error for call histories, breakers and money', async () => {
+    proxy.mode('blackhole');
+    const run = { tenantId: 'acme', agentId: 'a', runId: 'r' };
+    const outcomes = await Promise.allSettled([
+      state.calls.read(run),
+      state.breakers.read({ tenantId: 'acme', agentId: 'a', refs: [{ scope: 'run', scopeId: 'r' }] }),
+      state.budgets.standing('acme', [], START_MS),
+    ]);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StateUnavailable) });
+    }
+    await back();
+  });
+
   it('leaves quotas to a bucket per process, and conflicts to the database', async () => {
     proxy.mode('blackhole');
     const key = fresh('key');

@@ -74,11 +74,11 @@ async function measure(bench: Bench, stage: Stage, variant: Variant, connection:
   let [asked, unexpected] = [0, 0];
   // In turn, so that what else the machine does meets all of them alike.
   while (performance.now() - startedAt < seconds * 1000 * ways.length) {
-    for (const { name, ask, decides } of ways) {
+    for (const way of ways) {
       const sentAt = performance.now();
-      const allowed = await ask(WARM_UP + asked);
-      found.get(name)?.record((performance.now() - sentAt) * 1000);
-      if (decides) asked += 1;
+      const allowed = await way.ask(WARM_UP + asked);
+      found.get(way.name)?.record((performance.now() - sentAt) * 1000);
+      if (way.decides) asked += 1;
       if (!allowed) unexpected += 1;
     }
   }

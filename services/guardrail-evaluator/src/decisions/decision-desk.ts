@@ -193,7 +193,8 @@ export class DecisionDesk {
     const { facts } = this.#parts;
     // A call that waits for a human is still asked for: it will come again under the same name.
     if (cause.kind === 'HITL_PENDING' && identity.once !== undefined) return;
-    const noted = (verdict === 'ALLOW' ? facts.allowed : facts.refused).call(facts, request, needs, identity);
+    const noted =
+      verdict === 'ALLOW' ? facts.allowed(request, needs, identity) : facts.refused(request, needs, identity);
     const settled = noted.catch((error: unknown) => this.#failed(request, error, 'a call could not be noted'));
     this.#after.add(settled);
     void settled.finally(() => this.#after.delete(settled));

@@ -43,8 +43,9 @@ export class DecisionPublisher {
     this.#limits = { mostWaiting: MOST_WAITING, retryMs: RETRY_MS, drainMs: DRAIN_MS, ...limits };
   }
 
-  offer({ modifiedArgs: _, ...decision }: Decision): void {
-    this.#waiting.push(decision);
+  offer(decision: Decision): void {
+    const { modifiedArgs: _, ...kept } = decision;
+    this.#waiting.push(kept);
     if (this.#waiting.length > this.#limits.mostWaiting) {
       this.#waiting.shift();
       this.#metrics.dropped();

@@ -114,7 +114,8 @@ export class Decisions {
 
   /** Takes no more questions and commands, and waits for those in hand. */
   async close(): Promise<void> {
-    await Promise.all([this.#questions, ...this.#commands].map((subscription) => subscription?.close()));
+    await this.#questions?.close();
+    await Promise.all(this.#commands.map((subscription) => subscription.close()));
   }
 
   /** Writes, publishes and announces what is still in hand. */
