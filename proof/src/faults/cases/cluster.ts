@@ -7,6 +7,7 @@ import type { Site } from '../site.ts';
 import { underLoad } from './under-load.ts';
 
 const NODES = 3;
+const ROOM_BYTES = 256 * 1_048_576;
 const STREAM = 'AGENT_EVENTS';
 const DEADLINE_MS = 60_000;
 const WRITE_GAP_MS = 5_000;
@@ -18,8 +19,13 @@ const cluster: Fault = {
     const nodes = new Map<string, TestServer>();
     const site = await lab.freshSite({ directNats: true, nats: () => startCluster(nodes) });
     const { manager } = site.streams;
-    for await (const { config } of manager.streams.list()) {
-      await manager.streams.update(config.name, { num_replicas: NODES });
+    const names: string[] = [];
+    for await (const { config } of manager.streams.list()) names.push(config.name);
+    for (const name of names) {
+      // Three times the room that is reserved for one copy is more than a small disk has.
+      await manager.streams.update(name, { max_bytes: ROOM_BYTES });
+      const copied = () => manager.streams.update(name, { num_replicas: NODES }).catch(() => undefined);
+      await until(`three copies of ${name}`, copied, DEADLINE_MS);
     }
     await inStep(site);
     lab.note('every stream has three copies');
