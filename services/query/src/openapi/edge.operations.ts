@@ -1,6 +1,7 @@
 import { JsonObject, SEVERITIES } from '@agentlens/contracts';
 import { z } from 'zod';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import { AGENT_PROTOCOL_OPERATIONS } from './agent-protocol.operations.ts';
 
 const IncomingEvent = z
   .looseObject({
@@ -31,4 +32,4 @@ export const ingestEvents = operation({
 });
 
 /** Routes of the public address that other services serve. */
-export const EDGE_OPERATIONS = [ingestEvents];
+export const EDGE_OPERATIONS: readonly Operation[] = [ingestEvents, ...AGENT_PROTOCOL_OPERATIONS];

@@ -1,0 +1,126 @@
+import {
+  AcknowledgeBody,
+  AgentBody,
+  DecisionCause,
+  EndBody,
+  EvaluateBody,
+  GuardrailRule,
+  HeartbeatBody,
+  StartBody,
+  ToolsBody,
+} from '@agentlens/contracts';
+import { z } from 'zod';
+import { operation } from '../http/operation.ts';
+
+const tag = 'Agent protocol';
+const agent = z.object({ agentId: z.string() });
+const run = z.object({ runId: z.string() });
+const Lockdown = z.object({
+  active: z.boolean(),
+  reason: z.string().optional(),
+  until_ts: z.number().optional().meta({ description: 'Milliseconds since the epoch.' }),
+});
+
+const Verdict = z
+  .object({
+    verdict: z.enum(['ALLOW', 'BLOCK']),
+    control: z.enum(['CONTINUE', 'TERMINATE']),
+    cause: DecisionCause,
+    message: z.string(),
+    evaluatedRules: z.array(
+      z.object({ ruleId: z.string(), enabled: z.boolean(), matched: z.boolean(), violated: z.boolean() }),
+    ),
+    finalRuleId: z.string().optional(),
+  })
+  .meta({ id: 'Verdict' });
+
+/** The agent protocol, served by the ingest gateway on the same address; docs/agent-protocol.md tells it whole. */
+export const AGENT_PROTOCOL_OPERATIONS = [
+  operation({
+    method: 'post',
+    path: '/v1/agents',
+    tag,
+    summary: 'Registers an agent by its slug, or updates it.',
+    scope: 'decide',
+    body: AgentBody,
+    response: agent,
+    problems: [413, 415],
+  }),
+  operation({
+    method: 'put',
+    path: '/v1/agents/:agentId/tools',
+    tag,
+    summary: 'Adds to the tools of an agent, or updates them, by name.',
+    scope: 'decide',
+    params: agent,
+    body: ToolsBody,
+    response: agent.extend({ tools: z.int() }),
+    problems: [413, 415],
+  }),
+  operation({
+    method: 'post',
+    path: '/v1/runs/:runId/start',
+    tag,
+    summary: 'Starts a run; the same run may be started again. Says whether it is locked down.',
+    scope: 'decide',
+    params: run,
+    body: StartBody,
+    response: run.extend({ lockdown: Lockdown }),
+    problems: [413, 415],
+  }),
+  operation({
+    method: 'post',
+    path: '/v1/runs/:runId/evaluate',
+    tag,
+    summary: 'May this happen? Always answered with a decision, also for a run that is not known.',
+    scope: 'decide',
+    params: run,
+    body: EvaluateBody,
+    response: Verdict,
+    problems: [413, 415],
+  }),
+  operation({
+    method: 'post',
+    path: '/v1/runs/:runId/end',
+    tag,
+    summary: 'Ends a run; the same run may be ended again.',
+    scope: 'decide',
+    params: run,
+    body: EndBody,
+    response: run.extend({ status: z.string() }),
+    problems: [413, 415],
+  }),
+  operation({
+    method: 'post',
+    path: '/v1/runs/:runId/heartbeat',
+    tag,
+    summary: 'Says that a run is alive.',
+    scope: 'decide',
+    params: run,
+    body: HeartbeatBody,
+    response: run.extend({ lockdown: Lockdown }),
+    problems: [413, 415],
+  }),
+  operation({
+    method: 'post',
+    path: '/v1/control/:directiveId/ack',
+    tag,
+    summary: 'Says that an instance of an agent took an order.',
+    scope: 'decide',
+    params: z.object({ directiveId: z.string() }),
+    body: AcknowledgeBody,
+    response: z.object({ directiveId: z.string(), acknowledged: z.literal(true) }),
+    problems: [413, 415],
+  }),
+  operation({
+    method: 'post',
+    path: '/v1/rules',
+    tag,
+    summary: 'Imports a policy with its rules, in the vocabulary of the agent SDK in the field.',
+    scope: 'admin',
+    body: z.object({ policy: z.record(z.string(), z.unknown()), rules: z.array(z.record(z.string(), z.unknown())) }),
+    status: 201,
+    response: z.object({ policyId: z.string(), rules: z.array(GuardrailRule) }),
+    problems: [413, 415],
+  }),
+];
