@@ -102,6 +102,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
       }
       // Unreliable load is measured, not saved; a client's mistake stays one however often it is sent.
       const worthRepeating = status === 0 || status === 429 || status >= 500;
+      if (!order.reliable && everyMs === 0 && worthRepeating) await restAfterRefusal();
       if (!order.reliable || !worthRepeating) return;
       const longest = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** attempt);
       await new Promise((resolve) => setTimeout(resolve, random() * longest));
@@ -114,6 +115,11 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     if (marker !== undefined && first !== undefined) acceptedMarkerIds.push(first);
     const before = acceptedByAgent[agent] ?? { events: 0, errors: 0 };
     acceptedByAgent[agent] = { events: before.events + events, errors: before.errors + errors };
+  }
+
+  /** Whoever sends as fast as it may does not hammer a platform that asks for a pause. */
+  function restAfterRefusal(): Promise<unknown> {
+    return new Promise((resolve) => setTimeout(resolve, RETRY_BASE_MS * (1 + random())));
   }
 
   async function post(key: string, text: string): Promise<number> {
