@@ -370,6 +370,18 @@ describe('a budget', () => {
     expect((await asking()).verdict).toBe('ALLOW');
   });
 
+  it('of a session is shared by its runs, also where only their events tell the session', async () => {
+    newTenant();
+    await replica();
+    await budget({ scope: 'session', limitUsd: 1 });
+    await publish(completed({ runId: 'run-1', sessionId: 'talk', usage: { costUsd: 1 } }));
+    await publish(event({ kind: 'run.started', runId: 'run-2', sessionId: 'talk' }));
+    await settled();
+    for (const runId of ['run-1', 'run-2']) expect((await asking({ runId })).verdict).toBe('BLOCK');
+    expect((await asking({ runId: 'run-3', sessionId: 'talk' })).verdict).toBe('BLOCK');
+    expect((await asking({ runId: 'run-3' })).verdict).toBe('ALLOW');
+  });
+
   it('no longer holds once it is deleted', async () => {
     newTenant();
     await replica();

@@ -83,6 +83,13 @@ export interface BudgetStore {
   seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void>;
   /** Declares the tenant's money complete; accounts that are not there from now on are new. */
   seeded(tenantId: string): Promise<void>;
+  /** Remembers for a week which session runs belong to: their events say so, questions about them often do not. */
+  noteSessions(
+    tenantId: string,
+    runs: readonly { readonly runId: string; readonly sessionId: string }[],
+  ): Promise<void>;
+  /** Null: nothing is known. */
+  sessionOf(tenantId: string, runId: string): Promise<string | null>;
   /** What is not yet in the ledger, oldest first. */
   unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]>;
   recorded(tenantId: string, ids: readonly string[]): Promise<void>;

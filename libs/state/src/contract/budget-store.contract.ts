@@ -167,6 +167,15 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await budgets().unrecorded(tenantId, 10)).toMatchObject([{ reservationId: 'e' }]);
     });
 
+    it('knows the session of a run, per tenant', async () => {
+      const [tenantId, runId] = [fresh('tenant'), fresh('run:{}')];
+      expect(await budgets().sessionOf(tenantId, runId)).toBeNull();
+      await budgets().noteSessions(tenantId, [{ runId, sessionId: 'one' }]);
+      await budgets().noteSessions(tenantId, []);
+      expect(await budgets().sessionOf(tenantId, runId)).toBe('one');
+      expect(await budgets().sessionOf(fresh('tenant'), runId)).toBeNull();
+    });
+
     it('lets 500 callers at once to the edge of a budget, and none further', async () => {
       const amount = fc.integer({ min: 1, max: 200_000 }).map((micros) => micros / 1e6);
       const callers = fc.array(fc.record({ estimate: amount, error: amount }), { minLength: 500, maxLength: 500 });

@@ -31,6 +31,7 @@ export class MemoryBudgetStore implements BudgetStore {
   readonly #accounts: ExpiringMap<Account>;
   readonly #reservations: ExpiringMap<Held>;
   readonly #charges: ExpiringMap<true>;
+  readonly #sessions: ExpiringMap<string>;
   readonly #seeded = new Set<string>();
   readonly #ledger = new Map<string, Map<string, LedgerEntry>>();
   #entries = 0;
@@ -39,6 +40,7 @@ export class MemoryBudgetStore implements BudgetStore {
     this.#accounts = new ExpiringMap(now);
     this.#reservations = new ExpiringMap(now);
     this.#charges = new ExpiringMap(now);
+    this.#sessions = new ExpiringMap(now);
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
@@ -92,6 +94,19 @@ export class MemoryBudgetStore implements BudgetStore {
 
   async seeded(tenantId: string): Promise<void> {
     this.#seeded.add(tenantId);
+  }
+
+  async noteSessions(
+    tenantId: string,
+    runs: readonly { readonly runId: string; readonly sessionId: string }[],
+  ): Promise<void> {
+    for (const { runId, sessionId } of runs) {
+      this.#sessions.set(JSON.stringify([tenantId, runId]), sessionId, LIFETIMES.run);
+    }
+  }
+
+  async sessionOf(tenantId: string, runId: string): Promise<string | null> {
+    return this.#sessions.get(JSON.stringify([tenantId, runId])) ?? null;
   }
 
   async unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]> {

@@ -27,6 +27,7 @@ import { escaped } from '../escaped.ts';
  * | `budgets:{tenant}`                 | the tenant's money is complete                                     | none           |
  * | `reservation:{tenant}:<id>`        | estimate and accounts of a reservation, and what ended it          | expiry + 7 d   |
  * | `charge:{tenant}:<hashed event id>` | the event's cost was counted                                      | 2 h            |
+ * | `session:{tenant}:<run>`           | the session a run belongs to                                       | 7 d            |
  * | `ledger:{tenant}`                  | stream of what was spent and is not in Postgres yet                | none           |
  */
 export class AgentKeys {
@@ -101,6 +102,10 @@ export class BudgetKeys {
 
   holds(account: BudgetAccount): string {
     return `${this.account(account)}:holds`;
+  }
+
+  session(runId: string): string {
+    return `session:${this.#tag}:${escaped(runId)}`;
   }
 
   reservation(reservationId: string): string {

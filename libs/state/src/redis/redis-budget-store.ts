@@ -107,6 +107,21 @@ export class RedisBudgetStore implements BudgetStore {
     await answered('seeded', this.#redis.set(new BudgetKeys(tenantId).marker, '1'));
   }
 
+  async noteSessions(
+    tenantId: string,
+    runs: readonly { readonly runId: string; readonly sessionId: string }[],
+  ): Promise<void> {
+    if (runs.length === 0) return;
+    const of = new BudgetKeys(tenantId);
+    const calls = this.#redis.multi();
+    for (const { runId, sessionId } of runs) calls.set(of.session(runId), sessionId, 'PX', LIFETIMES.run);
+    await answered('noteSessions', calls.exec());
+  }
+
+  async sessionOf(tenantId: string, runId: string): Promise<string | null> {
+    return answered('sessionOf', this.#redis.get(new BudgetKeys(tenantId).session(runId)));
+  }
+
   async unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]> {
     const call = this.#redis.xrange(new BudgetKeys(tenantId).ledger, '-', '+', 'COUNT', limit);
     return (await answered('unrecorded', call)).map(([id, [, text = '']]) => entryOf(id, text));

@@ -19,6 +19,21 @@ export class BudgetDesk {
     this.#parts = parts;
   }
 
+  /**
+   * The session of the run; null: as far as anybody knows it is a session of its own.
+   * @throws StateUnavailable
+   */
+  async sessionOf({ tenantId, runId }: DecisionRequest): Promise<{ readonly sessionId: string } | null> {
+    const known = await this.#parts.vault.sessionOf(tenantId, runId);
+    return known === null ? null : { sessionId: known };
+  }
+
+  /** True where a budget needs to know the session and the question does not say. */
+  needsSession({ tenantId, sessionId, phase }: DecisionRequest): boolean {
+    if (sessionId !== undefined || phase === 'tool.after') return false;
+    return this.#parts.budgets.of(tenantId)?.some(({ scope, enabled }) => scope === 'session' && enabled) === true;
+  }
+
   applying(request: DecisionRequest): readonly AppliedBudget[] {
     const budgets = this.#parts.budgets.of(request.tenantId);
     if (budgets === undefined) return [];

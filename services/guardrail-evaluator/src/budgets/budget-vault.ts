@@ -44,6 +44,14 @@ export class BudgetVault {
     return this.#filled(tenantId, () => this.#store.spend(tenantId, spendings, nowMs));
   }
 
+  sessionOf(tenantId: string, runId: string): Promise<string | null> {
+    return this.#store.sessionOf(tenantId, runId);
+  }
+
+  noteSessions(...call: Parameters<BudgetStore['noteSessions']>): Promise<void> {
+    return this.#store.noteSessions(...call);
+  }
+
   /** Asks, and once more after filling where the store did not hold the tenant's money. */
   async #filled<T>(tenantId: string, ask: () => Promise<T | null>): Promise<T> {
     for (;;) {

@@ -6,7 +6,7 @@ import type { BudgetVault } from './budget-vault.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
 export interface EventSpenderParts {
-  readonly vault: Pick<BudgetVault, 'spend'>;
+  readonly vault: Pick<BudgetVault, 'spend' | 'noteSessions'>;
   readonly budgets: Pick<TenantSettings<readonly Budget[]>, 'of'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;
   readonly now: () => number;
@@ -28,12 +28,26 @@ export class EventSpender {
     const { tenantId } = batch;
     const budgets = this.#parts.budgets.of(tenantId);
     if (budgets === undefined) return;
+    if (budgets.some(({ scope }) => scope === 'session')) await this.#noteSessions(batch);
     const arrivedMs = Date.parse(batch.receivedAt);
     const spendings = batch.events.flatMap((event) => spendingOf(event, budgets, tenantId, arrivedMs) ?? []);
     if (spendings.length === 0) return;
     await this.#parts.vault.spend(tenantId, spendings, this.#parts.now());
     this.#parts.ledger.touch(tenantId);
   }
+
+  async #noteSessions(batch: EventBatch): Promise<void> {
+    const { tenantId } = batch;
+    const runs = [...sessionsOf(batch)].map(([runId, sessionId]) => ({ runId, sessionId }));
+    await this.#parts.vault.noteSessions(tenantId, runs);
+  }
+}
+
+/** Distinct runs of a batch that say which session they belong to. */
+function sessionsOf({ events }: EventBatch): Map<string, string> {
+  return new Map(
+    events.flatMap(({ runId, sessionId }) => (sessionId === undefined ? [] : [[runId, sessionId] as const])),
+  );
 }
 
 /** Null: the event ends no reservation and costs nothing. */
@@ -50,7 +64,7 @@ function spendingOf(
   const actorId = actorOf(event);
   const atMs = Math.min(Date.parse(event.occurredAt), arrivedMs);
   return {
-    // Ids of events are unique per run's agent, not beyond.
+    // Clients choose the ids of events: two agents may have chosen the same.
     eventId: `${agentId}/${id}`,
     costUsd,
     accounts: applying(budgets, { tenantId, agentId, runId, sessionId, actorId }, atMs).map(({ account }) => account),

@@ -36,7 +36,7 @@ export interface DecisionDeskParts {
   readonly control: Pick<ControlBoard, 'standing'>;
   readonly rules: { readonly decisions: DecisionBook };
   readonly breakers: Pick<BreakerDesk, 'consult'>;
-  readonly budgets: Pick<BudgetDesk, 'applying' | 'spent' | 'reserve'>;
+  readonly budgets: Pick<BudgetDesk, 'applying' | 'needsSession' | 'sessionOf' | 'spent' | 'reserve'>;
   readonly facts: FactGatherer;
   readonly bus: Pick<EventBus, 'request'>;
   readonly publisher: Pick<DecisionPublisher, 'offer'>;
@@ -77,7 +77,7 @@ export class DecisionDesk {
 
   async decide(request: DecisionRequest): Promise<Decision> {
     const startedAtMs = performance.now();
-    const { control, rules, budgets, clock, metrics, publisher } = this.#parts;
+    const { control, rules, clock, metrics, publisher } = this.#parts;
     const nowMs = clock.now();
     const identity = identityOf(request, timeOrderedId(nowMs));
     const standing = control.standing(request.tenantId, request.agentId, request.runId);
@@ -88,7 +88,7 @@ export class DecisionDesk {
       const matching = rules.decisions.matching(request);
       const needs = factsNeeded(matching, request, rules.decisions.counting(request));
       const deadline = new Deadline(request.deadlineMs);
-      const applied = request.phase === 'tool.after' ? [] : budgets.applying(request);
+      const applied = await this.#applied(request, deadline);
       const question = { request, nowMs, identity, deadline, applied, needs, bypasses };
       said = await this.#ask(question, matching);
       deadline.end();
@@ -151,6 +151,16 @@ export class DecisionDesk {
     const did = finalRule.onUnavailable;
     question.bypasses.push({ ruleId: finalRule.id, why: alert, did });
     return did === 'block' ? unaskedOutcome(ruling) : null;
+  }
+
+  /** The budgets a call falls under; what was called already costs nothing any more. */
+  async #applied(request: DecisionRequest, deadline: Deadline): Promise<readonly AppliedBudget[]> {
+    const { budgets } = this.#parts;
+    if (request.phase === 'tool.after') return [];
+    if (!budgets.needsSession(request)) return budgets.applying(request);
+    const failed = (error: unknown) => this.#failed(request, error, 'the session of a run could not be asked for');
+    const known = await deadline.within(budgets.sessionOf(request), failed);
+    return budgets.applying(typeof known === 'string' ? request : { ...request, ...known });
   }
 
   #breaker({ request, nowMs, identity, deadline }: Question): Promise<BreakerVerdict | Unavailable> {

@@ -22,6 +22,7 @@ import { DecisionDesk } from './decision-desk.ts';
 import { DecisionMetrics } from './decision-metrics.ts';
 import { DecisionPublisher } from './decision-publisher.ts';
 import { FactGatherer } from './fact-gatherer.ts';
+import { bundleOf } from './rule-bundle.ts';
 
 /** The half of the service that answers agents: desk, breakers and budgets, and what keeps them up to date. */
 export class Decisions {
@@ -30,6 +31,8 @@ export class Decisions {
   readonly desk: DecisionDesk;
   readonly ledger: LedgerWriter;
   readonly #ports: EvaluatorPorts;
+  readonly #rules: RuleLibrary;
+  readonly #agents: AgentDirectory;
   readonly #recorder: BreakerRecorder;
   readonly #shelf: BreakerShelf;
   readonly #vault: BudgetVault;
@@ -47,6 +50,8 @@ export class Decisions {
     const { bus, breakers: store, budgets, calls, windows, database, clock, control, logger } = ports;
     const now = () => clock.now();
     this.#ports = ports;
+    this.#rules = rules;
+    this.#agents = new AgentDirectory(database, clock);
     this.#breakers = new BreakersRepository(database, now);
     this.#budgets = new BudgetsRepository(database);
     const shared = { bus, logger, now };
@@ -73,7 +78,7 @@ export class Decisions {
       ...{ control, rules, bus, metrics, clock, logger, publisher: this.#publisher },
       breakers: new BreakerDesk({ shelf: this.#shelf, store, limits }),
       budgets: new BudgetDesk({ vault: this.#vault, budgets: this.#tenantBudgets }),
-      facts: new FactGatherer({ calls, windows, logger, agents: new AgentDirectory(database, clock) }),
+      facts: new FactGatherer({ calls, windows, logger, agents: this.#agents }),
     });
   }
 
@@ -90,7 +95,21 @@ export class Decisions {
     this.#commands = [
       ...(await serveBreakerCommands(bus, { ...breakers, changed: ofLimits }, orAway)),
       ...(await serveBudgetCommands(bus, { ...budgets, changed: ofBudgets }, orAway)),
+      await bus.serve(COMMANDS.ruleBundle, (question) => orAway(this.#bundle(question))),
     ];
+  }
+
+  async #bundle({ tenantId, agentId }: { readonly tenantId: string; readonly agentId: string }) {
+    const limits = this.#limits.of(tenantId);
+    const value = bundleOf({
+      agentId,
+      agent: await this.#agents.agent(tenantId, agentId),
+      rules: await this.#rules.stored(tenantId),
+      breakerLimits: limits?.agents.get(agentId) ?? limits?.tenant ?? null,
+      hasBudgets: (this.#tenantBudgets.of(tenantId)?.length ?? 0) > 0,
+      nowMs: this.#ports.clock.now(),
+    });
+    return { ok: true as const, value };
   }
 
   /** @throws where the settings cannot be read; may be called again. */

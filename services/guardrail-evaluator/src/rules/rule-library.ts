@@ -48,6 +48,11 @@ export class RuleLibrary {
     return this.#decisions;
   }
 
+  /** All rules of a tenant as they are stored now, those that are not in force too. */
+  stored(tenantId: string): Promise<GuardrailRule[]> {
+    return this.#rules.ofTenant(tenantId);
+  }
+
   get loaded(): boolean {
     return this.#loaded;
   }

@@ -1,0 +1,55 @@
+import { RuleBundle } from '@agentlens/contracts';
+import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails';
+import { aRule } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import { type BundleFacts, bundleOf } from './rule-bundle.ts';
+
+const NOON_MS = Date.parse('2026-03-01T12:00:00.000Z');
+
+const noShell = aRule({
+  id: 'no-shell',
+  conditionType: 'tool_name',
+  conditionConfig: { value: 'shell*' },
+  actionType: 'block',
+  actionConfig: {},
+});
+
+function aBundle(facts: Partial<BundleFacts> = {}): RuleBundle {
+  const nothing = { agentId: 'bot', agent: null, rules: [], breakerLimits: null, hasBudgets: false, nowMs: NOON_MS };
+  return bundleOf({ ...nothing, ...facts });
+}
+
+const ids = (bundle: RuleBundle) => bundle.rules.map(({ id }) => id);
+
+describe('a rule bundle', () => {
+  it('holds the decision rules of the agent that are in force, and is what the contract says', () => {
+    const rules = [
+      noShell,
+      { ...noShell, id: 'of-another', agentId: 'other' },
+      { ...noShell, id: 'off', mode: 'off' as const },
+      { ...noShell, id: 'disabled', enabled: false },
+      aRule({ id: 'stream' }),
+    ];
+    const bundle = aBundle({ rules });
+    expect(RuleBundle.parse(JSON.parse(JSON.stringify(bundle)))).toMatchObject({ agentId: 'bot', askAlways: [] });
+    expect(ids(bundle)).toEqual(['no-shell']);
+  });
+
+  it('settles which agents a rule is about', () => {
+    const rules = [{ ...noShell, selector: { agentTagsAny: ['prod'] } }];
+    expect(ids(aBundle({ rules, agent: { tags: ['Prod'] } }))).toEqual(['no-shell']);
+    expect(ids(aBundle({ rules, agent: { tags: ['test'] } }))).toEqual([]);
+    expect(ids(aBundle({ rules }))).toEqual([]);
+  });
+
+  it('has every tool call asked about where some rule counts calls', () => {
+    const counting = { ...noShell, conditionType: 'repeated_call', conditionConfig: {} };
+    expect(aBundle({ rules: [counting] }).askAlways).toEqual(['tool.before', 'tool.after']);
+  });
+
+  it('has model calls asked about where there are budgets, and both where limits were set', () => {
+    expect(aBundle({ hasBudgets: true }).askAlways).toEqual(['llm.before']);
+    const limited = aBundle({ breakerLimits: DEFAULT_BREAKER_LIMITS });
+    expect(limited).toMatchObject({ askAlways: ['tool.before', 'llm.before'], breakerLimits: DEFAULT_BREAKER_LIMITS });
+  });
+});

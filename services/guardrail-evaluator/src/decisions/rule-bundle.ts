@@ -1,0 +1,89 @@
+import type { BreakerLimits, BundledRule, DecisionPhase, GuardrailRule, RuleBundle } from '@agentlens/contracts';
+import { type AgentFacts, activate, type DecisionRule, isInForce, selectsAgent } from '@agentlens/guardrails';
+
+/** Agents ask again at half of it: so long may a change of rules take to reach decisions made inside an agent. */
+const TTL_SECONDS = 60;
+
+export interface BundleFacts {
+  readonly agentId: string;
+  /** Null: it never registered. */
+  readonly agent: AgentFacts | null;
+  readonly rules: readonly GuardrailRule[];
+  /** Limits that somebody set for this agent; null where the defaults hold. */
+  readonly breakerLimits: BreakerLimits | null;
+  readonly hasBudgets: boolean;
+  readonly nowMs: number;
+}
+
+/**
+ * The decision rules of one agent, for its own process: what needs nothing but the call is decided there, and the server
+ * is asked about the rest.
+ */
+export function bundleOf({ agentId, agent, rules, breakerLimits, hasBudgets, nowMs }: BundleFacts): RuleBundle {
+  const about = rules.filter(isInForce).flatMap((rule) => decisionRuleOf(rule, agentId, agent));
+  const ask = new Set<DecisionPhase>();
+  // A rule that looks at other calls is right only where every call is counted, whichever tool it calls.
+  if (about.some(({ ready }) => ready.counts))
+    for (const phase of ['tool.before', 'tool.after'] as const) ask.add(phase);
+  if (breakerLimits !== null) for (const phase of ['tool.before', 'llm.before'] as const) ask.add(phase);
+  if (hasBudgets) ask.add('llm.before');
+  return {
+    agentId,
+    version: nowMs,
+    ttlSeconds: TTL_SECONDS,
+    askAlways: [...ask],
+    rules: about.map(bundled),
+    ...(breakerLimits === null ? {} : { breakerLimits }),
+  };
+}
+
+interface Ready {
+  readonly rule: GuardrailRule;
+  readonly ready: DecisionRule;
+}
+
+function decisionRuleOf(rule: GuardrailRule, agentId: string, agent: AgentFacts | null): Ready[] {
+  if (rule.agentId !== undefined && rule.agentId !== agentId) return [];
+  const active = activate(rule);
+  if (!active.ok || active.value.cadence !== 'call') return [];
+  return selectsAgent(active.value.selects, agent ?? undefined) === true ? [{ rule, ready: active.value }] : [];
+}
+
+/** Which agents it is about has been settled; which calls it is about is told. */
+function bundled({ rule, ready }: Ready): BundledRule {
+  const { tools, toolTagsAll, toolTagsAny } = ready.selects;
+  const selector = {
+    tools: tools && [...tools],
+    toolTagsAll: toolTagsAll && [...toolTagsAll],
+    toolTagsAny: toolTagsAny && [...toolTagsAny],
+  };
+  const {
+    id,
+    version,
+    name,
+    priority,
+    onMissing,
+    onUnavailable,
+    conditionType,
+    conditionConfig,
+    actionType,
+    actionConfig,
+  } = rule;
+  return {
+    ...{
+      id,
+      version,
+      name,
+      priority,
+      onMissing,
+      onUnavailable,
+      conditionType,
+      conditionConfig,
+      actionType,
+      actionConfig,
+    },
+    mode: ready.mode,
+    phases: [...ready.phases],
+    selector,
+  };
+}
