@@ -42,6 +42,7 @@ export type {
 } from './catalog/condition-module.ts';
 export { meets, OPERATORS, type Operator, type Threshold, withoutNoise } from './catalog/threshold.ts';
 export { CONDITIONS } from './conditions/index.ts';
+export { selectsAgent } from './decisions/agent-selector.ts';
 export { type Ask, decide, type Ruling } from './decisions/decide.ts';
 export { type Asked, DecisionBook } from './decisions/decision-book.ts';
 export type { DecisionRule } from './decisions/decision-rule.ts';
