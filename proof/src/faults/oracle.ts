@@ -64,7 +64,7 @@ export async function settle(site: Site, load: Load, was: Before, allowance: All
   return {
     report,
     drainMs,
-    worstTriggerMs: Math.max(0, ...site.triggers.latencies(load.label, report.markers)),
+    worstTriggerMs: Math.max(0, ...site.triggers.latencies(load.label, report.acceptedMarkersSentAt ?? {})),
     checks: [
       holds('drained in time', inTime === undefined, inTime ?? 'yes'),
       sameMembers('rows are the accepted events', report.acceptedIds ?? [], record.eventIds),

@@ -55,6 +55,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const markers: Record<string, number> = {};
   const acceptedIds: string[] = [];
   const acceptedMarkerIds: string[] = [];
+  const acceptedMarkersSentAt: Record<string, number> = {};
   const acceptedByAgent: Record<string, AcceptedOfAgent> = {};
   const startedAt = performance.now();
   const cpuAtStart = process.cpuUsage();
@@ -85,7 +86,8 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     let firstSentAt = 0;
     for (let attempt = 0; ; attempt++) {
       const sentAt = performance.now();
-      if (attempt === 0) firstSentAt = monotonicMs();
+      const attemptedAt = monotonicMs();
+      if (attempt === 0) firstSentAt = attemptedAt;
       const status = await post(key, body.text);
       requests += 1;
       statuses[status] = (statuses[status] ?? 0) + 1;
@@ -96,7 +98,10 @@ async function run(order: LoadOrder): Promise<LoadReport> {
         lastAcceptedAt = now;
         acceptedEvents += body.events;
         acceptedErrors += body.errors;
-        if (body.marker !== undefined) markers[body.marker] = firstSentAt;
+        if (body.marker !== undefined) {
+          markers[body.marker] = firstSentAt;
+          acceptedMarkersSentAt[body.marker] = attemptedAt;
+        }
         if (order.reliable) remember(body);
         return;
       }
@@ -152,7 +157,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     acceptedErrors,
     markers,
     cpuMicros: cpu.user + cpu.system,
-    ...(order.reliable ? { acceptedIds, acceptedMarkerIds, acceptedByAgent } : {}),
+    ...(order.reliable ? { acceptedIds, acceptedMarkerIds, acceptedMarkersSentAt, acceptedByAgent } : {}),
   };
 }
 

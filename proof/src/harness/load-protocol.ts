@@ -37,6 +37,8 @@ export interface LoadReport {
   readonly acceptedIds?: readonly string[];
   /** Present with `reliable`: the ids of the acknowledged marker events. */
   readonly acceptedMarkerIds?: readonly string[];
+  /** Present with `reliable`: serial -> `monotonicMs` when the request that was accepted was sent, past all refusals. */
+  readonly acceptedMarkersSentAt?: Readonly<Record<string, number>>;
   /** Present with `reliable`: what was acknowledged of each agent. */
   readonly acceptedByAgent?: Readonly<Record<string, AcceptedOfAgent>>;
   /** Accepted markers: serial -> `monotonicMs` when the request was first sent. */

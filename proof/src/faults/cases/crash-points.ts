@@ -8,6 +8,8 @@ import type { Site } from '../site.ts';
 
 /** Chance to be killed at each step; with four steps a batch, about one batch in a hundred. */
 const SHARE = 0.003;
+/** So that a short run sees some, too. */
+const SMOKE_SHARE = 0.01;
 const VICTIMS = ['guardrail-evaluator', 'run-tracking'] as const;
 const PRELOAD = new URL('../preload/crash-points.ts', import.meta.url).href;
 
@@ -23,7 +25,7 @@ const crashPoints: Fault = {
       PROOF_CRASH_WHILE: switchFile,
       PROOF_CRASH_LOG: logOf(name),
       PROOF_CRASH_SEED: String(lab.seed),
-      PROOF_CRASH_SHARE: String(SHARE),
+      PROOF_CRASH_SHARE: String(lab.smoke ? SMOKE_SHARE : SHARE),
     });
     const serviceEnv = Object.fromEntries(VICTIMS.map((name) => [name, envOf(name)]));
     try {
