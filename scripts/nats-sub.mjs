@@ -14,7 +14,7 @@ try {
   console.error('Start the platform with "npm run start:distributed", or set NATS_URL to the address it printed.');
   process.exit(1);
 }
-process.once('SIGINT', () => connection.close());
+process.once('SIGINT', () => void connection.close());
 console.error(`Listening on ${subject} at ${servers}; Ctrl-C ends it.`);
 for await (const message of connection.subscribe(subject)) {
   console.log(message.subject);

@@ -58,7 +58,7 @@ function startServers() {
       if (message.error !== undefined) fail(new Error(message.error));
       else done({ ...message, stop: () => stopServers(child, exited) });
     });
-    exited.then((code) => fail(new Error(`The local servers ended at start (exit ${code})`)));
+    void exited.then((code) => fail(new Error(`The local servers ended at start (exit ${code})`)));
   });
 }
 

@@ -20,9 +20,9 @@ async function prepareServers() {
     console.log('agentlens: a Docker engine answers; Postgres, NATS and Redis run in containers');
     return;
   }
-  for (const [program, options] of [
-    ['nats-server', NATS_PACKAGE],
-    ['redis-server', undefined],
+  for (const { program, options } of [
+    { program: 'nats-server', options: NATS_PACKAGE },
+    { program: 'redis-server', options: undefined },
   ]) {
     try {
       const { command } = await findProgram(program, program, options);

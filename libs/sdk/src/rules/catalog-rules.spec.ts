@@ -23,7 +23,7 @@ async function aGuard(
   options: Partial<AgentLensOptions> & { bundle?: Partial<RuleBundle> } = {},
 ): Promise<AgentLensClient> {
   const { bundle, ...rest } = options;
-  server.offerBundle({ version: 1, ttlSeconds: 600, askAlways: [], rules, ...bundle });
+  server.offerBundle({ version: 1, ttlSeconds: 600, askAlways: [], rules: [...rules], ...bundle });
   const client = await server.client({ rules: catalogRules, ...rest });
   await eventually(() => expect(client.status.rulesVersion).toBe(bundle?.version ?? 1));
   return client;
