@@ -2,6 +2,7 @@ import type { JsonObject, Trigger } from '@agentlens/contracts';
 import type { DeliveriesTable, GuardrailTriggersTable, Tables } from '@agentlens/database';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { Destination } from '../destinations/destination.ts';
+import type { Room } from './places.ts';
 
 /** A delivery this process holds the lease of. */
 export interface ClaimedDelivery {
@@ -34,8 +35,8 @@ export interface Claim {
   readonly leaseMs: number;
   /** Deliveries that call nobody, or those that do. */
   readonly lane: Lane;
-  /** Destinations and tenants that have all the places they may have. */
-  readonly busy: { readonly destinations: readonly Destination[]; readonly tenants: readonly string[] };
+  /** What destinations and tenants may still take; nobody is claimed that there is no place for. */
+  readonly room: Room;
 }
 
 export interface Deferral {
@@ -50,6 +51,9 @@ export interface Backlog {
   /** How long the oldest due one has been waiting for a free place, ms. */
   readonly oldestDueMs: number;
 }
+
+/** How many times the free places are looked through for deliveries there is a place for. */
+const LOOK_AHEAD = 8;
 
 type TriggerRow = Pick<
   Selectable<GuardrailTriggersTable>,
@@ -71,26 +75,54 @@ export class DeliveriesRepository {
   constructor(private readonly db: Kysely<Tables>) {}
 
   /** Takes due deliveries, oldest first, that nobody holds; replicas never get the same one while its lease lasts. */
-  async claim({ limit, now, leaseId, leaseMs, lane, busy }: Claim): Promise<ClaimedDelivery[]> {
+  async claim({ limit, now, leaseId, leaseMs, lane, room }: Claim): Promise<ClaimedDelivery[]> {
     const at = new Date(now).toISOString();
     const until = new Date(now + leaseMs).toISOString();
-    const { destinations, tenants } = busy;
+    const { destinations, tenants, perDestination, perTenant } = room;
     const { rows } = await sql<ClaimedRow>`
-      with due as (
-        select tenant_id, delivery_id, triggered_at, trigger_id
-        from deliveries
+      with held_destinations as materialized (
+        select * from unnest(
+          ${destinations.map(({ destination }) => destination.tenantId)}::text[],
+          ${destinations.map(({ destination }) => destination.id)}::text[],
+          ${destinations.map(({ count }) => count)}::int[]
+        ) as held (tenant_id, destination, count)
+      ), held_tenants as materialized (
+        select * from unnest(
+          ${tenants.map(({ tenantId }) => tenantId)}::text[],
+          ${tenants.map(({ count }) => count)}::int[]
+        ) as held (tenant_id, count)
+      ), waiting as (
+        select tenant_id, delivery_id, destination, next_attempt_at
+        from deliveries d
         where next_attempt_at <= ${at}
           and (lease_until is null or lease_until <= ${at})
           and (destination is null) = ${lane === 'internal'}
-          and tenant_id <> all (${[...tenants]}::text[])
+          and not exists (select from held_tenants h where h.tenant_id = d.tenant_id and h.count >= ${perTenant})
           and not exists (
-            select from unnest(${destinations.map(({ tenantId }) => tenantId)}::text[], ${destinations.map(({ id }) => id)}::text[])
-              as busy (tenant_id, destination)
-            where busy.tenant_id = deliveries.tenant_id and busy.destination = deliveries.destination
+            select from held_destinations h
+            where h.tenant_id = d.tenant_id and h.destination = d.destination and h.count >= ${perDestination}
           )
         order by next_attempt_at
+        limit ${limit * LOOK_AHEAD}
+      ), placed as (
+        select w.tenant_id, w.delivery_id, w.next_attempt_at
+        from (
+          select *,
+            row_number() over (partition by tenant_id, destination order by next_attempt_at, delivery_id) as of_destination,
+            row_number() over (partition by tenant_id order by next_attempt_at, delivery_id) as of_tenant
+          from waiting
+        ) w
+        left join held_destinations hd on hd.tenant_id = w.tenant_id and hd.destination = w.destination
+        left join held_tenants ht on ht.tenant_id = w.tenant_id
+        where (w.destination is null or w.of_destination <= ${perDestination} - coalesce(hd.count, 0))
+          and w.of_tenant <= ${perTenant} - coalesce(ht.count, 0)
+        order by w.next_attempt_at
         limit ${limit}
-        for update skip locked
+      ), due as (
+        select d.tenant_id, d.delivery_id, d.triggered_at, d.trigger_id
+        from deliveries d join placed p on p.tenant_id = d.tenant_id and p.delivery_id = d.delivery_id
+        where d.next_attempt_at <= ${at} and (d.lease_until is null or d.lease_until <= ${at})
+        for update of d skip locked
       )
       update deliveries d
       set lease_id = ${leaseId}, lease_until = ${until}
@@ -125,15 +157,17 @@ export class DeliveriesRepository {
 
   /** Gives back deliveries that were claimed and not begun. */
   async release(deliveries: readonly ClaimedDelivery[]): Promise<void> {
-    for (const { tenantId, deliveryId, leaseId } of deliveries) {
-      await this.db
-        .updateTable('deliveries')
-        .set({ lease_id: null, lease_until: null })
-        .where('tenant_id', '=', tenantId)
-        .where('delivery_id', '=', deliveryId)
-        .where('lease_id', '=', leaseId)
-        .execute();
-    }
+    if (deliveries.length === 0) return;
+    await sql`
+      update deliveries d
+      set lease_id = null, lease_until = null
+      from unnest(
+        ${deliveries.map(({ tenantId }) => tenantId)}::text[],
+        ${deliveries.map(({ deliveryId }) => deliveryId)}::text[],
+        ${deliveries.map(({ leaseId }) => leaseId)}::text[]
+      ) as given (tenant_id, delivery_id, lease_id)
+      where d.tenant_id = given.tenant_id and d.delivery_id = given.delivery_id and d.lease_id = given.lease_id
+    `.execute(this.db);
   }
 
   /**

@@ -88,12 +88,13 @@ export class DeliveryWorker {
     const limit = this.#places.free;
     this.#hungry = limit === 0;
     if (limit === 0) return false;
-    const claim = { limit, lane, leaseMs, now: now(), leaseId: randomUUID(), busy: this.#places.full() };
+    const claim = { limit, lane, leaseMs, now: now(), leaseId: randomUUID(), room: this.#places.room() };
     const claimed = await deliveries.claim(claim);
     this.#lastClaimAt = now();
     const surplus = claimed.filter((delivery) => this.#stopping || !this.#begin(delivery));
     await deliveries.release(surplus);
-    this.#hungry = claimed.length === limit || claim.busy.destinations.length > 0 || claim.busy.tenants.length > 0;
+    const full = this.#places.full();
+    this.#hungry = claimed.length === limit || full.destinations.length > 0 || full.tenants.length > 0;
     return claimed.length === limit;
   }
 

@@ -7,6 +7,14 @@ export interface Limits {
   readonly perTenant: number;
 }
 
+/** Shares per destination and tenant, and what is taken of them now. */
+export interface Room {
+  readonly perDestination: number;
+  readonly perTenant: number;
+  readonly destinations: readonly { readonly destination: Destination; readonly count: number }[];
+  readonly tenants: readonly { readonly tenantId: string; readonly count: number }[];
+}
+
 interface Occupant {
   readonly tenantId: string;
   readonly destination: Destination | null;
@@ -30,6 +38,17 @@ export class Places {
     const destinations = [...this.#destinations.values()].filter(({ count }) => count >= perDestination);
     const tenants = [...this.#tenants].filter(([, count]) => count >= perTenant);
     return { destinations: destinations.map(({ destination }) => destination), tenants: tenants.map(([id]) => id) };
+  }
+
+  /** How many places are left for whoever holds one already, and for whoever holds none. */
+  room(): Room {
+    const { perDestination, perTenant } = this.limits;
+    return {
+      perDestination,
+      perTenant,
+      destinations: [...this.#destinations.values()].map(({ destination, count }) => ({ destination, count })),
+      tenants: [...this.#tenants].map(([tenantId, count]) => ({ tenantId, count })),
+    };
   }
 
   /** False, and nothing is taken, where the tenant or the destination has its share already. */
