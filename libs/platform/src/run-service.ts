@@ -3,7 +3,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { loadConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
 import { createHttpApp } from './http/create-http-app.ts';
-import { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
+import { LINGER_MS, listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
 import { openPlatform } from './open-platform.ts';
 import type { Platform, ServiceName } from './platform.ts';
 
@@ -34,7 +34,7 @@ async function start(name: ServiceName, module: ServiceModule): Promise<{ stop()
   const address = await listen(app, platform);
   platform.logger.info({ address }, 'ready');
   platform.health.onDrain(() => platform.logger.info('draining'));
-  return { stop: () => shutDown(app, platform) };
+  return { stop: () => shutDown(app, platform, LINGER_MS) };
 }
 
 /** A mistake in the environment is told in its own words; anything else with its stack. */

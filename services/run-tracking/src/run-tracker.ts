@@ -9,8 +9,8 @@ import { RecordingMetrics } from './recording-metrics.ts';
 import { RunChanges } from './run-changes.ts';
 
 export const GROUP = 'run-tracking';
-/** Longer than the database may take for every statement of a call, so that no replica repeats another's work. */
-const ACK_WAIT_MS = 30_000;
+/** How soon the messages of a replica that died come back; those of one that works are kept for it meanwhile. */
+const ACK_WAIT_MS = 5_000;
 const MESSAGES_PER_CALL = 200;
 const CALLS_AT_ONCE = 2;
 /** Events older than this that nobody stored mean that this service makes no progress. */

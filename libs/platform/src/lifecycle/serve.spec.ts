@@ -58,7 +58,7 @@ async function started() {
   } as Partial<Platform> as Platform;
   const app = await createHttpApp(platform, [{ module: SlowModule }]);
   const address = await listen(app, platform);
-  return { address, stop: () => shutDown(app, platform) };
+  return { address, stop: (lingerMs?: number) => shutDown(app, platform, lingerMs) };
 }
 
 describe('draining', () => {
@@ -76,6 +76,18 @@ describe('draining', () => {
     expect(await answer).toEqual({ answer: 'done' });
     await stopped;
     expect(log).toEqual(['request started', 'not ready', 'request finished', 'consumers closed', 'connections closed']);
+  });
+
+  it('serves on while clients find out that it is going, and sends them away with each answer', async () => {
+    const { address, stop } = await started();
+    const stopped = stop(500);
+    await eventually(() => expect(log).toContain('not ready'));
+    const answer = await fetch(`${address}/healthz`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('connection')).toBe('close');
+    await answer.text();
+    await stopped;
+    expect(log.at(-1)).toBe('connections closed');
   });
 
   it('ends event streams, which would never end by themselves', async () => {

@@ -2,6 +2,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Platform } from '../platform.ts';
 import { stopTelemetry } from '../telemetry/telemetry.ts';
 
+/** How long a process behind a balancer serves on after it said that it is not ready, so that nobody is sent to it. */
+export const LINGER_MS = 1_500;
 /** In-flight requests get this long after the server stopped accepting new ones; then they are cut. */
 const REQUESTS_MS = 4_000;
 /** Kubernetes kills after 30 s; a process that hangs says so itself before. */
@@ -20,11 +22,13 @@ export async function listen(app: NestFastifyApplication, platform: Platform): P
 }
 
 /**
- * Drains in the order that loses nothing: not ready, no new requests, the running ones finished (they still need the
+ * Drains in the order that loses nothing: not ready (and for `lingerMs` still serving, each answer closing its
+ * connection, until balancers and keep-alive clients have gone elsewhere), no new requests, the running ones finished (they still need the
  * consumers: in memory, a publish is settled by them), consumers closed with what they hold, connections closed.
  */
-export async function shutDown(app: NestFastifyApplication, platform: Platform): Promise<void> {
+export async function shutDown(app: NestFastifyApplication, platform: Platform, lingerMs = 0): Promise<void> {
   platform.health.drain();
+  if (lingerMs > 0) await new Promise((resolve) => setTimeout(resolve, lingerMs));
   const server = app.getHttpAdapter().getInstance();
   const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), REQUESTS_MS);
   // A kept-alive connection whose last request ends only now would be waited for otherwise.

@@ -8,7 +8,7 @@ import { DecisionRecorder } from './decision-recorder.ts';
 import { DecisionStore } from './decision-store.ts';
 
 export const DECISIONS_GROUP = 'run-tracking-decisions';
-const ACK_WAIT_MS = 30_000;
+const ACK_WAIT_MS = 5_000;
 const DECISIONS_PER_CALL = 500;
 const CALLS_AT_ONCE = 2;
 const STALLED_MS = 60_000;
