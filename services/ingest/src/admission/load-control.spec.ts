@@ -79,7 +79,7 @@ describe('LoadControl', () => {
   });
 
   it('keeps the backlog bounded', () => {
-    expect(simulate(10_000, [30_000]).worstLagMs).toBeLessThan(1_000);
+    expect(simulate(10_000, [30_000]).worstLagMs).toBeLessThan(2_500);
   });
 });
 
@@ -121,7 +121,7 @@ describe('Overload', () => {
   it('is not seen in an outage, where the oldest message ages with the clock', () => {
     const overload = new Overload();
     const seen = Array.from({ length: 40 }, (_, i) => overload.read(i * TICK_MS, i * TICK_MS));
-    expect(seen.slice(8)).not.toContain(true);
+    expect(seen).not.toContain(true);
   });
 
   it('is seen where messages are settled and the oldest is old all the same', () => {

@@ -1,5 +1,8 @@
-/** Behind by this much, evaluation would be late for the tenants that are not the cause. */
-const BEHIND_MS = 400;
+/**
+ * Behind by this much, evaluation would be late for the tenants that are not the cause. Not less than the time it takes
+ * to tell an outage from overload, or the first second of an outage would turn clients away.
+ */
+const BEHIND_MS = 1_000;
 /** A consumer whose oldest message ages as fast as time passes does nothing at all: shedding would not help it. */
 const STALLED_GROWTH = 0.95;
 /** Growth is judged over this long; single readings jump by a batch. */
