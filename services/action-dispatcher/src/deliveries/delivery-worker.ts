@@ -37,6 +37,8 @@ export class DeliveryWorker {
   #stopping = false;
   #woken = false;
   #hungry = false;
+  /** Attempts that have ended. */
+  #departures = 0;
   #wakeUp: () => void = () => undefined;
   #lastClaimAt: number;
 
@@ -88,14 +90,17 @@ export class DeliveryWorker {
     const limit = this.#places.free;
     this.#hungry = limit === 0;
     if (limit === 0) return false;
-    const claim = { limit, lane, leaseMs, now: now(), leaseId: randomUUID(), room: this.#places.room() };
-    const claimed = await deliveries.claim(claim);
+    const room = this.#places.room();
+    const departures = this.#departures;
+    const claimed = await deliveries.claim({ limit, lane, leaseMs, now: now(), leaseId: randomUUID(), room });
     this.#lastClaimAt = now();
     const surplus = claimed.filter((delivery) => this.#stopping || !this.#begin(delivery));
     await deliveries.release(surplus);
     const full = this.#places.full();
     this.#hungry = claimed.length === limit || full.destinations.length > 0 || full.tenants.length > 0;
-    return claimed.length === limit;
+    // Who left while the claim was on its way found nobody hungry; the claim did not know of the place either.
+    const freed = this.#departures !== departures && room.tenants.length > 0;
+    return claimed.length === limit || freed;
   }
 
   #begin(delivery: ClaimedDelivery): boolean {
@@ -103,6 +108,7 @@ export class DeliveryWorker {
     const work = this.#work(delivery).finally(() => {
       this.#running.delete(work);
       this.#places.leave(delivery);
+      this.#departures += 1;
       if (this.#hungry) this.wake();
     });
     this.#running.add(work);
