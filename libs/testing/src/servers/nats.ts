@@ -1,21 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dockerAnswers, startContainer } from './docker.ts';
 import { findProgram } from './find-program.ts';
 import { freePort } from './free-port.ts';
 import { ServerProcess } from './server-process.ts';
-
-export interface TestServer {
-  readonly url: string;
-  /** SIGKILL and the like; a container can only be stopped. */
-  kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again after a kill, on the same port and data. */
-  start(): Promise<void>;
-  restart(): Promise<void>;
-  /** Stops it and removes its data. */
-  stop(): Promise<void>;
-}
+import { containerServer, processServer, type TestServer } from './test-server.ts';
 
 export interface NatsOptions {
   /** Further server configuration, in the server's own syntax. */
@@ -48,16 +38,7 @@ export async function startNats(options: NatsOptions = {}): Promise<TestServer> 
     port,
   });
   await server.start();
-  return {
-    url: `nats://127.0.0.1:${port}`,
-    kill: (signal) => server.kill(signal),
-    start: () => server.start(),
-    restart: () => server.restart(),
-    stop: async () => {
-      await server.stop();
-      if (!options.dataDir) await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return processServer(`nats://127.0.0.1:${port}`, server, options.dataDir ? undefined : folder);
 }
 
 function configuration(port: number, store: string, options: NatsOptions, host = '127.0.0.1'): string {
@@ -73,11 +54,5 @@ async function natsContainer(options: NatsOptions): Promise<TestServer> {
     command: ['-c', '/etc/agentlens.conf'],
     files: [{ content, target: '/etc/agentlens.conf' }],
   });
-  return {
-    url: `nats://${container.host}:${container.port}`,
-    kill: () => container.restart(),
-    start: () => Promise.resolve(),
-    restart: () => container.restart(),
-    stop: () => container.stop(),
-  };
+  return containerServer(`nats://${container.host}:${container.port}`, container);
 }

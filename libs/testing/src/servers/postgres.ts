@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chown, cp, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chown, cp, mkdtemp, readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,8 +9,8 @@ import { cacheFolder } from './cache-folder.ts';
 import { dockerAnswers, startContainer } from './docker.ts';
 import { onPath, postgresFolders } from './find-program.ts';
 import { freePort } from './free-port.ts';
-import type { TestServer } from './nats.ts';
 import { ServerProcess } from './server-process.ts';
+import { containerServer, processServer, type TestServer } from './test-server.ts';
 
 const run = promisify(execFile);
 const IMAGE = 'postgres:18-alpine';
@@ -64,16 +64,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
     ...account,
   });
   await server.start();
-  return {
-    url,
-    kill: (signal) => server.kill(signal),
-    start: () => server.start(),
-    restart: () => server.restart(),
-    stop: async () => {
-      await server.stop();
-      if (!options.dataDir) await rm(data, { recursive: true, force: true });
-    },
-  };
+  return processServer(url, server, options.dataDir ? undefined : data);
 }
 
 async function canConnect(url: string): Promise<void> {
@@ -152,11 +143,5 @@ async function postgresContainer(settings: readonly string[]): Promise<TestServe
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
-  return {
-    url,
-    kill: () => container.restart(),
-    start: () => Promise.resolve(),
-    restart: () => container.restart(),
-    stop: () => container.stop(),
-  };
+  return containerServer(url, container);
 }

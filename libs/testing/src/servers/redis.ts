@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dockerAnswers, startContainer } from './docker.ts';
 import { findProgram } from './find-program.ts';
 import { freePort } from './free-port.ts';
-import type { TestServer } from './nats.ts';
 import { ServerProcess } from './server-process.ts';
+import { containerServer, processServer, type TestServer } from './test-server.ts';
 
 export interface RedisOptions {
   readonly port?: number;
@@ -30,25 +30,10 @@ export async function startRedis(options: RedisOptions = {}): Promise<TestServer
     port,
   });
   await server.start();
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    kill: (signal) => server.kill(signal),
-    start: () => server.start(),
-    restart: () => server.restart(),
-    stop: async () => {
-      await server.stop();
-      if (!options.dataDir) await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return processServer(`redis://127.0.0.1:${port}`, server, options.dataDir ? undefined : folder);
 }
 
 async function redisContainer(): Promise<TestServer> {
   const container = await startContainer({ image: IMAGE, port: 6379, command: ['redis-server', ...DURABILITY] });
-  return {
-    url: `redis://${container.host}:${container.port}`,
-    kill: () => container.restart(),
-    start: () => Promise.resolve(),
-    restart: () => container.restart(),
-    stop: () => container.stop(),
-  };
+  return containerServer(`redis://${container.host}:${container.port}`, container);
 }

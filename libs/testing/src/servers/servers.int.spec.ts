@@ -2,8 +2,9 @@ import { connect } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { freshDatabase } from '../fresh-database.ts';
-import { startNats, type TestServer } from './nats.ts';
+import { startNats } from './nats.ts';
 import { startRedis } from './redis.ts';
+import type { TestServer } from './test-server.ts';
 
 const servers: TestServer[] = [];
 afterAll(() => Promise.all(servers.map((server) => server.stop())));

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
-import type { TestServer } from './nats.ts';
 import { startPostgres } from './postgres.ts';
+import type { TestServer } from './test-server.ts';
 
 export const CONTROL_PORT_VARIABLE = 'AGENTLENS_TEST_CONTROL_PORT';
 

@@ -35,13 +35,6 @@ export class FairShare {
     return this.#admitted;
   }
 
-  /** Events per second that all tenants together send. */
-  get offeredPerSecond(): number {
-    let sum = 0;
-    for (const { rate } of this.#tenants.values()) sum += rate;
-    return sum;
-  }
-
   /** Null where the events may come in; else how long to wait until they may, ms. */
   admit(tenantId: string, events: number, nowMs: number): number | null {
     const tenant = this.#tenant(tenantId, nowMs);

@@ -1,4 +1,4 @@
-import type { EventBatch } from '@agentlens/contracts';
+import { agentEvents, type EventBatch } from '@agentlens/contracts';
 import type { Received } from '@agentlens/messaging';
 
 /** A message as the bus hands it over, from a batch or from the raw text of one. */
@@ -8,7 +8,7 @@ export function messageOf(batch: EventBatch | string, attempt = 1): Received<Eve
   return {
     value,
     raw: Buffer.from(text),
-    subject: `agent.events.${value.partition}.${value.tenantId}`,
+    subject: agentEvents.subject(value),
     messageId: value.id,
     attempt,
     sequence: 1,
