@@ -1,6 +1,7 @@
 import { type Figure, GENERATOR, isSound, perSecond, serverCpu } from './figure.ts';
 
 const BYTES_PER_MB = 1_000_000;
+const NOTES_PER_LINE = 4;
 
 /** One figure as lines for people; the numbers only where every check held. */
 export function describe(figure: Figure): string {
@@ -14,7 +15,7 @@ export function describe(figure: Figure): string {
   }
   return [
     `ok      ${title}`,
-    ...[rates(figure), cpu(figure), ...latencies(figure), memory(figure), notes(figure)]
+    ...[rates(figure), cpu(figure), ...latencies(figure), memory(figure), ...notes(figure)]
       .filter((line) => line !== '')
       .map((line) => `        ${line}`),
   ].join('\n');
@@ -37,10 +38,16 @@ function cpu(figure: Figure): string {
 }
 
 function latencies({ latency }: Figure): string[] {
-  return Object.entries(latency).map(
-    ([name, { p50, p95, p99, count }]) =>
-      `${name} p50 ${p50.toFixed(1)} · p95 ${p95.toFixed(1)} · p99 ${p99.toFixed(1)} ms (${count})`,
-  );
+  return Object.entries(latency).map(([name, { p50, p95, p99, count }]) => {
+    const { unit, shown } = scaleOf(p50);
+    return `${name} p50 ${shown(p50)} · p95 ${shown(p95)} · p99 ${shown(p99)} ${unit} (${count})`;
+  });
+}
+
+/** What is over in microseconds is told in microseconds. */
+function scaleOf(ms: number): { readonly unit: string; readonly shown: (ms: number) => string } {
+  if (ms >= 0.1 || Number.isNaN(ms)) return { unit: 'ms', shown: (value) => value.toFixed(1) };
+  return { unit: 'µs', shown: (value) => (value * 1_000).toFixed(3) };
 }
 
 function memory({ rssBytes }: Figure): string {
@@ -48,9 +55,10 @@ function memory({ rssBytes }: Figure): string {
   return parts.length === 0 ? '' : `RSS MB: ${parts.join(' · ')}`;
 }
 
-function notes({ notes: known }: Figure): string {
-  return Object.entries(known)
+/** On one line, or each on its own where they are too many for one. */
+function notes({ notes: known }: Figure): string[] {
+  const parts = Object.entries(known)
     .filter(([name]) => name !== 'sendingSeconds')
-    .map(([name, value]) => `${name} ${value}`)
-    .join(' · ');
+    .map(([name, value]) => `${name} ${value}`);
+  return parts.length > NOTES_PER_LINE ? parts : [parts.join(' · ')];
 }

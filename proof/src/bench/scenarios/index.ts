@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario.ts';
 import { counters } from './counters.ts';
 import { decisions } from './decisions.ts';
 import { lifecycle } from './lifecycle.ts';
+import { machine } from './machine.ts';
 import { queries } from './queries.ts';
 import { rules } from './rules.ts';
 import { standalone } from './standalone.ts';
@@ -13,6 +14,7 @@ import { windows } from './windows.ts';
 
 /** In the order they run. */
 export const SCENARIOS: readonly Scenario[] = [
+  machine,
   batchesOf100,
   batchesOf10,
   singleEvents,
