@@ -55,6 +55,7 @@ export {
   UNKNOWN_AGENT_ID,
 } from './dialects/handlebar/index.ts';
 export { Directive } from './directives.ts';
+export { type EventBatchFacts, eventBatchFacts, eventBatchHeaders } from './event-batch-facts.ts';
 export {
   AgentEvent,
   CostSource,

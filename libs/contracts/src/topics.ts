@@ -4,6 +4,7 @@ import { BreakerChanged } from './breakers.ts';
 import { ControlOrder, DirectiveAcknowledged } from './control.ts';
 import { Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
+import { eventBatchFacts, eventBatchHeaders } from './event-batch-facts.ts';
 import { EventBatch } from './events.ts';
 import { ClientId, Instant, TenantId } from './ids.ts';
 import { subjectToken } from './subject-token.ts';
@@ -99,6 +100,14 @@ export interface Topic<T> {
   /** What the broker dedupes by. */
   messageId(message: T): string | undefined;
   cloudEvent?(message: T): CloudEventAttributes;
+  /** What a reader may want to know of a message without parsing it, as headers of the message. */
+  readonly summary?: Summary<T>;
+}
+
+export interface Summary<T> {
+  headersOf(message: T): Readonly<Record<string, string>>;
+  /** Whether these headers say what `headersOf` writes; older messages and redriven ones do not. */
+  isIn(headers: Readonly<Record<string, string>>): boolean;
 }
 
 /** Inside the platform a batch is trusted: only its envelope is checked again, its events were parsed at the edge. */
@@ -116,6 +125,7 @@ export const agentEvents: Topic<EventBatch> = {
   subject: (batch) => `agent.events.${batch.partition}.${batch.tenantId}`,
   pattern: (tenantId = '*') => `agent.events.*.${tenantId}`,
   messageId: (batch) => batch.id,
+  summary: { headersOf: eventBatchHeaders, isIn: (headers) => eventBatchFacts(headers) !== undefined },
 };
 
 export const guardrailTriggered: Topic<Trigger> = {

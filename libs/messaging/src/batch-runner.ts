@@ -3,6 +3,7 @@ import { BACK_OFF_MS, backOff } from './back-off.ts';
 import type { BusMetrics } from './bus-metrics.ts';
 import type { BatchHandler, Outcome, Received } from './event-bus.ts';
 import type { BusLogger } from './logger.ts';
+import { LazyMessage, type Parsed, parseMessage } from './parse-message.ts';
 import { inConsumerSpan } from './trace-context.ts';
 
 /** One message on its way to one group, with what can be done about it. Each is settled once. */
@@ -30,6 +31,7 @@ export interface RunnerParts<T> {
   readonly logger: BusLogger;
   readonly now: () => number;
   readonly backOffMs?: readonly number[];
+  readonly lazy?: boolean | undefined;
 }
 
 /** What both adapters do with a batch: parse, call the handler, carry out its outcomes. Never rejects. */
@@ -44,7 +46,7 @@ export class BatchRunner<T> {
     const good: Delivery[] = [];
     const messages: Received<T>[] = [];
     for (const delivery of deliveries) {
-      const parsed = parseMessage(this.parts.topic, delivery);
+      const parsed = this.read(delivery);
       if (parsed.ok) {
         good.push(delivery);
         messages.push(parsed.message);
@@ -56,6 +58,12 @@ export class BatchRunner<T> {
     const outcomes = await this.handle(messages);
     const settled = good.map((delivery, index) => this.settle(delivery, outcomes?.[index] ?? this.again(delivery)));
     await Promise.all(settled);
+  }
+
+  private read(delivery: Delivery): Parsed<T> {
+    const { topic, lazy = false } = this.parts;
+    if (lazy && topic.summary?.isIn(delivery.headers)) return { ok: true, message: new LazyMessage(topic, delivery) };
+    return parseMessage(topic, delivery);
   }
 
   /** Outcomes in order, or undefined where the handler threw or did not answer for every message. */
@@ -129,30 +137,4 @@ export class BatchRunner<T> {
       body: Buffer.from(delivery.raw).toString('base64'),
     };
   }
-}
-
-type Parsed<T> = { readonly ok: true; readonly message: Received<T> } | { readonly ok: false; readonly reason: string };
-type Raw = Omit<Received<unknown>, 'value'>;
-
-/** Bytes to a typed message. The reason names the place, never the content. */
-export function parseMessage<T>(topic: Topic<T>, from: Raw): Parsed<T> {
-  let json: unknown;
-  try {
-    json = JSON.parse(Buffer.from(from.raw.buffer, from.raw.byteOffset, from.raw.byteLength).toString('utf8'));
-  } catch {
-    return { ok: false, reason: `not JSON (topic ${topic.name})` };
-  }
-  const parsed = topic.schema.safeParse(json);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return {
-      ok: false,
-      reason: `does not fit topic ${topic.name}: ${issue?.path.join('.') || 'message'}: ${issue?.message}`,
-    };
-  }
-  const { raw, subject, messageId, attempt, sequence, publishedAtMs, headers } = from;
-  return {
-    ok: true,
-    message: { value: parsed.data, raw, subject, messageId, attempt, sequence, publishedAtMs, headers },
-  };
 }

@@ -12,6 +12,7 @@ export const ACK: Outcome = { kind: 'ack' };
 
 /** A message as a consumer gets it: parsed, with the bytes it came as. */
 export interface Received<T> {
+  /** @throws UnreadableMessage where the consumer is lazy and the message cannot be read */
   readonly value: T;
   readonly raw: Uint8Array;
   readonly subject: string;
@@ -40,6 +41,11 @@ export interface ConsumeOptions {
   readonly concurrency?: number;
   /** How long a delivery may take before another replica gets it; extended while a handler runs. Default 5,000 ms. */
   readonly ackWaitMs?: number;
+  /**
+   * For a handler that mostly hands on bytes: a message whose headers say what its topic sums up is parsed when its
+   * `value` is read, if ever. Every other message is parsed before the handler sees it. Default false.
+   */
+  readonly lazy?: boolean;
 }
 
 /**
@@ -79,6 +85,11 @@ export class BusUnavailable extends Error {
   ) {
     super(message, options);
   }
+}
+
+/** What a lazy consumer's message holds cannot be read: answer `poison` with this message. It names the place, never the content. */
+export class UnreadableMessage extends Error {
+  override readonly name = 'UnreadableMessage';
 }
 
 /** No owner answered the command within its deadline. */

@@ -12,6 +12,7 @@ export {
   type PublishAck,
   type Received,
   type Subscription,
+  UnreadableMessage,
   type WatchOptions,
 } from './event-bus.ts';
 export type { BusLogger } from './logger.ts';

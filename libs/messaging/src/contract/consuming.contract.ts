@@ -1,4 +1,12 @@
-import { agentEvents, deliverySettled, guardrailTriggered, runChanged, type Trigger } from '@agentlens/contracts';
+import {
+  agentEvents,
+  deliverySettled,
+  eventBatchFacts,
+  eventBatchHeaders,
+  guardrailTriggered,
+  runChanged,
+  type Trigger,
+} from '@agentlens/contracts';
 import { aBatch, aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { ACK } from '../event-bus.ts';
@@ -156,6 +164,18 @@ export function consumingContract(start: StartBus): void {
       };
       await bus.publish(agentEvents, big);
       await eventually(() => expect(group.seen[0]?.value).toEqual(big));
+    });
+
+    it('sums a batch up in its headers, so that a lazy consumer need not parse it', async () => {
+      const { bus } = current();
+      const group = recorder<ReturnType<typeof aBatch>>();
+      await bus.consume(agentEvents, { group: 'lazy', lazy: true }, group.handler);
+      const batch = aBatch();
+      await bus.publish(agentEvents, batch);
+      await eventually(() => expect(group.seen.length).toBe(1));
+      const [message] = group.seen;
+      expect(eventBatchFacts(message?.headers ?? {})).toEqual(eventBatchFacts(eventBatchHeaders(batch)));
+      expect(message?.value).toEqual(batch);
     });
 
     it('sends outward facts as CloudEvents, whatever characters an agent id has', async () => {

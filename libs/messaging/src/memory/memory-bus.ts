@@ -1,5 +1,5 @@
 import { type Command, type DeadLetter, deadLetters, type StreamName, type Topic } from '@agentlens/contracts';
-import { BatchRunner, parseMessage } from '../batch-runner.ts';
+import { BatchRunner } from '../batch-runner.ts';
 import { BusMetrics } from '../bus-metrics.ts';
 import { listDeadLetters, redriveDeadLetter } from '../dead-letter-desk.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from '../event-bus.ts';
 import { type BusLogger, SILENT } from '../logger.ts';
 import { cloudEventHeaders, JSON_CONTENT } from '../message-headers.ts';
+import { parseMessage } from '../parse-message.ts';
 import { streamOf, subjectMatches } from '../subject-matches.ts';
 import { injectTrace } from '../trace-context.ts';
 import type { QueueLimits } from './consumer-group.ts';
@@ -77,7 +78,7 @@ class MemoryEventBus implements EventBus {
   }
 
   async publish<T>(topic: Topic<T>, message: T, options?: { readonly deadlineMs?: number }): Promise<PublishAck> {
-    const headers: Record<string, string> = { 'content-type': JSON_CONTENT };
+    const headers: Record<string, string> = { 'content-type': JSON_CONTENT, ...topic.summary?.headersOf(message) };
     const event = topic.cloudEvent?.(message);
     if (event) for (const [name, value] of cloudEventHeaders(event)) headers[name] = value;
     injectTrace(headers, (carrier, key, value) => {
@@ -114,6 +115,7 @@ class MemoryEventBus implements EventBus {
       logger,
       now,
       backOffMs,
+      lazy: options.lazy,
     } as const;
     const subscription = group.join(new BatchRunner(parts), options);
     const stopObserving = metrics.observeLag(topic.name, options.group, () => Promise.resolve(group.lag()));

@@ -2,7 +2,7 @@ import { type Command, type DeadLetter, deadLetters, type Topic } from '@agentle
 import { JetStreamApiError, type JetStreamClient, type JetStreamManager, type PubAck } from '@nats-io/jetstream';
 import { InvalidArgumentError, type MsgHdrs, headers as newHeaders } from '@nats-io/nats-core';
 import { BatchPump } from '../batch-pump.ts';
-import { BatchRunner, type Delivery, parseMessage } from '../batch-runner.ts';
+import { BatchRunner, type Delivery } from '../batch-runner.ts';
 import { BusMetrics } from '../bus-metrics.ts';
 import { listDeadLetters, redriveDeadLetter } from '../dead-letter-desk.ts';
 import {
@@ -18,6 +18,7 @@ import {
 } from '../event-bus.ts';
 import type { BusLogger } from '../logger.ts';
 import { cloudEventHeaders, encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
+import { parseMessage } from '../parse-message.ts';
 import { injectTrace } from '../trace-context.ts';
 import { consumerLag } from './consumer-lag.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
@@ -56,6 +57,8 @@ export class NatsEventBus implements EventBus {
     headers.set('content-type', JSON_CONTENT);
     const event = topic.cloudEvent?.(message);
     if (event) for (const [name, value] of cloudEventHeaders(event)) headers.set(name, encodeHeader(value));
+    const summary = topic.summary?.headersOf(message);
+    for (const name in summary) headers.set(name, encodeHeader(summary[name] ?? ''));
     injectTrace(headers, (carrier, key, value) => carrier.set(key, value));
     const subject = topic.subject(message);
     const body = Buffer.from(JSON.stringify(message));
@@ -73,7 +76,7 @@ export class NatsEventBus implements EventBus {
   async consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription> {
     if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: watch it, nothing can be redelivered`);
     const { link, manager, logger, backOffMs } = this.parts;
-    const { group, maxBatch = 1, concurrency = 1, ackWaitMs = DEFAULT_ACK_WAIT_MS } = options;
+    const { group, maxBatch = 1, concurrency = 1, ackWaitMs = DEFAULT_ACK_WAIT_MS, lazy } = options;
     const stream = topic.stream;
     const bury = (letter: DeadLetter, sequence: number) => this.bury(letter, sequence);
     const now = () => Date.now();
@@ -87,6 +90,7 @@ export class NatsEventBus implements EventBus {
       logger,
       now,
       backOffMs,
+      lazy,
     });
     const spec = { stream, durable: group, filter: topic.pattern(), ackWaitMs, capacity: 2 * maxBatch * concurrency };
     const consumer = new PullConsumer(link, manager, spec, logger, () => pump.kick());
