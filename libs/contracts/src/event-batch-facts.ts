@@ -1,7 +1,9 @@
 const EVENTS = 'agentlens-events';
 const DAYS = 'agentlens-days';
+const RECEIVED_AT = 'agentlens-received-at';
 const COUNT = /^[1-9]\d{0,8}$/;
 const DAY_LIST = /^\d{4}-\d\d-\d\d(,\d{4}-\d\d-\d\d)*$/;
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const DAY_CHARS = 10;
 
 /** What is said of a batch in the headers of its message, so that a reader who only hands it on need not parse it. */
@@ -9,21 +11,24 @@ export interface EventBatchFacts {
   readonly events: number;
   /** UTC days its events happened on (`2026-03-01`), sorted. */
   readonly days: readonly string[];
+  /** When the platform took it (`receivedAt` of the batch). */
+  readonly receivedAt: string;
 }
 
-/** The headers of a batch: `agentlens-events: 2`, `agentlens-days: 2026-03-01,2026-03-02`. */
+/** The headers of a batch: `agentlens-events: 2`, `agentlens-days: 2026-03-01,2026-03-02`, `agentlens-received-at: 2026-...Z`. */
 export function eventBatchHeaders(batch: {
+  readonly receivedAt: string;
   readonly events: readonly { readonly occurredAt: string }[];
 }): Readonly<Record<string, string>> {
-  const { events } = batch;
+  const { events, receivedAt } = batch;
   const days = new Set<string>();
   for (const { occurredAt } of events) days.add(occurredAt.slice(0, DAY_CHARS));
-  return { [EVENTS]: String(events.length), [DAYS]: [...days].sort().join(',') };
+  return { [EVENTS]: String(events.length), [DAYS]: [...days].sort().join(','), [RECEIVED_AT]: receivedAt };
 }
 
 /** Undefined where the headers do not say, or not in this form: then only the batch itself knows. */
 export function eventBatchFacts(headers: Readonly<Record<string, string>>): EventBatchFacts | undefined {
-  const { [EVENTS]: events = '', [DAYS]: days = '' } = headers;
-  if (!COUNT.test(events) || !DAY_LIST.test(days)) return undefined;
-  return { events: Number(events), days: days.split(',') };
+  const { [EVENTS]: events = '', [DAYS]: days = '', [RECEIVED_AT]: receivedAt = '' } = headers;
+  if (!COUNT.test(events) || !DAY_LIST.test(days) || !INSTANT.test(receivedAt)) return undefined;
+  return { events: Number(events), days: days.split(','), receivedAt };
 }

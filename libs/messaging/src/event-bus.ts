@@ -26,6 +26,18 @@ export interface Received<T> {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** What the broker knows of a kept message, without its body. */
+export type Envelope = Pick<Received<never>, 'subject' | 'sequence' | 'headers'>;
+
+export interface EnvelopePage {
+  /** Oldest first. Messages that were given back to one group only are left out. */
+  readonly envelopes: readonly Envelope[];
+  /** Where the next page begins: everything up to this sequence was looked at. */
+  readonly upTo: number;
+  /** The newest sequence of the stream when it was asked. Below what was read before: the stream was made anew. */
+  readonly newest: number;
+}
+
 export interface PublishAck {
   readonly sequence: number;
   /** The broker had this message id already: nothing was stored. */
@@ -109,6 +121,11 @@ export interface EventBus {
   consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription>;
   /** Sees every message on every instance, at most once, without acknowledging; for screens and caches. */
   watch<T>(topic: Topic<T>, options: WatchOptions, handler: (message: Received<T>) => void): Promise<Subscription>;
+  /**
+   * Reads what a kept topic's stream holds after a sequence without moving the bodies: what it costs does not depend
+   * on their size. At most `most` messages.
+   */
+  envelopes<T>(topic: Topic<T>, after: number, most: number): Promise<EnvelopePage>;
   /** @throws CommandUnanswered */
   request<Q, A>(command: Command<Q, A>, question: Q): Promise<A>;
   /** Answers a command; replicas of one service share the questions. A throw is answered as an internal error. */

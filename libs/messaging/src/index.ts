@@ -7,6 +7,8 @@ export {
   CommandUnanswered,
   type ConsumeOptions,
   type ConsumerLag,
+  type Envelope,
+  type EnvelopePage,
   type EventBus,
   type Outcome,
   type PublishAck,

@@ -109,5 +109,24 @@ export function watchingContract(start: StartBus): void {
       await eventually(() => expect(witness).toHaveLength(3));
       expect(seen).toEqual([first.id, second.id]);
     });
+
+    it('reads envelopes page by page, in order, and says where it is', async () => {
+      const { bus } = current();
+      const triggers = [aTrigger(), aTrigger({ tenantId: 'globex' }), aTrigger()];
+      const sequences: number[] = [];
+      for (const trigger of triggers) sequences.push((await bus.publish(guardrailTriggered, trigger)).sequence);
+      const before = (sequences[0] ?? 0) - 1;
+      const first = await bus.envelopes(guardrailTriggered, before, 2);
+      expect(first.envelopes.map(({ sequence }) => sequence)).toEqual(sequences.slice(0, 2));
+      expect(first.envelopes.map(({ subject }) => subject)).toEqual(
+        triggers.slice(0, 2).map((trigger) => guardrailTriggered.subject(trigger)),
+      );
+      expect(first.envelopes[0]?.headers).toMatchObject({ 'ce-id': triggers[0]?.id });
+      expect(first).toMatchObject({ upTo: sequences[1], newest: sequences[2] });
+      const second = await bus.envelopes(guardrailTriggered, first.upTo, 2);
+      expect(second.envelopes.map(({ sequence }) => sequence)).toEqual([sequences[2]]);
+      const none = await bus.envelopes(guardrailTriggered, second.upTo, 2);
+      expect(none).toEqual({ envelopes: [], upTo: sequences[2], newest: sequences[2] });
+    });
   });
 }

@@ -6,6 +6,7 @@ import {
   type BatchHandler,
   type ConsumeOptions,
   type ConsumerLag,
+  type EnvelopePage,
   type EventBus,
   type PublishAck,
   type Received,
@@ -151,6 +152,21 @@ class MemoryEventBus implements EventBus {
         open = false;
         watchers.delete(show);
       },
+    };
+  }
+
+  async envelopes<T>(topic: Topic<T>, after: number, most: number): Promise<EnvelopePage> {
+    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: there is nothing to read`);
+    const log = this.streams.log(topic.stream);
+    const read = log
+      .after(after)
+      .filter(({ subject }) => subjectMatches(topic.pattern(), subject))
+      .slice(0, most);
+    const newest = log.newestSequence;
+    return {
+      envelopes: read.filter(({ onlyGroup }) => onlyGroup === undefined),
+      upTo: read.length === most ? (read.at(-1)?.sequence ?? after) : newest,
+      newest,
     };
   }
 

@@ -41,6 +41,10 @@ export class MessageLog {
     this.last = nowMs * 1_000;
   }
 
+  get newestSequence(): number {
+    return this.last;
+  }
+
   nextSequence(): number {
     this.last += 1;
     return this.last;

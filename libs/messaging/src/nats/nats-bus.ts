@@ -10,6 +10,7 @@ import {
   BusUnavailable,
   type ConsumeOptions,
   type ConsumerLag,
+  type EnvelopePage,
   type EventBus,
   type PublishAck,
   type Received,
@@ -21,6 +22,7 @@ import { cloudEventHeaders, encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID 
 import { parseMessage } from '../parse-message.ts';
 import { injectTrace } from '../trace-context.ts';
 import { consumerLag } from './consumer-lag.ts';
+import { readEnvelopes } from './envelopes.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
 import type { NatsLink } from './nats-link.ts';
 import { PullConsumer } from './pull-consumer.ts';
@@ -142,6 +144,12 @@ export class NatsEventBus implements EventBus {
     await within(DRAIN_MS, link.connection.flush());
     options.onCaughtUp?.();
     return this.opened(async () => subscription.unsubscribe());
+  }
+
+  async envelopes<T>(topic: Topic<T>, after: number, most: number): Promise<EnvelopePage> {
+    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: there is nothing to read`);
+    const { client, manager } = this.parts;
+    return readEnvelopes({ client, manager, stream: topic.stream, filter: topic.pattern() }, after, most);
   }
 
   request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {

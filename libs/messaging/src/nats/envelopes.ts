@@ -1,0 +1,42 @@
+import { DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
+import type { Envelope, EnvelopePage } from '../event-bus.ts';
+import { ONLY_GROUP } from '../message-headers.ts';
+import { headersOf } from './stream-message.ts';
+
+export interface EnvelopeSource {
+  readonly client: JetStreamClient;
+  readonly manager: JetStreamManager;
+  readonly stream: string;
+  readonly filter: string;
+}
+
+/** More than any page takes to come; a broker that is silent longer ends the page early, and the next one goes on. */
+const WAIT_MS = 5_000;
+
+/** One page of messages after a sequence, headers only, by an ephemeral consumer that goes with the page. */
+export async function readEnvelopes(source: EnvelopeSource, after: number, most: number): Promise<EnvelopePage> {
+  const { client, manager, stream, filter } = source;
+  const newest = (await manager.streams.info(stream)).state.last_seq;
+  if (newest <= after) return { envelopes: [], upTo: after, newest };
+  const consumer = await client.consumers.get(stream, {
+    filter_subjects: filter,
+    deliver_policy: DeliverPolicy.StartSequence,
+    opt_start_seq: after + 1,
+    headers_only: true,
+  });
+  try {
+    const { num_pending } = await consumer.info(true);
+    if (num_pending === 0) return { envelopes: [], upTo: newest, newest };
+    const envelopes: Envelope[] = [];
+    let upTo = after;
+    const page = await consumer.fetch({ max_messages: Math.min(most, num_pending), expires: WAIT_MS });
+    for await (const { subject, headers, info } of page) {
+      upTo = info.streamSequence;
+      if (!headers?.has(ONLY_GROUP)) envelopes.push({ subject, sequence: upTo, headers: headersOf(headers) });
+      if (info.pending === 0) break;
+    }
+    return { envelopes, upTo, newest };
+  } finally {
+    await consumer.delete().catch(() => false);
+  }
+}
