@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { type FreshDatabase, freshDatabase, tcpProxy } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -65,6 +65,21 @@ describe('a database owned by an ordinary login', () => {
     } finally {
       await writer.close();
       await reader.close();
+    }
+  });
+
+  it('tells an answer that was lost from one that takes its time', async () => {
+    await migrate(url);
+    const proxy = await tcpProxy(url);
+    const database = openDatabase({ url: proxy.url, role: 'query' });
+    try {
+      await database.ping();
+      proxy.mode('half-open');
+      proxy.mode('pass');
+      await expect(database.ping()).rejects.toThrow(/^Connection terminated/);
+    } finally {
+      await database.close();
+      await proxy.close();
     }
   });
 });

@@ -3,7 +3,7 @@ const AWAY_STATES = /^(08...|53[013]00|57P0[1-3])$/;
 const AWAY_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH']);
 /** `pg` reports its own time-outs and lost connections without a code. */
 const AWAY_MESSAGES =
-  /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client was closed)/;
+  /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client (was closed|has encountered a connection error))/;
 
 /** True when the database did not answer, as against answering with an error of ours. */
 export function isDatabaseAway(error: unknown): boolean {
