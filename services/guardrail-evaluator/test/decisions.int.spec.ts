@@ -1,6 +1,5 @@
 import {
   type AgentEvent,
-  type Alert,
   agentEvents,
   type BreakerChanged,
   breakerChanged,
@@ -11,13 +10,12 @@ import {
 } from '@agentlens/contracts';
 import { aBatch, anEvent, eventually } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { anAlert, ask, told } from './asking.ts';
+import { ask, told } from './asking.ts';
 import { type Harness, openHarness } from './harness.ts';
 
 let harness: Harness;
 let tenantNumber = 0;
 let tenantId = '';
-const raised: Pick<Alert, 'tenantId' | 'kind' | 'runId' | 'agentId' | 'message'>[] = [];
 const changes: BreakerChanged[] = [];
 const published: Decision[] = [];
 
@@ -25,10 +23,6 @@ beforeAll(async () => {
   harness = await openHarness();
   await harness.bus.watch(breakerChanged, { from: 'new' }, ({ value }) => changes.push(value));
   await harness.bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
-  await harness.bus.serve(COMMANDS.raiseAlert, async (alert) => {
-    raised.push(alert as (typeof raised)[number]);
-    return { ok: true as const, value: anAlert(alert) };
-  });
 }, 120_000);
 afterAll(() => harness.close(), 60_000);
 
@@ -158,7 +152,7 @@ describe('the breaker of a run', () => {
     expect(deaths).toBeGreaterThan(1);
   });
 
-  it('opens over its limit, not at it; is recorded, announced and told to people once; and is reset', async () => {
+  it('opens over its limit, not at it; is recorded and announced once, for others to tell people; and is reset', async () => {
     newTenant();
     const replicas = [await replica(), await replica()];
     await limit('run', 'run-1', { maxIterations: 2 });
@@ -171,7 +165,6 @@ describe('the breaker of a run', () => {
     expect(blocked.message).toBe('The circuit breaker of this run is open: iterations');
     await Promise.all(Array.from({ length: 5 }, () => asking()));
     await eventually(() => expect(changes.filter((one) => one.tenantId === tenantId)).toHaveLength(1));
-    await eventually(() => expect(raised.filter((one) => one.tenantId === tenantId)).toHaveLength(1));
     const rows = await harness.database.db
       .selectFrom('circuit_breakers')
       .selectAll()
@@ -237,7 +230,7 @@ describe('the breaker of a run', () => {
     await settled();
     expect((await runBreaker('silent'))?.breaker.state.kind).toBe('closed');
     expect((await asking()).message).toMatch(/open: iterations/);
-    expect(raised.filter((one) => one.tenantId === tenantId).map(({ runId }) => runId)).not.toContain('silent');
+    expect(changes.filter((one) => one.tenantId === tenantId).map(({ scopeId }) => scopeId)).not.toContain('silent');
   });
 
   it('is open again from the record after Redis lost everything', async () => {

@@ -1,4 +1,4 @@
-import type { BreakerChanged, Command } from '@agentlens/contracts';
+import type { BreakerChanged } from '@agentlens/contracts';
 import { createLogger } from '@agentlens/platform';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -10,52 +10,47 @@ const change = (version: number, kind: 'open' | 'closed' = 'open'): RecordedChan
   state: kind === 'open' ? { kind, openedAt: AT, reason: 'cost' } : { kind },
 });
 
-function recorderOn(broken: { postgres: boolean; dispatcher: boolean }) {
+function recorderOn(broken: { postgres: boolean; store: boolean }) {
   const recorded: BreakerChanged[] = [];
-  const alerts: unknown[] = [];
+  let announced = 0;
   const marked: number[] = [];
   const recorder = new BreakerRecorder({
-    store: { recorded: async (_tenant, _agent, _ref, version) => void marked.push(version) },
+    store: {
+      recorded: async (_tenant, _agent, _ref, version) => {
+        if (broken.store) throw new Error('away');
+        marked.push(version);
+      },
+    },
     repository: {
       record: async (one) => {
         if (broken.postgres) throw new Error('away');
         recorded.push(one);
       },
     },
-    bus: {
-      request: async <Q, A>(_: Command<Q, A>, question: Q): Promise<A> => {
-        if (broken.dispatcher) throw new Error('unanswered');
-        alerts.push(question);
-        return { ok: true } as A;
-      },
-    },
     now: () => Date.parse(AT),
     logger: createLogger({ name: 'test', level: 'silent' }),
-    announce: () => undefined,
+    announce: () => {
+      announced += 1;
+    },
   });
-  return { recorder, recorded, alerts, marked };
+  return { recorder, recorded, marked, announced: () => announced };
 }
 
 describe('the record of breakers', () => {
-  it('is written, announced and told to people, and the store learns of it', async () => {
-    const { recorder, recorded, alerts, marked } = recorderOn({ postgres: false, dispatcher: false });
-    recorder.record(change(7));
-    recorder.record(change(7));
-    await recorder.stop();
-    expect(recorded).toMatchObject([{ scope: 'run', scopeId: 'run', version: 7, at: AT }]);
-    expect(alerts).toMatchObject([{ kind: 'breaker', runId: 'run', severity: 'error' }]);
-    expect(marked).toEqual([7]);
-  });
+  it.each(['open', 'closed'] as const)(
+    'of one that is %s is written and announced, and the store learns of it',
+    async (kind) => {
+      const { recorder, recorded, announced, marked } = recorderOn({ postgres: false, store: false });
+      recorder.record(change(7, kind));
+      recorder.record(change(7, kind));
+      await recorder.stop();
+      expect(recorded).toMatchObject([{ scope: 'run', scopeId: 'run', version: 7, at: AT, state: { kind } }]);
+      expect([announced(), marked]).toEqual([1, [7]]);
+    },
+  );
 
-  it('tells nobody of a breaker that closes', async () => {
-    const { recorder, alerts, marked } = recorderOn({ postgres: false, dispatcher: false });
-    recorder.record(change(8, 'closed'));
-    await recorder.stop();
-    expect([alerts, marked]).toEqual([[], [8]]);
-  });
-
-  it.each(['postgres', 'dispatcher'] as const)('is tried again while %s is away', async (what) => {
-    const broken = { postgres: false, dispatcher: false, [what]: true };
+  it.each(['postgres', 'store'] as const)('is tried again while %s is away', async (what) => {
+    const broken = { postgres: false, store: false, [what]: true };
     const { recorder, marked } = recorderOn(broken);
     recorder.record(change(1));
     await recorder.flush();

@@ -1,6 +1,5 @@
-import { type Alert, type BreakerState, COMMANDS } from '@agentlens/contracts';
+import type { BreakerState } from '@agentlens/contracts';
 import type { BreakerRef, BreakerStore } from '@agentlens/guardrails';
-import type { EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { BreakersRepository } from './breakers.repository.ts';
 
@@ -19,7 +18,6 @@ export interface RecordedChange {
 export interface BreakerRecorderParts {
   readonly store: Pick<BreakerStore, 'recorded'>;
   readonly repository: Pick<BreakersRepository, 'record'>;
-  readonly bus: Pick<EventBus, 'request'>;
   readonly now: () => number;
   readonly logger: Platform['logger'];
   /** A change is committed and waits to be announced. */
@@ -27,8 +25,9 @@ export interface BreakerRecorderParts {
 }
 
 /**
- * Puts changes of breakers into the record, announces them and tells people, beside the question that brought them
- * about. Repeated until it is done; what a crash cuts short is taken up by whoever reads the breaker next.
+ * Puts changes of breakers into the record and announces them, beside the question that brought them about; whoever
+ * hears of them tells people. Repeated until it is done; what a crash cuts short is taken up by whoever reads the
+ * breaker next.
  */
 export class BreakerRecorder {
   readonly #parts: BreakerRecorderParts;
@@ -85,19 +84,6 @@ export class BreakerRecorder {
     const at = new Date(this.#parts.now()).toISOString();
     await this.#parts.repository.record({ tenantId, agentId, ...ref, state, version, at });
     this.#parts.announce();
-    if (state.kind === 'open') await this.#raiseAlert(change, state.reason);
     await this.#parts.store.recorded(tenantId, agentId, ref, version);
-  }
-
-  /** A refusal (too many alerts) is an answer; no answer is tried again. */
-  async #raiseAlert({ tenantId, agentId, ref }: RecordedChange, reason: string): Promise<void> {
-    const what = ref.scope === 'run' ? `run ${ref.scopeId}` : `agent ${ref.scopeId}`;
-    const kind: Alert['kind'] = 'breaker';
-    await this.#parts.bus.request(COMMANDS.raiseAlert, {
-      ...{ tenantId, agentId, kind, severity: 'error' },
-      ...(ref.scope === 'run' ? { runId: ref.scopeId } : {}),
-      title: `Circuit breaker of ${what} opened`,
-      message: `Its calls are blocked because of: ${reason}. Reset it when the cause is gone.`,
-    });
   }
 }
