@@ -1,5 +1,5 @@
 import { type Alert, COMMANDS, type DecisionRequest } from '@agentlens/contracts';
-import type { Ask } from '@agentlens/guardrails';
+import { type Ask, redactDeep } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { CallIdentity } from './call-identity.ts';
 import type { Deadline } from './deadline.ts';
@@ -29,7 +29,8 @@ export async function resolveApproval(
   return answer.ok ? answer.value : null;
 }
 
+/** Redacted before it is cut, so that no half of a secret is left; what goes to people may be kept and sent on. */
 function shown(args: unknown): string {
-  const text = JSON.stringify(args ?? {});
+  const text = JSON.stringify(redactDeep(args ?? {}));
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;
 }

@@ -1,0 +1,52 @@
+import { type DetectorName, redact } from './detectors.ts';
+
+/** Secrets and personal data. A web address alone is neither. */
+const SENSITIVE: readonly DetectorName[] = [
+  ...(['private_key', 'jwt', 'secret_key'] as const),
+  ...(['email', 'iban', 'credit_card', 'uk_nino', 'ip_address', 'phone'] as const),
+];
+/** What a member is called that holds a secret, whatever it looks like. */
+const SECRET_NAME =
+  /(?:password|passwd|passphrase|secret|token|apikey|accesskey|privatekey|authorization|credentials?|cookie|cvv|cvc)$/;
+const LONGEST_TEXT = 200_000;
+/** Deeper than this nothing is looked at: a hostile value must not exhaust the stack. */
+const MOST_LEVELS = 64;
+
+/**
+ * A copy of a JSON value in which nothing sensitive is left that the detectors know, nor anything that is called a
+ * secret: in texts, numbers and names of members. What cannot be looked through whole is left out. Linear in the value.
+ */
+export function redactDeep(value: unknown): unknown {
+  return clean(value, 0);
+}
+
+function clean(value: unknown, level: number): unknown {
+  if (typeof value === 'string') return cleanText(value);
+  if (typeof value === 'number') {
+    const text = String(value);
+    const cleaned = cleanText(text);
+    return cleaned === text ? value : cleaned;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (level >= MOST_LEVELS) return '[too deep]';
+  if (Array.isArray(value)) return value.map((item) => clean(item, level + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      cleanText(name),
+      isSecretName(name) && member !== null ? '[secret]' : clean(member, level + 1),
+    ]),
+  );
+}
+
+function cleanText(text: string): string {
+  return text.length > LONGEST_TEXT ? '[too long]' : redact(SENSITIVE, text);
+}
+
+function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(
+    name
+      .slice(-40)
+      .toLowerCase()
+      .replaceAll(/[^a-z]/g, ''),
+  );
+}
