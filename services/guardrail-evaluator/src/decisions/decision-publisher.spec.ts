@@ -32,7 +32,7 @@ function publisherOn(limits: PublisherLimits = {}) {
     },
   };
   const metrics = { dropped: (count = 1) => (dropped += count) };
-  const publisher = new DecisionPublisher(bus, metrics, logger, { retryMs: 5, drainMs: 50, ...limits });
+  const publisher = new DecisionPublisher(bus, metrics, logger, { gatherMs: 1, retryMs: 5, drainMs: 50, ...limits });
   return { publisher, sent, broker, dropped: () => dropped };
 }
 
@@ -44,6 +44,18 @@ describe('the publisher of decisions', () => {
     expect(new Set(sent.map(({ id }) => id)).size).toBe(100);
     expect(sent[0]).not.toHaveProperty('modifiedArgs');
     expect(dropped()).toBe(0);
+  });
+
+  it('sends what came within a moment together, and no longer waits once there is much', async () => {
+    const few = publisherOn({ gatherMs: 60_000 });
+    for (let i = 0; i < 31; i++) few.publisher.offer(aDecision(`d${i}`));
+    expect(few.sent).toEqual([]);
+    few.publisher.offer(aDecision('d31'));
+    expect(few.sent).toHaveLength(32);
+    few.publisher.offer(aDecision('d32'));
+    await few.publisher.drain();
+    expect(few.sent).toHaveLength(33);
+    expect(few.dropped()).toBe(0);
   });
 
   it('goes on when the broker is back', async () => {
