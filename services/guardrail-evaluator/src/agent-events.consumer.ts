@@ -1,6 +1,7 @@
 import { agentEvents, type EventBatch, GROUPS } from '@agentlens/contracts';
 import { ACK, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
+import type { EvaluationMarks } from './evaluation/evaluation-marks.ts';
 import { Failures } from './evaluation/failures.ts';
 
 export const GROUP = GROUPS.guardrailEvaluator;
@@ -17,6 +18,7 @@ export class AgentEventsConsumer {
     private readonly bus: EventBus,
     private readonly works: readonly BatchWork[],
     private readonly logger: Platform['logger'],
+    private readonly marks?: EvaluationMarks,
   ) {}
 
   async start(): Promise<void> {
@@ -24,12 +26,18 @@ export class AgentEventsConsumer {
     this.#subscription = await this.bus.consume(
       agentEvents,
       { group: GROUP, maxBatch: 32, concurrency: 4, ackWaitMs: 5_000 },
-      (messages) => Promise.all(messages.map((message) => this.#handle(message))),
+      (messages) => this.#handleAll(messages),
     );
   }
 
   async stop(): Promise<void> {
     await this.#subscription?.close();
+  }
+
+  async #handleAll(messages: readonly Received<EventBatch>[]): Promise<readonly Outcome[]> {
+    const outcomes = await Promise.all(messages.map((message) => this.#handle(message)));
+    await this.marks?.add(messages.filter((_, index) => outcomes[index]?.kind === 'ack'));
+    return outcomes;
   }
 
   async #handle({ value: batch, messageId, attempt }: Received<EventBatch>): Promise<Outcome> {

@@ -8,21 +8,25 @@ import {
   CALL_HISTORY,
   CLOCK,
   type Clock,
+  CONFIG,
   CONTROL_BOARD,
   COOLDOWN_STORE,
   type ControlBoard,
   DATABASE,
   EGRESS_POLICY,
+  EVALUATION_TALLY,
   EVENT_BUS,
   HEALTH,
   type HealthRegistry,
   LOGGER,
   type Platform,
+  type PlatformConfig,
   PlatformModule,
   SECRET_BOX,
   type SecretBox,
   WINDOW_STORE,
 } from '@agentlens/platform';
+import type { EvaluationTally } from '@agentlens/state';
 import {
   type BeforeApplicationShutdown,
   type DynamicModule,
@@ -56,6 +60,8 @@ export class GuardrailEvaluatorModule implements OnApplicationBootstrap, BeforeA
             BREAKER_STORE,
             BUDGET_STORE,
             CONTROL_BOARD,
+            EVALUATION_TALLY,
+            CONFIG,
             DATABASE,
             CLOCK,
             SECRET_BOX,
@@ -85,6 +91,8 @@ function guardrailEvaluator(
   breakers: BreakerStore,
   budgets: BudgetStore,
   control: ControlBoard,
+  evaluationTally: EvaluationTally,
+  config: PlatformConfig,
   database: Database,
   clock: Clock,
   secrets: SecretBox,
@@ -93,6 +101,7 @@ function guardrailEvaluator(
 ): GuardrailEvaluator {
   return new GuardrailEvaluator({
     ...{ bus, windows, cooldowns, calls, breakers, budgets, control },
+    evaluationTally: config.auditEnabled ? evaluationTally : undefined,
     ...{ database, clock, secrets, egressPolicy, logger },
   });
 }

@@ -4,9 +4,11 @@ import type { EgressPolicy } from '@agentlens/egress';
 import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, ControlBoard, HealthAnswer, Platform, SecretBox } from '@agentlens/platform';
+import type { EvaluationTally } from '@agentlens/state';
 import { AgentEventsConsumer, GROUP } from './agent-events.consumer.ts';
 import { Decisions } from './decisions/decisions.ts';
 import { BatchEvaluator } from './evaluation/batch-evaluator.ts';
+import { EvaluationMarks } from './evaluation/evaluation-marks.ts';
 import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
 import { TriggerDesk } from './evaluation/trigger-desk.ts';
 import { HealthTicker } from './health/health-ticker.ts';
@@ -27,6 +29,8 @@ export interface EvaluatorPorts {
   readonly breakers: BreakerStore;
   readonly budgets: BudgetStore;
   readonly control: Pick<ControlBoard, 'standing'>;
+  /** Absent: nobody audits. */
+  readonly evaluationTally?: EvaluationTally | undefined;
   readonly database: Database;
   readonly clock: Clock;
   readonly secrets: SecretBox;
@@ -67,7 +71,7 @@ export class GuardrailEvaluator {
     const shared = { rules: this.rules, desk, states: this.#states, clock };
     const evaluator = new BatchEvaluator({ ...shared, windows, metrics });
     const works = [evaluator.evaluate.bind(evaluator), ...this.decisions.works];
-    this.#consumer = new AgentEventsConsumer(bus, works, logger);
+    this.#consumer = new AgentEventsConsumer(bus, works, logger, marksOf(ports));
     this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });
   }
 
@@ -129,6 +133,13 @@ export class GuardrailEvaluator {
       );
     });
   }
+}
+
+function marksOf({ evaluationTally, logger }: EvaluatorPorts): EvaluationMarks | undefined {
+  if (evaluationTally === undefined) return undefined;
+  return new EvaluationMarks(evaluationTally, (err) =>
+    logger.warn({ err }, 'the auditor is told later what was evaluated'),
+  );
 }
 
 function relayOf({ db }: Database, bus: EventBus, logger: Platform['logger']): OutboxRelay {

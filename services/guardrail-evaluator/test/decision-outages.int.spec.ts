@@ -1,5 +1,6 @@
 import { type Alert, COMMANDS, type Decision, decisionDecided, type GuardrailRule } from '@agentlens/contracts';
 import { migrate, openDatabase } from '@agentlens/database';
+import type { CallHistory } from '@agentlens/guardrails';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { AesSecretBox, createLogger } from '@agentlens/platform';
 import { connectRedisState } from '@agentlens/state';
@@ -15,7 +16,9 @@ let postgres: TcpProxy;
 const published: Decision[] = [];
 const rules: Record<string, GuardrailRule> = {};
 let approval: Alert | 'hangs' = anAlert();
+const approvalQuestions: unknown[] = [];
 const end = Promise.withResolvers<Alert>();
+let storeAsked = 0;
 
 const makeRule = (body: object) => told(bus.request(COMMANDS.createRule, { tenantId: 'acme', body }));
 const countsCalls = (name: string, tool: string, onUnavailable: 'allow' | 'block') =>
@@ -34,17 +37,17 @@ beforeAll(async () => {
   bus = createMemoryBus({ backOffMs: [20] });
   const evaluator = new GuardrailEvaluator({
     ...{ bus, database, clock: Date, egressPolicy: { allow: [] } },
-    ...{ windows: state.windows, cooldowns: state.cooldowns, calls: state.calls },
+    ...{ windows: state.windows, cooldowns: state.cooldowns, calls: counted(state.calls) },
     ...{ breakers: state.breakers, budgets: state.budgets },
     control: { standing: () => ({ kind: 'none', modelOverride: null }) },
     secrets: new AesSecretBox([Buffer.alloc(32, 5).toString('base64')]),
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
   await bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
-  await bus.serve(COMMANDS.resolveApproval, async () => ({
-    ok: true as const,
-    value: approval === 'hangs' ? await end.promise : approval,
-  }));
+  await bus.serve(COMMANDS.resolveApproval, async (question) => {
+    approvalQuestions.push(question);
+    return { ok: true as const, value: approval === 'hangs' ? await end.promise : approval };
+  });
   await evaluator.start();
   closing.push(
     () => evaluator.stop(),
@@ -76,6 +79,20 @@ afterAll(async () => {
   for (const close of closing) await close();
 }, 60_000);
 
+/** The same history; every question to it is counted. */
+function counted(calls: CallHistory): CallHistory {
+  const asked = <T>(answer: Promise<T>) => {
+    storeAsked += 1;
+    return answer;
+  };
+  return {
+    enter: (...call) => asked(calls.enter(...call)),
+    settle: (...call) => asked(calls.settle(...call)),
+    complete: (...call) => asked(calls.complete(...call)),
+    read: (...call) => asked(calls.read(...call)),
+  };
+}
+
 const calling = (name: string, fields: object = {}) =>
   ask(bus, { tool: { name, tags: [] }, deadlineMs: 150, ...fields });
 
@@ -106,6 +123,17 @@ describe('while Redis does not answer', () => {
     expect(forbidden).toMatchObject({ verdict: 'BLOCK', cause: { ruleId: rules.stateless?.id } });
     expect(forbidden.bypasses).toEqual([{ ruleId: 'circuit_breaker', why, did: 'allow' }]);
     await eventually(() => expect(published.map(({ id }) => id)).toEqual(expect.arrayContaining([open.id, shut.id])));
+  });
+
+  it('nobody waits for it any more once it is known to be away', async () => {
+    for (let i = 0; i < 3; i++) await calling('shut');
+    const before = storeAsked;
+    const answers = await Promise.all(Array.from({ length: 50 }, () => calling('shut', { deadlineMs: 2_000 })));
+    expect(storeAsked).toBe(before);
+    for (const { verdict, bypasses } of answers) {
+      expect(verdict).toBe('BLOCK');
+      expect(bypasses).toContainEqual({ ruleId: rules.shut?.id, why: 'unavailable', did: 'block' });
+    }
   });
 
   it('each budget does what it says, with and without an estimate', async () => {
@@ -143,6 +171,16 @@ describe('an approval', () => {
   ] as const)('that is %s', async (status, answer) => {
     approval = anAlert({ status });
     expect(await calling('ask-allow')).toMatchObject(answer);
+  });
+
+  it('is asked for without secrets and personal data', async () => {
+    approval = anAlert();
+    const args = { to: 'ann@example.com', password: 'hunter2', note: `${'x'.repeat(440)} ghp_${'a'.repeat(36)}` };
+    await calling('ask-allow', { args });
+    const question = JSON.stringify(approvalQuestions.at(-1));
+    expect(question).toContain('[email]');
+    expect(question).toContain('[secret]');
+    expect(question).not.toMatch(/ann@example|hunter2|ghp_/);
   });
 
   it('that nobody can be asked for is passed or blocked as the rule says', async () => {

@@ -9,6 +9,8 @@ import {
 } from '@agentlens/guardrails';
 import type { TenantSettings } from '../settings/tenant-settings.ts';
 import { type BreakerShelf, type Revision, withAsked } from './breaker-shelf.ts';
+import { type OpenBreakers, recordKey } from './breakers.repository.ts';
+import type { ClosedBreakers } from './closed-breakers.ts';
 import { agentLimits, runLimits, type TenantLimits } from './limits.ts';
 import { probeName } from './usage-of-event.ts';
 
@@ -23,6 +25,9 @@ export interface BreakerDeskParts {
   readonly shelf: BreakerShelf;
   readonly store: Pick<BreakerStore, 'watch'>;
   readonly limits: Pick<TenantSettings<TenantLimits>, 'of'>;
+  /** Breakers that are open, as far as it was announced. */
+  readonly open: Pick<TenantSettings<OpenBreakers>, 'of'>;
+  readonly closed: Pick<ClosedBreakers, 'has' | 'reading'>;
 }
 
 /** May this call begin, as far as the breakers of its run and agent go? */
@@ -32,6 +37,22 @@ export class BreakerDesk {
 
   constructor(parts: BreakerDeskParts) {
     this.#parts = parts;
+  }
+
+  /**
+   * True where the store need not be asked: the breakers of the run and its agent were closed a moment ago, nobody has
+   * said otherwise since, and the call adds nothing that could open them.
+   */
+  remembers({ tenantId, agentId, runId, phase, metrics }: DecisionRequest): boolean {
+    if (phase === 'llm.before' || saidUsage({ metrics }) !== null) return false;
+    const { closed, limits, open } = this.#parts;
+    if (!closed.has(tenantId, agentId, runId, limits.of(tenantId))) return false;
+    const opened = open.of(tenantId);
+    if (opened === undefined) return true;
+    return (
+      !opened.has(recordKey({ scope: 'run', scopeId: runId })) &&
+      !opened.has(recordKey({ scope: 'agent', scopeId: agentId }))
+    );
   }
 
   /**
@@ -53,7 +74,10 @@ export class BreakerDesk {
       ...{ tenantId, agentId, refs: watched.map(({ ref }) => ref) },
       ...(said === null ? {} : { adding: { at: 0, usage: said, ...(once === undefined ? {} : { once }) } }),
     };
-    return this.#parts.shelf.revise<BreakerVerdict>(question, (breakers) => {
+    const reading = this.#parts.closed.reading(tenantId, agentId, runId, limits);
+    let closed = false;
+    const verdict = await this.#parts.shelf.revise<BreakerVerdict>(question, (breakers) => {
+      closed = breakers.every(({ breaker }) => breaker.state.kind === 'closed');
       const revisions: Revision[] = [];
       for (const [at, { ref, limits: its }] of watched.entries()) {
         const stored = breakers[at];
@@ -65,6 +89,8 @@ export class BreakerDesk {
       }
       return { revisions, answer: { allowed: true } };
     });
+    if (closed && verdict.allowed) reading.closed();
+    return verdict;
   }
 
   /** From now on the tenant's events are counted for its breakers. A note that is lost is made by the next question. */
@@ -93,7 +119,7 @@ function nextCall({ phase, runId, callId, estimate }: DecisionRequest, decisionI
   return { by, iterations: 1, tokens: estimate?.tokens ?? 0, costUsd: estimate?.costUsd ?? 0 };
 }
 
-function saidUsage({ metrics }: DecisionRequest): AskedUsage | null {
+function saidUsage({ metrics }: Pick<DecisionRequest, 'metrics'>): AskedUsage | null {
   const tokens = amount(metrics.llm_tokens_in) + amount(metrics.llm_tokens_out);
   const costUsd = amount(metrics.llm_cost_usd);
   return tokens > 0 || costUsd > 0 ? { tokens, costUsd, iterations: 0 } : null;

@@ -11,6 +11,7 @@ import type {
 import type { TenantSettings } from '../settings/tenant-settings.ts';
 import type { BreakerRecorder } from './breaker-recorder.ts';
 import { type OpenBreakers, recordKey } from './breakers.repository.ts';
+import type { ClosedBreakers } from './closed-breakers.ts';
 
 /** So many writers at once may overtake one before it gives up; each time somebody got ahead. */
 const MOST_ATTEMPTS = 50;
@@ -28,6 +29,8 @@ export interface BreakerShelfParts {
   readonly open: Pick<TenantSettings<OpenBreakers>, 'of'>;
   readonly recorder: Pick<BreakerRecorder, 'record'>;
   readonly now: () => number;
+  /** Told of every agent whose breakers this instance has changed. */
+  readonly closed?: Pick<ClosedBreakers, 'forget'>;
 }
 
 /**
@@ -64,6 +67,7 @@ export class BreakerShelf {
       if (revisions.length === 0) return answer;
       const changes = revisions.map((revision) => this.#changeOf(revision));
       if (await this.#parts.store.write(tenantId, agentId, changes, events)) {
+        this.#parts.closed?.forget(tenantId, agentId);
         this.#record(tenantId, agentId, revisions, changes);
         return answer;
       }

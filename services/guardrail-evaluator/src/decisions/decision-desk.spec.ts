@@ -14,11 +14,13 @@ import { aRule } from '@agentlens/testing';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { BreakerDesk } from '../breakers/breaker-desk.ts';
 import { BreakerShelf } from '../breakers/breaker-shelf.ts';
+import { ClosedBreakers } from '../breakers/closed-breakers.ts';
 import type { TenantLimits } from '../breakers/limits.ts';
 import { BudgetDesk } from '../budgets/budget-desk.ts';
 import { BudgetVault } from '../budgets/budget-vault.ts';
 import { DecisionDesk } from './decision-desk.ts';
 import { FactGatherer } from './fact-gatherer.ts';
+import { StateCircuit } from './state-circuit.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 const NONE: Standing = { kind: 'none', modelOverride: null };
@@ -45,21 +47,25 @@ function deskIn({ rules = [], standing = NONE, limits, budgets }: World = {}) {
   const offered: Decision[] = [];
   const recorded: unknown[] = [];
   const now = () => NOW;
+  const closed = new ClosedBreakers();
+  const open = { of: () => undefined };
+  const circuit = new StateCircuit({ probe: async () => undefined, logger });
   const shelf = new BreakerShelf({
-    ...{ store: state.breakers, now, open: { of: () => undefined } },
+    ...{ store: state.breakers, now, open, closed },
     recorder: { record: (change) => recorded.push(change) },
   });
   const vault = new BudgetVault(state.budgets, { spent: async () => [] }, now);
   const desk = new DecisionDesk({
     control: { standing: () => standing },
     rules: { decisions: DecisionBook.EMPTY.withTenant('acme', active) },
-    breakers: new BreakerDesk({ shelf, store: state.breakers, limits: { of: () => limits } }),
+    breakers: new BreakerDesk({ shelf, store: state.breakers, limits: { of: () => limits }, open, closed }),
     budgets: new BudgetDesk({ vault, budgets: { of: () => budgets } }),
     facts: new FactGatherer({
-      ...{ calls: state.calls, windows: state.windows, logger },
+      ...{ calls: state.calls, windows: state.windows, circuit, logger },
       agents: { agent: async () => ({ slug: 'billing-bot', tags: ['prod'] }) },
     }),
     bus,
+    circuit,
     publisher: { offer: (decision) => offered.push(decision) },
     metrics: { decided: () => undefined },
     clock: { now },

@@ -28,6 +28,7 @@ import {
   ruledOutcome,
   unaskedOutcome,
 } from './outcome.ts';
+import type { StateCircuit } from './state-circuit.ts';
 
 /** Rules that can each ask for an approval of one call. */
 const MOST_APPROVALS = 5;
@@ -35,9 +36,10 @@ const MOST_APPROVALS = 5;
 export interface DecisionDeskParts {
   readonly control: Pick<ControlBoard, 'standing'>;
   readonly rules: { readonly decisions: DecisionBook };
-  readonly breakers: Pick<BreakerDesk, 'consult'>;
+  readonly breakers: Pick<BreakerDesk, 'consult' | 'remembers'>;
   readonly budgets: Pick<BudgetDesk, 'applying' | 'needsSession' | 'sessionOf' | 'spent' | 'reserve'>;
   readonly facts: FactGatherer;
+  readonly circuit: Pick<StateCircuit, 'ask'>;
   readonly bus: Pick<EventBus, 'request'>;
   readonly publisher: Pick<DecisionPublisher, 'offer'>;
   readonly metrics: Pick<DecisionMetrics, 'decided'>;
@@ -55,6 +57,8 @@ interface Question {
   readonly needs: FactNeeds;
   readonly bypasses: RuleBypass[];
 }
+
+type MaybeAwaited<T> = T | Promise<T>;
 
 interface Said {
   readonly outcome: Outcome;
@@ -159,21 +163,27 @@ export class DecisionDesk {
     if (request.phase === 'tool.after') return [];
     if (!budgets.needsSession(request)) return budgets.applying(request);
     const failed = (error: unknown) => this.#failed(request, error, 'the session of a run could not be asked for');
-    const known = await deadline.within(budgets.sessionOf(request), failed);
+    const known = await this.#parts.circuit.ask(deadline, () => budgets.sessionOf(request), failed);
     return budgets.applying(typeof known === 'string' ? request : { ...request, ...known });
   }
 
-  #breaker({ request, nowMs, identity, deadline }: Question): Promise<BreakerVerdict | Unavailable> {
+  #breaker({ request, nowMs, identity, deadline }: Question): MaybeAwaited<BreakerVerdict | Unavailable> {
+    const { breakers, circuit } = this.#parts;
     const { decisionId, once } = identity;
-    const consulted = this.#parts.breakers.consult(request, decisionId, nowMs, once);
-    return deadline.within(consulted, (error) => this.#failed(request, error, 'breakers could not be asked'));
+    if (breakers.remembers(request)) return { allowed: true };
+    return circuit.ask(
+      deadline,
+      () => breakers.consult(request, decisionId, nowMs, once),
+      (error) => this.#failed(request, error, 'breakers could not be asked'),
+    );
   }
 
   /** What a spent budget says; null: there is money, or the call brings an estimate that asks for it. */
   async #spent({ request, nowMs, deadline, applied, bypasses }: Question): Promise<Outcome | null> {
     if (applied.length === 0 || request.estimate !== undefined) return null;
-    const asked = this.#parts.budgets.spent(request, applied, nowMs);
-    const budget = await deadline.within(asked, (error) => this.#failed(request, error, 'budgets could not be asked'));
+    const failed = (error: unknown) => this.#failed(request, error, 'budgets could not be asked');
+    const { budgets, circuit } = this.#parts;
+    const budget = await circuit.ask(deadline, () => budgets.spent(request, applied, nowMs), failed);
     if (typeof budget === 'string') return unavailableBudgets(applied, budget, bypasses);
     return budget === null ? null : budgetOutcome(budget, 'spent');
   }
@@ -182,8 +192,10 @@ export class DecisionDesk {
     const { request, nowMs, identity, deadline, applied, bypasses } = question;
     if (applied.length === 0 || request.estimate === undefined) return {};
     const { costUsd } = request.estimate;
-    const asked = this.#parts.budgets.reserve(request, costUsd, applied, identity.decisionId, nowMs);
-    const answer = await deadline.within(asked, (error) => this.#failed(request, error, 'no money could be reserved'));
+    const { budgets, circuit } = this.#parts;
+    const failed = (error: unknown) => this.#failed(request, error, 'no money could be reserved');
+    const asked = () => budgets.reserve(request, costUsd, applied, identity.decisionId, nowMs);
+    const answer = await circuit.ask(deadline, asked, failed);
     if (typeof answer === 'string') return unavailableBudgets(applied, answer, bypasses) ?? {};
     if ('reservationId' in answer) return answer;
     return budgetOutcome(answer.refusedBy ?? (applied[0] as AppliedBudget).budget, 'estimate');

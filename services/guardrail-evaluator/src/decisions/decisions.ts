@@ -7,6 +7,7 @@ import { BreakerRecorder } from '../breakers/breaker-recorder.ts';
 import { BreakerShelf } from '../breakers/breaker-shelf.ts';
 import { serveBreakerCommands } from '../breakers/breakers.commands.ts';
 import { BreakersRepository } from '../breakers/breakers.repository.ts';
+import { ClosedBreakers } from '../breakers/closed-breakers.ts';
 import { BudgetDesk } from '../budgets/budget-desk.ts';
 import { BudgetVault } from '../budgets/budget-vault.ts';
 import { serveBudgetCommands } from '../budgets/budgets.commands.ts';
@@ -23,6 +24,7 @@ import { DecisionMetrics } from './decision-metrics.ts';
 import { DecisionPublisher } from './decision-publisher.ts';
 import { FactGatherer } from './fact-gatherer.ts';
 import { bundleOf } from './rule-bundle.ts';
+import { StateCircuit } from './state-circuit.ts';
 
 /** The half of the service that answers agents: desk, breakers and budgets, and what keeps them up to date. */
 export class Decisions {
@@ -37,6 +39,7 @@ export class Decisions {
   readonly #shelf: BreakerShelf;
   readonly #vault: BudgetVault;
   readonly #publisher: DecisionPublisher;
+  readonly #circuit: StateCircuit;
   readonly #breakers: BreakersRepository;
   readonly #budgets: BudgetsRepository;
   readonly #limits;
@@ -65,8 +68,9 @@ export class Decisions {
       reader: this.#breakers.open,
     });
     const limits = this.#limits;
-    this.#recorder = new BreakerRecorder({ ...shared, store, repository: this.#breakers, announce });
-    this.#shelf = new BreakerShelf({ store, now, open: this.#open, recorder: this.#recorder });
+    this.#recorder = new BreakerRecorder({ logger, now, store, repository: this.#breakers, announce });
+    const closed = new ClosedBreakers();
+    this.#shelf = new BreakerShelf({ store, now, closed, open: this.#open, recorder: this.#recorder });
     this.#vault = new BudgetVault(budgets, this.#budgets, now);
     this.ledger = new LedgerWriter(budgets, this.#budgets, () => this.#tenantBudgets.tenants, logger);
     const feeder = new BreakerFeeder({ shelf: this.#shelf, store, limits, now });
@@ -74,11 +78,13 @@ export class Decisions {
     this.works = [(batch) => feeder.count(batch), (batch) => spender.spend(batch)];
     const metrics = new DecisionMetrics();
     this.#publisher = new DecisionPublisher(bus, metrics, logger);
+    const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
+    this.#circuit = circuit;
     this.desk = new DecisionDesk({
-      ...{ control, rules, bus, metrics, clock, logger, publisher: this.#publisher },
-      breakers: new BreakerDesk({ shelf: this.#shelf, store, limits }),
+      ...{ control, rules, bus, metrics, clock, circuit, logger, publisher: this.#publisher },
+      breakers: new BreakerDesk({ shelf: this.#shelf, store, limits, closed, open: this.#open }),
       budgets: new BudgetDesk({ vault: this.#vault, budgets: this.#tenantBudgets }),
-      facts: new FactGatherer({ calls, windows, logger, agents: this.#agents }),
+      facts: new FactGatherer({ calls, windows, circuit, logger, agents: this.#agents }),
     });
   }
 
@@ -139,6 +145,7 @@ export class Decisions {
 
   /** Writes, publishes and announces what is still in hand. */
   async drain(): Promise<void> {
+    this.#circuit.stop();
     await this.desk.drain();
     await this.#publisher.drain();
     await Promise.all([this.#limits.stop(), this.#tenantBudgets.stop(), this.#open.stop()]);

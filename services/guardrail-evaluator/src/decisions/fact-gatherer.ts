@@ -12,11 +12,13 @@ import type { Platform } from '@agentlens/platform';
 import type { AgentDirectory } from './agent-directory.ts';
 import type { CallIdentity } from './call-identity.ts';
 import type { Deadline } from './deadline.ts';
+import type { StateCircuit } from './state-circuit.ts';
 
 export interface FactGathererParts {
   readonly calls: CallHistory;
   readonly windows: WindowStore;
   readonly agents: Pick<AgentDirectory, 'agent'>;
+  readonly circuit: Pick<StateCircuit, 'ask' | 'away'>;
   readonly logger: Platform['logger'];
 }
 
@@ -35,12 +37,13 @@ export class FactGatherer {
     deadline: Deadline,
   ): Promise<DecisionFacts> {
     const { argsHash, resultHash } = identity;
+    const { circuit, agents } = this.#parts;
     const failed = (error: unknown) =>
       this.#parts.logger.warn({ err: error, tenantId: request.tenantId }, 'facts of a decision could not be fetched');
     const [history, totals, agent] = await Promise.all([
-      needs.history ? deadline.within(this.#history(request, identity), failed) : undefined,
-      needs.series.length > 0 ? deadline.within(this.#totals(request, needs, identity), failed) : undefined,
-      needs.agent ? deadline.within(this.#parts.agents.agent(request.tenantId, request.agentId), failed) : undefined,
+      needs.history ? circuit.ask(deadline, () => this.#history(request, identity), failed) : undefined,
+      needs.series.length > 0 ? circuit.ask(deadline, () => this.#totals(request, needs, identity), failed) : undefined,
+      needs.agent ? deadline.within(agents.agent(request.tenantId, request.agentId), failed) : undefined,
     ]);
     return {
       ...{ needs, argsHash },
@@ -53,12 +56,14 @@ export class FactGatherer {
 
   /** The call goes ahead. */
   async allowed(request: DecisionRequest, { history }: FactNeeds, { callKey }: CallIdentity): Promise<void> {
+    if (this.#parts.circuit.away) return;
     if (history && request.phase === 'tool.before') await this.#parts.calls.settle(runOf(request), callKey, 'allowed');
   }
 
   /** The call does not happen, so it does not count. */
   async refused(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity): Promise<void> {
-    const { calls, windows } = this.#parts;
+    const { calls, windows, circuit } = this.#parts;
+    if (circuit.away) return;
     const undone = needs.undo.length === 0 ? undefined : windows.advance(advanceOf(request, needs, identity, true));
     if (needs.history && request.phase === 'tool.before')
       await calls.settle(runOf(request), identity.callKey, 'refused');

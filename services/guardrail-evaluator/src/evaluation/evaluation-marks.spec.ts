@@ -1,0 +1,45 @@
+import { agentEvents } from '@agentlens/contracts';
+import type { Received } from '@agentlens/messaging';
+import { createMemoryState, type EvaluatedMessage } from '@agentlens/state';
+import { aBatch, anEvent } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import { EvaluationMarks } from './evaluation-marks.ts';
+
+const NOON_MS = Date.parse('2026-03-01T12:00:00.000Z');
+
+function received(sequence: number, events: number): Received<ReturnType<typeof aBatch>> {
+  const value = aBatch({ events: Array.from({ length: events }, () => anEvent()) });
+  const subject = agentEvents.subject(value);
+  const facts = { subject, messageId: value.id, attempt: 1, sequence, publishedAtMs: NOON_MS, headers: {} };
+  return { value, raw: Buffer.from(''), ...facts };
+}
+
+describe('evaluation marks', () => {
+  it('say how many events of a tenant and minute were evaluated', async () => {
+    const { evaluationTally } = createMemoryState();
+    const marks = new EvaluationMarks(evaluationTally, () => undefined);
+    await marks.add([received(1, 3), received(2, 2)]);
+    await marks.add([received(2, 2)]);
+    expect(await evaluationTally.read(NOON_MS)).toEqual(new Map([['acme', 5]]));
+  });
+
+  it('write what a failure left behind with what comes next', async () => {
+    const written: EvaluatedMessage[] = [];
+    const errors: unknown[] = [];
+    let away = true;
+    const tally = {
+      add: async (messages: readonly EvaluatedMessage[]) => {
+        if (away) throw new Error('Redis is away');
+        written.push(...messages);
+      },
+      read: async () => new Map<string, number>(),
+    };
+    const marks = new EvaluationMarks(tally, (error) => errors.push(error));
+    await marks.add([received(1, 1)]);
+    await marks.add([received(2, 1)]);
+    away = false;
+    await marks.add([received(3, 1)]);
+    expect(written.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+    expect(errors).toHaveLength(2);
+  });
+});
