@@ -5,6 +5,7 @@ import * as init from './migrations/0001-init.ts';
 import * as rolesAndGrants from './migrations/0002-roles-and-grants.ts';
 import * as decisions from './migrations/0003-decisions.ts';
 import * as runs from './migrations/0004-runs.ts';
+import * as audit from './migrations/0005-audit.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -12,6 +13,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-roles-and-grants': rolesAndGrants,
   '0003-decisions': decisions,
   '0004-runs': runs,
+  '0005-audit': audit,
 };
 
 /** Any number; only has to be the same for every starter. */

@@ -61,6 +61,7 @@ export function assemblePlatform(parts: PlatformParts): Platform & { readonly ke
     idempotency: state.idempotency,
     presence: state.presence,
     runContexts: state.runContexts,
+    evaluationTally: state.evaluationTally,
     calls: state.calls,
     breakers: state.breakers,
     budgets: state.budgets,

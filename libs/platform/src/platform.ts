@@ -2,7 +2,7 @@ import type { Database, DatabaseRole } from '@agentlens/database';
 import type { EgressClient, EgressPolicy } from '@agentlens/egress';
 import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
-import type { IdempotencyStore, Presence, Quota, RunContexts } from '@agentlens/state';
+import type { EvaluationTally, IdempotencyStore, Presence, Quota, RunContexts } from '@agentlens/state';
 import type { Logger } from 'pino';
 import type { KeyDirectory } from './auth/key-directory.ts';
 import type { PlatformConfig } from './config/config.ts';
@@ -30,6 +30,7 @@ export interface Platform {
   readonly idempotency: IdempotencyStore;
   readonly presence: Presence;
   readonly runContexts: RunContexts;
+  readonly evaluationTally: EvaluationTally;
   readonly calls: CallHistory;
   readonly breakers: BreakerStore;
   readonly budgets: BudgetStore;

@@ -10,6 +10,8 @@ export const SECRET_BOX = Symbol('SECRET_BOX');
 export const EGRESS_POLICY = Symbol('EGRESS_POLICY');
 export const EGRESS_CLIENT = Symbol('EGRESS_CLIENT');
 export const LOGGER = Symbol('LOGGER');
+/** What was evaluated, for the auditor; see EvaluationTally. */
+export const EVALUATION_TALLY = Symbol('EVALUATION_TALLY');
 /** Which SDK instances listen; see Presence. */
 export const PRESENCE = Symbol('PRESENCE');
 /** Tool calls of each run, circuit breakers, money; see the ports in @agentlens/guardrails. */

@@ -1,3 +1,4 @@
+export { type EvaluatedMessage, type EvaluationTally, minuteOf } from './evaluation-tally.ts';
 export type { IdempotencyStore, IdempotentRequest } from './idempotency-store.ts';
 export { createMemoryState, type MemoryStateOptions } from './memory/memory-state.ts';
 export type { Instance, Presence } from './presence.ts';

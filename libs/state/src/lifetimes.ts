@@ -24,6 +24,8 @@ export const LIFETIMES = {
   charge: 2 * HOUR,
   /** A UTC day, the day after it for late events, and an hour. */
   day: 49 * HOUR,
+  /** As long as the auditor may ask again about a minute in which something is missing. */
+  evaluationTally: DAY,
   idempotencyKey: DAY,
   eventContent: 5 * MINUTE,
 } as const;

@@ -1,4 +1,5 @@
 import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
+import type { EvaluationTally } from './evaluation-tally.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { Presence } from './presence.ts';
 import type { Quota } from './quota.ts';
@@ -15,6 +16,7 @@ export interface StateStores {
   readonly budgets: BudgetStore;
   readonly presence: Presence;
   readonly runContexts: RunContexts;
+  readonly evaluationTally: EvaluationTally;
   /** False while the store is away; calls then fail with StateUnavailable, except those that have a fallback. */
   healthy(): boolean;
   close(): Promise<void>;

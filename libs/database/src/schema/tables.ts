@@ -291,6 +291,35 @@ export interface AgentDirectivesTable {
   issued_at: Timestamp;
 }
 
+/**
+ * Writer: run-tracking. What ingest put into the stream in one minute of arrival, and what was found stored and
+ * evaluated of it; days and sequences are the least and the greatest.
+ */
+export interface AuditMinutesTable {
+  tenant_id: string;
+  minute: Timestamp;
+  accepted: number;
+  first_sequence: number;
+  last_sequence: number;
+  first_day: string;
+  last_day: string;
+  /** When the auditor last read a message of it. */
+  seen_at: Timestamp;
+  state: Generated<'open' | 'equal' | 'differs'>;
+  stored: number | null;
+  evaluated: number | null;
+  not_stored: Generated<number>;
+  not_evaluated: Generated<number>;
+  judged_at: Timestamp | null;
+}
+
+/** Writer: run-tracking. One row: how far the auditor has read the stream. */
+export interface AuditPositionTable {
+  id: Generated<boolean>;
+  sequence: number;
+  read_at: Timestamp;
+}
+
 /** Writer: whoever makes the fact true; `writer` names its relay. */
 export interface OutboxTable {
   id: Generated<number>;
@@ -422,6 +451,8 @@ export interface BudgetLedgerTable {
 }
 
 export interface Tables {
+  audit_minutes: AuditMinutesTable;
+  audit_position: AuditPositionTable;
   decisions: DecisionsTable;
   alerts: AlertsTable;
   control_orders: ControlOrdersTable;

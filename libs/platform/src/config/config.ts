@@ -41,6 +41,7 @@ const Environment = z.object({
   AGENTLENS_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
   AGENTLENS_RETENTION_DAYS: z.coerce.number().int().min(0).default(90),
   AGENTLENS_KEY_EVENTS_PER_SECOND: z.coerce.number().int().min(1).default(50_000),
+  AGENTLENS_AUDIT_ENABLED: toggle.optional(),
   AGENTLENS_MIGRATE: toggle.optional(),
 });
 
@@ -64,6 +65,8 @@ export interface PlatformConfig {
   readonly retentionDays: number;
   /** Quota of a key that has none of its own, events per second. */
   readonly keyEventsPerSecond: number;
+  /** Compare all the while what was accepted with what is stored and evaluated. */
+  readonly auditEnabled: boolean;
   /** Bring the schema and the streams up to date when opening. */
   readonly migrate: boolean;
 }
@@ -104,6 +107,7 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
     logLevel: env.AGENTLENS_LOG_LEVEL ?? (standalone ? 'warn' : 'info'),
     retentionDays: env.AGENTLENS_RETENTION_DAYS,
     keyEventsPerSecond: env.AGENTLENS_KEY_EVENTS_PER_SECOND,
+    auditEnabled: env.AGENTLENS_AUDIT_ENABLED ?? !standalone,
     migrate: env.AGENTLENS_MIGRATE ?? (standalone || service === 'setup'),
   };
 }

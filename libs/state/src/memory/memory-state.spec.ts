@@ -3,6 +3,7 @@ import { breakerStoreContract } from '../contract/breaker-store.contract.ts';
 import { budgetStoreContract } from '../contract/budget-store.contract.ts';
 import { callHistoryContract } from '../contract/call-history.contract.ts';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
+import { evaluationTallyContract } from '../contract/evaluation-tally.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
@@ -27,6 +28,7 @@ runContextsContract('memory', () => state.runContexts);
 callHistoryContract('memory', () => state.calls);
 breakerStoreContract('memory', () => state.breakers);
 budgetStoreContract('memory', () => state.budgets, 20);
+evaluationTallyContract('memory', () => state.evaluationTally, 100);
 presenceContract(
   'memory',
   () => state.presence,

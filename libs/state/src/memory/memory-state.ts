@@ -3,6 +3,7 @@ import { MemoryBreakerStore } from './memory-breaker-store.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
 import { MemoryCallHistory } from './memory-call-history.ts';
 import { MemoryCooldownStore } from './memory-cooldown-store.ts';
+import { MemoryEvaluationTally } from './memory-evaluation-tally.ts';
 import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
 import { MemoryPresence } from './memory-presence.ts';
 import { MemoryQuota } from './memory-quota.ts';
@@ -28,6 +29,7 @@ export function createMemoryState({ clock = Date }: MemoryStateOptions = {}): St
     budgets: new MemoryBudgetStore(now),
     presence: new MemoryPresence(now),
     runContexts: new MemoryRunContexts(now),
+    evaluationTally: new MemoryEvaluationTally(now),
     healthy: () => true,
     close: () => Promise.resolve(),
   };

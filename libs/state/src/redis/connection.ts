@@ -10,6 +10,7 @@ import { CLAIM } from './scripts/claim.lua.ts';
 import { CONTENTS } from './scripts/contents.lua.ts';
 import { READ } from './scripts/read.lua.ts';
 import { TAKE } from './scripts/take.lua.ts';
+import { TALLY } from './scripts/tally.lua.ts';
 
 // OpenTelemetry patches what CommonJS loads; an import would leave this client without spans.
 const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis');
@@ -44,6 +45,7 @@ interface Scripts {
   reserveBudget(...call: Arguments): Promise<unknown>;
   budgetStanding(...call: Arguments): Promise<unknown>;
   spendBudget(...call: Arguments): Promise<unknown>;
+  tallyEvaluated(...call: Arguments): Promise<unknown>;
 }
 
 export type RedisConnection = Redis & Scripts;
@@ -70,6 +72,7 @@ const SCRIPTS: Readonly<Record<keyof Scripts, string>> = {
   reserveBudget: RESERVE,
   budgetStanding: STANDING,
   spendBudget: SPEND,
+  tallyEvaluated: TALLY,
 };
 
 /** Connects and waits until Redis answers; rejects with StateUnavailable when it does not. */

@@ -28,6 +28,8 @@ import { escaped } from '../escaped.ts';
  * | `reservation:{tenant}:<id>`        | estimate and accounts of a reservation, and what ended it          | expiry + 7 d   |
  * | `charge:{tenant}:<hashed event id>` | the event's cost was counted                                      | 2 h            |
  * | `session:{tenant}:<run>`           | the session a run belongs to                                       | 7 d            |
+ * | `evaluated:{<minute>}`             | events by tenant that were evaluated, of one minute of arrival     | 24 h           |
+ * | `evaluated:{<minute>}:<block>`     | a bit for each of their messages, by place in the stream           | 24 h           |
  * | `ledger:{tenant}`                  | stream of what was spent and is not in Postgres yet                | none           |
  */
 export class AgentKeys {
@@ -115,6 +117,15 @@ export class BudgetKeys {
   charge(eventId: string): string {
     return `charge:${this.#tag}:${hash('sha256', eventId, 'base64url')}`;
   }
+}
+
+/** `minuteMs` is when the minute began. */
+export function evaluatedKey(minuteMs: number): string {
+  return `evaluated:{${minuteMs}}`;
+}
+
+export function evaluatedSequencesKey(minuteMs: number, block: number): string {
+  return `${evaluatedKey(minuteMs)}:${block}`;
 }
 
 export function askingKey(tenantId: string): string {

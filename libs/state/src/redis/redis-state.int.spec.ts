@@ -5,6 +5,7 @@ import { breakerStoreContract } from '../contract/breaker-store.contract.ts';
 import { budgetStoreContract } from '../contract/budget-store.contract.ts';
 import { callHistoryContract } from '../contract/call-history.contract.ts';
 import { cooldownStoreContract } from '../contract/cooldown-store.contract.ts';
+import { evaluationTallyContract } from '../contract/evaluation-tally.contract.ts';
 import { idempotencyStoreContract } from '../contract/idempotency-store.contract.ts';
 import { presenceContract } from '../contract/presence.contract.ts';
 import { quotaContract } from '../contract/quota.contract.ts';
@@ -39,6 +40,7 @@ runContextsContract('redis', () => state.runContexts);
 callHistoryContract('redis', () => state.calls);
 breakerStoreContract('redis', () => state.breakers);
 budgetStoreContract('redis', () => state.budgets, 3);
+evaluationTallyContract('redis', () => state.evaluationTally, 40);
 presenceContract(
   'redis',
   () => state.presence,

@@ -4,6 +4,7 @@ import { RedisBreakerStore } from './redis-breaker-store.ts';
 import { RedisBudgetStore } from './redis-budget-store.ts';
 import { RedisCallHistory } from './redis-call-history.ts';
 import { RedisCooldownStore } from './redis-cooldown-store.ts';
+import { RedisEvaluationTally } from './redis-evaluation-tally.ts';
 import { RedisIdempotencyStore } from './redis-idempotency-store.ts';
 import { RedisPresence } from './redis-presence.ts';
 import { RedisQuota } from './redis-quota.ts';
@@ -23,6 +24,7 @@ export async function connectRedisState(options: RedisStateOptions): Promise<Sta
     budgets: new RedisBudgetStore(redis),
     presence: new RedisPresence(redis, () => Date.now()),
     runContexts: new RedisRunContexts(redis),
+    evaluationTally: new RedisEvaluationTally(redis),
     healthy: () => redis.status === 'ready',
     close: async () => {
       // QUIT lets calls under way finish; a connection that is already gone is only let go of.
