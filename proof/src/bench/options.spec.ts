@@ -10,6 +10,11 @@ describe('options of the bench', () => {
 
   it('takes scenarios by name', () => expect(parseOptions(['--only', 'T1,T2']).only).toEqual(['T1', 'T2']));
 
+  it('takes them bare as well, also both ways at once', () => {
+    expect(parseOptions(['decisions', '--seconds', '4'])).toMatchObject({ only: ['decisions'], seconds: 4 });
+    expect(parseOptions(['--only', 'T1', 'decisions']).only).toEqual(['T1', 'decisions']);
+  });
+
   it.each(['0', '-1', 'soon', ''])('refuses %j seconds and says which option it was', (seconds) => {
     expect(() => parseOptions([`--seconds=${seconds}`])).toThrow('--seconds must be a number above 0');
   });

@@ -21,9 +21,10 @@ export interface BenchOptions {
   readonly help: boolean;
 }
 
-export const HELP = `npm run bench -- [options]
+export const HELP = `npm run bench -- [scenario ...] [options]
 
-  --only T1,queries   these scenarios only (names: --list)
+  decisions           this scenario only; several may be named (names: --list)
+  --only T1,queries   the same as an option: these scenarios only (names: --list)
   --smoke             the short set, a minute at most
   --seconds N         how long load is sent in each measurement (default 6, smoke 4)
   --rows N            stored events for the queries (default 1000000)
@@ -39,8 +40,9 @@ const SMOKE_SECONDS = 4;
 
 /** @throws with what is wrong, in the words of the command line. */
 export function parseOptions(argv: readonly string[]): BenchOptions {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...argv],
+    allowPositionals: true,
     options: {
       only: { type: 'string' },
       smoke: { type: 'boolean', default: false },
@@ -56,7 +58,7 @@ export function parseOptions(argv: readonly string[]): BenchOptions {
   });
   const { smoke, list, help } = values;
   return {
-    only: (values.only ?? '').split(',').filter((name) => name !== ''),
+    only: [...(values.only ?? '').split(','), ...positionals].filter((name) => name !== ''),
     smoke,
     seconds:
       values.seconds === undefined ? (smoke ? SMOKE_SECONDS : DEFAULT_SECONDS) : positive('seconds', values.seconds),

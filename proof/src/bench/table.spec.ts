@@ -25,6 +25,11 @@ describe('the table', () => {
     expect(text).toContain('ingest 120');
   });
 
+  it('shows in microseconds what is over in microseconds', () => {
+    const text = shown({ ...figure, latency: { check: { count: 9, p50: 0.0004, p95: 0.001, p99: 0.0023, max: 1 } } });
+    expect(text).toContain('check p50 0.400 · p95 1.000 · p99 2.300 µs (9)');
+  });
+
   it('shows no number where a check failed, but what was wrong', () => {
     const text = shown({ ...figure, checks: [{ name: 'rows stored', expected: 10_000, actual: 9_999 }] });
     expect(text).toContain('FAILED');
