@@ -1,4 +1,4 @@
-// What the SDK costs an agent, without any server: node libs/sdk/bench/hot-path.mjs (after a build)
+// What the SDK costs an agent, without any server: node libs/sdk/bench/hot-path.mjs [--json] (after a build)
 import { fileURLToPath } from 'node:url';
 import { CLOSED_BREAKER, check, DEFAULT_BREAKER_LIMITS, record } from '@agentlens/guardrails/breaker';
 import { catalogRules } from '../dist/rules/index.js';
@@ -90,4 +90,8 @@ export async function benchSdk() {
   ];
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) print(await benchSdk());
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const results = await benchSdk();
+  if (process.argv.includes('--json')) console.log(JSON.stringify(results));
+  else print(results);
+}

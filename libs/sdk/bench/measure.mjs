@@ -21,7 +21,7 @@ export async function measureAsync(name, work) {
 
 function line(name, done, empty) {
   const ratio = done.p50 / Math.max(empty.p50, 0.1);
-  return { name, p50Ns: done.p50, p99Ns: done.p99, emptyP50Ns: empty.p50, emptyP99Ns: empty.p99, ratio };
+  return { name, samples: SAMPLES, ns: done, emptyNs: empty, ratio };
 }
 
 function nanosecondsOf(work, batch) {
@@ -50,14 +50,14 @@ async function nanosecondsOfAsync(work) {
 function percentiles(samples) {
   samples.sort((a, b) => a - b);
   const at = (share) => samples[Math.min(samples.length - 1, Math.floor(samples.length * share))];
-  return { p50: at(0.5), p99: at(0.99) };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: samples.at(-1) };
 }
 
 export function print(results) {
-  for (const { name, p50Ns, p99Ns, emptyP50Ns, ratio } of results) {
-    const us = (ns) => (ns / 1000).toFixed(3).padStart(9);
+  for (const { name, ns, emptyNs, ratio } of results) {
+    const us = (value) => (value / 1000).toFixed(3).padStart(9);
     console.log(
-      `${name.padEnd(44)} p50 ${us(p50Ns)} µs  p99 ${us(p99Ns)} µs  empty ${us(emptyP50Ns)} µs  ×${ratio.toFixed(1)}`,
+      `${name.padEnd(44)} p50 ${us(ns.p50)} µs  p99 ${us(ns.p99)} µs  empty ${us(emptyNs.p50)} µs  ×${ratio.toFixed(1)}`,
     );
   }
 }

@@ -1,0 +1,78 @@
+import { Latencies } from '../../../harness/latencies.ts';
+import type { RuleDraft } from '../../rule-drafts.ts';
+import type { Bench } from '../../scenario.ts';
+import type { Stage } from '../../stage.ts';
+import { UsageMeter } from '../../usage-meter.ts';
+import { type Desk, waysOf } from './ways.ts';
+
+const WARM_UP = 300;
+
+interface Variant {
+  readonly name: string;
+  readonly rules: readonly RuleDraft[];
+  /** Further rules, for agents that never ask. */
+  readonly absent?: number;
+}
+
+/** About another tool than the one that is called: looked at, never met. */
+const stateless = (n: number): RuleDraft => ({
+  ...{ name: `no tool ${n}`, actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
+  ...{ conditionType: 'tool_name', conditionConfig: { operator: 'contains', value: `forbidden-${n}` } },
+});
+/** Needs the calls of the run. */
+export const stateful: RuleDraft = {
+  ...{ name: 'calls of a run', actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
+  ...{ conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 1_000_000 } },
+};
+export const TEN = Array.from({ length: 10 }, (_, n) => stateless(n));
+
+const VARIANTS: readonly Variant[] = [
+  { name: 'no rules', rules: [] },
+  { name: '10 rules', rules: TEN },
+  { name: '10 rules + 990 others', rules: TEN, absent: 990 },
+  { name: '10 rules, one with the calls of the run', rules: [...TEN.slice(1), stateful] },
+];
+
+/** One question at a time over HTTP and over NATS, and the same to a handler that does nothing. */
+export async function oneAtATime(bench: Bench, stage: Stage, desk: Desk): Promise<void> {
+  for (const variant of VARIANTS) await measure(bench, stage, variant, desk);
+}
+
+async function measure(bench: Bench, stage: Stage, variant: Variant, desk: Desk) {
+  bench.progress(`decisions: ${variant.name}`);
+  const ids = await stage.setRules(variant.absent === undefined ? variant.rules : [...variant.rules, absentRule()]);
+  if (variant.absent !== undefined) await stage.addAbsent(ids.at(-1) ?? '', variant.absent - 1);
+  const ways = waysOf(stage, desk);
+  const seconds = bench.seconds / 4;
+  for (const way of ways) for (let i = 0; i < WARM_UP; i++) await way.ask(i);
+  const meter = new UsageMeter(stage.stack);
+  const startedAt = performance.now();
+  const found = new Map(ways.map(({ name }) => [name, new Latencies()]));
+  let [asked, unexpected] = [0, 0];
+  // In turn, so that what else the machine does meets all of them alike.
+  while (performance.now() - startedAt < seconds * 1000 * ways.length) {
+    for (const way of ways) {
+      const sentAt = performance.now();
+      const allowed = await way.ask(WARM_UP + asked);
+      found.get(way.name)?.record((performance.now() - sentAt) * 1000);
+      if (way.decides) asked += 1;
+      if (!allowed) unexpected += 1;
+    }
+  }
+  const measuredSeconds = (performance.now() - startedAt) / 1000;
+  const { cpuMicros, rssBytes } = meter.stop();
+  for (const way of ways) await way.close?.();
+  const latency = Object.fromEntries([...found].map(([name, latencies]) => [name, latencies.summary()]));
+  const ratio = (way: string) => ((latency[way]?.p50 ?? 0) / (latency[`empty ${way}`]?.p50 ?? 1)).toFixed(2);
+  bench.found({
+    ...{ scenario: 'decisions', variant: variant.name, shape: 'distributed', unit: 'request', count: asked },
+    ...{ seconds: measuredSeconds, latency, rssBytes },
+    cpuMicros: Object.fromEntries(Object.entries(cpuMicros).map(([name, micros]) => [name, micros / asked])),
+    checks: [{ name: 'answers other than ALLOW', expected: 0, actual: unexpected }],
+    notes: { 'HTTP : empty, p50': ratio('HTTP'), 'NATS : empty, p50': ratio('NATS') },
+  });
+}
+
+function absentRule(): RuleDraft {
+  return { ...stateless(0), name: 'of an absent agent', agentId: 'absent-0' };
+}
