@@ -1,4 +1,3 @@
-import type { BreakerLimits } from '@agentlens/contracts';
 import { createRuntime } from '#runtime';
 import { selectorRules } from './guard/applicable.ts';
 import { ControlFeed, type FeedMode } from './guard/control-feed.ts';
@@ -11,6 +10,7 @@ import { Run, type RunHost } from './run/run.ts';
 import type { RunConfig } from './run/run-config.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { EventSink, type SinkStats } from './sink/event-sink.ts';
+import type { BreakerLimits } from './wire/contract.ts';
 import { isRecord } from './wire/decision.ts';
 import type { ToolInfo } from './wire/model.ts';
 import { Server, type StartRequest } from './wire/server.ts';

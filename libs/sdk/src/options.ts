@@ -1,8 +1,8 @@
-import type { BreakerLimits } from '@agentlens/contracts';
 import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails/breaker';
 import type { LocalRules } from './guard/local-rules.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { SINK_DEFAULTS, type SinkOptions } from './sink/event-sink.ts';
+import type { BreakerLimits } from './wire/contract.ts';
 import type { AgentIdentity, AgentMessage, ToolInfo } from './wire/model.ts';
 
 export interface Logger {

@@ -24,6 +24,26 @@ describe('an order', () => {
     expect(server.control.acknowledgements).toEqual([{ directiveId: orderId, agentId: 'agent-1', instanceId }]);
   });
 
+  it('stops also the call that was being asked about when it arrived', async () => {
+    const server = new TestServer();
+    const { http } = server;
+    // The server's ALLOW is on its way while the order overtakes it.
+    const overtaken: typeof http.call = async (asked) => {
+      const answer = await http.call(asked);
+      if (asked.url.endsWith('/evaluate')) server.control.kill('r', 'too late');
+      await settle();
+      return answer;
+    };
+    const client = await server.client({ runtime: { http: { ...http, call: overtaken } } });
+    const run = await client.startRun({ runId: 'r' });
+    await settle();
+    expect(await run.beforeTool('t', {})).toMatchObject({
+      verdict: 'BLOCK',
+      message: 'This run was stopped: too late',
+    });
+    await expect(run.beforeLlm([])).rejects.toMatchObject({ name: 'AgentStopped' });
+  });
+
   it('pauses the agent until it may go on', async () => {
     const server = new TestServer();
     const run = await (await server.client()).startRun();

@@ -1,4 +1,4 @@
-import type { Actor, BundledRule, DecisionPhase, RuleBundle, Subject } from '@agentlens/contracts';
+import type { Actor, BundledRule, DecisionPhase, RuleBundle, Subject } from '../wire/contract.ts';
 import type { WireDecision } from '../wire/decision.ts';
 
 export type { BundledRule, RuleBundle };

@@ -1,5 +1,5 @@
-import type { BreakerLimits } from '@agentlens/contracts';
 import type { Clock } from '../runtime/runtime.ts';
+import type { BreakerLimits } from '../wire/contract.ts';
 import type { Asked } from '../wire/server.ts';
 import type { CompiledRules, Judgement, LocalCall, LocalRules, RuleBundle } from './local-rules.ts';
 import { openBundle } from './rule-bundle.ts';

@@ -1,9 +1,9 @@
-import type { DecisionPhase } from '@agentlens/contracts';
 import type { Judgement, LocalCall } from '../guard/local-rules.ts';
 import type { RuleKeeper } from '../guard/rule-keeper.ts';
 import type { Standing } from '../guard/standing.ts';
 import type { Settings } from '../options.ts';
 import type { Clock } from '../runtime/runtime.ts';
+import type { DecisionPhase } from '../wire/contract.ts';
 import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
 import type { Actor, Subject } from '../wire/model.ts';
 import type { Asked, EvaluateRequest, Server } from '../wire/server.ts';
@@ -92,14 +92,15 @@ export class Decider {
     }
     if (question.phase === 'llm.before' && this.#modelCallsUnknown) return { ...ALLOWED, source: 'local' };
     const asked = await this.#ask(run, question);
+    // An operator may have spoken while we waited: what was allowed before that is not allowed any more.
+    const standing = run.standing();
+    if (standing.state !== 'running') return stopped(standing);
     if (asked.ok) return { ...asked.value, source: 'remote' };
     if (question.phase === 'llm.before' && asked.why === 'refused') {
       this.#modelCallsUnknown = true;
       return { ...ALLOWED, source: 'local' };
     }
-    // An operator may have spoken while we waited for an answer that never came.
-    const standing = run.standing();
-    return standing.state === 'running' ? this.#fallback(asked.why, judgement) : stopped(standing);
+    return this.#fallback(asked.why, judgement);
   }
 
   #judge(run: Subjectivity, question: Question): Judgement | null {

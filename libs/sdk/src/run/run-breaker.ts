@@ -1,5 +1,5 @@
-import type { BreakerLimits, BreakerReason } from '@agentlens/contracts';
 import { type Breaker, CLOSED_BREAKER, check, type NextCall, record } from '@agentlens/guardrails/breaker';
+import type { BreakerLimits, BreakerReason } from '../wire/contract.ts';
 import type { LlmResponse } from '../wire/model.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { DecisionPhase } from '@agentlens/contracts';
+import type { DecisionPhase } from '../wire/contract.ts';
 import type { WireDecision } from '../wire/decision.ts';
 import type { EvaluateRequest } from '../wire/server.ts';
 

@@ -1,4 +1,4 @@
-import type { DecisionCause, DecisionPhase } from '@agentlens/contracts';
+import type { DecisionCause, DecisionPhase } from './contract.ts';
 
 export interface EvaluatedRule {
   readonly ruleId: string;

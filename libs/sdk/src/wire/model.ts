@@ -1,4 +1,4 @@
-import type { Actor, Subject } from '@agentlens/contracts';
+import type { Actor, Subject } from './contract.ts';
 
 export type { Actor, Subject };
 

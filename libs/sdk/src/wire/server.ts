@@ -1,5 +1,5 @@
-import type { DecisionPhase } from '@agentlens/contracts';
 import { type Clock, type Http, type HttpAnswer, type HttpStream, MOST_ANSWER_CHARS } from '../runtime/runtime.ts';
+import type { DecisionPhase } from './contract.ts';
 import { DeadlineExceeded, within } from './deadline.ts';
 import { type Bypass, isRecord, parseJson, readDecision, type WireDecision } from './decision.ts';
 import type { Actor, AgentIdentity, Lockdown, ModelInfo, RunStatus, Subject, ToolInfo } from './model.ts';

@@ -1,0 +1,66 @@
+import type { AgentMessage, LlmResponse } from '../wire/model.ts';
+import { AgentStopped } from './agent-stopped.ts';
+import { MessageLog } from './message-log.ts';
+import { OpenCalls } from './open-calls.ts';
+import type { RunBreaker } from './run-breaker.ts';
+import type { LlmCallOptions } from './run-config.ts';
+import { answerMessage, decisionData, llmData } from './run-events.ts';
+import type { RunQuestions } from './run-questions.ts';
+import type { RunStory } from './run-story.ts';
+
+export interface ModelCallsTools {
+  readonly story: RunStory;
+  readonly breaker: RunBreaker;
+  readonly questions: RunQuestions;
+  readonly newId: () => string;
+}
+
+/** Under which open model calls are kept: they have no name. */
+const MODEL = '';
+const NO_TOOL = { toolName: '', toolTags: [], args: {}, oversized: false } as const;
+
+/** The hooks around model calls, and what lies between the two: the messages told, the open calls, their reservations. */
+export class ModelCalls {
+  readonly #tools: ModelCallsTools;
+  readonly #messages = new MessageLog();
+  readonly #calls = new OpenCalls();
+  readonly #reservations = new Map<string, string>();
+
+  constructor(tools: ModelCallsTools) {
+    this.#tools = tools;
+  }
+
+  /** @throws AgentStopped where the call must not happen */
+  async before<M extends AgentMessage>(messages: readonly M[], options: LlmCallOptions): Promise<M[]> {
+    const { story, questions, newId } = this.#tools;
+    const cleaned = messages.map((message) => story.cleaned(message));
+    for (const index of this.#messages.newOnes(messages, options.history)) {
+      const message = cleaned[index];
+      if (message !== undefined) story.tellMessage(message);
+    }
+    const { estimate, callId = newId() } = options;
+    const decision = await questions.before({ phase: 'llm.before', callId, ...NO_TOOL, estimate });
+    if (decision.verdict === 'ALLOW') this.#calls.begin(MODEL, callId);
+    if (decision.reservationId !== undefined) this.#reservations.set(callId, decision.reservationId);
+    if (decision.verdict === 'ALLOW' && decision.shadowed?.verdict !== 'BLOCK') return cleaned;
+    story.tell('llm.decision', decisionData(decision, { name: '', tags: [] }, 0));
+    if (decision.verdict === 'BLOCK') throw new AgentStopped(decision);
+    return cleaned;
+  }
+
+  after(response: LlmResponse): void {
+    const { story, breaker, questions, newId } = this.#tools;
+    const callId = this.#calls.finish(MODEL, response.callId) ?? newId();
+    questions.used(response.usage?.inputTokens ?? 0, response.usage?.outputTokens ?? 0);
+    breaker.modelAnswered(response, callId);
+    story.tell('llm.result', llmData(response, callId, this.#reservations.get(callId)) as Record<string, unknown>);
+    this.#reservations.delete(callId);
+    if (response.error !== undefined && response.content.length === 0) return;
+    this.#messages.remember({ role: 'assistant', content: rememberedContent(response) });
+    story.tellMessage(story.cleaned(answerMessage(response)));
+  }
+}
+
+function rememberedContent(response: LlmResponse): unknown {
+  return response.content.length > 0 ? response.content : (response.outputText ?? '');
+}

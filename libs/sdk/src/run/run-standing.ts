@@ -1,0 +1,63 @@
+import type { Standing, Standings } from '../guard/standing.ts';
+import type { Clock } from '../runtime/runtime.ts';
+import type { Lockdown } from '../wire/model.ts';
+
+const TIME_IS_OVER: Standing = { state: 'killed', id: 'ttl', reason: 'its time is over' };
+
+export interface RunStandingTools {
+  readonly runId: string;
+  readonly standings: Standings;
+  readonly clock: Clock;
+  /** Whether a stop aborts what runs; in shadow mode it is only told. */
+  readonly enforces: boolean;
+}
+
+/** What operators, the server at the start, and the run's time to live want of it; and the signal that says so. */
+export class RunStanding {
+  readonly #tools: RunStandingTools;
+  readonly #stop = new AbortController();
+  #lockdown: Lockdown = { active: false };
+  #timedOut = false;
+
+  constructor(tools: RunStandingTools) {
+    this.#tools = tools;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get modelOverride(): string | null {
+    const heard = this.#tools.standings.modelOverride;
+    return heard === undefined ? (this.#lockdown.modelOverride ?? null) : heard;
+  }
+
+  get now(): Standing {
+    if (this.#timedOut) return TIME_IS_OVER;
+    const { active, reason = '', until, kind: state = 'paused', lockdownId: id = 'lockdown' } = this.#lockdown;
+    const locked = active && (until === undefined || until > this.#tools.clock.now());
+    const standing = this.#tools.standings.of(this.#tools.runId);
+    return locked && standing.state !== 'killed' ? { state, id, reason } : standing;
+  }
+
+  /** The server's answer to the start of the run, or to a sign of life. */
+  lockDown(lockdown: Lockdown): void {
+    this.#lockdown = lockdown;
+    this.#obey();
+  }
+
+  /** An order arrived that may be about this run. Who hears orders as they are given hears all of them. */
+  ordersChanged(): void {
+    this.#lockdown = { active: false };
+    this.#obey();
+  }
+
+  timeIsOver(): void {
+    this.#timedOut = true;
+    if (this.#tools.enforces) this.#stop.abort(new Error('the time of the run is over'));
+  }
+
+  #obey(): void {
+    if (this.now.state === 'killed' && this.#tools.enforces) this.#stop.abort(new Error('the run was stopped'));
+  }
+}

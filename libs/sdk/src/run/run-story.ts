@@ -1,0 +1,56 @@
+import type { Clock } from '../runtime/runtime.ts';
+import type { RunRef } from '../sink/audit-event.ts';
+import type { EventSink } from '../sink/event-sink.ts';
+import type { AgentMessage } from '../wire/model.ts';
+import { messageData } from './run-events.ts';
+
+export interface RunStoryTools {
+  readonly clock: Clock;
+  readonly sink: EventSink;
+  readonly newId: () => string;
+  readonly recordContent: boolean;
+  readonly redactMessage: ((message: AgentMessage) => AgentMessage) | null;
+}
+
+/** What a run tells of itself: one event per fact, numbered by the tool calls that came to an end before it. */
+export class RunStory {
+  readonly #tools: RunStoryTools;
+  readonly #ref: RunRef;
+  #stepIndex = 0;
+
+  constructor(ref: RunRef, tools: RunStoryTools) {
+    this.#ref = ref;
+    this.#tools = tools;
+  }
+
+  get stepIndex(): number {
+    return this.#stepIndex;
+  }
+
+  nextStep(): void {
+    this.#stepIndex++;
+  }
+
+  tell(kind: string, data: Readonly<Record<string, unknown>>): void {
+    const { sink, clock, newId } = this.#tools;
+    const stepIndex = kind === 'run.started' || kind === 'run.ended' ? undefined : this.#stepIndex;
+    sink.add({ id: newId(), at: clock.now(), kind, run: this.#ref, stepIndex, data });
+  }
+
+  /** A message that was cleaned already. */
+  tellMessage(message: AgentMessage): void {
+    this.tell('message.raw.created', messageData(this.#tools.newId(), message, this.#tools.recordContent));
+  }
+
+  /** The message as it may be recorded and sent. */
+  cleaned<M extends AgentMessage>(message: M): M {
+    const { redactMessage } = this.#tools;
+    if (redactMessage === null) return message;
+    try {
+      return { ...message, ...redactMessage(message) };
+    } catch {
+      // What could not be cleaned must not be sent as it is.
+      return { ...message, content: '[not sent: its redaction failed]' };
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import type { Settings } from '../options.ts';
+import type { Clock } from '../runtime/runtime.ts';
+import type { Decision } from '../wire/decision.ts';
+import { safeJson, utf8Bytes } from '../wire/safe-json.ts';
+import { OpenCalls } from './open-calls.ts';
+import type { RunBreaker } from './run-breaker.ts';
+import type { ApprovalWait, ToolCallOptions } from './run-config.ts';
+import { decisionData, errorData } from './run-events.ts';
+import type { RunQuestions } from './run-questions.ts';
+import type { RunStory } from './run-story.ts';
+
+export interface ToolCallsTools {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly story: RunStory;
+  readonly breaker: RunBreaker;
+  readonly questions: RunQuestions;
+  readonly signal: AbortSignal;
+  readonly newId: () => string;
+  /** Resolves when a human may have decided something, or after `ms`. */
+  readonly nextApproval: (ms: number) => Promise<void>;
+}
+
+/** What came of a call. */
+export interface ToolOutcome {
+  readonly args: unknown;
+  readonly result: unknown;
+  readonly durationMs: number | undefined;
+  /** Absent: it succeeded. */
+  readonly error: unknown;
+}
+
+const APPROVAL_TIMEOUT_MS = 15 * 60_000;
+const APPROVAL_POLL_MS = 2_000;
+
+/** The hooks around tool calls. A call has one id from its question to its result, however its framework names it. */
+export class ToolCalls {
+  readonly #tools: ToolCallsTools;
+  readonly #calls = new OpenCalls();
+
+  constructor(tools: ToolCallsTools) {
+    this.#tools = tools;
+  }
+
+  async before(name: string, args: unknown, options: ToolCallOptions): Promise<Decision> {
+    const { settings, clock, story, questions, newId } = this.#tools;
+    const json = this.#json(args);
+    const waiting = this.#calls.waiting(name, json);
+    const callId = options.callId ?? waiting ?? newId();
+    const startedAt = clock.elapsed();
+    const { tags = [], subjects } = options;
+    const oversized = json.length > settings.maxArgumentChars;
+    const decision = await questions.before(
+      { phase: 'tool.before', callId, args, toolName: name, toolTags: tags, subjects, oversized },
+      { bytes_in: utf8Bytes(json), ...options.metrics },
+    );
+    const pending = decision.cause.kind === 'HITL_PENDING';
+    this.#calls.setWaiting(name, json, pending ? callId : null);
+    if (decision.verdict === 'ALLOW') this.#calls.begin(name, callId);
+    // A human takes minutes: the question is one fact, however often it is asked.
+    if (settings.enforceMode !== 'off' && !(pending && waiting === callId))
+      story.tell('tool.decision', decisionData(decision, { name, tags }, clock.elapsed() - startedAt));
+    return decision;
+  }
+
+  after(name: string, outcome: ToolOutcome, options: ToolCallOptions): Promise<Decision> {
+    const { settings, story, breaker, questions, newId } = this.#tools;
+    const { args, result, durationMs, error } = outcome;
+    const failed = error !== undefined;
+    const callId = this.#calls.finish(name, options.callId) ?? newId();
+    const { tags = [], subjects } = options;
+    breaker.toolEnded(callId, failed);
+    story.tell('tool.result', {
+      tool: { name, ...(tags.length === 0 ? {} : { categories: tags }) },
+      outcome: failed ? 'error' : 'success',
+      ...{ durationMs, callId },
+      ...(failed ? { error: errorData(error) } : {}),
+    });
+    story.nextStep();
+    const [argsJson, resultJson] = [this.#json(args), this.#json(result)];
+    const tooLarge = resultJson.length > settings.maxArgumentChars;
+    return questions.after({
+      ...{ phase: 'tool.after', callId, args, toolName: name, toolTags: tags, subjects },
+      result: tooLarge ? { truncated: true, chars: resultJson.length } : result,
+      metrics: {
+        bytes_in: utf8Bytes(argsJson),
+        bytes_out: utf8Bytes(resultJson),
+        ...(durationMs === undefined ? {} : { duration_ms: durationMs }),
+        ...options.metrics,
+      },
+      oversized: argsJson.length > settings.maxArgumentChars,
+    });
+  }
+
+  /** Asks about a waiting call until a human has decided, the run is stopped or the time is over. */
+  async waitForApproval(name: string, pending: Decision, wait: ApprovalWait & ToolCallOptions): Promise<Decision> {
+    const { clock, signal, nextApproval } = this.#tools;
+    const until = clock.elapsed() + (wait.timeoutMs ?? APPROVAL_TIMEOUT_MS);
+    let decision = pending;
+    while (decision.cause.kind === 'HITL_PENDING') {
+      const left = until - clock.elapsed();
+      if (left <= 0 || signal.aborted) return decision;
+      await nextApproval(Math.min(left, wait.pollMs ?? APPROVAL_POLL_MS));
+      decision = await this.before(name, pending.args, { ...wait, callId: pending.callId });
+    }
+    return decision;
+  }
+
+  /** Nothing is measured where nobody is asked. */
+  #json(value: unknown): string {
+    return this.#tools.settings.enforceMode === 'off' ? '' : safeJson(value);
+  }
+}

@@ -1,0 +1,32 @@
+import type * as platform from '@agentlens/contracts';
+import { describe, expect, it } from '@jest/globals';
+import type * as sdk from './contract.ts';
+
+/** Readonly all the way down: whether a value may be changed is not part of what is on the wire. */
+type Frozen<T> = T extends readonly (infer E)[]
+  ? readonly Frozen<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Frozen<T[K]> }
+    : T;
+type Same<A, B> = [Frozen<A>] extends [Frozen<B>] ? ([Frozen<B>] extends [Frozen<A>] ? true : false) : false;
+
+describe('the published types', () => {
+  it('are those of the platform', () => {
+    // The compiler is the test: a type that drifts is not assignable to `true`.
+    const same: {
+      phase: Same<sdk.DecisionPhase, platform.DecisionPhase>;
+      actor: Same<sdk.Actor, platform.Actor>;
+      subject: Same<sdk.Subject, platform.Subject>;
+      cause: Same<sdk.DecisionCause, platform.DecisionCause>;
+      limits: Same<sdk.BreakerLimits, platform.BreakerLimits>;
+      reason: Same<sdk.BreakerReason, platform.BreakerReason>;
+      state: Same<sdk.BreakerState, platform.BreakerState>;
+      rule: Same<sdk.BundledRule, platform.BundledRule>;
+      bundle: Same<sdk.RuleBundle, platform.RuleBundle>;
+    } = {
+      ...{ phase: true, actor: true, subject: true, cause: true },
+      ...{ limits: true, reason: true, state: true, rule: true, bundle: true },
+    };
+    expect(Object.values(same)).not.toContain(false);
+  });
+});
