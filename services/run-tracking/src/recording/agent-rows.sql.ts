@@ -1,16 +1,15 @@
 /** From `fresh` and `run_moves` to `agent_rows`: what was heard of agents, and what they registered. */
 export const AGENT_ROWS = `
 agent_input as (
-  select tenant_id, agent_id, min(occurred_at) as first_seen_at, max(occurred_at) as last_seen_at,
-    (array_agg(agent_name order by place desc) filter (where agent_name is not null))[1] as name,
-    max(place) filter (where agent_name is not null) as name_place,
+  select tenant_id, agent_id, min(first_at) as first_seen_at, max(last_at) as last_seen_at,
+    (array_agg(agent_name order by last_place desc) filter (where agent_name is not null))[1] as name,
+    max(last_place) filter (where agent_name is not null) as name_place,
     sum(runs) as run_count, sum(events) as event_count, sum(errors) as error_count, sum(cost_usd) as cost_usd
   from (
-    select tenant_id, agent_id, occurred_at, agent_name, place, 0 as runs, 1 as events, is_error::int as errors,
-      coalesce(cost_usd, 0) as cost_usd
-    from fresh
+    select tenant_id, agent_id, first_at, last_at, agent_name, last_place, 0 as runs, events, errors, cost_usd
+    from cells
     union all
-    select tenant_id, agent_id, null, null, null, sum(runs), 0, 0, 0
+    select tenant_id, agent_id, null, null, null, null, sum(runs), 0, 0, 0
     from run_moves group by tenant_id, agent_id having sum(runs) <> 0
   ) as parts
   group by tenant_id, agent_id

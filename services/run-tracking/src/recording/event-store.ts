@@ -1,5 +1,6 @@
 import type { EventBatch } from '@agentlens/contracts';
 import type { Pool } from 'pg';
+import { COUNT_CONFLICTS } from './count-conflicts.sql.ts';
 import { RECORD_EVENTS } from './record-events.sql.ts';
 
 /** Batches of any tenants as JSON text, and how many events they hold. */
@@ -22,15 +23,26 @@ export interface Recorded {
 export class EventStore {
   constructor(private readonly pool: Pool) {}
 
-  /** All or nothing, at most once per event. @throws what Postgres says. */
+  /** All or nothing, at most once per event; safe to repeat after any error. @throws what Postgres says. */
   async record(chunk: Chunk): Promise<Recorded> {
-    const { rows } = await this.pool.query<Omit<Recorded, 'duplicates'>>({
+    const { rows } = await this.pool.query<Pick<Recorded, 'stored' | 'runs'>>({
       name: 'record-events',
       text: RECORD_EVENTS,
       values: [chunk.json],
     });
-    const { stored = 0, conflicts = 0, runs = [] } = rows[0] ?? {};
-    return { stored, duplicates: chunk.eventCount - stored, conflicts, runs };
+    const { stored = 0, runs = [] } = rows[0] ?? {};
+    const duplicates = Math.max(0, chunk.eventCount - stored);
+    return { stored, duplicates, conflicts: duplicates === 0 ? 0 : await this.#conflicts(chunk), runs };
+  }
+
+  /** Apart, because to look for a stored event every partition is opened, and hardly any chunk needs it. */
+  async #conflicts({ json }: Chunk): Promise<number> {
+    const { rows } = await this.pool.query<{ conflicts: number }>({
+      name: 'count-conflicts',
+      text: COUNT_CONFLICTS,
+      values: [json],
+    });
+    return rows[0]?.conflicts ?? 0;
   }
 }
 

@@ -22,17 +22,17 @@ import { RUN_ROWS } from './run-rows.sql.ts';
  */
 export const RECORD_EVENTS = `
 with input as materialized (
-  select distinct on (b."tenantId", e."occurredAt", e.id)
-    b."tenantId" as tenant_id, e."occurredAt" as occurred_at, e.id as event_id, e."runId" as run_id,
-    e."agentId" as agent_id, e."sessionId" as session_id, e."parentRunId" as parent_run_id,
-    e."parentToolUseId" as parent_tool_use_id, e.kind, e.dialect, e."sourceType" as source_type, e.severity,
-    e."isError" as is_error, e."agentName" as agent_name, e."toolName" as tool_name, e."callId" as call_id,
-    e.model, e.provider, e.outcome,
-    round((e.usage->>'inputTokens')::numeric)::bigint as input_tokens,
-    round((e.usage->>'outputTokens')::numeric)::bigint as output_tokens,
-    round((e.usage->>'totalTokens')::numeric)::bigint as total_tokens,
-    round((e.usage->>'cacheReadTokens')::numeric)::bigint as cache_read_tokens,
-    round((e.usage->>'cacheWriteTokens')::numeric)::bigint as cache_write_tokens,
+  select distinct on (occurred_at, e.id collate "C", tenant_id)
+    b."tenantId" as tenant_id, e."occurredAt"::timestamptz as occurred_at, e.id as event_id,
+    e."occurredAt" as occurred_text, e."runId" as run_id, e."agentId" as agent_id, e."sessionId" as session_id,
+    e."parentRunId" as parent_run_id, e."parentToolUseId" as parent_tool_use_id, e.kind, e.dialect,
+    e."sourceType" as source_type, e.severity, e."isError" as is_error, e."agentName" as agent_name,
+    e."toolName" as tool_name, e."callId" as call_id, e.model, e.provider, e.outcome,
+    (e.usage->>'inputTokens')::numeric::bigint as input_tokens,
+    (e.usage->>'outputTokens')::numeric::bigint as output_tokens,
+    (e.usage->>'totalTokens')::numeric::bigint as total_tokens,
+    (e.usage->>'cacheReadTokens')::numeric::bigint as cache_read_tokens,
+    (e.usage->>'cacheWriteTokens')::numeric::bigint as cache_write_tokens,
     (e.usage->>'costUsd')::numeric(14,6) as cost_usd,
     e.usage->>'costSource' as cost_source,
     (e.usage->>'latencyMs')::double precision as latency_ms,
@@ -40,10 +40,10 @@ with input as materialized (
   from jsonb_to_recordset($1::jsonb) as b("tenantId" text, "receivedAt" timestamptz, events jsonb)
   cross join lateral jsonb_to_recordset(b.events) as e(
     id text, "agentId" text, "runId" text, "sessionId" text, "parentRunId" text, "parentToolUseId" text, kind text,
-    dialect text, "sourceType" text, severity text, "isError" boolean, "occurredAt" timestamptz, hash text,
+    dialect text, "sourceType" text, severity text, "isError" boolean, "occurredAt" text, hash text,
     "agentName" text, "toolName" text, "callId" text, model text, provider text, outcome text, usage jsonb,
     tags text[], payload jsonb, metadata jsonb)
-  order by 1, 2, 3
+  order by occurred_at, e.id collate "C", tenant_id
 ),
 stored as (
   insert into events (tenant_id, occurred_at, event_id, run_id, agent_id, session_id, kind, dialect, source_type,
@@ -52,20 +52,36 @@ stored as (
   select tenant_id, occurred_at, event_id, run_id, agent_id, session_id, kind, dialect, source_type,
     severity, is_error, tool_name, call_id, model, provider, input_tokens, output_tokens, total_tokens, cost_usd,
     cost_source, latency_ms, tags, payload, metadata, hash, received_at
-  from input order by tenant_id, occurred_at, event_id
+  from input
   on conflict (tenant_id, occurred_at, event_id) do nothing
   returning tenant_id, occurred_at, event_id
 ),
 fresh as materialized (
-  select i.*,
-    (to_char(i.occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || '/' || i.event_id) collate "C" as place,
-    (i.occurred_at at time zone 'UTC')::date as day,
-    -- Clients of Handlebar report a call once, when it is over.
-    (i.kind = case when i.dialect = 'handlebar' then 'tool.completed' else 'tool.called' end)::int as tool_call,
-    (i.kind = 'tool.completed' and i.is_error)::int as tool_error,
-    (i.kind = 'tool.completed')::int as step,
-    (i.kind = case when i.dialect = 'handlebar' then 'llm.completed' else 'llm.called' end)::int as llm_call
+  -- As text the instant is written in one form only (\`Instant\`), so its parts need no calendar.
+  select i.*, (left(i.occurred_text, 23) || '/' || i.event_id) collate "C" as place
   from input i join stored s using (tenant_id, occurred_at, event_id)
+),
+-- One pass over the events; runs, agents and days are sums of these few rows.
+cells as materialized (
+  select *,
+    -- Clients of Handlebar report a call once, when it is over.
+    case kind when case dialect when 'handlebar' then 'tool.completed' else 'tool.called' end then events else 0 end
+      as tool_calls,
+    case kind when 'tool.completed' then errors else 0 end as tool_errors,
+    case kind when 'tool.completed' then events else 0 end as steps,
+    case kind when case dialect when 'handlebar' then 'llm.completed' else 'llm.called' end then events else 0 end
+      as llm_calls
+  from (
+    select tenant_id, run_id, agent_id, left(occurred_text, 10)::date as day, kind, dialect, agent_name, model, provider,
+      session_id, parent_run_id, parent_tool_use_id,
+      min(place) as first_place, max(place) as last_place, min(occurred_at) as first_at, max(occurred_at) as last_at,
+      count(*) as events, count(*) filter (where is_error) as errors,
+      coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens,
+      coalesce(sum(total_tokens), 0) as total_tokens, coalesce(sum(cache_read_tokens), 0) as cache_read_tokens,
+      coalesce(sum(cache_write_tokens), 0) as cache_write_tokens, coalesce(sum(cost_usd), 0) as cost_usd,
+      count(*) filter (where cost_source = 'unpriced') as unpriced
+    from fresh group by 1, 2, 3, left(occurred_text, 10), 5, 6, 7, 8, 9, 10, 11, 12
+  ) as counted
 ),
 ${RUN_ROWS},
 ${AGENT_ROWS},
@@ -76,11 +92,9 @@ day_input as (
     sum(runs) as run_count, sum(failed) as run_error_count, sum(completed) as run_succeeded_count,
     sum(ms) as run_duration_ms, sum(usd) as run_cost_usd
   from (
-    select tenant_id, agent_id, day, 1 as events, is_error::int as errors, tool_call as tool_calls,
-      tool_error as tool_errors, llm_call as llm_calls, coalesce(input_tokens, 0) as input_tokens,
-      coalesce(output_tokens, 0) as output_tokens, coalesce(cost_usd, 0) as cost_usd,
-      0 as runs, 0 as failed, 0 as completed, 0 as ms, 0 as usd
-    from fresh
+    select tenant_id, agent_id, day, events, errors, tool_calls, tool_errors, llm_calls, input_tokens, output_tokens,
+      cost_usd, 0 as runs, 0 as failed, 0 as completed, 0 as ms, 0 as usd
+    from cells
     union all
     select tenant_id, agent_id, day, 0, 0, 0, 0, 0, 0, 0, 0, runs, failed, completed, ms, usd from run_moves
   ) as parts
@@ -103,19 +117,7 @@ day_rows as (
     run_error_count = d.run_error_count + excluded.run_error_count,
     run_succeeded_count = d.run_succeeded_count + excluded.run_succeeded_count,
     run_duration_ms = d.run_duration_ms + excluded.run_duration_ms, run_cost_usd = d.run_cost_usd + excluded.run_cost_usd
-),
-known as materialized (
-  select i.tenant_id, i.occurred_at, i.event_id, i.run_id, i.hash
-  from input i left join stored s using (tenant_id, occurred_at, event_id) where s.event_id is null
 )
-select
-  (select count(*) from stored)::int as stored,
-  -- The same event id and time in the same run with other contents: the first one stays, and somebody should know. The
-  -- run is named so that either index of events finds the row, also in a new partition that has no statistics yet.
-  (select count(*) from known k where (
-    select e.hash from events e
-    where e.tenant_id = k.tenant_id and e.occurred_at = k.occurred_at and e.event_id = k.event_id
-      and e.run_id = k.run_id) <> k.hash
-  )::int as conflicts,
+select (select count(*) from stored)::int as stored,
   (select coalesce(json_agg(json_build_array(tenant_id, run_id)), '[]') from run_rows) as runs
 `;

@@ -10,30 +10,27 @@ const idText = (name: string) => `case when jsonb_typeof(payload->'${name}') = '
 export const RUN_ROWS = `
 run_input as (
   select tenant_id, run_id,
-    (array_agg(agent_id order by place))[1] as agent_id, min(place) as first_place,
-    (array_agg(agent_name order by place desc) filter (where agent_name is not null))[1] as agent_name,
-    max(place) filter (where agent_name is not null) as name_place,
-    (array_agg(model order by place desc) filter (where model is not null))[1] as model,
-    (array_agg(provider order by place desc) filter (where model is not null))[1] as provider,
-    max(place) filter (where model is not null) as model_place,
-    (array_agg(coalesce(outcome, case when is_error then 'failed' else 'succeeded' end) order by place desc)
-      filter (where kind = 'run.ended'))[1] as outcome,
-    (array_agg(occurred_at order by place desc) filter (where kind = 'run.ended'))[1] as ended_at,
-    max(place) filter (where kind = 'run.ended') as end_place,
+    (array_agg(agent_id order by first_place))[1] as agent_id, min(first_place) as first_place,
+    (array_agg(agent_name order by last_place desc) filter (where agent_name is not null))[1] as agent_name,
+    max(last_place) filter (where agent_name is not null) as name_place,
+    (array_agg(model order by last_place desc) filter (where model is not null))[1] as model,
+    (array_agg(provider order by last_place desc) filter (where model is not null))[1] as provider,
+    max(last_place) filter (where model is not null) as model_place,
     min(session_id collate "C") as session_id, min(parent_run_id collate "C") as parent_run_id,
     min(parent_tool_use_id collate "C") as parent_tool_use_id,
-    min(occurred_at) as started_at, max(occurred_at) as last_event_at,
-    count(*) as event_count, count(*) filter (where is_error) as error_count,
-    sum(tool_call) as tool_call_count, sum(tool_error) as tool_error_count, sum(llm_call) as llm_call_count,
-    coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens,
-    coalesce(sum(total_tokens), 0) as total_tokens, coalesce(sum(cache_read_tokens), 0) as cache_read_tokens,
-    coalesce(sum(cache_write_tokens), 0) as cache_write_tokens, coalesce(sum(cost_usd), 0) as cost_usd,
-    count(*) filter (where cost_source = 'unpriced') as unpriced_count, sum(step) as step_count
+    min(first_at) as started_at, max(last_at) as last_event_at,
+    sum(events) as event_count, sum(errors) as error_count, sum(tool_calls) as tool_call_count,
+    sum(tool_errors) as tool_error_count, sum(llm_calls) as llm_call_count, sum(input_tokens) as input_tokens,
+    sum(output_tokens) as output_tokens, sum(total_tokens) as total_tokens,
+    sum(cache_read_tokens) as cache_read_tokens, sum(cache_write_tokens) as cache_write_tokens,
+    sum(cost_usd) as cost_usd, sum(unpriced) as unpriced_count, sum(steps) as step_count
   -- A registration is no part of any run, although it names one as every event does.
-  from fresh where kind <> 'agent.registered' group by tenant_id, run_id
+  from cells where kind <> 'agent.registered' group by tenant_id, run_id
 ),
 moments as materialized (
   select tenant_id, run_id, place,
+    case when kind = 'run.ended' then coalesce(outcome, case when is_error then 'failed' else 'succeeded' end) end as outcome,
+    occurred_at as ended_at,
     case when kind = 'run.started' and char_length(payload#>>'{actor,externalId}') between 1 and 256
       and jsonb_typeof(payload#>'{actor,externalId}') = 'string' then payload->'actor' end as actor,
     case when kind = 'run.started' and jsonb_typeof(payload->'tags') = 'object' then payload->'tags' end as named_tags,
@@ -51,6 +48,9 @@ moments as materialized (
 ),
 run_said as (
   select tenant_id, run_id,
+    (array_agg(outcome order by place desc) filter (where outcome is not null))[1] as outcome,
+    (array_agg(ended_at order by place desc) filter (where outcome is not null))[1] as ended_at,
+    max(place) filter (where outcome is not null) as end_place,
     (array_agg(actor order by place) filter (where actor is not null))[1] as actor,
     min(place) filter (where actor is not null) as actor_place,
     max(ttl_ms) as ttl_ms, max(heartbeat_every_ms) as heartbeat_every_ms,
@@ -72,7 +72,7 @@ run_named_tags as (
 ),
 run_tags as (
   select tenant_id, run_id, array_agg(distinct tag collate "C") as tags
-  from fresh cross join lateral unnest(tags) as tag where kind <> 'agent.registered' group by tenant_id, run_id
+  from fresh cross join lateral unnest(tags) as tag where tags <> '{}' and kind <> 'agent.registered' group by tenant_id, run_id
 ),
 run_rows as (
   insert into runs as r (tenant_id, run_id, agent_id, first_place, agent_name, name_place, model, provider, model_place,
