@@ -92,6 +92,7 @@ export { isMasked, mapActionSecrets, maskSecret } from './rules/action-secrets.t
 export { type ActiveRule, activate, type EventRule, isInForce, type TickRule } from './rules/active-rule.ts';
 export { describeCatalog } from './rules/describe-catalog.ts';
 export { RuleBook } from './rules/rule-book.ts';
+export { patternPath } from './rules/user-patterns.ts';
 export { type Validated, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
 export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
 export { binOf, quantileOf } from './windows/sketch.ts';

@@ -88,7 +88,7 @@ describe('DecisionBook', () => {
       },
     });
     const others = Array.from({ length: 500 }, (_, i) =>
-      watched(aDecisionRule({ selector: { tools: [`tool_${i}`, `group_${i}_*`] } })),
+      watched(aDecisionRule({ selector: { tools: [`tool_${i}`, `group_${i}_*`, `*_of_${i}`] } })),
     );
     const mine = watched(aDecisionRule({ selector: { tools: ['deploy*'] } }));
     const book = DecisionBook.EMPTY.withTenant('acme', [...others, mine]);

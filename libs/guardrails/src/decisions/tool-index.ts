@@ -14,20 +14,23 @@ interface Selecting {
 }
 
 /**
- * Finds the rules that select a tool. Each rule stands under the rarest thing it asks for: names, what a glob begins
- * with, or a tag. Globs that begin with `*` (and have no tags) are all tried: give such rules a tag instead.
+ * Finds the rules that select a tool. Each rule stands under the rarest thing it asks for: names, what a glob begins or
+ * ends with, or a tag. Globs that begin and end with `*` (and have no tags) are all tried: give such rules a tag instead.
  */
 export class ToolIndex<R extends { readonly selects: Selecting }> {
   readonly #everything: R[] = [];
   readonly #byName = new Map<string, R[]>();
   readonly #byTag = new Map<string, R[]>();
   readonly #byPrefix = new Map<string, R[]>();
+  readonly #bySuffix = new Map<string, R[]>();
   readonly #prefixLengths: readonly number[];
+  readonly #suffixLengths: readonly number[];
   readonly #openGlobs: R[] = [];
 
   constructor(rules: readonly R[]) {
     for (const rule of rules) this.#put(rule);
-    this.#prefixLengths = [...new Set([...this.#byPrefix.keys()].map(({ length }) => length))];
+    this.#prefixLengths = lengthsOf(this.#byPrefix);
+    this.#suffixLengths = lengthsOf(this.#bySuffix);
   }
 
   /** Each selecting rule once, in no order. */
@@ -43,12 +46,15 @@ export class ToolIndex<R extends { readonly selects: Selecting }> {
     for (const length of this.#prefixLengths) {
       if (length <= name.length) candidates.push(...(this.#byPrefix.get(name.slice(0, length)) ?? []));
     }
+    for (const length of this.#suffixLengths) {
+      if (length <= name.length) candidates.push(...(this.#bySuffix.get(name.slice(-length)) ?? []));
+    }
   }
 
   #put(rule: R): void {
     const { tools, toolTagsAll, toolTagsAny } = rule.selects;
     const tags = toolTagsAll === undefined ? toolTagsAny : toolTagsAll.slice(0, 1);
-    if (tools?.some((glob) => glob.startsWith('*')) !== false && tags !== undefined) {
+    if (tools?.some((glob) => glob.startsWith('*') && glob.endsWith('*')) !== false && tags !== undefined) {
       for (const tag of tags) listIn(this.#byTag, tag).push(rule);
     } else if (tools === undefined) this.#everything.push(rule);
     else for (const glob of tools) this.#shelf(glob).push(rule);
@@ -57,8 +63,14 @@ export class ToolIndex<R extends { readonly selects: Selecting }> {
   #shelf(glob: string): R[] {
     const star = glob.indexOf('*');
     if (star < 0) return listIn(this.#byName, glob);
-    return star === 0 ? this.#openGlobs : listIn(this.#byPrefix, glob.slice(0, star));
+    if (star > 0) return listIn(this.#byPrefix, glob.slice(0, star));
+    const suffix = glob.slice(glob.lastIndexOf('*') + 1);
+    return suffix === '' ? this.#openGlobs : listIn(this.#bySuffix, suffix);
   }
+}
+
+function lengthsOf(map: ReadonlyMap<string, unknown>): number[] {
+  return [...new Set([...map.keys()].map(({ length }) => length))];
 }
 
 /** What the index answers, said plainly. */

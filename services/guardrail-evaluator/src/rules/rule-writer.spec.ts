@@ -3,37 +3,41 @@ import type { GuardrailRule } from '@agentlens/contracts';
 import { AesSecretBox } from '@agentlens/platform';
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { MOST_PATTERN_RULES, type OtherRules } from './pattern-quota.ts';
 import { RuleWriter } from './rule-writer.ts';
 
 /** The table, as far as the writer writes it. */
 class Table {
   readonly rows = new Map<string, GuardrailRule>();
 
-  async insert(rule: GuardrailRule): Promise<void> {
-    this.rows.set(`${rule.tenantId} ${rule.id}`, rule);
-  }
-
-  async insertAll(rules: readonly GuardrailRule[]): Promise<void> {
-    for (const rule of rules) await this.insert(rule);
+  async insert<R>(
+    rules: readonly GuardrailRule[],
+    refused: (others: OtherRules) => Promise<R | null>,
+  ): Promise<R | null> {
+    const refusal = await refused(this.others);
+    if (refusal === null) for (const rule of rules) this.rows.set(`${rule.tenantId} ${rule.id}`, rule);
+    return refusal;
   }
 
   async update<T>(
     tenantId: string,
     ruleId: string,
-    change: (rule: GuardrailRule) => { rule: GuardrailRule | null; answer: T },
+    change: (rule: GuardrailRule, others: OtherRules) => Promise<{ rule: GuardrailRule | null; answer: T }>,
   ): Promise<T | null> {
     const existing = this.rows.get(`${tenantId} ${ruleId}`);
     if (existing === undefined) return null;
-    const { rule, answer } = change(existing);
-    if (rule !== null) await this.insert(rule);
+    const { rule, answer } = await change(existing, this.others);
+    if (rule !== null) this.rows.set(`${tenantId} ${ruleId}`, rule);
     return answer;
   }
+
+  readonly others: OtherRules = async () => [...this.rows.values()];
 
   async markDeleted(tenantId: string, ruleId: string): Promise<boolean> {
     return this.rows.delete(`${tenantId} ${ruleId}`);
   }
 
-  get only(): GuardrailRule {
+  get first(): GuardrailRule {
     const [rule] = this.rows.values();
     if (rule === undefined) throw new Error('no rule was stored');
     return rule;
@@ -67,7 +71,8 @@ async function created(body: unknown = DRAFT): Promise<GuardrailRule> {
   return answer.value;
 }
 
-const storedSecret = () => box.open(String(table.only.actionConfig.secret), ['acme', 'guardrail_rules', table.only.id]);
+const storedSecret = () =>
+  box.open(String(table.first.actionConfig.secret), ['acme', 'guardrail_rules', table.first.id]);
 
 describe('creating a rule', () => {
   it('stores version 1, seals the secrets and shows them masked', async () => {
@@ -115,7 +120,7 @@ describe('changing a rule', () => {
     clock.advance(1_000);
     const answer = await writer.update('acme', rule.id, { enabled: false });
     expect(answer).toMatchObject({ ok: true, value: { version: 2, enabled: false, createdAt: rule.createdAt } });
-    expect(table.only.updatedAt > rule.updatedAt).toBe(true);
+    expect(table.first.updatedAt > rule.updatedAt).toBe(true);
     expect(storedSecret()).toBe(SECRET);
   });
 
@@ -124,7 +129,7 @@ describe('changing a rule', () => {
     const actionConfig = { ...rule.actionConfig, url: 'https://93.184.216.34/other' };
     expect(await writer.update('acme', rule.id, { ...rule, actionConfig })).toMatchObject({ ok: true });
     expect(storedSecret()).toBe(SECRET);
-    expect(table.only.actionConfig.url).toBe('https://93.184.216.34/other');
+    expect(table.first.actionConfig.url).toBe('https://93.184.216.34/other');
   });
 
   it('refuses a private address, and does not judge an old one again', async () => {
@@ -144,7 +149,7 @@ describe('changing a rule', () => {
       ok: false,
       problem: { details: [{ path: 'conditionConfig.threshold' }] },
     });
-    expect(table.only.version).toBe(1);
+    expect(table.first.version).toBe(1);
   });
 });
 
@@ -192,5 +197,52 @@ describe('importPolicy', () => {
     });
     expect(table.rows.size).toBe(0);
     expect(changes).toEqual([]);
+  });
+});
+
+describe('regular expressions of a tenant', () => {
+  const withOperator = (operator: string) => ({
+    ...{ name: 'Pattern', actionType: 'block', conditionType: 'tool_argument' },
+    conditionConfig: { path: 'to', operator, value: 'x' },
+  });
+  beforeEach(async () => {
+    for (let i = 0; i < MOST_PATTERN_RULES; i++) await created(withOperator('regex'));
+  });
+  const refusal = {
+    ok: false,
+    problem: {
+      status: 400,
+      details: [{ path: 'conditionConfig.value', message: expect.stringContaining('at most 50 rules') }],
+      hint: expect.stringContaining('contains'),
+    },
+  };
+
+  it('are in so many rules only, new or changed', async () => {
+    expect(await writer.create('acme', withOperator('regex'))).toMatchObject(refusal);
+    const plain = await created(withOperator('contains'));
+    const change = { conditionConfig: { path: 'to', operator: 'regex', value: 'x' } };
+    expect(await writer.update('acme', plain.id, change)).toMatchObject(refusal);
+    expect(table.rows.size).toBe(MOST_PATTERN_RULES + 1);
+  });
+
+  it('may go on changing where they are, and come again where one went', async () => {
+    const { id } = table.first;
+    const change = { conditionConfig: { path: 'to', operator: 'regex', value: 'y+' } };
+    expect(await writer.update('acme', id, change)).toMatchObject({ ok: true });
+    await writer.delete('acme', id);
+    expect(await writer.create('acme', withOperator('regex'))).toMatchObject({ ok: true });
+  });
+
+  it('of an imported policy count like others, and it is stored whole or not at all', async () => {
+    await writer.delete('acme', table.first.id);
+    const rule = (regex: boolean) => ({
+      ...{ name: 'R', priority: 1, effect: { type: 'block', reason: 'No' }, selector: { phase: 'tool.before', tool: { name: '*' } } },
+      condition: { kind: 'toolArg', type: 'string', path: 'to', op: regex ? 'regex' : 'contains', value: 'x' },
+    });
+    const body = (rules: unknown[]) => ({ policy: { name: 'P' }, rules });
+    const answer = await writer.importPolicy('acme', body([rule(true), rule(true)]));
+    expect(answer).toMatchObject({ ok: false, problem: { status: 400, details: [{ path: 'rules.0' }] } });
+    expect(table.rows.size).toBe(MOST_PATTERN_RULES - 1);
+    expect(await writer.importPolicy('acme', body([rule(true), rule(false)]))).toMatchObject({ ok: true });
   });
 });

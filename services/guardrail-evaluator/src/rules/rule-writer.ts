@@ -2,6 +2,7 @@ import { type GuardrailRule, type JsonObject, type ProblemDetail, timeOrderedId 
 import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
 import {
   ACTIONS,
+  patternPath,
   readPolicy,
   type Validated,
   type ValidDraft,
@@ -9,10 +10,11 @@ import {
   validatePatch,
 } from '@agentlens/guardrails';
 import type { Clock, SecretBox } from '@agentlens/platform';
+import { type OtherRules, overPatternQuota } from './pattern-quota.ts';
 import { masked, opened, sealed } from './rule-secrets.ts';
 import type { RulesRepository } from './rules.repository.ts';
 
-type Store = Pick<RulesRepository, 'insert' | 'insertAll' | 'update' | 'markDeleted'>;
+type Store = Pick<RulesRepository, 'insert' | 'update' | 'markDeleted'>;
 
 /** What a policy import made. */
 export interface ImportedPolicy {
@@ -51,7 +53,8 @@ export class RuleWriter {
     const refused = this.#refusedAddresses(draft.value);
     if (refused !== null) return refused;
     const rule = newRule(tenantId, draft.value, this.#clock.now());
-    await this.#rules.insert(sealed(rule, this.#secrets));
+    const tooMany = await this.#stored([rule]);
+    if (tooMany !== null) return tooMany;
     await this.#changed(tenantId);
     return { ok: true, value: masked(rule) };
   }
@@ -63,14 +66,15 @@ export class RuleWriter {
     const drafts = readPolicy(body, policyId);
     if (!drafts.ok) return drafts;
     const rules = drafts.value.map((draft) => newRule(tenantId, draft, now));
-    await this.#rules.insertAll(rules.map((rule) => sealed(rule, this.#secrets)));
+    const tooMany = await this.#stored(rules);
+    if (tooMany !== null) return tooMany;
     await this.#changed(tenantId);
     return { ok: true, value: { policyId, rules: rules.map(masked) } };
   }
 
   async update(tenantId: string, ruleId: string, body: unknown): Promise<Validated<GuardrailRule>> {
     if (!isRuleId(ruleId)) return NOT_FOUND;
-    const answer = await this.#rules.update(tenantId, ruleId, (stored) => this.#changedRule(stored, body));
+    const answer = await this.#rules.update(tenantId, ruleId, (...stored) => this.#changedRule(body, ...stored));
     if (answer?.ok) await this.#changed(tenantId);
     return answer ?? NOT_FOUND;
   }
@@ -83,7 +87,20 @@ export class RuleWriter {
     return { ok: true, value: { ok: true } };
   }
 
-  #changedRule(stored: GuardrailRule, body: unknown): { rule: GuardrailRule | null; answer: Validated<GuardrailRule> } {
+  /** Null: they are stored. */
+  #stored(rules: readonly GuardrailRule[]): Promise<Validated<never> | null> {
+    const refused = (others: OtherRules) => overPatternQuota(rules, others);
+    return this.#rules.insert(
+      rules.map((rule) => sealed(rule, this.#secrets)),
+      refused,
+    );
+  }
+
+  async #changedRule(
+    body: unknown,
+    stored: GuardrailRule,
+    others: OtherRules,
+  ): Promise<{ rule: GuardrailRule | null; answer: Validated<GuardrailRule> }> {
     const existing = opened(stored, this.#secrets);
     const draft = validatePatch(existing, body);
     if (!draft.ok) return { rule: null, answer: draft };
@@ -93,6 +110,9 @@ export class RuleWriter {
     // Never backwards, whichever instance's clock is behind: the poll goes by it.
     const updatedAt = new Date(Math.max(this.#clock.now(), Date.parse(existing.updatedAt))).toISOString();
     const rule = { ...draft.value, id, tenantId, version: existing.version + 1, createdAt, updatedAt };
+    // A rule that had a pattern before takes no further place.
+    const tooMany = patternPath(existing) === null ? await overPatternQuota([rule], others) : null;
+    if (tooMany !== null) return { rule: null, answer: tooMany };
     return { rule: sealed(rule, this.#secrets), answer: { ok: true, value: masked(rule) } };
   }
 

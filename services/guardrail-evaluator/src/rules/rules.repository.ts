@@ -1,7 +1,8 @@
 import { type GuardrailRule, type RulesChanged, rulesChanged } from '@agentlens/contracts';
 import type { Database, GuardrailRulesTable, Tables } from '@agentlens/database';
 import { ACTIONS } from '@agentlens/guardrails';
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
+import type { OtherRules } from './pattern-quota.ts';
 
 export const WRITER = 'guardrail-evaluator';
 
@@ -55,20 +56,19 @@ export class RulesRepository {
     }));
   }
 
-  async insert(rule: GuardrailRule): Promise<void> {
-    await this.#db.transaction().execute(async (transaction) => {
-      await transaction.insertInto('guardrail_rules').values(rowOf(rule)).execute();
-      await announce(transaction, rule.tenantId, rule.updatedAt, rule.id, rule.version);
-    });
-  }
-
-  /** Inserts the rules of one tenant all at once, or none of them. At least one. */
-  async insertAll(rules: readonly GuardrailRule[]): Promise<void> {
-    await this.#db.transaction().execute(async (transaction) => {
+  /** Inserts the rules of one tenant all at once, or none of them where `refused` says why not. At least one. */
+  async insert<R>(
+    rules: readonly GuardrailRule[],
+    refused: (others: OtherRules) => Promise<R | null>,
+  ): Promise<R | null> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const refusal = await refused(() => others(transaction, rules[0]?.tenantId ?? ''));
+      if (refusal !== null) return refusal;
       await transaction.insertInto('guardrail_rules').values(rules.map(rowOf)).execute();
       const last = rules.at(-1);
       // One notice is enough: whoever gets it reads all rules of the tenant again.
       if (last !== undefined) await announce(transaction, last.tenantId, last.updatedAt, last.id, last.version);
+      return null;
     });
   }
 
@@ -79,7 +79,10 @@ export class RulesRepository {
   async update<T>(
     tenantId: string,
     ruleId: string,
-    change: (existing: GuardrailRule) => { readonly rule: GuardrailRule | null; readonly answer: T },
+    change: (
+      existing: GuardrailRule,
+      others: OtherRules,
+    ) => Promise<{ readonly rule: GuardrailRule | null; readonly answer: T }>,
   ): Promise<T | null> {
     return this.#db.transaction().execute(async (transaction) => {
       const row = await transaction
@@ -91,7 +94,7 @@ export class RulesRepository {
         .forUpdate()
         .executeTakeFirst();
       if (row === undefined) return null;
-      const { rule, answer } = change(ruleFromRow(row));
+      const { rule, answer } = await change(ruleFromRow(row), () => others(transaction, tenantId));
       if (rule === null) return answer;
       await transaction
         .updateTable('guardrail_rules')
@@ -120,6 +123,18 @@ export class RulesRepository {
       return true;
     });
   }
+}
+
+/** A tenant's rules; whoever else asks for them waits until this transaction is over. */
+async function others(transaction: Kysely<Tables>, tenantId: string): Promise<GuardrailRule[]> {
+  await sql`select pg_advisory_xact_lock(hashtext(${`agentlens:rules:${tenantId}`}))`.execute(transaction);
+  const rows = await transaction
+    .selectFrom('guardrail_rules')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('deleted_at', 'is', null)
+    .execute();
+  return rows.map(ruleFromRow);
 }
 
 /** What evaluation is part of needs its config; nothing else is held in memory, least of all secrets. */
