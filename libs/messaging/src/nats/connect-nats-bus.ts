@@ -45,7 +45,7 @@ export async function connectNatsBus(options: NatsBusOptions): Promise<EventBus>
     throw error;
   }
   return new NatsEventBus({
-    link: new NatsLink(connection, logger),
+    link: new NatsLink(connection, logger, addressesOf(options.servers).length),
     client: jetstream(connection, { timeout: API_TIMEOUT_MS }),
     manager,
     logger,
@@ -65,7 +65,7 @@ async function firstConnection(options: NatsBusOptions): Promise<NatsConnection>
   for (;;) {
     try {
       return await connect({
-        servers: typeof servers === 'string' ? servers.split(',') : [...servers],
+        servers: addressesOf(servers),
         name,
         ...account,
         timeout: ONE_TRY_MS,
@@ -87,9 +87,13 @@ async function firstConnection(options: NatsBusOptions): Promise<NatsConnection>
   }
 }
 
+function addressesOf(servers: string | readonly string[]): string[] {
+  return typeof servers === 'string' ? servers.split(',') : [...servers];
+}
+
 /** The client reads only host and port of an address. */
 function credentialsIn(servers: string | readonly string[]): { user?: string; pass?: string } {
-  const first = typeof servers === 'string' ? servers.split(',')[0] : servers[0];
+  const [first] = addressesOf(servers);
   if (!first?.includes('@')) return {};
   const url = new URL(first.includes('://') ? first : `nats://${first}`);
   return { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) };

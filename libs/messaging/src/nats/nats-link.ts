@@ -1,16 +1,43 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { BusLogger } from '../logger.ts';
 
+/** So long without an answer from any stream: no hiccup. A leader that is gone is replaced after 4 to 9 s. */
+const SILENCE_MS = 2_000;
+/** In a cluster that is electing, every server is silent, and moving about would only add to the wait. */
+const MOVE_EVERY_MS = 10_000;
+
 /** The connection with its state: what must not wait for a broker that is away asks `connected` first. */
 export class NatsLink {
   connected = true;
+  private answeredAt = performance.now();
+  private movedAt = Number.NEGATIVE_INFINITY;
   private readonly reconnected = new Set<() => void>();
 
+  /** `servers`: how many addresses the connection knows. */
   constructor(
     readonly connection: NatsConnection,
     private readonly logger: BusLogger,
+    private readonly servers = 1,
   ) {
     void this.follow();
+  }
+
+  /** To be told when a stream answered. */
+  answered(): void {
+    this.answeredAt = performance.now();
+  }
+
+  /**
+   * To be told when a stream did not answer. A server that is cut off from its cluster talks on to its clients, and can
+   * keep nothing: another one is tried.
+   */
+  unanswered(): void {
+    const now = performance.now();
+    if (this.servers < 2 || !this.connected) return;
+    if (now - this.answeredAt < SILENCE_MS || now - this.movedAt < MOVE_EVERY_MS) return;
+    this.movedAt = now;
+    this.logger.warn({ server: this.connection.getServer() }, 'no stream answers through this server, trying another');
+    void this.connection.reconnect();
   }
 
   /** Calls back after every reconnection until the returned function is called. */

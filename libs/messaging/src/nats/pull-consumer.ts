@@ -165,7 +165,9 @@ export class PullConsumer {
     this.recovering = true;
     try {
       await ensureConsumer(this.manager, this.spec);
+      this.link.answered();
     } catch (error) {
+      this.link.unanswered();
       this.logger.warn(
         { err: error, group: this.spec.durable, stream: this.spec.stream },
         'consumer is not available yet',

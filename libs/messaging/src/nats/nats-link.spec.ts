@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { SILENT } from '../logger.ts';
+import { NatsLink } from './nats-link.ts';
+
+const never: AsyncIterable<never> = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }) };
+
+describe('a link to a cluster whose server keeps nothing any more', () => {
+  const reconnect = jest.fn(() => Promise.resolve());
+  const connection = { status: () => never, getServer: () => 'one', reconnect } as unknown as NatsConnection;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    reconnect.mockClear();
+  });
+  afterEach(() => void jest.useRealTimers());
+
+  it('moves to another server once streams have been silent for two seconds', () => {
+    const link = new NatsLink(connection, SILENT, 3);
+    jest.advanceTimersByTime(1_900);
+    link.unanswered();
+    expect(reconnect).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(100);
+    link.unanswered();
+    expect(reconnect).toHaveBeenCalledTimes(1);
+  });
+
+  it('stays where others are answered', () => {
+    const link = new NatsLink(connection, SILENT, 3);
+    jest.advanceTimersByTime(5_000);
+    link.answered();
+    jest.advanceTimersByTime(1_000);
+    link.unanswered();
+    expect(reconnect).not.toHaveBeenCalled();
+  });
+
+  it('does not move about while the cluster elects', () => {
+    const link = new NatsLink(connection, SILENT, 3);
+    for (let second = 0; second < 9; second++) {
+      jest.advanceTimersByTime(1_000);
+      link.unanswered();
+    }
+    expect(reconnect).toHaveBeenCalledTimes(1);
+  });
+
+  it('stays where there is no other server', () => {
+    const link = new NatsLink(connection, SILENT, 1);
+    jest.advanceTimersByTime(60_000);
+    link.unanswered();
+    expect(reconnect).not.toHaveBeenCalled();
+  });
+});
