@@ -13,7 +13,10 @@ export class Streams {
   }
 
   static async open(natsUrl: string): Promise<Streams> {
-    const connection = await connect({ servers: natsUrl.split(','), maxReconnectAttempts: -1, reconnectTimeWait: 100 });
+    // Of a cluster one server may be frozen: then another is asked.
+    const silence = { pingInterval: 1_000, maxPingOut: 2 };
+    const lasting = { maxReconnectAttempts: -1, reconnectTimeWait: 100 };
+    const connection = await connect({ servers: natsUrl.split(','), ...lasting, ...silence });
     return new Streams(connection, await jetstreamManager(connection));
   }
 

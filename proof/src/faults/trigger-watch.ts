@@ -25,7 +25,9 @@ export class TriggerWatch {
   }
 
   static async open(natsUrl: string): Promise<TriggerWatch> {
-    const connection = await connect({ servers: natsUrl.split(','), maxReconnectAttempts: -1, reconnectTimeWait: 100 });
+    const silence = { pingInterval: 1_000, maxPingOut: 2 };
+    const lasting = { maxReconnectAttempts: -1, reconnectTimeWait: 100 };
+    const connection = await connect({ servers: natsUrl.split(','), ...lasting, ...silence });
     const watch = new TriggerWatch(connection);
     await connection.flush();
     return watch;

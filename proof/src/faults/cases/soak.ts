@@ -1,7 +1,8 @@
 import { usageOf } from '../../harness/process-usage.ts';
+import { SERVICES } from '../../harness/stack.ts';
 import { atMost, equal } from '../check.ts';
+import { EventLoops } from '../event-loops.ts';
 import type { Fault, Lab } from '../fault.ts';
-import type { Load } from '../load.ts';
 import type { Site } from '../site.ts';
 import { underLoad } from './under-load.ts';
 
@@ -17,6 +18,7 @@ const SHORT_GROWTH_MB = 60;
 const MORE_FILES = 20;
 const EVENTS_PER_SECOND = 2_000;
 const RECONCILED_WITHIN_MS = 60_000;
+const EVENT_LOOP_MS = 50;
 
 interface Sample {
   readonly minutes: number;
@@ -28,42 +30,62 @@ const soak: Fault = {
   id: 'F-25',
   title: 'soak, with what was accepted and what was stored compared all the while (F-26)',
   async run(lab) {
-    const site = await lab.freshSite();
-    const samples = new Map<string, Sample[]>();
-    const reconciled = { worstMs: 0 };
-    await underLoad(lab, site, {
-      load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: lab.minutes * 60, markEvery: 20 },
-      faults: async (load) => {
-        const since = performance.now();
-        let since0 = performance.now();
-        const end = since + lab.minutes * MINUTE_MS;
-        while (performance.now() < end) {
-          await lab.sleep(SAMPLE_MS);
-          for (const { name, pid } of site.stack.services) {
-            const { rssBytes, openFiles } = usageOf(pid);
-            const minutes = (performance.now() - since) / MINUTE_MS;
-            const own = samples.get(name) ?? [];
-            own.push({ minutes, megabytes: rssBytes / MEGABYTE, openFiles });
-            samples.set(name, own);
-          }
-          if ((await behind(site, load)) === 0) since0 = performance.now();
-          reconciled.worstMs = Math.max(reconciled.worstMs, performance.now() - since0);
-        }
-      },
-    });
-    for (const [name, own] of samples) judge(lab, name, own);
-    lab.check(
-      atMost('accepted and stored never apart for longer than', RECONCILED_WITHIN_MS, reconciled.worstMs, 'ms'),
-    );
-    lab.check(equal('processes ended by themselves', 0, site.unexpectedExits));
+    const loops = await EventLoops.open();
+    try {
+      const site = await lab.freshSite({ nodeOptions: loops.nodeOptions, serviceEnv: loops.envOf(SERVICES) });
+      await soaked(lab, site);
+      const limit = EVENT_LOOP_MS + (await loops.idleP99());
+      lab.measure('lateness of an idle process (p99)', limit - EVENT_LOOP_MS, 'ms');
+      for (const [name, p99] of await loops.p99s()) {
+        lab.check(atMost(`event loop of ${name}, p99, by the idle process`, limit, p99, 'ms'));
+      }
+    } finally {
+      await loops.close();
+    }
   },
 };
 
-/** Events in the stream, of which one consumer or the other knows nothing yet, and older than a second. */
-async function behind(site: Site, _load: Load): Promise<number> {
+async function soaked(lab: Lab, site: Site): Promise<void> {
+  const samples = new Map<string, Sample[]>();
+  let longestApartMs = 0;
+  await underLoad(lab, site, {
+    load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: lab.minutes * 60, markEvery: 20 },
+    faults: async () => {
+      const since = performance.now();
+      const minutesGone = () => (performance.now() - since) / MINUTE_MS;
+      let reconciledAt = since;
+      let told = 0;
+      while (minutesGone() < lab.minutes) {
+        await lab.sleep(SAMPLE_MS);
+        for (const { name, pid } of site.stack.services) {
+          const { rssBytes, openFiles } = usageOf(pid);
+          const sample = { minutes: minutesGone(), megabytes: rssBytes / MEGABYTE, openFiles };
+          samples.set(name, [...(samples.get(name) ?? []), sample]);
+        }
+        const waiting = await unseen(site);
+        if (waiting === 0) reconciledAt = performance.now();
+        longestApartMs = Math.max(longestApartMs, performance.now() - reconciledAt);
+        if (minutesGone() >= told + 1) {
+          told = Math.floor(minutesGone());
+          lab.note(`minute ${told} of ${lab.minutes}: ${waiting} messages wait, memory ${memoryNow(samples)}`);
+        }
+      }
+    },
+  });
+  for (const [name, own] of samples) judge(lab, name, own);
+  lab.check(atMost('accepted and stored never apart for longer than', RECONCILED_WITHIN_MS, longestApartMs, 'ms'));
+  lab.check(equal('processes ended by themselves', 0, site.unexpectedExits));
+}
+
+/** Messages of which one consumer or the other knows nothing yet. */
+async function unseen(site: Site): Promise<number> {
   let waiting = 0;
   for await (const { num_pending } of site.streams.manager.consumers.list('AGENT_EVENTS')) waiting += num_pending;
   return waiting;
+}
+
+function memoryNow(samples: ReadonlyMap<string, readonly Sample[]>): string {
+  return [...samples].map(([name, own]) => `${name} ${own.at(-1)?.megabytes.toFixed(0)} MB`).join(', ');
 }
 
 function judge(lab: Lab, name: string, samples: readonly Sample[]): void {
