@@ -1,18 +1,20 @@
-import { agentEvents } from '@agentlens/contracts';
+import { agentEvents, type EventBatch } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
 import { EventPartitions } from './partitions/event-partitions.ts';
-import { EventRecorder } from './recording/event-recorder.ts';
+import { EventRecorder, factsOf } from './recording/event-recorder.ts';
 import { EventStore } from './recording/event-store.ts';
+import { Gathering } from './recording/gathering.ts';
 import { RecordingMetrics } from './recording-metrics.ts';
 import { RunChanges } from './run-changes.ts';
 
 export const GROUP = 'run-tracking';
 /** How soon the messages of a replica that died come back; those of one that works are kept for it meanwhile. */
 const ACK_WAIT_MS = 5_000;
-const MESSAGES_PER_CALL = 200;
-const CALLS_AT_ONCE = 2;
+/** Calls are gathered into statements; together these are the messages held here. */
+const MESSAGES_PER_CALL = 50;
+const CALLS_AT_ONCE = 8;
 /** Events older than this that nobody stored mean that this service makes no progress. */
 const STALLED_MS = 60_000;
 
@@ -23,6 +25,8 @@ export interface RunTrackerParts {
   readonly logger: Platform['logger'];
   readonly health: HealthRegistry;
   readonly retentionDays: number;
+  /** How long few events wait for more, so that they are stored together, ms. Default 0. */
+  readonly lingerMs?: number;
 }
 
 /** Consumes agent events and keeps what they amount to: events, runs, agents, days. */
@@ -31,11 +35,11 @@ export class RunTracker {
   readonly #metrics: RecordingMetrics;
   readonly #changes: RunChanges;
   readonly #partitions: EventPartitions;
-  readonly #recorder: EventRecorder;
+  readonly #gathering: Gathering<EventBatch>;
   #subscription: Subscription | undefined;
 
   constructor(parts: RunTrackerParts) {
-    const { bus, database, logger, retentionDays } = parts;
+    const { bus, database, logger, retentionDays, lingerMs = 0 } = parts;
     const now = (): number => parts.clock.now();
     this.#parts = parts;
     this.#metrics = new RecordingMetrics(now);
@@ -46,7 +50,7 @@ export class RunTracker {
       retentionDays,
       onError: (err, what) => logger.warn({ err }, what),
     });
-    this.#recorder = new EventRecorder({
+    const recorder = new EventRecorder({
       store: new EventStore(database.pool),
       prepareDays: (days) => this.#partitions.prepare(days),
       onRecorded: (recorded) => {
@@ -65,6 +69,11 @@ export class RunTracker {
       },
       onAway: (err) => logger.warn({ err }, 'events were not stored, they will be retried'),
     });
+    this.#gathering = new Gathering({
+      lingerMs,
+      eventsOf: (message) => factsOf(message).events,
+      record: (messages) => recorder.record(messages),
+    });
   }
 
   async start(): Promise<void> {
@@ -72,8 +81,14 @@ export class RunTracker {
     await this.#partitions.start();
     this.#subscription = await bus.consume(
       agentEvents,
-      { group: GROUP, maxBatch: MESSAGES_PER_CALL, concurrency: CALLS_AT_ONCE, ackWaitMs: ACK_WAIT_MS },
-      (messages) => this.#recorder.record(messages),
+      {
+        group: GROUP,
+        maxBatch: MESSAGES_PER_CALL,
+        concurrency: CALLS_AT_ONCE,
+        ackWaitMs: ACK_WAIT_MS,
+        lazy: true,
+      },
+      (messages) => this.#gathering.record(messages),
     );
     health.add('event-storage', () => this.#progress());
   }

@@ -1,5 +1,5 @@
-import type { EventBatch } from '@agentlens/contracts';
-import { ACK } from '@agentlens/messaging';
+import { type EventBatch, eventBatchHeaders } from '@agentlens/contracts';
+import { ACK, type Received, UnreadableMessage } from '@agentlens/messaging';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { databaseFault } from './database-fault.ts';
@@ -88,6 +88,33 @@ describe('bisection', () => {
 
     expect(target.stored.size).toBe(499);
     expect(target.statements()).toBeLessThanOrEqual(20);
+  });
+});
+
+describe('messages whose headers say what they hold', () => {
+  /** Parsed only by who asks for its value, and then said to be unreadable. */
+  function unread(value: EventBatch): Received<EventBatch> {
+    const message = { ...messageOf(value), headers: eventBatchHeaders(value) };
+    return Object.defineProperty(message, 'value', {
+      get: () => {
+        throw new UnreadableMessage('not to be read');
+      },
+    });
+  }
+
+  it('are stored without being parsed', async () => {
+    const target = store();
+
+    expect(await recorder(target).record([unread(batch('m', ['a', 'b']))])).toEqual([ACK]);
+    expect([...target.stored]).toEqual(['a', 'b']);
+  });
+
+  it('are given up alone where they cannot be read after all', async () => {
+    const target = store();
+    const messages = [unread(batch('broken', ['bad'])), messageOf(batch('m', ['a', 'b']))];
+
+    expect(await recorder(target).record(messages)).toEqual([{ kind: 'poison', reason: 'not to be read' }, ACK]);
+    expect([...target.stored]).toEqual(['a', 'b']);
   });
 });
 

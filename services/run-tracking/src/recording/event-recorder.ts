@@ -1,5 +1,5 @@
-import type { AgentEvent, EventBatch } from '@agentlens/contracts';
-import { ACK, backOff, type Outcome, type Received } from '@agentlens/messaging';
+import { type AgentEvent, type EventBatch, type EventBatchFacts, eventBatchFacts } from '@agentlens/contracts';
+import { ACK, backOff, type Outcome, type Received, UnreadableMessage } from '@agentlens/messaging';
 import { databaseFault, faultText } from './database-fault.ts';
 import { type Chunk, chunkOf, type EventStore, type Recorded } from './event-store.ts';
 
@@ -47,10 +47,24 @@ export class EventRecorder {
   /** Reasons of the messages that hold an event that cannot be stored. @throws while the database is away. */
   async #recordGroup(group: readonly Message[]): Promise<ReadonlyMap<Message, string>> {
     const faults = new Map<Message, string>();
-    await this.parts.prepareDays(daysOf(group));
+    await this.parts.prepareDays(new Set(group.flatMap((message) => factsOf(message).days)));
     if (await this.#fits(rawChunk(group))) return faults;
-    await this.#bisect(piecesOf(group), faults);
+    await this.#bisect(this.#piecesOf(group, faults), faults);
     return faults;
+  }
+
+  /** The events of the messages that can be read; the others are faults. */
+  #piecesOf(group: readonly Message[], faults: Map<Message, string>): Piece[] {
+    return group.flatMap((message) => {
+      try {
+        return message.value.events.map((event) => ({ message, event }));
+      } catch (error) {
+        if (!(error instanceof UnreadableMessage)) throw error;
+        faults.set(message, error.message);
+        this.parts.onPoison(error.message);
+        return [];
+      }
+    });
   }
 
   /** Halves until the bad event is alone, so that every good one is stored; about 2 log2 n statements per bad event. */
@@ -116,14 +130,14 @@ function chunked(messages: readonly Message[]): Message[][] {
   let events = 0;
   let bytes = 0;
   for (const message of messages) {
-    events += message.value.events.length;
+    events += factsOf(message).events;
     bytes += message.raw.byteLength;
     const open = chunks.at(-1);
     if (open !== undefined && events <= CHUNK_EVENTS && bytes <= CHUNK_BYTES) {
       open.push(message);
     } else {
       chunks.push([message]);
-      events = message.value.events.length;
+      events = factsOf(message).events;
       bytes = message.raw.byteLength;
     }
   }
@@ -134,12 +148,11 @@ function chunked(messages: readonly Message[]): Message[][] {
 function rawChunk(group: readonly Message[]): () => Chunk {
   return () => {
     const texts = group.map(({ raw }) => Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('utf8'));
-    return { json: `[${texts.join(',')}]`, eventCount: group.reduce((sum, { value }) => sum + value.events.length, 0) };
+    return {
+      json: `[${texts.join(',')}]`,
+      eventCount: group.reduce((sum, message) => sum + factsOf(message).events, 0),
+    };
   };
-}
-
-function piecesOf(group: readonly Message[]): Piece[] {
-  return group.flatMap((message) => message.value.events.map((event) => ({ message, event })));
 }
 
 function batchesOf(pieces: readonly Piece[]): EventBatch[] {
@@ -147,8 +160,10 @@ function batchesOf(pieces: readonly Piece[]): EventBatch[] {
   return [...byMessage].map(([{ value }, own]) => ({ ...value, events: own.map(({ event }) => event) }));
 }
 
-function daysOf(group: readonly Message[]): ReadonlySet<string> {
-  const days = new Set<string>();
-  for (const { value } of group) for (const event of value.events) days.add(String(event.occurredAt).slice(0, 10));
-  return days;
+/** What the headers say, else what the batch holds: parsing it costs as much as everything else that is done with it here. */
+export function factsOf(message: Message): Pick<EventBatchFacts, 'events' | 'days'> {
+  const facts = eventBatchFacts(message.headers);
+  if (facts !== undefined) return facts;
+  const { events } = message.value;
+  return { events: events.length, days: [...new Set(events.map(({ occurredAt }) => String(occurredAt).slice(0, 10)))] };
 }
