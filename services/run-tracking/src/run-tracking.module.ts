@@ -58,8 +58,12 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
 const PARTS = [EVENT_BUS, DATABASE, CLOCK, LOGGER, HEALTH, CONFIG];
 type Parts = [EventBus, Database, Clock, Platform['logger'], HealthRegistry, Platform['config']];
 
-function tracker(...[bus, database, clock, logger, health, { retentionDays }]: Parts): RunTracker {
-  return new RunTracker({ bus, database, clock, logger, health, retentionDays });
+/** In one process a request is answered when its events are stored: there nobody is kept waiting. */
+const LINGER_MS = { memory: 0, nats: 25 } as const;
+
+function tracker(...[bus, database, clock, logger, health, config]: Parts): RunTracker {
+  const { retentionDays } = config;
+  return new RunTracker({ bus, database, clock, logger, health, retentionDays, lingerMs: LINGER_MS[config.bus.kind] });
 }
 
 function decisions(...[bus, database, clock, logger, health, { retentionDays }]: Parts): DecisionTracker {
