@@ -29,3 +29,20 @@ export const Reservation = z.object({
   expiresAt: Instant,
 });
 export type Reservation = z.infer<typeof Reservation>;
+
+/** One pot of a budget in its present period: what is spent, set aside for calls under way, and left, in USD. */
+export const BudgetPot = z.object({
+  /** Whose pot: a run, session, agent, end user or the tenant. */
+  scopeId: z.string(),
+  /** First day (UTC) of the period; `1970-01-01` where it never starts again. */
+  periodStart: z.string(),
+  spentUsd: z.number().nonnegative(),
+  reservedUsd: z.number().nonnegative(),
+  /** Neither spent nor set aside; 0 where more was spent than there was. */
+  remainingUsd: z.number().nonnegative(),
+});
+export type BudgetPot = z.infer<typeof BudgetPot>;
+
+/** A budget and how it stands. Without `scopeId` the pots that spent most, at most 100. */
+export const BudgetStanding = z.object({ budget: Budget, pots: z.array(BudgetPot) });
+export type BudgetStanding = z.infer<typeof BudgetStanding>;

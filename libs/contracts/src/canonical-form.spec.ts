@@ -28,6 +28,29 @@ describe('the canonical form', () => {
     expect(canonicalForm({ ...event, tags: ['b', 'a'] })).toContain('"severity":"info","tags":["b","a"],"timestamp"');
   });
 
+  it('is the canonical JSON of its members, whatever they hold', () => {
+    const text = fc.string({ unit: 'binary' }).map((value) => value.toWellFormed());
+    const members = fc.record({
+      id: text,
+      runId: text,
+      agentId: text,
+      payload: fc.dictionary(text, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 4 }),
+      metadata: fc.dictionary(text, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 4 }),
+      tags: fc.option(fc.array(text), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(members, (some) => {
+        const { id, occurredAt, runId, agentId, dialect, sourceType, severity, payload, metadata, tags } = {
+          ...event,
+          ...some,
+        };
+        const named = { dialect, id, timestamp: occurredAt, sessionId: runId, agentId, eventType: sourceType };
+        const whole = canonicalJson({ v: 1, ...named, severity, payload, metadata, tags });
+        expect(canonicalForm({ ...event, ...some })).toBe(whole);
+      }),
+    );
+  });
+
   it('is hashed as UTF-8', () => {
     const form = canonicalForm(event);
     expect(sha256Hex(form)).toBe(createHash('sha256').update(Buffer.from(form, 'utf8')).digest('hex'));
@@ -49,6 +72,19 @@ describe('canonical JSON', () => {
   it('sorts keys by UTF-16 code units', () => {
     expect(canonicalJson({ '\u20ac': 1, '\r': 2, '1': 3, '\u{1f600}': 4, '\u0080': 5, '\ufb33': 6 })).toBe(
       '{"\\r":2,"1":3,"\u0080":5,"\u20ac":1,"\u{1f600}":4,"\ufb33":6}',
+    );
+  });
+
+  it('sorts many keys and few alike', () => {
+    const keys = fc.uniqueArray(
+      fc.string({ unit: 'binary' }).map((key) => key.toWellFormed()),
+      { maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(keys, (names) => {
+        const text = canonicalJson(Object.fromEntries(names.map((name) => [`k${name}`, 1])));
+        expect(Object.keys(JSON.parse(text))).toEqual(names.map((name) => `k${name}`).sort());
+      }),
     );
   });
 

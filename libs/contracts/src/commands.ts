@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Alert, ApprovalBinding } from './alerts.ts';
 import { BreakerLimits } from './breakers.ts';
-import { Budget } from './budgets.ts';
+import { Budget, BudgetStanding } from './budgets.ts';
 import { ControlOrder, ControlScope } from './control.ts';
 import { Decision, DecisionRequest } from './decisions.ts';
 import { JsonObject } from './events.ts';
@@ -91,6 +91,12 @@ export const COMMANDS = {
     z.object({ tenantId: TenantId, budgetId: z.string() }),
     z.object({ ok: z.literal(true) }),
   ),
+  /** How a budget stands now; one pot where `scopeId` is given or the budget is of one scope id only. */
+  budgetStanding: command(
+    'guardrail.budgets.standing',
+    z.object({ tenantId: TenantId, budgetId: z.string(), scopeId: ClientId.optional() }),
+    BudgetStanding,
+  ),
   /** Ends a reservation made by a decision with what the call really cost; `costUsd` 0 releases it. */
   settleReservation: command(
     'guardrail.budgets.settle',
@@ -130,6 +136,7 @@ export const COMMANDS = {
       tenantId: TenantId,
       scope: ControlScope,
       scopeId: ClientId,
+      agentId: ClientId.optional(),
       state: z.enum(['running', 'paused', 'killed']),
       reason: z.string().max(1000),
       by: z.string(),

@@ -15,6 +15,8 @@ export const ControlOrder = z.object({
   scope: ControlScope,
   /** Run id or agent id; the tenant's own id for scope tenant. */
   scopeId: ClientId,
+  /** Of an order for a run: the run's agent, where it was known; only its processes need to hear of it. */
+  agentId: ClientId.optional(),
   state: z.enum(['running', 'paused', 'killed']),
   reason: z.string().max(1000),
   by: z.string(),

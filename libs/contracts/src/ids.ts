@@ -21,8 +21,7 @@ export const Instant = z.iso.datetime({ precision: 3 });
  * generator keeps a pool: one per event is made.
  */
 export function timeOrderedId(nowMs: number): string {
-  const time = timeDigits(nowMs);
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+  return `${timePrefix(nowMs)}${randomUUID().slice(15)}`;
 }
 
 /**
@@ -43,6 +42,16 @@ export function derivedId(atMs: number, ...parts: readonly (string | number)[]):
 export function inPosition(id: string, position: number): string {
   const place = Math.min(position, 0xfff).toString(16).padStart(3, '0');
   return `${id.slice(0, 15)}${place}${id.slice(18)}`;
+}
+
+/** Events come many to a millisecond, so the newest prefix is mostly the one that is wanted. */
+let newest = { atMs: Number.NaN, prefix: '' };
+
+function timePrefix(atMs: number): string {
+  if (newest.atMs === atMs) return newest.prefix;
+  const time = timeDigits(atMs);
+  newest = { atMs, prefix: `${time.slice(0, 8)}-${time.slice(8)}-7` };
+  return newest.prefix;
 }
 
 function timeDigits(atMs: number): string {

@@ -1,8 +1,15 @@
 export { AgentRegistration, AgentTool, REGISTRY_RUN_ID } from './agents.ts';
 export { ALERT_STATUSES, Alert, AlertStatus, ApprovalBinding } from './alerts.ts';
 export { BREAKER_REASONS, BreakerChanged, BreakerLimits, BreakerReason, BreakerState } from './breakers.ts';
-export { BUDGET_SCOPES, Budget, Reservation } from './budgets.ts';
-export { canonicalForm, canonicalJson, type HashedFields, sha256Hex } from './canonical-form.ts';
+export { BUDGET_SCOPES, Budget, BudgetPot, BudgetStanding, Reservation } from './budgets.ts';
+export {
+  type CanonicalContents,
+  canonicalContents,
+  canonicalForm,
+  canonicalJson,
+  type HashedFields,
+  sha256Hex,
+} from './canonical-form.ts';
 export { answerOf, COMMANDS, type Command } from './commands.ts';
 export { CONTROL_SCOPES, ControlOrder, ControlScope, DirectiveAcknowledged } from './control.ts';
 export {
@@ -56,6 +63,7 @@ export {
 } from './dialects/handlebar/index.ts';
 export { Directive } from './directives.ts';
 export { type EventBatchFacts, eventBatchFacts, eventBatchHeaders } from './event-batch-facts.ts';
+export { batchJson, eventJson } from './event-json.ts';
 export {
   AgentEvent,
   CostSource,

@@ -32,6 +32,8 @@ export type Envelope = Pick<Received<never>, 'subject' | 'sequence' | 'headers'>
 export interface EnvelopePage {
   /** Oldest first. Messages that were given back to one group only are left out. */
   readonly envelopes: readonly Envelope[];
+  /** Messages looked at, with those left out: fewer than sequences passed where the stream has lost some. */
+  readonly looked: number;
   /** Where the next page begins: everything up to this sequence was looked at. */
   readonly upTo: number;
   /** The newest sequence of the stream when it was asked. Below what was read before: the stream was made anew. */
@@ -42,6 +44,13 @@ export interface PublishAck {
   readonly sequence: number;
   /** The broker had this message id already: nothing was stored. */
   readonly duplicate: boolean;
+}
+
+export interface PublishOptions {
+  /** How long to wait until the message is safe. */
+  readonly deadlineMs?: number;
+  /** The message as JSON, from a caller who has written it down already. */
+  readonly json?: string | undefined;
 }
 
 export interface ConsumeOptions {
@@ -116,7 +125,7 @@ export interface EventBus {
    * of a message still being settled waits for it. Topics that are not kept are sent at best effort and never refused.
    * @throws BusUnavailable
    */
-  publish<T>(topic: Topic<T>, message: T, options?: { readonly deadlineMs?: number }): Promise<PublishAck>;
+  publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck>;
   /** Joins a durable consumer group; delivery starts where the group left off. */
   consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription>;
   /** Sees every message on every instance, at most once, without acknowledging; for screens and caches. */

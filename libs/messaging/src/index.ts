@@ -12,6 +12,7 @@ export {
   type EventBus,
   type Outcome,
   type PublishAck,
+  type PublishOptions,
   type Received,
   type Subscription,
   UnreadableMessage,

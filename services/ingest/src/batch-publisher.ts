@@ -13,6 +13,8 @@ const LONGEST_BLIP_MS = 1_000;
 
 export interface PublishOptions {
   readonly bytes: number;
+  /** The batch as JSON, where it has been written down already. */
+  readonly json?: string;
   /** Spans of the other requests whose events the batch holds; the first one's is the active context. */
   readonly links?: readonly Link[];
 }
@@ -43,13 +45,13 @@ export class BatchPublisher {
   }
 
   /** Resolves when the batch is safe. @throws BusUnavailable */
-  publish(batch: EventBatch, { bytes, links = [] }: PublishOptions): Promise<void> {
+  publish(batch: EventBatch, { bytes, json, links = [] }: PublishOptions): Promise<void> {
     this.#bytes += bytes;
     const attributes = { 'messaging.batch.message_count': batch.events.length, 'agentlens.tenant': batch.tenantId };
     const running = this.#tracer.startActiveSpan(
       'events publish',
       { kind: SpanKind.INTERNAL, attributes, links: [...links] },
-      (span) => this.#traced(batch, span),
+      (span) => this.#traced(batch, json, span),
     );
     this.#running.set(running, this.now());
     const leave = () => {
@@ -66,9 +68,9 @@ export class BatchPublisher {
     await Promise.allSettled(this.#running.keys());
   }
 
-  async #traced(batch: EventBatch, span: Span): Promise<void> {
+  async #traced(batch: EventBatch, json: string | undefined, span: Span): Promise<void> {
     try {
-      await this.#attempt(batch);
+      await this.#attempt(batch, json);
     } catch (error) {
       span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
       throw error;
@@ -77,10 +79,10 @@ export class BatchPublisher {
     }
   }
 
-  async #attempt(batch: EventBatch): Promise<void> {
+  async #attempt(batch: EventBatch, json: string | undefined): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.bus.publish(agentEvents, batch);
+        await this.bus.publish(agentEvents, batch, { json });
         return;
       } catch (error) {
         if (!(error instanceof BusUnavailable) || attempt >= ATTEMPTS || error.afterMs > LONGEST_BLIP_MS) throw error;

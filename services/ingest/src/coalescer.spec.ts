@@ -28,7 +28,8 @@ class ManualMoments {
 function part(fields: Partial<Part> & { count?: number } = {}): Part {
   const { count = 1, ...rest } = fields;
   const events = Array.from({ length: count }, () => anEvent());
-  return { tenantId: 'acme', partition: '07', events, bytes: 500 * count, ...rest };
+  const texts = events.map((event) => JSON.stringify(event));
+  return { tenantId: 'acme', partition: '07', events, texts, bytes: 500 * count, ...rest };
 }
 
 const idsOf = (events: readonly AgentEvent[]) => events.map(({ id }) => id);

@@ -1,4 +1,4 @@
-import { type AgentEvent, timeOrderedId } from '@agentlens/contracts';
+import { type AgentEvent, batchJson, timeOrderedId } from '@agentlens/contracts';
 import { context, type Link, trace } from '@opentelemetry/api';
 import type { BatchPublisher } from './batch-publisher.ts';
 import { LIMITS } from './limits.ts';
@@ -20,6 +20,7 @@ interface Filling {
   readonly tenantId: string;
   readonly partition: string;
   readonly events: AgentEvent[];
+  readonly texts: string[];
   readonly links: Link[];
   bytes: number;
   readonly safe: PromiseWithResolvers<void>;
@@ -46,6 +47,7 @@ export class Coalescer {
     if (present !== undefined && !fits(present, part)) this.#flush(place, present);
     const filling = this.#filling.get(place) ?? this.#open(place, part);
     for (const event of part.events) filling.events.push(event);
+    for (const text of part.texts) filling.texts.push(text);
     filling.bytes += part.bytes;
     const span = trace.getSpanContext(context.active());
     if (span !== undefined && part.events.length !== filling.events.length) filling.links.push({ context: span });
@@ -63,6 +65,7 @@ export class Coalescer {
       tenantId,
       partition,
       events: [],
+      texts: [],
       links: [],
       bytes: 0,
       safe: Promise.withResolvers<void>(),
@@ -77,9 +80,9 @@ export class Coalescer {
     this.#filling.delete(place);
     filling.callOff();
     const nowMs = this.now();
-    const { tenantId, partition, events, bytes, links, safe } = filling;
+    const { tenantId, partition, events, texts, bytes, links, safe } = filling;
     const batch = { id: timeOrderedId(nowMs), tenantId, partition, receivedAt: new Date(nowMs).toISOString(), events };
-    this.publisher.publish(batch, { bytes, links }).then(safe.resolve, safe.reject);
+    this.publisher.publish(batch, { bytes, links, json: batchJson(batch, texts) }).then(safe.resolve, safe.reject);
   }
 }
 

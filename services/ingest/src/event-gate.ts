@@ -1,4 +1,4 @@
-import { timeOrderedId } from '@agentlens/contracts';
+import { batchJson, timeOrderedId } from '@agentlens/contracts';
 import type { BatchPublisher } from './batch-publisher.ts';
 import type { Coalescer } from './coalescer.ts';
 import type { Arrival, IdentifiedEvent } from './identity.ts';
@@ -39,9 +39,10 @@ export class EventGate {
     return this.#alone(part, timeOrderedId(nowMs), nowMs);
   }
 
-  #alone({ tenantId, partition, events, bytes }: Part, id: string, receivedAtMs: number): Promise<void> {
+  #alone({ tenantId, partition, events, texts, bytes }: Part, id: string, receivedAtMs: number): Promise<void> {
     const receivedAt = new Date(receivedAtMs).toISOString();
-    return this.publisher.publish({ id, tenantId, partition, receivedAt, events: [...events] }, { bytes });
+    const batch = { id, tenantId, partition, receivedAt, events: [...events] };
+    return this.publisher.publish(batch, { bytes, json: batchJson(batch, texts) });
   }
 
   /** Sends what waits and waits for what is on its way. */

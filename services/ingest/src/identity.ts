@@ -1,7 +1,9 @@
 import {
   type AgentEvent,
+  canonicalContents,
   canonicalForm,
   derivedId,
+  eventJson,
   type HashedFields,
   inPosition,
   sha256Hex,
@@ -21,9 +23,11 @@ export interface Arrival {
   readonly receivedAtMs: number;
 }
 
-/** An event with its identity and its size on the wire. */
+/** An event with its identity, as it goes on the wire. */
 export interface IdentifiedEvent {
   readonly event: AgentEvent;
+  readonly json: string;
+  /** Of `json` in UTF-8. */
   readonly bytes: number;
 }
 
@@ -65,10 +69,6 @@ export function contentHash({ facts }: TranslatedEvent): string {
   return sha256Hex(canonicalForm({ ...facts, id: '', occurredAt: '' }));
 }
 
-/** Room for the members that are not in the canonical form (kind, usage, hash, names of members). */
-const UNHASHED_BYTES = 1_500;
-const MOST_BYTES_PER_CHAR = 6;
-
 /** Gives an event its id, time and hash; all three are equal on every retry the client makes recognisable. */
 export function identify(
   translated: TranslatedEvent,
@@ -77,31 +77,29 @@ export function identify(
   arrival: Arrival,
 ): IdentifiedEvent | Refusal {
   const { clientId, facts } = translated;
-  const fields = { ...facts, id: clientId ?? ownId(index, arrival), occurredAt: new Date(atMs).toISOString() };
-  const form = Buffer.from(canonicalForm(fields));
-  const bytes = form.length + UNHASHED_BYTES + liftedBytes(facts);
-  if (bytes > LIMITS.eventBytes) {
-    const message = `takes about ${bytes} bytes; an event may take ${LIMITS.eventBytes}. Send large contents elsewhere and their address here`;
-    return invalid('too_large', [{ path: '', message }]);
-  }
-  const retryable = clientId !== undefined || arrival.key !== undefined;
-  const hash = sha256Hex(translated.retold === true ? identityForm(fields) : form);
-  return { event: { ...fields, retryable, hash }, bytes };
+  const contents = canonicalContents(facts);
+  const event: AgentEvent = {
+    ...facts,
+    id: clientId ?? ownId(index, arrival),
+    occurredAt: new Date(atMs).toISOString(),
+    retryable: clientId !== undefined || arrival.key !== undefined,
+    hash: '',
+  };
+  event.hash = sha256Hex(translated.retold === true ? identityForm(event) : canonicalForm(event, contents));
+  const json = eventJson(event, contents);
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= LIMITS.eventBytes) return { event, json, bytes };
+  const message = `takes ${bytes} bytes; an event may take ${LIMITS.eventBytes}. Send large contents elsewhere and their address here`;
+  return invalid('too_large', [{ path: '', message }]);
 }
 
-/** Events of one request often share a millisecond; their ids keep the order they were sent in. */
 /** Both tellings of one event have this in common, and nothing else for sure. */
 function identityForm(fields: HashedFields): string {
   return canonicalForm({ ...fields, payload: {}, metadata: {}, tags: undefined });
 }
 
+/** Events of one request often share a millisecond; their ids keep the order they were sent in. */
 function ownId(index: number, { key, tenantId, receivedAtMs }: Arrival): string {
   const id = key === undefined ? timeOrderedId(receivedAtMs) : derivedId(receivedAtMs, tenantId, key, index);
   return inPosition(id, index);
-}
-
-/** Names that stand in the payload and again beside it, at their longest. */
-function liftedBytes({ toolName, callId, model, provider, agentName, agentVersion }: TranslatedEvent['facts']): number {
-  const names = [toolName, callId, model, provider, agentName, agentVersion];
-  return names.reduce((bytes, name) => bytes + (name?.length ?? 0), 0) * MOST_BYTES_PER_CHAR;
 }

@@ -1,16 +1,22 @@
-import { partitionOf } from '@agentlens/contracts';
+import { type AgentEvent, partitionOf } from '@agentlens/contracts';
 import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { IdentifiedEvent } from './identity.ts';
 import { messageIdOf, partsOf } from './parts.ts';
 
 const sized = fc.record({ agent: fc.integer({ min: 0, max: 9 }), bytes: fc.integer({ min: 1, max: 990_000 }) });
+
+function sizedEvent(fields: Partial<AgentEvent>, bytes: number): IdentifiedEvent {
+  const event = anEvent(fields);
+  return { event, json: JSON.stringify(event), bytes };
+}
 
 describe('parts of a request', () => {
   it('hold every event once, in order within its agent, in messages that fit', () => {
     fc.assert(
       fc.property(fc.array(sized, { maxLength: 60 }), (sizes) => {
-        const events = sizes.map(({ agent, bytes }) => ({ event: anEvent({ agentId: `agent-${agent}` }), bytes }));
+        const events = sizes.map(({ agent, bytes }) => sizedEvent({ agentId: `agent-${agent}` }, bytes));
         const parts = partsOf('acme', events);
         expect(parts.flatMap((part) => part.events)).toHaveLength(events.length);
         for (const part of parts) {
@@ -30,8 +36,8 @@ describe('parts of a request', () => {
 });
 
 describe('a message id under a key', () => {
-  const [part] = partsOf('acme', [{ event: anEvent({ hash: 'a' }), bytes: 1 }]);
-  const [other] = partsOf('acme', [{ event: anEvent({ hash: 'b' }), bytes: 1 }]);
+  const [part] = partsOf('acme', [sizedEvent({ hash: 'a' }, 1)]);
+  const [other] = partsOf('acme', [sizedEvent({ hash: 'b' }, 1)]);
   if (part === undefined || other === undefined) throw new Error('one event makes one part');
 
   it('is the same for the same events', () => {

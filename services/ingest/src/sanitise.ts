@@ -1,4 +1,4 @@
-import type { ProblemDetail } from '@agentlens/contracts';
+import type { JsonObject, ProblemDetail } from '@agentlens/contracts';
 import { LIMITS } from './limits.ts';
 
 type Container = Record<string, unknown> | unknown[];
@@ -17,6 +17,40 @@ interface Place {
  * U+FFFD in place, as the platform's own UTF-8 encoder would.
  */
 export function sanitise(event: unknown): ProblemDetail | undefined {
+  return isSafe(event, 0) ? undefined : mended(event);
+}
+
+/** A quick look that almost every event passes; the depth bounds its recursion. */
+function isSafe(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return value.length <= LIMITS.stringChars && isSafeText(value);
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth >= LIMITS.depth) return false;
+  return Array.isArray(value) ? areSafeItems(value, depth + 1) : areSafeMembers(value as JsonObject, depth + 1);
+}
+
+function areSafeItems(items: readonly unknown[], depth: number): boolean {
+  for (let index = 0; index < items.length; index++) if (!isSafe(items[index], depth)) return false;
+  return true;
+}
+
+function areSafeMembers(members: JsonObject, depth: number): boolean {
+  const keys = Object.keys(members);
+  if (keys.length > LIMITS.keysPerObject) return false;
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] ?? '';
+    if (key === '__proto__' || key.length > LIMITS.keyChars || !isSafeText(key)) return false;
+    if (!isSafe(members[key], depth)) return false;
+  }
+  return true;
+}
+
+function isSafeText(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}
+
+/** The slow way, which repairs what can be repaired and names what cannot. */
+function mended(event: unknown): ProblemDetail | undefined {
   if (typeof event !== 'object' || event === null) return undefined;
   const open: Place[] = [{ value: event as Container, key: '', parent: undefined, depth: 1 }];
   for (let place = open.pop(); place !== undefined; place = open.pop()) {

@@ -60,7 +60,13 @@ describe('the trace of a message', () => {
     const coalescer = new Coalescer(publisher, () => clock.now());
     const safe = [1, 2].map((n) =>
       context.with(trace.setSpanContext(ROOT_CONTEXT, request(n)), () =>
-        coalescer.add({ tenantId: 'acme', partition: '07', events: [anEvent()], bytes: 1 }),
+        coalescer.add({
+          tenantId: 'acme',
+          partition: '07',
+          events: [anEvent()],
+          texts: [JSON.stringify(anEvent())],
+          bytes: 1,
+        }),
       ),
     );
     await Promise.all(safe);

@@ -9,6 +9,7 @@ import {
   type EnvelopePage,
   type EventBus,
   type PublishAck,
+  type PublishOptions,
   type Received,
   type Subscription,
   type WatchOptions,
@@ -78,14 +79,14 @@ class MemoryEventBus implements EventBus {
     this.streams = new MemoryStreams(limits, this.now, (stream, message) => this.showAll(stream, message));
   }
 
-  async publish<T>(topic: Topic<T>, message: T, options?: { readonly deadlineMs?: number }): Promise<PublishAck> {
+  async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
     const headers: Record<string, string> = { 'content-type': JSON_CONTENT, ...topic.summary?.headersOf(message) };
     const event = topic.cloudEvent?.(message);
     if (event) for (const [name, value] of cloudEventHeaders(event)) headers[name] = value;
     injectTrace(headers, (carrier, key, value) => {
       carrier[key] = value;
     });
-    const raw = Buffer.from(JSON.stringify(message));
+    const raw = Buffer.from(options?.json ?? JSON.stringify(message));
     const subject = topic.subject(message);
     if (topic.stream === null) return this.scatter(subject, raw, headers);
     const id = topic.messageId(message);
@@ -165,6 +166,7 @@ class MemoryEventBus implements EventBus {
     const newest = log.newestSequence;
     return {
       envelopes: read.filter(({ onlyGroup }) => onlyGroup === undefined),
+      looked: read.length,
       upTo: read.length === most ? (read.at(-1)?.sequence ?? after) : newest,
       newest,
     };

@@ -17,7 +17,7 @@ const WAIT_MS = 5_000;
 export async function readEnvelopes(source: EnvelopeSource, after: number, most: number): Promise<EnvelopePage> {
   const { client, manager, stream, filter } = source;
   const newest = (await manager.streams.info(stream)).state.last_seq;
-  if (newest <= after) return { envelopes: [], upTo: after, newest };
+  if (newest <= after) return { envelopes: [], looked: 0, upTo: after, newest };
   const consumer = await client.consumers.get(stream, {
     filter_subjects: filter,
     deliver_policy: DeliverPolicy.StartSequence,
@@ -26,16 +26,18 @@ export async function readEnvelopes(source: EnvelopeSource, after: number, most:
   });
   try {
     const { num_pending } = await consumer.info(true);
-    if (num_pending === 0) return { envelopes: [], upTo: newest, newest };
+    if (num_pending === 0) return { envelopes: [], looked: 0, upTo: newest, newest };
     const envelopes: Envelope[] = [];
     let upTo = after;
+    let looked = 0;
     const page = await consumer.fetch({ max_messages: Math.min(most, num_pending), expires: WAIT_MS });
     for await (const { subject, headers, info } of page) {
       upTo = info.streamSequence;
+      looked += 1;
       if (!headers?.has(ONLY_GROUP)) envelopes.push({ subject, sequence: upTo, headers: headersOf(headers) });
       if (info.pending === 0) break;
     }
-    return { envelopes, upTo, newest };
+    return { envelopes, looked, upTo, newest };
   } finally {
     await consumer.delete().catch(() => false);
   }

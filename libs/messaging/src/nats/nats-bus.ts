@@ -13,6 +13,7 @@ import {
   type EnvelopePage,
   type EventBus,
   type PublishAck,
+  type PublishOptions,
   type Received,
   type Subscription,
   type WatchOptions,
@@ -54,7 +55,7 @@ export class NatsEventBus implements EventBus {
 
   constructor(private readonly parts: NatsBusParts) {}
 
-  async publish<T>(topic: Topic<T>, message: T, options?: { readonly deadlineMs?: number }): Promise<PublishAck> {
+  async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
     const headers = newHeaders();
     headers.set('content-type', JSON_CONTENT);
     const event = topic.cloudEvent?.(message);
@@ -63,7 +64,7 @@ export class NatsEventBus implements EventBus {
     for (const name in summary) headers.set(name, encodeHeader(summary[name] ?? ''));
     injectTrace(headers, (carrier, key, value) => carrier.set(key, value));
     const subject = topic.subject(message);
-    const body = Buffer.from(JSON.stringify(message));
+    const body = Buffer.from(options?.json ?? JSON.stringify(message));
     if (topic.stream === null) return this.send(subject, body, headers);
     try {
       const ack = await this.keep(subject, body, headers, topic.messageId(message), options?.deadlineMs);
@@ -216,8 +217,10 @@ export class NatsEventBus implements EventBus {
       publish = client.publish(subject, body, { headers, timeout, msgID });
       this.inFlight.add(publish);
       const { seq, duplicate } = await publish;
+      link.answered();
       return { sequence: seq, duplicate };
     } catch (error) {
+      if (!(error instanceof JetStreamApiError || error instanceof InvalidArgumentError)) link.unanswered();
       throw refusalOf(error, subject);
     } finally {
       if (publish) this.inFlight.delete(publish);

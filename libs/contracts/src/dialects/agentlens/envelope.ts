@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import { type JsonObject, SEVERITIES } from '../../events.ts';
+import { type JsonObject, SEVERITIES, type Severity } from '../../events.ts';
 import { ClientId, Instant } from '../../ids.ts';
+import { isObject } from './payload-schema.ts';
 
 /** Not `z.record`: the sanitiser has been through every member already. */
-const object = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object',
-);
+const object = z.custom<JsonObject>(isObject, 'must be an object');
 
 /** An event as a client sends it, without what depends on its type. Other members at this level are dropped. */
 const Envelope = z.object({
@@ -26,6 +24,37 @@ const Envelope = z.object({
   tags: z.array(z.string().max(256)).max(100).nullish(),
 });
 export type Envelope = z.infer<typeof Envelope>;
+
+/**
+ * The envelope of an event that has nothing to be tolerant about, which is almost every one; undefined where
+ * `parseEnvelope` has to look. A property test holds the two to each other.
+ */
+export function plainEnvelope(raw: JsonObject): Envelope | undefined {
+  const { id, sessionId, agentId, severity = 'info', payload, metadata = {}, timestamp, tags } = raw;
+  if (!isClientId(sessionId) || !isClientId(agentId) || !isSeverity(severity)) return undefined;
+  if (id !== undefined && !isClientId(id)) return undefined;
+  if (!isObject(payload) || !isObject(metadata) || tags !== undefined) return undefined;
+  if (timestamp !== undefined && !(typeof timestamp === 'string' && INSTANT.test(timestamp))) return undefined;
+  return { id, sessionId, agentId, severity, payload, metadata, timestamp, tags };
+}
+
+const INSTANT = z.regexes.datetime({ precision: 3 });
+const LONGEST_ID = 256;
+const FIRST_PRINTABLE = 0x20;
+const DELETE = 0x7f;
+
+function isClientId(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length === 0 || value.length > LONGEST_ID) return false;
+  for (let index = 0; index < value.length; index++) {
+    const code = value.charCodeAt(index);
+    if (code < FIRST_PRINTABLE || code === DELETE) return false;
+  }
+  return true;
+}
+
+function isSeverity(value: unknown): value is Severity {
+  return SEVERITIES.some((severity) => severity === value);
+}
 
 /** Reads the envelope tolerantly: "warning", any RFC 3339 offset, null for absent. */
 export function parseEnvelope(raw: JsonObject) {

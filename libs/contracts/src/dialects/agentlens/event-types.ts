@@ -1,6 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import type { EventKind, JsonObject } from '../../events.ts';
+import type { Field } from './payload-schema.ts';
 import {
   AlertResolved,
   AlertTriggered,
@@ -25,7 +26,7 @@ import {
 
 interface EventType {
   readonly kind: EventKind;
-  readonly payload: z.ZodType<JsonObject>;
+  readonly payload: Field<z.ZodType<JsonObject>>;
 }
 
 /** The AgentLens vocabulary: every type a client may send, the platform's word for it, and what its payload holds. */

@@ -12,7 +12,7 @@ export function fillGaps(type: EventTypeName, payload: JsonObject): JsonObject {
     case 'llm_response':
       return filledResponse(payload);
     case 'cost_tracked':
-      return { ...payload, ...present({ totalTokens: payload.totalTokens ?? sum(payload) }) };
+      return withTotal({ ...payload });
     default:
       return payload;
   }
@@ -20,35 +20,38 @@ export function fillGaps(type: EventTypeName, payload: JsonObject): JsonObject {
 
 /** AutoGen and Semantic Kernel send `durationMs`, `inputTokens`, `outputTokens` and no reason to stop. */
 function filledResponse(payload: JsonObject): JsonObject {
-  return {
+  const filled: JsonObject = {
     ...payload,
     usage: filledUsage(payload),
     completion: payload.completion ?? null,
     finishReason: payload.finishReason ?? 'unknown',
-    ...present({ latencyMs: payload.latencyMs ?? payload.durationMs }),
   };
+  const latencyMs = payload.latencyMs ?? payload.durationMs;
+  if (latencyMs != null) filled.latencyMs = latencyMs;
+  return filled;
 }
+
+const FLAT_COUNTS = ['inputTokens', 'outputTokens', 'totalTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
 
 function filledUsage(payload: JsonObject): unknown {
   const given = payload.usage ?? {};
   if (typeof given !== 'object' || Array.isArray(given)) return given;
-  const flat = present({
-    inputTokens: payload.inputTokens,
-    outputTokens: payload.outputTokens,
-    totalTokens: payload.totalTokens,
-    cacheReadTokens: payload.cacheReadTokens,
-    cacheWriteTokens: payload.cacheWriteTokens,
-  });
-  const usage: JsonObject = { ...flat, ...given };
-  return { ...usage, ...present({ totalTokens: usage.totalTokens ?? sum(usage) }) };
+  const usage: JsonObject = { ...given };
+  for (const name of FLAT_COUNTS) {
+    if (!Object.hasOwn(usage, name) && payload[name] != null) usage[name] = payload[name];
+  }
+  return withTotal(usage);
+}
+
+/** The counts, changed in place, with their sum where they do not name it. */
+function withTotal(counts: JsonObject): JsonObject {
+  const totalTokens = counts.totalTokens ?? sum(counts);
+  if (totalTokens != null) counts.totalTokens = totalTokens;
+  return counts;
 }
 
 /** Wrongly typed counts are left for the schema to refuse. */
 function sum({ inputTokens, outputTokens }: JsonObject): number | undefined {
   if (typeof inputTokens !== 'number' && typeof outputTokens !== 'number') return undefined;
   return (typeof inputTokens === 'number' ? inputTokens : 0) + (typeof outputTokens === 'number' ? outputTokens : 0);
-}
-
-function present(members: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null));
 }

@@ -1,32 +1,42 @@
 import { z } from 'zod';
 import { JsonObject } from '../../events.ts';
+import { field, isObject, nullish, payload } from './payload-schema.ts';
 
 /** Required text of a payload; long enough for any real name, short enough to be an index key. */
-const name = z.string().min(1, 'must not be empty').max(1000, 'must be at most 1000 characters');
+const name = field(
+  z.string().min(1, 'must not be empty').max(1000, 'must be at most 1000 characters'),
+  (value) => typeof value === 'string' && value.length > 0 && value.length <= 1000,
+);
 /** Call ids pair a call with its answer; the AutoGen plugin sends an empty one where it has none. */
-const callId = z.string().max(256, 'must be at most 256 characters');
+const callId = field(
+  z.string().max(256, 'must be at most 256 characters'),
+  (value) => typeof value === 'string' && value.length <= 256,
+);
 
 /** One absurd number would spoil every total it is added to, so quantities are bounded where they come in. */
 function quantity(most: number) {
-  return z.number().nonnegative('must not be negative').max(most, `must be at most ${most}`);
+  return field(
+    z.number().nonnegative('must not be negative').max(most, `must be at most ${most}`),
+    (value) => typeof value === 'number' && value >= 0 && value <= most,
+  );
 }
 const milliseconds = quantity(1e12);
 const count = quantity(1e12);
 const usd = quantity(100_000);
-const text = z.string();
+const text = field(z.string(), (value) => typeof value === 'string');
+const object = field(JsonObject, isObject);
+const number = field(z.number(), Number.isFinite);
+const anything = field(z.unknown().optional(), () => true);
 const optional = {
-  name: name.nullish(),
-  text: text.nullish(),
-  milliseconds: milliseconds.nullish(),
-  count: count.nullish(),
-  usd: usd.nullish(),
-  strings: z.array(z.string()).nullish(),
-  object: JsonObject.nullish(),
-  flag: z.boolean().nullish(),
+  name: nullish(name),
+  text: nullish(text),
+  milliseconds: nullish(milliseconds),
+  count: nullish(count),
+  usd: nullish(usd),
+  strings: nullish(field(z.array(z.string()), (value) => Array.isArray(value) && value.every(text.fits))),
+  object: nullish(object),
+  flag: nullish(field(z.boolean(), (value) => typeof value === 'boolean')),
 };
-
-/** Keys a schema does not name are kept as they came. */
-const payload = z.looseObject;
 
 export const SessionStarted = payload({
   agentName: optional.name,
@@ -38,19 +48,21 @@ export const SessionStarted = payload({
 export const SESSION_END_REASONS = ['completed', 'error', 'timeout', 'manual'] as const;
 
 export const SessionEnded = payload({
-  reason: z.enum(SESSION_END_REASONS, `must be one of ${SESSION_END_REASONS.join(', ')}`),
+  reason: field(z.enum(SESSION_END_REASONS, `must be one of ${SESSION_END_REASONS.join(', ')}`), (value) =>
+    SESSION_END_REASONS.some((reason) => reason === value),
+  ),
   summary: optional.text,
   totalToolCalls: optional.count,
   totalDurationMs: optional.milliseconds,
 });
 
-export const ToolCall = payload({ toolName: name, callId, arguments: JsonObject, serverName: optional.name });
+export const ToolCall = payload({ toolName: name, callId, arguments: object, serverName: optional.name });
 
 export const ToolResponse = payload({
   callId,
   toolName: name,
   durationMs: milliseconds,
-  result: z.unknown().optional(),
+  result: anything,
   isError: optional.flag,
 });
 
@@ -59,17 +71,24 @@ export const ToolError = payload({
   toolName: name,
   error: text,
   durationMs: milliseconds,
-  errorCode: z.union([z.string(), z.number()]).nullish(),
+  errorCode: nullish(
+    field(z.union([z.string(), z.number()]), (value) => typeof value === 'string' || Number.isFinite(value)),
+  ),
 });
 
 /** `role` is open text: plugins send "unknown" where the framework does not say. */
-const Message = payload({ role: text, content: z.union([z.string(), z.array(z.unknown())]).nullish() });
+const Message = payload({
+  role: text,
+  content: nullish(
+    field(z.union([z.string(), z.array(z.unknown())]), (value) => typeof value === 'string' || Array.isArray(value)),
+  ),
+});
 
 export const LlmCall = payload({
   callId,
   provider: optional.name,
   model: name,
-  messages: z.array(Message),
+  messages: field(z.array(Message.schema), (value) => Array.isArray(value) && value.every(Message.fits)),
   systemPrompt: optional.text,
   parameters: optional.object,
 });
@@ -87,7 +106,7 @@ export const LlmResponse = payload({
   callId,
   provider: optional.name,
   model: name,
-  completion: text.nullable(),
+  completion: field(text.schema.nullable(), (value) => value === null || text.fits(value)),
   finishReason: text,
   usage: TokenUsage,
   costUsd: optional.usd,
@@ -107,7 +126,7 @@ export const CostTracked = payload({
   message: 'is required where no token counts are given',
 });
 
-export const ApprovalRequested = payload({ requestId: name, action: name, params: JsonObject, urgency: text });
+export const ApprovalRequested = payload({ requestId: name, action: name, params: object, urgency: text });
 export const ApprovalDecided = payload({ requestId: name, action: name, decidedBy: name, reason: optional.text });
 
 export const FormSubmitted = payload({ submissionId: name, formId: name, fieldCount: count });
@@ -123,8 +142,8 @@ export const AlertTriggered = payload({
   alertRuleId: name,
   alertName: name,
   condition: text,
-  currentValue: z.number(),
-  threshold: z.number(),
+  currentValue: number,
+  threshold: number,
   message: text,
 });
 export const AlertResolved = payload({ alertRuleId: name, alertName: name, resolvedBy: optional.name });
@@ -143,4 +162,4 @@ export const Embedding = payload({
   durationMs: optional.milliseconds,
 });
 export const ChainStep = payload({ name, stepType: optional.text, durationMs: optional.milliseconds });
-export const Custom = payload({ type: name, data: JsonObject });
+export const Custom = payload({ type: name, data: object });

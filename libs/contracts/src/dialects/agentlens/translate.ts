@@ -1,6 +1,6 @@
 import type { AgentEvent, JsonObject, RunOutcome } from '../../events.ts';
 import { detailsOf, type ProblemDetail } from '../../problems.ts';
-import { type Envelope, parseEnvelope } from './envelope.ts';
+import { type Envelope, parseEnvelope, plainEnvelope } from './envelope.ts';
 import { EVENT_TYPES, type EventTypeName, isEventType, refusedTypeMessage } from './event-types.ts';
 import { fillGaps } from './gap-filling.ts';
 import type { SESSION_END_REASONS } from './payloads.ts';
@@ -34,14 +34,30 @@ const UNKNOWN_PROVIDER = 'unknown';
  */
 export function translateAgentLensEvent(raw: unknown, prices: PriceBook, nowMs: number): Translation {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return refused('', 'must be an object');
-  const type = (raw as JsonObject).eventType;
-  const envelope = parseEnvelope(raw as JsonObject);
+  return plainTranslation(raw as JsonObject, prices, nowMs) ?? toldTranslation(raw as JsonObject, prices, nowMs);
+}
+
+/** The short way of an event that is as the vocabulary has it; undefined where anything has to be mended or refused. */
+function plainTranslation(raw: JsonObject, prices: PriceBook, nowMs: number): Translation | undefined {
+  const type = raw.eventType;
+  if (!isEventType(type)) return undefined;
+  const envelope = plainEnvelope(raw);
+  if (envelope === undefined) return undefined;
+  const payload = fillGaps(type, envelope.payload);
+  if (!EVENT_TYPES[type].payload.fits(payload)) return undefined;
+  return { ok: true, event: translated(type, envelope, payload, prices, nowMs) };
+}
+
+/** The long way, which knows what is wrong and where. */
+function toldTranslation(raw: JsonObject, prices: PriceBook, nowMs: number): Translation {
+  const type = raw.eventType;
+  const envelope = parseEnvelope(raw);
   if (!isEventType(type)) {
     const details = envelope.success ? [] : detailsOf(envelope.error);
     return { ok: false, details: [{ path: 'eventType', message: refusedTypeMessage(type) }, ...details] };
   }
   if (!envelope.success) return { ok: false, details: detailsOf(envelope.error) };
-  const payload = EVENT_TYPES[type].payload.safeParse(fillGaps(type, envelope.data.payload));
+  const payload = EVENT_TYPES[type].payload.schema.safeParse(fillGaps(type, envelope.data.payload));
   if (!payload.success) return { ok: false, details: detailsOf(payload.error, ['payload']) };
   return { ok: true, event: translated(type, envelope.data, payload.data, prices, nowMs) };
 }
