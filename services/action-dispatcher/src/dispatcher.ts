@@ -4,17 +4,13 @@ import type { EgressClient } from '@agentlens/egress';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform, SecretBox } from '@agentlens/platform';
 import { answered } from './answered.ts';
-import {
-  type Backlog,
-  type ClaimedDelivery,
-  DeliveriesRepository,
-  type Lane,
-} from './deliveries/deliveries.repository.ts';
+import { type ClaimedDelivery, type Lane, laneOf } from './deliveries/claimed-delivery.ts';
+import { type Backlog, DeliveriesRepository } from './deliveries/deliveries.repository.ts';
 import { DeliveryExecutor } from './deliveries/delivery-executor.ts';
 import { DeliveryMetrics } from './deliveries/delivery-metrics.ts';
-import { DeliveryWorker } from './deliveries/delivery-worker.ts';
-import type { Limits } from './deliveries/places.ts';
+import { DeliveryWorker, type LaneLimits } from './deliveries/delivery-worker.ts';
 import { Redelivery } from './deliveries/redelivery.ts';
+import { ResultRecorder } from './deliveries/result-recorder.ts';
 import { SettlementsRepository } from './deliveries/settlements.repository.ts';
 import { DestinationBreakers } from './destinations/destination-breakers.ts';
 import { AgentControl } from './directives/agent-control.ts';
@@ -22,6 +18,7 @@ import { AgentDirectivesRepository } from './directives/agent-directives.reposit
 import { WRITER } from './outbox/outbox.ts';
 import { publishFact } from './outbox/outbox-publisher.ts';
 import { Review } from './review.ts';
+import type { DirectIntake } from './triggers/plan.ts';
 import { TriggerPartitions } from './triggers/trigger-partitions.ts';
 import { type Recorded, TriggerRecorder } from './triggers/trigger-recorder.ts';
 import { GROUP, TriggersConsumer } from './triggers/triggers.consumer.ts';
@@ -45,17 +42,30 @@ export interface Timings {
   readonly deadlineMs: number;
 }
 
-/** An attempt, with recording it, ends well before its lease does, so a living worker never loses one. */
+/** Waiting, the attempt and recording it end well before the lease does, so a living worker never loses one. */
 const TIMINGS: Timings = { pollMs: 1_000, leaseMs: 30_000, deadlineMs: 20_000 };
-const LIMITS: Readonly<Record<Lane, Limits>> = {
-  internal: { total: 8, perDestination: 8, perTenant: 6 },
-  outbound: { total: 32, perDestination: 4, perTenant: 24 },
+const LIMITS: Readonly<Record<Lane, LaneLimits>> = {
+  internal: {
+    running: { total: 8, perDestination: 8, perTenant: 6 },
+    held: { total: 64, perDestination: 64, perTenant: 48 },
+  },
+  outbound: {
+    running: { total: 32, perDestination: 4, perTenant: 24 },
+    held: { total: 256, perDestination: 32, perTenant: 192 },
+  },
 };
+/** How long a delivery that was taken may wait for a place. */
+const PATIENCE_MS = 4_000;
+/** Facts that nobody waits for are published together. */
+const PUBLISH_SETTLED_MS = 20;
 /** Shutting down has ten seconds for everything. */
 const GRACE_MS = 7_000;
 const OBSERVE_MS = 5_000;
 /** Without progress for this long, something hangs. */
 const STALLED_MS = 30_000;
+
+/** Of such a trigger nothing is left to be done but to tell. */
+const AT_AN_END: ReadonlySet<Recorded> = new Set(['dry_run', 'cooldown', 'failed']);
 
 /** Everything the service does, without the framework around it. */
 export class Dispatcher {
@@ -71,6 +81,7 @@ export class Dispatcher {
   readonly #redelivery: Redelivery;
   readonly #served: Subscription[] = [];
   #observing: NodeJS.Timeout | undefined;
+  #publishing: NodeJS.Timeout | undefined;
   #backlog: Backlog = { waiting: 0, oldestDueMs: 0 };
 
   constructor(parts: DispatcherParts) {
@@ -106,7 +117,7 @@ export class Dispatcher {
     const partitions = new TriggerPartitions(db, now, (error) =>
       logger.warn({ err: error }, 'the partition of this month was not made, the default one serves'),
     );
-    const recorder = new TriggerRecorder(db, partitions, now);
+    const recorder = new TriggerRecorder(db, partitions, now, this.#intake());
     this.#consumer = new TriggersConsumer(bus, recorder, (recorded) => this.#onRecorded(recorded));
   }
 
@@ -142,6 +153,7 @@ export class Dispatcher {
       ...this.#served.map((subscription) => subscription.close()),
     ]);
     await Promise.all(Object.values(this.#workers).map((worker) => worker.stop(GRACE_MS)));
+    clearTimeout(this.#publishing);
     await this.#relay.stop();
     await this.#relay.drain().catch(() => 0); // what is left, the next start publishes
   }
@@ -149,7 +161,6 @@ export class Dispatcher {
   #worker(lane: Lane): DeliveryWorker {
     const { database, clock, egress, secrets, logger, random, timings } = this.#parts;
     const { pollMs, leaseMs, deadlineMs } = { ...TIMINGS, ...timings };
-    const settlements = new SettlementsRepository(database.db);
     const now = () => clock.now();
     const onError = (error: unknown, delivery?: ClaimedDelivery) =>
       logger.warn(
@@ -164,31 +175,58 @@ export class Dispatcher {
       directives: this.#control,
       alerts: this.#review.alerts,
       breakers: this.#breakers,
-      isDisabled: (tenantId, destination) => settlements.isDisabled(tenantId, destination),
       now,
       random,
       onError,
       deadlineMs,
     });
+    const results = new ResultRecorder({
+      deliveries: this.#deliveries,
+      settlements: new SettlementsRepository(database.db),
+      now,
+      onSettled: () => this.#publishSoon(),
+    });
     return new DeliveryWorker({
       lane,
       limits: LIMITS[lane],
       deliveries: this.#deliveries,
-      settlements,
+      results,
       executor,
       metrics: this.#metrics,
       now,
       leaseMs,
+      patienceMs: PATIENCE_MS,
       pollMs,
-      onSettled: () => this.#relay.nudge(),
       onError,
     });
   }
 
-  #onRecorded(recorded: Recorded): void {
-    this.#metrics.recorded(recorded);
-    if (recorded === 'queued') this.#wake();
-    else if (recorded !== 'known') this.#relay.nudge();
+  /** What is recorded here is carried out here, by the worker of its lane. */
+  #intake(): DirectIntake {
+    const workerOf = (delivery: Pick<ClaimedDelivery, 'destination'>) => this.#workers[laneOf(delivery)];
+    return {
+      leaseMs: this.#workers.outbound.leaseMs,
+      reserve: (delivery) => workerOf(delivery).reserve(delivery),
+      begin: (deliveries) => {
+        for (const delivery of deliveries) workerOf(delivery).begin([delivery]);
+      },
+      giveBack: (deliveries) => {
+        for (const delivery of deliveries) workerOf(delivery).giveBack([delivery]);
+      },
+    };
+  }
+
+  #onRecorded(recorded: readonly Recorded[]): void {
+    for (const result of recorded) this.#metrics.recorded(result);
+    if (recorded.includes('queued')) this.#wake();
+    if (recorded.some((result) => AT_AN_END.has(result))) this.#publishSoon();
+  }
+
+  #publishSoon(): void {
+    this.#publishing ??= setTimeout(() => {
+      this.#publishing = undefined;
+      this.#relay.nudge();
+    }, PUBLISH_SETTLED_MS);
   }
 
   #wake(): void {

@@ -43,16 +43,15 @@ export async function dispatching() {
     logged: () => logged,
 
     /** A recorder alone: what the consumer calls, without anything being carried out. */
-    recorder: () =>
-      new TriggerRecorder(
-        db,
-        new TriggerPartitions(
-          db,
-          () => clock.now(),
-          () => undefined,
-        ),
-        () => clock.now(),
-      ),
+    recorder: () => {
+      const now = () => clock.now();
+      const recorder = new TriggerRecorder(db, new TriggerPartitions(db, now, () => undefined), now);
+      return {
+        recordAll: (triggers: readonly Trigger[]) => recorder.record(triggers.map((trigger) => ({ trigger }))),
+        record: async (trigger: Trigger, traceparent?: string) =>
+          (await recorder.record([{ trigger, traceparent }]))[0],
+      };
+    },
 
     /** What a dispatcher of its own is made of, beside its database. */
     parts: () => ({ bus, clock, secrets, egress, logger, health, timings: { pollMs: 15 } }),

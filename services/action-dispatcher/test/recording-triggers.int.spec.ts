@@ -186,6 +186,54 @@ describe('recording triggers', () => {
     }
   });
 
+  it('keeps them in batches, too, whatever comes together', async () => {
+    for (let seed = 1; seed <= 6; seed++) {
+      const rule = await world.rule();
+      const triggers = Array.from({ length: 20 }, (_, n) => aTrigger({ ...firedBy(rule), triggeredAt: at(n * 4) }));
+      const arrivals = shuffled([...triggers, ...triggers], seed);
+      const batches = Array.from({ length: 6 }, (_, n) => arrivals.slice(n * 7, n * 7 + 7));
+      const answers = await Promise.all(batches.map((batch) => world.recorder().recordAll(batch)));
+
+      const done = await effective(triggers);
+      const times = done.map(({ triggered_at }) => Date.parse(triggered_at));
+      for (const [i, time] of times.entries()) {
+        const previous = times[i - 1];
+        if (previous !== undefined) expect(time - previous).toBeGreaterThanOrEqual(15 * MINUTE_MS);
+      }
+      expect(answers.flat().filter((answer) => answer === 'known')).toHaveLength(20);
+      expect(answers.flat().filter((answer) => answer === 'queued')).toHaveLength(done.length);
+      const ids = (await deliveriesOf(rule.id)).map(({ trigger_id }) => trigger_id).sort();
+      expect(ids).toEqual(done.map(({ trigger_id }) => trigger_id).sort());
+      expect(await cooldownOf(aTrigger(firedBy(rule)))).toMatchObject({ trigger_count: done.length });
+    }
+  });
+
+  it('records triggers of many rules and tenants at once, each with its own action', async () => {
+    const rules = [
+      await world.rule(),
+      await world.rule({
+        tenantId: 'beta',
+        actionType: 'notify_webhook',
+        actionConfig: { url: 'https://b.example/x' },
+      }),
+      await world.rule({ dryRun: true }),
+    ];
+    const triggers = rules.map((rule) => aTrigger(firedBy(rule)));
+    const unknown = aTrigger({ ruleId: 'never-heard-of' });
+    const recorder = world.recorder();
+
+    const answers = await recorder.recordAll([...triggers, unknown, ...triggers]);
+
+    expect(answers).toEqual(['queued', 'queued', 'dry_run', 'failed', 'known', 'known', 'known']);
+    for (const [n, rule] of rules.slice(0, 2).entries()) {
+      expect(await world.delivery(triggers[n] ?? unknown)).toMatchObject({
+        tenant_id: rule.tenantId,
+        action_type: rule.actionType,
+        action_config: rule.actionConfig,
+      });
+    }
+  });
+
   it('carries out what the rule says now, also after it was deleted', async () => {
     const rule = await world.rule({ actionType: 'downgrade_model', actionConfig: { targetModel: 'small' } });
     await world.deleteRule(rule);

@@ -1,32 +1,8 @@
 import type { JsonObject, Trigger } from '@agentlens/contracts';
 import type { DeliveriesTable, GuardrailTriggersTable, Tables } from '@agentlens/database';
 import { type Kysely, type Selectable, sql } from 'kysely';
-import type { Destination } from '../destinations/destination.ts';
+import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
 import type { Room } from './places.ts';
-
-/** A delivery this process holds the lease of. */
-export interface ClaimedDelivery {
-  readonly tenantId: string;
-  readonly deliveryId: string;
-  readonly triggerId: string;
-  readonly triggeredAt: string;
-  readonly ruleId: string;
-  readonly agentId: string;
-  readonly leaseId: string;
-  /** Attempts made so far. */
-  readonly attempts: number;
-  readonly createdAt: string;
-  readonly actionType: string;
-  /** Secrets inside are sealed. */
-  readonly actionConfig: JsonObject;
-  readonly destination: Destination | null;
-  readonly traceparent: string | null;
-  /** Null where its history row was dropped by retention. */
-  readonly trigger: Trigger | null;
-}
-
-/** `internal` changes our own state, `outbound` calls somebody: a pause never queues behind slow webhooks. */
-export type Lane = 'internal' | 'outbound';
 
 export interface Claim {
   readonly limit: number;
@@ -52,8 +28,8 @@ export interface Backlog {
   readonly oldestDueMs: number;
 }
 
-/** How many times the free places are looked through for deliveries there is a place for. */
-const LOOK_AHEAD = 8;
+/** How many times the room is looked through for deliveries there is room for. */
+const LOOK_AHEAD = 4;
 
 type TriggerRow = Pick<
   Selectable<GuardrailTriggersTable>,
@@ -68,13 +44,18 @@ type TriggerRow = Pick<
   | 'cooldown_minutes'
   | 'message'
 >;
-type ClaimedRow = Selectable<DeliveriesTable> & { [K in keyof TriggerRow]: TriggerRow[K] | null };
+type ClaimedRow = Selectable<DeliveriesTable> & { [K in keyof TriggerRow]: TriggerRow[K] | null } & {
+  readonly disabled: string | null;
+};
 
 /** The queue side of `deliveries`: who works on what, and until when. */
 export class DeliveriesRepository {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** Takes due deliveries, oldest first, that nobody holds; replicas never get the same one while its lease lasts. */
+  /**
+   * Takes due deliveries, oldest first, that nobody holds, and of no tenant or destination more than there is room for.
+   * Replicas never get the same one while its lease lasts.
+   */
   async claim({ limit, now, leaseId, leaseMs, lane, room }: Claim): Promise<ClaimedDelivery[]> {
     const at = new Date(now).toISOString();
     const until = new Date(now + leaseMs).toISOString();
@@ -119,7 +100,7 @@ export class DeliveriesRepository {
         order by w.next_attempt_at
         limit ${limit}
       ), due as (
-        select d.tenant_id, d.delivery_id, d.triggered_at, d.trigger_id
+        select d.tenant_id, d.delivery_id, d.triggered_at, d.trigger_id, d.destination
         from deliveries d join placed p on p.tenant_id = d.tenant_id and p.delivery_id = d.delivery_id
         where d.next_attempt_at <= ${at} and (d.lease_until is null or d.lease_until <= ${at})
         for update of d skip locked
@@ -129,9 +110,12 @@ export class DeliveriesRepository {
       from due
       left join guardrail_triggers t
         on t.tenant_id = due.tenant_id and t.triggered_at = due.triggered_at and t.trigger_id = due.trigger_id
+      left join destinations x
+        on x.tenant_id = due.tenant_id and x.destination = due.destination and x.disabled_at is not null
       where d.tenant_id = due.tenant_id and d.delivery_id = due.delivery_id
       returning d.*, t.rule_version, t.rule_name, t.run_id, t.event_id, t.condition_type, t.condition_value,
-        t.condition_threshold, t.dry_run, t.cooldown_minutes, t.message
+        t.condition_threshold, t.dry_run, t.cooldown_minutes, t.message,
+        case when x.destination is not null then coalesce(x.disabled_reason, 'no reason given') end as disabled
     `.execute(this.db);
     return Promise.all(rows.map(async (row) => claimed(await this.#withTrigger(row), leaseId)));
   }
@@ -171,11 +155,15 @@ export class DeliveriesRepository {
   }
 
   /**
-   * Not now, and no attempt was made: due again when its destination may be called again. Everything else that is due
-   * there and that nobody holds goes with it, so that a long queue costs one statement and not one claim each.
+   * Not now, and no attempt was made: due again when their destination may be called again. Everything else that is due
+   * there and that nobody holds goes with them, so that a long queue costs one statement and not one claim each.
+   *
+   * @param deliveries of one destination, at least one
    */
-  async defer(delivery: ClaimedDelivery, { now, untilMs, reason }: Deferral): Promise<void> {
-    const { tenantId, deliveryId, leaseId, destination } = delivery;
+  async defer(deliveries: readonly ClaimedDelivery[], { now, untilMs, reason }: Deferral): Promise<void> {
+    const [first] = deliveries;
+    if (first === undefined) return;
+    const { tenantId, destination } = first;
     const at = new Date(now).toISOString();
     await sql`
       with resting as (
@@ -183,11 +171,19 @@ export class DeliveriesRepository {
         where tenant_id = ${tenantId} and destination = ${destination?.id ?? null} and next_attempt_at <= ${at}
           and (lease_until is null or lease_until <= ${at})
         for update skip locked
+      ), picked as (
+        select delivery_id, null as lease_id from resting
+        union all
+        select * from unnest(
+          ${deliveries.map(({ deliveryId }) => deliveryId)}::text[],
+          ${deliveries.map(({ leaseId }) => leaseId)}::text[]
+        )
       )
-      update deliveries
+      update deliveries d
       set next_attempt_at = ${new Date(untilMs).toISOString()}, detail = ${reason}, lease_id = null, lease_until = null
-      where tenant_id = ${tenantId}
-        and ((delivery_id = ${deliveryId} and lease_id = ${leaseId}) or delivery_id in (select delivery_id from resting))
+      from picked p
+      where d.tenant_id = ${tenantId} and d.delivery_id = p.delivery_id
+        and (p.lease_id is null or d.lease_id = p.lease_id)
     `.execute(this.db);
   }
 
@@ -215,6 +211,7 @@ function claimed(row: ClaimedRow, leaseId: string): ClaimedDelivery {
     actionType: row.action_type,
     actionConfig: row.action_config as JsonObject,
     destination: row.destination === null ? null : { tenantId: row.tenant_id, id: row.destination },
+    disabled: row.disabled,
     traceparent: row.traceparent,
     trigger: triggerOf(row),
   };

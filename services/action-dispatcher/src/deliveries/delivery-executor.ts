@@ -4,7 +4,7 @@ import type { ActionOutcome, ActionTools, Alerts, Directives } from '@agentlens/
 import type { SecretBox } from '@agentlens/platform';
 import { addressOf } from '../destinations/destination.ts';
 import type { DestinationBreakers } from '../destinations/destination-breakers.ts';
-import type { ClaimedDelivery } from './deliveries.repository.ts';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
 import { inDeliverySpan, traceHeaders } from './delivery-trace.ts';
 import { type Errand, errandOf } from './errand.ts';
 import { isStale, pauseAfter } from './retry-schedule.ts';
@@ -23,8 +23,6 @@ export interface ExecutorTools {
   readonly alerts: Alerts;
   readonly secrets: SecretBox;
   readonly breakers: DestinationBreakers;
-  /** Why a destination is disabled, or null. */
-  readonly isDisabled: (tenantId: string, destination: string) => Promise<string | null>;
   readonly now: () => number;
   /** Uniform in [0, 1); spreads retries. */
   readonly random: () => number;
@@ -40,14 +38,13 @@ export class DeliveryExecutor {
   constructor(private readonly tools: ExecutorTools) {}
 
   async execute(delivery: ClaimedDelivery): Promise<Execution> {
-    const { breakers, isDisabled, now } = this.tools;
+    const { breakers, now } = this.tools;
     const errand = errandOf(delivery);
     if (typeof errand === 'string') return this.#give(errand);
 
-    const { destination } = delivery;
+    const { destination, disabled } = delivery;
+    if (disabled !== null) return this.#give(`the destination is disabled (${disabled}); redeliver to enable it again`);
     if (destination !== null) {
-      const reason = await isDisabled(delivery.tenantId, destination.id);
-      if (reason !== null) return this.#give(`the destination is disabled (${reason}); redeliver to enable it again`);
       const admission = breakers.admit(destination, now());
       if (!admission.admitted) return this.#wait(delivery, errand, admission.retryAtMs);
     }

@@ -1,6 +1,6 @@
 import type { ActionOutcome } from '@agentlens/guardrails';
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import type { ClaimedDelivery } from './deliveries.repository.ts';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
 
 /** One attempt as a span of the trace of the event that caused it, however much later it runs. */
 export function inDeliverySpan(delivery: ClaimedDelivery, run: () => Promise<ActionOutcome>): Promise<ActionOutcome> {

@@ -1,50 +1,66 @@
 import { randomUUID } from 'node:crypto';
-import type { ClaimedDelivery, DeliveriesRepository, Lane } from './deliveries.repository.ts';
+import type { DirectIntake } from '../triggers/plan.ts';
+import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
+import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { DeliveryExecutor, Execution } from './delivery-executor.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
-import { type Limits, Places } from './places.ts';
-import type { SettlementsRepository } from './settlements.repository.ts';
+import { Holdings } from './holdings.ts';
+import { type Limits, type Occupant, Places } from './places.ts';
+import type { ResultRecorder } from './result-recorder.ts';
+import { WaitingLine } from './waiting-line.ts';
+
+export interface LaneLimits {
+  /** Attempts under way. */
+  readonly running: Limits;
+  /** Leases: what is under way, what waits for a place here, and what waits for its result to be recorded. */
+  readonly held: Limits;
+}
 
 export interface WorkerParts {
   readonly lane: Lane;
-  readonly limits: Limits;
-  readonly deliveries: DeliveriesRepository;
-  readonly settlements: SettlementsRepository;
-  readonly executor: DeliveryExecutor;
-  readonly metrics: DeliveryMetrics;
+  readonly limits: LaneLimits;
+  readonly deliveries: Pick<DeliveriesRepository, 'claim' | 'release'>;
+  readonly results: Pick<ResultRecorder, 'record'>;
+  readonly executor: Pick<DeliveryExecutor, 'execute'>;
+  readonly metrics: Pick<DeliveryMetrics, 'ended' | 'delivered'>;
   readonly now: () => number;
-  /** Longer than an attempt can take; also how long a delivery rests when its worker died. */
+  /** Longer than waiting and an attempt can take; also how long a delivery rests when its worker died. */
   readonly leaseMs: number;
+  /** What has waited for a place here for so long is given back: an attempt has to end well within its lease. */
+  readonly patienceMs: number;
   /** How often to look for due deliveries without being woken. */
   readonly pollMs: number;
-  /** Called after a commit that wrote to the outbox. */
-  readonly onSettled: () => void;
   readonly onError: (error: unknown, delivery?: ClaimedDelivery) => void;
 }
 
-/** Pauses between tries to record a result: what was sent should be known as sent, or it is sent again. */
-const RECORD_AGAIN_MS = [100, 500, 2_000];
+/** One claim in so many passes over the queues that are behind already. */
+const OTHERS_EVERY = 8;
 
 /**
- * Carries out due deliveries of one lane: claims as many as it has places for, runs them, records what came of each. Any
- * number of replicas may run it; a lease keeps them apart, and a lease that ran out gives the delivery to the next one.
+ * Carries out due deliveries of one lane. It holds more leases than it has places, so that a place that comes free is
+ * taken without asking the database; what is recorded by this process comes to it directly, as long as nobody waits
+ * longer. Any number of replicas may run it; a lease keeps them apart, and one that ran out gives its delivery to the
+ * next.
  */
-export class DeliveryWorker {
+export class DeliveryWorker implements DirectIntake {
+  readonly leaseMs: number;
   readonly #parts: WorkerParts;
   readonly #places: Places;
+  readonly #holdings: Holdings;
+  readonly #waiting = new WaitingLine();
   readonly #running = new Set<Promise<void>>();
   #loop: Promise<void> | undefined;
   #stopping = false;
   #woken = false;
-  #hungry = false;
-  /** Attempts that have ended. */
-  #departures = 0;
+  #rounds = 0;
   #wakeUp: () => void = () => undefined;
   #lastClaimAt: number;
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
-    this.#places = new Places(parts.limits);
+    this.leaseMs = parts.leaseMs;
+    this.#places = new Places(parts.limits.running);
+    this.#holdings = new Holdings(parts.limits.held);
     this.#lastClaimAt = parts.now();
   }
 
@@ -57,13 +73,26 @@ export class DeliveryWorker {
     this.#loop ??= this.#run();
   }
 
-  /** There is a new delivery: look now instead of at the next poll. */
+  /** There is a new delivery in the table: look now instead of at the next poll. */
   wake(): void {
     this.#woken = true;
     this.#wakeUp();
   }
 
-  /** Claims nothing more and waits for running attempts; those that outlast `graceMs` are repeated after their lease. */
+  reserve(occupant: Occupant): boolean {
+    return this.#loop !== undefined && !this.#stopping && this.#holdings.reserve(occupant);
+  }
+
+  giveBack(occupants: readonly Occupant[]): void {
+    for (const occupant of occupants) this.#holdings.giveBack(occupant);
+  }
+
+  begin(deliveries: readonly ClaimedDelivery[]): void {
+    for (const delivery of deliveries) this.#waiting.add(delivery, this.#parts.now());
+    this.#fillPlaces();
+  }
+
+  /** Claims and begins nothing more and waits for running attempts; those that outlast `graceMs` are repeated after their lease. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     this.#wakeUp();
@@ -82,71 +111,68 @@ export class DeliveryWorker {
       });
       if (!more) await this.#rest();
     }
+    await this.#release(this.#waiting.leaveSince()).catch((error: unknown) => this.#parts.onError(error));
   }
 
   /** True where there may be more to claim at once. */
   async #round(): Promise<boolean> {
-    const { deliveries, lane, leaseMs, now } = this.#parts;
-    const limit = this.#places.free;
-    this.#hungry = limit === 0;
-    if (limit === 0) return false;
-    const room = this.#places.room();
-    const departures = this.#departures;
-    const claimed = await deliveries.claim({ limit, lane, leaseMs, now: now(), leaseId: randomUUID(), room });
+    const { deliveries, lane, leaseMs, patienceMs, now } = this.#parts;
+    await this.#release(this.#waiting.leaveSince(now() - patienceMs));
+    this.#rounds += 1;
+    const asked = this.#holdings.ask({ others: this.#rounds % OTHERS_EVERY === 0 });
+    if (asked.limit === 0) return false;
+    const { limit, room } = asked;
+    const claimed = await deliveries.claim({ limit, room, lane, leaseMs, now: now(), leaseId: randomUUID() });
     this.#lastClaimAt = now();
-    const surplus = claimed.filter((delivery) => this.#stopping || !this.#begin(delivery));
-    await deliveries.release(surplus);
-    const full = this.#places.full();
-    this.#hungry = claimed.length === limit || full.destinations.length > 0 || full.tenants.length > 0;
-    // Who left while the claim was on its way found nobody hungry; the claim did not know of the place either.
-    const freed = this.#departures !== departures && room.tenants.length > 0;
-    return claimed.length === limit || freed;
+    const fell = this.#holdings.claimed(asked, claimed);
+    this.begin(claimed);
+    return fell || this.#holdings.wanting;
   }
 
-  #begin(delivery: ClaimedDelivery): boolean {
-    if (!this.#places.take(delivery)) return false;
-    const work = this.#work(delivery).finally(() => {
-      this.#running.delete(work);
-      this.#places.leave(delivery);
-      this.#departures += 1;
-      if (this.#hungry) this.wake();
-    });
-    this.#running.add(work);
-    return true;
+  async #release(deliveries: readonly ClaimedDelivery[]): Promise<void> {
+    this.giveBack(deliveries);
+    await this.#parts.deliveries.release(deliveries);
   }
 
+  #fillPlaces(): void {
+    if (this.#stopping) return;
+    const take = (delivery: ClaimedDelivery) => this.#places.take(delivery);
+    for (let next = this.#waiting.next(take); next !== undefined; next = this.#waiting.next(take)) {
+      const work = this.#work(next).finally(() => this.#running.delete(work));
+      this.#running.add(work);
+    }
+  }
+
+  /** The place is free as soon as the attempt has ended, the lease once its result is on record. */
   async #work(delivery: ClaimedDelivery): Promise<void> {
-    const { executor, onError, now } = this.#parts;
     try {
-      const startedAt = now();
-      const execution = await executor.execute(delivery);
-      this.#count(delivery, execution, now() - startedAt);
-      await this.#record(delivery, execution);
+      const { execution, sentBack } = await this.#attempt(delivery);
+      await this.#parts.results.record(delivery, execution);
+      if (sentBack.length === 0) return;
+      await this.#release(sentBack);
+      this.wake();
     } catch (error) {
       // The lease runs out and the delivery is carried out again, with the same id.
-      onError(error, delivery);
+      this.#parts.onError(error, delivery);
+    } finally {
+      this.#holdings.giveBack(delivery);
+      if (this.#holdings.wanting) this.wake();
     }
   }
 
-  async #record(delivery: ClaimedDelivery, execution: Execution): Promise<void> {
-    for (const pause of [...RECORD_AGAIN_MS, null]) {
-      try {
-        return await this.#recordOnce(delivery, execution);
-      } catch (error) {
-        if (pause === null) throw error;
-        await new Promise((resolve) => setTimeout(resolve, pause));
-      }
+  /** Where the destination turns out to be gone, those that wait for it are to be claimed again, and then know of it. */
+  async #attempt(delivery: ClaimedDelivery) {
+    const { executor, now } = this.#parts;
+    const startedAt = now();
+    try {
+      const execution = await executor.execute(delivery);
+      this.#count(delivery, execution, now() - startedAt);
+      const gone = execution.kind === 'settle' && execution.settlement.disable !== undefined;
+      return { execution, sentBack: gone ? this.#waiting.leaveWith(delivery) : [] };
+    } finally {
+      this.#places.leave(delivery);
+      this.#fillPlaces();
     }
-  }
-
-  async #recordOnce(delivery: ClaimedDelivery, execution: Execution): Promise<void> {
-    const { deliveries, settlements, onSettled, now } = this.#parts;
-    if (execution.kind === 'defer') {
-      const { untilMs, reason } = execution;
-      return deliveries.defer(delivery, { now: now(), untilMs, reason });
-    }
-    const settled = await settlements.settle(delivery, execution.settlement);
-    if (settled && execution.settlement.next.kind === 'settled') onSettled();
   }
 
   #count(delivery: ClaimedDelivery, execution: Execution, durationMs: number): void {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentlens/contracts';
 import { ACTIONS, type ActionModule, type ActionOutcome, type ActionTools } from '@agentlens/guardrails';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
-import type { ClaimedDelivery } from './deliveries.repository.ts';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
 
 /** What a delivery is about: the action of a rule, or word of an alert. */
 export interface Errand {

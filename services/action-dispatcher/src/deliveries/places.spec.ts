@@ -12,7 +12,6 @@ describe('places', () => {
       false,
       true,
     ]);
-    expect(places.full()).toEqual({ destinations: [{ tenantId: 'acme', id: 'a' }], tenants: [] });
     expect(places.free).toBe(7);
   });
 
@@ -24,7 +23,6 @@ describe('places', () => {
       false,
       true,
     ]);
-    expect(places.full().tenants).toEqual(['acme']);
   });
 
   it('takes back what is left', () => {
@@ -35,7 +33,27 @@ describe('places', () => {
       expect(places.free).toBe(0);
       places.leave(occupant);
     }
-    expect(places.full()).toEqual({ destinations: [], tenants: [] });
+    expect(places.room()).toMatchObject({ destinations: [], tenants: [] });
     expect(places.free).toBe(1);
+  });
+
+  it('says who holds how much', () => {
+    const places = new Places({ total: 9, perDestination: 5, perTenant: 7 });
+    for (const occupant of [to('a'), to('a'), to('b'), to('a', 'beta'), { tenantId: 'acme', destination: null }]) {
+      places.take(occupant);
+    }
+    expect(places.room()).toEqual({
+      perDestination: 5,
+      perTenant: 7,
+      destinations: [
+        { destination: { tenantId: 'acme', id: 'a' }, count: 2 },
+        { destination: { tenantId: 'acme', id: 'b' }, count: 1 },
+        { destination: { tenantId: 'beta', id: 'a' }, count: 1 },
+      ],
+      tenants: [
+        { tenantId: 'acme', count: 4 },
+        { tenantId: 'beta', count: 1 },
+      ],
+    });
   });
 });

@@ -1,7 +1,7 @@
 import type { Destination } from '../destinations/destination.ts';
 
 export interface Limits {
-  /** Attempts that may run at once. */
+  /** Attempts that may run, or leases that may be held, at once. */
   readonly total: number;
   readonly perDestination: number;
   readonly perTenant: number;
@@ -15,66 +15,88 @@ export interface Room {
   readonly tenants: readonly { readonly tenantId: string; readonly count: number }[];
 }
 
-interface Occupant {
+export interface Occupant {
   readonly tenantId: string;
   readonly destination: Destination | null;
 }
 
-/** Who runs at the moment, so that one slow receiver or one busy tenant cannot take every place. */
+/** Something that is limited: all places, those of a tenant, those of a destination. */
+export interface Share {
+  readonly key: string;
+  readonly limit: number;
+  /** Somebody whose share it is. */
+  readonly occupant: Occupant;
+}
+
+/** Who has a place, so that one slow receiver or one busy tenant cannot take every place. */
 export class Places {
-  readonly #tenants = new Map<string, number>();
-  readonly #destinations = new Map<string, { readonly destination: Destination; count: number }>();
-  #taken = 0;
+  readonly #taken = new Map<string, { readonly share: Share; readonly count: number }>();
 
   constructor(private readonly limits: Limits) {}
 
   get free(): number {
-    return this.limits.total - this.#taken;
+    return this.limits.total - this.count(TOTAL);
   }
 
-  /** Destinations and tenants that may not have another place now. */
-  full(): { destinations: Destination[]; tenants: string[] } {
-    const { perDestination, perTenant } = this.limits;
-    const destinations = [...this.#destinations.values()].filter(({ count }) => count >= perDestination);
-    const tenants = [...this.#tenants].filter(([, count]) => count >= perTenant);
-    return { destinations: destinations.map(({ destination }) => destination), tenants: tenants.map(([id]) => id) };
+  /** How much of a share is taken. */
+  count(key: string): number {
+    return this.#taken.get(key)?.count ?? 0;
   }
 
-  /** How many places are left for whoever holds one already, and for whoever holds none. */
-  room(): Room {
-    const { perDestination, perTenant } = this.limits;
-    return {
-      perDestination,
-      perTenant,
-      destinations: [...this.#destinations.values()].map(({ destination, count }) => ({ destination, count })),
-      tenants: [...this.#tenants].map(([tenantId, count]) => ({ tenantId, count })),
-    };
+  counts(): Map<string, number> {
+    return new Map([...this.#taken].map(([key, { count }]) => [key, count]));
   }
 
-  /** False, and nothing is taken, where the tenant or the destination has its share already. */
-  take({ tenantId, destination }: Occupant): boolean {
-    const ofTenant = this.#tenants.get(tenantId) ?? 0;
-    const ofDestination = destination === null ? 0 : (this.#destinations.get(keyOf(destination))?.count ?? 0);
+  /** @param usedUp shares that are told as used up, whatever is taken of them */
+  room(usedUp: Iterable<Share> = []): Room {
     const { perDestination, perTenant } = this.limits;
-    if (this.free <= 0 || ofTenant >= perTenant || ofDestination >= perDestination) return false;
-    this.#taken += 1;
-    this.#tenants.set(tenantId, ofTenant + 1);
-    if (destination !== null) this.#destinations.set(keyOf(destination), { destination, count: ofDestination + 1 });
+    const told = new Map(this.#taken);
+    for (const share of usedUp) told.set(share.key, { share, count: Math.max(share.limit, this.count(share.key)) });
+    const tenants: Room['tenants'][number][] = [];
+    const destinations: Room['destinations'][number][] = [];
+    for (const [key, { share, count }] of told) {
+      const { tenantId, destination } = share.occupant;
+      if (key === tenantId) tenants.push({ tenantId, count });
+      else if (key !== TOTAL && destination !== null) destinations.push({ destination, count });
+    }
+    return { perDestination, perTenant, destinations, tenants };
+  }
+
+  sharesOf(occupant: Occupant): Share[] {
+    const { tenantId, destination } = occupant;
+    const { total, perDestination, perTenant } = this.limits;
+    const shares = [
+      { key: TOTAL, limit: total, occupant },
+      { key: tenantId, limit: perTenant, occupant },
+    ];
+    return destination === null ? shares : [...shares, { key: keyOf(destination), limit: perDestination, occupant }];
+  }
+
+  /** False, and nothing is taken, where a share is used up. */
+  take(occupant: Occupant): boolean {
+    if (this.sharesOf(occupant).some(({ key, limit }) => this.count(key) >= limit)) return false;
+    this.add(occupant);
     return true;
   }
 
-  leave({ tenantId, destination }: Occupant): void {
-    this.#taken -= 1;
-    const ofTenant = (this.#tenants.get(tenantId) ?? 1) - 1;
-    if (ofTenant === 0) this.#tenants.delete(tenantId);
-    else this.#tenants.set(tenantId, ofTenant);
-    if (destination === null) return;
-    const key = keyOf(destination);
-    const count = (this.#destinations.get(key)?.count ?? 1) - 1;
-    if (count === 0) this.#destinations.delete(key);
-    else this.#destinations.set(key, { destination, count });
+  /** Takes a place even where there is none left. */
+  add(occupant: Occupant): void {
+    for (const share of this.sharesOf(occupant)) {
+      this.#taken.set(share.key, { share, count: this.count(share.key) + 1 });
+    }
+  }
+
+  leave(occupant: Occupant): void {
+    for (const share of this.sharesOf(occupant)) {
+      const count = this.count(share.key) - 1;
+      if (count > 0) this.#taken.set(share.key, { share, count });
+      else this.#taken.delete(share.key);
+    }
   }
 }
+
+/** No tenant is called so. */
+const TOTAL = '*';
 
 function keyOf({ tenantId, id }: Destination): string {
   return `${tenantId}:${id}`;

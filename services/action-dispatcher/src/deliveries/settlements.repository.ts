@@ -2,7 +2,7 @@ import { deliverySettled } from '@agentlens/contracts';
 import type { DeliveryAttemptsTable, Tables } from '@agentlens/database';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { WRITER } from '../outbox/outbox.ts';
-import type { ClaimedDelivery } from './deliveries.repository.ts';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
 
 export type Attempt = Pick<
   Selectable<DeliveryAttemptsTable>,
@@ -24,67 +24,88 @@ export interface Settlement {
   readonly disable?: { readonly label: string; readonly reason: string };
 }
 
-/** Ends an attempt: the attempt's row, the delivery's next state, the history and the published fact, all or none. */
+/** A delivery with what came of it. */
+export interface Settled {
+  readonly delivery: ClaimedDelivery;
+  readonly settlement: Settlement;
+}
+
+/** Ends attempts: the attempt's row, the delivery's next state, the history and the published fact, all or none. */
 export class SettlementsRepository {
   constructor(private readonly db: Kysely<Tables>) {}
 
   /**
-   * False, and nothing is changed, where the lease has moved on: somebody else's result counts. One statement, because
-   * every delivery passes here and each round trip would be paid by all of them.
+   * Nothing is changed of a delivery whose lease has moved on: somebody else's result counts. One statement for all,
+   * because every delivery passes here and each round trip and each plan would be paid by all of them.
+   *
+   * @returns how many facts are to be published
    */
-  async settle(delivery: ClaimedDelivery, settlement: Settlement): Promise<boolean> {
-    const { next, detail, attempt, disable } = settlement;
-    const { tenantId, deliveryId, leaseId, destination } = delivery;
-    const attempts = delivery.attempts + (attempt === undefined ? 0 : 1);
-    const at = iso(settlement.at);
-    const settledAt = next.kind === 'settled' ? at : null;
-    const nextAt = next.kind === 'retry' ? iso(next.atMs) : null;
-    const fact = JSON.stringify(factOf(delivery, settlement, attempts));
-    const { rows } = await sql<{ moved: number }>`
-      with moved as (
-        update deliveries
-        set attempts = ${attempts}, result = ${resultOf(next)}, detail = ${detail}, lease_id = null, lease_until = null,
-          next_attempt_at = ${nextAt}, settled_at = ${settledAt}
-        where tenant_id = ${tenantId} and delivery_id = ${deliveryId} and lease_id = ${leaseId}
-        returning tenant_id, delivery_id, trigger_id, triggered_at
+  async settle(settled: readonly Settled[]): Promise<number> {
+    const { rows } = await sql<{ facts: number }>`
+      with given as materialized (
+        select * from jsonb_to_recordset(${JSON.stringify(settled.map(rowOf))}::jsonb) as g (
+          tenant_id text, delivery_id text, lease_id text, destination text, attempts int, result text, detail text,
+          at timestamptz, next_at timestamptz, settled_at timestamptz, started_at timestamptz, finished_at timestamptz,
+          outcome text, http_status int, attempt_detail text, disable_label text, disable_reason text, fact jsonb
+        )
+      ), moved as (
+        update deliveries d
+        set attempts = g.attempts, result = g.result, detail = g.detail, lease_id = null, lease_until = null,
+          next_attempt_at = g.next_at, settled_at = g.settled_at
+        from given g
+        where d.tenant_id = g.tenant_id and d.delivery_id = g.delivery_id and d.lease_id = g.lease_id
+        returning g.*, d.trigger_id, d.triggered_at
       ), attempted as (
         insert into delivery_attempts (tenant_id, delivery_id, attempt, started_at, finished_at, outcome, http_status, detail)
-        select tenant_id, delivery_id, ${attempts}::integer, ${attempt?.started_at ?? null}::timestamptz,
-          ${attempt?.finished_at ?? null}::timestamptz, ${attempt?.outcome ?? null}::text,
-          ${attempt?.http_status ?? null}::integer, ${attempt?.detail ?? null}::text
-        from moved where ${attempt !== undefined}::boolean
+        select tenant_id, delivery_id, attempts, started_at, finished_at, outcome, http_status, attempt_detail
+        from moved where outcome is not null
       ), history as (
         update guardrail_triggers t
-        set action_result = ${resultOf(next)}, action_detail = ${detail}, settled_at = ${settledAt}
+        set action_result = m.result, action_detail = m.detail, settled_at = m.settled_at
         from moved m
         where t.tenant_id = m.tenant_id and t.triggered_at = m.triggered_at and t.trigger_id = m.trigger_id
       ), disabled as (
         insert into destinations (tenant_id, destination, label, disabled_at, disabled_reason)
-        select tenant_id, ${destination?.id ?? null}::text, ${disable?.label ?? null}::text, ${at}::timestamptz,
-          ${disable?.reason ?? null}::text
-        from moved where ${disable !== undefined && destination !== null}::boolean
+        select distinct on (tenant_id, destination) tenant_id, destination, disable_label, at, disable_reason
+        from moved where disable_reason is not null and destination is not null
+        order by tenant_id, destination
         on conflict (tenant_id, destination)
         do update set disabled_at = excluded.disabled_at, disabled_reason = excluded.disabled_reason
       ), published as (
         insert into outbox (writer, topic, body, created_at)
-        select ${WRITER}::text, ${deliverySettled.name}::text, ${fact}::jsonb, ${at}::timestamptz
-        from moved where ${next.kind === 'settled'}::boolean
+        select ${WRITER}::text, ${deliverySettled.name}::text, fact, at from moved where settled_at is not null
+        returning 1
       )
-      select count(*) as moved from moved
+      select count(*) as facts from published
     `.execute(this.db);
-    return Number(rows[0]?.moved ?? 0) === 1;
+    return rows[0]?.facts ?? 0;
   }
+}
 
-  async isDisabled(tenantId: string, destination: string): Promise<string | null> {
-    const row = await this.db
-      .selectFrom('destinations')
-      .select('disabled_reason')
-      .where('tenant_id', '=', tenantId)
-      .where('destination', '=', destination)
-      .where('disabled_at', 'is not', null)
-      .executeTakeFirst();
-    return row === undefined ? null : (row.disabled_reason ?? 'no reason given');
-  }
+function rowOf({ delivery, settlement }: Settled) {
+  const { at, next, detail, attempt, disable } = settlement;
+  const { tenantId, deliveryId, leaseId, destination } = delivery;
+  const attempts = delivery.attempts + (attempt === undefined ? 0 : 1);
+  return {
+    tenant_id: tenantId,
+    delivery_id: deliveryId,
+    lease_id: leaseId,
+    destination: destination?.id,
+    attempts,
+    result: resultOf(next),
+    detail,
+    at: iso(at),
+    next_at: next.kind === 'retry' ? iso(next.atMs) : null,
+    settled_at: next.kind === 'settled' ? iso(at) : null,
+    started_at: attempt?.started_at,
+    finished_at: attempt?.finished_at,
+    outcome: attempt?.outcome,
+    http_status: attempt?.http_status,
+    attempt_detail: attempt?.detail,
+    disable_label: disable?.label,
+    disable_reason: disable?.reason,
+    fact: factOf(delivery, settlement, attempts),
+  };
 }
 
 function factOf(delivery: ClaimedDelivery, settlement: Settlement, attempts: number) {

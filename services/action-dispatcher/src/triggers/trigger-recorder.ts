@@ -1,20 +1,16 @@
-import { deliverySettled, derivedId, type Trigger } from '@agentlens/contracts';
+import { randomUUID } from 'node:crypto';
+import type { Trigger } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
-import { putInOutbox } from '../outbox/outbox.ts';
+import type { ClaimedDelivery } from '../deliveries/claimed-delivery.ts';
+import { type Cooldown, cooldownKey, mayHaveNeighbour } from './cooldown.ts';
+import { coolBatch, triggerKey } from './cooling.ts';
+import { type Arrival, type DirectIntake, type Lease, type Plan, planOf } from './plan.ts';
 import type { TriggerPartitions } from './trigger-partitions.ts';
-import {
-  type Decision,
-  hasEffectiveNeighbour,
-  insertDelivery,
-  insertTrigger,
-  isInside,
-  lockCooldown,
-  startCooldown,
-} from './triggers.repository.ts';
+import { lockCooldowns, readPast, type Written, writeEntries } from './triggers.repository.ts';
 
-/** What became of a trigger; `known` is one that was recorded before. */
-export type Recorded = 'queued' | 'dry_run' | 'cooldown' | 'failed' | 'known';
+/** What became of a trigger: `begun`, its action is being carried out; `known`, it was recorded before. */
+export type Recorded = 'queued' | 'begun' | 'dry_run' | 'cooldown' | 'failed' | 'known';
 
 /**
  * Turns triggers into history and deliveries, exactly once each, in whatever order and however often they arrive. The
@@ -26,47 +22,96 @@ export class TriggerRecorder {
     private readonly db: Kysely<Tables>,
     private readonly partitions: TriggerPartitions,
     private readonly now: () => number,
+    /** Without one every delivery waits in the table. */
+    private readonly intake?: DirectIntake,
   ) {}
 
-  async record(trigger: Trigger, traceparent?: string): Promise<Recorded> {
-    await this.partitions.ensure(trigger.triggeredAt);
-    const at = new Date(this.now()).toISOString();
-    return this.db.transaction().execute(async (tx) => {
-      const cooldown = await lockCooldown(tx, trigger);
-      const cooling = isInside(cooldown, trigger) || (await hasEffectiveNeighbour(tx, trigger));
-      const decision = cooling ? ({ result: 'cooldown' } as const) : await decide(tx, trigger);
-      if (!(await insertTrigger(tx, trigger, decision, at))) return 'known';
+  /**
+   * One transaction for all of them; answers in their order.
+   * @throws where the database refuses one of them or is away; then nothing is recorded
+   */
+  async record(arrivals: readonly Arrival[]): Promise<Recorded[]> {
+    const months = new Map(arrivals.map(({ trigger }) => [trigger.triggeredAt.slice(0, 7), trigger.triggeredAt]));
+    for (const instant of months.values()) await this.partitions.ensure(instant);
+    const first = new Map<string, Arrival>();
+    for (const arrival of arrivals) {
+      const key = triggerKey(arrival.trigger);
+      if (!first.has(key)) first.set(key, arrival);
+    }
+    const plans: Plan[] = [];
+    try {
+      const written = await this.db.transaction().execute((tx) => this.#write(tx, [...first.values()], plans));
+      const answers = this.#begin(plans, written);
+      return arrivals.map((arrival) => {
+        const key = triggerKey(arrival.trigger);
+        return first.get(key) === arrival ? (answers.get(key) ?? 'known') : 'known';
+      });
+    } catch (error) {
+      // Where the commit's answer was lost the rows may be there, with a lease that runs out.
+      this.intake?.giveBack(plans.flatMap(({ claimed }) => claimed ?? []));
+      throw error;
+    }
+  }
 
-      const deliveryId = derivedId(Date.parse(trigger.triggeredAt), trigger.tenantId, trigger.id, 'delivery');
-      if (!cooling) await startCooldown(tx, trigger);
-      if (decision.action !== undefined) {
-        await insertDelivery(tx, trigger, decision.action, { deliveryId, at, traceparent });
-        return 'queued';
-      }
-      await putInOutbox(tx, deliverySettled, settledAtOnce(trigger, decision, deliveryId, at), at);
-      return decision.result as Recorded;
-    });
+  /** Fills `plans` before it writes them, so that what they reserved can be given back. */
+  async #write(tx: Transaction<Tables>, arrivals: readonly Arrival[], plans: Plan[]): Promise<Written[]> {
+    const triggers = arrivals.map(({ trigger }) => trigger);
+    const oneOfEach = new Map(triggers.map((trigger) => [cooldownKey(trigger), trigger]));
+    const rows = await lockCooldowns(tx, [...oneOfEach.values()]);
+    const locked = new Map([...oneOfEach.keys()].flatMap((key, n) => (rows[n] === undefined ? [] : [[key, rows[n]]])));
+    const cooldowns = new Map([...locked].map(([key, { cooldown }]) => [key, cooldown]));
+    const past = await readPast(tx, inNeedOfThePast(triggers, cooldowns));
+    const cooling = coolBatch(triggers, cooldowns, past);
+    const at = new Date(this.now()).toISOString();
+    const lease = this.#lease();
+    for (const [n, arrival] of arrivals.entries()) {
+      const fate = cooling[n];
+      if (fate === undefined || fate === 'known') continue;
+      const action = locked.get(cooldownKey(arrival.trigger))?.action;
+      plans.push(planOf({ arrival, cooling: fate, action, at, lease }));
+    }
+    return writeEntries(tx, plans, at);
+  }
+
+  #lease(): Lease {
+    const { intake } = this;
+    if (intake === undefined) return { reserve: () => false, id: '', until: '' };
+    return {
+      reserve: (occupant) => intake.reserve(occupant),
+      id: randomUUID(),
+      until: new Date(this.now() + intake.leaseMs).toISOString(),
+    };
+  }
+
+  #begin(plans: readonly Plan[], written: readonly Written[]): Map<string, Recorded> {
+    const rows = new Map(written.map((row) => [triggerKey({ tenantId: row.tenant_id, id: row.trigger_id }), row]));
+    const begun: ClaimedDelivery[] = [];
+    const unneeded: ClaimedDelivery[] = [];
+    const answers = new Map<string, Recorded>();
+    for (const { trigger, claimed, recorded } of plans) {
+      const key = triggerKey(trigger);
+      const row = rows.get(key);
+      if (row !== undefined) answers.set(key, recorded);
+      if (claimed === undefined) continue;
+      if (row === undefined) unneeded.push(claimed);
+      else begun.push({ ...claimed, disabled: row.disabled });
+    }
+    if (unneeded.length > 0) this.intake?.giveBack(unneeded);
+    if (begun.length > 0) this.intake?.begin(begun);
+    return answers;
   }
 }
 
 /**
- * A rule may have been changed or deleted since it fired: the action carried out is the rule's action as it stands now
- * (deleted rules stay readable), because that is what its owner last asked for.
+ * Alone in its batch and newer than the newest, a trigger needs no look at the history: the insert finds out whether it
+ * is known, and nobody else depends on that.
  */
-async function decide(tx: Transaction<Tables>, trigger: Trigger): Promise<Decision> {
-  if (trigger.dryRun) return { result: 'dry_run' };
-  const rule = await tx
-    .selectFrom('guardrail_rules')
-    .select(['action_type', 'action_config'])
-    .where('tenant_id', '=', trigger.tenantId)
-    .where('rule_id', '=', trigger.ruleId)
-    .executeTakeFirst();
-  if (rule === undefined) return { result: 'failed', detail: 'the rule is not known, so its action is not either' };
-  return { result: 'pending', action: { type: rule.action_type, config: rule.action_config } };
-}
-
-function settledAtOnce(trigger: Trigger, decision: Decision, deliveryId: string, at: string) {
-  const { id: triggerId, tenantId, ruleId, agentId, actionType } = trigger;
-  const { result, detail } = decision;
-  return { deliveryId, triggerId, tenantId, ruleId, agentId, actionType, result, attempts: 0, detail, settledAt: at };
+function inNeedOfThePast(triggers: readonly Trigger[], cooldowns: ReadonlyMap<string, Cooldown>): Trigger[] {
+  const perKey = new Map<string, number>();
+  for (const trigger of triggers) perKey.set(cooldownKey(trigger), (perKey.get(cooldownKey(trigger)) ?? 0) + 1);
+  return triggers.filter((trigger) => {
+    const cooldown = cooldowns.get(cooldownKey(trigger));
+    if (cooldown === undefined || cooldown.count === 0) return false;
+    return (perKey.get(cooldownKey(trigger)) ?? 0) > 1 || mayHaveNeighbour(cooldown, trigger);
+  });
 }

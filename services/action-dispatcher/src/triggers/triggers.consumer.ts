@@ -1,38 +1,40 @@
 import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
-import { ACK, type EventBus, each, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
-import { isDataError } from './data-error.ts';
+import { ACK, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
+import { inHalves } from './in-halves.ts';
 import type { Recorded, TriggerRecorder } from './trigger-recorder.ts';
 
 export const GROUP = 'action-dispatcher';
-const MAX_BATCH = 64;
-const CONCURRENCY = 4;
+/** Batches form while the one before is recorded: under load they are large, at rest a trigger waits for nobody. */
+const MAX_BATCH = 256;
 
-/** Takes triggers off the bus: acknowledged once they are recorded, before anything is carried out. */
+/** Takes triggers off the bus: acknowledged once they are recorded, whatever becomes of carrying them out. */
 export class TriggersConsumer {
   #subscription: Subscription | undefined;
 
   constructor(
     private readonly bus: EventBus,
     private readonly recorder: TriggerRecorder,
-    private readonly onRecorded: (recorded: Recorded) => void,
+    private readonly onRecorded: (recorded: readonly Recorded[]) => void,
   ) {}
 
   async start(): Promise<void> {
-    const handler = each((message: Received<Trigger>) => this.#take(message), CONCURRENCY);
-    this.#subscription = await this.bus.consume(guardrailTriggered, { group: GROUP, maxBatch: MAX_BATCH }, handler);
+    const options = { group: GROUP, maxBatch: MAX_BATCH };
+    this.#subscription = await this.bus.consume(guardrailTriggered, options, (messages) => this.#take(messages));
   }
 
   async stop(): Promise<void> {
     await this.#subscription?.close();
   }
 
-  async #take({ value, headers }: Received<Trigger>): Promise<Outcome> {
-    try {
-      this.onRecorded(await this.recorder.record(value, headers.traceparent));
-      return ACK;
-    } catch (error) {
-      if (isDataError(error)) return { kind: 'poison', reason: `the trigger cannot be stored: ${error.message}` };
-      throw error;
-    }
+  #take(messages: readonly Received<Trigger>[]): Promise<Outcome[]> {
+    return inHalves(
+      messages,
+      async (some) => {
+        const arrivals = some.map(({ value, headers }) => ({ trigger: value, traceparent: headers.traceparent }));
+        this.onRecorded(await this.recorder.record(arrivals));
+        return some.map(() => ACK);
+      },
+      (_message, error) => ({ kind: 'poison', reason: `the trigger cannot be stored: ${error.message}` }),
+    );
   }
 }

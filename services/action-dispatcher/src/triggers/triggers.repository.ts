@@ -1,168 +1,220 @@
-import type { ActionResult, Trigger } from '@agentlens/contracts';
+import { type ActionResult, type DeliverySettled, deliverySettled, type Trigger } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
-import type { Transaction } from 'kysely';
-import { addressOf } from '../destinations/destination.ts';
-
-/** What is to become of a trigger, decided before anything of it is written. */
-export interface Decision {
-  readonly result: ActionResult;
-  readonly detail?: string;
-  /** The action to carry out, as the rule stands now. */
-  readonly action?: Action;
-}
+import { sql, type Transaction } from 'kysely';
+import { WRITER } from '../outbox/outbox.ts';
+import { type Cooldown, coolingUntil, neighbourhood } from './cooldown.ts';
+import { type Past, triggerKey } from './cooling.ts';
 
 export interface Action {
   readonly type: string;
   readonly config: Record<string, unknown>;
 }
 
-const MINUTE_MS = 60_000;
+/** Row lock of a cooldown, and the rule it belongs to as it stands now. */
+export interface Locked {
+  readonly cooldown: Cooldown;
+  /** Undefined where the rule is not known. */
+  readonly action: Action | undefined;
+}
 
-export interface Cooldown {
+/** Everything that is written about one trigger. */
+export interface Entry {
+  readonly trigger: Trigger;
+  readonly result: ActionResult;
+  readonly detail?: string;
+  /** Starts a cooldown. */
+  readonly effective: boolean;
+  /** The action to carry out, as the rule stands now. */
+  readonly delivery?: NewDelivery;
+  /** Published where nothing is left to be done. */
+  readonly fact?: DeliverySettled;
+}
+
+export interface NewDelivery {
+  readonly deliveryId: string;
+  readonly action: Action;
+  readonly destination: string | null;
+  readonly traceparent: string | null;
+  /** Held from the start by whoever carries it out at once. */
+  readonly lease: { readonly id: string; readonly until: string } | null;
+}
+
+/** What the database says about an entry that was written; entries it had before are not among them. */
+export interface Written {
+  readonly tenant_id: string;
+  readonly trigger_id: string;
+  /** Why the destination of its delivery is disabled, or null. */
+  readonly disabled: string | null;
+}
+
+interface LockedRow {
   readonly trigger_id: string;
   readonly last_triggered_at: string;
   readonly cooling_until: string;
   readonly trigger_count: number;
+  readonly action_type: string | null;
+  readonly action_config: Record<string, unknown> | null;
 }
 
-/** Takes the row lock of rule x agent x mode; the row is made here if this is its first trigger. */
-export function lockCooldown(tx: Transaction<Tables>, trigger: Trigger): Promise<Cooldown> {
-  return tx
-    .insertInto('trigger_cooldowns')
-    .values({
-      ...cooldownKey(trigger),
-      trigger_id: trigger.id,
-      last_triggered_at: trigger.triggeredAt,
-      cooling_until: trigger.triggeredAt,
-      trigger_count: 0,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['tenant_id', 'rule_id', 'agent_id', 'dry_run'])
-        .doUpdateSet((eb) => ({ trigger_count: eb.ref('trigger_cooldowns.trigger_count') })),
+/**
+ * Takes the row locks of rule x agent x mode, in one order for everybody; a row is made where this is the first trigger.
+ *
+ * @param triggers one of each key
+ * @returns in the order of the triggers
+ */
+export async function lockCooldowns(tx: Transaction<Tables>, triggers: readonly Trigger[]): Promise<Locked[]> {
+  const wanted = triggers.map(({ tenantId, ruleId, agentId, dryRun, id, triggeredAt }, n) => ({
+    ...{ n, tenant_id: tenantId, rule_id: ruleId, agent_id: agentId, dry_run: dryRun },
+    ...{ trigger_id: id, triggered_at: triggeredAt },
+  }));
+  const { rows } = await sql<LockedRow>`
+    with wanted as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb)
+        as w (n int, tenant_id text, rule_id text, agent_id text, dry_run boolean, trigger_id text, triggered_at timestamptz)
+    ), locked as (
+      insert into trigger_cooldowns as c
+        (tenant_id, rule_id, agent_id, dry_run, trigger_id, last_triggered_at, cooling_until, trigger_count)
+      select tenant_id, rule_id, agent_id, dry_run, trigger_id, triggered_at, triggered_at, 0 from wanted
+      order by tenant_id, rule_id, agent_id, dry_run
+      on conflict (tenant_id, rule_id, agent_id, dry_run) do update set trigger_count = c.trigger_count
+      returning *
     )
-    .returning(['trigger_id', 'last_triggered_at', 'cooling_until', 'trigger_count'])
-    .executeTakeFirstOrThrow();
+    select l.trigger_id, l.last_triggered_at, l.cooling_until, l.trigger_count, r.action_type, r.action_config
+    from wanted w
+    join locked l using (tenant_id, rule_id, agent_id, dry_run)
+    left join guardrail_rules r using (tenant_id, rule_id)
+    order by w.n
+  `.execute(tx);
+  return rows.map((row) => ({
+    cooldown: {
+      triggerId: row.trigger_id,
+      lastTriggeredAt: row.last_triggered_at,
+      coolingUntil: row.cooling_until,
+      count: row.trigger_count,
+    },
+    action: row.action_type === null ? undefined : { type: row.action_type, config: row.action_config ?? {} },
+  }));
 }
 
-export function isInside(cooldown: Cooldown, trigger: Trigger): boolean {
-  if (cooldown.trigger_count === 0 || cooldown.trigger_id === trigger.id) return false;
-  return trigger.triggeredAt >= cooldown.last_triggered_at && trigger.triggeredAt < cooldown.cooling_until;
+/** The locks have to be held: a statement sees what was committed before it, not what it waited for. */
+export async function readPast(tx: Transaction<Tables>, triggers: readonly Trigger[]): Promise<Past> {
+  if (triggers.length === 0) return { known: new Set(), besideEffective: new Set() };
+  const wanted = triggers.map((trigger) => ({
+    ...{ tenant_id: trigger.tenantId, rule_id: trigger.ruleId, agent_id: trigger.agentId, dry_run: trigger.dryRun },
+    ...{ trigger_id: trigger.id, triggered_at: trigger.triggeredAt, ...neighbourhood(trigger) },
+  }));
+  const { rows } = await sql<{ tenant_id: string; trigger_id: string; known: boolean; beside: boolean }>`
+    select w.tenant_id, w.trigger_id,
+      exists (
+        select from guardrail_triggers t
+        where t.tenant_id = w.tenant_id and t.triggered_at = w.triggered_at and t.trigger_id = w.trigger_id
+      ) as known,
+      exists (
+        select from guardrail_triggers t
+        where t.tenant_id = w.tenant_id and t.rule_id = w.rule_id and t.agent_id = w.agent_id and t.dry_run = w.dry_run
+          and t.action_result <> 'cooldown' and t.trigger_id <> w.trigger_id
+          and t.triggered_at > w."from" and t.triggered_at < w."to"
+      ) as beside
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as w (
+      tenant_id text, rule_id text, agent_id text, dry_run boolean, trigger_id text, triggered_at timestamptz,
+      "from" timestamptz, "to" timestamptz
+    )
+  `.execute(tx);
+  const keyOf = (row: (typeof rows)[number]) => triggerKey({ tenantId: row.tenant_id, id: row.trigger_id });
+  return {
+    known: new Set(rows.filter(({ known }) => known).map(keyOf)),
+    besideEffective: new Set(rows.filter(({ beside }) => beside).map(keyOf)),
+  };
 }
 
-/** The row knows only the newest; a trigger that comes late may fall beside an older one. */
-export async function hasEffectiveNeighbour(tx: Transaction<Tables>, trigger: Trigger): Promise<boolean> {
-  if (trigger.cooldownMinutes === 0) return false;
-  const neighbour = await tx
-    .selectFrom('guardrail_triggers')
-    .select('trigger_id')
-    .where('tenant_id', '=', trigger.tenantId)
-    .where('rule_id', '=', trigger.ruleId)
-    .where('agent_id', '=', trigger.agentId)
-    .where('dry_run', '=', trigger.dryRun)
-    .where('action_result', '<>', 'cooldown')
-    .where('trigger_id', '<>', trigger.id)
-    .where('triggered_at', '>', plusMinutes(trigger.triggeredAt, -trigger.cooldownMinutes))
-    .where('triggered_at', '<', plusMinutes(trigger.triggeredAt, trigger.cooldownMinutes))
-    .limit(1)
-    .executeTakeFirst();
-  return neighbour !== undefined;
+/** History, deliveries, cooldowns and facts of entries in one statement; of what is in the history already, nothing. */
+export async function writeEntries(tx: Transaction<Tables>, entries: readonly Entry[], at: string): Promise<Written[]> {
+  if (entries.length === 0) return [];
+  const { rows } = await sql<Written>`
+    with given as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(entries.map(rowOf))}::jsonb) as g (
+        n int, tenant_id text, triggered_at timestamptz, trigger_id text, rule_id text, rule_version int, rule_name text,
+        agent_id text, run_id text, event_id text, condition_type text, condition_value double precision,
+        condition_threshold double precision, action_type text, message text, dry_run boolean, cooldown_minutes int,
+        action_result text, action_detail text, settled boolean, effective boolean, cooling_until timestamptz,
+        delivery_id text, action_config jsonb, destination text, traceparent text, lease_id text, lease_until timestamptz,
+        fact jsonb
+      )
+    ), recorded as (
+      insert into guardrail_triggers (tenant_id, triggered_at, trigger_id, rule_id, rule_version, rule_name, agent_id,
+        run_id, event_id, condition_type, condition_value, condition_threshold, action_type, message, dry_run,
+        cooldown_minutes, action_result, action_detail, settled_at)
+      select tenant_id, triggered_at, trigger_id, rule_id, rule_version, rule_name, agent_id, run_id, event_id,
+        condition_type, condition_value, condition_threshold, action_type, message, dry_run, cooldown_minutes,
+        action_result, action_detail, case when settled then ${at}::timestamptz end
+      from given
+      on conflict (tenant_id, triggered_at, trigger_id) do nothing
+      returning tenant_id, trigger_id
+    ), fresh as materialized (
+      select g.* from given g join recorded using (tenant_id, trigger_id)
+    ), queued as (
+      insert into deliveries (tenant_id, delivery_id, trigger_id, triggered_at, rule_id, agent_id, action_type,
+        action_config, destination, traceparent, result, next_attempt_at, lease_until, lease_id, created_at)
+      select tenant_id, delivery_id, trigger_id, triggered_at, rule_id, agent_id, action_type, action_config, destination,
+        traceparent, 'pending', ${at}::timestamptz, lease_until, lease_id, ${at}::timestamptz
+      from fresh where delivery_id is not null
+    ), cooled as (
+      update trigger_cooldowns c
+      set trigger_count = c.trigger_count + s.effective,
+        trigger_id = case when c.last_triggered_at <= s.newest then s.trigger_id else c.trigger_id end,
+        last_triggered_at = greatest(c.last_triggered_at, s.newest),
+        cooling_until = greatest(c.cooling_until, s.cooling_until)
+      from (
+        select tenant_id, rule_id, agent_id, dry_run, count(*) as effective, max(triggered_at) as newest,
+          max(cooling_until) as cooling_until, (array_agg(trigger_id order by triggered_at desc, n desc))[1] as trigger_id
+        from fresh where effective
+        group by tenant_id, rule_id, agent_id, dry_run
+      ) s
+      where c.tenant_id = s.tenant_id and c.rule_id = s.rule_id and c.agent_id = s.agent_id and c.dry_run = s.dry_run
+    ), published as (
+      insert into outbox (writer, topic, body, created_at)
+      select ${WRITER}::text, ${deliverySettled.name}::text, fact, ${at}::timestamptz
+      from fresh where fact is not null
+      order by n
+    )
+    select f.tenant_id, f.trigger_id,
+      case when d.disabled_at is not null then coalesce(d.disabled_reason, 'no reason given') end as disabled
+    from fresh f
+    left join destinations d on d.tenant_id = f.tenant_id and d.destination = f.destination
+  `.execute(tx);
+  return rows;
 }
 
-export async function insertTrigger(
-  tx: Transaction<Tables>,
-  trigger: Trigger,
-  decision: Decision,
-  at: string,
-): Promise<boolean> {
-  const inserted = await tx
-    .insertInto('guardrail_triggers')
-    .values({
-      tenant_id: trigger.tenantId,
-      triggered_at: trigger.triggeredAt,
-      trigger_id: trigger.id,
-      rule_id: trigger.ruleId,
-      rule_version: trigger.ruleVersion,
-      rule_name: trigger.ruleName,
-      agent_id: trigger.agentId,
-      run_id: trigger.runId ?? null,
-      event_id: trigger.eventId ?? null,
-      condition_type: trigger.conditionType,
-      condition_value: trigger.conditionValue,
-      condition_threshold: trigger.conditionThreshold,
-      action_type: decision.action?.type ?? trigger.actionType,
-      message: trigger.message,
-      dry_run: trigger.dryRun,
-      cooldown_minutes: trigger.cooldownMinutes,
-      action_result: decision.result,
-      action_detail: decision.detail ?? null,
-      settled_at: decision.action === undefined ? at : null,
-    })
-    .onConflict((conflict) => conflict.columns(['tenant_id', 'triggered_at', 'trigger_id']).doNothing())
-    .returning('trigger_id')
-    .executeTakeFirst();
-  return inserted !== undefined;
-}
-
-/** A late trigger counts, but does not move the newest one back. */
-export async function startCooldown(tx: Transaction<Tables>, trigger: Trigger): Promise<void> {
-  const { tenant_id, rule_id, agent_id, dry_run } = cooldownKey(trigger);
-  const until = plusMinutes(trigger.triggeredAt, trigger.cooldownMinutes);
-  await tx
-    .updateTable('trigger_cooldowns')
-    .set((eb) => ({
-      trigger_count: eb('trigger_count', '+', 1),
-      trigger_id: eb
-        .case()
-        .when('last_triggered_at', '<=', trigger.triggeredAt)
-        .then(trigger.id)
-        .else(eb.ref('trigger_id'))
-        .end(),
-      last_triggered_at: eb.fn<string>('greatest', ['last_triggered_at', eb.val(trigger.triggeredAt)]),
-      cooling_until: eb.fn<string>('greatest', ['cooling_until', eb.val(until)]),
-    }))
-    .where('tenant_id', '=', tenant_id)
-    .where('rule_id', '=', rule_id)
-    .where('agent_id', '=', agent_id)
-    .where('dry_run', '=', dry_run)
-    .execute();
-}
-
-export async function insertDelivery(
-  tx: Transaction<Tables>,
-  trigger: Trigger,
-  action: Action,
-  { deliveryId, at, traceparent }: { deliveryId: string; at: string; traceparent?: string | undefined },
-): Promise<void> {
-  await tx
-    .insertInto('deliveries')
-    .values({
-      tenant_id: trigger.tenantId,
-      delivery_id: deliveryId,
-      trigger_id: trigger.id,
-      triggered_at: trigger.triggeredAt,
-      rule_id: trigger.ruleId,
-      agent_id: trigger.agentId,
-      action_type: action.type,
-      action_config: JSON.stringify(action.config),
-      destination: addressOf(action.type, action.config)?.id ?? null,
-      traceparent: traceparent ?? null,
-      result: 'pending',
-      next_attempt_at: at,
-      lease_until: null,
-      lease_id: null,
-      detail: null,
-      created_at: at,
-      settled_at: null,
-    })
-    .execute();
-}
-
-function cooldownKey(trigger: Trigger) {
-  const { tenantId: tenant_id, ruleId: rule_id, agentId: agent_id, dryRun: dry_run } = trigger;
-  return { tenant_id, rule_id, agent_id, dry_run };
-}
-
-function plusMinutes(instant: string, minutes: number): string {
-  return new Date(Date.parse(instant) + minutes * MINUTE_MS).toISOString();
+function rowOf({ trigger, result, detail, effective, delivery, fact }: Entry, n: number) {
+  return {
+    n,
+    tenant_id: trigger.tenantId,
+    triggered_at: trigger.triggeredAt,
+    trigger_id: trigger.id,
+    rule_id: trigger.ruleId,
+    rule_version: trigger.ruleVersion,
+    rule_name: trigger.ruleName,
+    agent_id: trigger.agentId,
+    run_id: trigger.runId,
+    event_id: trigger.eventId,
+    condition_type: trigger.conditionType,
+    condition_value: trigger.conditionValue,
+    condition_threshold: trigger.conditionThreshold,
+    action_type: delivery?.action.type ?? trigger.actionType,
+    message: trigger.message,
+    dry_run: trigger.dryRun,
+    cooldown_minutes: trigger.cooldownMinutes,
+    action_result: result,
+    action_detail: detail,
+    settled: delivery === undefined,
+    effective,
+    cooling_until: coolingUntil(trigger),
+    delivery_id: delivery?.deliveryId,
+    action_config: delivery?.action.config,
+    destination: delivery?.destination,
+    traceparent: delivery?.traceparent,
+    lease_id: delivery?.lease?.id,
+    lease_until: delivery?.lease?.until,
+    fact,
+  };
 }

@@ -1,0 +1,193 @@
+import { eventually, fixedClock } from '@agentlens/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
+import type { Claim } from './deliveries.repository.ts';
+import type { Execution } from './delivery-executor.ts';
+import { DeliveryWorker, type LaneLimits } from './delivery-worker.ts';
+
+/** No test here may wait for the poll. */
+const NEVER_MS = 3_600_000;
+const PATIENCE_MS = 4_000;
+const share = (total: number, perDestination: number) => ({ total, perDestination, perTenant: total });
+const ONE_AT_A_TIME: LaneLimits = { running: share(8, 1), held: share(16, 4) };
+const DELIVERED: Execution = {
+  kind: 'settle',
+  settlement: { at: 0, next: { kind: 'settled', result: 'success' }, detail: null },
+};
+
+function aDelivery(deliveryId: string, destination = 'hook'): ClaimedDelivery {
+  const at = '2026-03-01T12:00:00.000Z';
+  return {
+    ...{ tenantId: 'acme', deliveryId, triggerId: `t-${deliveryId}`, triggeredAt: at, ruleId: 'r', agentId: 'a' },
+    ...{ leaseId: 'lease', attempts: 0, createdAt: at, actionType: 'notify_webhook', actionConfig: {} },
+    ...{ destination: { tenantId: 'acme', id: destination }, disabled: null, traceparent: null, trigger: null },
+  };
+}
+
+/** A worker whose claims and attempts end when the test says so. */
+class Bench {
+  readonly clock = fixedClock('2026-03-01T12:00:00.000Z');
+  readonly claims: { readonly claim: Claim; readonly answer: (brought: ClaimedDelivery[]) => void }[] = [];
+  readonly attempts = new Map<string, PromiseWithResolvers<Execution>>();
+  readonly recorded: string[] = [];
+  readonly released: string[] = [];
+  readonly worker: DeliveryWorker;
+
+  constructor(limits: LaneLimits) {
+    this.worker = new DeliveryWorker({
+      lane: 'outbound',
+      limits,
+      deliveries: {
+        claim: (claim) => {
+          const answer = Promise.withResolvers<ClaimedDelivery[]>();
+          this.claims.push({ claim, answer: answer.resolve });
+          return answer.promise;
+        },
+        release: async (given) => void this.released.push(...given.map(({ deliveryId }) => deliveryId)),
+      },
+      executor: {
+        execute: ({ deliveryId }) => {
+          const attempt = Promise.withResolvers<Execution>();
+          this.attempts.set(deliveryId, attempt);
+          return attempt.promise;
+        },
+      },
+      results: { record: async ({ deliveryId }) => void this.recorded.push(deliveryId) },
+      metrics: { ended: () => undefined, delivered: () => undefined },
+      now: () => this.clock.now(),
+      leaseMs: 30_000,
+      patienceMs: PATIENCE_MS,
+      pollMs: NEVER_MS,
+      onError: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  /** Answers claim number `n` (from 1) once it has come. */
+  async answerClaim(n: number, brought: ClaimedDelivery[] = []): Promise<void> {
+    await eventually(() => expect(this.claims.length).toBeGreaterThanOrEqual(n));
+    this.claims[n - 1]?.answer(brought);
+  }
+
+  async end(deliveryId: string): Promise<void> {
+    await this.begun(deliveryId);
+    this.attempts.get(deliveryId)?.resolve(DELIVERED);
+    await eventually(() => expect(this.recorded).toContain(deliveryId));
+  }
+
+  begun(...ids: string[]): Promise<void> {
+    return eventually(() => expect([...this.attempts.keys()]).toEqual(expect.arrayContaining(ids)));
+  }
+
+  async stop(): Promise<void> {
+    const stopped = this.worker.stop(1_000);
+    for (const { answer } of this.claims) answer([]);
+    for (const attempt of this.attempts.values()) attempt.resolve(DELIVERED);
+    await stopped;
+  }
+}
+
+describe('a lane', () => {
+  let bench: Bench;
+  afterEach(() => bench.stop());
+  function start(limits = ONE_AT_A_TIME): Bench {
+    bench = new Bench(limits);
+    bench.worker.start();
+    return bench;
+  }
+
+  it('looks again where it was woken while a claim was on its way', async () => {
+    const { worker } = start();
+    await eventually(() => expect(bench.claims).toHaveLength(1));
+    worker.wake();
+    await bench.answerClaim(1);
+    await eventually(() => expect(bench.claims).toHaveLength(2));
+  });
+
+  it('looks again where leases ended while a claim was on its way that knew them as held', async () => {
+    const { worker } = start({ running: share(8, 4), held: share(8, 4) });
+    await bench.answerClaim(
+      1,
+      ['a', 'b', 'c', 'd'].map((id) => aDelivery(id)),
+    );
+    await bench.answerClaim(2);
+    worker.wake();
+    await eventually(() => expect(bench.claims).toHaveLength(3));
+    expect(bench.claims[2]?.claim.room.destinations).toMatchObject([{ count: 4 }]);
+    for (const id of ['a', 'b', 'c', 'd']) await bench.end(id);
+    await bench.answerClaim(3);
+    await eventually(() => expect(bench.claims).toHaveLength(4));
+    expect(bench.claims[3]?.claim.room.destinations).toEqual([]);
+  });
+
+  it('begins what was recorded here without asking, and asks nobody for the next one', async () => {
+    const { worker } = start();
+    await bench.answerClaim(1);
+    const [first, second] = [aDelivery('first'), aDelivery('second')];
+    expect([worker.reserve(first), worker.reserve(second)]).toEqual([true, true]);
+    worker.begin([first, second]);
+    await bench.begun('first');
+    expect(bench.attempts.has('second')).toBe(false);
+    await bench.end('first');
+    await bench.end('second');
+    expect(bench.claims).toHaveLength(1);
+  });
+
+  it('never runs more for one destination than its share, and lets the others pass', async () => {
+    const { worker } = start();
+    await bench.answerClaim(1);
+    const slow = ['s1', 's2', 's3'].map((id) => aDelivery(id, 'slow'));
+    for (const delivery of slow) expect(worker.reserve(delivery)).toBe(true);
+    worker.begin(slow);
+    const quick = aDelivery('quick', 'quick');
+    expect(worker.reserve(quick)).toBe(true);
+    worker.begin([quick]);
+    await bench.begun('s1', 'quick');
+    expect([...bench.attempts.keys()]).toEqual(['s1', 'quick']);
+  });
+
+  it('gives back what has waited too long for a place, so that no attempt outlasts its lease', async () => {
+    const { worker } = start();
+    await bench.answerClaim(1);
+    const deliveries = ['runs', 'waits'].map((id) => aDelivery(id));
+    for (const delivery of deliveries) worker.reserve(delivery);
+    worker.begin(deliveries);
+    await bench.begun('runs');
+    bench.clock.advance(PATIENCE_MS + 1);
+    worker.wake();
+    await eventually(() => expect(bench.released).toEqual(['waits']));
+    await bench.end('runs');
+    expect(bench.attempts.has('waits')).toBe(false);
+  });
+
+  it('gives back what it has not begun when it stops, and takes nothing more', async () => {
+    const { worker } = start();
+    await bench.answerClaim(1);
+    const deliveries = ['runs', 'waits'].map((id) => aDelivery(id));
+    for (const delivery of deliveries) worker.reserve(delivery);
+    worker.begin(deliveries);
+    await bench.begun('runs');
+    await bench.stop();
+    expect(bench.released).toEqual(['waits']);
+    expect(bench.recorded).toEqual(['runs']);
+    expect(worker.reserve(aDelivery('late', 'elsewhere'))).toBe(false);
+  });
+
+  it('claims the others of a destination anew once it is known to be gone', async () => {
+    const { worker } = start();
+    await bench.answerClaim(1);
+    const deliveries = ['told', 'waits', 'waits too'].map((id) => aDelivery(id));
+    for (const delivery of deliveries) worker.reserve(delivery);
+    worker.begin(deliveries);
+    await bench.begun('told');
+    const disable = { label: 'https://example.com', reason: 'HTTP 410' };
+    bench.attempts.get('told')?.resolve({
+      kind: 'settle',
+      settlement: { at: 0, next: { kind: 'settled', result: 'failed' }, detail: null, disable },
+    });
+    await eventually(() => expect(bench.released).toEqual(['waits', 'waits too']));
+    expect([...bench.attempts.keys()]).toEqual(['told']);
+    await eventually(() => expect(bench.claims).toHaveLength(2));
+  });
+});
