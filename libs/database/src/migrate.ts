@@ -6,6 +6,7 @@ import * as rolesAndGrants from './migrations/0002-roles-and-grants.ts';
 import * as decisions from './migrations/0003-decisions.ts';
 import * as runs from './migrations/0004-runs.ts';
 import * as audit from './migrations/0005-audit.ts';
+import * as agentOfRunOrders from './migrations/0006-agent-of-run-orders.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -14,6 +15,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-decisions': decisions,
   '0004-runs': runs,
   '0005-audit': audit,
+  '0006-agent-of-run-orders': agentOfRunOrders,
 };
 
 /** Any number; only has to be the same for every starter. */

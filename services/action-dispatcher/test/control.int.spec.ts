@@ -65,6 +65,39 @@ describe('control', () => {
     await changes.close();
   });
 
+  it('that kills a run cancels what waits for a human there, and nothing else', async () => {
+    const asks = async (runId: string, callId: string) =>
+      granted(await review.resolve(review.binding({ runId, callId }), { agentId: 'waiter' })).id;
+    const [first, seen, decided, other] = [
+      await asks('doomed', 'c1'),
+      await asks('doomed', 'c2'),
+      await asks('doomed', 'c3'),
+      await asks('spared', 'c1'),
+    ];
+    await review.decide(seen, 'acknowledge');
+    await review.decide(decided, 'approve');
+    const changes = await review.changes();
+    await review.order({ scopeId: 'doomed', state: 'paused' });
+    const order = granted(await review.order({ scopeId: 'doomed', reason: 'out of hand', by: 'ops' }));
+    const cancelled = () => changes.alerts.filter(({ status }) => status === 'cancelled');
+    const why = { decidedBy: 'ops', reason: 'out of hand', decidedAt: order.issuedAt };
+    await eventually(() => expect(cancelled()).toMatchObject([first, seen].map((id) => ({ id, ...why }))));
+    const again = await review.resolve(review.binding({ runId: 'doomed', callId: 'c1' }), { agentId: 'waiter' });
+    expect(granted(again)).toMatchObject({ id: first, status: 'cancelled' });
+    const unharmed = await review.resolve(review.binding({ runId: 'spared', callId: 'c1' }), { agentId: 'waiter' });
+    expect(granted(unharmed)).toMatchObject({ id: other, status: 'pending' });
+    expect((await review.decide(first, 'approve')).ok).toBe(false);
+    await review.order({ scope: 'agent', scopeId: 'waiter', reason: '' });
+    await eventually(() => expect(cancelled().at(-1)).toMatchObject({ id: other, reason: 'The agent was killed' }));
+    await changes.close();
+  });
+
+  it('says whose run it is about, where that is known', async () => {
+    expect(granted(await review.order({ scopeId: 'owned', agentId: 'bot' }))).toMatchObject({ agentId: 'bot' });
+    expect(granted(await review.order({ scopeId: 'unknown' }))).not.toHaveProperty('agentId');
+    expect(await rowOf('run', 'owned')).toMatchObject([{ agent_id: 'bot' }]);
+  });
+
   it('of one tenant does not touch another', async () => {
     granted(await review.order({ scopeId: 'shared' }));
     granted(await review.order({ scopeId: 'shared', tenantId: 'beta', state: 'paused' }));

@@ -53,6 +53,7 @@ export function reviewing(world: Dispatching) {
         tenantId: string;
         scope: 'run' | 'agent' | 'tenant';
         scopeId: string;
+        agentId: string;
         state: 'running' | 'paused' | 'killed';
         reason: string;
         by: string;

@@ -80,6 +80,7 @@ describe('POST /api/control', () => {
     await takes('runner', 'a', 1);
     const answer = await order({ scope: 'run', id: 'r-1', state: 'killed', waitMs: 10_000 });
     expect(answer.body).toMatchObject({ connected: 1, acknowledged: 1 });
+    expect(asked).toEqual([expect.objectContaining({ scopeId: 'r-1', agentId: 'runner' })]);
   });
 
   it('of the tenant needs no id, and counts all its instances', async () => {

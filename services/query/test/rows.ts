@@ -222,6 +222,7 @@ export function anOrderRow(fields: Row = {}): Row {
     scope: 'run',
     scope_id: 'run-1',
     order_id: 'order-1',
+    agent_id: null,
     state: 'killed',
     reason: 'enough',
     ordered_by: 'ops (key-1)',

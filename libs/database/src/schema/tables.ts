@@ -385,6 +385,7 @@ export interface ControlOrdersTable {
   scope: 'run' | 'agent' | 'tenant';
   scope_id: string;
   order_id: string;
+  agent_id: string | null;
   state: 'running' | 'paused' | 'killed';
   reason: string;
   ordered_by: string;

@@ -3,7 +3,7 @@ import { createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { eventually, type FixedClock, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ControlBoard } from './control-board.ts';
+import { ControlBoard, RUN_ORDER_MS } from './control-board.ts';
 import { advance, type ControlItem, formatPosition, NOTHING_TOLD, parsePosition } from './control-item.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -45,7 +45,8 @@ class Tables {
   stored: ControlOrder[] = [];
   issued: Directive[] = [];
   away = false;
-  orders = async (): Promise<readonly ControlOrder[]> => this.#answer(this.stored);
+  orders = async (_since: string, runsSince: string): Promise<readonly ControlOrder[]> =>
+    this.#answer(this.stored.filter(({ scope, issuedAt }) => scope !== 'run' || issuedAt > runsSince));
   directives = async (): Promise<readonly Directive[]> => this.#answer(this.issued);
   #answer<T>(rows: readonly T[]): readonly T[] {
     if (this.away) throw new Error('connect ECONNREFUSED');
@@ -122,6 +123,38 @@ describe('the board', () => {
     );
   });
 
+  it('forgets orders for runs when they stand no longer, and those of agents and tenants never', async () => {
+    const killed = (n: number) => anOrder({ scope: 'run', scopeId: `r${n}`, state: 'killed' });
+    await board.onModuleInit();
+    tables.stored.push(killed(0));
+    for (let n = 1; n < 100; n++) await bus.publish(controlOrdered, killed(n));
+    await bus.publish(controlOrdered, anOrder({ scope: 'run', scopeId: 'r1', state: 'running', version: 2 }));
+    await bus.publish(controlOrdered, anOrder({ state: 'killed' }));
+    expect([board.size, kindOf('other', 'r7')]).toEqual([100, 'killed']);
+    clock.advance(RUN_ORDER_MS);
+    const later = new ControlBoard({ bus, clock, logger: silent, reader: tables });
+    await later.onModuleInit();
+    expect([later.size, later.standing('acme', 'other', 'r7').kind]).toEqual([99, 'killed']);
+    await later.beforeApplicationShutdown();
+    clock.advance(1);
+    const last = new ControlBoard({ bus, clock, logger: silent, reader: tables });
+    await last.onModuleInit();
+    expect([last.size, last.standing('acme', 'bot').kind, last.standing('acme', 'other', 'r7').kind]).toEqual([
+      ...[1, 'killed', 'none'],
+    ]);
+    await last.beforeApplicationShutdown();
+  });
+
+  it('lets go of what it holds as it compares itself with the tables', async () => {
+    tables.away = true;
+    await board.onModuleInit();
+    await bus.publish(controlOrdered, anOrder({ scope: 'run', scopeId: 'r1', state: 'killed' }));
+    expect(board.size).toBe(1);
+    clock.advance(RUN_ORDER_MS + 1);
+    tables.away = false;
+    await eventually(() => expect(board.size).toBe(0));
+  });
+
   it('goes by the bus while the tables are away, is not ready, and reads them when they are back', async () => {
     tables.away = true;
     tables.issued.push(aDirective({ agentId: 'stored' }));
@@ -136,15 +169,19 @@ describe('the board', () => {
 describe('what a process of an agent is told', () => {
   const toldIds = (items: readonly ControlItem[]) => items.map(({ value }) => value.id);
 
-  it('is its directive, its orders, the tenant’s, and those of runs; nothing of other agents', async () => {
+  it('is its directive, its orders, the tenant’s, and those of its runs; nothing of other agents', async () => {
     await board.onModuleInit();
     await bus.publish(directiveIssued, aDirective({ id: 'd' }));
     await bus.publish(controlOrdered, anOrder({ id: 'tenant', scope: 'tenant', scopeId: 'acme' }));
     await bus.publish(controlOrdered, anOrder({ id: 'run', scope: 'run', scopeId: 'r1', state: 'killed' }));
+    const ofRun = { scope: 'run', state: 'killed' } as const;
+    await bus.publish(controlOrdered, anOrder({ id: 'own run', ...ofRun, scopeId: 'r2', agentId: 'bot' }));
+    await bus.publish(controlOrdered, anOrder({ id: 'other run', ...ofRun, scopeId: 'r3', agentId: 'other' }));
+    expect([kindOf('bot', 'r3'), kindOf('other', 'r3')]).toEqual(['killed', 'killed']);
     await bus.publish(controlOrdered, anOrder({ id: 'other', scopeId: 'other' }));
     await bus.publish(directiveIssued, aDirective({ id: 'other-d', agentId: 'other' }));
     await bus.publish(controlOrdered, anOrder({ id: 'foreign', tenantId: 'globex' }));
-    expect(toldIds(board.itemsFor('acme', 'bot'))).toEqual(['d', 'tenant', 'run']);
+    expect(toldIds(board.itemsFor('acme', 'bot'))).toEqual(['d', 'tenant', 'run', 'own run']);
   });
 
   it('leaves out what was lifted, unless the process may still believe in it', async () => {

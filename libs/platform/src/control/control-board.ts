@@ -23,6 +23,8 @@ const COMPARE_MS = 30_000;
 const OVERLAP_MS = 5 * 60_000;
 /** How long after it was lifted an instruction is still told to clients that come back. */
 const RECENT_MS = 24 * 3_600_000;
+/** How long an order for a run stands; what goes on for longer is stopped by an order for its agent. */
+export const RUN_ORDER_MS = 7 * RECENT_MS;
 
 export interface ControlBoardOptions {
   readonly bus: EventBus;
@@ -66,6 +68,11 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
   standing(tenantId: string, agentId: string, runId?: string): Standing {
     const tenant = this.#tenants.get(tenantId);
     return tenant === undefined ? { kind: 'none', modelOverride: null } : tenant.standing(tenantId, agentId, runId);
+  }
+
+  /** Orders and directives in memory. */
+  get size(): number {
+    return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.size, 0);
   }
 
   /**
@@ -140,16 +147,19 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
     const nowMs = clock.now();
     const since = new Date(this.#loadedUpToMs === undefined ? nowMs - RECENT_MS : this.#loadedUpToMs - OVERLAP_MS);
     const [orders, directives] = await Promise.all([
-      reader.orders(since.toISOString()),
+      reader.orders(since.toISOString(), new Date(nowMs - RUN_ORDER_MS).toISOString()),
       reader.directives(since.toISOString()),
     ]);
     for (const value of orders) this.#apply({ kind: 'order', sequence: 0, value });
     for (const value of directives) this.#apply({ kind: 'directive', sequence: 0, value });
     this.#loadedUpToMs = nowMs;
+    for (const tenant of this.#tenants.values()) tenant.forget((item) => isOver(item, nowMs));
   }
 
   #apply(item: ControlItem): void {
     const { tenantId } = item.value;
+    // The stream keeps the last order of every run there ever was.
+    if (isOver(item, this.#options.clock.now())) return;
     const tenant = this.#tenants.get(tenantId) ?? new TenantControl();
     this.#tenants.set(tenantId, tenant);
     if (!tenant.apply(item)) return;
@@ -157,6 +167,13 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
       if (concerns(item.value satisfies ControlOrder | Directive, follower.agentId)) follower.notice(item);
     }
   }
+}
+
+/** Of runs only: agents and tenants are few, and what was ordered of them stands until it is lifted. */
+function isOver(item: ControlItem, nowMs: number): boolean {
+  if (item.kind !== 'order' || item.value.scope !== 'run') return false;
+  const ageMs = nowMs - Date.parse(item.value.issuedAt);
+  return ageMs > (isInForce(item) ? RUN_ORDER_MS : RECENT_MS);
 }
 
 function isOldRun(item: ControlItem, recentFromMs: number): boolean {

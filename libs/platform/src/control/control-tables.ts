@@ -4,19 +4,20 @@ import type { Selectable } from 'kysely';
 
 /** Reads what stands, of all tenants: the record behind the announcements. */
 export interface ControlReader {
-  /** Everything in force, and everything that changed at or after `since`. */
-  orders(since: string): Promise<readonly ControlOrder[]>;
+  /** Everything in force, of runs only what was ordered after `runsSince`; and everything that changed since `since`. */
+  orders(since: string, runsSince: string): Promise<readonly ControlOrder[]>;
   directives(since: string): Promise<readonly Directive[]>;
 }
 
 export class ControlTables implements ControlReader {
   constructor(private readonly database: Database) {}
 
-  async orders(since: string): Promise<readonly ControlOrder[]> {
+  async orders(since: string, runsSince: string): Promise<readonly ControlOrder[]> {
     const rows = await this.database.db
       .selectFrom('control_orders')
       .selectAll()
       .where((eb) => eb.or([eb('state', '<>', 'running'), eb('issued_at', '>=', since)]))
+      .where((eb) => eb.or([eb('scope', '<>', 'run'), eb('issued_at', '>', runsSince)]))
       .execute();
     return rows.map(orderOf);
   }
@@ -39,6 +40,7 @@ function orderOf(row: Selectable<ControlOrdersTable>): ControlOrder {
     tenantId: row.tenant_id,
     scope: row.scope,
     scopeId: row.scope_id,
+    agentId: row.agent_id ?? undefined,
     state: row.state,
     reason: row.reason,
     by: row.ordered_by,

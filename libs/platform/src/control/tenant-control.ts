@@ -16,6 +16,15 @@ export class TenantControl {
     return takeNewer(this.#orders, placeOf(item.value.scope, item.value.scopeId), item);
   }
 
+  /** Forgets what stands no longer, and what was lifted so long ago that nobody is told any more. */
+  forget(isOver: (item: ControlItem) => boolean): void {
+    for (const [place, item] of this.#orders) if (isOver(item)) this.#orders.delete(place);
+  }
+
+  get size(): number {
+    return this.#orders.size + this.#directives.size;
+  }
+
   standing(tenantId: string, agentId: string, runId: string | undefined): Standing {
     const orders = [
       this.#order('tenant', tenantId),
@@ -37,10 +46,11 @@ export class TenantControl {
   }
 }
 
-/** Which agent a run belongs to is not known here, so orders for runs go to every process of the tenant. */
+/** Where the agent of a run is not known, an order for it goes to every process of the tenant. */
 export function concerns(value: ControlOrder | Directive, agentId: string): boolean {
-  if ('agentId' in value) return value.agentId === agentId;
-  return value.scope !== 'agent' || value.scopeId === agentId;
+  if (!('scope' in value)) return value.agentId === agentId;
+  if (value.scope === 'agent') return value.scopeId === agentId;
+  return value.scope === 'tenant' || value.agentId === undefined || value.agentId === agentId;
 }
 
 function placeOf(scope: ControlOrder['scope'], scopeId: string): string {

@@ -25,6 +25,14 @@ describe('orders', () => {
     expect(standings.of('r2')).toMatchObject({ state: 'killed' });
   });
 
+  it('of runs are forgotten, oldest first, where there are thousands; those of the agent never', () => {
+    const standings = new Standings();
+    standings.take(order('agent', 'a', 'paused', 1), 'a');
+    for (let n = 0; n < 5_000; n++) standings.take(order('run', `r${n}`, 'killed', 1), 'a');
+    const states = ['r0', 'r3000', 'r4500', 'r4999'].map((run) => standings.of(run).state);
+    expect(states).toEqual(['paused', 'paused', 'killed', 'killed']);
+  });
+
   it('of other agents, and what is none, change nothing and are not acknowledged', () => {
     const standings = new Standings();
     const strange = [

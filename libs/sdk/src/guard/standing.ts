@@ -5,6 +5,11 @@ export type Standing =
   | { readonly state: 'running' }
   | { readonly state: 'paused' | 'killed'; readonly id: string; readonly reason: string };
 
+/** A process hears of all orders for its agent's runs, also of those that other processes have. */
+const MOST_RUN_ORDERS = 1_000;
+const SCOPES_BESIDE_RUNS = 2;
+const RUN = 'run ';
+
 const RUNNING: Standing = { state: 'running' };
 
 interface Order {
@@ -31,7 +36,7 @@ export class Standings {
   of(runId: string): Standing {
     if (this.#orders.size === 0) return this.#paused;
     let found = this.#paused;
-    for (const key of ['tenant', 'agent', `run ${runId}`]) {
+    for (const key of ['tenant', 'agent', RUN + runId]) {
       const standing = this.#orders.get(key)?.standing;
       if (standing?.state === 'killed') return standing;
       if (standing?.state === 'paused') found = standing;
@@ -53,13 +58,23 @@ export class Standings {
     if (scope === 'agent' && scopeId !== agentId) return null;
     if (scope !== 'agent' && scope !== 'tenant' && scope !== 'run') return null;
     if (state !== 'running' && state !== 'paused' && state !== 'killed') return null;
-    const key = scope === 'run' ? `run ${String(scopeId)}` : scope;
+    const key = scope === 'run' ? RUN + String(scopeId) : scope;
     const known = this.#orders.get(key);
     if (known === undefined || known.version < version) {
       const standing: Standing = state === 'running' ? RUNNING : { state, id, reason: text(order.reason) };
       this.#orders.set(key, { version, standing });
+      if (this.#orders.size > MOST_RUN_ORDERS + SCOPES_BESIDE_RUNS) this.#forgetOldestRun();
     }
     return id;
+  }
+
+  /** The server goes on refusing what is forgotten here. */
+  #forgetOldestRun(): void {
+    for (const key of this.#orders.keys()) {
+      if (!key.startsWith(RUN)) continue;
+      this.#orders.delete(key);
+      return;
+    }
   }
 
   #takeDirective(directive: Record<string, unknown>, id: string, version: number, agentId: string): string | null {

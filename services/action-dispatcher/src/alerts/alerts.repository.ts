@@ -1,4 +1,4 @@
-import { alertChanged } from '@agentlens/contracts';
+import { alertChanged, type ControlOrder } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
@@ -120,6 +120,18 @@ export function lockLapsed(tx: Tx, at: string, limit: number): Promise<AlertRow[
     .forUpdate()
     .skipLocked()
     .execute();
+}
+
+/** The approvals that nobody has decided about yet, of a run, an agent or the whole tenant. */
+export function lockWaiting(
+  tx: Tx,
+  { tenantId, scope, scopeId }: Pick<ControlOrder, 'tenantId' | 'scope' | 'scopeId'>,
+): Promise<AlertRow[]> {
+  const waiting = ofTenant(tx, tenantId)
+    .where('kind', '=', 'approval')
+    .where('status', 'in', ['pending', 'acknowledged']);
+  const ofScope = scope === 'tenant' ? waiting : waiting.where(`${scope}_id`, '=', scopeId);
+  return ofScope.orderBy('alert_id').forUpdate().execute();
 }
 
 /** Counts one more alert on one that stands for it: no new version, nothing to publish. */

@@ -1,6 +1,7 @@
 import { type ControlOrder, type ControlScope, controlOrdered, timeOrderedId } from '@agentlens/contracts';
 import type { ControlOrdersTable, Tables } from '@agentlens/database';
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { changeAlert, lockWaiting } from '../alerts/alerts.repository.ts';
 import { cleanText } from '../alerts/clean-text.ts';
 import { type Answer, refusal } from '../answer.ts';
 import type { AgentControl } from '../directives/agent-control.ts';
@@ -10,6 +11,8 @@ export interface ControlRequest {
   readonly tenantId: string;
   readonly scope: ControlScope;
   readonly scopeId: string;
+  /** Of a run: its agent, where it is known. */
+  readonly agentId?: string | undefined;
   readonly state: ControlOrder['state'];
   readonly reason: string;
   readonly by: string;
@@ -42,11 +45,12 @@ export class ControlDesk {
    * The row is read, raised by one version and published under one lock: of many orders at once each gets a version of its
    * own, and they are published in that order.
    */
-  #put({ tenantId, scope, scopeId, state, reason, by }: ControlRequest): Promise<ControlOrder> {
+  #put({ tenantId, scope, scopeId, agentId, state, reason, by }: ControlRequest): Promise<ControlOrder> {
     const now = this.now();
     const issuedAt = new Date(now).toISOString();
     const order = {
       order_id: timeOrderedId(now),
+      agent_id: agentId ?? null,
       state,
       reason: cleanText(reason, 1_000),
       ordered_by: cleanText(by, 300),
@@ -65,8 +69,18 @@ export class ControlDesk {
         .executeTakeFirstOrThrow();
       const written = orderOf(row);
       await putInOutbox(tx, controlOrdered, written, issuedAt);
+      if (state === 'killed') await cancelApprovals(tx, written);
       return written;
     });
+  }
+}
+
+/** Nobody need decide about a call that will not be made; whoever waits for it is told that it was cancelled. */
+async function cancelApprovals(tx: Transaction<Tables>, order: ControlOrder): Promise<void> {
+  for (const row of await lockWaiting(tx, order)) {
+    const reason = order.reason === '' ? `The ${order.scope} was killed` : order.reason;
+    const cancelled = { status: 'cancelled', dedupe: null, decided_at: order.issuedAt, decided_by: order.by } as const;
+    await changeAlert(tx, row, { ...cancelled, reason }, order.issuedAt);
   }
 }
 
@@ -76,6 +90,7 @@ function orderOf(row: Selectable<ControlOrdersTable>): ControlOrder {
     tenantId: row.tenant_id,
     scope: row.scope,
     scopeId: row.scope_id,
+    agentId: row.agent_id ?? undefined,
     state: row.state,
     reason: row.reason,
     by: row.ordered_by,

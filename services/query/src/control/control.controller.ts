@@ -23,7 +23,8 @@ export class ControlController {
     const { scope, id = tenantId, state, reason, waitMs } = parseOr400(orderControl.body, body ?? null);
     if (scope === 'tenant' && id !== tenantId) throw new ProblemException(404, 'Tenant not found');
     const by = await this.names.of(caller);
-    const question = { tenantId, scope, scopeId: id, state, reason, by };
+    const agentId = scope === 'run' ? await this.control.agentOf(tenantId, id) : undefined;
+    const question = { tenantId, scope, scopeId: id, agentId, state, reason, by };
     const order = await this.commands.forward(COMMANDS.orderControl, question);
     return { order, ...(await this.watch.follow(order, waitMs)) };
   }

@@ -87,6 +87,7 @@ export function orderFromRow(row: Selectable<ControlOrdersTable>): ControlOrder 
     tenantId: row.tenant_id,
     scope: row.scope,
     scopeId: row.scope_id,
+    agentId: row.agent_id ?? undefined,
     state: row.state,
     reason: row.reason,
     by: row.ordered_by,

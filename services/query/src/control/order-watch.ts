@@ -36,10 +36,9 @@ export class OrderWatch {
   }
 
   /** Null where the store that knows is away: the order stands all the same. */
-  async #listening({ tenantId, scope, scopeId }: ControlOrder): Promise<ReadonlySet<string> | null> {
+  async #listening({ tenantId, scope, scopeId, agentId }: ControlOrder): Promise<ReadonlySet<string> | null> {
     try {
-      const agentId = scope === 'run' ? await this.control.agentOf(tenantId, scopeId) : scopeId;
-      const instances = await this.presence.list(tenantId, scope === 'tenant' ? undefined : agentId);
+      const instances = await this.presence.list(tenantId, scope === 'agent' ? scopeId : agentId);
       return new Set(instances.map(keyOf));
     } catch (error) {
       this.logger.warn({ err: error }, 'it is not known which agent instances listen just now');
