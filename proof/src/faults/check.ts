@@ -15,6 +15,12 @@ export function atMost(name: string, limit: number, found: number, unit = ''): C
   return { name, ok: found <= limit, wanted: `<= ${shown(limit, unit)}`, found: shown(found, unit) };
 }
 
+/** At most so many milliseconds of a quiet machine. */
+export function withinMs(name: string, limitMs: number, foundMs: number, slowness: number): Check {
+  const ok = foundMs <= limitMs * slowness;
+  return { name, ok, wanted: `<= ${shown(limitMs, 'ms')} x ${slowness.toFixed(1)}`, found: shown(foundMs, 'ms') };
+}
+
 export function atLeast(name: string, limit: number, found: number, unit = ''): Check {
   return { name, ok: found >= limit, wanted: `>= ${shown(limit, unit)}`, found: shown(found, unit) };
 }

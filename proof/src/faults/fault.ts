@@ -18,6 +18,13 @@ export interface Lab {
   /** Adds a line to the timeline. */
   note(text: string): void;
   check(...checks: readonly Check[]): void;
+  /**
+   * A check that something took no longer than so many milliseconds of a quiet machine: the limit is multiplied by how
+   * slow this one was meanwhile, and by four in the short set, which is there for what is lost and not for what is late.
+   */
+  within(name: string, limitMs: number, foundMs: number): void;
+  /** How slow the machine is just now; 1 where nothing else runs. */
+  slowness(): number;
   /** A number worth reading, with its unit. */
   measure(name: string, value: number, unit: string): void;
   /** A whole number from `from` to `to`. */

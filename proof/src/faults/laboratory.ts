@@ -1,8 +1,15 @@
+import { childrenOf } from '../harness/process-usage.ts';
 import { seededRandom } from '../harness/seeded-random.ts';
-import type { Check } from './check.ts';
+import { type Check, withinMs } from './check.ts';
 import { type Fault, type Lab, NotHere } from './fault.ts';
 import type { Finding, TimelineEntry } from './finding.ts';
 import { Site, type SiteOptions } from './site.ts';
+import { Slowness } from './slowness.ts';
+
+const MINUTE_MS = 60_000;
+const DEADLINE_MS = 15 * MINUTE_MS;
+/** Of limits in the short set, which runs with every change, on any machine, beside anything. */
+const SMOKE_SLOWNESS = 4;
 
 export interface LaboratoryOptions {
   readonly root: string;
@@ -17,6 +24,8 @@ export interface LaboratoryOptions {
 export class Laboratory {
   private readonly options: LaboratoryOptions;
   private shared: Promise<Site> | undefined;
+  /** Of the fault that runs. */
+  private own: Site[] = [];
 
   constructor(options: LaboratoryOptions) {
     this.options = options;
@@ -29,9 +38,9 @@ export class Laboratory {
     const timeline: TimelineEntry[] = [];
     const checks: Check[] = [];
     const measures: Record<string, string> = {};
-    const own: Site[] = [];
     const seed = seedOf(this.options.seed, fault.id);
     const random = seededRandom(seed);
+    const slowness = new Slowness();
     const lab: Lab = {
       root: this.options.root,
       seed,
@@ -41,9 +50,9 @@ export class Laboratory {
       site: () => this.site(),
       freshSite: async (options?: SiteOptions) => {
         // Two platforms at once would be twice the work for the machine, and prove nothing more.
-        await this.close();
+        await this.closeShared();
         const site = await Site.open(this.options.root, options);
-        own.push(site);
+        this.own.push(site);
         return site;
       },
       note: (text) => {
@@ -53,6 +62,11 @@ export class Laboratory {
       check: (...more) => {
         checks.push(...more);
       },
+      within: (name, limitMs, foundMs) => {
+        const least = this.options.smoke ? SMOKE_SLOWNESS : 1;
+        checks.push(withinMs(name, limitMs, foundMs, Math.max(least, slowness.factor)));
+      },
+      slowness: () => slowness.factor,
       measure: (name, value, unit) => {
         measures[name] = `${Number.isInteger(value) ? value : value.toFixed(1)} ${unit}`;
       },
@@ -63,29 +77,69 @@ export class Laboratory {
     let reason: string | undefined;
     let impossible = false;
     try {
-      await fault.run(lab);
+      await withinDeadline(fault.run(lab), DEADLINE_MS + this.options.minutes * MINUTE_MS);
     } catch (error) {
       impossible = error instanceof NotHere;
       reason = impossible ? (error as Error).message : String(error instanceof Error ? error.stack : error);
     }
-    for (const site of own) await site.close();
+    lab.measure('slowness of the machine (1: quiet)', slowness.factor, 'x');
+    slowness.close();
+    await this.closeOwn();
     const wrong = reason !== undefined || checks.some(({ ok }) => !ok);
-    if (wrong && !impossible) await this.close();
+    if (wrong && !impossible) await this.closeShared();
+    if (this.shared === undefined) endChildren((text) => lab.note(text));
     const outcome = impossible ? 'not here' : wrong ? 'failed' : 'passed';
     const { id, title } = fault;
     const finding = { id, title, seed: this.options.seed, outcome, startedAt, seconds: seconds(), timeline } as const;
     return { ...finding, checks, measures, ...(reason === undefined ? {} : { reason }) };
   }
 
+  /** Ends every platform, also in the middle of a fault. */
   async close(): Promise<void> {
+    await this.closeOwn();
+    await this.closeShared();
+    endChildren((text) => this.options.progress(text));
+  }
+
+  private async closeOwn(): Promise<void> {
+    for (const site of this.own.splice(0)) await this.closed(site);
+  }
+
+  private async closeShared(): Promise<void> {
     const site = await this.shared?.catch(() => undefined);
     this.shared = undefined;
-    await site?.close();
+    if (site !== undefined) await this.closed(site);
+  }
+
+  /** What one fault leaves in disorder is no reason not to try the next. */
+  private async closed(site: Site): Promise<void> {
+    await site.close().catch((error: unknown) => this.options.progress(`not stopped in order: ${String(error)}`));
   }
 
   private site(): Promise<Site> {
     this.shared ??= Site.open(this.options.root);
     return this.shared;
+  }
+}
+
+/** A fault that hangs fails alone; what it still does is ended with its servers. */
+async function withinDeadline(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`did not end within ${ms / MINUTE_MS} minutes`)), ms);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** No platform is up: whatever still runs was forgotten. */
+function endChildren(note: (text: string) => void): void {
+  for (const pid of childrenOf(process.pid)) {
+    note(`process ${pid} was still running and is ended`);
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended by itself meanwhile.
+    }
   }
 }
 

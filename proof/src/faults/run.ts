@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { describeMachine } from '../bench/machine.ts';
+import { whenInterrupted } from '../bench/when-interrupted.ts';
 import { FAULTS } from './cases/index.ts';
 import type { Fault } from './fault.ts';
 import type { Finding } from './finding.ts';
@@ -19,8 +20,12 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
   const smoke = !options.all && options.only.length === 0;
   const laboratory = new Laboratory({ root, seed: options.seed, smoke, minutes: options.minutes, progress });
   const findings: Finding[] = [];
+  const startedAt = performance.now();
+  const calm = whenInterrupted(() => laboratory.close());
   try {
     for (const fault of chosen) {
+      const minutes = (performance.now() - startedAt) / 60_000;
+      console.log(`[${findings.length + 1} of ${chosen.length}, ${minutes.toFixed(1)} min so far]`);
       const finding = await laboratory.run(fault);
       findings.push(finding);
       print(finding);
@@ -28,6 +33,7 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
     }
   } finally {
     await laboratory.close();
+    calm();
   }
   const failed = findings.filter(({ outcome }) => outcome === 'failed');
   const impossible = findings.filter(({ outcome }) => outcome === 'not here');

@@ -137,10 +137,12 @@ export class Site {
     return this.stack.services.reduce((sum, { unexpectedExits }) => sum + unexpectedExits, 0);
   }
 
+  /** Ends everything, also where some of it has failed. @throws the first failure. */
   async close(): Promise<void> {
-    await Promise.all([this.triggers.close(), this.streams.close(), this.receiver.close()]);
-    await this.pool.end();
-    await this.stack.stop();
-    await this.proxies.close();
+    const ours = [this.triggers.close(), this.streams.close(), this.receiver.close(), this.pool.end()];
+    const results = await Promise.allSettled(ours);
+    results.push(...(await Promise.allSettled([this.stack.stop()])));
+    results.push(...(await Promise.allSettled([this.proxies.close()])));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 }

@@ -74,7 +74,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const key = await newKey(root);
   const cleanups: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
   const stop = async () => {
-    for (const cleanup of cleanups.reverse()) await cleanup();
+    const failures: unknown[] = [];
+    // One that cannot be stopped must not leave the others running.
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup().catch((error) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
   };
   try {
     return await assemble(options, root, folder, key, cleanups, stop);

@@ -1,7 +1,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { until } from '../../bench/poll.ts';
-import { atMost, equal } from '../check.ts';
+import { equal } from '../check.ts';
 import type { Fault } from '../fault.ts';
 import { NatsCluster } from '../nats-cluster.ts';
 import { recovered } from '../recovery.ts';
@@ -68,7 +68,7 @@ const cluster: Fault = {
     const longestElection = Math.max(...elections);
     lab.measure('longest election', longestElection, 'ms');
     const limit = Math.max(WRITE_GAP_MS, longestElection + PAST_ELECTION_MS);
-    lab.check(atMost('write gap', limit, settled.report.longestStallMs, 'ms'));
+    lab.within('write gap', limit, settled.report.longestStallMs);
     lab.check(equal('copies of the stream in step', servers.size - 1, await copiesInStep(site)));
   },
 };

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { atMost, equal } from '../check.ts';
+import { equal } from '../check.ts';
 import type { Fault } from '../fault.ts';
 import { recovered, resumed } from '../recovery.ts';
 import { underLoad } from './under-load.ts';
@@ -29,7 +29,7 @@ const nats: Fault = {
         }
       },
     });
-    lab.check(atMost('resumed after the return', 3_000, slowest, 'ms'));
+    lab.within('resumed after the return', 3_000, slowest);
   },
 };
 
@@ -60,7 +60,7 @@ const postgres: Fault = {
       },
     });
     for (const { outage, ms } of drains) {
-      lab.check(atMost(`caught up after ${(outage / 1_000).toFixed(1)} s`, Math.max(outage * 1.5, 5_000), ms, 'ms'));
+      lab.within(`caught up after ${(outage / 1_000).toFixed(1)} s`, Math.max(outage * 1.5, 5_000), ms);
     }
   },
 };

@@ -1,4 +1,3 @@
-import { atMost } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Site } from '../site.ts';
 import { underLoad } from './under-load.ts';
@@ -41,7 +40,7 @@ const ingest: Fault = {
       },
     });
     lab.measure('longest restart', restartMs, 'ms');
-    lab.check(atMost('stall of the client', restartMs + 1_000, report.longestStallMs, 'ms'));
+    lab.within('stall of the client', restartMs + 1_000, report.longestStallMs);
   },
 };
 
@@ -60,7 +59,7 @@ const store: Fault = {
       },
     });
     lab.measure('since the last kill', performance.now() - lastKillAt, 'ms');
-    lab.check(atMost('drain', 5_000, drainMs, 'ms'));
+    lab.within('drain', 5_000, drainMs);
   },
 };
 
@@ -79,7 +78,7 @@ const evaluator: Fault = {
       },
     });
     // Nothing triggers before the process is back, however soon the batch is.
-    lab.check(atMost('worst trigger', Math.max(ACK_WAIT_MS, restartMs) + 1_000, worstTriggerMs, 'ms'));
+    lab.within('worst trigger', Math.max(ACK_WAIT_MS, restartMs) + 1_000, worstTriggerMs);
   },
 };
 

@@ -37,7 +37,7 @@ const soak: Fault = {
       const limit = EVENT_LOOP_MS + (await loops.idleP99());
       lab.measure('lateness of an idle process (p99)', limit - EVENT_LOOP_MS, 'ms');
       for (const [name, p99] of await loops.p99s()) {
-        lab.check(atMost(`event loop of ${name}, p99, by the idle process`, limit, p99, 'ms'));
+        lab.within(`event loop of ${name}, p99, by the idle process`, limit, p99);
       }
     } finally {
       await loops.close();
@@ -73,7 +73,7 @@ async function soaked(lab: Lab, site: Site): Promise<void> {
     },
   });
   for (const [name, own] of samples) judge(lab, name, own);
-  lab.check(atMost('accepted and stored never apart for longer than', RECONCILED_WITHIN_MS, longestApartMs, 'ms'));
+  lab.within('accepted and stored never apart for longer than', RECONCILED_WITHIN_MS, longestApartMs);
   lab.check(equal('processes ended by themselves', 0, site.unexpectedExits));
 }
 

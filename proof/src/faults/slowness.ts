@@ -1,0 +1,38 @@
+const EVERY_MS = 1_000;
+const WORK_MS = 15;
+
+/**
+ * How much longer work takes here than on a machine with nothing else to do: once a second 15 ms of it, from when it was
+ * due until it was done. 1 on a quiet machine; limits in milliseconds are multiplied by it.
+ */
+export class Slowness {
+  private readonly timer: NodeJS.Timeout;
+  private due = performance.now() + EVERY_MS;
+  private workedMs = 0;
+  private tookMs = 0;
+
+  constructor() {
+    this.timer = setInterval(() => this.look(), EVERY_MS).unref();
+  }
+
+  get factor(): number {
+    return this.workedMs === 0 ? 1 : Math.max(1, this.tookMs / this.workedMs);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private look(): void {
+    const cpuAtStart = process.cpuUsage();
+    let workedMs = 0;
+    while (workedMs < WORK_MS) {
+      const { user, system } = process.cpuUsage(cpuAtStart);
+      workedMs = (user + system) / 1_000;
+    }
+    const now = performance.now();
+    this.workedMs += workedMs;
+    this.tookMs += Math.max(workedMs, now - this.due);
+    this.due = Math.max(this.due + EVERY_MS, now);
+  }
+}
