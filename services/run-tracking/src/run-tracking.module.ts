@@ -5,6 +5,7 @@ import {
   type Clock,
   CONFIG,
   DATABASE,
+  EVALUATION_TALLY,
   EVENT_BUS,
   HEALTH,
   type HealthRegistry,
@@ -12,6 +13,7 @@ import {
   type Platform,
   PlatformModule,
 } from '@agentlens/platform';
+import type { EvaluationTally } from '@agentlens/state';
 import {
   type BeforeApplicationShutdown,
   type DynamicModule,
@@ -19,6 +21,7 @@ import {
   Module,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
+import { Auditor } from './audit/auditor.ts';
 import { DecisionTracker } from './decisions/decision-tracker.ts';
 import { RunSweeper } from './life/run-sweeper.ts';
 import { GROUP, RunTracker } from './run-tracker.ts';
@@ -30,6 +33,7 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
     @Inject(RunTracker) private readonly tracker: RunTracker,
     @Inject(DecisionTracker) private readonly decisions: DecisionTracker,
     @Inject(RunSweeper) private readonly sweeper: RunSweeper,
+    @Inject(Auditor) private readonly auditor: Auditor | null,
   ) {}
 
   static register(platform: Platform): DynamicModule {
@@ -40,6 +44,7 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
         { provide: RunTracker, useFactory: tracker, inject: PARTS },
         { provide: DecisionTracker, useFactory: decisions, inject: PARTS },
         { provide: RunSweeper, useFactory: sweeper, inject: PARTS },
+        { provide: Auditor, useFactory: auditor, inject: [EVALUATION_TALLY, ...PARTS] },
       ],
     };
   }
@@ -48,10 +53,11 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
     await this.tracker.start();
     await this.decisions.start();
     await this.sweeper.start();
+    this.auditor?.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.tracker.stop(), this.decisions.stop(), this.sweeper.stop()]);
+    await Promise.all([this.tracker.stop(), this.decisions.stop(), this.sweeper.stop(), this.auditor?.stop()]);
   }
 }
 
@@ -72,4 +78,11 @@ function decisions(...[bus, database, clock, logger, health, { retentionDays }]:
 
 function sweeper(...[bus, database, clock, logger]: Parts): RunSweeper {
   return new RunSweeper({ bus, database, clock, logger, eventsGroup: GROUP });
+}
+
+function auditor(
+  evaluationTally: EvaluationTally,
+  ...[bus, database, clock, logger, health, config]: Parts
+): Auditor | null {
+  return config.auditEnabled ? new Auditor({ bus, database, evaluationTally, clock, logger, health }) : null;
 }

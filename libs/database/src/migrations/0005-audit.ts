@@ -25,6 +25,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (tenant_id, minute)
     );
     create index audit_minutes_unsettled on audit_minutes (minute) where state <> 'equal';
+    create index audit_minutes_by_age on audit_minutes (seen_at);
 
     -- One row: the last message of the stream that is in audit_minutes.
     create table audit_position (

@@ -1,0 +1,148 @@
+import type { ClientBase, Pool } from 'pg';
+import type { MinuteCounts, Verdict } from './judge-minute.ts';
+import type { MinuteTally } from './minute-tallies.ts';
+
+/** A minute of a tenant that is not known to be complete. */
+export interface UnsettledMinute extends MinuteTally {
+  readonly state: 'open' | 'differs';
+}
+
+export interface TenantDifference extends Verdict {
+  readonly tenantId: string;
+}
+
+/** What stands in the ledger now, whichever replica wrote it. */
+export interface Standing {
+  /** Age of the last completed comparison, ms. */
+  readonly ageMs: number;
+  readonly tenants: readonly TenantDifference[];
+  /** Minutes, of all tenants, in which something is missing. */
+  readonly minutes: number;
+}
+
+/** Equal minutes are kept for messages that come late, and for people; the others as long as the stream may know more. */
+const KEEP_EQUAL_HOURS = 3;
+const KEEP_HOURS = 72;
+const MINUTES_PER_TURN = 500;
+/** A difference is looked at again after this, and ever less often. */
+const LOOK_AGAIN_MS = 10_000;
+
+const TAKE_TALLIES = `
+insert into audit_minutes as m (tenant_id, minute, accepted, first_sequence, last_sequence, first_day, last_day, seen_at)
+select "tenantId", minute, accepted, "firstSequence", "lastSequence", "firstDay", "lastDay", now()
+from jsonb_to_recordset($1::jsonb) as t("tenantId" text, minute timestamptz, accepted bigint, "firstSequence" bigint,
+  "lastSequence" bigint, "firstDay" date, "lastDay" date)
+on conflict (tenant_id, minute) do update set
+  accepted = m.accepted + excluded.accepted,
+  first_sequence = least(m.first_sequence, excluded.first_sequence),
+  last_sequence = greatest(m.last_sequence, excluded.last_sequence),
+  first_day = least(m.first_day, excluded.first_day), last_day = greatest(m.last_day, excluded.last_day),
+  seen_at = excluded.seen_at,
+  state = case when m.state = 'equal' then 'open' else m.state end`;
+
+/** By this database's clock from when the messages were read: whose clock stamped them is of no account. */
+const UNSETTLED = `
+select tenant_id as "tenantId", minute, accepted, first_sequence as "firstSequence", last_sequence as "lastSequence",
+  first_day as "firstDay", last_day as "lastDay", state
+from audit_minutes
+where state = 'open' and seen_at <= now() - $1 * interval '1 millisecond'
+  or state = 'differs' and judged_at <= now() - greatest($2 * interval '1 millisecond', (now() - seen_at) / 10)
+order by minute limit ${MINUTES_PER_TURN}`;
+
+/** The days name the partitions; within them the arrival is found by its own index. */
+const STORED = `
+select tenant_id as "tenantId", count(*)::int as stored from events
+where received_at >= $1::timestamptz and received_at < $1::timestamptz + interval '1 minute'
+  and occurred_at >= $2::date and occurred_at < $3::date + 1
+group by tenant_id`;
+
+const SETTLE = `
+update audit_minutes set stored = $3, evaluated = $4, not_stored = $5, not_evaluated = $6, judged_at = now(),
+  state = case when $5::bigint + $6::bigint = 0 then 'equal' else 'differs' end
+where tenant_id = $1 and minute = $2`;
+
+/** Where the auditor writes down what it read and found. One replica at a time works in it. */
+export class AuditLedger {
+  constructor(private readonly pool: Pool) {}
+
+  /** Begins after `sequence` where there is no position yet: what came before says nothing in its headers. */
+  async begin(sequence: number): Promise<void> {
+    await this.pool.query(
+      'insert into audit_position (sequence, read_at) values ($1, now()) on conflict (id) do nothing',
+      [sequence],
+    );
+  }
+
+  /** Does the work of one turn in one transaction; undefined where another replica is at it. @throws what Postgres says. */
+  async turn<T>(work: (turn: AuditTurn) => Promise<T>): Promise<T | undefined> {
+    const client = await this.pool.connect();
+    let failed = true;
+    try {
+      await client.query('begin');
+      const { rows } = await client.query<{ sequence: number }>(
+        'select sequence from audit_position for update skip locked',
+      );
+      const result = rows[0] === undefined ? undefined : await work(new AuditTurn(client, rows[0].sequence));
+      await client.query('commit');
+      failed = false;
+      return result;
+    } finally {
+      // Ends a session whose transaction is in doubt; nothing of it stands.
+      client.release(failed);
+    }
+  }
+
+  async standing(): Promise<Standing> {
+    const { rows } = await this.pool.query<Standing>(`
+      select (extract(epoch from now() - (select read_at from audit_position)) * 1000)::float8 as "ageMs",
+        coalesce(sum(minutes), 0)::int as minutes,
+        coalesce(json_agg(json_build_object('tenantId', tenant_id, 'notStored', not_stored,
+          'notEvaluated', not_evaluated)) filter (where tenant_id is not null), '[]') as tenants
+      from (
+        select tenant_id, count(*) as minutes, sum(not_stored) as not_stored, sum(not_evaluated) as not_evaluated
+        from audit_minutes where state = 'differs' group by tenant_id
+      ) as differing`);
+    return rows[0] ?? { ageMs: 0, minutes: 0, tenants: [] };
+  }
+
+  async prune(): Promise<void> {
+    await this.pool.query(`
+      delete from audit_minutes
+      where seen_at < now() - interval '${KEEP_EQUAL_HOURS} hours' and state = 'equal'
+        or seen_at < now() - interval '${KEEP_HOURS} hours'`);
+  }
+}
+
+/** The ledger in the hands of the one replica that works in it. */
+export class AuditTurn {
+  constructor(
+    readonly client: ClientBase,
+    readonly sequence: number,
+  ) {}
+
+  async take(tallies: readonly MinuteTally[]): Promise<void> {
+    if (tallies.length > 0) await this.client.query(TAKE_TALLIES, [JSON.stringify(tallies)]);
+  }
+
+  async readUpTo(sequence: number): Promise<void> {
+    await this.client.query('update audit_position set sequence = $1, read_at = now()', [sequence]);
+  }
+
+  async unsettled(graceMs: number): Promise<readonly UnsettledMinute[]> {
+    const lookAgainMs = Math.min(graceMs, LOOK_AGAIN_MS);
+    return (await this.client.query<UnsettledMinute>(UNSETTLED, [graceMs, lookAgainMs])).rows;
+  }
+
+  /** Rows by tenant of a minute of arrival, whose events are of these days. */
+  async stored(minute: string, firstDay: string, lastDay: string): Promise<ReadonlyMap<string, number>> {
+    const values = [minute, firstDay, lastDay];
+    const { rows } = await this.client.query<{ tenantId: string; stored: number }>(STORED, values);
+    return new Map(rows.map(({ tenantId, stored }) => [tenantId, stored]));
+  }
+
+  async settle({ tenantId, minute }: UnsettledMinute, counts: MinuteCounts, verdict: Verdict): Promise<void> {
+    const { stored, evaluated } = counts;
+    const values = [tenantId, minute, stored, evaluated, verdict.notStored, verdict.notEvaluated];
+    await this.client.query(SETTLE, values);
+  }
+}

@@ -1,0 +1,78 @@
+import { metrics } from '@opentelemetry/api';
+import type { Standing } from './audit-ledger.ts';
+
+/** Of more tenants than this at once the sum says enough. */
+const MOST_TENANTS = 20;
+
+/** What the auditor shows: every replica the same, because it stands in the ledger. */
+export class AuditMetrics {
+  readonly #compared;
+  readonly #unread;
+  #standing: (Standing & { readonly at: number }) | undefined;
+
+  constructor(private readonly now: () => number) {
+    const meter = metrics.getMeter('@agentlens/run-tracking');
+    this.#compared = meter.createCounter('agentlens.audit.events_compared', {
+      description: 'Accepted events found stored and evaluated',
+    });
+    this.#unread = meter.createCounter('agentlens.audit.messages_lost', {
+      description: 'Messages of events that were gone from the stream before the auditor read them',
+    });
+    meter
+      .createObservableGauge('agentlens.audit.difference', {
+        description: 'Accepted events that are not stored, or not evaluated, a minute later',
+      })
+      .addCallback((result) => {
+        for (const kind of ['not_stored', 'not_evaluated'] as const) {
+          if (this.#standing !== undefined) result.observe(sumOf(this.#standing, kind), { kind });
+        }
+      });
+    meter
+      .createObservableGauge('agentlens.audit.tenant_difference', {
+        description: 'The same by tenant; only tenants of which something is missing, twenty at most',
+      })
+      .addCallback((result) => {
+        for (const { tenantId, notStored, notEvaluated } of this.#standing?.tenants.slice(0, MOST_TENANTS) ?? []) {
+          result.observe(notStored, { tenant: tenantId, kind: 'not_stored' });
+          result.observe(notEvaluated, { tenant: tenantId, kind: 'not_evaluated' });
+        }
+      });
+    meter
+      .createObservableGauge('agentlens.audit.age', { description: 'Since the last completed comparison', unit: 'ms' })
+      .addCallback((result) => {
+        const ageMs = this.ageMs();
+        if (ageMs !== undefined) result.observe(ageMs);
+      });
+  }
+
+  stands(standing: Standing): void {
+    this.#standing = { ...standing, at: this.now() };
+  }
+
+  compared(events: number): void {
+    this.#compared.add(events);
+  }
+
+  lost(messages: number): void {
+    this.#unread.add(messages);
+  }
+
+  /** Undefined before the first look. */
+  ageMs(): number | undefined {
+    return this.#standing === undefined ? undefined : this.#standing.ageMs + this.now() - this.#standing.at;
+  }
+
+  /** For `/readyz`. */
+  detail(): object {
+    const { minutes = 0 } = this.#standing ?? {};
+    const of = (kind: Kind) => (this.#standing === undefined ? null : sumOf(this.#standing, kind));
+    const [notStored, notEvaluated] = [of('not_stored'), of('not_evaluated')];
+    return { ageMs: this.ageMs() ?? null, notStored, notEvaluated, minutesDiffering: minutes };
+  }
+}
+
+type Kind = 'not_stored' | 'not_evaluated';
+
+function sumOf({ tenants }: Standing, kind: Kind): number {
+  return tenants.reduce((sum, one) => sum + (kind === 'not_stored' ? one.notStored : one.notEvaluated), 0);
+}

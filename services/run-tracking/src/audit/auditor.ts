@@ -1,0 +1,162 @@
+import { agentEvents } from '@agentlens/contracts';
+import type { Database } from '@agentlens/database';
+import type { EventBus } from '@agentlens/messaging';
+import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
+import type { EvaluationTally } from '@agentlens/state';
+import { Repeating } from '../repeating.ts';
+import { AuditLedger, type AuditTurn, type UnsettledMinute } from './audit-ledger.ts';
+import { AuditMetrics } from './audit-metrics.ts';
+import { judgeMinute } from './judge-minute.ts';
+import { minuteTallies } from './minute-tallies.ts';
+import { type Missing, missingEvents } from './missing-events.ts';
+
+const TURN_MS = 10_000;
+const PRUNE_EVERY_MS = 600_000;
+/** What was accepted is stored and evaluated by then. */
+const GRACE_MS = 60_000;
+const PAGE = 5_000;
+/** One transaction takes no more than this; the rest is for the next turn, at once. */
+const PAGES_PER_TURN = 20;
+const AT_ONCE_MS = 100;
+
+export interface AuditorParts {
+  readonly bus: EventBus;
+  readonly database: Database;
+  readonly evaluationTally: EvaluationTally;
+  readonly clock: Clock;
+  readonly logger: Platform['logger'];
+  readonly health: HealthRegistry;
+  /** How long what was accepted may take to be stored and evaluated. */
+  readonly graceMs?: number;
+}
+
+/**
+ * Compares what ingest put into the stream with the rows in Postgres and with what the evaluators say they evaluated, by
+ * tenant and minute of arrival (ADR 12). It only watches: nothing waits for it, and what it finds changes no readiness.
+ */
+export class Auditor {
+  readonly #parts: AuditorParts;
+  readonly #ledger: AuditLedger;
+  readonly #metrics: AuditMetrics;
+  readonly #turning = new Repeating(() => this.turn());
+  #begun = false;
+  #prunedAt = 0;
+
+  constructor(parts: AuditorParts) {
+    this.#parts = parts;
+    this.#ledger = new AuditLedger(parts.database.pool);
+    this.#metrics = new AuditMetrics(() => parts.clock.now());
+    parts.health.add('audit', async () => ({ ok: true, detail: this.#metrics.detail() }));
+  }
+
+  start(): void {
+    this.#turning.start(0);
+  }
+
+  async stop(): Promise<void> {
+    await this.#turning.stop();
+  }
+
+  /** Reads on, judges what is due, and answers when to do so again, ms. Never throws. */
+  async turn(): Promise<number> {
+    try {
+      await this.#begin();
+      const caughtUp = await this.#ledger.turn(async (turn) => {
+        const done = await this.#read(turn);
+        if (done) await this.#judge(turn);
+        return done;
+      });
+      await this.#prune();
+      this.#metrics.stands(await this.#ledger.standing());
+      return caughtUp === false ? AT_ONCE_MS : TURN_MS;
+    } catch (err) {
+      this.#parts.logger.warn({ err }, 'accepted, stored and evaluated events were not compared, trying again');
+      return TURN_MS;
+    }
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#begun) return;
+    const { newest } = await this.#parts.bus.envelopes(agentEvents, Number.MAX_SAFE_INTEGER, 1);
+    await this.#ledger.begin(newest);
+    this.#begun = true;
+  }
+
+  /** Whether everything that is in the stream was read. */
+  async #read(turn: AuditTurn): Promise<boolean> {
+    let after = turn.sequence;
+    for (let pages = 0; pages < PAGES_PER_TURN; pages++) {
+      const page = await this.#parts.bus.envelopes(agentEvents, after, PAGE);
+      if (page.newest < after) {
+        this.#parts.logger.error({ expected: after, newest: page.newest }, 'the stream of events was made anew');
+        after = 0;
+        continue;
+      }
+      this.#noteLost(page.upTo - after - page.looked);
+      await turn.take(minuteTallies(page.envelopes));
+      after = page.upTo;
+      await turn.readUpTo(after);
+      if (after >= page.newest) return true;
+    }
+    return false;
+  }
+
+  #noteLost(messages: number): void {
+    if (messages === 0) return;
+    this.#metrics.lost(messages);
+    this.#parts.logger.error({ messages }, 'messages of events are gone from the stream that were not audited');
+  }
+
+  async #judge(turn: AuditTurn): Promise<void> {
+    const unsettled = await turn.unsettled(this.#parts.graceMs ?? GRACE_MS);
+    for (const [minute, own] of Map.groupBy(unsettled, ({ minute }) => minute)) {
+      const days = own.flatMap(({ firstDay, lastDay }) => [firstDay, lastDay]).toSorted();
+      const stored = await turn.stored(minute, days[0] ?? '', days.at(-1) ?? '');
+      const evaluated = await this.#parts.evaluationTally.read(Date.parse(minute));
+      for (const one of own) {
+        const counts = {
+          accepted: one.accepted,
+          stored: stored.get(one.tenantId) ?? 0,
+          evaluated: evaluated.get(one.tenantId) ?? 0,
+        };
+        let missing: Missing = { count: 0, examples: [] };
+        const verdict = await judgeMinute(counts, async () => {
+          missing = await missingEvents(this.#parts.bus, turn.client, one);
+          return missing.count;
+        });
+        await turn.settle(one, counts, verdict);
+        this.#tell(one, { ...counts, ...verdict, examples: missing.examples });
+      }
+    }
+  }
+
+  #tell(one: UnsettledMinute, found: Finding): void {
+    const { tenantId, minute, state } = one;
+    const { examples, ...counts } = found;
+    if (found.notStored + found.notEvaluated > 0) {
+      const line = { tenantId, minute, ...counts, ...(examples.length > 0 && { notStoredIds: examples }) };
+      if (state === 'open') this.#parts.logger.error(line, 'accepted, stored and evaluated events differ');
+      return;
+    }
+    this.#metrics.compared(found.accepted);
+    if (state === 'differs') {
+      this.#parts.logger.info({ tenantId, minute, ...counts }, 'accepted, stored and evaluated events agree again');
+    }
+  }
+
+  async #prune(): Promise<void> {
+    const nowMs = this.#parts.clock.now();
+    if (Math.abs(nowMs - this.#prunedAt) < PRUNE_EVERY_MS) return;
+    await this.#ledger.prune();
+    this.#prunedAt = nowMs;
+  }
+}
+
+interface Finding {
+  readonly accepted: number;
+  readonly stored: number;
+  readonly evaluated: number;
+  readonly notStored: number;
+  readonly notEvaluated: number;
+  readonly examples: readonly string[];
+}

@@ -1,0 +1,76 @@
+import { agentEvents } from '@agentlens/contracts';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import { minuteOf } from '@agentlens/state';
+import type { ClientBase } from 'pg';
+import type { UnsettledMinute } from './audit-ledger.ts';
+
+const READ_WITHIN_MS = 15_000;
+const IDS_PER_STATEMENT = 5_000;
+const EXAMPLES = 5;
+
+const COUNT_MISSING = `
+select count(*)::int as missing, (array_agg(i.id))[1:${EXAMPLES}] as examples
+from jsonb_to_recordset($2::jsonb) as i(id text, at timestamptz)
+where not exists (
+  select from events e where e.tenant_id = $1 and e.occurred_at = i.at and e.event_id = i.id)`;
+
+interface Identity {
+  readonly id: string;
+  readonly at: string;
+}
+
+export interface Missing {
+  readonly count: number;
+  /** A few of their ids. */
+  readonly examples: readonly string[];
+}
+
+/**
+ * Reads a minute's messages of one tenant again, whole, and looks for a row of each event in them: dear, and exact.
+ * @throws where the stream does not hand them over in time.
+ */
+export async function missingEvents(bus: EventBus, client: ClientBase, minute: UnsettledMinute): Promise<Missing> {
+  const identities = await readIdentities(bus, minute);
+  const found = { count: 0, examples: [] as string[] };
+  for (let from = 0; from < identities.length; from += IDS_PER_STATEMENT) {
+    const part = JSON.stringify(identities.slice(from, from + IDS_PER_STATEMENT));
+    const { rows } = await client.query<{ missing: number; examples: string[] | null }>(COUNT_MISSING, [
+      minute.tenantId,
+      part,
+    ]);
+    found.count += rows[0]?.missing ?? 0;
+    found.examples.push(...(rows[0]?.examples ?? []));
+  }
+  return { count: found.count, examples: found.examples.slice(0, EXAMPLES) };
+}
+
+/** Of each event once, however many messages it is in. */
+async function readIdentities(bus: EventBus, minute: UnsettledMinute): Promise<readonly Identity[]> {
+  const { tenantId, firstSequence, lastSequence } = minute;
+  const wanted = Date.parse(minute.minute);
+  const identities = new Map<string, Identity>();
+  const { promise: read, resolve, reject } = Promise.withResolvers<void>();
+  const late = setTimeout(
+    () => reject(new Error('the messages of a minute were not read again in time')),
+    READ_WITHIN_MS,
+  );
+  let watch: Subscription | undefined;
+  try {
+    watch = await bus.watch(
+      agentEvents,
+      // What has aged out of the stream in the meantime is past finding; being caught up is the end as well.
+      { tenantId, from: firstSequence - 1, onCaughtUp: resolve },
+      ({ value, sequence }) => {
+        if (sequence <= lastSequence && minuteOf(Date.parse(value.receivedAt)) === wanted) {
+          for (const { id, occurredAt } of value.events) identities.set(`${occurredAt} ${id}`, { id, at: occurredAt });
+        }
+        if (sequence >= lastSequence) resolve();
+      },
+    );
+    await read;
+  } finally {
+    clearTimeout(late);
+    await watch?.close();
+  }
+  return [...identities.values()];
+}
