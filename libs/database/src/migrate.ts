@@ -7,6 +7,7 @@ import * as decisions from './migrations/0003-decisions.ts';
 import * as runs from './migrations/0004-runs.ts';
 import * as audit from './migrations/0005-audit.ts';
 import * as agentOfRunOrders from './migrations/0006-agent-of-run-orders.ts';
+import * as decisionFailMode from './migrations/0007-decision-fail-mode.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -16,6 +17,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-runs': runs,
   '0005-audit': audit,
   '0006-agent-of-run-orders': agentOfRunOrders,
+  '0007-decision-fail-mode': decisionFailMode,
 };
 
 /** Any number; only has to be the same for every starter. */

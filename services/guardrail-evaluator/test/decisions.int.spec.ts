@@ -10,7 +10,7 @@ import {
 } from '@agentlens/contracts';
 import { aBatch, anEvent, eventually } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { ask, told } from './asking.ts';
+import { aQuestion, ask, told } from './asking.ts';
 import { type Harness, openHarness } from './harness.ts';
 
 let harness: Harness;
@@ -340,16 +340,44 @@ describe('a budget', () => {
     expect((await reserve(0.9)).verdict).toBe('ALLOW');
   });
 
-  it('is overshot by nothing by many callers at two replicas', async () => {
+  it('is overshot by 500 callers at once by no more than their estimates were wrong, and refuses none while money is left', async () => {
     newTenant();
     const replicas = [await replica(), await replica()];
-    const money = await budget({});
+    const money = await budget({ limitUsd: 4 });
     for (const { evaluator } of replicas) await evaluator.decisions.reload(tenantId);
+    const patient = { ...COMMANDS.decide, deadlineMs: 30_000 };
+    const estimate = { tokens: 0, costUsd: 0.01 };
+    const caller = (n: number) => ({ tenantId, estimate, callId: `call-${n}`, deadlineMs: 30_000 });
     const answers = await Promise.all(
-      Array.from({ length: 120 }, (_, n) => reserve(0.01, { callId: `call-${n}`, deadlineMs: 2_000 })),
+      Array.from({ length: 500 }, (_, n) => told(harness.bus.request(patient, aQuestion(caller(n))))),
     );
-    expect(answers.filter(({ verdict }) => verdict === 'ALLOW')).toHaveLength(100);
-    expect(await spent(money)).toEqual({ spentUsd: 0, heldUsd: 1 });
+    const allowed = answers.filter(({ verdict }) => verdict === 'ALLOW');
+    expect(allowed).toHaveLength(400);
+    expect(await spent(money)).toEqual({ spentUsd: 0, heldUsd: 4 });
+    // Every call costs 20 % more than it was thought to.
+    await publish(...allowed.map(({ callId }) => completed({ callId, usage: { costUsd: 0.012 } })));
+    await settled();
+    expect(await spent(money)).toEqual({ spentUsd: 4.8, heldUsd: 0 });
+  }, 60_000);
+
+  it('tells what is spent, reserved and left, and of whom', async () => {
+    newTenant();
+    const { evaluator } = await replica();
+    const standing = (scopeId?: string) =>
+      harness.bus.request(COMMANDS.budgetStanding, { tenantId, budgetId: money.id, scopeId });
+    const money = await budget({ scope: 'agent', limitUsd: 2, period: 'day' });
+    expect(await told(standing())).toMatchObject({ budget: { id: money.id }, pots: [] });
+    await publish(completed({ usage: { costUsd: 0.7 } }), completed({ agentId: 'agent-2', usage: { costUsd: 2.5 } }));
+    await settled();
+    await reserve(0.4, { callId: 'call' });
+    await evaluator.decisions.ledger.flush();
+    const periodStart = new Date().toISOString().slice(0, 10);
+    const pot = { scopeId: 'agent-1', periodStart, spentUsd: 0.7, reservedUsd: 0.4, remainingUsd: 0.9 };
+    const overdrawn = { scopeId: 'agent-2', periodStart, spentUsd: 2.5, reservedUsd: 0, remainingUsd: 0 };
+    expect((await told(standing())).pots).toEqual([overdrawn, pot]);
+    expect((await told(standing('agent-1'))).pots).toEqual([pot]);
+    const unknown = { tenantId, budgetId: 'nobody' };
+    expect(await harness.bus.request(COMMANDS.budgetStanding, unknown)).toMatchObject({ problem: { status: 404 } });
   });
 
   it('of an end user is his alone', async () => {

@@ -51,6 +51,8 @@ import { DatabaseReadiness } from './service/database-readiness.ts';
 import { ServiceController } from './service/service.controller.ts';
 import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsQueries } from './sessions/sessions.queries.ts';
+import { SettingsController } from './settings/settings.controller.ts';
+import { SettingsRepository } from './settings/settings.repository.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import { StreamController } from './stream/stream.controller.ts';
 import { StreamDesk } from './stream/stream-desk.ts';
@@ -76,6 +78,7 @@ export class QueryModule {
         ControlController,
         BreakersController,
         BudgetsController,
+        SettingsController,
         StreamController,
         KeysController,
         ServiceController,
@@ -104,6 +107,7 @@ export class QueryModule {
         OrderWatch,
         BreakersQueries,
         BudgetsQueries,
+        SettingsRepository,
         KeyNames,
         StreamDesk,
         OpenStreams,

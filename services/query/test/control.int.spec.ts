@@ -219,10 +219,39 @@ describe('budgets', () => {
     expect(bodies).toEqual([{ limitUsd: 0 }, null]);
   });
 
+  it('are shown with what is spent, reserved and left, as their owner says', async () => {
+    const { budgets } = (await api.get('/api/budgets?enabled=true')).body;
+    const pot = { scopeId: 'agent-1', periodStart: '2026-03-01', spentUsd: 1, reservedUsd: 0.5, remainingUsd: 11 };
+    const questions: unknown[] = [];
+    await api.bus.serve(COMMANDS.budgetStanding, async (question) => {
+      questions.push(question);
+      return granted({ budget: budgets[0], pots: [pot] });
+    });
+    expect(await api.get('/api/budgets/budget-1?scopeId=agent-1')).toMatchObject({
+      status: 200,
+      body: { budget: budgets[0], pots: [pot] },
+    });
+    expect(questions).toEqual([{ tenantId: 'acme', budgetId: 'budget-1', scopeId: 'agent-1' }]);
+  });
+
   it('cannot be changed where nobody answers', async () => {
     expect(await api.call('DELETE', '/api/budgets/budget-1')).toMatchObject({
       status: 503,
       headers: { 'retry-after': '2' },
     });
   });
+});
+
+describe('settings of a tenant', () => {
+  it('are read and changed for the tenant of the key alone', async () => {
+    expect(await api.get('/api/settings')).toMatchObject({ status: 200, body: { decisionFailMode: 'allow' } });
+    const body = { decisionFailMode: 'block' };
+    expect(await api.call('PUT', '/api/settings', { body })).toMatchObject({ status: 200, body });
+    expect((await api.get('/api/settings')).body).toEqual(body);
+    expect((await api.get('/api/settings', api.keys.foreign.key)).body).toEqual({ decisionFailMode: 'allow' });
+  });
+
+  it.each([{}, { decisionFailMode: 'maybe' }, { decisionFailMode: 'block', other: 1 }])('refuse %j', async (body) =>
+    expect((await api.call('PUT', '/api/settings', { body })).status).toBe(400),
+  );
 });

@@ -86,6 +86,8 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.resetBreaker, async () => granted({ ok: true as const }));
   const { body: budgets } = await api.get('/api/budgets');
   await api.bus.serve(COMMANDS.createBudget, async () => granted(budgets.budgets[0]));
+  const pot = { scopeId: 'agent-1', periodStart: '2026-03-01', spentUsd: 1, reservedUsd: 0.5, remainingUsd: 11 };
+  await api.bus.serve(COMMANDS.budgetStanding, async () => granted({ budget: budgets.budgets[0], pots: [pot] }));
   await api.bus.serve(COMMANDS.deleteBudget, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.redeliver, async ({ deliveryId }) => granted({ deliveryId }));
 });
@@ -108,6 +110,7 @@ const ORDER: ControlOrder = {
 const BODIES: Readonly<Record<string, object>> = {
   'post /api/control': { scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 },
   'put /api/breakers/limits': { scope: 'tenant' },
+  'put /api/settings': { decisionFailMode: 'allow' },
 };
 
 const IDS: Readonly<Record<string, string>> = {

@@ -15,6 +15,7 @@ export interface TenantsTable {
   id: string;
   name: string;
   created_at: Timestamp;
+  decision_fail_mode: Generated<'allow' | 'block'>;
 }
 
 /** Writer: query (ingest touches last_used_at through it). */
@@ -385,6 +386,7 @@ export interface ControlOrdersTable {
   scope: 'run' | 'agent' | 'tenant';
   scope_id: string;
   order_id: string;
+  /** Of an order for a run: the run's agent, where it was known. */
   agent_id: string | null;
   state: 'running' | 'paused' | 'killed';
   reason: string;

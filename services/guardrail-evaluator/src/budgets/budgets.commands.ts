@@ -1,13 +1,15 @@
 import { Budget, COMMANDS, detailsOf, type Problem, timeOrderedId } from '@agentlens/contracts';
 import type { EventBus, Subscription } from '@agentlens/messaging';
+import { isDatabaseAway } from '@agentlens/platform';
+import { StateUnavailable } from '@agentlens/state';
 import { z } from 'zod';
+import { budgetStanding, isId, NOT_FOUND } from './budget-standing.ts';
 import type { BudgetVault } from './budget-vault.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
 /** What numeric(14,6) holds. */
 const MOST_USD = 99_999_999;
-const NOT_FOUND = { ok: false, problem: { error: 'No such budget', status: 404 } } as const;
 const NO_RESERVATION = { ok: false, problem: { error: 'No such reservation', status: 404 } } as const;
 
 const { name, scope, scopeId, period, enabled, onUnavailable } = Budget.shape;
@@ -24,7 +26,7 @@ const BudgetDraft = z
 
 export interface BudgetCommandsParts {
   readonly repository: BudgetsRepository;
-  readonly vault: Pick<BudgetVault, 'spend'>;
+  readonly vault: Pick<BudgetVault, 'spend' | 'standing'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;
   readonly now: () => number;
   /** This instance has the change at once, the others by the announcement. */
@@ -42,6 +44,7 @@ export async function serveBudgetCommands(
   return [
     await bus.serve(COMMANDS.createBudget, ({ tenantId, body }) => orAway(create(parts, tenantId, body))),
     await bus.serve(COMMANDS.deleteBudget, ({ tenantId, budgetId }) => orAway(remove(parts, tenantId, budgetId))),
+    await bus.serve(COMMANDS.budgetStanding, (question) => orUnknown(budgetStanding(parts, question))),
     await bus.serve(COMMANDS.settleReservation, (question) => orAway(settle(parts, question))),
   ];
 }
@@ -86,7 +89,17 @@ async function settle({ vault, ledger, now }: BudgetCommandsParts, { tenantId, r
   return { ok: true, value: { ok: true } } as const;
 }
 
-/** Anything else was never given out, and some of it Postgres would not even read. */
-function isId(text: string): boolean {
-  return /^[\x21-\x7e]{1,100}$/.test(text);
+const UNKNOWN: Problem = {
+  error: 'How the budget stands cannot be said at the moment',
+  status: 503,
+  hint: 'Ask again in a few seconds; nothing was changed',
+};
+
+async function orUnknown<A>(answer: Promise<A>): Promise<A | Refused> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isDatabaseAway(error) || error instanceof StateUnavailable) return { ok: false, problem: UNKNOWN };
+    throw error;
+  }
 }

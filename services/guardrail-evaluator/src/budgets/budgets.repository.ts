@@ -107,6 +107,34 @@ export class BudgetsRepository {
     }));
   }
 
+  /** Null: no such budget. */
+  async find(tenantId: string, budgetId: string): Promise<Budget | null> {
+    const row = await this.#db
+      .selectFrom('budgets')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('budget_id', '=', budgetId)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirst();
+    return row === undefined ? null : budgetFromRow(row);
+  }
+
+  /** Whose pots of a period have spent most, as far as the ledger goes. */
+  async spenders(tenantId: string, budgetId: string, periodStart: string, limit: number): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('budget_ledger')
+      .select('scope_id')
+      .where('tenant_id', '=', tenantId)
+      .where('budget_id', '=', budgetId)
+      .where('period_start', '=', periodStart)
+      .groupBy('scope_id')
+      .orderBy((eb) => eb.fn.sum('cost_usd'), 'desc')
+      .orderBy('scope_id')
+      .limit(limit)
+      .execute();
+    return rows.map((row) => row.scope_id);
+  }
+
   async #budgetsOf(tenantId?: string): Promise<ReadonlyMap<string, readonly Budget[]>> {
     let query = this.#db.selectFrom('budgets').selectAll().where('deleted_at', 'is', null);
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);

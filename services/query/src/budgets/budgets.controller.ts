@@ -3,7 +3,7 @@ import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
 import { Body, Controller, Param, Query } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { Serves } from '../http/operation.ts';
-import { createBudget, deleteBudget, listBudgets } from './budgets.operations.ts';
+import { createBudget, deleteBudget, getBudget, listBudgets } from './budgets.operations.ts';
 import { BudgetsQueries } from './budgets.queries.ts';
 
 @Controller()
@@ -22,6 +22,16 @@ export class BudgetsController {
   async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
     const { items, ...page } = await this.budgets.list(caller.tenantId, parseOr400(listBudgets.query, query));
     return { budgets: items, ...page };
+  }
+
+  @Serves(getBudget)
+  get(@CurrentCaller() { tenantId }: Caller, @Param() params: unknown, @Query() query: unknown) {
+    const { id: budgetId } = parseOr400(getBudget.params, params);
+    return this.commands.forward(COMMANDS.budgetStanding, {
+      tenantId,
+      budgetId,
+      ...parseOr400(getBudget.query, query),
+    });
   }
 
   @Serves(deleteBudget)

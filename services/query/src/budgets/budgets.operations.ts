@@ -1,4 +1,4 @@
-import { BUDGET_SCOPES, Budget, ClientId } from '@agentlens/contracts';
+import { BUDGET_SCOPES, Budget, BudgetPot, BudgetStanding, ClientId } from '@agentlens/contracts';
 import { z } from 'zod';
 import { operation } from '../http/operation.ts';
 import { commaListOf, consistent, Flag, IdPath, paging } from '../http/parameters.ts';
@@ -42,6 +42,19 @@ export const listBudgets = operation({
   scope: 'read',
   query: BudgetFilter,
   response: z.object({ budgets: z.array(BudgetView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});
+
+export const getBudget = operation({
+  method: 'get',
+  path: '/api/budgets/:id',
+  tag: 'Budgets',
+  summary:
+    'A budget and what is spent, reserved and left in its present period: of one pot where scopeId is given or the budget has one, else of those that spent most (at most 100).',
+  scope: 'read',
+  params: IdPath,
+  query: z.object({ scopeId: ClientId.optional() }),
+  response: BudgetStanding.extend({ budget: BudgetView, pots: z.array(BudgetPot.meta({ id: 'BudgetPot' })) }),
+  problems: [404],
 });
 
 export const deleteBudget = operation({

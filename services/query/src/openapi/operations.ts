@@ -10,7 +10,7 @@ import {
 } from '../alerts/alerts.operations.ts';
 import { getAnalytics, getOverview, getStats } from '../analytics/analytics.operations.ts';
 import { getBreakerLimits, listBreakers, resetBreaker, setBreakerLimits } from '../breakers/breakers.operations.ts';
-import { createBudget, deleteBudget, listBudgets } from '../budgets/budgets.operations.ts';
+import { createBudget, deleteBudget, getBudget, listBudgets } from '../budgets/budgets.operations.ts';
 import { listControl, orderControl } from '../control/control.operations.ts';
 import { getEvent, listEvents } from '../events/events.operations.ts';
 import { listDeliveries, redeliver } from '../guardrails/deliveries.operations.ts';
@@ -37,6 +37,7 @@ import {
 } from '../runs/runs.operations.ts';
 import { getFeatures, getOpenApi, getServiceHealth } from '../service/service.operations.ts';
 import { getSession, getTimeline, listSessions } from '../sessions/sessions.operations.ts';
+import { getSettings, putSettings } from '../settings/settings.operations.ts';
 import { openStream } from '../stream/stream.operations.ts';
 import { EDGE_OPERATIONS } from './edge.operations.ts';
 
@@ -88,7 +89,10 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   resetBreaker,
   createBudget,
   listBudgets,
+  getBudget,
   deleteBudget,
+  getSettings,
+  putSettings,
   openStream,
   createKey,
   listKeys,
