@@ -19,7 +19,7 @@ import {
 import { eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Protocol, QUESTION, startProtocol } from './agent-protocol.ts';
-import { NOW } from './gateway.ts';
+import { NOW, noted } from './gateway.ts';
 
 const RUN = derivedId(Date.parse('2026-03-01T11:59:00.000Z'), 'run');
 const ts = '2026-03-01T11:59:30.000Z';
@@ -402,6 +402,70 @@ describe('asking for a decision', () => {
   });
 });
 
+describe('a question with an Idempotency-Key', () => {
+  const ask = (fields: object = {}, key = 'q1') =>
+    protocol.call(
+      'POST',
+      `/v1/runs/${RUN}/evaluate`,
+      { ...QUESTION, ...fields },
+      { headers: { 'idempotency-key': key } },
+    );
+
+  it('is asked once and answered the same, also while the first is being answered', async () => {
+    const held = Promise.withResolvers<Partial<Decision>>();
+    protocol.answer(() => held.promise);
+    const both = [ask(), ask()];
+    await eventually(() => expect(protocol.asked).toHaveLength(1));
+    held.resolve({ verdict: 'BLOCK', message: 'first' });
+    for (const { body } of await Promise.all(both)) expect(body).toMatchObject({ verdict: 'BLOCK', message: 'first' });
+    protocol.answer(() => ({ message: 'second' }));
+    expect((await ask()).body.message).toBe('first');
+    expect(protocol.asked).toHaveLength(1);
+  });
+
+  it('is another question with another key, call or run', async () => {
+    await ask();
+    await ask({}, 'q2');
+    await ask({ args: { q: 'y' } });
+    await ask({ phase: 'tool.after', result: 1 });
+    expect(protocol.asked).toHaveLength(4);
+  });
+
+  it.each<[string, Partial<Decision>]>([
+    ['a human is waited for', { cause: { kind: 'HITL_PENDING', approvalId: 'a' } }],
+    ['a rule could not be asked', { bypasses: [{ ruleId: 'r', why: 'unavailable', did: 'allow' }] }],
+  ])('is asked again where %s', async (_, first) => {
+    protocol.answer(() => first);
+    await ask();
+    await ask();
+    expect(protocol.asked).toHaveLength(2);
+  });
+
+  it('is not answered from memory once the run was stopped', async () => {
+    await ask();
+    await protocol.gateway.bus.publish(controlOrdered, anOrder());
+    await ask();
+    expect(protocol.asked).toHaveLength(2);
+  });
+});
+
+describe('a key that asks more often than it may', () => {
+  it('is blocked without the evaluator being asked, and counts apart from its events', async () => {
+    const { gateway } = protocol;
+    const question = () => protocol.call('POST', `/v1/runs/${RUN}/evaluate`, QUESTION, { key: gateway.keys.slow });
+    for (let i = 0; i < 10; i++) expect((await question()).body.verdict).toBe('ALLOW');
+    const refused = await question();
+    expect(refused).toMatchObject({
+      status: 200,
+      body: { verdict: 'BLOCK', control: 'CONTINUE', message: expect.stringContaining('more decisions per second') },
+    });
+    expect(protocol.asked).toHaveLength(10);
+    expect((await gateway.post({ events: [noted(1)] }, { key: gateway.keys.slow })).status).toBe(201);
+    gateway.clock.advance(100);
+    expect((await question()).body.verdict).toBe('ALLOW');
+  });
+});
+
 describe('when the evaluator does not answer', () => {
   const decisions: Decision[] = [];
   beforeEach(async () => {
@@ -426,6 +490,23 @@ describe('when the evaluator does not answer', () => {
     await eventually(() => {
       expect(events()).toMatchObject([{ sourceType: 'decision.bypassed', runId: RUN, toolName: 'search' }]);
       expect(decisions).toMatchObject([{ runId: RUN, verdict: 'ALLOW', bypasses: [{ did: 'allow' }] }]);
+    });
+  });
+
+  it('blocks where the tenant wants it so, and records that bypass too', async () => {
+    await protocol.leave();
+    const key = protocol.gateway.keys.cautious;
+    const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, callId: 'call-1' }, { key });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        ...{ verdict: 'BLOCK', control: 'CONTINUE', cause: { kind: 'LOCKDOWN' }, evaluatedRules: [] },
+        bypasses: [{ ruleId: '*', why: 'unavailable', did: 'block' }],
+      },
+    });
+    await eventually(() => {
+      expect(events()).toMatchObject([{ sourceType: 'decision.bypassed', payload: { verdict: 'BLOCK' } }]);
+      expect(decisions).toMatchObject([{ tenantId: 'cautious', verdict: 'BLOCK', bypasses: [{ did: 'block' }] }]);
     });
   });
 

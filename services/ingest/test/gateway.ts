@@ -30,8 +30,10 @@ export interface Gateway {
   readonly clock: FixedClock;
   readonly bus: EventBus;
   readonly platform: Platform;
-  /** Keys by what they may do; all but `foreign` belong to tenant "acme". */
-  readonly keys: Readonly<Record<'ingest' | 'agent' | 'admin' | 'reader' | 'slow' | 'foreign' | 'revoked', string>>;
+  /** Keys by what they may do; all but `foreign` and `cautious` belong to tenant "acme". */
+  readonly keys: Readonly<
+    Record<'ingest' | 'agent' | 'admin' | 'reader' | 'slow' | 'foreign' | 'cautious' | 'revoked', string>
+  >;
   /** Every batch published, in order. */
   readonly batches: EventBatch[];
   events(): readonly AgentEvent[];
@@ -137,6 +139,7 @@ function keyring(): { keys: Gateway['keys']; directory: KeyDirectory; revoke: Ga
     reader: newApiKey().key,
     slow: newApiKey().key,
     foreign: newApiKey().key,
+    cautious: newApiKey().key,
     revoked: newApiKey().key,
   };
   const caller = (fields: Partial<Caller>): Caller => ({
@@ -151,8 +154,12 @@ function keyring(): { keys: Gateway['keys']; directory: KeyDirectory; revoke: Ga
     [keys.admin, caller({ keyId: 'admin', scopes: ['admin'] })],
     [keys.agent, caller({ keyId: 'agent', scopes: ['ingest', 'decide'] })],
     [keys.reader, caller({ keyId: 'reader', scopes: ['read'] })],
-    [keys.slow, caller({ keyId: 'slow', eventsPerSecond: 10 })],
+    [keys.slow, caller({ keyId: 'slow', eventsPerSecond: 10, scopes: ['ingest', 'decide'] })],
     [keys.foreign, caller({ keyId: 'foreign', tenantId: 'globex', scopes: ['ingest', 'decide'] })],
+    [
+      keys.cautious,
+      caller({ keyId: 'cautious', tenantId: 'cautious', scopes: ['ingest', 'decide'], decisionFailMode: 'block' }),
+    ],
   ]);
   const directory: KeyDirectory = {
     check: async (key) => {

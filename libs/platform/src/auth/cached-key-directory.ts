@@ -11,6 +11,8 @@ export interface KeyRecord {
   readonly secretHash: Uint8Array;
   readonly scopes: readonly string[];
   readonly eventsPerSecond: number | null;
+  /** Of the tenant. */
+  readonly decisionFailMode?: 'allow' | 'block';
   readonly expiresAtMs: number | null;
   readonly revokedAtMs: number | null;
 }
@@ -81,6 +83,7 @@ export class CachedKeyDirectory implements KeyDirectory {
         keyId: record.keyId,
         scopes: record.scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope)),
         eventsPerSecond: record.eventsPerSecond ?? this.#options.defaultEventsPerSecond,
+        ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),
       },
     };
   }

@@ -15,6 +15,8 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** Quota of this key, events per second. */
   readonly eventsPerSecond: number;
+  /** What the tenant wants of a question that nobody could judge; absent: `allow`. */
+  readonly decisionFailMode?: 'allow' | 'block';
 }
 
 export const SCOPES_KEY = 'agentlens:scopes';

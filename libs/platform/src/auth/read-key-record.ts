@@ -5,7 +5,9 @@ import type { KeyRecord } from './cached-key-directory.ts';
 export async function readKeyRecord(database: Database, keyId: string): Promise<KeyRecord | null> {
   const row = await database.db
     .selectFrom('api_keys')
+    .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')
     .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'events_per_second', 'expires_at', 'revoked_at'])
+    .select('decision_fail_mode')
     .where('key_id', '=', keyId)
     .executeTakeFirst();
   if (row === undefined) return null;
@@ -15,6 +17,7 @@ export async function readKeyRecord(database: Database, keyId: string): Promise<
     secretHash: row.secret_hash,
     scopes: row.scopes,
     eventsPerSecond: row.events_per_second,
+    decisionFailMode: row.decision_fail_mode,
     expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
     revokedAtMs: row.revoked_at === null ? null : Date.parse(row.revoked_at),
   };

@@ -13,6 +13,7 @@ import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
 import type { Clock, ControlBoard, Platform } from '@agentlens/platform';
 import type { EventDesk } from '../event-desk.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
+import { RememberedAnswers } from './remembered-answers.ts';
 
 /** The evaluator keeps the deadline itself; this much longer its answer may be on its way. */
 const GRACE_MS = 25;
@@ -26,9 +27,10 @@ export interface DecisionDeskParts {
   readonly metrics: ProtocolMetrics;
   readonly clock: Clock;
   readonly logger: Platform['logger'];
-  /** What happens to calls that nobody could judge. */
-  readonly failMode: 'allow' | 'block';
 }
+
+/** What happens to calls that nobody could judge, as their tenant wants it. */
+export type FailMode = 'allow' | 'block';
 
 /**
  * Asks the evaluator, and always has an answer: where none comes in time, what was ordered still holds (it is known
@@ -37,23 +39,46 @@ export interface DecisionDeskParts {
 export class DecisionDesk {
   readonly #parts: DecisionDeskParts;
   readonly #recording = new Set<Promise<unknown>>();
+  readonly #answers: RememberedAnswers;
 
   constructor(parts: DecisionDeskParts) {
     this.#parts = parts;
+    this.#answers = new RememberedAnswers(() => parts.clock.now());
   }
 
-  async decide(request: DecisionRequest): Promise<Decision> {
+  async decide(request: DecisionRequest, failMode: FailMode): Promise<Decision> {
+    const { tenantId, agentId, runId, requestId } = request;
+    const standing = this.#parts.board.standing(tenantId, agentId, runId);
+    // What was ordered since outweighs what was answered before.
+    if (requestId === undefined || standing.kind !== 'none') return this.#ask(request, failMode);
+    return this.#answers.once(request, () => this.#ask(request, failMode));
+  }
+
+  async #ask(request: DecisionRequest, failMode: FailMode): Promise<Decision> {
     const { bus, logger } = this.#parts;
     try {
       const command = { ...COMMANDS.decide, deadlineMs: request.deadlineMs + GRACE_MS };
       const answer = await bus.request(command, request);
       if (answer.ok) return answer.value;
       logger.error({ problem: answer.problem, runId: request.runId }, 'the evaluator refused a question');
-      return this.#fallback(request, 'error');
+      return this.#fallback(request, failMode, 'error');
     } catch (error) {
       if (!(error instanceof CommandUnanswered)) logger.error({ err: error }, 'a question could not be asked');
-      return this.#fallback(request, 'unavailable');
+      return this.#fallback(request, failMode, 'unavailable');
     }
+  }
+
+  /**
+   * The answer to a key that asks more often than it may: blocked, for whoever floods the gateway must not thereby get
+   * past the rules. Counted and not recorded, or every such question would cost more than one that is answered.
+   */
+  overQuota(request: DecisionRequest): Decision {
+    this.#parts.metrics.overQuota();
+    const message = 'This API key asks for more decisions per second than it may; ask again in a second';
+    return {
+      ...{ ...this.#blank(request), bypasses: [], verdict: 'BLOCK', control: 'CONTINUE', effect: 'block' },
+      ...{ cause: { kind: 'LOCKDOWN' }, message },
+    };
   }
 
   /** Waits for the records of bypasses. */
@@ -61,8 +86,8 @@ export class DecisionDesk {
     await Promise.allSettled(this.#recording);
   }
 
-  #fallback(request: DecisionRequest, why: 'unavailable' | 'error'): Decision {
-    const decision = this.#ordered(request) ?? this.#byFailMode(request, why);
+  #fallback(request: DecisionRequest, failMode: FailMode, why: 'unavailable' | 'error'): Decision {
+    const decision = this.#ordered(request) ?? this.#byFailMode(request, failMode, why);
     this.#parts.metrics.bypassed(why, decision.verdict);
     this.#record(decision, why);
     return decision;
@@ -83,8 +108,7 @@ export class DecisionDesk {
     };
   }
 
-  #byFailMode(request: DecisionRequest, why: 'unavailable' | 'error'): Decision {
-    const did = this.#parts.failMode;
+  #byFailMode(request: DecisionRequest, did: FailMode, why: 'unavailable' | 'error'): Decision {
     const bypasses = [{ ruleId: '*', why, did }] as const;
     const common = { ...this.#blank(request), bypasses: [...bypasses] };
     if (did === 'allow') {

@@ -13,6 +13,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import { idempotencyKeyOf } from '../events-request.ts';
 import { transportable } from './call-content.ts';
+import { DecideQuota } from './decide-quota.ts';
 import { DecisionDesk } from './decision-desk.ts';
 import { KnownRuns } from './known-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
@@ -26,6 +27,7 @@ const LONGEST_DEADLINE_MS = 2_000;
 export class EvaluateController {
   constructor(
     @Inject(DecisionDesk) private readonly desk: DecisionDesk,
+    @Inject(DecideQuota) private readonly quota: DecideQuota,
     @Inject(KnownRuns) private readonly runs: KnownRuns,
     @Inject(ProtocolMetrics) private readonly metrics: ProtocolMetrics,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -36,7 +38,7 @@ export class EvaluateController {
   @RouteConfig({ checksKeys: true })
   @Scopes('decide')
   async evaluate(
-    @CurrentCaller() { tenantId }: Caller,
+    @CurrentCaller() caller: Caller,
     @Param('runId') runIdText: string,
     @Body() body: unknown,
     @Req() request: FastifyRequest,
@@ -46,9 +48,12 @@ export class EvaluateController {
     const question = parseOr400(EvaluateBody, body);
     const receivedAt = new Date(this.clock.now()).toISOString();
     const requestId = idempotencyKeyOf(request.headers['idempotency-key']);
-    const asked = await this.runs.completed({ ...requestOf(question), tenantId, runId, requestId, receivedAt });
+    const { tenantId, keyId, eventsPerSecond, decisionFailMode = 'allow' } = caller;
+    const asking = { ...requestOf(question), tenantId, runId, requestId, receivedAt };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
-    const decision = await this.desk.decide(transportable(asked, bodyBytes));
+    const decision = this.quota.take(keyId, eventsPerSecond)
+      ? await this.desk.decide(transportable(await this.runs.completed(asking), bodyBytes), decisionFailMode)
+      : this.desk.overQuota(transportable(asking, bodyBytes));
     this.metrics.answered((performance.now() - startedAt) / 1000, decision.verdict);
     return knowsExtras(question) ? decisionBodyWithExtras(decision) : decisionBody(decision);
   }

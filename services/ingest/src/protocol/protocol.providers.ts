@@ -20,6 +20,7 @@ import { EventDesk } from '../event-desk.ts';
 import { AgentsController } from './agents.controller.ts';
 import { ControlController } from './control.controller.ts';
 import { ControlDesk } from './control-desk.ts';
+import { DecideQuota } from './decide-quota.ts';
 import { DecisionDesk } from './decision-desk.ts';
 import { EvaluateController } from './evaluate.controller.ts';
 import { Heartbeats } from './heartbeats.ts';
@@ -41,6 +42,7 @@ export const PROTOCOL_CONTROLLERS = [
 
 export const PROTOCOL_PROVIDERS: Provider[] = [
   ProtocolMetrics,
+  { provide: DecideQuota, useFactory: (clock: Clock) => new DecideQuota(() => clock.now()), inject: [CLOCK] },
   {
     provide: Listeners,
     useFactory: (presence: Presence, logger: Logger) => new Listeners(presence, logger),
@@ -66,7 +68,7 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
       metrics: ProtocolMetrics,
       clock: Clock,
       logger: Logger,
-    ) => new DecisionDesk({ bus, board, desk, metrics, clock, logger, failMode: 'allow' }),
+    ) => new DecisionDesk({ bus, board, desk, metrics, clock, logger }),
     inject: [EVENT_BUS, CONTROL_BOARD, EventDesk, ProtocolMetrics, CLOCK, LOGGER],
   },
   {
