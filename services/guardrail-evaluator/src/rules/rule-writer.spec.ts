@@ -236,7 +236,12 @@ describe('regular expressions of a tenant', () => {
   it('of an imported policy count like others, and it is stored whole or not at all', async () => {
     await writer.delete('acme', table.first.id);
     const rule = (regex: boolean) => ({
-      ...{ name: 'R', priority: 1, effect: { type: 'block', reason: 'No' }, selector: { phase: 'tool.before', tool: { name: '*' } } },
+      ...{
+        name: 'R',
+        priority: 1,
+        effect: { type: 'block', reason: 'No' },
+        selector: { phase: 'tool.before', tool: { name: '*' } },
+      },
       condition: { kind: 'toolArg', type: 'string', path: 'to', op: regex ? 'regex' : 'contains', value: 'x' },
     });
     const body = (rules: unknown[]) => ({ policy: { name: 'P' }, rules });
