@@ -61,6 +61,29 @@ describe('outbox relay', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
+  it('publishes together what needs no order, and nothing else beside it', async () => {
+    await write([1, 12, 14, 3, 16]);
+    const log: string[] = [];
+    const bothUnderWay = Promise.withResolvers<void>();
+    const relay = new OutboxRelay({
+      db: database.db,
+      writer: 'guardrail-evaluator',
+      unordered: ({ body }) => Number(body.n) > 10,
+      publish: async ({ body }) => {
+        log.push(`begin ${body.n}`);
+        if (body.n === 14) bothUnderWay.resolve();
+        if (body.n === 12) await bothUnderWay.promise;
+        if (body.n === 14) throw new Error('broker away');
+        log.push(`end ${body.n}`);
+      },
+    });
+
+    await expect(relay.drain()).rejects.toThrow('broker away');
+
+    expect(log).toEqual(['begin 1', 'end 1', 'begin 12', 'begin 14', 'end 12']);
+    expect((await left()).sort()).toEqual([14, 16, 3]);
+  });
+
   it('publishes each row once with several relays at work', async () => {
     await write(Array.from({ length: 250 }, (_, n) => n));
     const seen: unknown[] = [];

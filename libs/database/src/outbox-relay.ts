@@ -20,12 +20,14 @@ export interface OutboxRelayOptions {
    * between publishing and forgetting), so the topic's message id has to make that harmless. Bound it well below 30 s.
    */
   readonly publish: (message: OutboxMessage) => Promise<unknown>;
+  /** True of messages whose order among themselves matters to nobody: those next to each other are published together. */
+  readonly unordered?: (message: OutboxMessage) => boolean;
   readonly onError?: (error: unknown) => void;
   /** How often to look without being nudged, ms. Default 1,000. */
   readonly pollMs?: number;
 }
 
-/** Turns committed `outbox` rows into messages, in the order of their ids, at least once. */
+/** Turns committed `outbox` rows into messages, at least once; those that are not `unordered` in the order of their ids. */
 export class OutboxRelay {
   readonly #options: OutboxRelayOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -67,7 +69,7 @@ export class OutboxRelay {
    * @throws what `publish` threw, after forgetting what was published before.
    */
   async drain(): Promise<number> {
-    const { db, writer, publish } = this.#options;
+    const { db, writer } = this.#options;
     let failure: { readonly error: unknown } | undefined;
     const published = await db.transaction().execute(async (transaction) => {
       // One relay at a time: a second one that skipped the locked rows would publish later facts before earlier ones.
@@ -85,20 +87,37 @@ export class OutboxRelay {
         .skipLocked()
         .execute();
       const done: number[] = [];
-      for (const row of rows) {
-        try {
-          await publish(row);
-        } catch (error) {
-          failure = { error };
-          break;
+      for (const group of this.#groups(rows)) {
+        const results = await Promise.allSettled(group.map((row) => this.#publish(row)));
+        for (const result of results) {
+          if (result.status === 'fulfilled') done.push(result.value);
+          else failure ??= { error: result.reason };
         }
-        done.push(row.id);
+        if (failure !== undefined) break;
       }
       if (done.length > 0) await transaction.deleteFrom('outbox').where('id', 'in', done).execute();
       return done;
     });
     if (failure !== undefined) throw failure.error;
     return published.length;
+  }
+
+  async #publish(row: OutboxMessage): Promise<number> {
+    await this.#options.publish(row);
+    return row.id;
+  }
+
+  /** What may be published at the same time. */
+  #groups(rows: readonly OutboxMessage[]): OutboxMessage[][] {
+    const { unordered = () => false } = this.#options;
+    const groups: { readonly rows: OutboxMessage[]; readonly open: boolean }[] = [];
+    for (const row of rows) {
+      const open = unordered(row);
+      const last = groups.at(-1);
+      if (open && last?.open) last.rows.push(row);
+      else groups.push({ rows: [row], open });
+    }
+    return groups.map((group) => group.rows);
   }
 
   async #work(): Promise<void> {

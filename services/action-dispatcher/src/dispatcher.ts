@@ -1,4 +1,4 @@
-import { COMMANDS, guardrailTriggered } from '@agentlens/contracts';
+import { COMMANDS, deliverySettled, guardrailTriggered } from '@agentlens/contracts';
 import { type Database, OutboxRelay } from '@agentlens/database';
 import type { EgressClient } from '@agentlens/egress';
 import type { EventBus, Subscription } from '@agentlens/messaging';
@@ -93,6 +93,7 @@ export class Dispatcher {
       db,
       writer: WRITER,
       publish: (message) => publishFact(bus, message),
+      unordered: ({ topic }) => topic === deliverySettled.name,
       onError: (error) => logger.warn({ err: error }, 'outbox was not published, it will be'),
     });
     this.#deliveries = new DeliveriesRepository(db);
@@ -148,11 +149,11 @@ export class Dispatcher {
   async stop(): Promise<void> {
     clearInterval(this.#observing);
     await Promise.all([
+      ...Object.values(this.#workers).map((worker) => worker.stop(GRACE_MS)),
       this.#consumer.stop(),
       this.#review.stop(),
       ...this.#served.map((subscription) => subscription.close()),
     ]);
-    await Promise.all(Object.values(this.#workers).map((worker) => worker.stop(GRACE_MS)));
     clearTimeout(this.#publishing);
     await this.#relay.stop();
     await this.#relay.drain().catch(() => 0); // what is left, the next start publishes
