@@ -56,6 +56,8 @@ function asksForServers({ status, stdout, stderr }) {
 try {
   if (spawnSync('buildah', ['--version']).status !== 0) {
     console.log('deploy/docker/Dockerfile: buildah is not installed here, so no image was built');
+  } else if (buildah('pull', '--policy', 'missing', values.base).status !== 0) {
+    console.log(`deploy/docker/Dockerfile: ${values.base} cannot be fetched from here, so no image was built`);
   } else {
     const image = `localhost/agentlens/${values.service}:check`;
     report('deploy/docker/Dockerfile', imageProblems(image), `built and started ${values.service} on ${values.base}`);

@@ -9,24 +9,48 @@ import { whenInterrupted } from './when-interrupted.ts';
 
 /** Identical code differs by a few hundredths on a quiet machine and by more beside other work. */
 const MOST = 1.15;
+const SMOKE_ROUNDS = 3;
+/** A comparison that cannot be ready by then tells more about the machine than about the code. */
+const SMOKE_READY_WITHIN_MS = 150_000;
+const SMOKE_NO_ROUND_AFTER_MS = 210_000;
 
 export interface Comparison {
   readonly against: string;
   /** CPU per event of this build divided by that of the other; the median of the rounds. */
   readonly ratio: number;
-  readonly rounds: readonly { readonly theirs: Figure; readonly ours: Figure; readonly ratio: number }[];
+  readonly rounds: readonly Round[];
   readonly ok: boolean;
 }
 
-/** Compares this build with the one of a commit. */
+export interface Round {
+  readonly theirs: Figure;
+  readonly ours: Figure;
+  readonly ratio: number;
+}
+
+/** The other build could not be measured: no verdict. */
+export class NotComparable extends Error {
+  override readonly name = 'NotComparable';
+}
+
+/**
+ * Compares this build with the one of a commit.
+ * @throws NotComparable where the other one cannot be run.
+ */
 export async function compare(
   root: string,
   ref: string,
   options: BenchOptions,
   progress: (text: string) => void,
 ): Promise<Comparison> {
-  const other = await checkOut(root, ref, progress);
+  const startedAt = performance.now();
+  const other = await checkOut(root, ref, progress).catch((error: unknown) => {
+    throw new NotComparable(`${ref} could not be built here`, { cause: error });
+  });
   try {
+    if (options.smoke && performance.now() - startedAt > SMOKE_READY_WITHIN_MS) {
+      throw new NotComparable(`building ${ref} alone took longer than the comparison may`);
+    }
     return await compareBuilds({ ref, root: other.root }, root, options, progress);
   } finally {
     await other.remove();
@@ -37,9 +61,11 @@ export async function compare(
 export async function compareBuilds(
   other: { readonly ref: string; readonly root: string },
   root: string,
-  { rounds: count, seconds }: Pick<BenchOptions, 'rounds' | 'seconds'>,
+  { rounds: asked, seconds, smoke }: Pick<BenchOptions, 'rounds' | 'seconds' | 'smoke'>,
   progress: (text: string) => void,
 ): Promise<Comparison> {
+  const startedAt = performance.now();
+  const count = smoke ? SMOKE_ROUNDS : asked;
   const [theirs, ours] = [new Stages(other.root, [], progress), new Stages(root, [], progress)];
   const close = async () => {
     await theirs.close();
@@ -47,24 +73,50 @@ export async function compareBuilds(
   };
   const calm = whenInterrupted(close);
   try {
-    const stages = { theirs: await theirs.shared('distributed'), ours: await ours.shared('distributed') };
+    const stages = {
+      theirs: await theirs.shared('distributed').catch((error: unknown) => {
+        throw new NotComparable(`the platform of ${other.ref} did not start under this harness`, { cause: error });
+      }),
+      ours: await ours.shared('distributed'),
+    };
     for (const stage of Object.values(stages)) await stage.setRules(TEN_RULES);
-    const rounds: Comparison['rounds'][number][] = [];
-    for (let round = 1; round <= count; round++) {
-      const before = await once(stages.theirs, other.ref, seconds);
-      const now = await once(stages.ours, 'this build', seconds);
-      const ratio = serverCpu(now) / serverCpu(before);
-      progress(
-        `round ${round} of ${count}, CPU µs/event: ${other.ref} ${serverCpu(before).toFixed(1)}, this build ${serverCpu(now).toFixed(1)}: ratio ${ratio.toFixed(3)}`,
-      );
-      rounds.push({ theirs: before, ours: now, ratio });
-    }
-    const ratio = median(rounds.map((round) => round.ratio));
+    const rounds: Round[] = [];
+    const more = async () => {
+      for (let round = 1; round <= count; round++) {
+        if (smoke && performance.now() - startedAt > SMOKE_NO_ROUND_AFTER_MS) return;
+        rounds.push(await oneRound(stages, other.ref, seconds, progress));
+      }
+    };
+    await more();
+    // One bad patch of the machine can spoil half of the rounds; not likely of twice as many.
+    if (smoke && judged(rounds) > MOST) await more();
+    if (rounds.length === 0) throw new NotComparable('starting both platforms took all the time there was');
+    const ratio = judged(rounds);
     return { against: other.ref, ratio, rounds, ok: ratio <= MOST };
   } finally {
     await close();
     calm();
   }
+}
+
+function judged(rounds: readonly Round[]): number {
+  return median(rounds.map(({ ratio }) => ratio));
+}
+
+async function oneRound(
+  stages: { readonly theirs: Stage; readonly ours: Stage },
+  ref: string,
+  seconds: number,
+  progress: (text: string) => void,
+): Promise<Round> {
+  const theirs = await once(stages.theirs, ref, seconds).catch((error: unknown) => {
+    throw new NotComparable(`${ref} could not be measured`, { cause: error });
+  });
+  const ours = await once(stages.ours, 'this build', seconds);
+  const ratio = serverCpu(ours) / serverCpu(theirs);
+  const both = `${ref} ${serverCpu(theirs).toFixed(1)}, this build ${serverCpu(ours).toFixed(1)}`;
+  progress(`CPU µs/event: ${both}: ratio ${ratio.toFixed(3)}`);
+  return { theirs, ours, ratio };
 }
 
 async function once(stage: Stage, variant: string, seconds: number): Promise<Figure> {

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { compare } from './compare.ts';
+import { compare, NotComparable } from './compare.ts';
 import { type Figure, isSound } from './figure.ts';
-import { describeMachine } from './machine.ts';
+import { describeMachine, type Machine } from './machine.ts';
 import type { BenchOptions } from './options.ts';
 import type { Bench, Scenario } from './scenario.ts';
 import { SCENARIOS } from './scenarios/index.ts';
@@ -25,16 +25,33 @@ export async function run(root: string, options: BenchOptions): Promise<boolean>
     `${machine.cores} x ${machine.cpu}, ${machine.memoryGb} GB, Node ${machine.node}, yardstick ${machine.parseMicros} µs, commit ${machine.commit}, load ${machine.loadBefore.toFixed(1)}`,
   );
   if (options.against !== undefined) {
-    const comparison = await compare(root, options.against, options, progress);
-    console.log(`CPU per event, this build / ${options.against}: ${comparison.ratio.toFixed(3)}`);
-    await write(options.json, { machine, comparison });
-    return comparison.ok;
+    return compared(root, options.against, options, machine, progress);
   }
   const { figures, errors } = await runScenarios(root, options, progress);
   await write(options.json, { machine, figures, errors });
   const wrong = figures.filter((figure) => !isSound(figure));
   progress(`${figures.length} figures, ${wrong.length} of them wrong, ${errors.length} scenarios failed`);
   return wrong.length === 0 && errors.length === 0;
+}
+
+async function compared(
+  root: string,
+  against: string,
+  options: BenchOptions,
+  machine: Machine,
+  progress: (text: string) => void,
+): Promise<boolean> {
+  try {
+    const comparison = await compare(root, against, options, progress);
+    console.log(`CPU per event, this build / ${against}: ${comparison.ratio.toFixed(3)}`);
+    await write(options.json, { machine, comparison });
+    return comparison.ok;
+  } catch (error) {
+    // In the short set nobody waits for an answer that this machine, or that commit, cannot give.
+    if (!options.smoke || !(error instanceof NotComparable)) throw error;
+    console.log(`not compared: ${error.message}\n${error.cause instanceof Error ? error.cause.message : ''}`);
+    return true;
+  }
 }
 
 interface Results {

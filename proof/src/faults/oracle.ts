@@ -37,7 +37,7 @@ export interface Before {
 }
 
 const DRAIN_DEADLINE_MS = 60_000;
-const PROBE_DEADLINE_MS = 20_000;
+const PROBE_DEADLINE_MS = 60_000;
 
 export async function before(site: Site): Promise<Before> {
   return { deadLetters: await site.streams.deadLetters(), exits: site.unexpectedExits };
