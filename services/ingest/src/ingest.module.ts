@@ -29,6 +29,7 @@ import { EventGate } from './event-gate.ts';
 import { EventsController } from './events.controller.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake.ts';
+import { LeasedQuota } from './leased-quota.ts';
 import { PriceTable } from './price-table.ts';
 import { DecisionDesk } from './protocol/decision-desk.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';
@@ -110,5 +111,5 @@ function eventDesk(
   clock: Clock,
   admission: Admission,
 ): EventDesk {
-  return new EventDesk(intake, gate, metrics, quota, clock, admission);
+  return new EventDesk(intake, gate, metrics, new LeasedQuota(quota), clock, admission);
 }
