@@ -48,10 +48,13 @@ beforeAll(async () => {
     }),
   );
   await api.insert('events', anEventRow({ event_id: 'e4', tenant_id: 'globex', payload: { whose: 'globex' } }));
-  await api.insert('runs', aRunRow({ run_id: 'run-1', tags: ['a', 'b'] }));
   await api.insert(
     'runs',
-    aRunRow({ run_id: 'run-2', agent_id: 'crew/role', status: 'timed_out', started_at: minute(-1), ended_at: NOW }),
+    aRunRow({ run_id: 'run-1', started_at: minute(-3), last_event_at: minute(-2), tags: ['a', 'b'] }),
+  );
+  await api.insert(
+    'runs',
+    aRunRow({ run_id: 'run-2', agent_id: 'crew/role', status: 'timed_out', started_at: minute(-4), ended_at: NOW }),
   );
   await api.insert(
     'runs',
@@ -144,7 +147,7 @@ describe('sessions', () => {
     ['status=completed,idle', ['run-3', 'run-4']],
     ['tags=b,c', ['run-1', 'run-3']],
     ['agentId=crew%2Frole', ['run-2']],
-    [`from=${minute(-7)}&to=${minute(-1)}`, ['run-2', 'run-3']],
+    [`from=${minute(-7)}&to=${minute(-4)}`, ['run-2', 'run-3']],
     ['limit=1&offset=1', ['run-2']],
   ])('are narrowed by "%s"', async (query, ids) => {
     expect(idsOf((await sessions(query)).sessions)).toEqual(ids);

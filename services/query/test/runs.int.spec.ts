@@ -203,7 +203,7 @@ describe('one run', () => {
 describe('the timeline of a run', () => {
   beforeAll(async () => {
     const of = { run_id: 'story' };
-    await api.insert('runs', aRunRow({ ...of, started_at: second(0) }));
+    await api.insert('runs', aRunRow({ ...of, started_at: second(0), last_event_at: second(9) }));
     for (const [i, at] of [0, 1, 9].entries()) {
       await api.insert('events', anEventRow({ ...of, event_id: `s${i}`, occurred_at: second(at) }));
     }
@@ -280,7 +280,7 @@ describe('the timeline of a run', () => {
 
   it('shows ids as long as a client may choose', async () => {
     const long = { run_id: 'long', event_id: '😀'.repeat(128) };
-    await api.insert('runs', aRunRow({ run_id: 'long' }));
+    await api.insert('runs', aRunRow({ run_id: 'long', last_event_at: minute(1) }));
     await api.insert('events', anEventRow(long));
     await api.insert('events', anEventRow({ ...long, occurred_at: minute(1) }));
 

@@ -2,6 +2,7 @@ import { ClientId } from '@agentlens/contracts';
 import { z } from 'zod';
 import { operation } from '../http/operation.ts';
 import { CommaList, consistent, Flag, IdPath, paging, SeverityList, timeRange } from '../http/parameters.ts';
+import { Total } from '../http/total.ts';
 import { StoredEvent } from './stored-event.ts';
 
 export const EVENTS_LIST = 'events';
@@ -33,7 +34,7 @@ export type EventFilter = z.output<typeof EventFilter>;
 
 export const EventPage = z.object({
   events: z.array(StoredEvent),
-  total: z.int().meta({ description: 'Events that match, counted up to 100,000.' }),
+  ...Total,
   hasMore: z.boolean(),
   nextCursor: z.string().optional(),
 });

@@ -2,6 +2,7 @@ import { ACTION_RESULTS, ClientId } from '@agentlens/contracts';
 import { z } from 'zod';
 import { operation } from '../http/operation.ts';
 import { commaListOf, consistent, IdPath, paging, timeRange } from '../http/parameters.ts';
+import { Total } from '../http/total.ts';
 import { TriggerView } from './trigger-view.ts';
 
 export const HISTORY_LIST = 'history';
@@ -26,7 +27,7 @@ export const listHistory = operation({
   query: HistoryFilter,
   response: z.object({
     triggers: z.array(TriggerView),
-    total: z.int(),
+    ...Total,
     hasMore: z.boolean(),
     nextCursor: z.string().optional(),
   }),
@@ -54,7 +55,7 @@ export const listActions = operation({
         metadata: true,
       }),
     ),
-    total: z.int(),
+    ...Total,
     hasMore: z.boolean(),
     nextCursor: z.string().optional(),
   }),

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { type Total, totalOf } from '../http/total.ts';
 import { type TriggerView, triggerFromRow } from './trigger-view.ts';
 import { HISTORY_LIST, type HistoryFilter } from './triggers.operations.ts';
 
@@ -9,16 +10,16 @@ import { HISTORY_LIST, type HistoryFilter } from './triggers.operations.ts';
 export class TriggersQueries {
   constructor(private readonly reads: TenantReads) {}
 
-  async list(tenantId: string, filter: HistoryFilter): Promise<Page<TriggerView> & { total: number }> {
+  async list(tenantId: string, filter: HistoryFilter): Promise<Page<TriggerView> & Total> {
     const { rows, total } = await this.reads.read(tenantId, async (db) => ({
       rows: await pageRows(db, tenantId, filter),
-      total: await totalOf(db, tenantId, filter),
+      total: await totalOf(db, matching(db, tenantId, filter)),
     }));
     const positionOf = (row: { triggered_at: string; trigger_id: string }) => ({
       at: row.triggered_at,
       id: row.trigger_id,
     });
-    return { ...pageOf(HISTORY_LIST, rows, filter.limit, positionOf, triggerFromRow), total };
+    return { ...pageOf(HISTORY_LIST, rows, filter.limit, positionOf, triggerFromRow), ...total };
   }
 }
 
@@ -34,11 +35,6 @@ function pageRows(db: ReadOnly, tenantId: string, filter: HistoryFilter) {
     .limit(filter.limit + 1)
     .offset(filter.offset)
     .execute();
-}
-
-async function totalOf(db: ReadOnly, tenantId: string, filter: HistoryFilter): Promise<number> {
-  const counted = matching(db, tenantId, filter).select((eb) => eb.fn.countAll<number>().as('total'));
-  return (await counted.executeTakeFirstOrThrow()).total;
 }
 
 function matching(db: ReadOnly, tenantId: string, filter: HistoryFilter) {

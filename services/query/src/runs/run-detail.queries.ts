@@ -3,7 +3,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { agentResult, type EndedCall, MOST_LISTED, type RunStory, type ToolTotals } from './agent-result.ts';
+import { ofRun, spanOfRow } from './run-span.ts';
 import { runFromRow } from './run-view.ts';
+
+type OfRun = ReturnType<typeof ofRun>;
 
 const MOST_TOOLS = 100;
 /** Arguments and results bigger than this are read from their events. */
@@ -29,21 +32,22 @@ export class RunDetailQueries {
       .where('run_id', '=', runId)
       .executeTakeFirst();
     if (row === undefined) return undefined;
+    const mine = ofRun(tenantId, runId, spanOfRow(row));
     return {
       run: runFromRow(row, this.clock.now()),
       result: row.result,
       errorMessage: row.error_message,
-      tools: await toolTotals(db, tenantId, runId),
-      models: await modelsOf(db, tenantId, runId),
+      tools: await toolTotals(db, mine),
+      models: await modelsOf(db, mine),
       calls: [
-        ...(await withInputs(db, tenantId, runId, await endedCalls(db, tenantId, runId, 'tool.completed'))),
-        ...(await endedCalls(db, tenantId, runId, 'llm.completed')),
+        ...(await withInputs(db, mine, await endedCalls(db, mine, 'tool.completed'))),
+        ...(await endedCalls(db, mine, 'llm.completed')),
       ],
     };
   }
 }
 
-async function toolTotals(db: ReadOnly, tenantId: string, runId: string): Promise<ToolTotals[]> {
+async function toolTotals(db: ReadOnly, mine: OfRun): Promise<ToolTotals[]> {
   const { rows } = await sql<{
     tool: string;
     calls: number;
@@ -58,7 +62,7 @@ async function toolTotals(db: ReadOnly, tenantId: string, runId: string): Promis
       percentile_cont(0.5) within group (order by latency_ms) as p50,
       percentile_cont(0.95) within group (order by latency_ms) as p95
     from events
-    where tenant_id = ${tenantId} and run_id = ${runId} and kind = 'tool.completed' and tool_name is not null
+    where ${mine} and kind = 'tool.completed' and tool_name is not null
     group by tool_name order by calls desc, tool_name limit ${MOST_TOOLS}`.execute(db);
   return rows.map(({ tool, calls, errors, mean, p50, p95, max }) => ({
     tool,
@@ -69,21 +73,16 @@ async function toolTotals(db: ReadOnly, tenantId: string, runId: string): Promis
   }));
 }
 
-async function modelsOf(db: ReadOnly, tenantId: string, runId: string): Promise<RunStory['models']> {
+async function modelsOf(db: ReadOnly, mine: OfRun): Promise<RunStory['models']> {
   const { rows } = await sql<RunStory['models'][number]>`
     select model, provider, count(*) as calls from events
-    where tenant_id = ${tenantId} and run_id = ${runId} and kind = 'llm.completed' and model is not null
+    where ${mine} and kind = 'llm.completed' and model is not null
     group by model, provider order by calls desc, model limit ${MOST_TOOLS}`.execute(db);
   return rows;
 }
 
 /** One more than is listed, so that the rest is known to exist. */
-async function endedCalls(
-  db: ReadOnly,
-  tenantId: string,
-  runId: string,
-  kind: EndedCall['kind'],
-): Promise<EndedCall[]> {
+async function endedCalls(db: ReadOnly, mine: OfRun, kind: EndedCall['kind']): Promise<EndedCall[]> {
   const { rows } = await sql<EndedCall>`
     select event_id as "eventId", occurred_at as at, kind, tool_name as "toolName", call_id as "callId",
       is_error as "isError", latency_ms as "latencyMs", model, provider, input_tokens as "inputTokens",
@@ -91,19 +90,19 @@ async function endedCalls(
       left(coalesce(payload#>>'{error,message}', payload->>'error'), 2000) as error,
       coalesce(${small('arguments')}, ${small('args')}) as input
     from events
-    where tenant_id = ${tenantId} and run_id = ${runId} and kind = ${kind}
+    where ${mine} and kind = ${kind}
     order by occurred_at, event_id limit ${MOST_LISTED + 1}`.execute(db);
   return rows;
 }
 
 /** Some clients say a call's arguments with its result, others only when it begins. */
-async function withInputs(db: ReadOnly, tenantId: string, runId: string, calls: EndedCall[]): Promise<EndedCall[]> {
+async function withInputs(db: ReadOnly, mine: OfRun, calls: EndedCall[]): Promise<EndedCall[]> {
   const missing = calls.flatMap(({ callId, input }) => (callId === null || input !== null ? [] : [callId]));
   if (missing.length === 0) return calls;
   const { rows } = await sql<{ callId: string; input: unknown }>`
     select distinct on (call_id) call_id as "callId", ${small('arguments')} as input
     from events
-    where tenant_id = ${tenantId} and run_id = ${runId} and kind = 'tool.called' and call_id = any(${missing}::text[])
+    where ${mine} and kind = 'tool.called' and call_id = any(${missing}::text[])
     order by call_id, occurred_at`.execute(db);
   const inputs = new Map(rows.map(({ callId, input }) => [callId, input]));
   return calls.map((call) => ({ ...call, input: call.input ?? inputs.get(call.callId ?? '') ?? null }));

@@ -17,7 +17,7 @@ import type { Position } from '../http/cursor.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { decisionFromRow } from './decision-view.ts';
-import { isKnownRun } from './known-run.ts';
+import { ofRun, type RunSpan, spanOfRun } from './run-span.ts';
 import { RUN_TIMELINE, type RunTimelineQuery } from './runs.operations.ts';
 import type { AlertMoment, TimelineEntry } from './timeline-entry.ts';
 
@@ -37,9 +37,10 @@ export class RunTimelineQueries {
   /** Undefined where nobody ever heard of the run. */
   async page(tenantId: string, runId: string, query: RunTimelineQuery): Promise<Page<TimelineEntry> | undefined> {
     return this.reads.read(tenantId, async (db) => {
-      if (!(await isKnownRun(db, tenantId, runId))) return undefined;
-      const keys = await keysOf(db, tenantId, runId, query);
-      const shown = await entriesOf(db, tenantId, runId, keys.slice(0, query.limit));
+      const span = await spanOfRun(db, tenantId, runId);
+      if (span === undefined) return undefined;
+      const keys = await keysOf(db, { tenantId, runId }, span, query);
+      const shown = await entriesOf(db, { tenantId, runId }, keys.slice(0, query.limit));
       const page = pageOf(RUN_TIMELINE, keys, query.limit, ({ at, place }) => ({ at, id: place }), shown);
       // What retention drops between the two reads is left out.
       return { ...page, items: page.items.filter((entry) => entry !== undefined) };
@@ -48,7 +49,12 @@ export class RunTimelineQueries {
 }
 
 /** The places of one page: each source brings no more than the page can hold, in its own order. */
-async function keysOf(db: ReadOnly, tenantId: string, runId: string, query: RunTimelineQuery): Promise<Key[]> {
+async function keysOf(
+  db: ReadOnly,
+  { tenantId, runId }: RunRef,
+  span: RunSpan | 'empty',
+  query: RunTimelineQuery,
+): Promise<Key[]> {
   const most = sql.lit(query.offset + query.limit + 1);
   const mine = sql`tenant_id = ${tenantId} and run_id = ${runId}`;
   const scoped = sql`tenant_id = ${tenantId} and scope = 'run' and scope_id = ${runId}`;
@@ -60,7 +66,7 @@ async function keysOf(db: ReadOnly, tenantId: string, runId: string, query: RunT
     ) as ${sql.ref(type)} where ${afterCursor(query.cursor)} order by at, place limit ${most})`;
   const { rows } = await sql<Key>`
     select * from (
-      ${source('event', 'events', 'occurred_at', 'event_id', mine)}
+      ${source('event', 'events', 'occurred_at', 'event_id', ofRun(tenantId, runId, span))}
       union all ${source('decision', 'decisions', 'decided_at', 'decision_id', mine)}
       union all ${source('trigger', 'guardrail_triggers', 'triggered_at', 'trigger_id', mine)}
       union all ${source('order', 'control_orders', 'issued_at', 'order_id', scoped)}
@@ -88,9 +94,8 @@ function afterCursor(cursor: Position | undefined) {
 }
 
 /** What the keys stand for, as a function of the key. */
-async function entriesOf(db: ReadOnly, tenantId: string, runId: string, keys: readonly Key[]) {
+async function entriesOf(db: ReadOnly, run: RunRef, keys: readonly Key[]) {
   const idsOf = (type: Key['type']) => keys.filter((key) => key.type === type).map(({ id }) => id);
-  const run = { tenantId, runId };
   const [first, last] = [keys.at(0)?.at ?? '', keys.at(-1)?.at ?? ''];
   const events = await eventsBetween(db, run, idsOf('event'), first, last);
   const decisions = await rowsOf(db, run, 'decisions', 'decision_id', idsOf('decision'));

@@ -1,11 +1,12 @@
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { eventPageRows } from '../events/event-page-rows.ts';
 import { eventFromRow, type StoredEvent } from '../events/stored-event.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type DecisionView, decisionFromRow } from './decision-view.ts';
-import { isKnownRun } from './known-run.ts';
+import { ofRun, spanOfRun } from './run-span.ts';
 import { type Run, runFromRow } from './run-view.ts';
 import {
   RUN_DECISIONS_LIST,
@@ -32,9 +33,10 @@ export class RunsQueries {
 
   /** Undefined where nobody ever heard of the run. */
   async events(tenantId: string, runId: string, query: RunEventsQuery): Promise<Page<StoredEvent> | undefined> {
-    const rows = await this.reads.read(tenantId, async (db) =>
-      (await isKnownRun(db, tenantId, runId)) ? eventRows(db, tenantId, runId, query) : undefined,
-    );
+    const rows = await this.reads.read(tenantId, async (db) => {
+      const span = await spanOfRun(db, tenantId, runId);
+      return span && eventPageRows(db, ofRun(tenantId, runId, span), query);
+    });
     if (rows === undefined) return undefined;
     const positionOf = (row: { occurred_at: string; event_id: string }) => ({ at: row.occurred_at, id: row.event_id });
     return pageOf(RUN_EVENTS_LIST, rows, query.limit, positionOf, eventFromRow);
@@ -43,7 +45,7 @@ export class RunsQueries {
   /** Undefined where nobody ever heard of the run. */
   async decisions(tenantId: string, runId: string, query: RunDecisionsQuery): Promise<Page<DecisionView> | undefined> {
     const rows = await this.reads.read(tenantId, async (db) =>
-      (await isKnownRun(db, tenantId, runId)) ? decisionRows(db, tenantId, runId, query) : undefined,
+      (await spanOfRun(db, tenantId, runId)) ? decisionRows(db, tenantId, runId, query) : undefined,
     );
     if (rows === undefined) return undefined;
     const positionOf = (row: { decided_at: string; decision_id: string }) => ({
@@ -97,19 +99,6 @@ function firedBy(tenantId: string, ruleId: string) {
   return sql<boolean>`(
     run_id in (select run_id from guardrail_triggers where tenant_id = ${tenantId} and rule_id = ${ruleId})
     or run_id in (select run_id from decisions where tenant_id = ${tenantId} and final_rule_id = ${ruleId}))`;
-}
-
-function eventRows(db: ReadOnly, tenantId: string, runId: string, query: RunEventsQuery) {
-  let rows = db.selectFrom('events').selectAll().where('tenant_id', '=', tenantId).where('run_id', '=', runId);
-  if (query.cursor !== undefined) {
-    rows = rows.where(sql<boolean>`(occurred_at, event_id) > (${query.cursor.at}::timestamptz, ${query.cursor.id})`);
-  }
-  return rows
-    .orderBy('occurred_at', 'asc')
-    .orderBy('event_id', 'asc')
-    .limit(query.limit + 1)
-    .offset(query.offset)
-    .execute();
 }
 
 function decisionRows(db: ReadOnly, tenantId: string, runId: string, query: RunDecisionsQuery) {

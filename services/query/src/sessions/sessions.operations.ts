@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { StoredEvent } from '../events/stored-event.ts';
 import { operation } from '../http/operation.ts';
 import { CommaList, commaListOf, consistent, Flag, IdPath, paging, timeRange } from '../http/parameters.ts';
+import { Total } from '../http/total.ts';
 import { SESSION_STATUSES, Session } from './session.ts';
 
 export const SESSIONS_LIST = 'sessions';
@@ -22,7 +23,7 @@ export type SessionFilter = z.output<typeof SessionFilter>;
 
 const SessionPage = z.object({
   sessions: z.array(Session),
-  total: z.int(),
+  ...Total,
   hasMore: z.boolean(),
   nextCursor: z.string().optional(),
 });

@@ -1,9 +1,12 @@
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { eventPageRows } from '../events/event-page-rows.ts';
 import { eventFromRow, type StoredEvent } from '../events/stored-event.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { type Total, totalOf } from '../http/total.ts';
+import { ofRun, spanOfRow } from '../runs/run-span.ts';
 import { IDLE_AFTER_MS, RUN_STATUSES_OF, type Session, type SessionStatus, sessionFromRow } from './session.ts';
 import { SESSIONS_LIST, type SessionFilter, TIMELINE, type TimelineQuery } from './sessions.operations.ts';
 
@@ -15,13 +18,13 @@ export class SessionsQueries {
   ) {}
 
   async count(tenantId: string, filter: SessionFilter): Promise<number> {
-    return this.reads.read(tenantId, (db) => this.#total(db, tenantId, filter));
+    return this.reads.read(tenantId, (db) => this.#count(db, tenantId, filter));
   }
 
-  async list(tenantId: string, filter: SessionFilter): Promise<Page<Session> & { total: number }> {
+  async list(tenantId: string, filter: SessionFilter): Promise<Page<Session> & Total> {
     const { rows, total } = await this.reads.read(tenantId, async (db) => ({
       rows: await this.#pageRows(db, tenantId, filter),
-      total: await this.#total(db, tenantId, filter),
+      total: await totalOf(db, this.#matching(db, tenantId, filter)),
     }));
     const now = this.clock.now();
     const page = pageOf(
@@ -31,7 +34,7 @@ export class SessionsQueries {
       (row) => ({ at: row.started_at, id: row.run_id }),
       (row) => sessionFromRow(row, now),
     );
-    return { ...page, total };
+    return { ...page, ...total };
   }
 
   async get(tenantId: string, runId: string): Promise<Session | undefined> {
@@ -50,11 +53,11 @@ export class SessionsQueries {
     const rows = await this.reads.read(tenantId, async (db) => {
       const run = await db
         .selectFrom('runs')
-        .select('run_id')
+        .select(['started_at', 'last_event_at'])
         .where('tenant_id', '=', tenantId)
         .where('run_id', '=', runId)
         .executeTakeFirst();
-      return run && timelineRows(db, tenantId, runId, query);
+      return run && eventPageRows(db, ofRun(tenantId, runId, spanOfRow(run)), query);
     });
     if (rows === undefined) return undefined;
     return pageOf(TIMELINE, rows, query.limit, (row) => ({ at: row.occurred_at, id: row.event_id }), eventFromRow);
@@ -73,7 +76,7 @@ export class SessionsQueries {
       .execute();
   }
 
-  async #total(db: ReadOnly, tenantId: string, filter: SessionFilter): Promise<number> {
+  async #count(db: ReadOnly, tenantId: string, filter: SessionFilter): Promise<number> {
     const counted = this.#matching(db, tenantId, filter).select((eb) => eb.fn.countAll<number>().as('total'));
     return (await counted.executeTakeFirstOrThrow()).total;
   }
@@ -102,17 +105,4 @@ export class SessionsQueries {
         return sql<boolean>`status = any(${[...RUN_STATUSES_OF[status]]}::text[])`;
     }
   }
-}
-
-function timelineRows(db: ReadOnly, tenantId: string, runId: string, query: TimelineQuery) {
-  let rows = db.selectFrom('events').selectAll().where('tenant_id', '=', tenantId).where('run_id', '=', runId);
-  if (query.cursor !== undefined) {
-    rows = rows.where(sql<boolean>`(occurred_at, event_id) > (${query.cursor.at}::timestamptz, ${query.cursor.id})`);
-  }
-  return rows
-    .orderBy('occurred_at', 'asc')
-    .orderBy('event_id', 'asc')
-    .limit(query.limit + 1)
-    .offset(query.offset)
-    .execute();
 }

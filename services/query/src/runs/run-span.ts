@@ -1,0 +1,34 @@
+import { sql } from 'kysely';
+import type { ReadOnly } from '../http/tenant-reads.ts';
+
+/** From a run's first event to its last, ISO instants. */
+export interface RunSpan {
+  readonly first: string;
+  readonly last: string;
+}
+
+/**
+ * Where the events of a run lie, so that reading them opens the days they lie on and no other. Undefined where nobody ever
+ * told of the run, `empty` where a question was decided before its first event came.
+ */
+export async function spanOfRun(db: ReadOnly, tenantId: string, runId: string): Promise<RunSpan | 'empty' | undefined> {
+  const { rows } = await sql<{ first: string | null; last: string | null; decided: boolean }>`
+    select min(started_at) as first, max(last_event_at) as last,
+      exists (select from decisions where tenant_id = ${tenantId} and run_id = ${runId}) as decided
+    from runs where tenant_id = ${tenantId} and run_id = ${runId}`.execute(db);
+  const [row] = rows;
+  if (typeof row?.first === 'string' && typeof row.last === 'string') return { first: row.first, last: row.last };
+  return row?.decided ? 'empty' : undefined;
+}
+
+/** The condition on `events` that picks those of a run. */
+export function ofRun(tenantId: string, runId: string, span: RunSpan | 'empty') {
+  if (span === 'empty') return sql<boolean>`false`;
+  return sql<boolean>`(tenant_id = ${tenantId} and run_id = ${runId}
+    and occurred_at >= ${span.first}::timestamptz and occurred_at <= ${span.last}::timestamptz)`;
+}
+
+/** The same where the row of the run is at hand. */
+export function spanOfRow(row: { readonly started_at: string; readonly last_event_at: string }): RunSpan {
+  return { first: row.started_at, last: row.last_event_at };
+}
