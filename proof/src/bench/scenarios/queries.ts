@@ -10,6 +10,8 @@ import { UsageMeter } from '../usage-meter.ts';
 const REQUESTS = 300;
 const WARM_UP = 20;
 const AT_ONCE = 4;
+/** Totals are counted up to this. */
+const MOST_COUNTED = 10_000;
 
 interface Question {
   readonly name: string;
@@ -41,6 +43,12 @@ export const queries: Scenario = {
 function questionsOn(seeded: Seeded): Question[] {
   return [
     {
+      // What any read costs: the key, a transaction as the tenant, one row by its key.
+      name: 'one run, for comparison',
+      path: () => '/api/sessions/large-1',
+      check: ({ id }: { id: string }) => check('runs found', 1, id === 'large-1' ? 1 : 0),
+    },
+    {
       name: 'run timeline of 1,000 events',
       path: (random) => `/api/sessions/large-${1 + Math.floor(random() * seeded.largeRuns)}/timeline?limit=1000`,
       check: ({ events }: { events: object[] }) => check('events of a timeline', LARGE_RUN, events.length),
@@ -48,7 +56,7 @@ function questionsOn(seeded: Seeded): Question[] {
     {
       name: 'run list, newest 50',
       path: () => '/api/sessions?limit=50',
-      check: ({ total }: { total: number }) => check('runs in the list', seeded.runs, total),
+      check: ({ total }: { total: number }) => check('runs in the list', Math.min(seeded.runs, MOST_COUNTED), total),
     },
     {
       name: 'run list of an agent, 7 days',
@@ -61,7 +69,8 @@ function questionsOn(seeded: Seeded): Question[] {
     {
       name: 'trigger history, newest 50',
       path: () => '/api/guardrails/history?limit=50',
-      check: ({ total }: { total: number }) => check('triggers in the history', seeded.triggers, total),
+      check: ({ total }: { total: number }) =>
+        check('triggers in the history', Math.min(seeded.triggers, MOST_COUNTED), total),
     },
   ];
 }
