@@ -1,26 +1,48 @@
 import { decisionDecided } from '@agentlens/contracts';
 import { type Database, migrate, openDatabase } from '@agentlens/database';
-import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { connectNatsBus, createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { createLogger, HealthRegistry } from '@agentlens/platform';
-import { type FreshDatabase, fixedClock, freshDatabase } from '@agentlens/testing';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually, type FreshDatabase, fixedClock, freshDatabase, startNats } from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aDecision } from './decision.testing.ts';
 import { DecisionStore } from './decision-store.ts';
 import { DecisionTracker } from './decision-tracker.ts';
 
 const logger = createLogger({ name: 'run-tracking', level: 'silent' });
 
-describe('decision tracker', () => {
+/** Where decisions come from. */
+interface World {
+  bus(): Promise<EventBus>;
+  stop(): Promise<void>;
+}
+
+const WORLDS: Readonly<Record<string, () => Promise<World>>> = {
+  memory: async () => ({ bus: async () => createMemoryBus(), stop: async () => undefined }),
+  NATS: async () => {
+    const server = await startNats();
+    return {
+      bus: () => connectNatsBus({ servers: server.url, name: 'run-tracking', backOffMs: [20, 50] }),
+      stop: () => server.stop(),
+    };
+  },
+};
+
+describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) => {
+  let world: World;
   let fresh: FreshDatabase;
   let database: Database;
   let bus: EventBus;
   let health: HealthRegistry;
   let tracker: DecisionTracker;
 
+  beforeAll(async () => {
+    world = await openWorld();
+  }, 120_000);
+  afterAll(() => world.stop(), 60_000);
   beforeEach(async () => {
     fresh = await freshDatabase({ migrate });
     database = openDatabase({ url: fresh.url, role: 'run-tracking' });
-    bus = createMemoryBus();
+    bus = await world.bus();
     health = new HealthRegistry();
     tracker = trackerAt('2026-03-01T12:00:00.000Z');
     await tracker.start();
@@ -38,12 +60,19 @@ describe('decision tracker', () => {
   const rows = () =>
     database.db.selectFrom('decisions').selectAll().orderBy('tenant_id').orderBy('decision_id').execute();
 
+  const stored = (count: number) =>
+    eventually(async () => {
+      const found = await rows();
+      expect(found).toHaveLength(count);
+      return found;
+    });
+
   it('stores what was decided, without the arguments it changed', async () => {
     const decision = aDecision({ callId: 'call', modifiedArgs: { secret: 'x' }, approvalId: 'alert' });
 
     await bus.publish(decisionDecided, decision);
 
-    const [row] = await rows();
+    const [row] = await stored(1);
     expect(row).toEqual({
       tenant_id: 'acme',
       decision_id: 'decision-1',
@@ -75,9 +104,9 @@ describe('decision tracker', () => {
       aDecision({ id: 'a', tenantId: 'globex' }),
     ];
 
-    const stored = await Promise.all([store.record([a, b, a]), store.record([b, foreign]), store.record([foreign, a])]);
+    const counts = await Promise.all([store.record([a, b, a]), store.record([b, foreign]), store.record([foreign, a])]);
 
-    expect(stored.reduce((sum, count) => sum + count, 0)).toBe(3);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(3);
     expect((await rows()).map((row) => `${row.tenant_id}/${row.decision_id}`)).toEqual([
       'acme/a',
       'acme/b',
@@ -85,9 +114,22 @@ describe('decision tracker', () => {
     ]);
   });
 
+  it('stores what was decided while it was away, each once, also where it is told again', async () => {
+    await tracker.stop();
+    // In one process a message is published when everybody has it.
+    const published = Promise.all(['x', 'y', 'x'].map((id) => bus.publish(decisionDecided, aDecision({ id }))));
+
+    tracker = trackerAt('2026-03-01T12:00:00.000Z');
+    await tracker.start();
+    await published;
+
+    expect((await stored(2)).map((row) => row.decision_id)).toEqual(['x', 'y']);
+  });
+
   it('drops what is older than retention', async () => {
     await bus.publish(decisionDecided, aDecision({ id: 'old', decidedAt: '2026-02-01T00:00:00.000Z' }));
     await bus.publish(decisionDecided, aDecision({ id: 'new' }));
+    await stored(2);
 
     await trackerAt('2026-03-04T00:00:00.000Z').dropOld();
 
@@ -95,8 +137,11 @@ describe('decision tracker', () => {
   });
 
   it('reports progress', async () => {
-    await bus.publish(decisionDecided, aDecision());
+    await bus.publish(decisionDecided, aDecision({ id: 'progress' }));
 
-    expect((await health.report()).checks['decision-storage']).toMatchObject({ ok: true, detail: { pending: 0 } });
+    await stored(1);
+    await eventually(async () =>
+      expect((await health.report()).checks['decision-storage']).toMatchObject({ ok: true, detail: { pending: 0 } }),
+    );
   });
 });
