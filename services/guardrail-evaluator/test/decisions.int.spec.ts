@@ -113,6 +113,41 @@ describe('a decision', () => {
   });
 });
 
+describe('two deciders at once', () => {
+  const atMost = async (max: number) => {
+    const body = {
+      name: 'Few',
+      conditionType: 'max_calls',
+      conditionConfig: { tools: ['*'], max },
+      actionType: 'block',
+    };
+    await told(harness.bus.request(COMMANDS.createRule, { tenantId, body }));
+    return (evaluators: Awaited<ReturnType<typeof replica>>[]) =>
+      eventually(() => {
+        for (const { evaluator } of evaluators) expect(evaluator.rules.decisions.matching(question())).toHaveLength(1);
+      });
+  };
+  const verdicts = async (callIds: readonly string[]) => {
+    const answers = await Promise.all(callIds.map((callId) => asking({ callId, deadlineMs: 2_000 })));
+    return answers.filter(({ verdict }) => verdict === 'ALLOW').length;
+  };
+
+  it('let exactly as many calls pass as the rule allows', async () => {
+    newTenant();
+    const replicas = [await replica(), await replica()];
+    await (await atMost(5))(replicas);
+    expect(await verdicts(Array.from({ length: 30 }, (_, n) => `call-${n}`))).toBe(5);
+  });
+
+  it('count a call once that is asked about at both', async () => {
+    newTenant();
+    const replicas = [await replica(), await replica()];
+    await (await atMost(2))(replicas);
+    expect(await verdicts(Array.from({ length: 20 }, () => 'same'))).toBe(20);
+    expect(await verdicts(['second', 'third'])).toBe(1);
+  });
+});
+
 const question = () => ({
   tenantId,
   agentId: 'agent-1',

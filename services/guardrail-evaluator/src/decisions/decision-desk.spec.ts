@@ -174,6 +174,42 @@ describe('a call', () => {
   });
 });
 
+describe('bad input', () => {
+  const argument = (fields: object) => ({
+    conditionType: 'tool_argument',
+    actionType: 'block',
+    conditionConfig: fields,
+  });
+
+  it.each(['allow', 'block'] as const)(
+    'of a size that was left out at the gateway is missing: %s',
+    async (onMissing) => {
+      const rule = { ...argument({ path: 'to', operator: 'contains', value: 'x' }), onMissing };
+      const { ask } = deskIn({ rules: [rule] });
+      const decision = await ask({ args: { $omitted: { reason: 'too_large', sha256: 'abc' } } });
+      expect(decision.verdict).toBe(onMissing === 'block' ? 'BLOCK' : 'ALLOW');
+      expect(decision.bypasses).toEqual([{ ruleId: 'rule-0', why: 'missing', did: onMissing }]);
+    },
+  );
+
+  it('made to hurt a pattern is matched in linear time', async () => {
+    const { ask } = deskIn({ rules: [argument({ path: 'q', operator: 'regex', value: '^(a+)+$' })] });
+    const hostile = `${'a'.repeat(100_000)}!`;
+    expect((await ask({ args: { q: hostile } })).verdict).toBe('ALLOW');
+    expect((await ask({ args: { q: 'aaaa' } })).verdict).toBe('BLOCK');
+  });
+
+  it('of clocks that are wrong does not change what a run may do', async () => {
+    const rule = { conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 3 }, actionType: 'block' };
+    const { ask } = deskIn({ rules: [rule] });
+    for (const years of [0, 5, -5]) {
+      const receivedAt = new Date(NOW + years * 31_536_000_000).toISOString();
+      expect((await ask({ receivedAt })).verdict).toBe('ALLOW');
+    }
+    expect((await ask()).verdict).toBe('BLOCK');
+  });
+});
+
 describe('breakers', () => {
   const limits = (maxTokens: number): TenantLimits => ({
     agents: new Map(),
