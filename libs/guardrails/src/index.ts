@@ -14,6 +14,7 @@ export {
   overLimit,
   record as recordUsage,
   trip as tripBreaker,
+  usageOfEvent,
 } from './breaker/index.ts';
 export type {
   ActionEffect,

@@ -57,6 +57,16 @@ describe('a closed breaker', () => {
     expect(check(after(...failures, { tokens: 1 }, { outcome: 'failure' }), limits(), NOW).allowed).toBe(false);
   });
 
+  it('lets only a success of the kind that fails end the row', () => {
+    const row = times(3, { outcome: 'failure', of: 'tool' });
+    const count = (...calls: CallUsage[]) => after(...row, ...calls).usage.consecutiveFailures;
+    expect(count({ outcome: 'success', of: 'llm' })).toBe(3);
+    expect(count({ outcome: 'success', of: 'tool' })).toBe(0);
+    expect(count({ outcome: 'failure', of: 'llm' }, { outcome: 'success', of: 'tool' })).toBe(4);
+    expect(count({ outcome: 'failure', of: 'llm' }, { outcome: 'success', of: 'llm' })).toBe(0);
+    expect(count({ outcome: 'success' })).toBe(0);
+  });
+
   it('opens when confidence drifts down, not for one bad report', () => {
     const reports = (...values: number[]) => after(...values.map((confidence) => ({ confidence })));
     expect(check(reports(0.9, 0.8, 0.7, 0.6, 0.5), limits(), NOW)).toMatchObject({ reason: 'confidence' });

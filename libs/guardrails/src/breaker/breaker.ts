@@ -7,6 +7,8 @@ export interface BreakerUsage {
   readonly iterations: number;
   readonly costUsd: number;
   readonly consecutiveFailures: number;
+  /** What failed last, where that is known: only a success of the same kind ends the row. */
+  readonly failing?: CallKind;
   /** The latest reports, oldest first, at most as many as any limit can look back on. */
   readonly confidences: readonly number[];
 }
@@ -17,6 +19,8 @@ export interface Breaker {
   readonly usage: BreakerUsage;
 }
 
+export type CallKind = 'llm' | 'tool';
+
 /** What one call used. What is not known is left out and counts as nothing. */
 export interface CallUsage {
   readonly tokens?: number;
@@ -24,6 +28,8 @@ export interface CallUsage {
   readonly costUsd?: number;
   /** Absent: says nothing about failures. */
   readonly outcome?: 'success' | 'failure';
+  /** What kind of call it was. */
+  readonly of?: CallKind;
   /** The model's own confidence, 0 to 1, where the agent reports one. */
   readonly confidence?: number;
   /** Who made the call, as given to `check`: only the probe itself can close a half-open breaker. */
@@ -106,7 +112,7 @@ export function overLimit(
   if (exceeds(usage.costUsd + (next.costUsd ?? 0), limits.maxCostUsd)) return 'cost';
   if (usage.tokens + (next.tokens ?? 0) > limits.maxTokens) return 'tokens';
   if (usage.iterations + (next.iterations ?? 0) > limits.maxIterations) return 'iterations';
-  // So many failures in a row are allowed as the limit says; a call that succeeds starts the count again.
+  // So many failures in a row are allowed as the limit says.
   if (usage.consecutiveFailures > limits.maxConsecutiveFailures) return 'failures';
   if (limits.maxConfidenceDrop === null) return null;
   const fall = confidenceFall(usage.confidences, limits.confidenceWindow);
@@ -118,7 +124,7 @@ function add(usage: BreakerUsage, used: CallUsage): BreakerUsage {
     tokens: usage.tokens + amount(used.tokens),
     iterations: usage.iterations + amount(used.iterations),
     costUsd: usage.costUsd + amount(used.costUsd),
-    consecutiveFailures: failuresAfter(usage.consecutiveFailures, used.outcome),
+    ...rowOfFailures(usage, used),
     confidences: used.confidence === undefined ? usage.confidences : remember(usage.confidences, used.confidence),
   };
 }
@@ -128,9 +134,15 @@ function amount(value: number | undefined): number {
   return value !== undefined && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-function failuresAfter(before: number, outcome: CallUsage['outcome']): number {
-  if (outcome === 'success') return 0;
-  return outcome === 'failure' ? before + 1 : before;
+type FailureRow = Pick<BreakerUsage, 'consecutiveFailures' | 'failing'>;
+
+/** A tool that keeps failing is not excused by the model calls between its tries, nor a model by its tools. */
+function rowOfFailures({ consecutiveFailures: before, failing }: FailureRow, { outcome, of }: CallUsage): FailureRow {
+  const kind = outcome === 'failure' ? (of ?? failing) : failing;
+  const same = of === undefined || failing === undefined || of === failing;
+  if (outcome === 'success' && same) return { consecutiveFailures: 0 };
+  const count = outcome === 'failure' ? before + 1 : before;
+  return kind === undefined ? { consecutiveFailures: count } : { consecutiveFailures: count, failing: kind };
 }
 
 function waitedEnough(openedAt: string, limits: BreakerLimits, nowMs: number): boolean {

@@ -2,6 +2,7 @@ export {
   type Breaker,
   type BreakerAnswer,
   type BreakerUsage,
+  type CallKind,
   type CallUsage,
   CLOSED_BREAKER,
   check,
@@ -12,3 +13,4 @@ export {
 } from './breaker.ts';
 export { confidenceFall } from './confidence-fall.ts';
 export { DEFAULT_BREAKER_LIMITS } from './default-limits.ts';
+export { usageOfEvent } from './usage-of-event.ts';

@@ -1,17 +1,27 @@
-import { type Breaker, CLOSED_BREAKER, check, type NextCall, record } from '@agentlens/guardrails/breaker';
+import {
+  type Breaker,
+  type CallUsage,
+  CLOSED_BREAKER,
+  check,
+  type NextCall,
+  record,
+} from '@agentlens/guardrails/breaker';
 import type { BreakerLimits, BreakerReason } from '../wire/contract.ts';
 import type { LlmResponse } from '../wire/model.ts';
 
+/** More than this no call uses: the server counts such a number as none, and so does this process. */
+const MOST_TOKENS = 1e12;
+const MOST_USD = 100_000;
+
 /**
- * The breaker of one run, kept in this process. A tool that keeps failing is not excused by the model calls between
- * its tries: only a success of the same kind begins the count again.
+ * The breaker of one run, kept in this process: the server's own code, fed by the hooks with what the server will read
+ * in their events. Only the price of a call nobody gave is known to the server alone.
  */
 export class RunBreaker {
   readonly #limits: () => BreakerLimits | null;
   readonly #now: () => number;
   readonly #tripped: (reason: BreakerReason) => void;
   #breaker: Breaker = CLOSED_BREAKER;
-  #failing: 'tool' | 'llm' | undefined;
 
   constructor(limits: () => BreakerLimits | null, now: () => number, tripped: (reason: BreakerReason) => void) {
     this.#limits = limits;
@@ -21,10 +31,6 @@ export class RunBreaker {
 
   get state(): Breaker['state'] {
     return this.#breaker.state;
-  }
-
-  get usage(): Breaker['usage'] {
-    return this.#breaker.usage;
   }
 
   /** Null: the call may begin. */
@@ -38,34 +44,40 @@ export class RunBreaker {
     return answer.reason;
   }
 
-  modelAnswered(response: LlmResponse, callId: string): void {
-    this.#add(
-      {
-        iterations: 1,
-        tokens: (response.usage?.inputTokens ?? 0) + (response.usage?.outputTokens ?? 0),
-        costUsd: response.costUsd,
-        confidence: response.confidence,
-      },
-      { by: callId, kind: 'llm', failed: response.error !== undefined },
-    );
+  modelAnswered({ usage, costUsd, confidence, error }: LlmResponse, callId: string): void {
+    this.#record({
+      ...{ of: 'llm', by: callId, outcome: error === undefined ? 'success' : 'failure', iterations: 1 },
+      tokens:
+        within(MOST_TOKENS, Math.round(usage?.inputTokens ?? 0)) +
+        within(MOST_TOKENS, Math.round(usage?.outputTokens ?? 0)),
+      costUsd: within(MOST_USD, costUsd ?? 0),
+      ...(confidence === undefined ? {} : { confidence }),
+    });
   }
 
   toolEnded(callId: string, failed: boolean): void {
-    this.#add({}, { by: callId, kind: 'tool', failed });
+    this.#record({ of: 'tool', by: callId, outcome: failed ? 'failure' : 'success' });
+  }
+
+  /** A fact of the agent's own: an error of no call is a failure, and any fact may report confidence. */
+  told(kind: string, { confidence, tool, toolName }: Readonly<Record<string, unknown>>): void {
+    const failed = kind === 'error' && tool === undefined && toolName === undefined;
+    if (!failed && typeof confidence !== 'number') return;
+    this.#record({
+      ...(failed ? { outcome: 'failure' as const } : {}),
+      ...(typeof confidence === 'number' ? { confidence } : {}),
+    });
   }
 
   reset(): void {
     this.#breaker = CLOSED_BREAKER;
-    this.#failing = undefined;
   }
 
-  #add(
-    used: { iterations?: number; tokens?: number; costUsd?: number; confidence?: number },
-    call: { by: string; kind: 'tool' | 'llm'; failed: boolean },
-  ): void {
-    if (call.failed) this.#failing = call.kind;
-    const counts = call.failed || this.#failing === call.kind || this.#breaker.state.kind === 'half_open';
-    const outcome = call.failed ? 'failure' : 'success';
-    this.#breaker = record(this.#breaker, { ...used, by: call.by, outcome: counts ? outcome : undefined }, this.#now());
+  #record(used: CallUsage): void {
+    this.#breaker = record(this.#breaker, used, this.#now());
   }
+}
+
+function within(most: number, amount: number): number {
+  return amount >= 0 && amount <= most ? amount : 0;
 }

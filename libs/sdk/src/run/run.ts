@@ -166,6 +166,7 @@ export class Run {
 
   /** Adds a fact of the agent's own to the run's story. */
   record(kind: string, data: Readonly<Record<string, unknown>>): void {
+    this.#breaker.told(kind, data);
     this.#story.tell(kind, data);
   }
 

@@ -42,9 +42,9 @@ describe('usage', () => {
     [
       'a model call',
       { kind: 'llm.completed', usage: { inputTokens: 3, outputTokens: 4, costUsd: 0.1 } },
-      { iterations: 1, tokens: 7, costUsd: 0.1, outcome: 'success' },
+      { of: 'llm', iterations: 1, tokens: 7, costUsd: 0.1, outcome: 'success' },
     ],
-    ['a failed tool', { kind: 'tool.completed', isError: true, toolName: 'x' }, { outcome: 'failure' }],
+    ['a failed tool', { kind: 'tool.completed', isError: true, toolName: 'x' }, { of: 'tool', outcome: 'failure' }],
     ['an error of no tool', { kind: 'error.raised', isError: true }, { outcome: 'failure' }],
     ['an error told besides its tool', { kind: 'error.raised', isError: true, toolName: 'x' }, null],
     ['a cost', { kind: 'cost.recorded', usage: { costUsd: 2, totalTokens: 9 } }, { costUsd: 2 }],

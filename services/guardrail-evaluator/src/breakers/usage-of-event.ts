@@ -1,34 +1,6 @@
 import type { AgentEvent } from '@agentlens/contracts';
-import type { CallUsage } from '@agentlens/guardrails';
 
-/**
- * What an event says was used; null: nothing a breaker counts. Tokens and iterations are those of completed model calls,
- * money is counted wherever it is reported. A call that completed with an error is a failure, and so is an error that
- * belongs to no tool call.
- */
-export function usageOfEvent(event: AgentEvent): CallUsage | null {
-  const { kind, usage, isError, toolName } = event;
-  const completed = kind === 'llm.completed' || kind === 'tool.completed';
-  const failed = completed || (kind === 'error.raised' && toolName === undefined);
-  const confidence = confidenceOf(event);
-  const used: CallUsage = {
-    ...(kind === 'llm.completed' ? { iterations: 1, tokens: tokensOf(usage) } : {}),
-    ...(usage?.costUsd === undefined ? {} : { costUsd: usage.costUsd }),
-    ...(isError && failed ? { outcome: 'failure' as const } : completed ? { outcome: 'success' as const } : {}),
-    ...(confidence === undefined ? {} : { confidence }),
-  };
-  return Object.keys(used).length === 0 ? null : used;
-}
-
-function tokensOf(usage: AgentEvent['usage']): number {
-  return usage?.totalTokens ?? (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
-}
-
-/** The agent's own confidence, where it reports one. */
-function confidenceOf({ payload, metadata }: AgentEvent): number | undefined {
-  const reported = payload.confidence ?? metadata.confidence;
-  return typeof reported === 'number' ? reported : undefined;
-}
+export { usageOfEvent } from '@agentlens/guardrails';
 
 /**
  * The name a call has as the probe of a half-open breaker. A client without call ids makes one call per question, and
