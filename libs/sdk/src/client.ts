@@ -68,7 +68,7 @@ export class AgentLensClient {
       send: (body, batchId, timeoutMs) => this.#server.sendEvents(body, batchId, timeoutMs),
     });
     this.#rules = new RuleKeeper({
-      ...{ clock, apiKey, warn },
+      ...{ clock, random, apiKey, warn },
       rules: this.#settings.rules ?? selectorRules,
       fetch: (agentId) => this.#server.ruleBundle(agentId),
     });
@@ -188,7 +188,7 @@ export class AgentLensClient {
   }
 
   #receive(agentId: string, event: string, message: unknown): void {
-    if (event.startsWith('rules')) void this.#rules.refresh(agentId);
+    if (event === 'rules') this.#rules.changed(agentId);
     // Whoever waits for a human asks again at once, whatever it was that a human decided.
     if (isRecord(message) && (message.kind === 'approval' || 'approvalId' in message)) this.#wakeApprovals();
     const orderId = this.#standings.take(message, agentId);

@@ -65,6 +65,7 @@ export class EventDesk {
       await this.gate.pass(intake.arrival, fresh);
       const unpriced = fresh.filter(({ event }) => event.usage?.costSource === 'unpriced').length;
       this.metrics.accepted(fresh.length, unpriced);
+      this.metrics.lostByClients(lostByClient(fresh.map(({ event }) => event)));
       return intake.verdicts;
     } catch (error) {
       throw this.#awayOr(error);
@@ -98,6 +99,14 @@ export class EventDesk {
     this.metrics.turnedAway('unavailable');
     return unavailable('The platform cannot keep events now', afterMs);
   }
+}
+
+/** An SDK reports with a later batch what it could not deliver; a repeated report is not counted again. */
+function lostByClient(events: readonly TranslatedEvent[]): number {
+  return events.reduce((sum, { sourceType, payload }) => {
+    const count = sourceType === 'sink.dropped' ? payload.count : 0;
+    return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? sum + count : sum;
+  }, 0);
 }
 
 function unavailable(error: string, afterMs: number): ProblemException {

@@ -12,6 +12,7 @@ export class IngestMetrics {
   readonly #batchEvents;
   readonly #unpriced;
   readonly #shed;
+  readonly #lostByClients;
 
   constructor() {
     const meter = metrics.getMeter('@agentlens/ingest');
@@ -31,6 +32,9 @@ export class IngestMetrics {
     this.#shed = meter.createCounter('agentlens.ingest.events_shed', {
       description: 'Events turned away because evaluation is behind and their tenant is among the loudest',
     });
+    this.#lostByClients = meter.createCounter('agentlens.ingest.client_events_dropped', {
+      description: 'Events that SDKs say they gave up before they arrived, each report counted once',
+    });
     this.#unpriced = meter.createCounter('agentlens.ingest.events_unpriced', {
       description: 'Events that stand for money whose cost is not known',
     });
@@ -39,6 +43,10 @@ export class IngestMetrics {
   accepted(count: number, unpriced: number): void {
     this.#accepted.add(count);
     if (unpriced > 0) this.#unpriced.add(unpriced);
+  }
+
+  lostByClients(count: number): void {
+    if (count > 0) this.#lostByClients.add(count);
   }
 
   refused(reason: RefusalReason): void {

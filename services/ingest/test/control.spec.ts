@@ -5,6 +5,7 @@ import {
   controlOrdered,
   type Directive,
   directiveIssued,
+  rulesChanged,
 } from '@agentlens/contracts';
 import { eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -161,6 +162,15 @@ describe('the control stream', () => {
       { approvalId: 'a1', status: 'approved', runId: 'run-1', callId: 'c1' },
     ]);
     expect(other.frames.map(({ event }) => event)).toEqual(['ready']);
+  });
+
+  it('tells that rules changed, to the tenant whose rules they are', async () => {
+    const listener = await connect();
+    await listener.until('ready');
+    const { bus } = protocol.gateway;
+    await bus.publish(rulesChanged, { tenantId: 'globex', version: 'g-1', at: NOW });
+    await bus.publish(rulesChanged, { tenantId: 'acme', version: 'a-1', at: NOW });
+    expect((await listener.until('rules')).map(({ data }) => data)).toEqual([{ version: 'a-1' }]);
   });
 
   it('ends for a key that is revoked', async () => {

@@ -6,6 +6,7 @@ import { openBundle } from './rule-bundle.ts';
 
 export interface RuleKeeperTools {
   readonly clock: Clock;
+  readonly random: () => number;
   readonly apiKey: string;
   readonly rules: LocalRules;
   readonly fetch: (agentId: string) => Promise<Asked<unknown>>;
@@ -19,6 +20,10 @@ interface Kept {
 }
 
 const NO_BUNDLE: Judgement = { refusal: null, ask: true, blocksWhenUnavailable: null, evaluated: [] };
+/** All agents of a tenant hear of a change in one moment; they must not all ask in one. */
+const SPREAD_MS = 200;
+/** Whoever answers may hear of the change after the agent did. */
+const AGAIN_MS = 2_000;
 const LEAST_REFRESH_MS = 5_000;
 const RETRY_MS = 30_000;
 const NOT_OFFERED_MS = 300_000;
@@ -54,6 +59,11 @@ export class RuleKeeper {
     const judgement = kept.compiled.judge(call);
     const mustAsk = kept.bundle.askAlways.includes(call.phase) || this.#tools.clock.elapsed() > kept.until;
     return mustAsk && !judgement.ask ? { ...judgement, ask: true } : judgement;
+  }
+
+  /** The server says that rules changed: they are fetched soon, and once more a little later. */
+  changed(agentId: string): void {
+    this.#after(this.#tools.random() * SPREAD_MS, agentId, () => this.#after(AGAIN_MS, agentId));
   }
 
   /** Many callers at once are one request. */
@@ -99,10 +109,15 @@ export class RuleKeeper {
 
   /** A server without bundles may have them later: after an upgrade, or when the part that makes them is back. */
   #again(agentId: string, offered: boolean): void {
-    if (this.#closed) return;
     const left = this.#kept === undefined ? RETRY_MS : (this.#kept.until - this.#tools.clock.elapsed()) / 2;
     const ms = offered ? Math.max(LEAST_REFRESH_MS, left) : NOT_OFFERED_MS;
+    this.#after(ms, agentId);
+  }
+
+  /** The next refresh, instead of the one that was planned. */
+  #after(ms: number, agentId: string, then: () => void = () => undefined): void {
     this.#cancel?.();
-    this.#cancel = this.#tools.clock.timer(() => void this.refresh(agentId), ms);
+    if (this.#closed) return;
+    this.#cancel = this.#tools.clock.timer(() => void this.refresh(agentId).then(then), ms);
   }
 }

@@ -4,7 +4,7 @@ import type { AgentLensClient } from '../client.ts';
 import { selectorRules } from '../guard/applicable.ts';
 import type { BundledRule, LocalRules, RuleBundle } from '../guard/local-rules.ts';
 import type { AgentLensOptions } from '../options.ts';
-import { TestServer } from '../testing/index.ts';
+import { settle, TestServer } from '../testing/index.ts';
 import { catalogRules } from './catalog-rules.ts';
 
 function aBundled(fields: Partial<BundledRule>): BundledRule {
@@ -83,7 +83,13 @@ describe.each<[string, LocalRules]>([
     const server = new TestServer();
     const client = await aGuard(server, [], { rules });
     server.offerBundle({ version: 2, ttlSeconds: 600, askAlways: [], rules: [aBundled({})] });
+    await settle();
+    await server.clock.advance(200);
     await eventually(() => expect(client.status.rulesVersion).toBe(2));
+    const asked = () => server.calls.filter(({ path }) => path.startsWith('/v1/rules/bundle')).length;
+    const before = asked();
+    await server.clock.advance(2_000);
+    await eventually(() => expect(asked()).toBe(before + 1));
   });
 
   it('a bundle that was tampered with is not used, and the server is asked', async () => {

@@ -193,7 +193,7 @@ describe('drain', () => {
 
 describe('every event', () => {
   it('is delivered or counted, and the reported counts add up to exactly what did not arrive', async () => {
-    const outcome = fc.constantFrom('ok', 'down', 'refused', 'too large', 'busy');
+    const outcome = fc.constantFrom('ok', 'down', 'refused', 'too large', 'busy', 'throttled');
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(30), { maxLength: 12 }),
@@ -205,6 +205,7 @@ describe('every event', () => {
             if (what === 'down') return null;
             if (what === 'refused') return answered(400);
             if (what === 'busy') return answered(503);
+            if (what === 'throttled') return answered(429, '', { 'retry-after': '1' });
             if (what === 'too large' && events.length > 1) return answered(413);
             for (const { id, kind, data } of events) arrived.set(id, { kind, count: data.count ?? 0 });
             return answered(200);

@@ -241,8 +241,9 @@ export class EventSink {
   async #tryAll(batch: Batch): Promise<void> {
     const agentId = this.#tools.agentId() ?? '';
     const body = `{"schema":"${AUDIT_SCHEMA}","agentId":${JSON.stringify(agentId)},"events":[${batch.events.join(',')}]}`;
+    let answer: HttpAnswer | null = null;
     for (let attempt = 0; attempt < this.#options.attempts; attempt++) {
-      const answer = await this.#attempt(body, batch.id);
+      answer = await this.#attempt(body, batch.id);
       if (answer !== null && answer.status >= 200 && answer.status < 300) {
         this.#arrived(batch, answer);
         return;
@@ -254,7 +255,8 @@ export class EventSink {
       }
       if (attempt + 1 < this.#options.attempts) await this.#pause(attempt, answer);
     }
-    this.#giveUp(batch, `it failed ${this.#options.attempts} times`);
+    const last = answer === null ? 'no answer' : String(answer.status);
+    this.#giveUp(batch, `it failed ${this.#options.attempts} times (last: ${last})`);
   }
 
   /** A batch is taken even where some of its events are not. */

@@ -1,4 +1,4 @@
-import { type Alert, alertChanged } from '@agentlens/contracts';
+import { type Alert, alertChanged, type RulesChanged, rulesChanged } from '@agentlens/contracts';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import {
   type Clock,
@@ -35,7 +35,7 @@ export class ControlDesk implements OnApplicationBootstrap, BeforeApplicationShu
   readonly #parts: ControlDeskParts;
   readonly #streams = new Set<ControlStream>();
   readonly #waiting = new Set<() => void>();
-  #approvals: Subscription | undefined;
+  #watches: Subscription[] = [];
 
   constructor(parts: ControlDeskParts) {
     this.#parts = parts;
@@ -43,20 +43,23 @@ export class ControlDesk implements OnApplicationBootstrap, BeforeApplicationShu
     parts.health.onDrain(() => this.#wakeAll());
   }
 
-  /** Approvals are told at once to whom they concern. Without it a client learns by asking again. */
+  /** Approvals and new rules are told at once to whom they concern. Without it a client learns by asking again. */
   async onApplicationBootstrap(): Promise<void> {
     const { bus, logger } = this.#parts;
     try {
-      this.#approvals = await bus.watch(alertChanged, { from: 'new' }, ({ value }) => this.#tellApproval(value));
+      this.#watches.push(
+        await bus.watch(alertChanged, { from: 'new' }, ({ value }) => this.#tellApproval(value)),
+        await bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.#tellRules(value)),
+      );
     } catch (error) {
-      logger.warn({ err: error }, 'decided approvals are not told at once: the bus is away');
+      logger.warn({ err: error }, 'decided approvals and new rules are not told at once: the bus is away');
     }
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     for (const stream of [...this.#streams]) stream.close('The server is going down; reconnect');
     this.#wakeAll();
-    await this.#approvals?.close();
+    await Promise.all(this.#watches.map((watch) => watch.close()));
   }
 
   open(listener: Hearer, after: ControlPosition | undefined, key: string, reply: FastifyReply): void {
@@ -107,6 +110,11 @@ export class ControlDesk implements OnApplicationBootstrap, BeforeApplicationShu
 
   #wakeAll(): void {
     for (const wake of this.#waiting) wake();
+  }
+
+  /** Only that they changed: each agent's bundle is its own, and signed for the key that asks for it. */
+  #tellRules({ tenantId, version }: RulesChanged): void {
+    for (const stream of this.#streams) if (stream.tenantId === tenantId) stream.tell('rules', { version });
   }
 
   #tellApproval({ tenantId, agentId, runId, id, kind, status, approval, reason }: Alert): void {

@@ -41,7 +41,7 @@ export class ControlController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Server-sent events `directive`, `order`, `approval`, `ready`, `heartbeat`; ids resume on any instance. */
+  /** Server-sent events `directive`, `order`, `approval`, `rules`, `ready`, `heartbeat`; ids resume on any instance. */
   @Get('stream')
   @AllowQueryToken()
   @Scopes('decide')

@@ -1,0 +1,62 @@
+import { AgentLens } from '@agentlens/sdk';
+import { eventually } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createNoopMeter, type Meter, metrics } from '@opentelemetry/api';
+import { Client } from './support/client.ts';
+import { startEmbedded } from './support/embedded.ts';
+import type { PlatformUnderTest } from './support/platform-under-test.ts';
+
+const COUNTER = 'agentlens.ingest.client_events_dropped';
+
+/** Adds up what counters are told. */
+function counting(): Map<string, number> {
+  const sums = new Map<string, number>();
+  const createCounter = (name: string) => ({ add: (n: number) => void sums.set(name, (sums.get(name) ?? 0) + n) });
+  const meter = Object.assign(Object.create(createNoopMeter()), { createCounter }) as Meter;
+  metrics.setGlobalMeterProvider({ getMeter: () => meter });
+  return sums;
+}
+
+/** A server that takes few events, and an agent that makes many. */
+describe('events an agent could not deliver', () => {
+  let platform: PlatformUnderTest;
+  let sums: Map<string, number>;
+  beforeAll(async () => {
+    sums = counting();
+    platform = await startEmbedded();
+  }, 120_000);
+  afterAll(async () => {
+    await platform?.stop();
+    metrics.disable();
+  }, 60_000);
+
+  it('are reported to the last one, those of a batch that met a 429 too', async () => {
+    const people = new Client(platform, (await platform.keyOf('drops', 'admin')).key);
+    const made = await people.post('/api/keys', { name: 'slow', scopes: ['ingest', 'decide'], eventsPerSecond: 60 });
+    const warnings: string[] = [];
+    const client = await AgentLens.init({
+      ...{ apiKey: made.body.key, baseUrl: platform.edges[0] ?? '', agent: { slug: 'flood' }, deadlineMs: 10_000 },
+      sink: { maxQueue: 200, batchSize: 50, attempts: 1, flushMs: 50, maxInFlight: 4 },
+      logger: { warn: (message) => warnings.push(message) },
+    });
+    const run = await client.startRun();
+    for (let n = 0; n < 500; n++) run.record('note', { n });
+    await client.drain(10_000);
+    // What the last batches left to report goes as soon as the key has events again.
+    await eventually(async () => expect(await client.drain(1_000)).toBe(true), { timeoutMs: 20_000 });
+    const { enqueued, delivered, dropped } = client.status.events;
+    expect(warnings.join()).toContain('it failed 1 times (last: 429)');
+    expect(dropped).toBeGreaterThan(300);
+    expect(delivered + dropped).toBe(enqueued);
+    await eventually(async () => {
+      const { body } = await people.get(`/api/runs/${run.id}/events?limit=1000`);
+      const reports = body.events.filter(({ eventType }: { eventType: string }) => eventType === 'sink.dropped');
+      const reported = reports.reduce(
+        (sum: number, { payload }: { payload: { count: number } }) => sum + payload.count,
+        0,
+      );
+      expect([reported, sums.get(COUNTER)]).toEqual([dropped, dropped]);
+    });
+    await client.shutdown();
+  }, 90_000);
+});
