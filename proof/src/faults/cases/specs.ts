@@ -54,7 +54,7 @@ const powerCut: Fault = {
 
 const supplyChain: Fault = {
   id: 'F-30',
-  title: 'lockfile integrity',
+  title: 'lockfile: hashes, origin and licences of every package',
   run: (lab) => program(lab, [join(lab.root, 'scripts/check-lockfile.mjs')]),
 };
 
