@@ -78,20 +78,47 @@ describe('the check of the Kubernetes manifests', () => {
 });
 
 describe('the dashboard and the alerts', () => {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8');
+  const sources = globSync('{libs,services}/*/src/**/*.ts', { cwd: root })
+    .filter((file) => !file.endsWith('.spec.ts'))
+    .map(read);
+  const found = (pattern: RegExp) =>
+    sources.flatMap((text) => [...text.matchAll(pattern)].map(([, name = '']) => name));
+  const inPrometheus = (name: string) => name.replaceAll('.', '_');
+  const asked = (...files: string[]) =>
+    new Set(files.flatMap((file) => [...read(file).matchAll(/\bagentlens_\w+/g)].map(([name]) => name)));
+  const base = (name: string) => name.replace(/_(total|bucket|count|sum)$/, '');
+  const dashboard = 'deploy/grafana/dashboards/agentlens.json';
+  const alerts = 'deploy/prometheus/alerts.yml';
+  /** Name in Prometheus by kind of instrument. */
+  const meters = found(/create\w*(?:Counter|Histogram|Gauge)\(\s*'(agentlens[._][\w.]+)'/g).map(inPrometheus);
+
   it('ask only for metrics that some service has', () => {
-    const sources = globSync('{libs,services}/*/src/**/*.ts', { cwd: root }).map((file) =>
-      readFileSync(join(root, file), 'utf8'),
-    );
-    const made = new Set(
-      sources.flatMap((text) =>
-        [...text.matchAll(/'(agentlens[._][\w.]+)'/g)].map(([, name = '']) => name.replaceAll('.', '_')),
-      ),
-    );
-    const asked = ['deploy/grafana/dashboards/agentlens.json', 'deploy/prometheus/alerts.yml']
-      .map((file) => readFileSync(join(root, file), 'utf8'))
-      .flatMap((text) => [...text.matchAll(/\bagentlens_\w+/g)].map(([name]) => name));
-    const unknown = asked.filter((name) => !made.has(name.replace(/_(total|bucket|count|sum)$/, '')));
-    expect(asked.length).toBeGreaterThan(10);
+    const unknown = [...asked(dashboard, alerts)].filter((name) => !meters.includes(base(name)));
+    expect(meters.length).toBeGreaterThan(30);
     expect(unknown).toEqual([]);
+  });
+
+  it('ask for counters as totals and for histograms by their parts', () => {
+    const counters = found(/createCounter\(\s*'(agentlens[._][\w.]+)'/g).map(inPrometheus);
+    const histograms = found(/createHistogram\(\s*'(agentlens[._][\w.]+)'/g).map(inPrometheus);
+    const wrong = [...asked(dashboard, alerts)].filter(
+      (name) =>
+        (counters.includes(base(name)) && !name.endsWith('_total')) ||
+        (histograms.includes(base(name)) && !/_(bucket|count|sum)$/.test(name)),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('leave no metric of the services unseen', () => {
+    const seen = new Set([...asked(dashboard)].map(base));
+    expect(meters.filter((name) => !seen.has(name))).toEqual([]);
+  });
+
+  it('have a section on each alert in the operations manual', () => {
+    const names = [...read(alerts).matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
+    const headings = new Set([...read('docs/operations.md').matchAll(/^### (\w+)$/gm)].map(([, name]) => name));
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.filter((name) => !headings.has(name))).toEqual([]);
   });
 });

@@ -24,5 +24,7 @@ describe('metrics', () => {
     const text = await scrape();
     expect(text).toMatch(/^agentlens_sample_total\{.*outcome="kept".*\} 2/m);
     expect(text).toContain('service_name="agentlens-ingest"');
+    expect(text).toMatch(/^agentlens_process_event_loop_delay(\{.*\})? \d/m);
+    expect(text).toMatch(/^agentlens_process_event_loop_utilization(\{.*\})? \d/m);
   });
 });

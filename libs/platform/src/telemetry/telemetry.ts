@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import type { MeterProvider } from '@opentelemetry/sdk-metrics';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
+import { observeEventLoop } from './event-loop.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -22,15 +24,18 @@ export function startTelemetry(serviceName: string, env: Env): void {
   ) as typeof import('@opentelemetry/exporter-prometheus');
   exporter = new PrometheusExporter({ preventServerStart: true });
   const name = env.OTEL_SERVICE_NAME ?? `agentlens-${serviceName}`;
-  if (wantsTraces(env) || wantsOtlpMetrics(env)) {
-    startSdk(name, env, exporter);
-    return;
-  }
+  const { metrics } = load('@opentelemetry/api') as typeof import('@opentelemetry/api');
+  if (wantsTraces(env) || wantsOtlpMetrics(env)) startSdk(name, env, exporter);
+  else metrics.setGlobalMeterProvider(plainProvider(name, exporter));
+  observeEventLoop(metrics.getMeter('agentlens'));
+}
+
+/** Metrics alone. */
+function plainProvider(name: string, reader: PrometheusExporter): MeterProvider {
   const { MeterProvider } = load('@opentelemetry/sdk-metrics') as typeof import('@opentelemetry/sdk-metrics');
   const { resourceFromAttributes } = load('@opentelemetry/resources') as typeof import('@opentelemetry/resources');
-  const { metrics } = load('@opentelemetry/api') as typeof import('@opentelemetry/api');
   const resource = resourceFromAttributes({ 'service.name': name });
-  metrics.setGlobalMeterProvider(new MeterProvider({ resource, readers: [exporter] }));
+  return new MeterProvider({ resource, readers: [reader] });
 }
 
 /** Sends what is still buffered. */

@@ -1,0 +1,26 @@
+// The alert rules and the scrape configuration, read by Prometheus' own promtool: from PATH, or from the Debian package
+// unpacked into the cache folder of the tests. Where there is neither it says so and passes.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { findProgram } from '../libs/testing/src/servers/find-program.ts';
+
+const folder = join(import.meta.dirname, '..', 'deploy', 'prometheus');
+const promtool = await findProgram('promtool', 'prometheus').catch(() => undefined);
+if (promtool === undefined) {
+  console.log('prometheus: skipped, promtool is neither on PATH nor to be had as a Debian package');
+} else {
+  check('rules', join(folder, 'alerts.yml'));
+  // The rule file is named as it lies in the container.
+  check('config', '--syntax-only', join(folder, 'prometheus.yml'));
+  console.log('prometheus: rules and configuration are fine');
+}
+
+function check(...args) {
+  const { status, stdout, stderr } = spawnSync(promtool.command, ['check', ...args], {
+    encoding: 'utf8',
+    env: promtool.env,
+  });
+  if (status === 0) return;
+  console.error(`promtool check ${args.join(' ')}\n${stdout}${stderr}`);
+  process.exit(1);
+}
