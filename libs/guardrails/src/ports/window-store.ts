@@ -69,6 +69,11 @@ export interface AdvanceAnswer {
  */
 export interface WindowStore {
   advance(request: AdvanceRequest): Promise<AdvanceAnswer>;
+  /**
+   * The same for several messages of one agent, as if they were advanced in this order with nothing in between. Answers
+   * one per request. One step for the price of little more than one message.
+   */
+  advanceAll(requests: readonly AdvanceRequest[]): Promise<readonly AdvanceAnswer[]>;
   /** Totals at `nowMs` without adding anything; for decisions and screens. */
   read(tenantId: string, agentId: string, nowMs: number, series: readonly Series[]): Promise<readonly Totals[]>;
 }

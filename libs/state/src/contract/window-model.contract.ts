@@ -35,6 +35,7 @@ const step = fc
   .integer({ min: 0, max: 1_500_000 })
   .map((offset) => START_MS + offset)
   .chain((nowMs) => fc.record({ nowMs: fc.constant(nowMs), facts: facts(nowMs) }));
+const NOTHING: Step = { nowMs: START_MS, facts: [] };
 export const steps = fc.array(step, { minLength: 1, maxLength: 12 });
 
 export function requestOf(agentId: string, { nowMs, facts: list }: Step, messageId = fresh('message')): AdvanceRequest {
@@ -88,6 +89,25 @@ export function windowModelContract(name: string, stores: () => WindowStore, num
             const { before } = await stores().advance(requestOf(agentId, one));
             const seen = list.slice(0, index);
             expect(before).toEqual(SERIES.map((series) => recount(series, seen, one.nowMs)));
+          }
+        }),
+        { numRuns },
+      );
+    });
+
+    it('answers several messages at once as it answers them one after the other', async () => {
+      const grouped = fc.record({ list: steps, sizes: fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 12 }) });
+      await fc.assert(
+        fc.asyncProperty(grouped, async ({ list, sizes }) => {
+          const [single, together] = [fresh('agent'), fresh('agent')];
+          const rest = list.map((one, index) => ({ one, id: `message-${index}` }));
+          for (const size of sizes) {
+            // The first message again: a redelivery in the company of others.
+            const group = [...rest.splice(0, size), { one: list[0] ?? NOTHING, id: 'message-0' }];
+            const wanted = [];
+            for (const { one, id } of group) wanted.push(await stores().advance(requestOf(single, one, id)));
+            const got = await stores().advanceAll(group.map(({ one, id }) => requestOf(together, one, id)));
+            expect(got).toEqual(wanted);
           }
         }),
         { numRuns },

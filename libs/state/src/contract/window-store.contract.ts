@@ -60,6 +60,19 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(again.cooling).toEqual([null]);
     });
 
+    it('finds in a message what another one of the same call has counted', async () => {
+      const agentId = fresh('agent');
+      const batch = (id: string) => ({
+        ...batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]),
+        retryable: [{ event: 0, id, atMs: START_MS }],
+        cooldowns: [{ ruleId: id, dryRun: false }],
+      });
+      const answers = await stores().advanceAll([batch('event-1'), batch('event-2'), batch('event-1')]);
+      expect(answers.map(({ duplicates }) => duplicates)).toEqual([[], [], [0]]);
+      expect(answers.map(({ before }) => sums(before)[0]?.count)).toEqual([0, 1, 2]);
+      expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 6 }]);
+    });
+
     it('finds an event that was counted in an earlier batch', async () => {
       const agentId = fresh('agent');
       const retryable = [{ event: 0, id: 'event-1', atMs: START_MS }];

@@ -25,6 +25,14 @@ export class MemoryWindowStore implements WindowStore {
   }
 
   async advance(request: AdvanceRequest): Promise<AdvanceAnswer> {
+    return this.#advance(request);
+  }
+
+  async advanceAll(requests: readonly AdvanceRequest[]): Promise<readonly AdvanceAnswer[]> {
+    return requests.map((request) => this.#advance(request));
+  }
+
+  #advance(request: AdvanceRequest): AdvanceAnswer {
     const { tenantId, agentId } = request;
     const question = questionOf(request);
     const inboxKey = keyOf(tenantId, agentId, request.messageId);

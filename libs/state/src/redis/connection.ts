@@ -86,8 +86,30 @@ export async function connect(options: RedisStateOptions): Promise<RedisConnecti
     connectionName: options.name,
   });
   for (const [name, lua] of Object.entries(SCRIPTS)) redis.defineCommand(name, { lua });
+  writeTogether(redis);
   await firstConnection(redis, options);
   return redis as RedisConnection;
+}
+
+/**
+ * Commands of one turn of the event loop leave in one write. One by one each would be a system call here and a wake-up,
+ * a reply and a write to the append-only file there.
+ */
+function writeTogether(redis: Redis): void {
+  const send = redis.sendCommand.bind(redis);
+  let corked = false;
+  redis.sendCommand = (...command) => {
+    const { stream } = redis;
+    if (!corked && stream?.writable) {
+      corked = true;
+      stream.cork();
+      process.nextTick(() => {
+        corked = false;
+        stream.uncork();
+      });
+    }
+    return send(...command);
+  };
 }
 
 async function firstConnection(redis: Redis, options: RedisStateOptions): Promise<void> {

@@ -1,28 +1,35 @@
 import { CELLS } from './cells.lua.ts';
 
 /**
- * One batch of one agent, counted once. Keys: inbox, series, cooldowns, sets of seen ids, in this order. Arguments: the
- * question's names, and JSON
- * `[number of cooldowns, inbox ttl, seen ttl, seen, series]` with `seen` = set, event, id, set, event, id, ... and one
- * `[is ring, bucket of now, ttl, shape, values per increment, increments, sums]` per series; an increment is event,
- * bucket, high, low and, above shape 0, time, value, bin; a sum of what cannot have been counted before is
- * `[bucket, count, high, low]` and, above shape 0, min, max, time and value of the newest, bins. Answers `{answer}`, or `{names and answer kept, 1}` for a message that
- * was counted before. The answer is JSON `[totals, duplicates, cooldown holders]`.
+ * Batches of one agent, in order, each counted once. Keys: inbox of each message, series, cooldowns, sets of seen ids.
+ * Arguments: JSON `[inbox ttl, seen ttl, messages, series, number of cooldowns]`, then the names of each message's
+ * question. A message is `[seen, cooldowns]`: set, event, id, set, event, id, ..., and which cooldowns it asks for. A
+ * series is `[is ring, ttl, shape, values per increment, parts]`, and a part is what one message brings:
+ * `[message, place in its answer, bucket of now, increments, sums]`. An increment is event, bucket, high, low and,
+ * above shape 0, time, value, bin; a sum of what cannot have been counted before is `[bucket, count, high, low]` and,
+ * above shape 0, min, max, time and value of the newest, bins. Answers per message `{answer}`, or `{names and answer
+ * kept, 1}` where it was counted before. The answer is JSON `[totals, duplicates, cooldown holders]`.
  */
 export const ADVANCE = `${CELLS}
-local kept = redis.call('GET', KEYS[1])
-if kept then return {kept, 1} end
+local request = cjson.decode(ARGV[1])
+local inboxTtl, seenTtl, messages, series, cooldownCount = request[1], request[2], request[3], request[4], request[5]
+local cooldownOffset = #messages + #series
+local seenOffset = cooldownOffset + cooldownCount
 
-local request = cjson.decode(ARGV[2])
-local cooldownCount, inboxTtl, seenTtl, seen, series = request[1], request[2], request[3], request[4], request[5]
-local seenOffset = 1 + #series + cooldownCount
+local kept = redis.call('MGET', unpack(KEYS, 1, #messages))
 
-local repeated, duplicates = {}, {}
-for i = 1, #seen, 3 do
-  local event = seen[i + 1]
-  if redis.call('SADD', KEYS[seenOffset + seen[i]], seen[i + 2]) == 0 and not repeated[event] then
-    repeated[event] = true
-    duplicates[#duplicates + 1] = number(event)
+local repeated, duplicates, totals = {}, {}, {}
+for m, message in ipairs(messages) do
+  repeated[m], duplicates[m], totals[m] = {}, {}, {}
+  local seen = message[1]
+  if not kept[m] then
+    for i = 1, #seen, 3 do
+      local event = seen[i + 1]
+      if redis.call('SADD', KEYS[seenOffset + seen[i]], seen[i + 2]) == 0 and not repeated[m][event] then
+        repeated[m][event] = true
+        table.insert(duplicates[m], number(event))
+      end
+    end
   end
 end
 for i = seenOffset + 1, #KEYS do redis.call('PEXPIRE', KEYS[i], seenTtl) end
@@ -43,20 +50,26 @@ local function sumInto(cell, sum, shape)
 end
 
 local function advancePlain(key, spec)
-  local ttl, shape, stride, increments, sums = spec[3], spec[4], spec[5], spec[6], spec[7]
-  local stored = redis.call('HMGET', key, 'sum', 'b')
-  local cell = unpackCell(stored[1], stored[2], shape) or emptyCell()
-  local before = encode(cell, shape)
-  for i = 1, #increments, stride do
-    if not repeated[increments[i]] then countInto(cell, increments, i, shape) end
+  local ttl, shape, stride, parts = spec[2], spec[3], spec[4], spec[5]
+  local cell
+  for _, part in ipairs(parts) do
+    local message, increments, sums = part[1], part[4], part[5]
+    if not kept[message] then
+      if not cell then
+        local stored = redis.call('HMGET', key, 'sum', 'b')
+        cell = unpackCell(stored[1], stored[2], shape) or emptyCell()
+      end
+      totals[message][part[2]] = encode(cell, shape)
+      for i = 1, #increments, stride do
+        if not repeated[message][increments[i]] then countInto(cell, increments, i, shape) end
+      end
+      for _, sum in ipairs(sums) do sumInto(cell, sum, shape) end
+    end
   end
-  for _, sum in ipairs(sums) do sumInto(cell, sum, shape) end
-  if cell[1] > 0 then
-    redis.call('HSET', key, 'sum', pack(cell, shape))
-    if shape == 2 then redis.call('HSET', key, 'b', cmsgpack.pack(cell[8])) end
-    redis.call('PEXPIRE', key, ttl)
-  end
-  return before
+  if not cell or cell[1] == 0 then return end
+  redis.call('HSET', key, 'sum', pack(cell, shape))
+  if shape == 2 then redis.call('HSET', key, 'b', cmsgpack.pack(cell[8])) end
+  redis.call('PEXPIRE', key, ttl)
 end
 
 -- Lets go of the buckets that leave the window when its newest bucket becomes now.
@@ -74,43 +87,94 @@ local function forward(key, head, now, running, shape)
     if text then takeSum(running, struct.unpack('<ddd', text)) end
   end
   redis.call('HDEL', key, unpack(slots))
-  if shape == 2 then redis.call('HDEL', key, unpack(bins)) end
+  if shape > 0 then redis.call('HDEL', key, 'w', 'wb', unpack(bins)) end
   return running
 end
 
-local function writeBuckets(key, touched, order, shape, fields)
+-- What is stored of the slots, text and bins by slot; known ones are not asked for.
+local function readSlots(key, order, known, shape)
   local slots = {}
-  for i, epoch in ipairs(order) do slots[i] = epoch % BUCKETS end
+  for _, epoch in ipairs(order) do
+    local slot = epoch % BUCKETS
+    if not known[slot] then slots[#slots + 1] = slot end
+  end
+  if #slots == 0 then return end
   local cells, bins = redis.call('HMGET', key, unpack(slots)), {}
   if shape == 2 then
     for i, slot in ipairs(slots) do bins[i] = 'b' .. slot end
     bins = redis.call('HMGET', key, unpack(bins))
   end
-  for i, epoch in ipairs(order) do
-    local cell = touched[epoch]
-    local stored = unpackCell(cells[i], bins[i], shape)
-    if stored then merge(cell, stored, shape) end
-    fields[#fields + 1] = slots[i]
-    fields[#fields + 1] = pack(cell, shape)
-    if shape == 2 then
-      fields[#fields + 1] = 'b' .. slots[i]
-      fields[#fields + 1] = cmsgpack.pack(cell[8])
-    end
-  end
+  for i, slot in ipairs(slots) do known[slot] = {cells[i], bins[i]} end
 end
 
 local function advanceRing(key, spec)
-  local now, ttl, shape, stride, increments, sums = spec[2], spec[3], spec[4], spec[5], spec[6], spec[7]
-  local stored = redis.call('HMGET', key, 'head', 'sum')
-  local head, running = tonumber(stored[1] or now), unpackCell(stored[2], nil, 0) or {0, 0, 0}
-  if now > head then head, running = now, forward(key, head, now, running, shape) end
+  local ttl, shape, stride, parts = spec[2], spec[3], spec[4], spec[5]
+  -- \`running\` is the sum of the window that ends with the head. \`window\` is all of it, where the shape keeps more: added
+  -- up from the buckets when the head has moved, and kept with the ring until it moves again.
+  local head, running, window
+  local moved, known, touched, order = false, {}, {}, {}
 
-  local before
-  if shape == 0 and head == now then before = encode(running, 0)
-  elseif stored[1] then before = encode(gather(key, head, now, shape), shape)
-  else before = '[0]' end
+  local function store()
+    local fields = {'head', string.format('%.0f', head), 'sum', pack(running, 0)}
+    readSlots(key, order, known, shape)
+    for _, epoch in ipairs(order) do
+      local slot, cell = epoch % BUCKETS, touched[epoch]
+      local stored = unpackCell(known[slot][1], known[slot][2], shape)
+      if stored then merge(cell, stored, shape) end
+      fields[#fields + 1] = slot
+      fields[#fields + 1] = pack(cell, shape)
+      if shape == 2 then
+        fields[#fields + 1] = 'b' .. slot
+        fields[#fields + 1] = cmsgpack.pack(cell[8])
+      end
+    end
+    if window then
+      fields[#fields + 1] = 'w'
+      fields[#fields + 1] = pack(window, shape)
+      if shape == 2 then
+        fields[#fields + 1] = 'wb'
+        fields[#fields + 1] = cmsgpack.pack(window[8])
+      end
+    end
+    redis.call('HSET', key, unpack(fields))
+    known, touched, order = {}, {}, {}
+  end
 
-  local touched, order = {}, {}
+  local function load(now)
+    local slot = now % BUCKETS
+    local wanted = {'head', 'sum', slot}
+    if shape > 0 then wanted[4] = 'w' end
+    if shape == 2 then wanted[5], wanted[6] = 'wb', 'b' .. slot end
+    local stored = redis.call('HMGET', key, unpack(wanted))
+    head, running, moved = tonumber(stored[1] or now), unpackCell(stored[2], nil, 0) or {0, 0, 0}, not stored[1]
+    known[slot] = {stored[3], stored[6]}
+    if shape > 0 then window = unpackCell(stored[4], stored[5], shape) end
+    if window and window[1] ~= running[1] then window = nil end
+  end
+
+  local function moveTo(now)
+    if not head then load(now) end
+    if now <= head then return end
+    if #order > 0 then store() end
+    running = forward(key, head, now, running, shape)
+    head, window, moved = now, nil, true
+    -- Nothing has been put into the newest bucket yet.
+    known = {[now % BUCKETS] = {false, false}}
+  end
+
+  local function before(now)
+    if head ~= now then
+      if #order > 0 then store() end
+      return gather(key, head, now, shape)
+    end
+    if shape == 0 then return running end
+    if not window then
+      if #order > 0 then store() end
+      window = gather(key, head, now, shape)
+    end
+    return window
+  end
+
   local function bucketOf(epoch)
     local cell = touched[epoch]
     if not cell then
@@ -119,40 +183,57 @@ local function advanceRing(key, spec)
     end
     return cell
   end
-  for i = 1, #increments, stride do
-    local epoch = increments[i + 1]
-    if epoch > head - BUCKETS and not repeated[increments[i]] then
-      countInto(bucketOf(epoch), increments, i, shape)
-      addSum(running, 1, increments[i + 2], increments[i + 3])
-    end
-  end
-  for _, sum in ipairs(sums) do
-    if sum[1] > head - BUCKETS then
-      sumInto(bucketOf(sum[1]), sum, shape)
-      addSum(running, sum[2], sum[3], sum[4])
-    end
-  end
 
-  local fields = {'head', string.format('%.0f', head), 'sum', pack(running, 0)}
-  if #order > 0 then writeBuckets(key, touched, order, shape, fields) end
-  redis.call('HSET', key, unpack(fields))
-  redis.call('PEXPIRE', key, ttl)
-  return before
+  for _, part in ipairs(parts) do
+    local message, now, increments, sums = part[1], part[3], part[4], part[5]
+    if not kept[message] then
+      moveTo(now)
+      totals[message][part[2]] = encode(before(now), shape)
+      for i = 1, #increments, stride do
+        local epoch = increments[i + 1]
+        if epoch > head - BUCKETS and not repeated[message][increments[i]] then
+          countInto(bucketOf(epoch), increments, i, shape)
+          addSum(running, 1, increments[i + 2], increments[i + 3])
+          if window then countInto(window, increments, i, shape) end
+        end
+      end
+      for _, sum in ipairs(sums) do
+        if sum[1] > head - BUCKETS then
+          sumInto(bucketOf(sum[1]), sum, shape)
+          addSum(running, sum[2], sum[3], sum[4])
+          if window then sumInto(window, sum, shape) end
+        end
+      end
+    end
+  end
+  if not head then return end
+  store()
+  -- A ring is kept an hour longer than its window, so it need not be told at every write that it still lives.
+  if moved then redis.call('PEXPIRE', key, ttl) end
 end
 
-local totals = {}
 for i, spec in ipairs(series) do
-  totals[i] = (spec[1] == 1 and advanceRing or advancePlain)(KEYS[1 + i], spec)
+  (spec[1] == 1 and advanceRing or advancePlain)(KEYS[#messages + i], spec)
 end
 
-local cooling = {}
-for i = 1, cooldownCount do
-  local holder = redis.call('GET', KEYS[1 + #series + i])
-  cooling[i] = holder and cjson.encode(holder) or 'null'
-end
+local holders = {}
+if cooldownCount > 0 then holders = redis.call('MGET', unpack(KEYS, cooldownOffset + 1, seenOffset)) end
 
-local answer = '[[' .. table.concat(totals, ',') .. '],[' .. table.concat(duplicates, ',') .. '],['
-  .. table.concat(cooling, ',') .. ']]'
-redis.call('SET', KEYS[1], ARGV[1] .. '\\n' .. answer, 'PX', inboxTtl)
-return {answer}
+local answers = {}
+for m, message in ipairs(messages) do
+  if kept[m] then
+    answers[m] = {kept[m], 1}
+  else
+    local cooling = {}
+    for i, position in ipairs(message[2]) do
+      local holder = holders[position]
+      cooling[i] = holder and cjson.encode(holder) or 'null'
+    end
+    local answer = '[[' .. table.concat(totals[m], ',') .. '],[' .. table.concat(duplicates[m], ',') .. '],['
+      .. table.concat(cooling, ',') .. ']]'
+    redis.call('SET', KEYS[m], ARGV[1 + m] .. '\\n' .. answer, 'PX', inboxTtl)
+    answers[m] = {answer}
+  end
+end
+return answers
 `;

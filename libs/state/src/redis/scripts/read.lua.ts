@@ -6,10 +6,12 @@ import { CELLS } from './cells.lua.ts';
  */
 export const READ = `${CELLS}
 local function readRing(key, now, shape)
-  local stored = redis.call('HMGET', key, 'head', 'sum')
+  local stored = redis.call('HMGET', key, 'head', 'sum', 'w', 'wb')
   if not stored[1] then return '[0]' end
-  local head = tonumber(stored[1])
-  if shape == 0 and head == now then return encode(unpackCell(stored[2], nil, 0), 0) end
+  local head, running = tonumber(stored[1]), unpackCell(stored[2], nil, 0)
+  if shape == 0 and head == now then return encode(running, 0) end
+  local window = shape > 0 and unpackCell(stored[3], stored[4], shape)
+  if window and head == now and window[1] == running[1] then return encode(window, shape) end
   return encode(gather(key, head, now, shape), shape)
 end
 
