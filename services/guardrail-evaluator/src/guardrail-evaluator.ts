@@ -70,8 +70,7 @@ export class GuardrailEvaluator {
     this.#writer = new RuleWriter(repository, secrets, egressPolicy, clock, (tenantId) => this.#ruleChanged(tenantId));
     const shared = { rules: this.rules, desk, states: this.#states, clock };
     const evaluator = new BatchEvaluator({ ...shared, windows, metrics });
-    const works = [evaluator.evaluate.bind(evaluator), ...this.decisions.works];
-    this.#consumer = new AgentEventsConsumer(bus, works, logger, marksOf(ports));
+    this.#consumer = new AgentEventsConsumer(bus, evaluator, this.decisions.works, logger, marksOf(ports));
     this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });
   }
 

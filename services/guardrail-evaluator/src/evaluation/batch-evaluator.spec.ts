@@ -80,6 +80,7 @@ describe('BatchEvaluator', () => {
   it('touches no store where no rule listens', async () => {
     const untouchable: WindowStore = {
       advance: () => Promise.reject(new Error('touched')),
+      advanceAll: () => Promise.reject(new Error('touched')),
       read: () => Promise.reject(new Error('touched')),
     };
     await evaluatorOf([aRule({ agentId: 'other' })], { windows: untouchable }).evaluate(aBatch());
@@ -117,6 +118,23 @@ describe('BatchEvaluator', () => {
     expect(triggers).toHaveLength(2);
   });
 
+  it('counts what batches of one round hold of an agent in one step, and makes the triggers of each', async () => {
+    const steps: number[] = [];
+    const counting = {
+      read: windows.read.bind(windows),
+      advance: windows.advance.bind(windows),
+      advanceAll: (requests: Parameters<WindowStore['advanceAll']>[0]) => {
+        steps.push(requests.length);
+        return windows.advanceAll(requests);
+      },
+    };
+    const rule = aRule({ cooldownMinutes: 0, conditionConfig: { threshold: 100, minEvents: 2 } });
+    const batches = [1, 2, 3].map(() => aBatch({ events: [error()] }));
+    await Promise.all(evaluatorOf([rule], { windows: counting }).begin(batches).done);
+    expect(steps).toEqual([3]);
+    expect(triggers.map(({ eventId }) => eventId)).toEqual(batches.slice(1).map(({ events }) => events[0]?.id));
+  });
+
   it('records what was measured', async () => {
     const rule = aRule({ conditionConfig: { threshold: 60 } });
     const batch = aBatch({ events: [anEvent(), error()] });
@@ -134,7 +152,7 @@ describe('BatchEvaluator', () => {
   });
 
   it('does not settle a batch while the store is away', async () => {
-    const away: WindowStore = { ...windows, advance: () => Promise.reject(new StateUnavailable('advance', 'away')) };
+    const away: WindowStore = { ...windows, advanceAll: () => Promise.reject(new StateUnavailable('advance', 'away')) };
     await expect(evaluatorOf([aRule()], { windows: away }).evaluate(aBatch())).rejects.toThrow(StateUnavailable);
   });
 
@@ -171,16 +189,16 @@ describe('a crash', () => {
   }
 
   it('before counting loses nothing', async () => {
-    await crashed({ windows: { ...windows, advance: () => Promise.reject(new Killed()) } as WindowStore });
+    await crashed({ windows: { ...windows, advanceAll: () => Promise.reject(new Killed()) } as WindowStore });
     await redelivered();
   });
 
   it('after counting neither counts twice nor loses the trigger', async () => {
-    const advance: WindowStore['advance'] = async (request) => {
-      await windows.advance(request);
+    const advanceAll: WindowStore['advanceAll'] = async (requests) => {
+      await windows.advanceAll(requests);
       throw new Killed();
     };
-    await crashed({ windows: { ...windows, advance } as WindowStore });
+    await crashed({ windows: { ...windows, advanceAll } as WindowStore });
     await redelivered();
   });
 

@@ -1,5 +1,6 @@
 import type { EventBatch } from '@agentlens/contracts';
 import {
+  type AdvanceAnswer,
   type Folding,
   fold,
   type Indexed,
@@ -11,7 +12,6 @@ import {
 import type { Clock } from '@agentlens/platform';
 import type { StateRecorder } from '../states/state-recorder.ts';
 import type { EvaluatorMetrics } from './evaluator-metrics.ts';
-import { Lanes } from './lanes.ts';
 import type { TriggerDesk } from './trigger-desk.ts';
 
 export interface BatchEvaluatorParts {
@@ -23,39 +23,91 @@ export interface BatchEvaluatorParts {
   readonly clock: Clock;
 }
 
+/** Batches whose evaluation has begun. */
+export interface Round {
+  /** Everything is counted and measured; only triggers may still be on their way. */
+  readonly measured: Promise<unknown>;
+  /**
+   * Per batch, in order: its triggers are published.
+   * @throws StateUnavailable, BusUnavailable: the batch is to be evaluated again
+   */
+  readonly done: readonly Promise<void>[];
+}
+
+/** What batches of a round hold of one agent, in their order. */
+type AgentShares = { readonly plan: Plan; readonly concluded: PromiseWithResolvers<void> }[];
+
 /**
- * Evaluates a batch of events against the rules in force. Every step may be repeated after a crash at any point: the
+ * Evaluates batches of events against the rules in force. Every step may be repeated after a crash at any point: the
  * window store answers a batch it has seen as before, from which follow the same triggers, which hold their own
  * cooldowns and are published under the same ids.
  */
 export class BatchEvaluator {
   readonly #parts: BatchEvaluatorParts;
-  readonly #lanes = new Lanes();
 
   constructor(parts: BatchEvaluatorParts) {
     this.#parts = parts;
   }
 
-  /**
-   * Batches given one after the other are evaluated in that order for each agent, and agents side by side.
-   * @throws StateUnavailable, BusUnavailable: the batch is to be evaluated again
-   */
+  /** One batch by itself. @throws StateUnavailable, BusUnavailable: the batch is to be evaluated again */
   async evaluate(batch: EventBatch): Promise<void> {
-    const plans = planBatch(this.#parts.rules.book, batch);
-    if (plans.length === 0) return;
-    const agents = plans.map((plan) =>
-      this.#lanes.run(`${batch.tenantId} ${plan.request.agentId}`, () => this.#agent(plan)),
-    );
-    // All of them are waited for, so that nothing of a failed batch is still going on when it is asked for again.
-    const results = await Promise.allSettled(agents);
-    const failure = results.find((result) => result.status === 'rejected');
-    if (failure !== undefined) throw failure.reason;
-    this.#parts.metrics.evaluated(this.#parts.clock.now() - Date.parse(batch.receivedAt));
+    await Promise.all(this.begin([batch]).done);
   }
 
-  async #agent(plan: Plan): Promise<void> {
-    const { windows, desk, metrics } = this.#parts;
-    const folding = fold(plan, await windows.advance(plan.request));
+  /** Batches are counted for each agent in the order they are given, rounds in the order they begin. */
+  begin(batches: readonly EventBatch[]): Round {
+    const agents = new Map<string, AgentShares>();
+    const parts = batches.map((batch) => this.#share(batch, agents));
+    const rounds = [...agents.values()].map((shares) => this.#agent(shares));
+    return {
+      measured: Promise.allSettled(rounds),
+      done: batches.map((batch, index) => this.#done(batch, parts[index] ?? [])),
+    };
+  }
+
+  /** Adds a batch's plans to those of the agents it is about; answers when each of them is concluded. */
+  #share(batch: EventBatch, agents: Map<string, AgentShares>): readonly Promise<void>[] {
+    try {
+      return planBatch(this.#parts.rules.book, batch).map((plan) => {
+        const key = `${plan.request.tenantId} ${plan.request.agentId}`;
+        const share = { plan, concluded: Promise.withResolvers<void>() };
+        const shares = agents.get(key);
+        if (shares === undefined) agents.set(key, [share]);
+        else shares.push(share);
+        return share.concluded.promise;
+      });
+    } catch (error) {
+      // What is wrong with one batch is no concern of the others.
+      return [Promise.reject(error)];
+    }
+  }
+
+  /** All of it is waited for, so that nothing of a failed batch is still going on when it is asked for again. */
+  async #done({ receivedAt }: EventBatch, parts: readonly Promise<void>[]): Promise<void> {
+    if (parts.length === 0) return;
+    const results = await Promise.allSettled(parts);
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+    this.#parts.metrics.evaluated(this.#parts.clock.now() - Date.parse(receivedAt));
+  }
+
+  /** Counts all of an agent's shares in one step. What one of them triggers is published while the next is measured. */
+  async #agent(shares: AgentShares): Promise<void> {
+    try {
+      const answers = await this.#parts.windows.advanceAll(shares.map(({ plan }) => plan.request));
+      shares.forEach(({ plan, concluded }, at) => {
+        const answer = answers[at];
+        if (answer === undefined) concluded.reject(new Error('the window store did not answer for every batch'));
+        else this.#conclude(plan, answer).then(concluded.resolve, concluded.reject);
+      });
+    } catch (error) {
+      for (const { concluded } of shares) concluded.reject(error);
+    }
+  }
+
+  async #conclude(plan: Plan, answer: AdvanceAnswer): Promise<void> {
+    const { desk, metrics } = this.#parts;
+    const folding = fold(plan, answer);
     const { refused } = await desk.admit(folding.candidates.map(({ trigger }) => trigger));
     metrics.stopped(refused === 0 ? folding.stops : { ...folding.stops, claim_refused: refused });
     this.#record(plan, folding);

@@ -38,7 +38,8 @@ function world() {
     throw new Killed();
   };
   const mortalWindows: WindowStore = {
-    advance: async (request) => survive('advance', await windows.advance(request)),
+    advance: (request) => windows.advance(request),
+    advanceAll: async (requests) => survive('advance', await windows.advanceAll(requests)),
     read: (...question) => windows.read(...question),
   };
   const mortalCooldowns: CooldownStore = { claim: async (claim) => survive('claim', await cooldowns.claim(claim)) };

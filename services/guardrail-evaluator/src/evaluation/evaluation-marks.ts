@@ -11,21 +11,29 @@ const MOST_OWED = 20_000;
  */
 export class EvaluationMarks {
   #owed: readonly EvaluatedMessage[] = [];
+  #telling: Promise<void> | undefined;
 
   constructor(
     private readonly tally: EvaluationTally,
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Never throws. */
-  async add(messages: readonly Received<EventBatch>[]): Promise<void> {
-    const marks = [...this.#owed, ...messages.map(markOf)];
+  /** What is evaluated together is told together. Never throws. */
+  add(messages: readonly Received<EventBatch>[]): Promise<void> {
+    if (messages.length > 0) this.#owed = [...this.#owed, ...messages.map(markOf)];
+    this.#telling ??= Promise.resolve().then(() => this.#tell());
+    return this.#telling;
+  }
+
+  async #tell(): Promise<void> {
+    this.#telling = undefined;
+    const marks = this.#owed;
     if (marks.length === 0) return;
     this.#owed = [];
     try {
       await this.tally.add(marks);
     } catch (error) {
-      this.#owed = [...this.#owed, ...marks].slice(-MOST_OWED);
+      this.#owed = [...marks, ...this.#owed].slice(-MOST_OWED);
       this.onError(error);
     }
   }
