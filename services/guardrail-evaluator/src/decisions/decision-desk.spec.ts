@@ -175,7 +175,7 @@ describe('a call', () => {
 });
 
 describe('bad input', () => {
-  const argument = (fields: object) => ({
+  const argument = (fields: Record<string, unknown>) => ({
     conditionType: 'tool_argument',
     actionType: 'block',
     conditionConfig: fields,
