@@ -6,13 +6,12 @@ const WORK_MS = 15;
  * due until it was done. 1 on a quiet machine; limits in milliseconds are multiplied by it.
  */
 export class Slowness {
-  private readonly timer: NodeJS.Timeout;
-  private due = performance.now() + EVERY_MS;
+  private timer: NodeJS.Timeout | undefined;
   private workedMs = 0;
   private tookMs = 0;
 
   constructor() {
-    this.timer = setInterval(() => this.look(), EVERY_MS).unref();
+    this.lookLater();
   }
 
   get factor(): number {
@@ -20,19 +19,25 @@ export class Slowness {
   }
 
   close(): void {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
   }
 
-  private look(): void {
+  private lookLater(): void {
+    const due = performance.now() + EVERY_MS;
+    this.timer = setTimeout(() => {
+      this.work(due);
+      this.lookLater();
+    }, EVERY_MS).unref();
+  }
+
+  private work(due: number): void {
     const cpuAtStart = process.cpuUsage();
     let workedMs = 0;
     while (workedMs < WORK_MS) {
       const { user, system } = process.cpuUsage(cpuAtStart);
       workedMs = (user + system) / 1_000;
     }
-    const now = performance.now();
     this.workedMs += workedMs;
-    this.tookMs += Math.max(workedMs, now - this.due);
-    this.due = Math.max(this.due + EVERY_MS, now);
+    this.tookMs += Math.max(workedMs, performance.now() - due);
   }
 }
