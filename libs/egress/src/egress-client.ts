@@ -1,9 +1,10 @@
 import { Agent, request } from 'undici';
 import type { EgressClient, EgressPolicy, EgressRequest, EgressResult } from './egress.ts';
-import { AddressRefused, guardedConnector, type ResolveName, resolveWithSystem } from './guarded-connector.ts';
+import { AddressRefused, guardedConnector } from './guarded-connector.ts';
 import { parseNetworks } from './networks.ts';
 import { readCapped } from './read-capped.ts';
 import { refuseUrl } from './refuse-address.ts';
+import { type ResolveName, rememberingNames, resolveWithSystem } from './resolve-name.ts';
 import { reasonOf } from './unreachable.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -33,7 +34,7 @@ export interface EgressClientOptions {
 export function createEgressClient(policy: EgressPolicy, options: EgressClientOptions = {}): EgressClient {
   const networks = parseNetworks(policy.allow);
   const agent = new Agent({
-    connect: guardedConnector(networks, options.resolve ?? resolveWithSystem),
+    connect: guardedConnector(networks, rememberingNames(options.resolve ?? resolveWithSystem)),
     connections: CONNECTIONS_PER_ORIGIN,
     maxOrigins: MAX_ORIGINS,
     pipelining: 1,
@@ -56,14 +57,23 @@ export function createEgressClient(policy: EgressPolicy, options: EgressClientOp
 
 async function exchange(agent: Agent, url: URL, wanted: EgressRequest): Promise<EgressResult> {
   const timeoutMs = wanted.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  // One clock for the whole exchange: neither headers nor a body dripping byte by byte can outlast it.
-  const deadline = AbortSignal.timeout(timeoutMs);
+  // One clock for the whole exchange: neither headers nor a body dripping byte by byte can outlast it. It goes with the
+  // exchange: a signal of the runtime's own would be kept, with all it refers to, until its time is up.
+  const deadline = new AbortController();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    deadline.abort();
+    // A request that waits for a connection does not hear its signal; it is dropped unsent once it gets one.
+    late.reject(new Error('out of time'));
+  }, timeoutMs);
   try {
-    return await Promise.race([call(agent, url, wanted, timeoutMs, deadline), rejectionOf(deadline)]);
+    return await Promise.race([call(agent, url, wanted, timeoutMs, deadline.signal), late.promise]);
   } catch (error) {
     if (error instanceof AddressRefused) return refused(`the address ${error.message}`);
-    if (deadline.aborted) return { kind: 'unreachable', reason: `no complete answer within ${timeoutMs} ms` };
+    if (deadline.signal.aborted) return { kind: 'unreachable', reason: `no complete answer within ${timeoutMs} ms` };
     return { kind: 'unreachable', reason: reasonOf(error) };
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -79,13 +89,6 @@ async function call(agent: Agent, url: URL, wanted: EgressRequest, timeoutMs: nu
   });
   const body = await readCapped(answer.body, MAX_BODY_BYTES);
   return { kind: 'answered', status: answer.statusCode, headers: flat(answer.headers), body } as const;
-}
-
-/** A request that waits for a connection does not hear its signal; it is dropped unsent once it gets one. */
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }
 
 function refused(reason: string): EgressResult {

@@ -1,12 +1,9 @@
-import { lookup as systemLookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { addressVerdict } from './address-verdict.ts';
 import type { Networks } from './networks.ts';
 import { literalOf, refuseUnlessAllowed } from './refuse-address.ts';
-
-/** All addresses of a name, as the system resolves it. */
-export type ResolveName = (name: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
+import type { Names, ResolveName } from './resolve-name.ts';
 
 /** The guard did not let a connection out. The message says why and how to mend it, without the address found. */
 export class AddressRefused extends Error {
@@ -15,18 +12,14 @@ export class AddressRefused extends Error {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-export const resolveWithSystem: ResolveName = (name) => systemLookup(name, { all: true });
-
 /**
  * Connects only to vetted addresses: the answer that was checked is the answer the socket gets, so a name cannot
  * change between check and use. A name with one refused address among public ones is refused whole.
  */
-export function guardedConnector(networks: Networks, resolve: ResolveName): buildConnector.connector {
-  const resolveOnce = sharingRunning(resolve);
-
+export function guardedConnector(networks: Networks, names: Names): buildConnector.connector {
   const vetted = async (target: buildConnector.Options): Promise<buildConnector.connector> => {
     const literal = literalOf(target.hostname) ?? (target.hostname.includes(':') ? target.hostname : null);
-    const found = literal === null ? await resolveOnce(target.hostname) : null;
+    const found = literal === null ? await names.resolve(target.hostname) : null;
     const addresses = found === null ? [literal ?? ''] : found.map(({ address }) => address);
     const refusal = refuseAddresses(addresses, target, networks);
     if (refusal !== null) throw new AddressRefused(refusal);
@@ -37,7 +30,13 @@ export function guardedConnector(networks: Networks, resolve: ResolveName): buil
   const connect = async (target: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
     try {
       const connectVetted = await vetted(target);
-      setImmediate(() => connectVetted(target, callback));
+      setImmediate(() =>
+        connectVetted(target, (...result) => {
+          // The host may have moved.
+          if (result[0] !== null) names.forget(target.hostname);
+          callback(...result);
+        }),
+      );
     } catch (error) {
       setImmediate(() => callback(error instanceof Error ? error : Object.assign(new Error(), error), null));
     }
@@ -62,24 +61,4 @@ function answering(found: Awaited<ReturnType<ResolveName>>): LookupFunction {
     if (options.all) return callback(null, addresses);
     callback(null, addresses[0]?.address ?? '', addresses[0]?.family);
   };
-}
-
-/** The system resolver has few threads: a name that does not answer must hold at most one of them. */
-function sharingRunning(resolve: ResolveName): ResolveName {
-  const running = new Map<string, ReturnType<ResolveName>>();
-  return (name) => {
-    const known = running.get(name);
-    if (known !== undefined) return known;
-    const started = withinTimeout(resolve(name)).finally(() => running.delete(name));
-    running.set(name, started);
-    return started;
-  };
-}
-
-function withinTimeout<T>(work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(Object.assign(new Error('name not resolved in time'), { code: 'EAI_AGAIN' }));
-    const timer = setTimeout(late, CONNECT_TIMEOUT_MS).unref();
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
