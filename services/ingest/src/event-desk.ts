@@ -1,4 +1,4 @@
-import type { TranslatedEvent } from '@agentlens/contracts';
+import type { AgentEvent, TranslatedEvent } from '@agentlens/contracts';
 import { BusUnavailable } from '@agentlens/messaging';
 import { type Caller, type Clock, ProblemException } from '@agentlens/platform';
 import { type Quota, StateUnavailable } from '@agentlens/state';
@@ -102,7 +102,7 @@ export class EventDesk {
 }
 
 /** An SDK reports with a later batch what it could not deliver; a repeated report is not counted again. */
-function lostByClient(events: readonly TranslatedEvent[]): number {
+function lostByClient(events: readonly AgentEvent[]): number {
   return events.reduce((sum, { sourceType, payload }) => {
     const count = sourceType === 'sink.dropped' ? payload.count : 0;
     return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? sum + count : sum;
