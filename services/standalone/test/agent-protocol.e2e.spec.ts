@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from './support/client.ts';
 import { startEmbedded } from './support/embedded.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
+import { storyOf } from './support/story.ts';
 
 /** An agent that speaks only the six calls of the protocol, against the whole platform in one process. */
 describe('an agent of the field', () => {
@@ -83,6 +84,70 @@ describe('an agent of the field', () => {
     });
     expect(await run.beforeTool('search', { q: 'x' })).toMatchObject({ verdict: 'ALLOW' });
     await run.end('success');
+  });
+
+  it('is blocked, waits, trips its breaker and is killed in one run, and all of it is one story', async () => {
+    const rule = (name: string, value: string, actionType: string) =>
+      operator.post('/api/guardrails', {
+        ...{ name, conditionType: 'tool_name', conditionConfig: { value }, actionType, actionConfig: {} },
+      });
+    await rule('Nothing is dropped', 'drop_*', 'block');
+    await rule('Payments need a human', 'pay', 'require_approval');
+    await eventually(async () => expect(await platform.ruleCounts()).toEqual([3]));
+    const runId = timeOrderedId(Date.now());
+    const run = await client.startRun({ runId });
+    const done: string[] = [];
+    /** As the adapters of the field do it: the tool runs only with a yes. */
+    const call = async (tool: string, of: string) => {
+      const decision = await run.beforeTool(tool, { of });
+      if (decision.verdict === 'BLOCK') return decision;
+      done.push(`${tool} ${of}`);
+      await run.afterTool(tool, { of }, { ok: true }, 3);
+      return decision;
+    };
+    await call('search', 'a');
+    expect(await call('drop_table', 'users')).toMatchObject({ verdict: 'BLOCK', control: 'CONTINUE' });
+    const { cause } = await call('pay', '7 EUR');
+    expect(cause).toMatchObject({ kind: 'HITL_PENDING' });
+    expect(done).toEqual(['search a']);
+    expect((await operator.post(`/api/alerts/${cause.approvalId}/approve`, {})).status).toBe(200);
+    expect(await call('pay', '7 EUR')).toMatchObject({ verdict: 'ALLOW' });
+    let steps = 0;
+    for (;;) {
+      run.beforeLlm([{ role: 'user', content: `step ${steps}` }]);
+      run.afterLlm({ name: 'gpt-4o', provider: 'openai' }, { in: 49_000, out: 1_000 });
+      const decision = await call('search', `step ${steps}`);
+      if (decision.verdict === 'BLOCK') {
+        expect(decision).toMatchObject({ control: 'TERMINATE', cause: { kind: 'LOCKDOWN' } });
+        break;
+      }
+      steps += 1;
+    }
+    // Four times 50,000 tokens are the limit of 200,000 and not over it.
+    expect(steps).toBe(4);
+    const alerts = async () => (await operator.get(`/api/alerts?kind=breaker&runId=${runId}`)).body.alerts;
+    await eventually(async () => expect(await alerts()).toMatchObject([{ status: 'pending' }]));
+    expect((await operator.post(`/api/breakers/run/${runId}/reset`, {})).status).toBe(200);
+    await eventually(async () => expect(await alerts()).toMatchObject([{ status: 'cancelled' }]));
+    await eventually(async () => expect(await call('search', 'b')).toMatchObject({ verdict: 'ALLOW' }));
+    await operator.post('/api/control', { scope: 'run', id: runId, state: 'killed', reason: 'enough', waitMs: 0 });
+    await eventually(async () => expect((await client.startRun({ runId })).isLockedDown).toBe(true));
+    expect(await call('look', 'c')).toMatchObject({ control: 'TERMINATE', cause: { kind: 'LOCKDOWN' } });
+    expect(done).not.toContain('look c');
+    expect(done).not.toContain('drop_table users');
+    await run.end('interrupted');
+    await eventually(
+      async () => {
+        const { body } = await operator.get(`/api/runs/${runId}/timeline?limit=500`);
+        const story = storyOf(body.entries);
+        const turns = ['drop_table BLOCK', 'approval opened', 'approval decided', 'approval used', 'pay ALLOW'];
+        const ends = ['breaker opened', 'breaker decided', 'order killed', 'look BLOCK', 'run.ended'];
+        expect(story.filter((one) => [...turns, ...ends].includes(one))).toEqual([...turns, ...ends]);
+        expect(story).toContain('run.started');
+      },
+      { timeoutMs: 20_000 },
+    );
+    expect(client.calls.filter(({ status }) => status !== 200)).toEqual([]);
   });
 
   it('is stopped in the middle of a run, and told so when it starts again', async () => {

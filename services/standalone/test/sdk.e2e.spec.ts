@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from './support/client.ts';
 import { startEmbedded } from './support/embedded.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
+import { storyOf } from './support/story.ts';
 
 const MODEL = { name: 'gpt-4o', provider: 'openai' };
 
@@ -87,6 +88,60 @@ describe('an agent with the SDK', () => {
     });
     const { body } = await people.get(`/api/runs/${run.id}`);
     expect(body).toMatchObject({ status: 'succeeded', totals: { llmCalls: 1, toolCalls: 2, inputTokens: 9 } });
+  });
+
+  it('is blocked, waits, trips its breaker and is killed in one run, and all of it is one story', async () => {
+    const run = await client.startRun({ actor: { externalId: 'u2' } });
+    const { done, search, remove, pay } = toolsOf(run);
+    let modelCalls = 0;
+    const step = async () => {
+      await think(run, `step ${modelCalls}`);
+      modelCalls += 1;
+    };
+    await step();
+    await search({ of: 'a' });
+    expect(await remove({ of: 'everything' })).toMatchObject({ blocked: true });
+    const paying = pay({ of: '7 EUR' });
+    const { id } = await eventually(async () => {
+      const { body } = await people.get(`/api/alerts?kind=approval&runId=${run.id}`);
+      expect(body.alerts).toMatchObject([{ status: 'pending' }]);
+      return body.alerts[0];
+    });
+    expect(done).toEqual(['search a']);
+    await people.post(`/api/alerts/${id}/approve`, { reason: 'known payee' });
+    await paying;
+    const stopped: unknown = await (async () => {
+      for (;;) await step();
+    })().catch((error: unknown) => error);
+    expect([isAgentStopped(stopped), modelCalls, run.breakerState]).toMatchObject([true, 10, { reason: 'iterations' }]);
+    // Somebody lets it go on, and somebody else has had enough.
+    run.resetBreaker();
+    await search({ of: 'b' });
+    const order = { scope: 'run', id: run.id, state: 'killed', reason: 'enough', waitMs: 10_000 };
+    expect(await people.post('/api/control', order)).toMatchObject({
+      body: { connected: 1, acknowledged: 1, slowestMs: expect.any(Number) },
+    });
+    expect(await search({ of: 'c' })).toMatchObject({
+      code: 'AGENTLENS_RUN_ENDED',
+      reason: expect.stringContaining('enough'),
+    });
+    expect(done).toEqual(['search a', 'pay 7 EUR', 'search b']);
+    await run.end('interrupted');
+    await eventually(async () => {
+      const { body } = await people.get(`/api/runs/${run.id}/timeline?limit=500`);
+      expect(storyOf(body.entries)).toEqual([
+        ...['run.started', 'search ALLOW', 'delete_file BLOCK', 'approval opened', 'pay BLOCK', 'approval decided'],
+        ...[
+          'approval used',
+          'pay ALLOW',
+          'breaker.tripped',
+          'search ALLOW',
+          'order killed',
+          'search BLOCK',
+          'run.ended',
+        ],
+      ]);
+    });
   });
 
   it('is killed in the middle of a run, and acknowledges it', async () => {
