@@ -17,6 +17,8 @@ import { AgentControl } from './directives/agent-control.ts';
 import { AgentDirectivesRepository } from './directives/agent-directives.repository.ts';
 import { WRITER } from './outbox/outbox.ts';
 import { publishFact } from './outbox/outbox-publisher.ts';
+import { OldRows } from './retention/old-rows.repository.ts';
+import { Retention } from './retention/retention.ts';
 import { Review } from './review.ts';
 import type { DirectIntake } from './triggers/plan.ts';
 import { TriggerPartitions } from './triggers/trigger-partitions.ts';
@@ -34,6 +36,8 @@ export interface DispatcherParts {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly timings?: Partial<Timings>;
+  /** How long what is over is kept, days. Default 0: for ever. */
+  readonly retentionDays?: number | undefined;
 }
 
 export interface Timings {
@@ -79,6 +83,7 @@ export class Dispatcher {
   readonly #control: AgentControl;
   readonly #review: Review;
   readonly #redelivery: Redelivery;
+  readonly #retention: Retention;
   readonly #served: Subscription[] = [];
   #observing: NodeJS.Timeout | undefined;
   #publishing: NodeJS.Timeout | undefined;
@@ -115,6 +120,7 @@ export class Dispatcher {
       if (destination !== null) this.#breakers.reset(destination);
       this.#wake();
     });
+    this.#retention = new Retention({ rows: new OldRows(db), now, days: parts.retentionDays ?? 0, logger });
     const partitions = new TriggerPartitions(db, now, (error) =>
       logger.warn({ err: error }, 'the partition of this month was not made, the default one serves'),
     );
@@ -132,6 +138,7 @@ export class Dispatcher {
     );
     await this.#review.start();
     await this.#consumer.start();
+    this.#retention.start();
     this.#observing = setInterval(() => void this.#observe(), OBSERVE_MS);
     health.add('deliveries', async () => this.#progress());
     health.add('triggers', async () => {
@@ -152,6 +159,7 @@ export class Dispatcher {
       ...Object.values(this.#workers).map((worker) => worker.stop(GRACE_MS)),
       this.#consumer.stop(),
       this.#review.stop(),
+      this.#retention.stop(),
       ...this.#served.map((subscription) => subscription.close()),
     ]);
     clearTimeout(this.#publishing);
@@ -218,7 +226,7 @@ export class Dispatcher {
   }
 
   #onRecorded(recorded: readonly Recorded[]): void {
-    for (const result of recorded) this.#metrics.recorded(result);
+    for (const result of recorded) this.#metrics.recorded(result === 'begun' ? 'queued' : result);
     if (recorded.includes('queued')) this.#wake();
     if (recorded.some((result) => AT_AN_END.has(result))) this.#publishSoon();
   }
