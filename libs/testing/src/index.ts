@@ -12,7 +12,7 @@ export {
 export { type RecordedRequest, type RecordingServer, recordingServer } from './recording-server.ts';
 export { findProgram, onPath } from './servers/find-program.ts';
 export { freePort } from './servers/free-port.ts';
-export { type NatsOptions, startNats } from './servers/nats.ts';
+export { NATS_PACKAGE, type NatsOptions, startNats } from './servers/nats.ts';
 export { type PostgresOptions, startPostgres } from './servers/postgres.ts';
 export { type RedisOptions, startRedis } from './servers/redis.ts';
 export type { TestServer } from './servers/test-server.ts';

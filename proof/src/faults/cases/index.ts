@@ -10,6 +10,7 @@ import { KILLED_SERVICES } from './killed-services.ts';
 import { OVERLOAD } from './overload.ts';
 import { PAUSE } from './pause.ts';
 import { POISON } from './poison.ts';
+import { POWER_CUT } from './power-cut.ts';
 import { REPEATED } from './repeated.ts';
 import { RESTARTS } from './restarts.ts';
 import { SOAK } from './soak.ts';
@@ -30,6 +31,7 @@ const ALL: readonly Fault[] = [
   ...TENANTS,
   ...CLUSTER,
   ...SPECS,
+  ...POWER_CUT,
   ...SOAK,
   ...PAUSE,
   ...OVERLOAD,

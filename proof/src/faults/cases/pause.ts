@@ -1,14 +1,30 @@
 import { directiveIssued } from '@agentlens/contracts';
 import { monotonicMs } from '../../harness/monotonic-ms.ts';
 import { atMost, equal } from '../check.ts';
-import type { Fault } from '../fault.ts';
+import type { Fault, Lab } from '../fault.ts';
+import type { Site } from '../site.ts';
 
 const AGENTS = 40;
+const WARM_UP = 5;
 const P99_MS = 100;
+const DEADLINE_MS = 5_000;
+/** Agents are `<label>-<n>`: what the trigger watch goes by. */
+const LABEL = 'runaway';
+
+/** When things were first seen, each by its own way. */
+interface Pause {
+  readonly sentAt: number;
+  /** The directive, as any subscriber of NATS sees it. */
+  readonly toldAt: number;
+  /** The answer to the agent's first question that was refused. */
+  readonly refusedAt: number;
+  /** Questions the agent was still allowed after its trigger. */
+  readonly asked: number;
+}
 
 const pause: Fault = {
   id: 'F-28',
-  title: 'from the event that breaks a rule until the agent is told to pause',
+  title: 'from the event that breaks a rule until the agent’s next question is refused',
   async run(lab) {
     const site = await lab.freshSite();
     await site.addRule({
@@ -20,34 +36,74 @@ const pause: Fault = {
       cooldownMinutes: 0,
     });
     await site.rulesHeld(4);
-    const pausedAt = new Map<string, number>();
+    const toldAt = new Map<string, number>();
     site.streams.connection.subscribe(directiveIssued.pattern(), {
       callback: (_error, message) => {
         const { agentId } = message.json<{ readonly agentId: string }>();
-        if (!pausedAt.has(agentId)) pausedAt.set(agentId, monotonicMs());
+        if (!toldAt.has(agentId)) toldAt.set(agentId, monotonicMs());
       },
     });
     await site.streams.connection.flush();
-    const latencies: number[] = [];
-    for (let i = -5; i < AGENTS; i++) {
-      const agentId = `runaway-${i}`;
-      const sentAt = monotonicMs();
-      const event = { sessionId: agentId, agentId, eventType: 'custom', payload: { type: 'x', data: { runaway: 1 } } };
-      await site.post(site.stack.ingestUrl, '/api/events', { events: [event] });
-      for (let waited = 0; !pausedAt.has(agentId) && waited < 5_000; waited++) await lab.sleep(1);
-      const at = pausedAt.get(agentId);
-      if (at === undefined) throw new Error(`${agentId} was not paused`);
-      // The first ones warm the path up.
-      if (i >= 0) latencies.push(at - sentAt);
+    const pauses: Pause[] = [];
+    for (let serial = 0; serial < WARM_UP + AGENTS; serial++) {
+      const one = await runAway(lab, site, serial, toldAt);
+      if (serial >= WARM_UP) pauses.push(one);
     }
-    latencies.sort((a, b) => a - b);
-    const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN;
-    lab.measure('p50 from event to directive', latencies[Math.floor(latencies.length / 2)] ?? Number.NaN, 'ms');
-    lab.check(
-      atMost('p99 from event to directive', P99_MS, p99, 'ms'),
-      equal('agents paused', AGENTS, latencies.length),
-    );
+    report(lab, site, pauses);
   },
 };
+
+/** An agent that breaks its rule and goes on asking, one question after the other, until it is told no. */
+async function runAway(lab: Lab, site: Site, serial: number, toldAt: ReadonlyMap<string, number>): Promise<Pause> {
+  const agentId = `${LABEL}-${serial}`;
+  const question = { phase: 'tool.before', agentId, tool: { name: 'search' }, args: {} };
+  const ask = async () => {
+    const answer = await site.post(site.stack.ingestUrl, `/v1/runs/${agentId}/evaluate`, question);
+    if (answer.status !== 200) throw new Error(`${agentId} was answered ${answer.status}: ${answer.text}`);
+    return (JSON.parse(answer.text) as { readonly verdict: string }).verdict;
+  };
+  if ((await ask()) !== 'ALLOW') throw new Error(`${agentId} is refused before it did anything`);
+  const data = { runaway: serial + 1 };
+  const event = { sessionId: agentId, agentId, eventType: 'custom', payload: { type: 'x', data } };
+  const sentAt = monotonicMs();
+  await site.post(site.stack.ingestUrl, '/api/events', { events: [event] });
+  for (let asked = 0; monotonicMs() - sentAt < DEADLINE_MS; asked++) {
+    const verdict = await ask();
+    if (verdict === 'ALLOW') continue;
+    const refusedAt = monotonicMs();
+    while (!toldAt.has(agentId) && monotonicMs() - sentAt < DEADLINE_MS) await lab.sleep(1);
+    return { sentAt, refusedAt, asked, toldAt: toldAt.get(agentId) ?? Number.NaN };
+  }
+  throw new Error(`${agentId} was not refused within ${DEADLINE_MS} ms`);
+}
+
+function report(lab: Lab, site: Site, pauses: readonly Pause[]): void {
+  const triggers = pauses.flatMap(({ sentAt, refusedAt }, n) =>
+    site.triggers.latencies(LABEL, { [WARM_UP + n]: sentAt }).map((latency) => refusedAt - sentAt - latency),
+  );
+  const told = pauses.map(({ sentAt, toldAt }) => toldAt - sentAt);
+  const refused = pauses.map(({ sentAt, refusedAt }) => refusedAt - sentAt);
+  for (const [name, times] of Object.entries({
+    'from event to directive': told,
+    'from event to refusal': refused,
+    'from trigger to refusal': triggers,
+  })) {
+    lab.measure(`p50 ${name}`, quantile(times, 0.5), 'ms');
+    lab.measure(`p99 ${name}`, quantile(times, 0.99), 'ms');
+  }
+  const allowed = pauses.reduce((sum, { asked }) => sum + asked, 0);
+  lab.measure('questions still allowed', allowed / pauses.length, 'an agent');
+  lab.check(
+    atMost('p99 from event to directive', P99_MS, quantile(told, 0.99), 'ms'),
+    atMost('p99 from trigger to refusal', P99_MS, quantile(triggers, 0.99), 'ms'),
+    equal('agents refused', AGENTS, pauses.length),
+    equal('triggers seen', AGENTS, triggers.length),
+  );
+}
+
+function quantile(times: readonly number[], q: number): number {
+  const sorted = [...times].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+}
 
 export const PAUSE = [pause];

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { holds } from '../check.ts';
-import { type Fault, type Lab, NotHere } from '../fault.ts';
+import type { Fault, Lab } from '../fault.ts';
 
 const KEPT_CHARS = 3_000;
 
@@ -41,17 +41,6 @@ const isolation: Fault = {
   run: (lab) => jest(lab, ISOLATION),
 };
 
-const powerCut: Fault = {
-  id: 'F-21',
-  title: 'a power cut: what was not synced is gone',
-  run: () =>
-    Promise.reject(
-      new NotHere(
-        'dropping writes that were not synced needs dm-flakey or a FUSE file system, which an ordinary account or container has not',
-      ),
-    ),
-};
-
 const supplyChain: Fault = {
   id: 'F-30',
   title: 'lockfile: hashes, origin and licences of every package',
@@ -82,4 +71,4 @@ async function program(lab: Lab, args: readonly string[], env: Readonly<Record<s
   lab.check(holds(args.length > 1 ? 'specs' : 'check', code === 0, `exit ${code}: ${summary}`, 'exit 0'));
 }
 
-export const SPECS = [properties, isolation, powerCut, supplyChain];
+export const SPECS = [properties, isolation, supplyChain];
