@@ -4,6 +4,7 @@ import type { EventBus } from '@agentlens/messaging';
 import {
   CLOCK,
   type Clock,
+  CONFIG,
   DATABASE,
   EGRESS_CLIENT,
   EVENT_BUS,
@@ -37,7 +38,7 @@ export class ActionDispatcherModule implements OnApplicationBootstrap, BeforeApp
         {
           provide: Dispatcher,
           useFactory: dispatcher,
-          inject: [EVENT_BUS, DATABASE, CLOCK, SECRET_BOX, EGRESS_CLIENT, LOGGER, HEALTH],
+          inject: [EVENT_BUS, DATABASE, CLOCK, SECRET_BOX, EGRESS_CLIENT, LOGGER, HEALTH, CONFIG],
         },
       ],
     };
@@ -60,6 +61,8 @@ function dispatcher(
   egress: EgressClient,
   logger: Platform['logger'],
   health: HealthRegistry,
+  { retentionDays }: Platform['config'],
 ): Dispatcher {
-  return new Dispatcher({ bus, database, clock, secrets, egress, logger, health, random: Math.random });
+  const random = Math.random;
+  return new Dispatcher({ bus, database, clock, secrets, egress, logger, health, random, retentionDays });
 }

@@ -56,10 +56,13 @@ export async function dispatching() {
     /** What a dispatcher of its own is made of, beside its database. */
     parts: () => ({ bus, clock, secrets, egress, logger, health, timings: { pollMs: 15 } }),
 
-    async start(options: { timings?: Partial<Timings>; bus?: EventBus } = {}): Promise<Dispatcher> {
+    async start(
+      options: { timings?: Partial<Timings>; bus?: EventBus; retentionDays?: number } = {},
+    ): Promise<Dispatcher> {
+      const { retentionDays } = options;
       const timings = { pollMs: 15, ...options.timings };
       const parts = { bus: options.bus ?? bus, database, clock, secrets, egress, logger, health, timings };
-      const dispatcher = new Dispatcher({ ...parts, random: () => 0 });
+      const dispatcher = new Dispatcher({ ...parts, random: () => 0, retentionDays });
       running.push(dispatcher);
       await dispatcher.start();
       return dispatcher;

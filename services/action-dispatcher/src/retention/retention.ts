@@ -1,0 +1,83 @@
+import type { Platform } from '@agentlens/platform';
+import { metrics } from '@opentelemetry/api';
+import type { OldRows, Removed } from './old-rows.repository.ts';
+import { ROWS_AT_ONCE } from './old-rows.repository.ts';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** Between two batches, so that a long backlog of old rows does not keep the disk busy. */
+const NEXT_BATCH_MS = 200;
+const RETRY_MS = 60_000;
+
+export interface RetentionParts {
+  readonly rows: OldRows;
+  readonly now: () => number;
+  /** 0 keeps everything for ever. */
+  readonly days: number;
+  readonly logger: Platform['logger'];
+}
+
+/** Lets go of triggers, deliveries and alerts past retention: at the start, then every hour, in small batches. */
+export class Retention {
+  readonly #parts: RetentionParts;
+  readonly #meter = metrics.getMeter('@agentlens/action-dispatcher');
+  readonly #rows = this.#meter.createCounter('agentlens.retention.rows', {
+    description: 'Rows removed because they were past retention, by table',
+  });
+  readonly #partitions = this.#meter.createCounter('agentlens.retention.partitions', {
+    description: 'Partitions dropped because they were past retention, by table',
+  });
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #stopped = true;
+
+  constructor(parts: RetentionParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    if (this.#parts.days === 0) return;
+    this.#stopped = false;
+    this.#running = this.#turn();
+  }
+
+  /** Waits for a batch that is running. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** One batch of each; answers when the next is due, ms. Never throws. */
+  async batch(): Promise<number> {
+    const { rows, now, days, logger } = this.#parts;
+    const beforeMs = now() - days * DAY_MS;
+    const before = new Date(beforeMs).toISOString();
+    try {
+      const months = await rows.dropTriggerMonths(beforeMs);
+      const removed = { ...(await rows.removeDeliveries(before)), ...(await rows.removeAlerts(before)) };
+      this.#count(months, removed);
+      const { deliveries = 0, alerts = 0 } = removed;
+      if (months + deliveries + alerts > 0) {
+        logger.info({ before, removed, monthsOfTriggers: months }, 'what was past retention is removed');
+      }
+      return Math.max(deliveries, alerts) === ROWS_AT_ONCE ? NEXT_BATCH_MS : HOUR_MS;
+    } catch (err) {
+      logger.warn({ err }, 'what is past retention could not be removed just now');
+      return RETRY_MS;
+    }
+  }
+
+  #count(months: number, removed: Removed): void {
+    if (months > 0) this.#partitions.add(months, { table: 'guardrail_triggers' });
+    for (const [table, count] of Object.entries(removed)) if (count > 0) this.#rows.add(count, { table });
+  }
+
+  async #turn(): Promise<void> {
+    const wait = await this.batch();
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.#turn();
+    }, wait);
+  }
+}

@@ -1,0 +1,134 @@
+import { createLogger } from '@agentlens/platform';
+import { aTrigger } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { OldRows, ROWS_AT_ONCE } from '../src/retention/old-rows.repository.ts';
+import { Retention } from '../src/retention/retention.ts';
+import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
+
+const DAY_MS = 86_400_000;
+const KEPT_DAYS = 30;
+const HOUR_MS = 3_600_000;
+
+const daysAgo = (days: number): string => new Date(Date.parse(START) - days * DAY_MS).toISOString();
+
+describe('retention', () => {
+  let world: Dispatching;
+
+  beforeEach(async () => {
+    world = await dispatching();
+  });
+  afterEach(() => world.close());
+
+  const retention = (days = KEPT_DAYS) =>
+    new Retention({
+      rows: new OldRows(world.db),
+      now: () => world.clock.now(),
+      days,
+      logger: createLogger({ name: 'test', level: 'silent' }),
+    });
+
+  /** A settled delivery with one attempt, unless said otherwise. */
+  async function delivery(id: string, createdAt: string, fields: { settledAt?: string | null; count?: number } = {}) {
+    const { settledAt = createdAt, count = 1 } = fields;
+    await sql`
+      insert into deliveries (tenant_id, delivery_id, trigger_id, triggered_at, rule_id, agent_id, action_type,
+        action_config, result, attempts, next_attempt_at, created_at, settled_at)
+      select 'acme', ${id} || nullif(i, 1), 't', ${createdAt}, 'r', 'a', 'notify_webhook', '{}',
+        case when ${settledAt}::timestamptz is null then 'retrying' else 'success' end, 1,
+        case when ${settledAt}::timestamptz is null then ${createdAt}::timestamptz end, ${createdAt}, ${settledAt}
+      from generate_series(2, ${count}::int + 1) i`.execute(world.db);
+    await sql`
+      insert into delivery_attempts (tenant_id, delivery_id, attempt, started_at, finished_at, outcome)
+      select tenant_id, delivery_id, 1, created_at, created_at, 'delivered' from deliveries
+      on conflict do nothing`.execute(world.db);
+  }
+
+  async function alert(id: string, status: string, createdAt: string, expiresAt: string | null = null) {
+    await sql`
+      insert into alerts (tenant_id, alert_id, kind, status, severity, title, message, agent_id, created_at, expires_at,
+        decided_at, version)
+      values ('acme', ${id}, 'approval', ${status}, 'warn', 't', 'm', 'a', ${createdAt}, ${expiresAt},
+        case when ${status} = 'approved' then ${createdAt}::timestamptz end, 1)`.execute(world.db);
+  }
+
+  const idsIn = async (table: string, column: string) => {
+    const found = await sql<{
+      id: string;
+    }>`select ${sql.ref(column)} as id from ${sql.table(table)} order by 1`.execute(world.db);
+    return found.rows.map(({ id }) => id);
+  };
+
+  it('removes settled deliveries and their attempts, and none that still has to be carried out', async () => {
+    await delivery('old-', daysAgo(31));
+    await delivery('waiting-', daysAgo(31), { settledAt: null });
+    await delivery('settled-lately-', daysAgo(31), { settledAt: daysAgo(1) });
+    await delivery('new-', daysAgo(29));
+
+    await retention().batch();
+
+    const left = ['new-2', 'settled-lately-2', 'waiting-2'];
+    expect(await idsIn('deliveries', 'delivery_id')).toEqual(left);
+    expect(await idsIn('delivery_attempts', 'delivery_id')).toEqual(left);
+  });
+
+  it('removes alerts that came to an end, and none that waits for a human or still allows a call', async () => {
+    await alert('old', 'approved', daysAgo(31));
+    await alert('old-expired', 'expired', daysAgo(31), daysAgo(31));
+    await alert('open', 'pending', daysAgo(31));
+    await alert('holds', 'approved', daysAgo(31), daysAgo(-1));
+    await alert('new', 'approved', daysAgo(29));
+
+    await retention().batch();
+
+    expect(await idsIn('alerts', 'alert_id')).toEqual(['holds', 'new', 'open']);
+  });
+
+  it('drops the months of triggers that lie wholly past it', async () => {
+    const rule = await world.rule({ cooldownMinutes: 0 });
+    for (const days of [70, 31, 1]) {
+      await world.recorder().record(aTrigger({ ...firedBy(rule), id: `t-${days}`, triggeredAt: daysAgo(days) }));
+    }
+
+    await retention().batch();
+
+    expect(await idsIn('guardrail_triggers', 'trigger_id')).toEqual(['t-1', 't-31']);
+  });
+
+  it('goes in batches of a bounded size, the next one soon, until nothing is left', async () => {
+    await delivery('old-', daysAgo(31), { count: ROWS_AT_ONCE + 1 });
+
+    expect(await retention().batch()).toBeLessThan(1_000);
+    expect(await idsIn('deliveries', 'delivery_id')).toHaveLength(1);
+    expect(await retention().batch()).toBe(HOUR_MS);
+    expect(await idsIn('deliveries', 'delivery_id')).toEqual([]);
+    expect(await idsIn('delivery_attempts', 'delivery_id')).toEqual([]);
+  });
+
+  it('lets replicas share the work', async () => {
+    await delivery('old-', daysAgo(31), { count: 50 });
+
+    await Promise.all([retention().batch(), retention().batch(), retention().batch()]);
+
+    expect(await idsIn('deliveries', 'delivery_id')).toEqual([]);
+  });
+
+  it('keeps everything where it is zero days', async () => {
+    await delivery('old-', daysAgo(4_000));
+    const forever = retention(0);
+
+    forever.start();
+    await forever.stop();
+
+    expect(await idsIn('deliveries', 'delivery_id')).toEqual(['old-2']);
+  });
+
+  it('begins when the dispatcher starts', async () => {
+    await delivery('old-', daysAgo(31));
+    const dispatcher = await world.start({ retentionDays: KEPT_DAYS });
+
+    await dispatcher.stop();
+
+    expect(await idsIn('deliveries', 'delivery_id')).toEqual([]);
+  });
+});
