@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { AgentLens, type AgentLensClient, defineTool, isAgentStopped, type Run, wrapTool } from '@agentlens/sdk';
 import { eventually } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -13,11 +16,12 @@ describe('an agent with the SDK', () => {
   let platform: PlatformUnderTest;
   let people: Client;
   let client: AgentLensClient;
+  let key: string;
 
   beforeAll(async () => {
     platform = await startEmbedded();
     people = new Client(platform, (await platform.keyOf('sdk', 'admin')).key);
-    const { key } = await platform.keyOf('sdk', 'ingest', 'decide');
+    ({ key } = await platform.keyOf('sdk', 'ingest', 'decide'));
     const rule = (name: string, value: string, actionType: string) =>
       people.post('/api/guardrails', {
         name,
@@ -154,6 +158,22 @@ describe('an agent with the SDK', () => {
     expect(await search({ of: 'after' })).toMatchObject({ code: 'AGENTLENS_RUN_ENDED' });
     expect(done).toEqual(['search before']);
     await run.end('interrupted');
+  });
+
+  it('is what the example without a model is', async () => {
+    const example = join(import.meta.dirname, '../../../libs/sdk/examples/agent-without-a-model.mjs');
+    const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
+    const env = { AGENTLENS_URL: platform.addressFor('POST', '/v1/agents'), AGENTLENS_API_KEY: key };
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, example], { env });
+    expect(stdout).toContain('blocked: ');
+    expect(stdout).not.toContain('deleted ');
+    const runId = /^run (\S+)$/m.exec(stdout)?.[1];
+    await eventually(async () => {
+      const { body } = await people.get(`/api/runs/${runId}/timeline`);
+      expect(storyOf(body.entries)).toEqual([
+        ...['run.started', 'search_files ALLOW', 'delete_file BLOCK', 'run.ended'],
+      ]);
+    });
   });
 
   it('is stopped by its breaker at the right call', async () => {
