@@ -7,6 +7,7 @@ import { EventRecorder, factsOf } from './recording/event-recorder.ts';
 import { EventStore } from './recording/event-store.ts';
 import { Gathering } from './recording/gathering.ts';
 import { RecordingMetrics } from './recording-metrics.ts';
+import { RetentionMetrics } from './retention-metrics.ts';
 import { RunChanges } from './run-changes.ts';
 
 export const GROUP = 'run-tracking';
@@ -44,10 +45,15 @@ export class RunTracker {
     this.#parts = parts;
     this.#metrics = new RecordingMetrics(now);
     this.#changes = new RunChanges(bus, now, (err) => logger.debug({ err }, 'run.changed was not published'));
+    const retention = new RetentionMetrics();
     this.#partitions = new EventPartitions({
       db: database.db,
       now,
       retentionDays,
+      onDropped: (days, before) => {
+        retention.partitions('events', days);
+        logger.info({ days, before }, 'days of events past retention are dropped');
+      },
       onError: (err, what) => logger.warn({ err }, what),
     });
     const recorder = new EventRecorder({

@@ -4,6 +4,7 @@ import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
 import { Repeating } from '../repeating.ts';
+import { RetentionMetrics } from '../retention-metrics.ts';
 import { DecisionRecorder } from './decision-recorder.ts';
 import { DecisionStore } from './decision-store.ts';
 
@@ -34,6 +35,7 @@ export class DecisionTracker {
   readonly #store: DecisionStore;
   readonly #recorder: DecisionRecorder;
   readonly #stored: Counter;
+  readonly #removed = new RetentionMetrics();
   readonly #retention = new Repeating(() => this.dropOld());
   #subscription: Subscription | undefined;
 
@@ -80,7 +82,9 @@ export class DecisionTracker {
     const { clock, retentionDays, logger } = this.#parts;
     const before = new Date(clock.now() - retentionDays * DAY_MS).toISOString();
     try {
-      const { more } = await this.#store.dropBefore(before);
+      const { dropped, more } = await this.#store.dropBefore(before);
+      this.#removed.rows('decisions', dropped);
+      if (dropped > 0) logger.info({ dropped, before }, 'decisions past retention are removed');
       return more ? NEXT_ROUND_MS : HOUR_MS;
     } catch (err) {
       logger.warn({ err }, 'decisions past retention could not be dropped');

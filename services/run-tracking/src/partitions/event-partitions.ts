@@ -14,6 +14,8 @@ export interface EventPartitionsOptions {
   readonly now: () => number;
   /** 0 keeps events for ever. */
   readonly retentionDays: number;
+  /** Called with how many days were dropped, where there were any. */
+  readonly onDropped?: (days: number, before: string) => void;
   readonly onError: (error: unknown, what: string) => void;
 }
 
@@ -69,11 +71,12 @@ export class EventPartitions {
   }
 
   async #dropOld(): Promise<boolean> {
-    const { db, now, retentionDays, onError } = this.#options;
+    const { db, now, retentionDays, onDropped, onError } = this.#options;
     if (retentionDays === 0) return true;
     const before = dayText(now() - retentionDays * DAY_MS);
     try {
-      await dropPartitions(db, 'events', Date.parse(before));
+      const dropped = await dropPartitions(db, 'events', Date.parse(before));
+      if (dropped > 0) onDropped?.(dropped, before);
       for (const day of this.#made) if (day < before) this.#made.delete(day);
       return true;
     } catch (error) {
