@@ -133,8 +133,9 @@ describe('a wrapped tool', () => {
     const run = await aRun(server);
     const calling = wrapTool(tool, { run, waitForApproval: true })({ path: 'a' });
     await settle();
-    server.control.kill(run.id);
+    server.control.kill(run.id, 'enough');
     expect(await calling).toMatchObject({ code: 'AGENTLENS_RUN_ENDED' });
+    expect(server.approvals.all).toMatchObject([{ status: 'cancelled', reason: 'enough' }]);
     expect(done).toEqual([]);
   });
 

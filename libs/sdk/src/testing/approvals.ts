@@ -46,6 +46,12 @@ export class TestApprovals {
     this.#decide(id, 'cancelled', '');
   }
 
+  /** As the server does when an operator kills a run, or the whole agent. */
+  cancelWaiting(runId: string | undefined, reason: string): void {
+    for (const approval of this.pending)
+      if (runId === undefined || approval.runId === runId) this.#decide(approval.id, 'cancelled', reason);
+  }
+
   /** What a question that needs a human gets, by where its approval stands. */
   resolve(question: AskedQuestion, { ruleId, message }: Extract<Said, { needsApproval: true }>): WireDecision {
     const { id, status, reason } = this.#of(question, ruleId);

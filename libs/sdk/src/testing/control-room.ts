@@ -14,17 +14,22 @@ export class ControlRoom {
   readonly acknowledgements: Acknowledgement[] = [];
   readonly #agentId: string;
   readonly #now: () => number;
+  readonly #killed: (runId: string | undefined, reason: string) => void;
   readonly #told: Told[] = [];
   readonly #wakers = new Set<() => void>();
   #version = 0;
 
-  constructor(agentId: string, now: () => number) {
+  /** @param killed is told of a killed run, and without one of the killed agent */
+  constructor(agentId: string, now: () => number, killed: (runId: string | undefined, reason: string) => void) {
     this.#agentId = agentId;
     this.#now = now;
+    this.#killed = killed;
   }
 
   kill(runId: string, reason = 'killed by test'): string {
-    return this.#order('run', runId, 'killed', reason);
+    const id = this.#order('run', runId, 'killed', reason);
+    this.#killed(runId, reason);
+    return id;
   }
 
   pause(reason = 'paused by test'): string {
@@ -36,7 +41,9 @@ export class ControlRoom {
   }
 
   killAgent(reason = 'killed by test'): string {
-    return this.#order('agent', this.#agentId, 'killed', reason);
+    const id = this.#order('agent', this.#agentId, 'killed', reason);
+    this.#killed(undefined, reason);
+    return id;
   }
 
   useModel(model: string | null): string {

@@ -70,7 +70,11 @@ export class TestServer {
 
   constructor(options: { readonly clock?: TestClock } = {}) {
     this.clock = options.clock ?? new TestClock();
-    this.control = new ControlRoom(this.agentId, () => this.clock.now());
+    this.control = new ControlRoom(
+      this.agentId,
+      () => this.clock.now(),
+      (runId, reason) => this.approvals.cancelWaiting(runId, reason),
+    );
     this.approvals = new TestApprovals(({ id, runId, callId, status, reason }) =>
       this.control.tell('approval', { approvalId: id, runId, callId, status, reason }),
     );
