@@ -4,11 +4,12 @@ import type { EgressClient } from '@agentlens/egress';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform, SecretBox } from '@agentlens/platform';
 import { answered } from './answered.ts';
-import { type ClaimedDelivery, type Lane, laneOf } from './deliveries/claimed-delivery.ts';
+import type { ClaimedDelivery, Lane } from './deliveries/claimed-delivery.ts';
 import { type Backlog, DeliveriesRepository } from './deliveries/deliveries.repository.ts';
 import { DeliveryExecutor } from './deliveries/delivery-executor.ts';
 import { DeliveryMetrics } from './deliveries/delivery-metrics.ts';
-import { DeliveryWorker, type LaneLimits } from './deliveries/delivery-worker.ts';
+import { DeliveryWorker } from './deliveries/delivery-worker.ts';
+import { Lanes, LIMITS } from './deliveries/lanes.ts';
 import { Redelivery } from './deliveries/redelivery.ts';
 import { ResultRecorder } from './deliveries/result-recorder.ts';
 import { SettlementsRepository } from './deliveries/settlements.repository.ts';
@@ -20,7 +21,6 @@ import { publishFact } from './outbox/outbox-publisher.ts';
 import { OldRows } from './retention/old-rows.repository.ts';
 import { Retention } from './retention/retention.ts';
 import { Review } from './review.ts';
-import type { DirectIntake } from './triggers/plan.ts';
 import { TriggerPartitions } from './triggers/trigger-partitions.ts';
 import { type Recorded, TriggerRecorder } from './triggers/trigger-recorder.ts';
 import { GROUP, TriggersConsumer } from './triggers/triggers.consumer.ts';
@@ -48,16 +48,6 @@ export interface Timings {
 
 /** Waiting, the attempt and recording it end well before the lease does, so a living worker never loses one. */
 const TIMINGS: Timings = { pollMs: 1_000, leaseMs: 30_000, deadlineMs: 20_000 };
-const LIMITS: Readonly<Record<Lane, LaneLimits>> = {
-  internal: {
-    running: { total: 8, perDestination: 8, perTenant: 6 },
-    held: { total: 64, perDestination: 64, perTenant: 48 },
-  },
-  outbound: {
-    running: { total: 32, perDestination: 4, perTenant: 24 },
-    held: { total: 256, perDestination: 32, perTenant: 192 },
-  },
-};
 /** How long a delivery that was taken may wait for a place. */
 const PATIENCE_MS = 4_000;
 /** Facts that nobody waits for are published together. */
@@ -78,7 +68,7 @@ export class Dispatcher {
   readonly #breakers = new DestinationBreakers();
   readonly #deliveries: DeliveriesRepository;
   readonly #relay: OutboxRelay;
-  readonly #workers: Readonly<Record<Lane, DeliveryWorker>>;
+  readonly #lanes: Lanes;
   readonly #consumer: TriggersConsumer;
   readonly #control: AgentControl;
   readonly #review: Review;
@@ -111,27 +101,27 @@ export class Dispatcher {
       sweepMs: { ...TIMINGS, ...parts.timings }.pollMs,
       onChanged: () => {
         this.#relay.nudge();
-        this.#workers.outbound.wake();
+        this.#lanes.wake();
       },
       onError: (error) => logger.warn({ err: error }, 'alerts that ran out could not be ended just now'),
     });
-    this.#workers = { internal: this.#worker('internal'), outbound: this.#worker('outbound') };
+    this.#lanes = new Lanes({ internal: this.#worker('internal'), outbound: this.#worker('outbound') });
     this.#redelivery = new Redelivery(db, now, (destination) => {
       if (destination !== null) this.#breakers.reset(destination);
-      this.#wake();
+      this.#lanes.wake();
     });
     this.#retention = new Retention({ rows: new OldRows(db), now, days: parts.retentionDays ?? 0, logger });
     const partitions = new TriggerPartitions(db, now, (error) =>
       logger.warn({ err: error }, 'the partition of this month was not made, the default one serves'),
     );
-    const recorder = new TriggerRecorder(db, partitions, now, this.#intake());
+    const recorder = new TriggerRecorder(db, partitions, now, this.#lanes);
     this.#consumer = new TriggersConsumer(bus, recorder, (recorded) => this.#onRecorded(recorded));
   }
 
   async start(): Promise<void> {
     const { bus, clock, health } = this.#parts;
     this.#relay.start();
-    for (const worker of Object.values(this.#workers)) worker.start();
+    this.#lanes.start();
     this.#served.push(await bus.serve(COMMANDS.unpauseAgent, (question) => answered(this.#control.unpause(question))));
     this.#served.push(
       await bus.serve(COMMANDS.redeliver, (question) => answered(this.#redelivery.redeliver(question))),
@@ -156,7 +146,7 @@ export class Dispatcher {
   async stop(): Promise<void> {
     clearInterval(this.#observing);
     await Promise.all([
-      ...Object.values(this.#workers).map((worker) => worker.stop(GRACE_MS)),
+      this.#lanes.stop(GRACE_MS),
       this.#consumer.stop(),
       this.#review.stop(),
       this.#retention.stop(),
@@ -210,24 +200,9 @@ export class Dispatcher {
     });
   }
 
-  /** What is recorded here is carried out here, by the worker of its lane. */
-  #intake(): DirectIntake {
-    const workerOf = (delivery: Pick<ClaimedDelivery, 'destination'>) => this.#workers[laneOf(delivery)];
-    return {
-      leaseMs: this.#workers.outbound.leaseMs,
-      reserve: (delivery) => workerOf(delivery).reserve(delivery),
-      begin: (deliveries) => {
-        for (const delivery of deliveries) workerOf(delivery).begin([delivery]);
-      },
-      giveBack: (deliveries) => {
-        for (const delivery of deliveries) workerOf(delivery).giveBack([delivery]);
-      },
-    };
-  }
-
   #onRecorded(recorded: readonly Recorded[]): void {
     for (const result of recorded) this.#metrics.recorded(result === 'begun' ? 'queued' : result);
-    if (recorded.includes('queued')) this.#wake();
+    if (recorded.includes('queued')) this.#lanes.wake();
     if (recorded.some((result) => AT_AN_END.has(result))) this.#publishSoon();
   }
 
@@ -236,10 +211,6 @@ export class Dispatcher {
       this.#publishing = undefined;
       this.#relay.nudge();
     }, PUBLISH_SETTLED_MS);
-  }
-
-  #wake(): void {
-    for (const worker of Object.values(this.#workers)) worker.wake();
   }
 
   async #observe(): Promise<void> {
@@ -255,8 +226,7 @@ export class Dispatcher {
   /** Progress, not connectivity: every lane has lately managed to ask for work. */
   #progress() {
     const now = this.#parts.clock.now();
-    const lanes = Object.values(this.#workers);
-    const sinceClaimMs = Math.max(...lanes.map((worker) => now - worker.lastClaimAt));
+    const sinceClaimMs = now - this.#lanes.lastClaimAt;
     return { ok: sinceClaimMs < STALLED_MS, detail: { sinceClaimMs, ...this.#backlog } };
   }
 }

@@ -10,7 +10,7 @@ export interface Arrival {
   readonly traceparent?: string | undefined;
 }
 
-type Occupant = Pick<ClaimedDelivery, 'tenantId' | 'destination' | 'actionType'>;
+type Occupant = Pick<ClaimedDelivery, 'tenantId' | 'destination'>;
 
 /** Takes deliveries the moment they are recorded, so that nobody has to look for them. */
 export interface DirectIntake {
@@ -59,7 +59,7 @@ export function planOf({ arrival: { trigger, traceparent }, cooling, action, at,
   const destination = id === null ? null : { tenantId, id };
   const delivery = { deliveryId, action, destination: id, traceparent: traceparent ?? null };
   const plan = { trigger, result: 'pending', effective } as const;
-  if (!lease.reserve({ tenantId, destination, actionType: action.type })) {
+  if (!lease.reserve({ tenantId, destination })) {
     return { ...plan, delivery: { ...delivery, lease: null }, recorded: 'queued' };
   }
   const claimed: ClaimedDelivery = {

@@ -1,0 +1,58 @@
+import type { DirectIntake } from '../triggers/plan.ts';
+import { type ClaimedDelivery, type Lane, laneOf } from './claimed-delivery.ts';
+import type { DeliveryWorker, LaneLimits } from './delivery-worker.ts';
+import type { Occupant } from './places.ts';
+
+export const LIMITS: Readonly<Record<Lane, LaneLimits>> = {
+  internal: {
+    running: { total: 8, perDestination: 8, perTenant: 6 },
+    held: { total: 64, perDestination: 64, perTenant: 48 },
+  },
+  outbound: {
+    running: { total: 32, perDestination: 4, perTenant: 24 },
+    held: { total: 256, perDestination: 32, perTenant: 192 },
+  },
+};
+
+/** The workers of all lanes. What is recorded in this process goes to the one of its lane. */
+export class Lanes implements DirectIntake {
+  constructor(private readonly workers: Readonly<Record<Lane, DeliveryWorker>>) {}
+
+  get leaseMs(): number {
+    return Math.min(...this.#all.map((worker) => worker.leaseMs));
+  }
+
+  /** When the last of them managed to ask for work. */
+  get lastClaimAt(): number {
+    return Math.min(...this.#all.map((worker) => worker.lastClaimAt));
+  }
+
+  start(): void {
+    for (const worker of this.#all) worker.start();
+  }
+
+  /** There are new deliveries in the table. */
+  wake(): void {
+    for (const worker of this.#all) worker.wake();
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await Promise.all(this.#all.map((worker) => worker.stop(graceMs)));
+  }
+
+  reserve(occupant: Occupant): boolean {
+    return this.workers[laneOf(occupant)].reserve(occupant);
+  }
+
+  begin(deliveries: readonly ClaimedDelivery[]): void {
+    for (const delivery of deliveries) this.workers[laneOf(delivery)].begin([delivery]);
+  }
+
+  giveBack(occupants: readonly Occupant[]): void {
+    for (const occupant of occupants) this.workers[laneOf(occupant)].giveBack([occupant]);
+  }
+
+  get #all(): DeliveryWorker[] {
+    return Object.values(this.workers);
+  }
+}
