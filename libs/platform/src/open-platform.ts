@@ -8,6 +8,7 @@ import { assemblePlatform } from './assemble-platform.ts';
 import { bootstrapKey } from './auth/bootstrap-key.ts';
 import type { PlatformConfig } from './config/config.ts';
 import { secretKeysOf } from './config/secret-keys.ts';
+import { keptMemoryState } from './kept-memory-state.ts';
 import { createLogger } from './log/create-logger.ts';
 import type { Platform } from './platform.ts';
 
@@ -68,7 +69,12 @@ async function openBus(config: PlatformConfig, logger: Logger): Promise<EventBus
 }
 
 async function openState(config: PlatformConfig, logger: Logger): Promise<StateStores> {
-  if (config.state.kind === 'memory') return createMemoryState();
+  if (config.state.kind === 'memory') {
+    // What is counted belongs to the database it is counted beside, and is kept where that is ours to keep.
+    return config.database.kind === 'external'
+      ? createMemoryState()
+      : keptMemoryState(join(config.dataDir, 'state.bin'), logger);
+  }
   return connectRedisState({
     url: config.state.url,
     name: `agentlens-${config.service}`,

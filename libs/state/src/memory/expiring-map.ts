@@ -29,6 +29,17 @@ export class ExpiringMap<V> {
     if (now - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(now);
   }
 
+  /** What has not ended: key, value, end. */
+  entries(): [string, V, number][] {
+    const now = this.#now();
+    return [...this.#entries].flatMap(([key, { value, endsAtMs }]) => (endsAtMs > now ? [[key, value, endsAtMs]] : []));
+  }
+
+  /** The entry as `entries` of an earlier map told it. */
+  keep(key: string, value: V, endsAtMs: number): void {
+    this.#entries.set(key, { value, endsAtMs });
+  }
+
   #sweep(now: number): void {
     this.#sweptAtMs = now;
     for (const [key, entry] of this.#entries) if (entry.endsAtMs <= now) this.#entries.delete(key);

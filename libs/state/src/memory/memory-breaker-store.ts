@@ -11,7 +11,8 @@ import {
 } from '@agentlens/guardrails';
 import { LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
 import { fingerprint } from '../windows/plan.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import type { ExpiringMap } from './expiring-map.ts';
+import type { MemoryShelf } from './memory-shelf.ts';
 
 const NOTHING_ASKED: AskedUsage = { tokens: 0, costUsd: 0, iterations: 0 };
 export const NEW_BREAKER: StoredBreaker = {
@@ -29,11 +30,11 @@ export class MemoryBreakerStore implements BreakerStore {
   readonly #counted: ExpiringMap<Set<string>>;
   readonly #watched: ExpiringMap<true>;
 
-  constructor(now: () => number) {
-    this.#breakers = new ExpiringMap(now);
-    this.#asked = new ExpiringMap(now);
-    this.#counted = new ExpiringMap(now);
-    this.#watched = new ExpiringMap(now);
+  constructor(shelf: MemoryShelf) {
+    this.#breakers = shelf.map('breakers');
+    this.#asked = shelf.map('asked');
+    this.#counted = shelf.map('counted');
+    this.#watched = shelf.map('watched');
   }
 
   async read({ tenantId, agentId, refs, adding, events = [] }: BreakerQuestion): Promise<BreakerAnswers> {

@@ -1,6 +1,7 @@
 import { type CooldownClaim, type CooldownHolder, type CooldownStore, cooling } from '@agentlens/guardrails';
 import { LIFETIMES } from '../lifetimes.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import type { ExpiringMap } from './expiring-map.ts';
+import type { MemoryShelf } from './memory-shelf.ts';
 
 type CooldownKey = Pick<CooldownClaim, 'tenantId' | 'agentId' | 'ruleId' | 'dryRun'>;
 
@@ -8,8 +9,8 @@ type CooldownKey = Pick<CooldownClaim, 'tenantId' | 'agentId' | 'ruleId' | 'dryR
 export class MemoryCooldownStore implements CooldownStore {
   readonly #holders: ExpiringMap<CooldownHolder>;
 
-  constructor(now: () => number) {
-    this.#holders = new ExpiringMap(now);
+  constructor(shelf: MemoryShelf) {
+    this.#holders = shelf.map('cooldowns');
   }
 
   async claim(claim: CooldownClaim): Promise<boolean> {

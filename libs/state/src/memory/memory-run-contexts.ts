@@ -1,13 +1,14 @@
 import { LIFETIMES } from '../lifetimes.ts';
 import type { RunContext, RunContexts } from '../run-contexts.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import type { ExpiringMap } from './expiring-map.ts';
+import type { MemoryShelf } from './memory-shelf.ts';
 
 /** Runs that were started at this process. */
 export class MemoryRunContexts implements RunContexts {
   readonly #contexts: ExpiringMap<string>;
 
-  constructor(now: () => number) {
-    this.#contexts = new ExpiringMap(now);
+  constructor(shelf: MemoryShelf) {
+    this.#contexts = shelf.map('run-contexts');
   }
 
   async keep(tenantId: string, runId: string, context: RunContext): Promise<void> {

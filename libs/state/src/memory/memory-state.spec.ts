@@ -61,3 +61,49 @@ describe('memory state', () => {
     await state.close();
   });
 });
+
+describe('a snapshot of memory', () => {
+  const run = { tenantId: 'acme', agentId: 'agent', runId: 'run' };
+  const call = { callKey: 'a', toolName: 'search', toolTags: [], argsHash: 'x', atMs: START_MS };
+  const refs = [{ scope: 'run', scopeId: 'run' } as const];
+  const breakerOf = { tenantId: 'acme', agentId: 'agent', refs };
+
+  it('holds calls, counts, breakers, cooldowns and starts of runs for the next process', async () => {
+    const clock = { now: () => START_MS };
+    const before = createMemoryState({ clock });
+    await before.calls.enter(run, call);
+    await before.calls.complete(run, { ...call, resultHash: 'r' });
+    await before.runContexts.keep('acme', 'run', { sessionId: 's' });
+    await before.breakers.read({ ...breakerOf, adding: { at: 0, usage: { tokens: 7, costUsd: 0.5, iterations: 1 } } });
+    const values = [1, 2.5].map((value) => ({ atMs: START_MS, value }));
+    const batch = batchOf('agent', sliding(60, 'x', 'quantiles'), START_MS, values);
+    await before.windows.advance(batch);
+    const claim = { tenantId: 'acme', agentId: 'agent', ruleId: 'r', dryRun: false, triggerId: 't', atMs: START_MS };
+    await before.cooldowns.claim({ ...claim, cooldownMs: 60_000 });
+
+    const after = createMemoryState({ clock, snapshot: before.snapshot() });
+
+    expect(await after.calls.read(run)).toMatchObject([{ callKey: 'a', status: 'completed', resultHash: 'r' }]);
+    expect(await after.runContexts.find('acme', 'run')).toEqual({ sessionId: 's' });
+    expect(await after.breakers.read(breakerOf)).toEqual(await before.breakers.read(breakerOf));
+    expect(await after.windows.advance(batch)).toEqual(await before.windows.advance(batch));
+    const read = [batch.tenantId, batch.agentId, START_MS, batch.series] as const;
+    expect(await after.windows.read(...read)).toEqual(await before.windows.read(...read));
+    expect((await after.windows.read(...read))[0]).toMatchObject({ count: 2, sum: 3.5 });
+    expect(await after.cooldowns.claim({ ...claim, triggerId: 'other', cooldownMs: 60_000 })).toBe(false);
+  });
+
+  it('forgets what has ended meanwhile', async () => {
+    let now = START_MS;
+    const clock = { now: () => now };
+    const before = createMemoryState({ clock });
+    await before.calls.enter(run, call);
+    const snapshot = before.snapshot();
+    now += 8 * 86_400_000;
+    expect(await createMemoryState({ clock, snapshot }).calls.read(run)).toEqual([]);
+  });
+
+  it('that is none is refused', () => {
+    expect(() => createMemoryState({ snapshot: Buffer.from('nonsense') })).toThrow();
+  });
+});

@@ -8,27 +8,40 @@ import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
 import { MemoryPresence } from './memory-presence.ts';
 import { MemoryQuota } from './memory-quota.ts';
 import { MemoryRunContexts } from './memory-run-contexts.ts';
+import { MemoryShelf } from './memory-shelf.ts';
 import { MemoryWindowStore } from './memory-window-store.ts';
 
 export interface MemoryStateOptions {
   /** When things end. Windows themselves go by the times in each request. */
   readonly clock?: { now(): number };
+  /** What `snapshot` of an earlier process answered. */
+  readonly snapshot?: Uint8Array | undefined;
 }
 
-/** State of one process, gone with it; the same semantics as Redis. */
-export function createMemoryState({ clock = Date }: MemoryStateOptions = {}): StateStores {
+export interface MemoryState extends StateStores {
+  /** Windows, cooldowns, calls, breakers and what starts of runs said, to be handed to the next process. */
+  snapshot(): Uint8Array;
+}
+
+/**
+ * State of one process, gone with it unless a snapshot is taken; the same semantics as Redis.
+ * @throws where the snapshot cannot be read
+ */
+export function createMemoryState({ clock = Date, snapshot }: MemoryStateOptions = {}): MemoryState {
   const now = () => clock.now();
-  const cooldowns = new MemoryCooldownStore(now);
+  const shelf = new MemoryShelf(now, snapshot);
+  const cooldowns = new MemoryCooldownStore(shelf);
   return {
-    windows: new MemoryWindowStore(now, cooldowns),
+    snapshot: () => shelf.snapshot(),
+    windows: new MemoryWindowStore(shelf, cooldowns),
     cooldowns,
     quota: new MemoryQuota(now),
     idempotency: new MemoryIdempotencyStore(now),
-    calls: new MemoryCallHistory(now),
-    breakers: new MemoryBreakerStore(now),
+    calls: new MemoryCallHistory(shelf),
+    breakers: new MemoryBreakerStore(shelf),
     budgets: new MemoryBudgetStore(now),
     presence: new MemoryPresence(now),
-    runContexts: new MemoryRunContexts(now),
+    runContexts: new MemoryRunContexts(shelf),
     evaluationTally: new MemoryEvaluationTally(now),
     healthy: () => true,
     close: () => Promise.resolve(),

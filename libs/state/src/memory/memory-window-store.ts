@@ -4,9 +4,10 @@ import { answerAgain, NOTHING_SEEN, type Question, questionOf } from '../windows
 import { epochOf, type Layout, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
 import { type Cell, count, emptyCell, totalsOf } from './cell.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import type { ExpiringMap } from './expiring-map.ts';
 import type { MemoryCooldownStore } from './memory-cooldown-store.ts';
-import { Ring } from './ring.ts';
+import type { MemoryShelf } from './memory-shelf.ts';
+import { RING_FORM, Ring } from './ring.ts';
 
 /** Windows of one process. Nothing here waits, so every `advance` is one step. */
 export class MemoryWindowStore implements WindowStore {
@@ -16,12 +17,12 @@ export class MemoryWindowStore implements WindowStore {
   readonly #rings: ExpiringMap<Ring>;
   readonly #plain: ExpiringMap<Cell>;
 
-  constructor(now: () => number, cooldowns: MemoryCooldownStore) {
+  constructor(shelf: MemoryShelf, cooldowns: MemoryCooldownStore) {
     this.#cooldowns = cooldowns;
-    this.#inbox = new ExpiringMap(now);
-    this.#seen = new ExpiringMap(now);
-    this.#rings = new ExpiringMap(now);
-    this.#plain = new ExpiringMap(now);
+    this.#inbox = shelf.map('inbox');
+    this.#seen = shelf.map('seen');
+    this.#rings = shelf.map('rings', RING_FORM);
+    this.#plain = shelf.map('totals');
   }
 
   async advance(request: AdvanceRequest): Promise<AdvanceAnswer> {

@@ -2,6 +2,13 @@ import { BUCKETS } from '../lifetimes.ts';
 import type { Contribution } from '../windows/plan.ts';
 import { windowStart } from '../windows/plan.ts';
 import { type Cell, count, emptyCell, merge, takeAway } from './cell.ts';
+import type { Form } from './memory-shelf.ts';
+
+interface RingData {
+  readonly head: number;
+  readonly running: Cell;
+  readonly cells: readonly (Cell | undefined)[];
+}
 
 /**
  * The newest 60 buckets of one series, with running count and sum. The head only moves forward; what happened before
@@ -14,6 +21,20 @@ export class Ring {
 
   constructor(head: number) {
     this.#head = head;
+  }
+
+  /** The ring as data. */
+  put(): RingData {
+    return { head: this.#head, running: this.#running, cells: this.#cells };
+  }
+
+  static take({ head, running, cells }: RingData): Ring {
+    const ring = new Ring(head);
+    ring.#running = running;
+    cells.forEach((cell, slot) => {
+      ring.#cells[slot] = cell;
+    });
+    return ring;
   }
 
   /** Amortised O(1): every bucket that leaves was once added. */
@@ -59,3 +80,5 @@ export class Ring {
 function slotOf(epoch: number): number {
   return ((epoch % BUCKETS) + BUCKETS) % BUCKETS;
 }
+
+export const RING_FORM: Form<Ring> = { put: (ring) => ring.put(), take: (data) => Ring.take(data as RingData) };
