@@ -19,6 +19,7 @@ const ASYNC_DISPOSE: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.
 const START_RETRY_MS = 2_000;
 const START_TRIES = 5;
 const MOST_ACKNOWLEDGED = 1_000;
+const MOST_ENDED = 1_000;
 
 /** What this process knows of its connection to the platform. */
 export interface ClientStatus {
@@ -42,6 +43,8 @@ export class AgentLensClient {
   readonly #rules: RuleKeeper;
   readonly #host: RunHost;
   readonly #runs = new Map<string, Run>();
+  /** A decision may tell of an order before the order itself arrives, and the run may be over by then. */
+  readonly #ended = new Set<string>();
   readonly #approvalWaiters = new Set<() => void>();
   readonly #acknowledged = new Set<string>();
   #tools: readonly ToolInfo[];
@@ -147,9 +150,7 @@ export class AgentLensClient {
       breakerLimits: () => this.#breakerLimits(),
       agentId: () => this.#registration.wait(),
       nextApproval: (ms) => this.#nextApproval(ms),
-      ended: (run) => {
-        this.#runs.delete(run.id);
-      },
+      ended: (run) => this.#forget(run.id),
     };
   }
 
@@ -194,8 +195,20 @@ export class AgentLensClient {
     const orderId = this.#standings.take(message, agentId);
     if (orderId === null || !isRecord(message)) return;
     for (const run of this.#runs.values()) run.ordersChanged();
-    if (message.scope !== 'run' || this.#runs.has(String(message.scopeId))) this.#acknowledge(orderId, agentId);
+    if (message.scope !== 'run' || this.#has(String(message.scopeId))) this.#acknowledge(orderId, agentId);
     this.#wakeApprovals();
+  }
+
+  /** The run is, or was, of this process. */
+  #has(runId: string): boolean {
+    return this.#runs.has(runId) || this.#ended.has(runId);
+  }
+
+  #forget(runId: string): void {
+    this.#runs.delete(runId);
+    const [oldest] = this.#ended;
+    if (oldest !== undefined && this.#ended.size >= MOST_ENDED) this.#ended.delete(oldest);
+    this.#ended.add(runId);
   }
 
   /** Once per order and process: the operator sees how many have heard it. */

@@ -83,6 +83,14 @@ describe('POST /api/control', () => {
     expect(asked).toEqual([expect.objectContaining({ scopeId: 'r-1', agentId: 'runner' })]);
   });
 
+  it('of a run is answered as soon as the process that has it took it, though others of its agent listen', async () => {
+    await api.insert('runs', aRunRow({ run_id: 'r-2', agent_id: 'crowd' }));
+    for (const instance of ['a', 'b', 'c']) await listens('crowd', instance);
+    await takes('crowd', 'b', 9);
+    const answer = await order({ scope: 'run', id: 'r-2', state: 'killed', waitMs: 10_000 });
+    expect(answer.body).toMatchObject({ connected: 3, acknowledged: 1, slowestMs: 9 });
+  }, 8_000);
+
   it('of the tenant needs no id, and counts all its instances', async () => {
     const listening = await api.platform.presence.list('acme');
     const answer = await order({ scope: 'tenant', state: 'paused', waitMs: 0 });

@@ -86,6 +86,17 @@ describe('an order', () => {
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', source: 'local' });
   });
 
+  it('is acknowledged also where a decision told of it first, and the run has ended', async () => {
+    const server = new TestServer();
+    const client = await server.client();
+    const run = await client.startRun();
+    await settle();
+    await run.end('interrupted');
+    const orderId = server.control.kill(run.id);
+    await settle();
+    expect(server.control.acknowledgements).toMatchObject([{ directiveId: orderId, instanceId: client.instanceId }]);
+  });
+
   it('of a run that this process does not have is not acknowledged by it', async () => {
     const server = new TestServer();
     await server.client();

@@ -16,14 +16,18 @@ export class OrderWatch {
     @Inject(LOGGER) private readonly logger: Platform['logger'],
   ) {}
 
-  /** Answers as soon as every instance that listened has acknowledged, or when the time is up. */
+  /**
+   * Answers as soon as every instance that listened has acknowledged, or when the time is up. A run is of one process:
+   * the others of its agent hear of the order and have nothing to acknowledge.
+   */
   async follow(order: ControlOrder, waitMs: number): Promise<Receipts & { readonly connected: number | null }> {
     const listening = await this.#listening(order);
     const until = performance.now() + waitMs;
     for (;;) {
       const taken = await this.control.acknowledgements(order.tenantId, order.id);
       const missing = missingOf(listening, taken);
-      if (missing === 0 || performance.now() >= until) {
+      const isDone = missing === 0 || (order.scope === 'run' && taken.length > 0);
+      if (isDone || performance.now() >= until) {
         const receipts = receiptsOf(
           order.issuedAt,
           taken.map(({ at }) => at),
