@@ -19,13 +19,13 @@ import {
   type WatchOptions,
 } from '../event-bus.ts';
 import type { BusLogger } from '../logger.ts';
-import { cloudEventHeaders, encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
+import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
 import { parseMessage } from '../parse-message.ts';
-import { injectTrace } from '../trace-context.ts';
 import { consumerLag } from './consumer-lag.ts';
 import { readEnvelopes } from './envelopes.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
 import type { NatsLink } from './nats-link.ts';
+import { headersFor } from './outgoing-headers.ts';
 import { PullConsumer } from './pull-consumer.ts';
 import { factsOf, type Stored, type StreamMessage } from './stream-message.ts';
 import { StreamWatch } from './stream-watch.ts';
@@ -56,13 +56,7 @@ export class NatsEventBus implements EventBus {
   constructor(private readonly parts: NatsBusParts) {}
 
   async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
-    const headers = newHeaders();
-    headers.set('content-type', JSON_CONTENT);
-    const event = topic.cloudEvent?.(message);
-    if (event) for (const [name, value] of cloudEventHeaders(event)) headers.set(name, encodeHeader(value));
-    const summary = topic.summary?.headersOf(message);
-    for (const name in summary) headers.set(name, encodeHeader(summary[name] ?? ''));
-    injectTrace(headers, (carrier, key, value) => carrier.set(key, value));
+    const headers = headersFor(topic, message);
     const subject = topic.subject(message);
     const body = Buffer.from(options?.json ?? JSON.stringify(message));
     if (topic.stream === null) return this.send(subject, body, headers);
