@@ -20,6 +20,8 @@ const PORT = Number(process.env.AGENTLENS_HTTP_PORT ?? 3400);
 const READY_MS = 90_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+/** What every start of a service gives Node; the image reads the same file. */
+const NODE_OPTIONS = readFileSync(join(root, 'scripts/node-options'), 'utf8').trim().split(/\s+/);
 const dataDir = resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens'), 'distributed');
 
 const services = [];
@@ -107,7 +109,7 @@ async function startServices(env) {
       name,
       width: WIDTH,
       command: process.execPath,
-      args: [join(root, `services/${name}/dist/main.js`)],
+      args: [...NODE_OPTIONS, join(root, `services/${name}/dist/main.js`)],
       env: { ...env, AGENTLENS_HTTP_PORT: String(port) },
     });
     services.push(service);

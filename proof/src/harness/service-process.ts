@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { request } from 'undici';
 
 export interface ServiceSpec {
@@ -52,11 +54,15 @@ export class ServiceProcess {
   async start(): Promise<number> {
     const startedAt = performance.now();
     this.stopping = false;
-    const child = spawn(process.execPath, [...(this.spec.nodeOptions ?? []), this.spec.entry], {
-      cwd: this.spec.cwd,
-      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...this.spec.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(
+      process.execPath,
+      [...ownNodeOptions(this.spec.entry), ...(this.spec.nodeOptions ?? []), this.spec.entry],
+      {
+        cwd: this.spec.cwd,
+        env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...this.spec.env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     this.child = child;
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
@@ -109,4 +115,10 @@ export class ServiceProcess {
     const code = await this.kill('SIGTERM');
     return { code, ms: performance.now() - startedAt };
   }
+}
+
+/** What every start of a service gives Node, of the build that `entry` belongs to; older builds gave nothing. */
+function ownNodeOptions(entry: string): readonly string[] {
+  const file = join(entry, '../../../../scripts/node-options');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split(/\s+/) : [];
 }
