@@ -259,6 +259,17 @@ describe('settings of a tenant', () => {
     expect((await api.get('/api/settings', api.keys.foreign.key)).body).toEqual({ decisionFailMode: 'allow' });
   });
 
+  it('reach the gateways with the keys of the tenant', async () => {
+    const failMode = async (key: string) => {
+      const check = await api.platform.keys.check(key);
+      return check.kind === 'accepted' ? check.caller.decisionFailMode : check.kind;
+    };
+    await api.call('PUT', '/api/settings', { body: { decisionFailMode: 'block' } });
+    api.clock.advance(5_000);
+    expect(await failMode(api.keys.ingest.key)).toBe('block');
+    expect(await failMode(api.keys.foreign.key)).toBe('allow');
+  });
+
   it.each([{}, { decisionFailMode: 'maybe' }, { decisionFailMode: 'block', other: 1 }])('refuse %j', async (body) =>
     expect((await api.call('PUT', '/api/settings', { body })).status).toBe(400),
   );
