@@ -13,8 +13,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       accepted bigint not null,
       first_sequence bigint not null,
       last_sequence bigint not null,
-      first_day date not null,
-      last_day date not null,
       seen_at timestamptz not null,
       state text not null default 'open' check (state in ('open', 'equal', 'differs')),
       stored bigint,

@@ -294,7 +294,7 @@ export interface AgentDirectivesTable {
 
 /**
  * Writer: run-tracking. What ingest put into the stream in one minute of arrival, and what was found stored and
- * evaluated of it; days and sequences are the least and the greatest.
+ * evaluated of it.
  */
 export interface AuditMinutesTable {
   tenant_id: string;
@@ -302,8 +302,6 @@ export interface AuditMinutesTable {
   accepted: number;
   first_sequence: number;
   last_sequence: number;
-  first_day: string;
-  last_day: string;
   /** When the auditor last read a message of it. */
   seen_at: Timestamp;
   state: Generated<'open' | 'equal' | 'differs'>;

@@ -67,7 +67,13 @@ export class AuditMetrics {
     const { minutes = 0 } = this.#standing ?? {};
     const of = (kind: Kind) => (this.#standing === undefined ? null : sumOf(this.#standing, kind));
     const [notStored, notEvaluated] = [of('not_stored'), of('not_evaluated')];
-    return { ageMs: this.ageMs() ?? null, notStored, notEvaluated, minutesDiffering: minutes };
+    const ageMs = this.ageMs();
+    return {
+      ageMs: ageMs === undefined ? null : Math.round(ageMs),
+      notStored,
+      notEvaluated,
+      minutesDiffering: minutes,
+    };
   }
 }
 

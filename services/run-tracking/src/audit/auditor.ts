@@ -110,8 +110,7 @@ export class Auditor {
   async #judge(turn: AuditTurn): Promise<void> {
     const unsettled = await turn.unsettled(this.#parts.graceMs ?? GRACE_MS);
     for (const [minute, own] of Map.groupBy(unsettled, ({ minute }) => minute)) {
-      const days = own.flatMap(({ firstDay, lastDay }) => [firstDay, lastDay]).toSorted();
-      const stored = await turn.stored(minute, days[0] ?? '', days.at(-1) ?? '');
+      const stored = await turn.stored(minute);
       const evaluated = await this.#parts.evaluationTally.read(Date.parse(minute));
       for (const one of own) {
         const counts = {

@@ -11,9 +11,6 @@ export interface MinuteTally {
   readonly accepted: number;
   readonly firstSequence: number;
   readonly lastSequence: number;
-  /** UTC days of the events' own times. */
-  readonly firstDay: string;
-  readonly lastDay: string;
 }
 
 /** Adds up what the headers of messages say. A message that does not say (nobody but ingest writes them) is left out. */
@@ -33,10 +30,9 @@ function tallyOf({ subject, sequence, headers }: Envelope): MinuteTally | undefi
   const facts = eventBatchFacts(headers);
   const tenantId = subject.split('.').at(-1);
   if (facts === undefined || tenantId === undefined) return undefined;
-  const { events, days, receivedAt } = facts;
-  const [firstDay = '', lastDay = firstDay] = [days[0], days.at(-1)];
+  const { events, receivedAt } = facts;
   const minute = new Date(minuteOf(Date.parse(receivedAt))).toISOString();
-  return { tenantId, minute, accepted: events, firstSequence: sequence, lastSequence: sequence, firstDay, lastDay };
+  return { tenantId, minute, accepted: events, firstSequence: sequence, lastSequence: sequence };
 }
 
 function joined(a: MinuteTally, b: MinuteTally): MinuteTally {
@@ -46,7 +42,5 @@ function joined(a: MinuteTally, b: MinuteTally): MinuteTally {
     accepted: a.accepted + b.accepted,
     firstSequence: Math.min(a.firstSequence, b.firstSequence),
     lastSequence: Math.max(a.lastSequence, b.lastSequence),
-    firstDay: a.firstDay < b.firstDay ? a.firstDay : b.firstDay,
-    lastDay: a.lastDay > b.lastDay ? a.lastDay : b.lastDay,
   };
 }
