@@ -1,6 +1,6 @@
 import type { Outcome, Received } from '@agentlens/messaging';
 
-/** So many events make a statement worth its beginning, which costs as much as some forty of them. */
+/** So many events make a statement worth its beginning, which costs as much as some thirty of them. */
 const ENOUGH_EVENTS = 500;
 /** One is stored while the next is sent; more would wait for each other's runs and agents. */
 const STATEMENTS_AT_ONCE = 2;
