@@ -71,6 +71,8 @@ async function connect(options: Partial<AgentLensOptions> = {}): Promise<AgentLe
     baseUrl,
     agent: { slug: 'a' },
     drainMs: 1_000,
+    // The machine of a test may be busy; what is tested here is not its speed.
+    deadlineMs: 10_000,
     ...options,
   });
   clients.push(client);
