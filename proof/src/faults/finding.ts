@@ -20,3 +20,11 @@ export interface Finding {
   /** Why it broke off, or why it cannot be tried here. */
   readonly reason?: string;
 }
+
+/**
+ * Whether a failure may be the machine's: the fault broke off, or something was late. A platform that had digested all
+ * in time and counted wrong is at fault itself.
+ */
+export function mayBeTheMachine({ outcome, reason, checks }: Finding): boolean {
+  return outcome === 'failed' && (reason !== undefined || checks.some(({ ok, ofTime }) => !ok && ofTime === true));
+}

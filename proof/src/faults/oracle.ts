@@ -66,7 +66,7 @@ export async function settle(site: Site, load: Load, was: Before, allowance: All
     drainMs,
     worstTriggerMs: Math.max(0, ...site.triggers.latencies(load.label, report.acceptedMarkersSentAt ?? {})),
     checks: [
-      holds('drained in time', inTime === undefined, inTime ?? 'yes'),
+      { ...holds('drained in time', inTime === undefined, inTime ?? 'yes'), ofTime: true },
       sameMembers('rows are the accepted events', report.acceptedIds ?? [], record.eventIds),
       equal('rows stored twice', 0, record.duplicateRows),
       sameMembers('counters of agents', lines(accepted), lines(record.byAgent)),

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Check, equal, withinMs } from './check.ts';
+import { type Finding, mayBeTheMachine } from './finding.ts';
+
+const failed = (checks: readonly Check[], reason?: string): Finding => ({
+  id: 'F-00',
+  title: 'a fault',
+  seed: 1,
+  outcome: 'failed',
+  startedAt: '2026-03-01T12:00:00.000Z',
+  seconds: 1,
+  timeline: [],
+  checks,
+  measures: {},
+  ...(reason === undefined ? {} : { reason }),
+});
+
+describe('a fault that failed', () => {
+  it('may be the machine where something was late or broke off', () => {
+    expect(mayBeTheMachine(failed([withinMs('drain', 5_000, 6_000, 1)]))).toBe(true);
+    expect(mayBeTheMachine(failed([], 'waited 60 s in vain'))).toBe(true);
+  });
+
+  it('is the platform where a count is wrong and nothing was late', () => {
+    expect(mayBeTheMachine(failed([withinMs('drain', 5_000, 100, 1), equal('rows stored twice', 0, 1)]))).toBe(false);
+  });
+});
