@@ -82,11 +82,13 @@ export { type CooldownClaim, type CooldownHolder, type CooldownStore, cooling } 
 export type {
   AdvanceAnswer,
   AdvanceRequest,
+  Completeness,
   Increment,
   Series,
   SeriesShape,
   Span,
   Totals,
+  WindowMarker,
   WindowStore,
 } from './ports/window-store.ts';
 export { isMasked, mapActionSecrets, maskSecret } from './rules/action-secrets.ts';
@@ -97,5 +99,5 @@ export { patternPath } from './rules/user-patterns.ts';
 export { type Validated, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
 export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
 export { binOf, quantileOf } from './windows/sketch.ts';
-export { seriesKey, spans } from './windows/span.ts';
+export { seriesKey, spanStart, spans } from './windows/span.ts';
 export { NO_TOTALS, withValue } from './windows/totals.ts';

@@ -11,6 +11,8 @@ import { BatchEvaluator } from './evaluation/batch-evaluator.ts';
 import { EvaluationMarks } from './evaluation/evaluation-marks.ts';
 import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
 import { TriggerDesk } from './evaluation/trigger-desk.ts';
+import { WindowGap } from './evaluation/window-gap.ts';
+import { WindowKeeper } from './evaluation/window-keeper.ts';
 import { HealthTicker } from './health/health-ticker.ts';
 import { RollupHealthScores } from './health/rollup-health-scores.ts';
 import { RuleLibrary } from './rules/rule-library.ts';
@@ -52,6 +54,7 @@ export class GuardrailEvaluator {
   readonly #relay: OutboxRelay;
   readonly #states: StateRecorder;
   readonly #consumer: AgentEventsConsumer;
+  readonly #keeper: WindowKeeper;
   #commands: Subscription[] = [];
   #retry: NodeJS.Timeout | undefined;
   #starting: Promise<void> | undefined;
@@ -69,7 +72,9 @@ export class GuardrailEvaluator {
     this.decisions = new Decisions(ports, this.rules, () => this.#relay.nudge());
     this.#writer = new RuleWriter(repository, secrets, egressPolicy, clock, (tenantId) => this.#ruleChanged(tenantId));
     const shared = { rules: this.rules, desk, states: this.#states, clock };
-    const evaluator = new BatchEvaluator({ ...shared, windows, metrics });
+    const gap = new WindowGap();
+    const evaluator = new BatchEvaluator({ ...shared, windows, metrics, windowGap: gap });
+    this.#keeper = new WindowKeeper({ marker: windows.marker, evaluator, gap, bus, clock, logger });
     this.#consumer = new AgentEventsConsumer(bus, evaluator, this.decisions.works, logger, marksOf(ports));
     this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });
   }
@@ -90,6 +95,7 @@ export class GuardrailEvaluator {
     await this.#starting;
     await Promise.all(this.#commands.map((subscription) => subscription.close()));
     await this.decisions.close();
+    await this.#keeper.stop();
     await this.#consumer.stop();
     await this.ticker.stop();
     await this.rules.stop();
@@ -117,6 +123,7 @@ export class GuardrailEvaluator {
       return;
     }
     await this.decisions.serveQuestions();
+    await this.#keeper.start();
     await this.#consumer.start();
     this.ticker.start();
   }

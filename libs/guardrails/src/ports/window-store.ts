@@ -68,6 +68,7 @@ export interface AdvanceAnswer {
  * once, however often and wherever it is delivered.
  */
 export interface WindowStore {
+  readonly marker: WindowMarker;
   advance(request: AdvanceRequest): Promise<AdvanceAnswer>;
   /**
    * The same for several messages of one agent, as if they were advanced in this order with nothing in between. Answers
@@ -77,3 +78,22 @@ export interface WindowStore {
   /** Totals at `nowMs` without adding anything; for decisions and screens. */
   read(tenantId: string, agentId: string, nowMs: number, series: readonly Series[]): Promise<readonly Totals[]>;
 }
+
+/** Notices that a store has lost its counters. */
+export interface WindowMarker {
+  /** Before the first look, while nothing is counted: what is there already is whole. */
+  adopt(): Promise<void>;
+  /** Who is told `lost` counts again and says so within `leaseMs`; after that it is somebody else's turn. */
+  look(leaseMs: number): Promise<Completeness>;
+  /** Counting again is over: everything since then is counted; 0: everything. */
+  recounted(sinceMs: number): Promise<void>;
+}
+
+/** How far back the counters of all agents reach. */
+export type Completeness =
+  /** Everything since then is counted; 0: everything. */
+  | { readonly kind: 'since'; readonly atMs: number }
+  /** The store has forgotten everything, and it is the caller's turn to count again what the stream still holds. */
+  | { readonly kind: 'lost' }
+  /** Somebody else is counting again. */
+  | { readonly kind: 'recounting' };

@@ -14,6 +14,15 @@ export function spans(span: Span, atMs: number, nowMs: number): boolean {
   return age >= 0 && age < BUCKETS;
 }
 
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** When what a span holds at `nowMs` began. Of a run nobody here knows: it is taken for one of this last day. */
+export function spanStart(span: Span, nowMs: number): number {
+  if (span.kind === 'sliding') return nowMs - span.minutes * MINUTE_MS;
+  return span.kind === 'day' ? Date.parse(span.day) : nowMs - DAY_MS;
+}
+
 /**
  * Rules that need the same quantity over the same span in the same shape share one series. The shape belongs to it: were
  * it widened for one rule, the others would lose what was counted before.

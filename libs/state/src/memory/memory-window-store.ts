@@ -1,4 +1,4 @@
-import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
+import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowMarker, WindowStore } from '@agentlens/guardrails';
 import { LIFETIMES } from '../lifetimes.ts';
 import { answerAgain, NOTHING_SEEN, type Question, questionOf } from '../windows/answer.ts';
 import { epochOf, type Layout, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
@@ -11,6 +11,12 @@ import { RING_FORM, Ring } from './ring.ts';
 
 /** Windows of one process. Nothing here waits, so every `advance` is one step. */
 export class MemoryWindowStore implements WindowStore {
+  /** What this process has forgotten went with the process. */
+  readonly marker: WindowMarker = {
+    adopt: async () => undefined,
+    look: async () => ({ kind: 'since', atMs: 0 }),
+    recounted: async () => undefined,
+  };
   readonly #cooldowns: MemoryCooldownStore;
   readonly #inbox: ExpiringMap<{ question: Question; answer: AdvanceAnswer }>;
   readonly #seen: ExpiringMap<Set<string>>;

@@ -11,6 +11,7 @@ import { escaped } from '../escaped.ts';
  * | `window:{tenant:agent}:<series>`   | hash: `head` newest bucket number, `sum` running total, `w`, `wb`  | window + 1 h,  |
  * |                                    | all the window holds, `0`-`59` buckets, `b0`-`b59` sketch bins; of | 7 d run, 49 h  |
  * |                                    | a run or day only `sum`, `b`                                       |                |
+ * | `windows:complete`                 | since when all windows are complete; missing: they are lost        | none           |
  * | `inbox:{tenant:agent}:<message>`   | question and answer of a message that was counted                  | 1 h            |
  * | `seen:{tenant:agent}:<10 minutes>` | set of hashed ids of events that may be sent again                 | 2 h            |
  * | `cooldown:{tenant:agent}:<rule>[:dry]` | when it fired and id of the trigger that holds the cooldown    | cooldown + 1 h |

@@ -6,6 +6,7 @@ import { seriesName } from '../windows/series-name.ts';
 import { advanceCall, SHAPES } from './advance-call.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { AgentKeys } from './keys.ts';
+import { RedisWindowMarker } from './redis-window-marker.ts';
 
 /** Count, high, low, and above shape 0 least, greatest, newest time, newest value, bins; `[0]` for nothing. */
 type CellReply = [number, number?, number?, number?, number?, number?, number?, Record<string, number>?];
@@ -15,10 +16,12 @@ type AnswerReply = [totals: CellReply[], duplicates: number[], cooling: (string 
 
 /** Windows shared by all evaluators: one script call per agent, however many messages. */
 export class RedisWindowStore implements WindowStore {
+  readonly marker: RedisWindowMarker;
   readonly #redis: RedisConnection;
 
   constructor(redis: RedisConnection) {
     this.#redis = redis;
+    this.marker = new RedisWindowMarker(redis);
   }
 
   async advance(request: AdvanceRequest): Promise<AdvanceAnswer> {

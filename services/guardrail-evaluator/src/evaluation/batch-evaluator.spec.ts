@@ -8,6 +8,7 @@ import type { RuleState } from '../states/states.repository.ts';
 import { BatchEvaluator } from './batch-evaluator.ts';
 import { EvaluatorMetrics } from './evaluator-metrics.ts';
 import { TriggerDesk } from './trigger-desk.ts';
+import { WindowGap } from './window-gap.ts';
 
 const clock = fixedClock();
 const error = (fields: Partial<AgentEvent> = {}) => anEvent({ isError: true, severity: 'error', ...fields });
@@ -29,6 +30,7 @@ beforeEach(async () => {
 afterEach(() => bus.close());
 
 interface Ports {
+  windowGap?: WindowGap;
   windows?: WindowStore;
   cooldowns?: CooldownStore;
   bus?: EventBus;
@@ -48,6 +50,7 @@ function evaluatorOf(rules: readonly GuardrailRule[], ports: Ports = {}): BatchE
     states: { record: (state) => states.push(state) },
     metrics,
     clock,
+    ...(ports.windowGap === undefined ? {} : { windowGap: ports.windowGap }),
   });
 }
 
@@ -79,6 +82,7 @@ describe('BatchEvaluator', () => {
 
   it('touches no store where no rule listens', async () => {
     const untouchable: WindowStore = {
+      marker: windows.marker,
       advance: () => Promise.reject(new Error('touched')),
       advanceAll: () => Promise.reject(new Error('touched')),
       read: () => Promise.reject(new Error('touched')),
@@ -121,6 +125,7 @@ describe('BatchEvaluator', () => {
   it('counts what batches of one round hold of an agent in one step, and makes the triggers of each', async () => {
     const steps: number[] = [];
     const counting = {
+      marker: windows.marker,
       read: windows.read.bind(windows),
       advance: windows.advance.bind(windows),
       advanceAll: (requests: Parameters<WindowStore['advanceAll']>[0]) => {
@@ -149,6 +154,29 @@ describe('BatchEvaluator', () => {
         degradedReason: null,
       },
     ]);
+  });
+
+  it('says of a rule whose window was lost in part until when it measures too little', async () => {
+    const windowGap = new WindowGap();
+    windowGap.countedSince(clock.now() - 10 * 60_000);
+    const rules = [5, 60].map((windowMinutes) => aRule({ conditionConfig: { threshold: 60, windowMinutes } }));
+    await evaluatorOf(rules, { windowGap }).evaluate(aBatch({ events: [anEvent(), error()] }));
+    expect(states.map(({ currentValue, degradedReason }) => [currentValue, degradedReason !== null])).toEqual([
+      [50, false],
+      [50, true],
+    ]);
+  });
+
+  it('counts again without triggering, and nothing twice', async () => {
+    const rule = aRule({ conditionConfig: { threshold: 100, minEvents: 2 } });
+    const [lost, later] = [aBatch({ events: [error()] }), aBatch({ events: [error()] })];
+    const evaluator = evaluatorOf([rule]);
+    await evaluator.recount([lost, lost]);
+    expect(triggers).toEqual([]);
+    await evaluator.evaluate(lost);
+    expect(triggers).toEqual([]);
+    await evaluator.evaluate(later);
+    expect(triggers.map(({ eventId }) => eventId)).toEqual([later.events[0]?.id]);
   });
 
   it('does not settle a batch while the store is away', async () => {

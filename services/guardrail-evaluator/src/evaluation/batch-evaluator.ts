@@ -1,18 +1,21 @@
 import type { EventBatch } from '@agentlens/contracts';
 import {
   type AdvanceAnswer,
+  type EventRule,
   type Folding,
   fold,
   type Indexed,
   type Plan,
   planAgent,
   type RuleBook,
+  type Series,
   type WindowStore,
 } from '@agentlens/guardrails';
 import type { Clock } from '@agentlens/platform';
 import type { StateRecorder } from '../states/state-recorder.ts';
 import type { EvaluatorMetrics } from './evaluator-metrics.ts';
 import type { TriggerDesk } from './trigger-desk.ts';
+import type { WindowGap } from './window-gap.ts';
 
 export interface BatchEvaluatorParts {
   readonly rules: { readonly book: RuleBook };
@@ -21,6 +24,7 @@ export interface BatchEvaluatorParts {
   readonly states: Pick<StateRecorder, 'record'>;
   readonly metrics: EvaluatorMetrics;
   readonly clock: Clock;
+  readonly windowGap?: Pick<WindowGap, 'open' | 'reason'>;
 }
 
 /** Batches whose evaluation has begun. */
@@ -52,6 +56,13 @@ export class BatchEvaluator {
   /** One batch by itself. @throws StateUnavailable, BusUnavailable: the batch is to be evaluated again */
   async evaluate(batch: EventBatch): Promise<void> {
     await Promise.all(this.begin([batch]).done);
+  }
+
+  /** Counts batches without concluding anything from them; what was counted before stays as it is. */
+  async recount(batches: readonly EventBatch[]): Promise<void> {
+    const requests = batches.flatMap((batch) => planBatch(this.#parts.rules.book, batch)).map(({ request }) => request);
+    const agents = Map.groupBy(requests, ({ tenantId, agentId }) => `${tenantId} ${agentId}`);
+    await Promise.all([...agents.values()].map((list) => this.#parts.windows.advanceAll(list)));
   }
 
   /** Batches are counted for each agent in the order they are given, rounds in the order they begin. */
@@ -113,19 +124,34 @@ export class BatchEvaluator {
     this.#record(plan, folding);
   }
 
-  #record({ request: { tenantId, agentId, nowMs } }: Plan, { readings, degraded }: Folding): void {
+  #record(plan: Plan, { readings, degraded }: Folding): void {
+    const { tenantId, agentId, nowMs } = plan.request;
     const lastEvaluatedAt = new Date(nowMs).toISOString();
     const key = { tenantId, agentId, lastEvaluatedAt };
     const failed = new Set(degraded.map(({ rule }) => rule.id));
     for (const { rule, value } of readings) {
       if (failed.has(rule.id)) continue;
-      this.#parts.states.record({ ...key, ruleId: rule.id, currentValue: value, degradedReason: null });
+      const degradedReason = this.#gapOf(plan, rule);
+      this.#parts.states.record({ ...key, ruleId: rule.id, currentValue: value, degradedReason });
     }
     for (const { rule, reason } of degraded) {
       this.#parts.states.record({ ...key, ruleId: rule.id, currentValue: null, degradedReason: reason.slice(0, 500) });
       this.#parts.metrics.degraded(rule.conditionType);
     }
   }
+
+  /** Why a rule's value is less than it should be; null: it is not. */
+  #gapOf(plan: Plan, rule: EventRule): string | null {
+    const gap = this.#parts.windowGap;
+    return gap?.open ? gap.reason(seriesOf(plan, rule), plan.request.nowMs) : null;
+  }
+}
+
+/** What a rule reads of a plan's windows. */
+function seriesOf({ events, request }: Plan, rule: EventRule): readonly Series[] {
+  const measurements = events.flatMap((event) => event.measurements);
+  const read = measurements.find((one) => one.rule === rule && one.series !== null)?.series ?? [];
+  return read.flatMap((index) => request.series[index] ?? []);
 }
 
 /** The plans of the agents in a batch that any rule listens to. */

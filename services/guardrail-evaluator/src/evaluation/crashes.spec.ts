@@ -38,6 +38,7 @@ function world() {
     throw new Killed();
   };
   const mortalWindows: WindowStore = {
+    marker: windows.marker,
     advance: (request) => windows.advance(request),
     advanceAll: async (requests) => survive('advance', await windows.advanceAll(requests)),
     read: (...question) => windows.read(...question),

@@ -1,0 +1,43 @@
+import type { Completeness } from '@agentlens/guardrails';
+import { answered, type RedisConnection } from './connection.ts';
+
+const KEY = 'windows:complete';
+const RECOUNTING = 'recounting';
+const SCANS = 10;
+const SCANNED = 1_000;
+
+/**
+ * A key that says since when the windows are complete. It is lost whenever they are, which is how the loss is noticed:
+ * whoever finds it missing takes its place for as long as counting again may take.
+ */
+export class RedisWindowMarker {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  /** Windows that were counted before there was a marker are taken for whole. */
+  async adopt(): Promise<void> {
+    for (let cursor = '0', scan = 0; scan < SCANS; scan++) {
+      const page = this.#redis.scan(cursor, 'MATCH', 'window:*', 'COUNT', SCANNED);
+      const [next, keys] = await answered('adopt', page);
+      if (keys.length > 0) {
+        await answered('adopt', this.#redis.set(KEY, '0', 'NX'));
+        return;
+      }
+      if (next === '0') return;
+      cursor = next;
+    }
+  }
+
+  async look(leaseMs: number): Promise<Completeness> {
+    const held = await answered('look', this.#redis.set(KEY, RECOUNTING, 'PX', leaseMs, 'NX', 'GET'));
+    if (held === null) return { kind: 'lost' };
+    return held === RECOUNTING ? { kind: 'recounting' } : { kind: 'since', atMs: Number(held) };
+  }
+
+  async recounted(sinceMs: number): Promise<void> {
+    await answered('recounted', this.#redis.set(KEY, String(sinceMs)));
+  }
+}

@@ -1,0 +1,23 @@
+import type { Series } from '@agentlens/guardrails';
+import { describe, expect, it } from '@jest/globals';
+import { WindowGap } from './window-gap.ts';
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
+const MINUTE_MS = 60_000;
+const sliding = (minutes: number): Series => ({ metric: 'm', span: { kind: 'sliding', minutes }, shape: 'sum' });
+
+describe('WindowGap', () => {
+  it('is not there while everything is counted', () => {
+    expect(new WindowGap().reason([sliding(1_440)], NOW_MS)).toBeNull();
+  });
+
+  it('concerns the windows that reach further back than what is counted, until they do no more', () => {
+    const gap = new WindowGap();
+    gap.countedSince(NOW_MS - 20 * MINUTE_MS);
+    expect(gap.reason([sliding(10)], NOW_MS)).toBeNull();
+    expect(gap.reason([sliding(10), sliding(60)], NOW_MS)).toContain('degraded until 2026-03-01T12:40:00.000Z');
+    expect(gap.reason([sliding(60)], NOW_MS + 41 * MINUTE_MS)).toBeNull();
+    expect(gap.reason([{ ...sliding(1), span: { kind: 'day', day: '2026-03-01' } }], NOW_MS)).not.toBeNull();
+    expect(gap.reason([{ ...sliding(1), span: { kind: 'day', day: '2026-03-02' } }], NOW_MS)).toBeNull();
+  });
+});

@@ -1,0 +1,23 @@
+import { type Series, spanStart } from '@agentlens/guardrails';
+
+/** What is missing in the windows after their store lost them. It closes by itself: windows move on. */
+export class WindowGap {
+  #sinceMs = 0;
+
+  /** Everything since then is counted; 0: everything. */
+  countedSince(atMs: number): void {
+    this.#sinceMs = atMs;
+  }
+
+  get open(): boolean {
+    return this.#sinceMs > 0;
+  }
+
+  /** Why a rule that reads these series measures less than there was; null: it does not. */
+  reason(series: readonly Series[], nowMs: number): string | null {
+    const missingMs = Math.max(0, ...series.map(({ span }) => this.#sinceMs - spanStart(span, nowMs)));
+    if (!this.open || missingMs === 0) return null;
+    const until = new Date(nowMs + missingMs).toISOString();
+    return `window degraded until ${until}: what happened before ${new Date(this.#sinceMs).toISOString()} was lost`;
+  }
+}

@@ -1,0 +1,84 @@
+import { agentEvents, type EventBatch } from '@agentlens/contracts';
+import type { Completeness } from '@agentlens/guardrails';
+import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { createLogger } from '@agentlens/platform';
+import { aBatch, anEvent, fixedClock } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { WindowGap } from './window-gap.ts';
+import { WindowKeeper } from './window-keeper.ts';
+
+const HOUR_MS = 60 * 60_000;
+const clock = fixedClock();
+
+let bus: EventBus;
+let recounted: string[];
+let said: number[];
+let gap: WindowGap;
+
+beforeEach(() => {
+  bus = createMemoryBus();
+  recounted = [];
+  said = [];
+  gap = new WindowGap();
+});
+afterEach(() => bus.close());
+
+function keeperOf(found: Completeness, recount?: (batches: readonly EventBatch[]) => Promise<void>): WindowKeeper {
+  return new WindowKeeper({
+    marker: { adopt: async () => undefined, look: async () => found, recounted: async (atMs) => void said.push(atMs) },
+    evaluator: { recount: recount ?? (async (batches) => void recounted.push(...batches.map(({ id }) => id))) },
+    gap,
+    bus,
+    clock,
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  });
+}
+
+async function published(ageMs: number): Promise<string> {
+  const batch = aBatch({ receivedAt: new Date(clock.now() - ageMs).toISOString(), events: [anEvent()] });
+  await bus.publish(agentEvents, batch);
+  return batch.id;
+}
+
+describe('WindowKeeper', () => {
+  it('counts everything again that the stream holds, and says that nothing is missing', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 450; i++) ids.push(await published(HOUR_MS));
+    await keeperOf({ kind: 'lost' }).look();
+    expect(recounted.toSorted()).toEqual(ids.toSorted());
+    expect(said).toEqual([0]);
+    expect(gap.open).toBe(false);
+  });
+
+  it('looks no further back than the longest window reaches', async () => {
+    for (let i = 0; i < 200; i++) await published(25 * HOUR_MS);
+    for (let i = 0; i < 200; i++) await published(HOUR_MS);
+    await published(0);
+    await keeperOf({ kind: 'lost' }).look();
+    expect(recounted).toHaveLength(400);
+    expect(said).toEqual([0]);
+  });
+
+  it('says since when it counted where there was not enough time for more', async () => {
+    for (let i = 0; i < 250; i++) await published(2 * HOUR_MS);
+    for (let i = 0; i < 200; i++) await published(HOUR_MS);
+    const since = clock.now() - HOUR_MS;
+    await keeperOf({ kind: 'lost' }, async () => clock.advance(9_000)).look();
+    expect(said).toEqual([since]);
+    expect(gap.open).toBe(true);
+  });
+
+  it('takes all windows for degraded while somebody else counts, and what that one says afterwards', async () => {
+    await keeperOf({ kind: 'recounting' }).look();
+    expect([gap.open, recounted]).toEqual([true, []]);
+    await keeperOf({ kind: 'since', atMs: 0 }).look();
+    expect(gap.open).toBe(false);
+  });
+
+  it('says nothing where counting failed: its turn ends by itself', async () => {
+    await published(0);
+    await keeperOf({ kind: 'lost' }, () => Promise.reject(new Error('away'))).look();
+    expect(said).toEqual([]);
+    expect(gap.open).toBe(true);
+  });
+});
