@@ -26,7 +26,7 @@ type Deferred = Extract<Execution, { kind: 'defer' }>;
 const GATHER_MS = 4;
 const MAX_BATCH = 128;
 /** Pauses between tries to record results: what was sent should be known as sent, or it is sent again. */
-const RECORD_AGAIN_MS = [100, 500, 2_000];
+const RECORD_AGAIN_MS = [100, 500, 2_000, 5_000];
 
 /** Writes down what came of attempts, many at a time. */
 export class ResultRecorder {
