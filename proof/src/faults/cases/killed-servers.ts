@@ -95,7 +95,6 @@ const emptyRedis: Fault = {
     const settled = await underLoad(lab, site, {
       // So many errors that every agent is over its limit before and after.
       load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: 16, errorShare: 0.3 },
-      allowance: { countError: Number.POSITIVE_INFINITY },
       faults: async (load) => {
         for (let time = 1; time <= 2; time++) {
           await lab.sleep(4_000);

@@ -55,7 +55,7 @@ describe('WindowKeeper', () => {
     for (let i = 0; i < 200; i++) await published(HOUR_MS);
     await published(0);
     await keeperOf({ kind: 'lost' }).look();
-    expect(recounted).toHaveLength(400);
+    expect(recounted).toHaveLength(250);
     expect(said).toEqual([0]);
   });
 
