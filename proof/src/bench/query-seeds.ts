@@ -62,11 +62,13 @@ async function seedRuns(
   progress: (text: string) => void,
 ): Promise<void> {
   const step = Math.max(1, Math.floor(ROWS_PER_STATEMENT / events));
+  // One instant for all statements, in whole milliseconds as everywhere: a run lasts from its first event to its last.
+  const seededAt = new Date(Date.now() - 3_600_000).toISOString();
   let next = 1;
   const seedStep = async (first: number, last: number) => {
     progress(`seeding events of ${kind} runs: ${last} of ${count}`);
     const times = `select r, '${kind}-' || r as run_id, 'agent-' || r % ${AGENTS} as agent_id,
-        now() - interval '1 hour' - r * interval '${DAYS - 1} days' / ${count} as started_at
+        date_trunc('milliseconds', '${seededAt}'::timestamptz - r * interval '${DAYS - 1} days' / ${count}) as started_at
       from generate_series($1::int, $2::int) r`;
     // The contents of the n-th event are made once for all runs: what is measured is reading, not seeding.
     await pool.query(
@@ -88,8 +90,8 @@ async function seedRuns(
     await pool.query(
       `insert into runs (tenant_id, run_id, agent_id, session_id, status, started_at, last_event_at, ended_at,
          event_count, updated_at)
-       select 'default', run_id, agent_id, run_id, 'succeeded', started_at, started_at + ${events} * interval '1 second',
-         started_at + ${events} * interval '1 second', ${events}, now()
+       select 'default', run_id, agent_id, run_id, 'succeeded', started_at, started_at + ${events - 1} * interval '1 second',
+         started_at + ${events - 1} * interval '1 second', ${events}, now()
        from (${times}) as runs`,
       [first, last],
     );
