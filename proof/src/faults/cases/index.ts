@@ -1,4 +1,5 @@
 import type { Fault } from '../fault.ts';
+import { AUDITOR } from './auditor.ts';
 import { BROKEN_LINKS } from './broken-links.ts';
 import { CLOCK_JUMP } from './clock-jump.ts';
 import { CLUSTER } from './cluster.ts';
@@ -33,6 +34,7 @@ const ALL: readonly Fault[] = [
   ...SPECS,
   ...POWER_CUT,
   ...SOAK,
+  ...AUDITOR,
   ...PAUSE,
   ...OVERLOAD,
   ...FUZZ,

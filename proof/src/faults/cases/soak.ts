@@ -1,5 +1,6 @@
 import { usageOf } from '../../harness/process-usage.ts';
 import { SERVICES } from '../../harness/stack.ts';
+import { audited, differencesOf } from '../audit.ts';
 import { atMost, equal } from '../check.ts';
 import { EventLoops } from '../event-loops.ts';
 import type { Fault, Lab } from '../fault.ts';
@@ -28,7 +29,7 @@ interface Sample {
 
 const soak: Fault = {
   id: 'F-25',
-  title: 'soak, with what was accepted and what was stored compared all the while (F-26)',
+  title: 'soak, with what was accepted, stored and evaluated compared all the while',
   async run(lab) {
     const loops = await EventLoops.open();
     try {
@@ -48,7 +49,8 @@ const soak: Fault = {
 async function soaked(lab: Lab, site: Site): Promise<void> {
   const samples = new Map<string, Sample[]>();
   let longestApartMs = 0;
-  await underLoad(lab, site, {
+  let worstDifference = 0;
+  const { report } = await underLoad(lab, site, {
     load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: lab.minutes * 60, markEvery: 20 },
     faults: async () => {
       const since = performance.now();
@@ -62,6 +64,8 @@ async function soaked(lab: Lab, site: Site): Promise<void> {
           const sample = { minutes: minutesGone(), megabytes: rssBytes / MEGABYTE, openFiles };
           samples.set(name, [...(samples.get(name) ?? []), sample]);
         }
+        const { notStored, notEvaluated } = await differencesOf(site);
+        worstDifference = Math.max(worstDifference, notStored + notEvaluated);
         const waiting = await unseen(site);
         if (waiting === 0) reconciledAt = performance.now();
         longestApartMs = Math.max(longestApartMs, performance.now() - reconciledAt);
@@ -74,7 +78,14 @@ async function soaked(lab: Lab, site: Site): Promise<void> {
   });
   for (const [name, own] of samples) judge(lab, name, own);
   lab.within('accepted and stored never apart for longer than', RECONCILED_WITHIN_MS, longestApartMs);
-  lab.check(equal('processes ended by themselves', 0, site.unexpectedExits));
+  await audited(site, report.acceptedEvents);
+  lab.note('the auditor has judged everything');
+  const { notStored, notEvaluated, messagesLost } = await differencesOf(site);
+  lab.check(
+    equal('difference the auditor ever showed', 0, Math.max(worstDifference, notStored + notEvaluated)),
+    equal('messages the auditor missed', 0, messagesLost),
+    equal('processes ended by themselves', 0, site.unexpectedExits),
+  );
 }
 
 /** Messages of which one consumer or the other knows nothing yet. */
