@@ -70,18 +70,18 @@ describe('outbox relay', () => {
       writer: 'guardrail-evaluator',
       unordered: ({ body }) => Number(body.n) > 10,
       publish: async ({ body }) => {
-        log.push(`begin ${body.n}`);
+        log.push(`begin ${Number(body.n)}`);
         if (body.n === 14) bothUnderWay.resolve();
         if (body.n === 12) await bothUnderWay.promise;
         if (body.n === 14) throw new Error('broker away');
-        log.push(`end ${body.n}`);
+        log.push(`end ${Number(body.n)}`);
       },
     });
 
     await expect(relay.drain()).rejects.toThrow('broker away');
 
     expect(log).toEqual(['begin 1', 'end 1', 'begin 12', 'begin 14', 'end 12']);
-    expect((await left()).sort()).toEqual([14, 16, 3]);
+    expect(new Set(await left())).toEqual(new Set([3, 14, 16]));
   });
 
   it('publishes each row once with several relays at work', async () => {
