@@ -119,6 +119,7 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/guardrails/:id/actions': 'rule-1',
   '/api/guardrails/deliveries/:id/redeliver': 'delivery-1',
   '/api/alerts/:id': 'alert-1',
+  '/api/budgets/:id': 'budget-1',
   '/api/events/:id': 'event-1',
   '/api/runs/:id': 'run-1',
   '/api/runs/:id/events': 'run-1',

@@ -2,6 +2,7 @@ import { COMMANDS } from '@agentlens/contracts';
 import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
 import { Body, Controller, Param, Query } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
+import { foundOr404 } from '../http/found-or-404.ts';
 import { Serves } from '../http/operation.ts';
 import { createBudget, deleteBudget, getBudget, listBudgets } from './budgets.operations.ts';
 import { BudgetsQueries } from './budgets.queries.ts';
@@ -25,13 +26,12 @@ export class BudgetsController {
   }
 
   @Serves(getBudget)
-  get(@CurrentCaller() { tenantId }: Caller, @Param() params: unknown, @Query() query: unknown) {
+  async get(@CurrentCaller() { tenantId }: Caller, @Param() params: unknown, @Query() query: unknown) {
     const { id: budgetId } = parseOr400(getBudget.params, params);
-    return this.commands.forward(COMMANDS.budgetStanding, {
-      tenantId,
-      budgetId,
-      ...parseOr400(getBudget.query, query),
-    });
+    const scope = parseOr400(getBudget.query, query);
+    // Known here; only what is spent of it is the evaluator's to say.
+    foundOr404('Budget', await this.budgets.get(tenantId, budgetId));
+    return this.commands.forward(COMMANDS.budgetStanding, { tenantId, budgetId, ...scope });
   }
 
   @Serves(deleteBudget)

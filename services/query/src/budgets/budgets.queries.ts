@@ -20,6 +20,19 @@ export class BudgetsQueries {
       budgetFromRow,
     );
   }
+
+  async get(tenantId: string, budgetId: string): Promise<Budget | undefined> {
+    const row = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('budgets')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('budget_id', '=', budgetId)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst(),
+    );
+    return row && budgetFromRow(row);
+  }
 }
 
 function pageRows(db: ReadOnly, tenantId: string, filter: BudgetFilter) {

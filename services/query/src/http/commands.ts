@@ -25,7 +25,7 @@ export class Commands {
     } catch (error) {
       if (!(error instanceof CommandUnanswered || error instanceof BusUnavailable)) throw error;
       throw new ProblemException(503, 'The service that owns this is not answering', {
-        hint: 'It is not known whether the change was made: read it back, then send the same request again.',
+        hint: 'If this was a change, it is not known whether it was made: read it back, then send the same request again.',
         headers: { 'retry-after': String(RETRY_AFTER_S) },
       });
     }

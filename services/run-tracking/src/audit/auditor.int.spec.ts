@@ -29,6 +29,7 @@ describe('auditor', () => {
   let tracker: RunTracker;
   let auditor: Auditor;
   let lines: { readonly msg: string }[];
+  const acceptedIds = new Set<string>();
 
   beforeAll(async () => {
     [nats, redis] = await Promise.all([startNats(), startRedis()]);
@@ -53,6 +54,7 @@ describe('auditor', () => {
 
   beforeEach(async () => {
     lines = [];
+    acceptedIds.clear();
     minutes += 1;
     fresh = await freshDatabase({ migrate });
     database = openDatabase({ url: fresh.url, role: 'run-tracking' });
@@ -81,12 +83,16 @@ describe('auditor', () => {
   /** Publishes, and says of it what an evaluator would. */
   const accept = async (batch: EventBatch, evaluated = true) => {
     const { sequence } = await bus.publish(agentEvents, batch);
+    for (const { id } of batch.events) acceptedIds.add(id);
     const mark = { ...batch, receivedAtMs: Date.parse(batch.receivedAt), sequence, events: batch.events.length };
     if (evaluated) await state.evaluationTally.add([mark]);
     return mark;
   };
+  /** A broker may say that nothing waits before its consumer has heard of the last message, so the rows are asked too. */
   const allStored = () =>
     eventually(async () => {
+      const rows = await database.db.selectFrom('events').select('event_id').execute();
+      expect(rows.map(({ event_id }) => event_id)).toEqual(expect.arrayContaining([...acceptedIds]));
       const lag = await bus.lag(agentEvents, 'run-tracking');
       expect(lag.pending + lag.unacknowledged).toBe(0);
     });
