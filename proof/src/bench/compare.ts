@@ -3,6 +3,7 @@ import { type Figure, serverCpu } from './figure.ts';
 import { measureLoad } from './measure-load.ts';
 import type { BenchOptions } from './options.ts';
 import { TEN_RULES } from './rule-drafts.ts';
+import { THROUGHPUT } from './scenarios/throughput.ts';
 import type { Stage } from './stage.ts';
 import { Stages } from './stages.ts';
 import { whenInterrupted } from './when-interrupted.ts';
@@ -61,11 +62,12 @@ export async function compare(
 export async function compareBuilds(
   other: { readonly ref: string; readonly root: string },
   root: string,
-  { rounds: asked, seconds, smoke }: Pick<BenchOptions, 'rounds' | 'seconds' | 'smoke'>,
+  { only, rounds: asked, seconds, smoke }: Pick<BenchOptions, 'only' | 'rounds' | 'seconds' | 'smoke'>,
   progress: (text: string) => void,
 ): Promise<Comparison> {
   const startedAt = performance.now();
   const count = smoke ? SMOKE_ROUNDS : asked;
+  const scenario = loadOf(only);
   const [theirs, ours] = [new Stages(other.root, [], progress), new Stages(root, [], progress)];
   const close = async () => {
     await theirs.close();
@@ -84,7 +86,7 @@ export async function compareBuilds(
     const more = async () => {
       for (let round = 1; round <= count; round++) {
         if (smoke && performance.now() - startedAt > SMOKE_NO_ROUND_AFTER_MS) return;
-        rounds.push(await oneRound(stages, other.ref, seconds, progress));
+        rounds.push(await oneRound(stages, other.ref, { scenario, seconds }, progress));
       }
     };
     await more();
@@ -106,21 +108,33 @@ function judged(rounds: readonly Round[]): number {
 async function oneRound(
   stages: { readonly theirs: Stage; readonly ours: Stage },
   ref: string,
-  seconds: number,
+  load: Load,
   progress: (text: string) => void,
 ): Promise<Round> {
-  const theirs = await once(stages.theirs, ref, seconds).catch((error: unknown) => {
+  const theirs = await once(stages.theirs, ref, load).catch((error: unknown) => {
     throw new NotComparable(`${ref} could not be measured`, { cause: error });
   });
-  const ours = await once(stages.ours, 'this build', seconds);
+  const ours = await once(stages.ours, 'this build', load);
   const ratio = serverCpu(ours) / serverCpu(theirs);
   const both = `${ref} ${serverCpu(theirs).toFixed(1)}, this build ${serverCpu(ours).toFixed(1)}`;
   progress(`CPU µs/event: ${both}: ratio ${ratio.toFixed(3)}`);
   return { theirs, ours, ratio };
 }
 
-async function once(stage: Stage, variant: string, seconds: number): Promise<Figure> {
-  const plan = { scenario: 'T1', variant, batchSize: 100, concurrency: 16, seconds };
+interface Load {
+  readonly scenario: keyof typeof THROUGHPUT;
+  readonly seconds: number;
+}
+
+/** @throws where something was named that is not a load. */
+function loadOf(only: readonly string[]): Load['scenario'] {
+  const [name = 'T1', ...others] = only;
+  if (others.length === 0 && (name === 'T1' || name === 'T2' || name === 'T3')) return name;
+  throw new Error(`builds are compared under one of ${Object.keys(THROUGHPUT).join(', ')}, not ${only.join(', ')}`);
+}
+
+async function once(stage: Stage, variant: string, { scenario, seconds }: Load): Promise<Figure> {
+  const plan = { scenario, variant, ...THROUGHPUT[scenario], seconds };
   const figure = await measureLoad(stage, plan);
   const wrong = figure.checks.find(({ expected, actual }) => expected !== actual);
   if (wrong !== undefined) {

@@ -2,8 +2,16 @@ import { measureLoad } from '../measure-load.ts';
 import { TEN_RULES } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 
+/** Requests in flight, by how many events each holds. */
+export const THROUGHPUT = {
+  T1: { batchSize: 100, concurrency: 16 },
+  T2: { batchSize: 10, concurrency: 64 },
+  T3: { batchSize: 1, concurrency: 64 },
+} as const;
+
 /** As many events as the platform takes, with ten rules of every kind. */
-function throughput(name: string, batchSize: number, concurrency: number, smoke: boolean): Scenario {
+function throughput(name: keyof typeof THROUGHPUT, smoke: boolean): Scenario {
+  const { batchSize, concurrency } = THROUGHPUT[name];
   return {
     name,
     title: `${batchSize === 1 ? 'single-event requests' : `requests of ${batchSize} events`}, 10 rules, as fast as they are taken`,
@@ -25,6 +33,6 @@ function throughput(name: string, batchSize: number, concurrency: number, smoke:
   };
 }
 
-export const batchesOf100 = throughput('T1', 100, 16, true);
-export const batchesOf10 = throughput('T2', 10, 64, false);
-export const singleEvents = throughput('T3', 1, 64, false);
+export const batchesOf100 = throughput('T1', true);
+export const batchesOf10 = throughput('T2', false);
+export const singleEvents = throughput('T3', false);
