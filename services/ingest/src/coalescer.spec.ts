@@ -11,10 +11,11 @@ import type { Part } from './parts.ts';
 class ManualMoments {
   readonly #waiting = new Set<() => void>();
 
-  readonly schedule = (flush: () => void) => {
+  readonly soon = (flush: () => void) => {
     this.#waiting.add(flush);
     return () => this.#waiting.delete(flush);
   };
+  readonly late = this.soon;
 
   get waiting(): number {
     return this.#waiting.size;
@@ -53,7 +54,7 @@ describe('the coalescer', () => {
       () => clock.now(),
       async () => undefined,
     );
-    coalescer = new Coalescer(publisher, () => clock.now(), moments.schedule);
+    coalescer = new Coalescer(publisher, () => clock.now(), moments);
   });
   afterEach(() => bus.close());
 
@@ -90,6 +91,44 @@ describe('the coalescer', () => {
       'acme/08',
       'globex/07',
     ]);
+  });
+
+  it('gathers what arrives while a message is on its way, and sends it when that one has arrived', async () => {
+    const sent: { readonly events: number; readonly arrived: PromiseWithResolvers<void> }[] = [];
+    const slow = {
+      publish: ({ events }: EventBatch) => {
+        const arrived = Promise.withResolvers<void>();
+        sent.push({ events: events.length, arrived });
+        return arrived.promise;
+      },
+    };
+    const gathering = new Coalescer(slow, () => clock.now(), moments);
+    const first = gathering.add(part());
+    moments.pass();
+    const others = [part({ count: 2 }), part({ count: 3 })].map((one) => gathering.add(one));
+    expect(sent.map(({ events }) => events)).toEqual([1]);
+
+    sent[0]?.arrived.resolve();
+    await first;
+    expect(sent.map(({ events }) => events)).toEqual([1, 5]);
+
+    const last = gathering.add(part());
+    sent[1]?.arrived.reject(new BusUnavailable('away', 0));
+    expect((await Promise.allSettled(others)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(sent.map(({ events }) => events)).toEqual([1, 5, 1]);
+    sent[2]?.arrived.resolve();
+    await last;
+  });
+
+  it('waits for the message before it no longer than a moment', async () => {
+    const sent: number[] = [];
+    const stuck = { publish: ({ events }: EventBatch) => new Promise<void>(() => sent.push(events.length)) };
+    const gathering = new Coalescer(stuck, () => clock.now(), moments);
+    for (const count of [1, 2]) {
+      void gathering.add(part({ count }));
+      moments.pass();
+    }
+    expect(sent).toEqual([1, 2]);
   });
 
   it('publishes at once when a message is full', async () => {

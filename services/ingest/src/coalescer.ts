@@ -4,15 +4,29 @@ import type { BatchPublisher } from './batch-publisher.ts';
 import { LIMITS } from './limits.ts';
 import type { Part } from './parts.ts';
 
-const WAIT_MS = 2;
+const LATEST_MS = 25;
 const MOST_EVENTS = 500;
 
-/** Runs `flush` a little later; answers how to call it off. */
-export type Schedule = (flush: () => void) => () => void;
+/** Runs `flush` later; answers how to call it off. */
+type Schedule = (flush: () => void) => () => void;
 
-const afterMoment: Schedule = (flush) => {
-  const timer = setTimeout(flush, WAIT_MS);
-  return () => clearTimeout(timer);
+/** When a message that is being filled leaves by itself. */
+export interface Moments {
+  /** Once everything that has arrived is taken. */
+  readonly soon: Schedule;
+  /** Where the message before it takes that long. */
+  readonly late: Schedule;
+}
+
+const MOMENTS: Moments = {
+  soon: (flush) => {
+    const immediate = setImmediate(flush);
+    return () => clearImmediate(immediate);
+  },
+  late: (flush) => {
+    const timer = setTimeout(flush, LATEST_MS);
+    return () => clearTimeout(timer);
+  },
 };
 
 /** A message that is still being filled. */
@@ -28,16 +42,20 @@ interface Filling {
 }
 
 /**
- * Small requests of one tenant and partition that arrive within two milliseconds share a message: one publish and one
- * fsync for all of them. Each request is answered when the message that carries its events is safe.
+ * Small requests of one tenant and partition share a message, one publish and one sync to disk: those that arrive
+ * together, and those that arrive while the message before them is on its way (group commit). So nobody waits for company
+ * on an idle machine, and on a busy one messages grow by themselves. Each request is answered when the message that
+ * carries its events is safe.
  */
 export class Coalescer {
   readonly #filling = new Map<string, Filling>();
+  /** How many messages of a place are on their way. */
+  readonly #underWay = new Map<string, number>();
 
   constructor(
-    private readonly publisher: BatchPublisher,
+    private readonly publisher: Pick<BatchPublisher, 'publish'>,
     private readonly now: () => number,
-    private readonly schedule: Schedule = afterMoment,
+    private readonly moments: Moments = MOMENTS,
   ) {}
 
   /** Resolves when the events are safe. @throws BusUnavailable */
@@ -61,6 +79,7 @@ export class Coalescer {
   }
 
   #open(place: string, { tenantId, partition }: Part): Filling {
+    const schedule = this.#underWay.has(place) ? this.moments.late : this.moments.soon;
     const filling: Filling = {
       tenantId,
       partition,
@@ -69,7 +88,7 @@ export class Coalescer {
       links: [],
       bytes: 0,
       safe: Promise.withResolvers<void>(),
-      callOff: this.schedule(() => this.#flush(place, filling)),
+      callOff: schedule(() => this.#flush(place, filling)),
     };
     this.#filling.set(place, filling);
     return filling;
@@ -82,7 +101,19 @@ export class Coalescer {
     const nowMs = this.now();
     const { tenantId, partition, events, texts, bytes, links, safe } = filling;
     const batch = { id: timeOrderedId(nowMs), tenantId, partition, receivedAt: new Date(nowMs).toISOString(), events };
-    this.publisher.publish(batch, { bytes, links, json: batchJson(batch, texts) }).then(safe.resolve, safe.reject);
+    const sent = this.publisher.publish(batch, { bytes, links, json: batchJson(batch, texts) });
+    sent.then(safe.resolve, safe.reject);
+    this.#underWay.set(place, (this.#underWay.get(place) ?? 0) + 1);
+    const arrived = () => this.#arrived(place);
+    sent.then(arrived, arrived);
+  }
+
+  #arrived(place: string): void {
+    const others = (this.#underWay.get(place) ?? 0) - 1;
+    if (others > 0) this.#underWay.set(place, others);
+    else this.#underWay.delete(place);
+    const next = this.#filling.get(place);
+    if (next !== undefined) this.#flush(place, next);
   }
 }
 

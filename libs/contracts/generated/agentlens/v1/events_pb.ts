@@ -34,7 +34,7 @@ export type EventBatch = Message<"agentlens.v1.EventBatch"> & {
   tenantId: string;
 
   /**
-   * Two digits, FNV-1a of "tenant:agent" modulo 64.
+   * Two digits, FNV-1a of "tenant:agent" modulo 16.
    *
    * @generated from field: string partition = 3;
    */
