@@ -137,7 +137,7 @@ describe.each([
   });
 
   it('a server that accepts and never answers does not hang the agent', async () => {
-    const client = await connect({ ...options, deadlineMs: 100, drainMs: 200, sink: { sendTimeoutMs: 100 } });
+    const client = await connect({ ...options, deadlineMs: 1_000, drainMs: 200, sink: { sendTimeoutMs: 100 } });
     const run = await client.startRun();
     hangs = true;
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW', bypass: 'deadline' });
