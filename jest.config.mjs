@@ -26,7 +26,7 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/.*/dist/'],
   // Integration tests wait more than they compute; the default leaves a core idle.
   maxWorkers: '100%',
-  testTimeout: 30_000,
+  testTimeout: 90_000,
   globalSetup: '<rootDir>/test/global-setup.mjs',
   globalTeardown: '<rootDir>/test/global-teardown.mjs',
 };

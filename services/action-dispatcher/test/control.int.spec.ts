@@ -81,7 +81,9 @@ describe('control', () => {
     const order = granted(await review.order({ scopeId: 'doomed', reason: 'out of hand', by: 'ops' }));
     const cancelled = () => changes.alerts.filter(({ status }) => status === 'cancelled');
     const why = { decidedBy: 'ops', reason: 'out of hand', decidedAt: order.issuedAt };
-    await eventually(() => expect(cancelled()).toMatchObject([first, seen].map((id) => ({ id, ...why }))));
+    // The two are told in no particular order.
+    const byId = (ids: readonly string[]) => new Map(ids.map((id) => [id, expect.objectContaining({ id, ...why })]));
+    await eventually(() => expect(new Map(cancelled().map((one) => [one.id, one]))).toEqual(byId([first, seen])));
     const again = await review.resolve(review.binding({ runId: 'doomed', callId: 'c1' }), { agentId: 'waiter' });
     expect(granted(again)).toMatchObject({ id: first, status: 'cancelled' });
     const unharmed = await review.resolve(review.binding({ runId: 'spared', callId: 'c1' }), { agentId: 'waiter' });

@@ -1,7 +1,17 @@
-import { type Alert, type ApprovalBinding, alertChanged, COMMANDS, controlOrdered } from '@agentlens/contracts';
+import {
+  type Alert,
+  type ApprovalBinding,
+  alertChanged,
+  COMMANDS,
+  type Command,
+  controlOrdered,
+} from '@agentlens/contracts';
 import type { Dispatching } from './dispatching.ts';
 
 const HASH = 'a'.repeat(64);
+
+/** What is tested is the answer, not that a busy machine gives it within the deadline of the platform. */
+const patient = <Q, A>(command: Command<Q, A>): Command<Q, A> => ({ ...command, deadlineMs: 15_000 });
 
 /** What asks, decides and listens in the specs of alerts, approvals and control. */
 export function reviewing(world: Dispatching) {
@@ -21,7 +31,7 @@ export function reviewing(world: Dispatching) {
       binding: ApprovalBinding,
       fields: { tenantId?: string; agentId?: string; expiresInSeconds?: number } = {},
     ) =>
-      bus.request(COMMANDS.resolveApproval, {
+      bus.request(patient(COMMANDS.resolveApproval), {
         tenantId: 'acme',
         agentId: 'agent-1',
         binding,
@@ -32,7 +42,7 @@ export function reviewing(world: Dispatching) {
       }),
 
     raise: (fields: Partial<Alert> = {}) =>
-      bus.request(COMMANDS.raiseAlert, {
+      bus.request(patient(COMMANDS.raiseAlert), {
         tenantId: 'acme',
         kind: 'rule',
         severity: 'warn',
@@ -46,7 +56,7 @@ export function reviewing(world: Dispatching) {
       alertId: string,
       verb: 'acknowledge' | 'approve' | 'deny' | 'cancel',
       fields: { tenantId?: string; by?: string; reason?: string } = {},
-    ) => bus.request(COMMANDS.decideAlert, { tenantId: 'acme', alertId, verb, by: 'ann', ...fields }),
+    ) => bus.request(patient(COMMANDS.decideAlert), { tenantId: 'acme', alertId, verb, by: 'ann', ...fields }),
 
     order: (
       fields: Partial<{
@@ -59,7 +69,7 @@ export function reviewing(world: Dispatching) {
         by: string;
       }> = {},
     ) =>
-      bus.request(COMMANDS.orderControl, {
+      bus.request(patient(COMMANDS.orderControl), {
         tenantId: 'acme',
         scope: 'run',
         scopeId: 'run-1',
