@@ -37,6 +37,7 @@ export {
   type Follower,
   formatPosition,
   NOTHING_TOLD,
+  orderFromRow,
   parsePosition,
   type Standing,
 } from './control/index.ts';

@@ -19,7 +19,7 @@ export class ControlTables implements ControlReader {
       .where((eb) => eb.or([eb('state', '<>', 'running'), eb('issued_at', '>=', since)]))
       .where((eb) => eb.or([eb('scope', '<>', 'run'), eb('issued_at', '>', runsSince)]))
       .execute();
-    return rows.map(orderOf);
+    return rows.map((row) => ControlOrder.parse(orderFromRow(row)));
   }
 
   async directives(since: string): Promise<readonly Directive[]> {
@@ -34,8 +34,9 @@ export class ControlTables implements ControlReader {
   }
 }
 
-function orderOf(row: Selectable<ControlOrdersTable>): ControlOrder {
-  return ControlOrder.parse({
+/** An order as its row says it, for whoever reads or writes that table. */
+export function orderFromRow(row: Selectable<ControlOrdersTable>): ControlOrder {
+  return {
     id: row.order_id,
     tenantId: row.tenant_id,
     scope: row.scope,
@@ -46,7 +47,7 @@ function orderOf(row: Selectable<ControlOrdersTable>): ControlOrder {
     by: row.ordered_by,
     version: row.version,
     issuedAt: row.issued_at,
-  });
+  };
 }
 
 function directiveOf(row: Selectable<AgentDirectivesTable>): Directive {

@@ -1,6 +1,7 @@
 import { type ControlOrder, type ControlScope, controlOrdered, timeOrderedId } from '@agentlens/contracts';
-import type { ControlOrdersTable, Tables } from '@agentlens/database';
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Tables } from '@agentlens/database';
+import { orderFromRow } from '@agentlens/platform';
+import type { Kysely, Transaction } from 'kysely';
 import { changeAlert, lockWaiting } from '../alerts/alerts.repository.ts';
 import { cleanText } from '../alerts/clean-text.ts';
 import { type Answer, refusal } from '../answer.ts';
@@ -67,7 +68,7 @@ export class ControlDesk {
         )
         .returningAll()
         .executeTakeFirstOrThrow();
-      const written = orderOf(row);
+      const written = orderFromRow(row);
       await putInOutbox(tx, controlOrdered, written, issuedAt);
       if (state === 'killed') await cancelApprovals(tx, written);
       return written;
@@ -82,19 +83,4 @@ async function cancelApprovals(tx: Transaction<Tables>, order: ControlOrder): Pr
     const cancelled = { status: 'cancelled', dedupe: null, decided_at: order.issuedAt, decided_by: order.by } as const;
     await changeAlert(tx, row, { ...cancelled, reason }, order.issuedAt);
   }
-}
-
-function orderOf(row: Selectable<ControlOrdersTable>): ControlOrder {
-  return {
-    id: row.order_id,
-    tenantId: row.tenant_id,
-    scope: row.scope,
-    scopeId: row.scope_id,
-    agentId: row.agent_id ?? undefined,
-    state: row.state,
-    reason: row.reason,
-    by: row.ordered_by,
-    version: row.version,
-    issuedAt: row.issued_at,
-  };
 }

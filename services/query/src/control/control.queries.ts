@@ -1,5 +1,6 @@
 import type { ControlOrder } from '@agentlens/contracts';
 import type { ControlOrdersTable } from '@agentlens/database';
+import { orderFromRow } from '@agentlens/platform';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -79,19 +80,4 @@ async function acknowledgementRows(db: ReadOnly, tenantId: string, orderIds: rea
     .where('tenant_id', '=', tenantId)
     .where('directive_id', 'in', orderIds)
     .execute();
-}
-
-export function orderFromRow(row: Selectable<ControlOrdersTable>): ControlOrder {
-  return {
-    id: row.order_id,
-    tenantId: row.tenant_id,
-    scope: row.scope,
-    scopeId: row.scope_id,
-    agentId: row.agent_id ?? undefined,
-    state: row.state,
-    reason: row.reason,
-    by: row.ordered_by,
-    version: row.version,
-    issuedAt: row.issued_at,
-  };
 }

@@ -6,11 +6,11 @@ import type {
   EventsTable,
   GuardrailTriggersTable,
 } from '@agentlens/database';
+import { orderFromRow } from '@agentlens/platform';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { alertFromRow } from '../alerts/alert-view.ts';
 import { breakerFromRow } from '../breakers/breakers.queries.ts';
-import { orderFromRow } from '../control/control.queries.ts';
 import { eventFromRow } from '../events/stored-event.ts';
 import { triggerFromRow } from '../guardrails/trigger-view.ts';
 import type { Position } from '../http/cursor.ts';
