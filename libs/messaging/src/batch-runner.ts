@@ -1,20 +1,13 @@
 import type { DeadLetter, Topic } from '@agentlens/contracts';
 import { BACK_OFF_MS, backOff } from './back-off.ts';
 import type { BusMetrics } from './bus-metrics.ts';
-import type { BatchHandler, Outcome, Received } from './event-bus.ts';
+import type { BatchHandler, Outcome, RawMessage, Received } from './event-bus.ts';
 import type { BusLogger } from './logger.ts';
 import { LazyMessage, type Parsed, parseMessage } from './parse-message.ts';
 import { inConsumerSpan } from './trace-context.ts';
 
 /** One message on its way to one group, with what can be done about it. Each is settled once. */
-export interface Delivery {
-  readonly raw: Uint8Array;
-  readonly subject: string;
-  readonly messageId: string;
-  readonly attempt: number;
-  readonly sequence: number;
-  readonly publishedAtMs: number;
-  readonly headers: Readonly<Record<string, string>>;
+export interface Delivery extends RawMessage {
   ack(): void;
   retry(afterMs: number): void;
   /** Settled for good without having been handled; only after its dead letter is safe. */

@@ -26,6 +26,9 @@ export interface Received<T> {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** A message as it came, not parsed. */
+export type RawMessage = Omit<Received<unknown>, 'value'>;
+
 /** What the broker knows of a kept message, without its body. */
 export type Envelope = Pick<Received<never>, 'subject' | 'sequence' | 'headers'>;
 

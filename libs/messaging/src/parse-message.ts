@@ -1,13 +1,12 @@
 import type { Topic } from '@agentlens/contracts';
-import { type Received, UnreadableMessage } from './event-bus.ts';
+import { type RawMessage, type Received, UnreadableMessage } from './event-bus.ts';
 
 export type Parsed<T> =
   | { readonly ok: true; readonly message: Received<T> }
   | { readonly ok: false; readonly reason: string };
-type Raw = Omit<Received<unknown>, 'value'>;
 
 /** Bytes to a typed message. The reason names the place, never the content. */
-export function parseMessage<T>(topic: Topic<T>, from: Raw): Parsed<T> {
+export function parseMessage<T>(topic: Topic<T>, from: RawMessage): Parsed<T> {
   let json: unknown;
   try {
     json = JSON.parse(Buffer.from(from.raw.buffer, from.raw.byteOffset, from.raw.byteLength).toString('utf8'));
@@ -41,7 +40,7 @@ export class LazyMessage<T> implements Received<T> {
   readonly #topic: Topic<T>;
   #parsed: Parsed<T> | undefined;
 
-  constructor(topic: Topic<T>, from: Raw) {
+  constructor(topic: Topic<T>, from: RawMessage) {
     this.raw = from.raw;
     this.subject = from.subject;
     this.messageId = from.messageId;
