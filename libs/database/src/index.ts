@@ -6,4 +6,8 @@ export { type DatabaseOptions, openDatabase } from './open-database.ts';
 export { type OutboxMessage, OutboxRelay, type OutboxRelayOptions } from './outbox-relay.ts';
 export { dropPartitions, ensurePartitions, type PartitionedTable, partitionSpan } from './partitions.ts';
 export { DATABASE_ROLES, READER_ROLE, roleName } from './roles.ts';
+export { alertFromRow } from './rows/alert-row.ts';
+export { budgetFromRow } from './rows/budget-row.ts';
+export { orderFromRow } from './rows/order-row.ts';
+export { ruleFromRow } from './rows/rule-row.ts';
 export type * from './schema/tables.ts';

@@ -37,7 +37,6 @@ export {
   type Follower,
   formatPosition,
   NOTHING_TOLD,
-  orderFromRow,
   parsePosition,
   type Standing,
 } from './control/index.ts';

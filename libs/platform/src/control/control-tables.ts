@@ -1,5 +1,5 @@
 import { ControlOrder, Directive } from '@agentlens/contracts';
-import type { AgentDirectivesTable, ControlOrdersTable, Database } from '@agentlens/database';
+import { type AgentDirectivesTable, type Database, orderFromRow } from '@agentlens/database';
 import type { Selectable } from 'kysely';
 
 /** Reads what stands, of all tenants: the record behind the announcements. */
@@ -32,22 +32,6 @@ export class ControlTables implements ControlReader {
       .execute();
     return rows.map(directiveOf);
   }
-}
-
-/** An order as its row says it, for whoever reads or writes that table. */
-export function orderFromRow(row: Selectable<ControlOrdersTable>): ControlOrder {
-  return {
-    id: row.order_id,
-    tenantId: row.tenant_id,
-    scope: row.scope,
-    scopeId: row.scope_id,
-    agentId: row.agent_id ?? undefined,
-    state: row.state,
-    reason: row.reason,
-    by: row.ordered_by,
-    version: row.version,
-    issuedAt: row.issued_at,
-  };
 }
 
 function directiveOf(row: Selectable<AgentDirectivesTable>): Directive {

@@ -7,5 +7,5 @@ export {
   NOTHING_TOLD,
   parsePosition,
 } from './control-item.ts';
-export { type ControlReader, ControlTables, orderFromRow } from './control-tables.ts';
+export { type ControlReader, ControlTables } from './control-tables.ts';
 export type { Standing } from './standing.ts';

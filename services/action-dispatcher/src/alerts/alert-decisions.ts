@@ -1,9 +1,9 @@
 import type { Alert } from '@agentlens/contracts';
-import type { Tables } from '@agentlens/database';
+import { alertFromRow, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { type Answer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
-import { type AlertRow, alertOf, hasLapsed, isOpen } from './alert-row.ts';
+import { type AlertRow, hasLapsed, isOpen } from './alert-row.ts';
 import { changeAlert, lapse, lockAlert } from './alerts.repository.ts';
 import { cleanText } from './clean-text.ts';
 
@@ -44,7 +44,8 @@ export class AlertDecisions {
     // On time also where the sweeper has not come by: a decision after the end is none.
     if (hasLapsed(row, now)) return decided(await lapse(tx, row, at));
     if (!isOpen(row)) return decided(row);
-    if (verdict.verb === 'acknowledge') return { ok: true, value: alertOf(await acknowledge(tx, row, verdict, at)) };
+    if (verdict.verb === 'acknowledge')
+      return { ok: true, value: alertFromRow(await acknowledge(tx, row, verdict, at)) };
     if (verdict.verb !== 'cancel' && row.kind !== 'approval') {
       return refusal(422, `Only an approval can be ${STATUS[verdict.verb]}`, 'Acknowledge this alert, or cancel it.');
     }
@@ -57,7 +58,7 @@ export class AlertDecisions {
       // An approval waits for its call as long as it waited for its decision.
       expires_at: verdict.verb === 'approve' ? extended(row, now) : row.expires_at,
     };
-    return { ok: true, value: alertOf(await changeAlert(tx, row, change, at)) };
+    return { ok: true, value: alertFromRow(await changeAlert(tx, row, change, at)) };
   }
 }
 

@@ -1,10 +1,10 @@
 import { type Alert, derivedId, timeOrderedId } from '@agentlens/contracts';
-import type { Tables } from '@agentlens/database';
+import { alertFromRow, type Tables } from '@agentlens/database';
 import type { AlertOrder, AlertRaised, Alerts } from '@agentlens/guardrails';
 import type { Kysely, Transaction } from 'kysely';
 import { type Answer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
-import { alertOf, hasLapsed } from './alert-row.ts';
+import { hasLapsed } from './alert-row.ts';
 import {
   changeAlert,
   countSuppressed,
@@ -95,7 +95,7 @@ export class AlertDesk implements Alerts {
     const { tenantId } = draft;
     await lockRaising(tx, tenantId);
     const known = await lockAlert(tx, tenantId, id);
-    if (known !== undefined) return { alert: alertOf(known), raised: 'raised' };
+    if (known !== undefined) return { alert: alertFromRow(known), raised: 'raised' };
     const same = await this.#fold(tx, tenantId, dedupeOf(draft));
     if (same !== undefined) return { alert: same, raised: 'folded' };
     const since = new Date(this.now() - MINUTE_MS).toISOString();
@@ -111,7 +111,8 @@ export class AlertDesk implements Alerts {
     const open = await lockByDedupe(tx, tenantId, dedupe);
     if (open === undefined) return undefined;
     // An open breaker is one fact, however many tell of it.
-    if (!hasLapsed(open, this.now())) return alertOf(open.kind === 'breaker' ? open : await countSuppressed(tx, open));
+    if (!hasLapsed(open, this.now()))
+      return alertFromRow(open.kind === 'breaker' ? open : await countSuppressed(tx, open));
     await lapse(tx, open, new Date(this.now()).toISOString());
     return undefined;
   }
@@ -136,7 +137,7 @@ export class AlertDesk implements Alerts {
       suppressed,
     });
     if (row === undefined) throw new Error(`alert ${id} could not be opened under the lock of its tenant`);
-    return alertOf(row);
+    return alertFromRow(row);
   }
 }
 

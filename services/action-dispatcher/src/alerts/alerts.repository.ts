@@ -1,8 +1,8 @@
 import { alertChanged, type ControlOrder } from '@agentlens/contracts';
-import type { Tables } from '@agentlens/database';
+import { alertFromRow, type Tables } from '@agentlens/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
-import { type AlertRow, alertOf } from './alert-row.ts';
+import type { AlertRow } from './alert-row.ts';
 import { queueAlertWebhooks } from './alert-webhook.queue.ts';
 
 type Tx = Transaction<Tables>;
@@ -167,7 +167,7 @@ function ofTenant(tx: Kysely<Tables>, tenantId: string) {
 }
 
 async function announce(tx: Tx, row: AlertRow, at: string): Promise<void> {
-  const alert = alertOf(row);
+  const alert = alertFromRow(row);
   await putInOutbox(tx, alertChanged, alert, at);
   await queueAlertWebhooks(tx, alert, at);
 }

@@ -1,7 +1,6 @@
-import type { Tables } from '@agentlens/database';
+import { alertFromRow, type Tables } from '@agentlens/database';
 import type { Kysely } from 'kysely';
 import type { AlertMetrics } from './alert-metrics.ts';
-import { alertOf } from './alert-row.ts';
 import { lapse, lockLapsed } from './alerts.repository.ts';
 
 const PAGE = 100;
@@ -64,7 +63,7 @@ export class ExpirySweeper {
       for (const row of await lockLapsed(tx, at, PAGE)) ended.push(await lapse(tx, row, at));
       return ended;
     });
-    for (const row of expired) metrics.ended(alertOf(row));
+    for (const row of expired) metrics.ended(alertFromRow(row));
     if (expired.length > 0) onChanged();
     return expired.length;
   }

@@ -1,8 +1,8 @@
 import { type Alert, type ApprovalBinding, canonicalJson, sha256Hex, timeOrderedId } from '@agentlens/contracts';
-import type { Tables } from '@agentlens/database';
+import { alertFromRow, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import type { AlertMetrics } from '../alerts/alert-metrics.ts';
-import { type AlertRow, alertOf } from '../alerts/alert-row.ts';
+import type { AlertRow } from '../alerts/alert-row.ts';
 import { changeAlert, lapse, lockByBinding, type NewAlert, openAlert } from '../alerts/alerts.repository.ts';
 import { cleanText } from '../alerts/clean-text.ts';
 import { type Answer, refusal } from '../answer.ts';
@@ -46,7 +46,7 @@ export class Approvals {
         return refusal(409, 'This call was asked for by another agent', 'Give every run an id of its own.');
       }
       this.#count(taken);
-      return { ok: true, value: alertOf(taken.row) };
+      return { ok: true, value: alertFromRow(taken.row) };
     }
     throw new Error(`the approval of a call of run ${question.binding.runId} could not be settled`);
   }
@@ -71,7 +71,7 @@ export class Approvals {
     if (step === 'answer') return;
     if (step === 'open') this.metrics.raised('approval', 'raised');
     if (step === 'use') this.metrics.used();
-    if (step === 'lapse') this.metrics.ended(alertOf(row));
+    if (step === 'lapse') this.metrics.ended(alertFromRow(row));
     this.onChanged();
   }
 }

@@ -1,6 +1,5 @@
 import { type ControlOrder, type ControlScope, controlOrdered, timeOrderedId } from '@agentlens/contracts';
-import type { Tables } from '@agentlens/database';
-import { orderFromRow } from '@agentlens/platform';
+import { orderFromRow, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { changeAlert, lockWaiting } from '../alerts/alerts.repository.ts';
 import { cleanText } from '../alerts/clean-text.ts';

@@ -1,7 +1,7 @@
 import type { Budget } from '@agentlens/contracts';
-import type { BudgetsTable, Database, Tables } from '@agentlens/database';
+import { budgetFromRow, type Database, type Tables } from '@agentlens/database';
 import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely } from 'kysely';
 import { announceSettings } from '../settings/announce-settings.ts';
 import type { SettingsReader } from '../settings/tenant-settings.ts';
 import { keptMsOf, periodStart } from './accounts.ts';
@@ -157,22 +157,5 @@ function rowOf(budget: Budget) {
     created_at: budget.createdAt,
     updated_at: budget.updatedAt,
     deleted_at: null,
-  };
-}
-
-function budgetFromRow(row: Selectable<BudgetsTable>): Budget {
-  return {
-    id: row.budget_id,
-    tenantId: row.tenant_id,
-    name: row.name,
-    scope: row.scope,
-    ...(row.scope_id === null ? {} : { scopeId: row.scope_id }),
-    period: row.period,
-    limitUsd: row.limit_usd,
-    enabled: row.enabled,
-    onUnavailable: row.on_unavailable,
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   };
 }

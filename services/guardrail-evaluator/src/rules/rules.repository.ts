@@ -1,5 +1,5 @@
 import { type GuardrailRule, type RulesChanged, rulesChanged } from '@agentlens/contracts';
-import type { Database, GuardrailRulesTable, Tables } from '@agentlens/database';
+import { type Database, type GuardrailRulesTable, ruleFromRow, type Tables } from '@agentlens/database';
 import { ACTIONS } from '@agentlens/guardrails';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { OtherRules } from './pattern-quota.ts';
@@ -178,33 +178,5 @@ function rowOf(rule: GuardrailRule) {
     created_at: rule.createdAt,
     updated_at: rule.updatedAt,
     deleted_at: null,
-  };
-}
-
-function ruleFromRow(row: Selectable<GuardrailRulesTable>): GuardrailRule {
-  return {
-    id: row.rule_id,
-    tenantId: row.tenant_id,
-    version: row.version,
-    name: row.name,
-    ...(row.description === null ? {} : { description: row.description }),
-    enabled: row.enabled,
-    conditionType: row.condition_type,
-    conditionConfig: row.condition_config,
-    actionType: row.action_type,
-    actionConfig: row.action_config,
-    ...(row.agent_id === null ? {} : { agentId: row.agent_id }),
-    cooldownMinutes: row.cooldown_minutes,
-    dryRun: row.dry_run,
-    direction: row.direction,
-    ...(row.tool_names === null ? {} : { toolNames: row.tool_names }),
-    priority: row.priority,
-    mode: row.mode,
-    onMissing: row.on_missing,
-    onUnavailable: row.on_unavailable,
-    ...(row.selector === null ? {} : { selector: row.selector }),
-    ...(row.policy_id === null ? {} : { policyId: row.policy_id }),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   };
 }

@@ -1,9 +1,9 @@
 import type { Alert } from '@agentlens/contracts';
+import { alertFromRow } from '@agentlens/database';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { alertFromRow } from './alert-view.ts';
 import { ALERTS_LIST, type AlertFilter } from './alerts.operations.ts';
 
 @Injectable()

@@ -1,7 +1,7 @@
 import type { Budget } from '@agentlens/contracts';
-import type { BudgetsTable } from '@agentlens/database';
+import { budgetFromRow } from '@agentlens/database';
 import { Injectable } from '@nestjs/common';
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { BUDGETS_LIST, type BudgetFilter } from './budgets.operations.ts';
@@ -50,21 +50,4 @@ function pageRows(db: ReadOnly, tenantId: string, filter: BudgetFilter) {
     .limit(filter.limit + 1)
     .offset(filter.offset)
     .execute();
-}
-
-function budgetFromRow(row: Selectable<BudgetsTable>): Budget {
-  return {
-    id: row.budget_id,
-    tenantId: row.tenant_id,
-    name: row.name,
-    scope: row.scope,
-    ...(row.scope_id === null ? {} : { scopeId: row.scope_id }),
-    period: row.period,
-    limitUsd: row.limit_usd,
-    enabled: row.enabled,
-    onUnavailable: row.on_unavailable,
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

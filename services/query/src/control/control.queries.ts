@@ -1,6 +1,5 @@
 import type { ControlOrder } from '@agentlens/contracts';
-import type { ControlOrdersTable } from '@agentlens/database';
-import { orderFromRow } from '@agentlens/platform';
+import { type ControlOrdersTable, orderFromRow } from '@agentlens/database';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';

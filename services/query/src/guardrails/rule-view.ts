@@ -1,5 +1,5 @@
 import { GuardrailRule, type JsonObject } from '@agentlens/contracts';
-import type { GuardrailRulesTable } from '@agentlens/database';
+import { type GuardrailRulesTable, ruleFromRow } from '@agentlens/database';
 import { mapActionSecrets, maskSecret } from '@agentlens/guardrails';
 import type { SecretBox } from '@agentlens/platform';
 import type { Selectable } from 'kysely';
@@ -8,35 +8,8 @@ import type { Selectable } from 'kysely';
 export const RuleView = GuardrailRule.meta({ id: 'GuardrailRule' });
 export type RuleView = GuardrailRule;
 
-export function ruleFromRow(row: Selectable<GuardrailRulesTable>, secrets: SecretBox): RuleView {
-  return masked(
-    {
-      id: row.rule_id,
-      tenantId: row.tenant_id,
-      version: row.version,
-      name: row.name,
-      ...(row.description === null ? {} : { description: row.description }),
-      enabled: row.enabled,
-      conditionType: row.condition_type,
-      conditionConfig: row.condition_config,
-      actionType: row.action_type,
-      actionConfig: row.action_config,
-      ...(row.agent_id === null ? {} : { agentId: row.agent_id }),
-      cooldownMinutes: row.cooldown_minutes,
-      dryRun: row.dry_run,
-      direction: row.direction,
-      ...(row.tool_names === null ? {} : { toolNames: row.tool_names }),
-      priority: row.priority,
-      mode: row.mode,
-      onMissing: row.on_missing,
-      onUnavailable: row.on_unavailable,
-      ...(row.selector === null ? {} : { selector: row.selector }),
-      ...(row.policy_id === null ? {} : { policyId: row.policy_id }),
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    },
-    secrets,
-  );
+export function ruleViewOf(row: Selectable<GuardrailRulesTable>, secrets: SecretBox): RuleView {
+  return masked(ruleFromRow(row), secrets);
 }
 
 /** The rule with every secret of its action masked, whether it comes sealed, plain or masked already. */

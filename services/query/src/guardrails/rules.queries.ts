@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { type RuleView, ruleFromRow } from './rule-view.ts';
+import { type RuleView, ruleViewOf } from './rule-view.ts';
 import { RULES_LIST, type RuleFilter } from './rules.operations.ts';
 
 @Injectable()
@@ -23,7 +23,7 @@ export class RulesQueries {
       rows,
       filter.limit,
       (row) => ({ at: row.created_at, id: row.rule_id }),
-      (row) => ruleFromRow(row, this.secrets),
+      (row) => ruleViewOf(row, this.secrets),
     );
     return { ...page, total };
   }
@@ -32,7 +32,7 @@ export class RulesQueries {
     const row = await this.reads.read(tenantId, (db) =>
       live(db, tenantId).selectAll().where('rule_id', '=', ruleId).executeTakeFirst(),
     );
-    return row && ruleFromRow(row, this.secrets);
+    return row && ruleViewOf(row, this.secrets);
   }
 
   /** True also for a deleted rule: its history outlives it. */

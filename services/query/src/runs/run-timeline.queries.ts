@@ -1,15 +1,15 @@
-import type {
-  AlertsTable,
-  CircuitBreakersTable,
-  ControlOrdersTable,
-  DecisionsTable,
-  EventsTable,
-  GuardrailTriggersTable,
+import {
+  type AlertsTable,
+  alertFromRow,
+  type CircuitBreakersTable,
+  type ControlOrdersTable,
+  type DecisionsTable,
+  type EventsTable,
+  type GuardrailTriggersTable,
+  orderFromRow,
 } from '@agentlens/database';
-import { orderFromRow } from '@agentlens/platform';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
-import { alertFromRow } from '../alerts/alert-view.ts';
 import { breakerFromRow } from '../breakers/breakers.queries.ts';
 import { eventFromRow } from '../events/stored-event.ts';
 import { triggerFromRow } from '../guardrails/trigger-view.ts';
