@@ -85,8 +85,13 @@ export interface WindowMarker {
   adopt(): Promise<void>;
   /** Who is told `lost` counts again and says so within `leaseMs`; after that it is somebody else's turn. */
   look(leaseMs: number): Promise<Completeness>;
-  /** Counting again is over: everything since then is counted; 0: everything. */
-  recounted(sinceMs: number): Promise<void>;
+  /** Whether a turn still stands. It ends with its lease, and where the store has forgotten everything once more. */
+  holds(turn: string): Promise<boolean>;
+  /**
+   * Counting again is over: everything since then is counted; 0: everything. False: the turn no longer stood, so what was
+   * counted in it may be lost as well, and nothing was said.
+   */
+  recounted(turn: string, sinceMs: number): Promise<boolean>;
 }
 
 /** How far back the counters of all agents reach. */
@@ -94,6 +99,6 @@ export type Completeness =
   /** Everything since then is counted; 0: everything. */
   | { readonly kind: 'since'; readonly atMs: number }
   /** The store has forgotten everything, and it is the caller's turn to count again what the stream still holds. */
-  | { readonly kind: 'lost' }
+  | { readonly kind: 'lost'; readonly turn: string }
   /** Somebody else is counting again. */
   | { readonly kind: 'recounting' };

@@ -15,7 +15,8 @@ export class MemoryWindowStore implements WindowStore {
   readonly marker: WindowMarker = {
     adopt: async () => undefined,
     look: async () => ({ kind: 'since', atMs: 0 }),
-    recounted: async () => undefined,
+    holds: async () => false,
+    recounted: async () => false,
   };
   readonly #cooldowns: MemoryCooldownStore;
   readonly #inbox: ExpiringMap<{ question: Question; answer: AdvanceAnswer }>;

@@ -9,6 +9,7 @@ import { COMPLETE_CALL, ENTER_CALL, READ_CALLS, SETTLE_CALL } from './scripts/ca
 import { CLAIM } from './scripts/claim.lua.ts';
 import { CONTENTS } from './scripts/contents.lua.ts';
 import { READ } from './scripts/read.lua.ts';
+import { RECOUNTED } from './scripts/recounted.lua.ts';
 import { TAKE } from './scripts/take.lua.ts';
 import { TALLY } from './scripts/tally.lua.ts';
 
@@ -32,6 +33,7 @@ type Arguments = readonly (string | number)[];
 interface Scripts {
   advanceWindows(...call: Arguments): Promise<unknown>;
   readWindows(...call: Arguments): Promise<unknown>;
+  endRecount(...call: Arguments): Promise<unknown>;
   takeTokens(...call: Arguments): Promise<unknown>;
   rememberContents(...call: Arguments): Promise<unknown>;
   claimCooldown(...call: Arguments): Promise<unknown>;
@@ -59,6 +61,7 @@ const MAX_RETRIES_PER_REQUEST = 3;
 const SCRIPTS: Readonly<Record<keyof Scripts, string>> = {
   advanceWindows: ADVANCE,
   readWindows: READ,
+  endRecount: RECOUNTED,
   takeTokens: TAKE,
   rememberContents: CONTENTS,
   claimCooldown: CLAIM,

@@ -1,16 +1,18 @@
-import type { Completeness } from '@agentlens/guardrails';
+import { randomUUID } from 'node:crypto';
+import type { Completeness, WindowMarker } from '@agentlens/guardrails';
 import { answered, type RedisConnection } from './connection.ts';
 
 const KEY = 'windows:complete';
-const RECOUNTING = 'recounting';
+const RECOUNTING = 'recounting:';
 const SCANS = 10;
 const SCANNED = 1_000;
 
 /**
  * A key that says since when the windows are complete. It is lost whenever they are, which is how the loss is noticed:
- * whoever finds it missing takes its place for as long as counting again may take.
+ * whoever finds it missing puts a turn in its place for as long as counting again may take. A turn is lost with the rest
+ * where all is lost once more, so nobody calls complete what was counted before that.
  */
-export class RedisWindowMarker {
+export class RedisWindowMarker implements WindowMarker {
   readonly #redis: RedisConnection;
 
   constructor(redis: RedisConnection) {
@@ -32,12 +34,17 @@ export class RedisWindowMarker {
   }
 
   async look(leaseMs: number): Promise<Completeness> {
-    const held = await answered('look', this.#redis.set(KEY, RECOUNTING, 'PX', leaseMs, 'NX', 'GET'));
-    if (held === null) return { kind: 'lost' };
-    return held === RECOUNTING ? { kind: 'recounting' } : { kind: 'since', atMs: Number(held) };
+    const turn = randomUUID();
+    const held = await answered('look', this.#redis.set(KEY, RECOUNTING + turn, 'PX', leaseMs, 'NX', 'GET'));
+    if (held === null) return { kind: 'lost', turn };
+    return held.startsWith(RECOUNTING) ? { kind: 'recounting' } : { kind: 'since', atMs: Number(held) };
   }
 
-  async recounted(sinceMs: number): Promise<void> {
-    await answered('recounted', this.#redis.set(KEY, String(sinceMs)));
+  async holds(turn: string): Promise<boolean> {
+    return (await answered('holds', this.#redis.get(KEY))) === RECOUNTING + turn;
+  }
+
+  async recounted(turn: string, sinceMs: number): Promise<boolean> {
+    return (await answered('recounted', this.#redis.endRecount(1, KEY, RECOUNTING + turn, String(sinceMs)))) === 1;
   }
 }

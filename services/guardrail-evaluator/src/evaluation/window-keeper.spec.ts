@@ -13,19 +13,26 @@ const clock = fixedClock();
 let bus: EventBus;
 let recounted: string[];
 let said: number[];
+let held: string;
 let gap: WindowGap;
 
 beforeEach(() => {
   bus = createMemoryBus();
   recounted = [];
   said = [];
+  held = 'turn-1';
   gap = new WindowGap();
 });
 afterEach(() => bus.close());
 
 function keeperOf(found: Completeness, recount?: (batches: readonly EventBatch[]) => Promise<void>): WindowKeeper {
   return new WindowKeeper({
-    marker: { adopt: async () => undefined, look: async () => found, recounted: async (atMs) => void said.push(atMs) },
+    marker: {
+      adopt: async () => undefined,
+      look: async () => found,
+      holds: async (turn) => turn === held,
+      recounted: async (turn, atMs) => turn === held && said.push(atMs) > 0,
+    },
     evaluator: { recount: recount ?? (async (batches) => void recounted.push(...batches.map(({ id }) => id))) },
     gap,
     bus,
@@ -44,7 +51,7 @@ describe('WindowKeeper', () => {
   it('counts everything again that the stream holds, and says that nothing is missing', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 450; i++) ids.push(await published(HOUR_MS));
-    await keeperOf({ kind: 'lost' }).look();
+    await keeperOf({ kind: 'lost', turn: 'turn-1' }).look();
     expect(recounted.toSorted()).toEqual(ids.toSorted());
     expect(said).toEqual([0]);
     expect(gap.open).toBe(false);
@@ -54,7 +61,7 @@ describe('WindowKeeper', () => {
     for (let i = 0; i < 200; i++) await published(25 * HOUR_MS);
     for (let i = 0; i < 200; i++) await published(HOUR_MS);
     await published(0);
-    await keeperOf({ kind: 'lost' }).look();
+    await keeperOf({ kind: 'lost', turn: 'turn-1' }).look();
     expect(recounted).toHaveLength(250);
     expect(said).toEqual([0]);
   });
@@ -63,9 +70,18 @@ describe('WindowKeeper', () => {
     for (let i = 0; i < 250; i++) await published(2 * HOUR_MS);
     for (let i = 0; i < 200; i++) await published(HOUR_MS);
     const since = clock.now() - HOUR_MS;
-    await keeperOf({ kind: 'lost' }, async () => clock.advance(9_000)).look();
+    await keeperOf({ kind: 'lost', turn: 'turn-1' }, async () => clock.advance(9_000)).look();
     expect(said).toEqual([since]);
     expect(gap.open).toBe(true);
+  });
+
+  it('stops, and calls nothing complete, where the windows are lost once more meanwhile', async () => {
+    for (let i = 0; i < 200; i++) await published(HOUR_MS);
+    await keeperOf({ kind: 'lost', turn: 'turn-1' }, async (batches) => {
+      recounted.push(...batches.map(({ id }) => id));
+      held = 'turn-2';
+    }).look();
+    expect([recounted.length, said, gap.open]).toEqual([50, [], true]);
   });
 
   it('takes all windows for degraded while somebody else counts, and what that one says afterwards', async () => {
@@ -77,7 +93,7 @@ describe('WindowKeeper', () => {
 
   it('says nothing where counting failed: its turn ends by itself', async () => {
     await published(0);
-    await keeperOf({ kind: 'lost' }, () => Promise.reject(new Error('away'))).look();
+    await keeperOf({ kind: 'lost', turn: 'turn-1' }, () => Promise.reject(new Error('away'))).look();
     expect(said).toEqual([]);
     expect(gap.open).toBe(true);
   });

@@ -64,13 +64,13 @@ export class WindowKeeper {
         return;
       }
       gap.countedSince(clock.now());
-      if (found.kind === 'lost') await this.#recount();
+      if (found.kind === 'lost') await this.#recount(found.turn);
     } catch (error) {
       this.#away(error);
     }
   }
 
-  async #recount(): Promise<void> {
+  async #recount(turn: string): Promise<void> {
     const { marker, gap, bus, clock, logger } = this.#parts;
     const startedMs = clock.now();
     logger.warn('the windows are lost: counting again what the stream still holds');
@@ -85,8 +85,13 @@ export class WindowKeeper {
       sinceMs = Math.min(sinceMs, ...batches.map(({ receivedAt }) => Date.parse(receivedAt)));
       // Older than any window, or before the first message there is.
       if (sinceMs < startedMs - LONGEST_WINDOW_MS || batches.length === 0 || upTo <= 0) sinceMs = 0;
+      // Lost once more: what matters most, the newest, has to be counted first again.
+      if (!(await marker.holds(turn))) break;
     }
-    await marker.recounted(sinceMs);
+    if (!(await marker.recounted(turn, sinceMs))) {
+      logger.warn({ messages }, 'the windows were lost once more while they were counted again: it begins anew');
+      return;
+    }
     gap.countedSince(sinceMs);
     logger.warn({ messages, sinceMs, tookMs: clock.now() - startedMs }, 'the windows are counted again');
   }
