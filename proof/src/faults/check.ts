@@ -37,7 +37,7 @@ export function sameMembers(name: string, wanted: Iterable<string>, found: Itera
   const [left, right] = [new Set(wanted), new Set(found)];
   const missing = [...left].filter((member) => !right.has(member));
   const extra = [...right].filter((member) => !left.has(member));
-  const examples = [...missing, ...extra].slice(0, 3).join(', ');
+  const examples = [...missing.slice(0, 2).map((one) => `no ${one}`), ...extra.slice(0, 2)].join(', ');
   return {
     name,
     ok: missing.length === 0 && extra.length === 0,
