@@ -96,10 +96,22 @@ export class Site {
     return startLoad(url, this.stack.key, seed, plan);
   }
 
+  /** Also while the platform is still at what the last fault left: a 503 says to look whether it was done, then to ask again. */
   async addRule(draft: RuleDraft): Promise<string> {
+    return until(`the rule "${draft.name}" to be taken`, () => this.#ruleOf(draft), RULES_DEADLINE_MS);
+  }
+
+  async #ruleOf(draft: RuleDraft): Promise<string | undefined> {
     const answer = await this.post(this.stack.queryUrl, '/api/guardrails', draft);
-    if (answer.status !== 201) throw new Error(`the rule "${draft.name}" was refused: ${answer.status} ${answer.text}`);
-    return (JSON.parse(answer.text) as { readonly id: string }).id;
+    if (answer.status === 201) return (JSON.parse(answer.text) as { readonly id: string }).id;
+    if (answer.status !== 503) {
+      throw new Error(`the rule "${draft.name}" was refused: ${answer.status} ${answer.text}`);
+    }
+    const { rows } = await this.pool.query<{ rule_id: string }>(
+      'select rule_id from guardrail_rules where tenant_id = $1 and name = $2 and deleted_at is null',
+      [DEFAULT_TENANT, draft.name],
+    );
+    return rows[0]?.rule_id;
   }
 
   async removeRule(id: string): Promise<void> {
