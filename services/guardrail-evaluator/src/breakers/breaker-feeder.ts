@@ -44,11 +44,12 @@ export class BreakerFeeder {
   /** @throws StateUnavailable: the batch is to be counted again */
   async count(batch: EventBatch): Promise<void> {
     const { tenantId } = batch;
+    if (!(await this.#counts(tenantId))) return;
     const counted = batch.events.flatMap((event) => {
       const usage = usageOfEvent(event);
       return usage === null ? [] : [{ event, usage }];
     });
-    if (counted.length === 0 || !(await this.#counts(tenantId))) return;
+    if (counted.length === 0) return;
     const byAgent = Map.groupBy(counted, ({ event }) => event.agentId);
     const results = await Promise.allSettled([...byAgent].map(([agentId, its]) => this.#agent(tenantId, agentId, its)));
     const failure = results.find((result) => result.status === 'rejected');
