@@ -2,7 +2,8 @@ import type { AgentEvent, DecisionPhase, DecisionRequest, EventKind } from '@age
 import type { z } from 'zod';
 import type { Answer } from '../decisions/answer.ts';
 import type { CallFacts, ConditionNeeds } from '../decisions/facts.ts';
-import type { Series, Totals } from '../ports/window-store.ts';
+import type { Series } from '../ports/window-store.ts';
+import type { SeriesTotals } from '../windows/series-totals.ts';
 import type { Threshold } from './threshold.ts';
 
 /** When a condition can be asked: as events stream in, or before a tool runs. */
@@ -33,6 +34,19 @@ export interface EventFeed {
   series(event: AgentEvent): readonly Series[] | null;
 }
 
+/** A condition on events with its config, made ready: what is the same for all events is worked out once. */
+export interface EventMeasure {
+  /**
+   * The series to read for this event, in the order `measure` gets them; null: this event says nothing to it. Where
+   * they are those of another event, give the same array: that costs next to nothing.
+   */
+  readonly series: (event: AgentEvent) => readonly Series[] | null;
+  /** The series to read where a call asks, in the same order. Present where `phases` holds `decision`. */
+  readonly seriesAt?: (call: { readonly runId: string; readonly nowMs: number }) => readonly Series[];
+  /** Null: not enough data, never fires. */
+  readonly measure: (totals: readonly SeriesTotals[]) => number | null;
+}
+
 /** Measured as each event arrives, over the totals of series of the event's agent. */
 export interface EventCondition<C> extends Measured<C> {
   readonly cadence: 'event';
@@ -41,12 +55,8 @@ export interface EventCondition<C> extends Measured<C> {
    * because series are fed only by events that reach a rule that reads them.
    */
   listensTo(config: C): readonly EventKind[];
-  /** The series to read for this event, in the order `measure` gets them; null: this event says nothing to it. */
-  series(config: C, event: AgentEvent): readonly Series[] | null;
-  /** The series to read where a call asks, in the same order. Present where `phases` holds `decision`. */
-  seriesAt?(config: C, call: { readonly runId: string; readonly nowMs: number }): readonly Series[];
-  /** Null: not enough data, never fires. */
-  measure(config: C, totals: readonly Totals[]): number | null;
+  /** Called once per rule, with a config that its schema parsed. */
+  ready(config: C): EventMeasure;
 }
 
 /** Measured each minute over the daily rollups of an agent. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { meets, type Operator, withoutNoise } from './threshold.ts';
+import fc from 'fast-check';
+import { meets, meetsWithoutNoise, OPERATORS, type Operator, withoutNoise } from './threshold.ts';
 
 describe('meets', () => {
   it.each<[Operator, boolean, boolean, boolean]>([
@@ -22,4 +23,24 @@ describe('withoutNoise', () => {
   });
 
   it('keeps whole numbers exactly', () => expect(withoutNoise(9_007_199_254_740_991)).toBe(9_007_199_254_740_991));
+});
+
+describe('meetsWithoutNoise', () => {
+  const limits = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(0, 0.8, 1e-300, -30));
+  /** How far beside the limit: where noise decides, and far off. */
+  const offsets = fc.oneof(
+    fc.double({ min: -3e-11, max: 3e-11, noNaN: true }),
+    fc.double({ min: -2, max: 2, noNaN: true }),
+  );
+
+  it('is to meet it with the noise removed', () => {
+    fc.assert(
+      fc.property(limits, offsets, fc.constantFrom(...OPERATORS), (value, offset, operator) => {
+        const measured = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value + value * offset));
+        const threshold = { operator, value };
+        expect(meetsWithoutNoise(measured, threshold)).toBe(meets(withoutNoise(measured), threshold));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
 });

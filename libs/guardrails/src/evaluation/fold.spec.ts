@@ -2,6 +2,8 @@ import type { AgentEvent, EventBatch, GuardrailRule } from '@agentlens/contracts
 import { aBatch, anEvent, aRule } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { OPERATORS } from '../catalog/threshold.ts';
+import { AGGREGATES } from '../conditions/custom-metric/custom-metric.ts';
 import { type ActiveRule, activate } from '../rules/active-rule.ts';
 import { RuleBook } from '../rules/rule-book.ts';
 import { type Folding, fold } from './fold.ts';
@@ -93,9 +95,9 @@ const anyRule: fc.Arbitrary<GuardrailRule> = fc
           }),
           fc.record({
             metricKeyPath: fc.constant('depth'),
-            aggregate: fc.constant('max'),
-            operator: fc.constant('gte'),
-            value: fc.constantFrom(-1, 2, 3),
+            aggregate: fc.constantFrom(...AGGREGATES),
+            operator: fc.constantFrom(...OPERATORS),
+            value: fc.constantFrom(-1, 0, 0.3, 2, 3),
             windowMinutes: fc.constantFrom(1, 5),
           }),
         ),
@@ -115,7 +117,7 @@ const freshEvent: fc.Arbitrary<AgentEvent> = fc
       fc.constantFrom(-60_000, -59_999, -86_400_000, 0, -43_200_000),
     ),
     cost: fc.option(fc.constantFrom(0, 0.1, 0.2, 0.7), { nil: undefined }),
-    depth: fc.option(fc.integer({ min: -3, max: 4 }), { nil: undefined }),
+    depth: fc.option(fc.oneof(fc.integer({ min: -3, max: 4 }), fc.constantFrom(0.1, 0.2, 900.5)), { nil: undefined }),
   })
   .map(({ offsetMs, cost, depth, ...fields }) =>
     anEvent({
@@ -289,6 +291,21 @@ describe('planAgent', () => {
     expect(plans(bookOf(toolRule), aBatch())).toEqual([]);
     expect(plans(bookOf(aRule({ agentId: 'other' })), aBatch())).toEqual([]);
     expect(plans(RuleBook.EMPTY, aBatch())).toEqual([]);
+  });
+
+  it('lets an event add to what it says something to, whatever was read on the one before', () => {
+    const costs = aRule({ conditionType: 'cost_limit', conditionConfig: { scope: 'session' } });
+    const depth = aRule({ conditionType: 'custom_metric', conditionConfig: { metricKeyPath: 'depth' } });
+    const usage = { costUsd: 1 };
+    const events = ['r1', 'r2', 'r1'].map((runId, i) =>
+      anEvent({ runId, usage, metadata: i === 1 ? {} : { depth: i } }),
+    );
+    const [plan] = plans(bookOf(costs, depth), aBatch({ events }));
+    const added = plan?.request.increments.map(({ series, event, value }) => {
+      const { metric, span } = plan.request.series[series] ?? {};
+      return `${event}: ${span?.kind === 'run' ? span.runId : metric} ${value}`;
+    });
+    expect(added?.sort()).toEqual(['0: path:depth 0', '0: r1 1', '1: r2 1', '2: path:depth 2', '2: r1 1']);
   });
 
   it('shares a series between rules that need the same', () => {

@@ -1,10 +1,11 @@
-import type { Trigger } from '@agentlens/contracts';
-import { meets, withoutNoise } from '../catalog/threshold.ts';
+import type { AgentEvent, Trigger } from '@agentlens/contracts';
+import { meetsWithoutNoise, withoutNoise } from '../catalog/threshold.ts';
 import { type CooldownHolder, cooling } from '../ports/cooldown-store.ts';
-import type { AdvanceAnswer, Totals } from '../ports/window-store.ts';
+import type { AdvanceAnswer } from '../ports/window-store.ts';
 import type { EventRule } from '../rules/active-rule.ts';
+import { RunningTotals } from '../windows/series-totals.ts';
 import { spans } from '../windows/span.ts';
-import { NO_TOTALS, withValue } from '../windows/totals.ts';
+import { NO_TOTALS } from '../windows/totals.ts';
 import { makeTrigger } from './make-trigger.ts';
 import type { DegradedRule, Plan } from './plan.ts';
 import type { StopReason, Stops } from './stop-reason.ts';
@@ -38,88 +39,122 @@ export function fold(plan: Plan, answer: AdvanceAnswer): Folding {
   return new AgentFold(plan, answer).run();
 }
 
+/** A rule in the course of a batch. */
+interface Standing {
+  readonly rule: EventRule;
+  /** The trigger that holds its cooldown. */
+  readonly holder: CooldownHolder | null;
+  /** The batch arrived while that trigger was cooling down. */
+  readonly held: boolean;
+  /** Has a candidate in this batch: cooling for the rest of it, whether or not the claim succeeds. */
+  taken: boolean;
+  /** Why it is evaluated no more. */
+  degraded: string | null;
+  /** The newest value, noise included; undefined: not measured yet. */
+  value: number | null | undefined;
+}
+
+/** A measurement with what it is made on. */
+interface Lane {
+  readonly standing: Standing;
+  /** Grow with every event. Null: such events do not concern the rule. */
+  readonly totals: readonly RunningTotals[] | null;
+}
+
 class AgentFold {
   readonly #plan: Plan;
-  readonly #totals: Totals[];
+  readonly #totals: readonly RunningTotals[];
   readonly #duplicates: ReadonlySet<number>;
-  /** Per rule, the trigger that holds its cooldown. */
-  readonly #holders = new Map<string, CooldownHolder>();
-  /** Rules with a candidate in this batch: cooling for the rest of it, whether or not the claim succeeds. */
-  readonly #taken = new Set<string>();
+  readonly #standings = new Map<EventRule, Standing>();
+  /** By the place of their measurements. */
+  readonly #lanes: readonly Lane[];
   readonly #candidates: Candidate[] = [];
-  readonly #values = new Map<EventRule, number | null>();
-  readonly #degraded: Map<EventRule, string>;
   readonly #stops: Stops = {};
+  /** Up to here increments have been added. */
+  #added = 0;
 
   constructor(plan: Plan, answer: AdvanceAnswer) {
     this.#plan = plan;
-    this.#totals = plan.request.series.map((_, i) => answer.before[i] ?? NO_TOTALS);
+    this.#totals = plan.request.series.map((_, i) => new RunningTotals(answer.before[i] ?? NO_TOTALS));
     this.#duplicates = new Set(answer.duplicates);
-    this.#degraded = new Map(plan.degraded.map(({ rule, reason }) => [rule, reason]));
-    plan.request.cooldowns.forEach(({ ruleId }, i) => {
-      const holder = answer.cooling[i];
-      if (holder) this.#holders.set(ruleId, holder);
-    });
+    const holders = new Map(plan.request.cooldowns.map(({ ruleId }, i) => [ruleId, answer.cooling[i] ?? null]));
+    this.#lanes = plan.measurements.map(({ rule, series }) => ({
+      standing: this.#standingOf(rule, holders.get(rule.id) ?? null),
+      totals: series?.flatMap((index) => this.#totals[index] ?? []) ?? null,
+    }));
+    for (const { rule, reason } of plan.degraded) this.#standingOf(rule, null).degraded = reason;
   }
 
   run(): Folding {
     for (const planned of this.#plan.events) {
-      if (this.#duplicates.has(planned.index)) {
-        this.#stop('duplicate_event', planned.measurements.length);
+      const { event, index, measurements } = planned;
+      const duplicate = this.#duplicates.has(index);
+      this.#add(index, duplicate);
+      if (duplicate) {
+        this.#stop('duplicate_event', measurements.length);
         continue;
       }
-      this.#add(planned);
-      for (const { rule, series } of planned.measurements) {
-        const stopped = this.#evaluate(planned, rule, series);
+      for (const { place } of measurements) {
+        const lane = this.#lanes[place];
+        const stopped = lane === undefined ? null : this.#evaluate(event, lane);
         if (stopped !== null) this.#stop(stopped);
       }
     }
+    const standings = [...this.#standings.values()];
     return {
       candidates: this.#candidates,
-      readings: [...this.#values].map(([rule, value]) => ({ rule, value })),
-      degraded: [...this.#degraded].map(([rule, reason]) => ({ rule, reason })),
+      readings: standings.flatMap(({ rule, value }) =>
+        value === undefined ? [] : [{ rule, value: value === null ? null : withoutNoise(value) }],
+      ),
+      degraded: standings.flatMap(({ rule, degraded }) => (degraded === null ? [] : [{ rule, reason: degraded }])),
       stops: this.#stops,
     };
   }
 
-  #add({ increments }: Plan['events'][number]): void {
-    const { nowMs, series } = this.#plan.request;
-    for (const { series: index, atMs, value } of increments) {
-      const target = series[index];
-      if (target === undefined || !spans(target.span, atMs, nowMs)) continue;
-      this.#totals[index] = withValue(this.#totals[index] ?? NO_TOTALS, target.shape, atMs, value);
+  #standingOf(rule: EventRule, holder: CooldownHolder | null): Standing {
+    const known = this.#standings.get(rule);
+    if (known !== undefined) return known;
+    const { nowMs } = this.#plan.request;
+    const held = holder !== null && cooling(holder, nowMs, rule.cooldownMinutes * MINUTE_MS);
+    const standing = { rule, holder, held, taken: false, degraded: null, value: undefined };
+    this.#standings.set(rule, standing);
+    return standing;
+  }
+
+  /** Adds the increments of the event at `index`, or passes over them. */
+  #add(index: number, duplicate: boolean): void {
+    const { nowMs, series, increments } = this.#plan.request;
+    for (let next = increments[this.#added]; next?.event === index; next = increments[this.#added]) {
+      this.#added += 1;
+      const target = series[next.series];
+      if (duplicate || target === undefined || !spans(target.span, next.atMs, nowMs)) continue;
+      this.#totals[next.series]?.add(target.shape, next.atMs, next.value);
     }
   }
 
   /** Null: a candidate was made. */
-  #evaluate({ event }: Plan['events'][number], rule: EventRule, series: readonly number[] | null): StopReason | null {
+  #evaluate(event: AgentEvent, { standing, totals }: Lane): StopReason | null {
+    const { rule, holder, held } = standing;
     const { agentId, nowMs } = this.#plan.request;
-    const holder = this.#holders.get(rule.id);
-    if (this.#degraded.has(rule)) return 'degraded';
-    if (series === null) return 'not_concerned';
-    if (this.#taken.has(rule.id)) return 'cooling';
-    const held = holder !== undefined && cooling(holder, nowMs, rule.cooldownMinutes * MINUTE_MS);
+    if (standing.degraded !== null) return 'degraded';
+    if (totals === null) return 'not_concerned';
+    if (standing.taken) return 'cooling';
     // A holder made at this very instant may be this batch's own: it was evaluated before and its answer forgotten.
-    if (held && holder.atMs !== nowMs) return 'cooling';
+    if (held && holder?.atMs !== nowMs) return 'cooling';
     try {
-      const value = this.#measure(rule, series);
-      this.#values.set(rule, value);
-      if (value === null) return 'no_data';
-      if (!meets(value, rule.threshold)) return 'below_threshold';
-      const trigger = makeTrigger(rule, { agentId, atMs: nowMs, value, event });
-      if (held && holder.triggerId !== trigger.id) return 'cooling';
+      const measured = rule.measure(totals);
+      standing.value = measured !== null && Number.isFinite(measured) ? measured : null;
+      if (standing.value === null) return 'no_data';
+      if (!meetsWithoutNoise(standing.value, rule.threshold)) return 'below_threshold';
+      const trigger = makeTrigger(rule, { agentId, atMs: nowMs, value: withoutNoise(standing.value), event });
+      if (held && holder?.triggerId !== trigger.id) return 'cooling';
       this.#candidates.push({ rule, trigger });
-      if (rule.cooldownMinutes > 0) this.#taken.add(rule.id);
+      standing.taken = rule.cooldownMinutes > 0;
       return null;
     } catch (error) {
-      this.#degraded.set(rule, error instanceof Error ? error.message : String(error));
+      standing.degraded = error instanceof Error ? error.message : String(error);
       return 'degraded';
     }
-  }
-
-  #measure(rule: EventRule, series: readonly number[]): number | null {
-    const value = rule.measure(series.map((index) => this.#totals[index] ?? NO_TOTALS));
-    return value === null || !Number.isFinite(value) ? null : withoutNoise(value);
   }
 
   #stop(reason: StopReason, times = 1): void {

@@ -1,4 +1,5 @@
 import { type AgentEvent, derivedId, type EventBatch, type GuardrailRule } from '@agentlens/contracts';
+import { binOf, quantileOf } from '../windows/sketch.ts';
 
 /** A trigger, by what it says. */
 export interface NaiveTrigger {
@@ -74,8 +75,33 @@ function measured(rule: GuardrailRule, mine: readonly Counted[], event: AgentEve
   }
   const depth = (one: Counted) => one.event.metadata.depth;
   if (typeof depth({ event } as Counted) !== 'number') return null;
-  const readings = inWindow.map(depth).filter((value) => typeof value === 'number');
-  if (readings.length === 0) return null;
-  const value = Math.max(...readings);
-  return value >= Number(config.value) ? value : null;
+  const value = tidy(aggregated(String(config.aggregate), inWindow, (one) => depth(one)));
+  return compared(value, String(config.operator), Number(config.value)) ? value : null;
+}
+
+/** NaN, which meets no comparison, where there is no reading to speak of. */
+function aggregated(aggregate: string, counted: readonly Counted[], read: (one: Counted) => unknown): number {
+  const known = counted.filter((one) => typeof read(one) === 'number');
+  const readings = known.map((one) => Number(read(one)));
+  const sum = readings.reduce((total, reading) => total + reading, 0);
+  if (aggregate === 'sum') return sum;
+  if (aggregate === 'count') return readings.length;
+  if (readings.length === 0) return Number.NaN;
+  if (aggregate === 'avg') return sum / readings.length;
+  if (aggregate === 'min') return Math.min(...readings);
+  if (aggregate === 'max') return Math.max(...readings);
+  if (aggregate === 'last') {
+    const newest = Math.max(...known.map(({ atMs }) => atMs));
+    return Math.max(...known.filter(({ atMs }) => atMs === newest).map((one) => Number(read(one))));
+  }
+  // Each reading stands for its bin, as a sketch of it alone says.
+  const binned = readings.map((reading) => quantileOf({ [binOf(reading)]: 1 }, 1) ?? Number.NaN).sort((x, y) => x - y);
+  return binned[Math.ceil(0.95 * binned.length) - 1] ?? Number.NaN;
+}
+
+function compared(value: number, operator: string, limit: number): boolean {
+  if (operator === 'gt') return value > limit;
+  if (operator === 'gte') return value >= limit;
+  if (operator === 'lt') return value < limit;
+  return operator === 'lte' ? value <= limit : value === limit;
 }

@@ -1,13 +1,12 @@
-import type { AgentEvent, EventKind, GuardrailRule } from '@agentlens/contracts';
+import type { EventKind, GuardrailRule } from '@agentlens/contracts';
 import { ACTIONS } from '../actions/index.ts';
 import type { DecisionAction } from '../catalog/action-module.ts';
-import type { ConditionModule, EventCondition, TickCondition } from '../catalog/condition-module.ts';
+import type { ConditionModule, EventCondition, EventMeasure, TickCondition } from '../catalog/condition-module.ts';
 import type { Threshold } from '../catalog/threshold.ts';
 import { CONDITIONS } from '../conditions/index.ts';
 import { callTest } from '../decisions/call-test.ts';
 import type { DecisionRule } from '../decisions/decision-rule.ts';
 import { phasesOf, selectsOf } from '../decisions/selector.ts';
-import type { Series, Totals } from '../ports/window-store.ts';
 
 /** What evaluation needs of a rule; no action config, so that no secret lies about in memory. */
 export type RuleIdentity = Pick<
@@ -30,11 +29,9 @@ interface Compiled extends RuleIdentity {
 }
 
 /** A rule measured on events. */
-export interface EventRule extends Compiled {
+export interface EventRule extends Compiled, Pick<EventMeasure, 'series' | 'measure'> {
   readonly cadence: 'event';
   readonly kinds: readonly EventKind[];
-  series(event: AgentEvent): readonly Series[] | null;
-  measure(totals: readonly Totals[]): number | null;
 }
 
 /** A rule measured each minute. */
@@ -107,12 +104,13 @@ function decisionRule(
 }
 
 function eventRule(rule: GuardrailRule, condition: EventCondition<unknown>, config: unknown): EventRule {
+  const { series, measure } = condition.ready(config);
   return {
     ...compiled(rule, condition, config),
     cadence: 'event',
     kinds: condition.listensTo(config),
-    series: (event) => condition.series(config, event),
-    measure: (totals) => condition.measure(config, totals),
+    series,
+    measure,
   };
 }
 

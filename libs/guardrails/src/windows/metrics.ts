@@ -1,7 +1,7 @@
 import type { AgentEvent, EventKind } from '@agentlens/contracts';
 
 /** What one event adds to a metric; null: nothing. */
-type Quantity = (event: AgentEvent) => number | null;
+export type Quantity = (event: AgentEvent) => number | null;
 
 /** Counts add one per event and are known (as zero) at every event; quantities are known only where one is reported. */
 interface BuiltInMetric {
@@ -69,26 +69,35 @@ export function pathMetric(path: string): string {
 
 /** What `event` adds to `metric` (a built-in name or `path:<dot path>`); null: nothing. */
 export function quantityOf(metric: string, event: AgentEvent): number | null {
-  if (metric === ERROR_SHARE) return event.isError ? 1 : 0;
-  const value = metric.startsWith(PATH_PREFIX)
-    ? numberAt(event, metric.slice(PATH_PREFIX.length))
-    : isBuiltIn(metric)
-      ? BUILT_IN_METRICS[metric].quantity(event)
-      : null;
-  return value !== null && Number.isFinite(value) ? value : null;
+  return quantityReader(metric)(event);
+}
+
+/** `quantityOf` for many events: the name is looked up once. */
+export function quantityReader(metric: string): Quantity {
+  if (metric === ERROR_SHARE) return (event) => (event.isError ? 1 : 0);
+  if (metric.startsWith(PATH_PREFIX)) return finite(numberAt(metric.slice(PATH_PREFIX.length)));
+  return isBuiltIn(metric) ? finite(BUILT_IN_METRICS[metric].quantity) : () => null;
+}
+
+function finite(read: Quantity): Quantity {
+  return (event) => {
+    const value = read(event);
+    return value !== null && Number.isFinite(value) ? value : null;
+  };
 }
 
 /** A number at a dot path, in metadata first, then in the payload. Text that looks like a number is not one. */
-function numberAt(event: AgentEvent, path: string): number | null {
-  return walk(event.metadata, path) ?? walk(event.payload, path);
+function numberAt(path: string): Quantity {
+  const keys = path.split('.');
+  return ({ metadata, payload }) => walk(metadata, path, keys) ?? walk(payload, path, keys);
 }
 
-function walk(root: unknown, path: string): number | null {
+function walk(root: unknown, path: string, keys: readonly string[]): number | null {
   // A key may itself hold dots (`gen_ai.usage.cost`): the whole path as one key comes before its parts.
   const whole = own(root, path);
   if (typeof whole === 'number') return whole;
   let here: unknown = root;
-  for (const key of path.split('.')) here = own(here, key);
+  for (const key of keys) here = own(here, key);
   return typeof here === 'number' ? here : null;
 }
 

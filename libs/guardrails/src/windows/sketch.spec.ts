@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { binOf, quantileOf } from './sketch.ts';
+import { binOf, quantileOf, Sketch } from './sketch.ts';
 
 function sketchOf(values: readonly number[]): Record<string, number> {
   const bins: Record<string, number> = {};
@@ -26,6 +26,23 @@ describe('quantile sketch', () => {
           const exact = sorted[Math.max(1, Math.ceil(q * values.length)) - 1] ?? Number.NaN;
           const found = quantileOf(sketchOf(values), q) ?? Number.NaN;
           expect(Math.abs(found - exact)).toBeLessThanOrEqual(Math.abs(exact) * 0.0100001);
+        },
+      ),
+    );
+  });
+
+  it('is the same grown value by value, and asked in between, as made of all bins at once', () => {
+    fc.assert(
+      fc.property(
+        fc.array(numbers),
+        fc.array(numbers),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (before, come, q) => {
+          const grown = new Sketch(sketchOf(before));
+          come.forEach((value, i) => {
+            grown.add(value);
+            expect(grown.quantile(q)).toBe(quantileOf(sketchOf([...before, ...come.slice(0, i + 1)]), q));
+          });
         },
       ),
     );

@@ -148,8 +148,7 @@ export class BatchEvaluator {
 }
 
 /** What a rule reads of a plan's windows. */
-function seriesOf({ events, request }: Plan, rule: EventRule): readonly Series[] {
-  const measurements = events.flatMap((event) => event.measurements);
+function seriesOf({ measurements, request }: Plan, rule: EventRule): readonly Series[] {
   const read = measurements.find((one) => one.rule === rule && one.series !== null)?.series ?? [];
   return read.flatMap((index) => request.series[index] ?? []);
 }

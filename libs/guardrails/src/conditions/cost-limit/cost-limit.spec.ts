@@ -1,5 +1,6 @@
 import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
+import { RunningTotals } from '../../windows/series-totals.ts';
 import { NO_TOTALS } from '../../windows/totals.ts';
 import { costLimit as condition } from './cost-limit.ts';
 
@@ -10,20 +11,35 @@ describe('cost_limit', () => {
 
   it('counts over the session of the event', () => {
     const config = condition.config.parse({ scope: 'session' });
-    expect(condition.series(config, anEvent({ runId: 's-1' }))).toEqual([
+    expect(condition.ready(config).series(anEvent({ runId: 's-1' }))).toEqual([
       { metric: 'cost_usd', span: { kind: 'run', runId: 's-1' }, shape: 'sum' },
     ]);
   });
 
   it('counts over the UTC day in which the event occurred', () => {
     const late = anEvent({ occurredAt: '2026-02-28T23:59:59.999Z' });
-    expect(condition.series(condition.config.parse({}), late)?.[0]?.span).toEqual({ kind: 'day', day: '2026-02-28' });
+    expect(condition.ready(condition.config.parse({})).series(late)?.[0]?.span).toEqual({
+      kind: 'day',
+      day: '2026-02-28',
+    });
+  });
+
+  it('follows runs and days that take turns', () => {
+    const [ofRuns, ofDays] = [{ scope: 'session' }, {}].map((config) =>
+      condition.ready(condition.config.parse(config)),
+    );
+    const spans = (measure: typeof ofRuns) =>
+      ['1', '2', '1'].map(
+        (n) => measure?.series(anEvent({ runId: n, occurredAt: `2026-03-0${n}T00:00:00.000Z` }))?.[0]?.span,
+      );
+    expect(spans(ofRuns)).toEqual(['1', '2', '1'].map((runId) => ({ kind: 'run', runId })));
+    expect(spans(ofDays)).toEqual(['1', '2', '1'].map((n) => ({ kind: 'day', day: `2026-03-0${n}` })));
   });
 
   it('measures the sum, and zero where nothing was spent', () => {
     const config = condition.config.parse({});
-    expect(condition.measure(config, [{ ...NO_TOTALS, count: 2, sum: 10 }])).toBe(10);
-    expect(condition.measure(config, [NO_TOTALS])).toBe(0);
+    expect(condition.ready(config).measure([new RunningTotals({ ...NO_TOTALS, count: 2, sum: 10 })])).toBe(10);
+    expect(condition.ready(config).measure([new RunningTotals(NO_TOTALS)])).toBe(0);
     expect(condition.threshold(config)).toEqual({ operator: 'gte', value: 10 });
   });
 

@@ -1,7 +1,10 @@
 import { EVENT_KINDS } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
-import type { Series } from '../../ports/window-store.ts';
+import type { Series, Span } from '../../ports/window-store.ts';
+
+/** `2026-03-01` */
+const DAY_CHARS = 10;
 
 const CostLimitConfig = z.strictObject({
   maxCostUsd: z.number().min(0).max(1_000_000_000).default(10).meta({ title: 'Limit', unit: 'USD' }),
@@ -21,16 +24,46 @@ export const costLimit: EventCondition<CostLimitConfig> = {
   phases: ['stream', 'decision'],
   // Every kind: an agent that goes on after its limit must be caught again, whatever it does next.
   listensTo: () => EVENT_KINDS,
-  series: (config, event) => [spent(config, event.runId, event.occurredAt)],
-  seriesAt: (config, { runId, nowMs }) => [spent(config, runId, new Date(nowMs).toISOString())],
-  measure: (_config, [cost]) => cost?.sum ?? 0,
+  ready({ scope }) {
+    const spent = scope === 'session' ? spentOnRuns() : spentOnDays();
+    return {
+      series: ({ runId, occurredAt }) => spent(runId, occurredAt),
+      seriesAt: ({ runId, nowMs }) => spent(runId, new Date(nowMs).toISOString()),
+      measure: ([cost]) => cost?.sum ?? 0,
+    };
+  },
   threshold: (config) => ({ operator: 'gte', value: config.maxCostUsd }),
   message: (config, value) =>
     `${config.scope === 'session' ? 'Session' : 'Daily'} cost $${value.toFixed(4)} exceeds limit $${config.maxCostUsd}`,
 };
 
-function spent({ scope }: CostLimitConfig, runId: string, at: string): Series {
-  const span =
-    scope === 'session' ? ({ kind: 'run', runId } as const) : ({ kind: 'day', day: at.slice(0, 10) } as const);
-  return { metric: 'cost_usd', span, shape: 'sum' };
+/** What is spent in a run, or on a day: made anew only where it is not that of the last event. */
+type Spent = (runId: string, at: string) => readonly Series[];
+
+function spentOnRuns(): Spent {
+  let last = seriesOver({ kind: 'run', runId: '' });
+  let lastRun = '';
+  return (runId) => {
+    if (runId !== lastRun) {
+      lastRun = runId;
+      last = seriesOver({ kind: 'run', runId });
+    }
+    return last;
+  };
+}
+
+function spentOnDays(): Spent {
+  let last = seriesOver({ kind: 'day', day: '' });
+  let lastDay = '';
+  return (_, at) => {
+    if (lastDay === '' || !at.startsWith(lastDay)) {
+      lastDay = at.slice(0, DAY_CHARS);
+      last = seriesOver({ kind: 'day', day: lastDay });
+    }
+    return last;
+  };
+}
+
+function seriesOver(span: Span): readonly Series[] {
+  return [{ metric: 'cost_usd', span, shape: 'sum' }];
 }

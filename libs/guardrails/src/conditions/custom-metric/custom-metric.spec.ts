@@ -1,5 +1,7 @@
 import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
+import type { Totals } from '../../ports/window-store.ts';
+import { RunningTotals } from '../../windows/series-totals.ts';
 import { NO_TOTALS } from '../../windows/totals.ts';
 import { customMetric as condition } from './custom-metric.ts';
 
@@ -12,6 +14,8 @@ const TOTALS = {
   last: { atMs: 1, value: 3 },
   bins: { '0': 19, '+0': 1 },
 };
+const measured = (config: object, totals: Totals) =>
+  condition.ready(configOf(config)).measure([new RunningTotals(totals)]);
 
 describe('custom_metric', () => {
   it('defaults to "more than 0 within an hour"', () => {
@@ -27,11 +31,11 @@ describe('custom_metric', () => {
     ['count', 4],
     ['p95', 0],
   ])('measures %s', (aggregate, value) => {
-    expect(condition.measure(configOf({ metricKeyPath: 'x', aggregate }), [TOTALS])).toBe(value);
+    expect(measured({ metricKeyPath: 'x', aggregate }, TOTALS)).toBe(value);
   });
 
   it.each(['last', 'avg', 'min', 'max', 'p95'])('has no %s of nothing', (aggregate) => {
-    expect(condition.measure(configOf({ metricKeyPath: 'x', aggregate }), [NO_TOTALS])).toBeNull();
+    expect(measured({ metricKeyPath: 'x', aggregate }, NO_TOTALS)).toBeNull();
   });
 
   it.each([
@@ -43,19 +47,19 @@ describe('custom_metric', () => {
     [{ metricKeyPath: 'event_count' }, 3],
     [{ metricName: 'event_count', metricKeyPath: 'depth' }, 3],
   ])('takes the natural aggregate for %j', (config, value) => {
-    expect(condition.measure(configOf(config), [TOTALS])).toBe(value);
+    expect(measured(config, TOTALS)).toBe(value);
   });
 
   it('measures counts on every event', () => {
-    expect(condition.series(configOf({ metricName: 'error_count' }), anEvent())).toHaveLength(1);
+    expect(condition.ready(configOf({ metricName: 'error_count' })).series(anEvent())).toHaveLength(1);
   });
 
   it('measures a path only where an event has a number there', () => {
-    const config = configOf({ metricKeyPath: 'queue.depth' });
-    expect(condition.series(config, anEvent({ metadata: { queue: { depth: 7 } } }))).toEqual([
+    const { series } = condition.ready(configOf({ metricKeyPath: 'queue.depth' }));
+    expect(series(anEvent({ metadata: { queue: { depth: 7 } } }))).toEqual([
       { metric: 'path:queue.depth', span: { kind: 'sliding', minutes: 60 }, shape: 'spread' },
     ]);
-    expect(condition.series(config, anEvent({ metadata: { queue: { depth: '7' } } }))).toBeNull();
+    expect(series(anEvent({ metadata: { queue: { depth: '7' } } }))).toBeNull();
   });
 
   it('listens only to the calls it counts', () => {

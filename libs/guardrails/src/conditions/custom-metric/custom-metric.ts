@@ -2,9 +2,15 @@ import { EVENT_KINDS, type EventKind } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
 import { OPERATORS, type Operator } from '../../catalog/threshold.ts';
-import type { Series, Totals } from '../../ports/window-store.ts';
-import { BUILT_IN_METRICS, type BuiltInMetricName, isBuiltIn, pathMetric, quantityOf } from '../../windows/metrics.ts';
-import { quantileOf } from '../../windows/sketch.ts';
+import type { Series } from '../../ports/window-store.ts';
+import {
+  BUILT_IN_METRICS,
+  type BuiltInMetricName,
+  isBuiltIn,
+  pathMetric,
+  quantityReader,
+} from '../../windows/metrics.ts';
+import type { SeriesTotals } from '../../windows/series-totals.ts';
 
 export const AGGREGATES = ['last', 'sum', 'avg', 'min', 'max', 'count', 'p95'] as const;
 type Aggregate = (typeof AGGREGATES)[number];
@@ -63,27 +69,32 @@ export const customMetric: EventCondition<CustomMetricConfig> = {
   example: { metricName: 'total_tokens', operator: 'gt', value: 100_000, windowMinutes: 60, aggregate: 'sum' },
   phases: ['stream', 'decision'],
   listensTo: (config) => CALLS[builtInOf(config) ?? ''] ?? EVENT_KINDS,
-  series(config, event) {
+  ready(config) {
     const series = seriesOf(config);
-    // A count is known (as it stands) at every event; a quantity only where an event reports one, else an old
-    // reading would fire again and again.
-    return isCount(config) || quantityOf(series.metric, event) !== null ? [series] : null;
+    const list = [series];
+    const quantity = quantityReader(series.metric);
+    const aggregate = AGGREGATE[aggregateOf(config)];
+    return {
+      // A count is known (as it stands) at every event; a quantity only where an event reports one, else an old
+      // reading would fire again and again.
+      series: isCount(config) ? () => list : (event) => (quantity(event) === null ? null : list),
+      seriesAt: () => list,
+      measure: ([totals]) => (totals === undefined ? null : aggregate(totals)),
+    };
   },
-  seriesAt: (config) => [seriesOf(config)],
-  measure: (config, [totals]) => (totals === undefined ? null : AGGREGATE[aggregateOf(config)](totals)),
   threshold: (config) => ({ operator: config.operator, value: config.value }),
   message: (config, value) =>
     `${nameOf(config)} (${aggregateOf(config)} over ${config.windowMinutes} min) is ${value}, ${SYMBOL[config.operator]} ${config.value}`,
 };
 
-const AGGREGATE: Record<Aggregate, (totals: Totals) => number | null> = {
-  last: (totals) => totals.last?.value ?? null,
+const AGGREGATE: Record<Aggregate, (totals: SeriesTotals) => number | null> = {
+  last: (totals) => totals.last,
   sum: (totals) => totals.sum,
   avg: (totals) => (totals.count === 0 ? null : totals.sum / totals.count),
   min: (totals) => totals.min,
   max: (totals) => totals.max,
   count: (totals) => totals.count,
-  p95: (totals) => quantileOf(totals.bins, 0.95),
+  p95: (totals) => totals.quantile(0.95),
 };
 
 function nameOf(config: CustomMetricConfig): string {

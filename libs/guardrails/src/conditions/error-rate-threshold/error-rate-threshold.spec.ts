@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { RunningTotals } from '../../windows/series-totals.ts';
 import { NO_TOTALS } from '../../windows/totals.ts';
 import { errorRateThreshold as condition } from './error-rate-threshold.ts';
 
 const config = condition.config.parse({});
 const rate = (events: number, errors: number, over = config) =>
-  condition.measure(over, [{ ...NO_TOTALS, count: events, sum: errors }]);
+  condition.ready(over).measure([new RunningTotals({ ...NO_TOTALS, count: events, sum: errors })]);
 
 describe('error_rate_threshold', () => {
   it('defaults to 30 % of 5 minutes', () => {

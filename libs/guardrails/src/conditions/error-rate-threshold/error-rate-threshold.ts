@@ -1,7 +1,6 @@
 import { EVENT_KINDS } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
-import type { Series } from '../../ports/window-store.ts';
 import { ERROR_SHARE } from '../../windows/metrics.ts';
 
 const ErrorRateConfig = z.strictObject({
@@ -22,16 +21,17 @@ export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
   example: { threshold: 30, windowMinutes: 5, minEvents: 10 },
   phases: ['stream', 'decision'],
   listensTo: () => EVENT_KINDS,
-  series: (config) => shares(config),
-  seriesAt: (config) => shares(config),
-  measure(config, [share]) {
-    if (share === undefined || share.count === 0 || share.count < config.minEvents) return null;
-    return (100 * share.sum) / share.count;
+  ready({ windowMinutes, minEvents }) {
+    const shares = [{ metric: ERROR_SHARE, span: { kind: 'sliding', minutes: windowMinutes }, shape: 'sum' }] as const;
+    return {
+      series: () => shares,
+      seriesAt: () => shares,
+      measure([share]) {
+        if (share === undefined || share.count === 0 || share.count < minEvents) return null;
+        return (100 * share.sum) / share.count;
+      },
+    };
   },
   threshold: (config) => ({ operator: 'gte', value: config.threshold }),
   message: (config, value) => `Error rate ${value.toFixed(1)}% exceeds threshold ${config.threshold}%`,
 };
-
-function shares({ windowMinutes }: ErrorRateConfig): readonly Series[] {
-  return [{ metric: ERROR_SHARE, span: { kind: 'sliding', minutes: windowMinutes }, shape: 'sum' }];
-}

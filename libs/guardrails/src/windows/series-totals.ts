@@ -1,0 +1,59 @@
+import type { SeriesShape, Totals } from '../ports/window-store.ts';
+import { Sketch } from './sketch.ts';
+
+/** What a series holds, as conditions measure it. Null: nothing was seen, or the shape does not keep it. */
+export interface SeriesTotals {
+  readonly count: number;
+  readonly sum: number;
+  readonly min: number | null;
+  readonly max: number | null;
+  /** The newest value. */
+  readonly last: number | null;
+  /** Within 1 %, see `quantileOf`. */
+  quantile(q: number): number | null;
+}
+
+/** Totals that grow in place, one value at a time: every event of a batch is measured over them. `withValue` in short. */
+export class RunningTotals implements SeriesTotals {
+  count: number;
+  sum: number;
+  min: number | null;
+  max: number | null;
+  last: number | null;
+  #lastAtMs: number;
+  readonly #before: Totals;
+  /** Made when it is first needed: most series have no bins. */
+  #sketch: Sketch | undefined;
+
+  constructor(before: Totals) {
+    this.#before = before;
+    this.count = before.count;
+    this.sum = before.sum;
+    this.min = before.min;
+    this.max = before.max;
+    this.last = before.last?.value ?? null;
+    this.#lastAtMs = before.last?.atMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  add(shape: SeriesShape, atMs: number, value: number): void {
+    this.count += 1;
+    this.sum += value;
+    if (shape === 'sum') return;
+    this.min = this.min === null ? value : Math.min(this.min, value);
+    this.max = this.max === null ? value : Math.max(this.max, value);
+    if (this.last === null || atMs > this.#lastAtMs || (atMs === this.#lastAtMs && value > this.last)) {
+      this.last = value;
+      this.#lastAtMs = atMs;
+    }
+    if (shape === 'quantiles') this.#bins().add(value);
+  }
+
+  quantile(q: number): number | null {
+    return this.#bins().quantile(q);
+  }
+
+  #bins(): Sketch {
+    this.#sketch ??= new Sketch(this.#before.bins);
+    return this.#sketch;
+  }
+}
