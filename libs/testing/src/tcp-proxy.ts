@@ -62,8 +62,10 @@ export async function tcpProxy(targetUrl: string): Promise<TcpProxy> {
   let current: ProxyMode = 'pass';
   let delayMs = 0;
 
-  const server = createServer((near) => {
-    const far = connect({ host: target.hostname, port: Number(target.port) });
+  // Clients and servers send small packets at once; held back here, they would wait for an acknowledgement, 40 ms.
+  const noDelay = true;
+  const server = createServer({ noDelay }, (near) => {
+    const far = connect({ host: target.hostname, port: Number(target.port), noDelay });
     const pair: Pair = { near, far, frozen: current === 'blackhole' };
     pairs.add(pair);
     forward(pair, near, far);
