@@ -1,7 +1,7 @@
 import { type Directive, directiveIssued, timeOrderedId } from '@agentlens/contracts';
 import type { AgentDirectivesTable, Tables } from '@agentlens/database';
-import type { Kysely, Selectable, Transaction } from 'kysely';
-import { putInOutbox } from '../outbox/outbox.ts';
+import type { Kysely, Selectable } from 'kysely';
+import { WRITER } from '../outbox/outbox.ts';
 import { type Change, type DirectiveState, NEUTRAL } from './directive-orders.ts';
 
 type Row = Selectable<AgentDirectivesTable>;
@@ -17,25 +17,22 @@ export interface DirectiveChange {
 export class AgentDirectivesRepository {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** Answers the directive now in force, and whether this call changed it. */
+  /**
+   * Answers the directive now in force, and whether this call changed it. Read, then written where nobody has written
+   * since, otherwise read again: two round trips, for an agent goes on until its pause is published.
+   */
   async apply({ tenantId, agentId, at, change }: DirectiveChange): Promise<{ directive: Directive; changed: boolean }> {
     const issuedAt = new Date(at).toISOString();
-    return this.db.transaction().execute(async (tx) => {
-      const row = await lockedRow(tx, tenantId, agentId, issuedAt);
-      const current = stateOf(row);
+    for (;;) {
+      const row = await this.#find(tenantId, agentId);
+      const current = row === undefined ? NEUTRAL : stateOf(row);
       const next = change(current, issuedAt);
-      if (next === null && row.version > 0) return { directive: directiveOf(row), changed: false };
-      const written = rowOf(row, next ?? current, timeOrderedId(at), issuedAt);
-      await tx
-        .updateTable('agent_directives')
-        .set(written)
-        .where('tenant_id', '=', tenantId)
-        .where('agent_id', '=', agentId)
-        .execute();
+      if (next === null && row !== undefined) return { directive: directiveOf(row), changed: false };
+      const ordered = { tenant_id: tenantId, agent_id: agentId, directive_id: timeOrderedId(at), issued_at: issuedAt };
+      const written = { ...ordered, version: (row?.version ?? 0) + 1, ...rowColumns(next ?? current) };
       const directive = directiveOf(written);
-      await putInOutbox(tx, directiveIssued, directive, issuedAt);
-      return { directive, changed: next !== null };
-    });
+      if (await this.#replace(written, directive)) return { directive, changed: next !== null };
+    }
   }
 
   /** True if run-tracking has seen the agent, or something was ordered of it. */
@@ -67,33 +64,56 @@ export class AgentDirectivesRepository {
       .executeTakeFirst();
     return row !== undefined;
   }
-}
 
-/** Version 0 exists only inside the transaction that made the row: it gives the first change something to lock. */
-async function lockedRow(tx: Transaction<Tables>, tenantId: string, agentId: string, issuedAt: string): Promise<Row> {
-  const blank = { ...rowColumns(NEUTRAL), directive_id: '', version: 0, issued_at: issuedAt };
-  return tx
-    .insertInto('agent_directives')
-    .values({ tenant_id: tenantId, agent_id: agentId, ...blank })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['tenant_id', 'agent_id'])
-        .doUpdateSet((eb) => ({ version: eb.ref('agent_directives.version') })),
-    )
-    .returningAll()
-    .executeTakeFirstOrThrow();
-}
+  #find(tenantId: string, agentId: string): Promise<Row | undefined> {
+    return this.db
+      .selectFrom('agent_directives')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('agent_id', '=', agentId)
+      .executeTakeFirst();
+  }
 
-function rowOf(row: Row, state: DirectiveState, directiveId: string, issuedAt: string): Row {
-  const { tenant_id, agent_id, version } = row;
-  return {
-    tenant_id,
-    agent_id,
-    directive_id: directiveId,
-    version: version + 1,
-    issued_at: issuedAt,
-    ...rowColumns(state),
-  };
+  /**
+   * Puts the version after the one that stands, and its fact, in one statement; false where another one stands by now. The
+   * fact comes after the row in it, so that facts of an agent get their ids in the order of their versions.
+   */
+  async #replace(row: Row, directive: Directive): Promise<boolean> {
+    const { tenant_id: _tenant, agent_id: _agent, ...changes } = row;
+    const { facts } = await this.db
+      .with('written', (db) =>
+        db
+          .insertInto('agent_directives')
+          .values(row)
+          .onConflict((conflict) =>
+            conflict
+              .columns(['tenant_id', 'agent_id'])
+              .doUpdateSet(changes)
+              .where('agent_directives.version', '=', row.version - 1),
+          )
+          .returning('issued_at'),
+      )
+      .with('published', (db) =>
+        db
+          .insertInto('outbox')
+          .columns(['writer', 'topic', 'body', 'created_at'])
+          .expression((eb) =>
+            eb
+              .selectFrom('written')
+              .select(({ val, cast, ref }) => [
+                cast<string>(val(WRITER), 'text').as('writer'),
+                cast<string>(val(directiveIssued.name), 'text').as('topic'),
+                cast<string>(val(JSON.stringify(directive)), 'jsonb').as('body'),
+                ref('written.issued_at').as('created_at'),
+              ]),
+          )
+          .returning('id'),
+      )
+      .selectFrom('published')
+      .select(({ fn }) => fn.countAll<number>().as('facts'))
+      .executeTakeFirstOrThrow();
+    return Number(facts) > 0;
+  }
 }
 
 function rowColumns(state: DirectiveState) {
