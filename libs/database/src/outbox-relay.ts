@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { DatabaseRole } from './database.ts';
 import type { Tables } from './schema/tables.ts';
 
@@ -72,20 +72,7 @@ export class OutboxRelay {
     const { db, writer } = this.#options;
     let failure: { readonly error: unknown } | undefined;
     const published = await db.transaction().execute(async (transaction) => {
-      // One relay at a time: a second one that skipped the locked rows would publish later facts before earlier ones.
-      const lock = await sql<{ mine: boolean }>`
-        select pg_try_advisory_xact_lock(hashtext(${`agentlens:outbox:${writer}`})) as mine
-      `.execute(transaction);
-      if (lock.rows[0]?.mine !== true) return [];
-      const rows = await transaction
-        .selectFrom('outbox')
-        .select(['id', 'topic', 'body'])
-        .where('writer', '=', writer)
-        .orderBy('id')
-        .limit(PAGE)
-        .forUpdate()
-        .skipLocked()
-        .execute();
+      const rows = await this.#take(transaction, writer);
       const done: number[] = [];
       for (const group of this.#groups(rows)) {
         const results = await Promise.allSettled(group.map((row) => this.#publish(row)));
@@ -100,6 +87,26 @@ export class OutboxRelay {
     });
     if (failure !== undefined) throw failure.error;
     return published.length;
+  }
+
+  /**
+   * The next page, and the right to publish it until the transaction ends; nothing where another relay has that. One relay
+   * at a time: a second one that skipped the locked rows would publish later facts before earlier ones. What the other one
+   * forgot while this statement began is not among the rows, for they are locked as they are now.
+   */
+  async #take(transaction: Transaction<Tables>, writer: DatabaseRole): Promise<readonly OutboxMessage[]> {
+    const { rows } = await sql<OutboxMessage>`
+      with turn as materialized (
+        select pg_try_advisory_xact_lock(hashtext(${`agentlens:outbox:${writer}`})) as mine
+      )
+      select o.id, o.topic, o.body
+      from outbox o, turn
+      where turn.mine and o.writer = ${writer}
+      order by o.id
+      limit ${PAGE}
+      for update of o skip locked
+    `.execute(transaction);
+    return rows;
   }
 
   async #publish(row: OutboxMessage): Promise<number> {
