@@ -27,6 +27,7 @@ import { requestOverNats, serveOverNats } from './nats-commands.ts';
 import type { NatsLink } from './nats-link.ts';
 import { headersFor } from './outgoing-headers.ts';
 import { PullConsumer } from './pull-consumer.ts';
+import { AWAY_MS, refusalOf, storeMessage } from './store-message.ts';
 import { factsOf, type Stored, type StreamMessage } from './stream-message.ts';
 import { StreamWatch } from './stream-watch.ts';
 import { within } from './within.ts';
@@ -42,8 +43,6 @@ export interface NatsBusParts {
 }
 
 const DEFAULT_ACK_WAIT_MS = 5_000;
-const AWAY_MS = 1_000;
-const FULL_MS = 5_000;
 const DRAIN_MS = 2_000;
 
 /** The bus over NATS: facts in JetStream, watches and commands over core where nothing is kept. */
@@ -208,7 +207,7 @@ export class NatsEventBus implements EventBus {
     const msgID = id === undefined ? undefined : encodeHeader(id);
     let publish: Promise<PubAck> | undefined;
     try {
-      publish = client.publish(subject, body, { headers, timeout, msgID });
+      publish = storeMessage(client, { subject, body, headers, timeout, msgID });
       this.inFlight.add(publish);
       const { seq, duplicate } = await publish;
       link.answered();
@@ -283,14 +282,4 @@ function deliveryOf(message: StreamMessage, consumer: PullConsumer): Delivery {
     retry: (afterMs) => told(() => message.retry(afterMs)),
     discard: () => told(() => message.terminate()),
   };
-}
-
-/** A message too large is the caller's mistake and no retry helps; everything else is the broker's state. */
-function refusalOf(error: unknown, subject: string): Error {
-  if (error instanceof InvalidArgumentError) return error;
-  const reason = error instanceof Error ? error.message : String(error);
-  const full = error instanceof JetStreamApiError;
-  return new BusUnavailable(`NATS did not keep a message on ${subject}: ${reason}`, full ? FULL_MS : AWAY_MS, {
-    cause: error,
-  });
 }

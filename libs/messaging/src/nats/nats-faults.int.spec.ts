@@ -6,6 +6,7 @@ import { connect } from '@nats-io/transport-node';
 import { gate, recorder } from '../contract/harness.contract.ts';
 import { ACK, BusUnavailable, type EventBus } from '../event-bus.ts';
 import { type BusLogger, SILENT } from '../logger.ts';
+import { ORIGINAL_ID } from '../message-headers.ts';
 import { applyStreams } from './apply-streams.ts';
 import { connectNatsBus, type NatsBusOptions } from './connect-nats-bus.ts';
 
@@ -165,6 +166,26 @@ describe('NATS bus under faults', () => {
     const huge = bus.publish(guardrailTriggered, aTrigger({ message: 'x'.repeat(9_000_000) }));
     await expect(huge).rejects.toThrow(/max_payload/);
     await expect(huge).rejects.not.toBeInstanceOf(BusUnavailable);
+  });
+
+  it('does not take the duplicate of a message that is not safe for a message that is', async () => {
+    const leader = await connect({ servers: server.url });
+    closers.push(() => leader.close());
+    const bus = await open(server.url, { applyStreams: false });
+    const trigger = aTrigger();
+    const stored: { readonly body: string; readonly id: string }[] = [];
+    // As a leader of 2.10 does that was given the message before and cannot reach its followers.
+    leader.subscribe(guardrailTriggered.pattern(), {
+      callback: (_error, message) => {
+        const repeated = message.headers?.has('Nats-Msg-Id');
+        if (!repeated) stored.push({ body: message.string(), id: message.headers?.get(ORIGINAL_ID) ?? '' });
+        const answer = repeated ? { seq: 0, duplicate: true } : { seq: 7 };
+        message.respond(JSON.stringify({ stream: 'GUARDRAIL_TRIGGERS', ...answer }));
+      },
+    });
+    await leader.flush();
+    expect(await bus.publish(guardrailTriggered, trigger)).toEqual({ sequence: 7, duplicate: false });
+    expect(stored).toEqual([{ body: JSON.stringify(trigger), id: guardrailTriggered.messageId(trigger) }]);
   });
 
   it('finds its durable again after it was deleted', async () => {
