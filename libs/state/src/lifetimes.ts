@@ -11,6 +11,8 @@ export const LIFETIMES = {
   seenEvents: 2 * HOUR,
   /** A ring outlives its window by as much as a message can be late. */
   slidingSlack: HOUR,
+  /** What an agent's windows of all lengths share, of which none is longer than a day. */
+  rings: DAY + HOUR,
   /** A cooldown outlives itself by as much as a message can be late: it is measured in the time of the triggers. */
   cooldownSlack: HOUR,
   run: 7 * DAY,

@@ -71,8 +71,8 @@ export interface WindowStore {
   readonly marker: WindowMarker;
   advance(request: AdvanceRequest): Promise<AdvanceAnswer>;
   /**
-   * The same for several messages of one agent, as if they were advanced in this order with nothing in between. Answers
-   * one per request. One step for the price of little more than one message.
+   * The same for several messages of agents of one tenant, as if they were advanced in this order with nothing in
+   * between. Answers one per request. One step, and others wait for it: no more than a few dozen.
    */
   advanceAll(requests: readonly AdvanceRequest[]): Promise<readonly AdvanceAnswer[]>;
   /** Totals at `nowMs` without adding anything; for decisions and screens. */

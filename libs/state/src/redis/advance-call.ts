@@ -3,98 +3,133 @@ import { LIFETIMES } from '../lifetimes.ts';
 import { addedUp } from '../windows/added-up.ts';
 import type { Question } from '../windows/answer.ts';
 import { type Contribution, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
-import { AgentKeys } from './keys.ts';
+import { WindowKeys } from './keys.ts';
 
 /** Series shapes as the scripts know them. */
 export const SHAPES: Record<SeriesShape, number> = { sum: 0, spread: 1, quantiles: 2 };
 
-/** `[is ring, ttl, shape, values per increment, parts]` */
-type SeriesSpec = readonly [number, number, number, number, unknown[]];
+type Item = number | string;
 
-/** Things by name, in the order they were first needed; positions count from 1, as in Lua. */
-class Numbered<T> {
-  readonly list: T[] = [];
-  readonly #positions = new Map<string | number, number>();
+/** Names in the order they were first needed; positions count from 1, as in Lua. */
+class Numbered {
+  readonly names: string[] = [];
+  readonly #positions = new Map<string, number>();
 
-  position(name: string | number, make: () => T): number {
+  /** @param first told of a name that is new */
+  position(name: string, first?: () => void): number {
     const known = this.#positions.get(name);
     if (known !== undefined) return known;
-    const position = this.list.push(make());
+    first?.();
+    const position = this.names.push(name);
     this.#positions.set(name, position);
     return position;
   }
 }
 
-/** Keys and body of one call of advance.lua.ts, for messages of one agent. Series they share are touched once. */
-export function advanceCall(
-  messages: readonly AdvanceRequest[],
-  questions: readonly Question[],
-): { readonly keys: string[]; readonly body: unknown } {
-  const [first] = messages;
-  if (first === undefined) return { keys: [], body: [] };
-  const agent = new AgentKeys(first.tenantId, first.agentId);
-  const series = new Numbered<{ readonly key: string; readonly spec: SeriesSpec }>();
-  const cooldowns = new Numbered<string>();
-  const seenSets = new Numbered<string>();
-  const specs = messages.map((request, at) => {
-    const seen = planSeen(request);
-    const repeatable = new Set(seen.map(({ event }) => event));
-    planSeries(request).forEach((planned, index) => {
-      const name = questions[at]?.series[index] ?? '';
-      const position = series.position(name, () => ({ key: agent.window(name), spec: specOf(planned) }));
-      series.list[position - 1]?.spec[4].push(partOf(planned, at + 1, index + 1, repeatable));
-    });
-    return [
-      seen.flatMap(({ event, epoch, fingerprint }) => [
-        seenSets.position(epoch, () => agent.seen(epoch)),
-        event,
-        fingerprint,
-      ]),
-      request.cooldowns.map(({ ruleId, dryRun }, index) =>
-        cooldowns.position(questions[at]?.cooldowns[index] ?? '', () => agent.cooldown(ruleId, dryRun)),
-      ),
-    ];
-  });
-  return {
-    keys: [
-      ...messages.map(({ messageId }) => agent.inbox(messageId)),
-      ...series.list.map(({ key }) => key),
-      ...cooldowns.list,
-      ...seenSets.list,
-    ],
-    body: [LIFETIMES.inbox, LIFETIMES.seenEvents, specs, series.list.map(({ spec }) => spec), cooldowns.list.length],
-  };
+interface AgentWork {
+  readonly position: number;
+  readonly series: Numbered;
+  readonly rings: Item[];
 }
 
-function specOf({ layout }: PlannedSeries): SeriesSpec {
-  const shape = SHAPES[layout.shape];
-  return [layout.bucketMs === null ? 0 : 1, layout.ttlMs, shape, shape > 0 ? 7 : 4, []];
+/** Keys and work of one call of advance.lua.ts, which says what they are. */
+export interface AdvanceCall {
+  readonly keys: readonly string[];
+  readonly work: readonly Item[];
+}
+
+/** For messages of agents of one tenant. What several of them count is touched once. */
+export function advanceCall(
+  tenantId: string,
+  messages: readonly AdvanceRequest[],
+  questions: readonly Question[],
+): AdvanceCall {
+  return new CallWriter(tenantId).call(messages, questions);
+}
+
+class CallWriter {
+  readonly #keys: WindowKeys;
+  readonly #agents = new Map<string, AgentWork>();
+  readonly #totals = new Numbered();
+  readonly #totalSpecs: Item[] = [];
+  readonly #seenSets = new Numbered();
+  readonly #work: Item[] = [];
+
+  constructor(tenantId: string) {
+    this.#keys = new WindowKeys(tenantId);
+  }
+
+  call(messages: readonly AdvanceRequest[], questions: readonly Question[]): AdvanceCall {
+    for (const [at, request] of messages.entries()) this.#message(request, questions[at]?.series ?? []);
+    const agents = [...this.#agents];
+    const counts = [messages.length, this.#totals.names.length, agents.length];
+    return {
+      keys: [
+        ...messages.map(({ agentId, messageId }) => this.#keys.inbox(agentId, messageId)),
+        ...this.#totals.names,
+        ...agents.flatMap(([agentId]) => [this.#keys.rings(agentId), this.#keys.cooldowns(agentId)]),
+        ...this.#seenSets.names,
+      ],
+      work: [
+        ...[...counts, LIFETIMES.inbox, LIFETIMES.seenEvents, LIFETIMES.rings],
+        ...this.#totalSpecs,
+        ...agents.flatMap(([, { rings, series }]) => [series.names.length, ...rings]),
+        ...this.#work,
+      ],
+    };
+  }
+
+  #message(request: AdvanceRequest, names: readonly string[]): void {
+    const { agentId } = request;
+    const agent = this.#agent(agentId);
+    const seen = planSeen(request);
+    this.#work.push(agent.position, seen.length);
+    for (const { event, epoch, fingerprint } of seen) {
+      this.#work.push(this.#seenSets.position(this.#keys.seen(agentId, epoch)), event, fingerprint);
+    }
+    const repeatable = new Set(seen.map(({ event }) => event));
+    this.#work.push(names.length);
+    planSeries(request).forEach((planned, index) => {
+      const place = this.#place(agentId, agent, planned, names[index] ?? '');
+      this.#work.push(place, planned.nowEpoch);
+      addContributions(this.#work, planned, repeatable);
+    });
+  }
+
+  #agent(agentId: string): AgentWork {
+    const known = this.#agents.get(agentId);
+    if (known !== undefined) return known;
+    const made = { position: this.#agents.size + 1, series: new Numbered(), rings: [] };
+    this.#agents.set(agentId, made);
+    return made;
+  }
+
+  /** Of an agent's ring its place; of a plain total its place below zero. */
+  #place(agentId: string, { series, rings }: AgentWork, { layout }: PlannedSeries, name: string): number {
+    const shape = SHAPES[layout.shape];
+    if (layout.bucketMs !== null) return series.position(name, () => void rings.push(name, shape, layout.ttlMs));
+    const key = this.#keys.total(agentId, name);
+    return -this.#totals.position(key, () => void this.#totalSpecs.push(shape, layout.ttlMs));
+  }
 }
 
 /** What only Redis can tell whether it counts goes there event by event; everything else is added up here. */
-function partOf(
-  { layout, nowEpoch, contributions }: PlannedSeries,
-  message: number,
-  place: number,
-  repeatable: ReadonlySet<number>,
-): unknown[] {
-  const plain = layout.shape === 'sum';
-  const increments: (number | string)[] = [];
-  const certain: Contribution[] = repeatable.size === 0 ? [...contributions] : [];
-  if (repeatable.size > 0) {
-    for (const contribution of contributions) {
-      const { event, epoch, amount, atMs, value, bin } = contribution;
-      if (!repeatable.has(event)) {
-        certain.push(contribution);
-        continue;
-      }
-      increments.push(event, epoch, amount.high, amount.low);
-      if (!plain) increments.push(atMs, value, bin);
-    }
+function addContributions(work: Item[], planned: PlannedSeries, repeatable: ReadonlySet<number>): void {
+  const { layout, contributions } = planned;
+  const uncertain = repeatable.size === 0 ? [] : contributions.filter(({ event }) => repeatable.has(event));
+  const certain = repeatable.size === 0 ? contributions : contributions.filter(({ event }) => !repeatable.has(event));
+  const sums = addedUp(certain);
+  work.push(uncertain.length, sums.length);
+  for (const contribution of uncertain) addIncrement(work, contribution, SHAPES[layout.shape]);
+  for (const { epoch, count, sum, min, max, last, bins } of sums) {
+    work.push(epoch, count, sum.high, sum.low);
+    if (layout.shape !== 'sum') work.push(min, max, last.atMs, last.value);
+    if (layout.shape === 'quantiles') work.push(bins.size, ...[...bins].flat());
   }
-  const sums = addedUp(certain).map(({ epoch, count, sum, min, max, last, bins }) => {
-    const counted = [epoch, count, sum.high, sum.low];
-    return plain ? counted : [...counted, min, max, last.atMs, last.value, Object.fromEntries(bins)];
-  });
-  return [message, place, nowEpoch, increments, sums];
+}
+
+function addIncrement(work: Item[], { event, epoch, amount, atMs, value, bin }: Contribution, shape: number): void {
+  work.push(event, epoch, amount.high, amount.low);
+  if (shape > 0) work.push(atMs, value);
+  if (shape === 2) work.push(bin);
 }

@@ -50,7 +50,13 @@ interface Scripts {
   tallyEvaluated(...call: Arguments): Promise<unknown>;
 }
 
-export type RedisConnection = Redis & Scripts;
+/** The same where the reply is not text. */
+interface BinaryScripts {
+  advanceWindowsBuffer(...call: Arguments): Promise<unknown>;
+  readWindowsBuffer(...call: Arguments): Promise<unknown>;
+}
+
+export type RedisConnection = Redis & Scripts & BinaryScripts;
 
 /** A call may wait this long, also for a connection; without it a half-open connection hangs callers for ever. */
 const COMMAND_TIMEOUT_MS = 1000;

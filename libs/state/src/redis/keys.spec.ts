@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { AgentKeys, contentKey, idempotencyKey, quotaKey } from './keys.ts';
+import { cooldownName } from '../windows/answer.ts';
+import { AgentKeys, contentKey, idempotencyKey, quotaKey, WindowKeys } from './keys.ts';
 
 /** What Redis Cluster hashes: the text between the first `{` and the next `}`. */
 function hashTag(key: string): string {
@@ -10,18 +11,32 @@ function hashTag(key: string): string {
 describe('redis keys', () => {
   it('carry one hash tag per tenant and agent, whatever characters the ids have', () => {
     const keys = new AgentKeys('acme', 'we{ird}:%agent');
-    const all = [keys.window('cost_usd:1m:sum'), keys.inbox('m}1'), keys.seen(3), keys.cooldown('r{1}', true)];
+    const all = [keys.calls('r}1'), keys.callOrder('r{1}'), keys.counted(3)];
     expect(new Set(all.map(hashTag))).toEqual(new Set(['acme:we%7bird%7d%3a%25agent']));
   });
 
+  it('carry one hash tag for the windows of all agents of a tenant', () => {
+    const keys = new WindowKeys('acme');
+    const all = ['a', 'we{ird}:%agent'].flatMap((agentId) => [
+      keys.rings(agentId),
+      keys.total(agentId, 'cost_usd:day:2026-03-01:sum'),
+      keys.inbox(agentId, 'm}1'),
+      keys.seen(agentId, 3),
+      keys.cooldowns(agentId),
+    ]);
+    expect(new Set(all.map(hashTag))).toEqual(new Set(['acme']));
+    expect(new Set(all).size).toBe(all.length);
+  });
+
   it('never meet for two different agents', () => {
-    expect(new AgentKeys('acme', 'a}:b').seen(1)).not.toBe(new AgentKeys('acme', 'a').seen(1));
-    expect(new AgentKeys('acme', 'a%7d').seen(1)).not.toBe(new AgentKeys('acme', 'a}').seen(1));
+    const keys = new WindowKeys('acme');
+    expect(keys.seen('a}:b', 1)).not.toBe(keys.seen('a', 1));
+    expect(keys.seen('a%7d', 1)).not.toBe(keys.seen('a}', 1));
+    expect(keys.rings('a:x')).not.toBe(`${keys.rings('a')}:x`);
   });
 
   it('keep a dry run apart from a rule that is named like one', () => {
-    const keys = new AgentKeys('acme', 'a');
-    expect(keys.cooldown('r', true)).not.toBe(keys.cooldown('r:dry', false));
+    expect(cooldownName({ ruleId: 'r', dryRun: true })).not.toBe(cooldownName({ ruleId: 'r:dry', dryRun: false }));
   });
 
   it('are short for long client text', () => {

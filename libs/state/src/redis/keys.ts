@@ -8,13 +8,13 @@ import { escaped } from '../escaped.ts';
  *
  * | key                                | value                                                              | ttl            |
  * |------------------------------------|--------------------------------------------------------------------|----------------|
- * | `window:{tenant:agent}:<series>`   | hash: `head` newest bucket number, `sum` running total, `w`, `wb`  | window + 1 h,  |
- * |                                    | all the window holds, `0`-`59` buckets, `b0`-`b59` sketch bins; of | 7 d run, 49 h  |
- * |                                    | a run or day only `sum`, `b`                                       |                |
- * | `windows:complete`                 | since when all windows are complete; missing: they are lost        | none           |
- * | `inbox:{tenant:agent}:<message>`   | question and answer of a message that was counted                  | 1 h            |
- * | `seen:{tenant:agent}:<10 minutes>` | set of hashed ids of events that may be sent again                 | 2 h            |
- * | `cooldown:{tenant:agent}:<rule>[:dry]` | when it fired and id of the trigger that holds the cooldown    | cooldown + 1 h |
+ * | `windows:{tenant}:<agent>`         | hash: by series its sliding window and newest bucket (cells.lua.ts) | 25 h           |
+ * | `windows:{tenant}:<agent>:<series>` | hash: the other buckets of one window that hold anything           | window + 1 h   |
+ * | `total:{tenant}:<agent>:<series>`  | all that a run or a day brought                                    | 7 d run, 49 h  |
+ * | `windows:since`                    | since when all windows are complete; missing: they are lost        | none           |
+ * | `inbox:{tenant}:<agent>:<message>` | question and answer of a message that was counted                  | 1 h            |
+ * | `seen:{tenant}:<agent>:<10 minutes>` | set of hashed ids of events that may be sent again               | 2 h            |
+ * | `cooldowns:{tenant}:<agent>`       | hash: by rule when it fired and the trigger that holds its cooldown | longest + 1 h |
  * | `quota:{key id}`                   | tokens left and when                                               | until full     |
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
  * | `run:{tenant}:<hashed run id>`     | what the run's start said: session, actor, tags                    | 7 d            |
@@ -41,23 +41,6 @@ export class AgentKeys {
     this.#tag = `{${tenantId}:${escaped(agentId)}}`;
   }
 
-  /** `series` as made by seriesName. */
-  window(series: string): string {
-    return `window:${this.#tag}:${series}`;
-  }
-
-  inbox(messageId: string): string {
-    return `inbox:${this.#tag}:${escaped(messageId)}`;
-  }
-
-  seen(epoch: number): string {
-    return `seen:${this.#tag}:${epoch}`;
-  }
-
-  cooldown(ruleId: string, dryRun: boolean): string {
-    return `cooldown:${this.#tag}:${escaped(ruleId)}${dryRun ? ':dry' : ''}`;
-  }
-
   calls(runId: string): string {
     return `calls:${this.#tag}:run:${escaped(runId)}`;
   }
@@ -82,6 +65,36 @@ export class AgentKeys {
 /** The agent is in the hash tag already. */
 function breakerName({ scope, scopeId }: BreakerRef): string {
   return scope === 'agent' ? 'agent' : `run:${escaped(scopeId)}`;
+}
+
+/** Windows of a tenant's agents, which are counted together. Series as made by seriesName. */
+export class WindowKeys {
+  readonly #tag: string;
+
+  constructor(tenantId: string) {
+    this.#tag = `{${tenantId}}`;
+  }
+
+  /** The agent's rings; with a colon and the series' name added, the older buckets of one of them. */
+  rings(agentId: string): string {
+    return `windows:${this.#tag}:${escaped(agentId)}`;
+  }
+
+  total(agentId: string, series: string): string {
+    return `total:${this.#tag}:${escaped(agentId)}:${series}`;
+  }
+
+  inbox(agentId: string, messageId: string): string {
+    return `inbox:${this.#tag}:${escaped(agentId)}:${escaped(messageId)}`;
+  }
+
+  seen(agentId: string, epoch: number): string {
+    return `seen:${this.#tag}:${escaped(agentId)}:${epoch}`;
+  }
+
+  cooldowns(agentId: string): string {
+    return `cooldowns:${this.#tag}:${escaped(agentId)}`;
+  }
 }
 
 /** Money is counted over all agents of a tenant. */

@@ -1,7 +1,8 @@
 import type { CooldownClaim, CooldownStore } from '@agentlens/guardrails';
 import { LIFETIMES } from '../lifetimes.ts';
+import { cooldownName } from '../windows/answer.ts';
 import { answered, type RedisConnection } from './connection.ts';
-import { AgentKeys } from './keys.ts';
+import { WindowKeys } from './keys.ts';
 
 /** Cooldowns shared by all evaluators. */
 export class RedisCooldownStore implements CooldownStore {
@@ -13,8 +14,10 @@ export class RedisCooldownStore implements CooldownStore {
 
   async claim({ tenantId, agentId, ruleId, dryRun, triggerId, atMs, cooldownMs }: CooldownClaim): Promise<boolean> {
     if (cooldownMs <= 0) return true;
-    const key = new AgentKeys(tenantId, agentId).cooldown(ruleId, dryRun);
+    const key = new WindowKeys(tenantId).cooldowns(agentId);
     const lifetime = cooldownMs + LIFETIMES.cooldownSlack;
-    return (await answered('claim', this.#redis.claimCooldown(1, key, triggerId, atMs, cooldownMs, lifetime))) === 1;
+    const name = cooldownName({ ruleId, dryRun });
+    const call = this.#redis.claimCooldown(1, key, triggerId, atMs, cooldownMs, lifetime, name);
+    return (await answered('claim', call)) === 1;
   }
 }

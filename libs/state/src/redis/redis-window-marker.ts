@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Completeness, WindowMarker } from '@agentlens/guardrails';
 import { answered, type RedisConnection } from './connection.ts';
 
-const KEY = 'windows:complete';
+const KEY = 'windows:since';
 const RECOUNTING = 'recounting:';
 const SCANS = 10;
 const SCANNED = 1_000;
@@ -22,7 +22,7 @@ export class RedisWindowMarker implements WindowMarker {
   /** Windows that were counted before there was a marker are taken for whole. */
   async adopt(): Promise<void> {
     for (let cursor = '0', scan = 0; scan < SCANS; scan++) {
-      const page = this.#redis.scan(cursor, 'MATCH', 'window:*', 'COUNT', SCANNED);
+      const page = this.#redis.scan(cursor, 'MATCH', 'windows:{*', 'COUNT', SCANNED);
       const [next, keys] = await answered('adopt', page);
       if (keys.length > 0) {
         await answered('adopt', this.#redis.set(KEY, '0', 'NX'));

@@ -1,20 +1,14 @@
-import type { AdvanceAnswer, AdvanceRequest, CooldownHolder, Series, Totals, WindowStore } from '@agentlens/guardrails';
-import { toNumber } from '../exact-sum.ts';
-import { answerAgain, NOTHING_SEEN, type Question, questionOf } from '../windows/answer.ts';
+import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
+import { questionOf } from '../windows/answer.ts';
 import { epochOf, layoutOf } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
 import { advanceCall, SHAPES } from './advance-call.ts';
 import { answered, type RedisConnection } from './connection.ts';
-import { AgentKeys } from './keys.ts';
+import { WindowKeys } from './keys.ts';
 import { RedisWindowMarker } from './redis-window-marker.ts';
+import { readAdvanced, readTotals } from './window-reply.ts';
 
-/** Count, high, low, and above shape 0 least, greatest, newest time, newest value, bins; `[0]` for nothing. */
-type CellReply = [number, number?, number?, number?, number?, number?, number?, Record<string, number>?];
-/** The answer, or, with a 1, the question and answer that were kept. */
-type AdvanceReply = readonly [text: string, repeated?: number];
-type AnswerReply = [totals: CellReply[], duplicates: number[], cooling: (string | null)[]];
-
-/** Windows shared by all evaluators: one script call per agent, however many messages. */
+/** Windows shared by all evaluators: one script call for messages of one tenant, however many agents they are of. */
 export class RedisWindowStore implements WindowStore {
   readonly marker: RedisWindowMarker;
   readonly #redis: RedisConnection;
@@ -31,60 +25,47 @@ export class RedisWindowStore implements WindowStore {
   }
 
   async advanceAll(requests: readonly AdvanceRequest[]): Promise<readonly AdvanceAnswer[]> {
+    const [first] = requests;
+    if (first === undefined) return [];
     // A message that was delivered twice at once is one message.
-    const messages = [...new Map(requests.map((request) => [request.messageId, request])).values()];
+    const positions = new Map<string, number>();
+    const messages: AdvanceRequest[] = [];
+    for (const request of requests) {
+      const key = inboxOf(request);
+      if (!positions.has(key)) positions.set(key, messages.push(request) - 1);
+    }
     const questions = messages.map(questionOf);
-    const { keys, body } = advanceCall(messages, questions);
+    const { keys, work } = advanceCall(first.tenantId, messages, questions);
     const names = questions.map((question) => JSON.stringify(question));
-    const call = this.#redis.advanceWindows(keys.length, ...keys, JSON.stringify(body), ...names);
-    const replies = (await answered('advance', call)) as AdvanceReply[];
-    const positions = new Map(messages.map(({ messageId }, position) => [messageId, position]));
-    return requests.map(({ messageId }) => {
-      const position = positions.get(messageId) ?? -1;
+    const call = this.#redis.advanceWindowsBuffer(keys.length, ...keys, JSON.stringify(work), ...names);
+    const replies = (await answered('advance', call)) as Buffer[];
+    return requests.map((request) => {
+      const position = positions.get(inboxOf(request)) ?? -1;
       const [question, reply] = [questions[position], replies[position]];
       if (question === undefined || reply === undefined) throw new Error('Redis did not answer for every message');
-      return answerTo(question, reply);
+      return readAdvanced(question, reply);
     });
   }
 
   async read(tenantId: string, agentId: string, nowMs: number, series: readonly Series[]): Promise<readonly Totals[]> {
     if (series.length === 0) return [];
-    const agent = new AgentKeys(tenantId, agentId);
-    const keys = series.map((one) => agent.window(seriesName(one)));
-    const specs = series.map((one) => {
-      const layout = layoutOf(one);
-      return [layout.bucketMs === null ? 0 : 1, epochOf(layout, nowMs), SHAPES[layout.shape]];
+    const windowKeys = new WindowKeys(tenantId);
+    const keys = [windowKeys.rings(agentId)];
+    const names = series.map(seriesName);
+    const asked = series.flatMap((one, index) => {
+      const [layout, name] = [layoutOf(one), names[index] ?? ''];
+      const shape = SHAPES[layout.shape];
+      if (layout.bucketMs !== null) return [name, shape, epochOf(layout, nowMs)];
+      return [keys.push(windowKeys.total(agentId, name)), shape, null];
     });
-    const call = this.#redis.readWindows(keys.length, ...keys, JSON.stringify(specs));
-    return (JSON.parse((await answered('read', call)) as string) as CellReply[]).map(totalsOf);
+    const call = this.#redis.readWindowsBuffer(keys.length, ...keys, JSON.stringify(asked));
+    const replies = (await answered('read', call)) as Buffer[];
+    return names.map((name, index) => readTotals(name, replies[index] ?? NONE));
   }
 }
 
-function answerTo(question: Question, [text, repeated]: AdvanceReply): AdvanceAnswer {
-  if (!repeated) return answerOf(JSON.parse(text) as AnswerReply);
-  const split = text.indexOf('\n');
-  const kept = JSON.parse(text.slice(0, split)) as Question;
-  return answerAgain(question, kept, answerOf(JSON.parse(text.slice(split + 1)) as AnswerReply));
-}
+const NONE = Buffer.alloc(0);
 
-function answerOf([totals, duplicates, cooling]: AnswerReply): AdvanceAnswer {
-  return { before: totals.map(totalsOf), duplicates, cooling: cooling.map(holderOf) };
-}
-
-function holderOf(held: string | null): CooldownHolder | null {
-  if (held === null) return null;
-  const space = held.indexOf(' ');
-  return { atMs: Number(held.slice(0, space)), triggerId: held.slice(space + 1) };
-}
-
-function totalsOf([count, high = 0, low = 0, min, max, atMs, value, bins]: CellReply): Totals {
-  if (count === 0) return NOTHING_SEEN;
-  return {
-    count,
-    sum: toNumber({ high, low }),
-    min: min ?? null,
-    max: max ?? null,
-    last: atMs === undefined || value === undefined ? null : { atMs, value },
-    bins: bins ?? {},
-  };
+function inboxOf({ agentId, messageId }: AdvanceRequest): string {
+  return `${messageId} ${agentId}`;
 }

@@ -1,4 +1,5 @@
 import type { AdvanceAnswer, AdvanceRequest, Totals } from '@agentlens/guardrails';
+import { escaped } from '../escaped.ts';
 import { seriesName } from './series-name.ts';
 
 export const NOTHING_SEEN: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: {} };
@@ -12,8 +13,13 @@ export interface Question {
 export function questionOf(request: AdvanceRequest): Question {
   return {
     series: request.series.map(seriesName),
-    cooldowns: request.cooldowns.map(({ ruleId, dryRun }) => (dryRun ? `${ruleId}:dry` : ruleId)),
+    cooldowns: request.cooldowns.map(cooldownName),
   };
+}
+
+/** One name per cooldown of an agent, the same in every store. A dry run cools for itself. */
+export function cooldownName({ ruleId, dryRun }: AdvanceRequest['cooldowns'][number]): string {
+  return dryRun ? `${escaped(ruleId)}:dry` : escaped(ruleId);
 }
 
 export function sameQuestion(a: Question, b: Question): boolean {

@@ -38,8 +38,14 @@ export interface Round {
   readonly done: readonly Promise<void>[];
 }
 
-/** What batches of a round hold of one agent, in their order. */
-type AgentShares = { readonly plan: Plan; readonly concluded: PromiseWithResolvers<void> }[];
+/** What one batch of a round holds of one agent. */
+interface Share {
+  readonly plan: Plan;
+  readonly concluded: PromiseWithResolvers<void>;
+}
+
+/** Shares that are counted in one step, during which the store does nothing else. */
+const STEP = 16;
 
 /**
  * Evaluates batches of events against the rules in force. Every step may be repeated after a crash at any point: the
@@ -61,30 +67,28 @@ export class BatchEvaluator {
   /** Counts batches without concluding anything from them; what was counted before stays as it is. */
   async recount(batches: readonly EventBatch[]): Promise<void> {
     const requests = batches.flatMap((batch) => planBatch(this.#parts.rules.book, batch)).map(({ request }) => request);
-    const agents = Map.groupBy(requests, ({ tenantId, agentId }) => `${tenantId} ${agentId}`);
-    await Promise.all([...agents.values()].map((list) => this.#parts.windows.advanceAll(list)));
+    await Promise.all(
+      stepsOf(requests, ({ tenantId }) => tenantId).map((step) => this.#parts.windows.advanceAll(step)),
+    );
   }
 
   /** Batches are counted for each agent in the order they are given, rounds in the order they begin. */
   begin(batches: readonly EventBatch[]): Round {
-    const agents = new Map<string, AgentShares>();
-    const parts = batches.map((batch) => this.#share(batch, agents));
-    const rounds = [...agents.values()].map((shares) => this.#agent(shares));
+    const shares: Share[] = [];
+    const parts = batches.map((batch) => this.#share(batch, shares));
+    const steps = stepsOf(shares, ({ plan }) => plan.request.tenantId).map((step) => this.#count(step));
     return {
-      measured: Promise.allSettled(rounds),
+      measured: Promise.allSettled(steps),
       done: batches.map((batch, index) => this.#done(batch, parts[index] ?? [])),
     };
   }
 
-  /** Adds a batch's plans to those of the agents it is about; answers when each of them is concluded. */
-  #share(batch: EventBatch, agents: Map<string, AgentShares>): readonly Promise<void>[] {
+  /** Adds a batch's shares to those of the others; answers when each of them is concluded. */
+  #share(batch: EventBatch, shares: Share[]): readonly Promise<void>[] {
     try {
       return planBatch(this.#parts.rules.book, batch).map((plan) => {
-        const key = `${plan.request.tenantId} ${plan.request.agentId}`;
         const share = { plan, concluded: Promise.withResolvers<void>() };
-        const shares = agents.get(key);
-        if (shares === undefined) agents.set(key, [share]);
-        else shares.push(share);
+        shares.push(share);
         return share.concluded.promise;
       });
     } catch (error) {
@@ -102,8 +106,8 @@ export class BatchEvaluator {
     this.#parts.metrics.evaluated(this.#parts.clock.now() - Date.parse(receivedAt));
   }
 
-  /** Counts all of an agent's shares in one step. What one of them triggers is published while the next is measured. */
-  async #agent(shares: AgentShares): Promise<void> {
+  /** Counts shares in one step. What one of them triggers is published while the next is measured. */
+  async #count(shares: readonly Share[]): Promise<void> {
     try {
       const answers = await this.#parts.windows.advanceAll(shares.map(({ plan }) => plan.request));
       shares.forEach(({ plan, concluded }, at) => {
@@ -145,6 +149,13 @@ export class BatchEvaluator {
     const gap = this.#parts.windowGap;
     return gap?.open ? gap.reason(seriesOf(plan, rule), plan.request.nowMs) : null;
   }
+}
+
+/** What is of one tenant, in its order, in steps of what the store does at once. */
+function stepsOf<T>(list: readonly T[], tenantOf: (one: T) => string): T[][] {
+  return [...Map.groupBy(list, tenantOf).values()].flatMap((own) =>
+    Array.from({ length: Math.ceil(own.length / STEP) }, (_, step) => own.slice(step * STEP, (step + 1) * STEP)),
+  );
 }
 
 /** What a rule reads of a plan's windows. */

@@ -2,86 +2,122 @@ import { LIMB } from '../../exact-sum.ts';
 import { BUCKETS } from '../../lifetimes.ts';
 
 /**
- * Lua shared by the window scripts. A cell is {count, high, low} and, in shapes 1 (spread) and 2 (quantiles),
- * {.., min, max, lastAt, lastValue, bins}; exact-sum.ts says how high and low make a sum. Cells are stored as packed
- * doubles, because Lua and cjson write numbers with 14 digits and a limb needs 16.
+ * Lua shared by the window scripts. Everything that is counted lies in flat lists of doubles: a sum is three of them,
+ * count, high and low (exact-sum.ts says how high and low make a sum), a spread four: least, greatest, newest time, newest
+ * value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with a table bin -> count beside the list).
+ *
+ * A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
+ * `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
+ * its field of the agent's hash. The other buckets are a hash of their own, by epoch modulo 60, which is touched when
+ * the newest bucket moves and by late events.
  */
 export const CELLS = `
 local LIMB, BUCKETS = ${LIMB}, ${BUCKETS}
+local HEAD, WINDOW, NEWEST, NEWEST_SPREAD, WINDOW_SPREAD = 1, 2, 5, 8, 12
+local SUM, CELL, RING, SPREAD_RING = '<ddd', '<ddddddd', '<ddddddd', '<ddddddddddddddd'
 
 local function emptyCell()
-  return {0, 0, 0, math.huge, -math.huge, -math.huge, -math.huge, {}}
+  return {0, 0, 0, math.huge, -math.huge, -math.huge, -math.huge}
 end
 
-local function addSum(into, count, high, low)
-  local newHigh, newLow = into[2] + high, into[3] + low
-  if newLow >= LIMB then newHigh, newLow = newHigh + 1, newLow - LIMB end
-  into[1], into[2], into[3] = into[1] + count, newHigh, newLow
+local function plus(list, at, count, high, low)
+  local newLow = list[at + 2] + low
+  if newLow >= LIMB then high, newLow = high + 1, newLow - LIMB end
+  list[at], list[at + 1], list[at + 2] = list[at] + count, list[at + 1] + high, newLow
 end
 
-local function takeSum(from, count, high, low)
-  local newHigh, newLow = from[2] - high, from[3] - low
-  if newLow < 0 then newHigh, newLow = newHigh - 1, newLow + LIMB end
-  from[1], from[2], from[3] = from[1] - count, newHigh, newLow
+local function minus(list, at, count, high, low)
+  local newLow = list[at + 2] - low
+  if newLow < 0 then high, newLow = high + 1, newLow + LIMB end
+  list[at], list[at + 1], list[at + 2] = list[at] - count, list[at + 1] - high, newLow
 end
 
-local function addSpread(into, min, max, at, value)
-  if min < into[4] then into[4] = min end
-  if max > into[5] then into[5] = max end
-  if at > into[6] or (at == into[6] and value > into[7]) then into[6], into[7] = at, value end
+local function widen(list, at, min, max, time, value)
+  if min < list[at] then list[at] = min end
+  if max > list[at + 1] then list[at + 1] = max end
+  if time > list[at + 2] or (time == list[at + 2] and value > list[at + 3]) then
+    list[at + 2], list[at + 3] = time, value
+  end
 end
 
 local function addBins(into, bins)
-  for bin, count in pairs(bins) do into[8][bin] = (into[8][bin] or 0) + count end
+  for bin, count in pairs(bins) do into[bin] = (into[bin] or 0) + count end
 end
 
-local function merge(into, cell, shape)
-  addSum(into, cell[1], cell[2], cell[3])
-  if shape > 0 then addSpread(into, cell[4], cell[5], cell[6], cell[7]) end
-  if shape == 2 then addBins(into, cell[8]) end
+local function merge(cell, other, shape)
+  plus(cell, 1, other[1], other[2], other[3])
+  if shape > 0 then widen(cell, 4, other[4], other[5], other[6], other[7]) end
 end
 
-local function pack(cell, shape)
-  if shape == 0 then return struct.pack('<ddd', cell[1], cell[2], cell[3]) end
-  return struct.pack('<ddddddd', cell[1], cell[2], cell[3], cell[4], cell[5], cell[6], cell[7])
+local function packCell(cell, shape)
+  if shape == 0 then return struct.pack(SUM, cell[1], cell[2], cell[3]) end
+  return struct.pack(CELL, unpack(cell, 1, 7))
 end
 
-local function unpackCell(text, bins, shape)
-  if not text then return nil end
-  local count, high, low, min, max, at, value
+local function unpackCell(text, shape)
+  return {struct.unpack(shape == 0 and SUM or CELL, text)}
+end
+
+-- Bins in an answer: their length, then themselves.
+local function sized(text) return struct.pack('<I4', #text) .. text end
+
+local function ringOf(text, key, shape)
+  local ring
   if shape == 0 then
-    count, high, low = struct.unpack('<ddd', text)
-    return {count, high, low}
+    ring = {struct.unpack(RING, text)}
+  else
+    ring = {struct.unpack(SPREAD_RING, text)}
+    if shape == 2 then
+      local from = ring[16] + 4
+      local to = from + struct.unpack('<I4', text, ring[16])
+      ring.bins = cmsgpack.unpack(string.sub(text, from, to - 1))
+      ring.packedWindow = string.sub(text, to)
+      ring.window = cmsgpack.unpack(ring.packedWindow)
+    end
   end
-  count, high, low, min, max, at, value = struct.unpack('<ddddddd', text)
-  return {count, high, low, min, max, at, value, bins and cmsgpack.unpack(bins) or {}}
+  ring.key, ring.shape = key, shape
+  return ring
 end
 
-local function number(value) return string.format('%.17g', value) end
-
--- JSON of a cell; [0] where nothing was seen.
-local function encode(cell, shape)
-  if cell[1] == 0 then return '[0]' end
-  local sum = number(cell[1]) .. ',' .. number(cell[2]) .. ',' .. number(cell[3])
-  if shape == 0 then return '[' .. sum .. ']' end
-  local bins = {}
-  if shape == 2 then
-    for bin, count in pairs(cell[8]) do bins[#bins + 1] = '"' .. bin .. '":' .. number(count) end
+-- What lies in the buckets of a ring in the window that ends with bucket now.
+local function gather(ring, now)
+  local shape, head = ring.shape, ring[HEAD]
+  local cell, bins = emptyCell(), {}
+  if head <= now and head > now - BUCKETS and ring[NEWEST] > 0 then
+    merge(cell, {unpack(ring, NEWEST, NEWEST + 6)}, shape)
+    if shape == 2 then addBins(bins, ring.bins) end
   end
-  return '[' .. sum .. ',' .. number(cell[4]) .. ',' .. number(cell[5]) .. ',' .. number(cell[6]) .. ','
-    .. number(cell[7]) .. ',{' .. table.concat(bins, ',') .. '}]'
-end
-
--- The buckets of a ring in the window that ends with bucket now, added up.
-local function gather(key, head, now, shape)
-  local flat, fields = redis.call('HGETALL', key), {}
+  local flat, fields = redis.call('HGETALL', ring.key), {}
+  if #flat == 0 then return cell, bins end
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-  local gathered = emptyCell()
-  for epoch = math.max(head, now) - BUCKETS + 1, math.min(head, now) do
+  for epoch = math.max(head, now) - BUCKETS + 1, math.min(head - 1, now) do
     local slot = epoch % BUCKETS
-    local cell = unpackCell(fields[tostring(slot)], fields['b' .. slot], shape)
-    if cell then merge(gathered, cell, shape) end
+    local text = fields[tostring(slot)]
+    if text then
+      merge(cell, unpackCell(text, shape), shape)
+      if shape == 2 then addBins(bins, cmsgpack.unpack(fields['b' .. slot])) end
+    end
   end
-  return gathered
+  return cell, bins
+end
+
+-- A cell as an answer.
+local function answerOf(cell, bins, shape)
+  local text = packCell(cell, shape)
+  if shape == 2 then return text .. sized(cmsgpack.pack(bins)) end
+  return text
+end
+
+-- What the window held that ends with bucket now, as an answer.
+local function totalsAt(ring, now)
+  local shape = ring.shape
+  if ring[HEAD] ~= now then
+    local cell, bins = gather(ring, now)
+    return answerOf(cell, bins, shape)
+  end
+  if shape == 0 then return struct.pack(SUM, ring[WINDOW], ring[WINDOW + 1], ring[WINDOW + 2]) end
+  local text = struct.pack(CELL, ring[WINDOW], ring[WINDOW + 1], ring[WINDOW + 2], unpack(ring, WINDOW_SPREAD, 15))
+  if shape == 2 then return text .. sized(ring.packedWindow or cmsgpack.pack(ring.window)) end
+  return text
 end
 `;

@@ -1,9 +1,9 @@
 /**
- * KEYS[1] the cooldown; ARGV: trigger id, when it fired (ms), cooldown (ms), lifetime of the key (ms). The key holds
- * `<when> <trigger id>`. Answers 1 if the trigger may stand.
+ * KEYS[1] the agent's cooldowns; ARGV: trigger id, when it fired (ms), cooldown (ms), lifetime (ms), whose cooldown it is.
+ * A field holds `<when> <trigger id>`. Answers 1 if the trigger may stand.
  */
 export const CLAIM = `
-local held = redis.call('GET', KEYS[1])
+local held = redis.call('HGET', KEYS[1], ARGV[5])
 if held then
   local space = string.find(held, ' ', 1, true)
   if string.sub(held, space + 1) == ARGV[1] then return 1 end
@@ -11,6 +11,7 @@ if held then
   if math.abs(apart) < tonumber(ARGV[3]) then return 0 end
   if apart < 0 then return 1 end
 end
-redis.call('SET', KEYS[1], ARGV[2] .. ' ' .. ARGV[1], 'PX', ARGV[4])
+redis.call('HSET', KEYS[1], ARGV[5], ARGV[2] .. ' ' .. ARGV[1])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
 return 1
 `;

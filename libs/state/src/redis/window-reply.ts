@@ -1,0 +1,75 @@
+import type { AdvanceAnswer, CooldownHolder, Totals } from '@agentlens/guardrails';
+import { toNumber } from '../exact-sum.ts';
+import { answerAgain, NOTHING_SEEN, type Question } from '../windows/answer.ts';
+import { unpackBins } from './unpack-bins.ts';
+
+const DOUBLE = 8;
+const INTEGER = 4;
+const REPEATED = 0x31;
+const LINE_FEED = 0x0a;
+
+/** What advance.lua.ts answers for a message: as it is, or, of one counted before, what was asked and answered then. */
+export function readAdvanced(question: Question, reply: Buffer): AdvanceAnswer {
+  if (reply[0] !== REPEATED) return readAnswer(question, new Reader(reply, 1));
+  const end = reply.indexOf(LINE_FEED);
+  const kept = JSON.parse(reply.toString('utf8', 1, end)) as Question;
+  return answerAgain(question, kept, readAnswer(kept, new Reader(reply, end + 1)));
+}
+
+/** What read.lua.ts answers for one series, by name. */
+export function readTotals(series: string, reply: Buffer): Totals {
+  return reply.length === 0 ? NOTHING_SEEN : new Reader(reply, 0).totals(series);
+}
+
+function readAnswer({ series, cooldowns }: Question, reader: Reader): AdvanceAnswer {
+  const duplicates = Array.from({ length: reader.integer() }, () => reader.integer());
+  const cooling: (CooldownHolder | null)[] = cooldowns.map(() => null);
+  for (let held = reader.integer(); held > 0; held--) cooling[reader.integer()] = reader.holder();
+  return { before: series.map((name) => reader.totals(name)), duplicates, cooling };
+}
+
+/** Reads the parts of a reply one after the other. */
+class Reader {
+  readonly #reply: Buffer;
+  #at: number;
+
+  constructor(reply: Buffer, at: number) {
+    this.#reply = reply;
+    this.#at = at;
+  }
+
+  integer(): number {
+    this.#at += INTEGER;
+    return this.#reply.readUInt32LE(this.#at - INTEGER);
+  }
+
+  holder(): CooldownHolder {
+    const length = this.integer();
+    const text = this.#reply.toString('utf8', this.#at, this.#at + length);
+    this.#at += length;
+    const space = text.indexOf(' ');
+    return { atMs: Number(text.slice(0, space)), triggerId: text.slice(space + 1) };
+  }
+
+  /** Names end with the shape, which says how much is kept. */
+  totals(series: string): Totals {
+    const count = this.#double();
+    const sum = toNumber({ high: this.#double(), low: this.#double() });
+    if (series.endsWith(':sum')) return count === 0 ? NOTHING_SEEN : { ...NOTHING_SEEN, count, sum };
+    const [min, max] = [this.#double(), this.#double()];
+    const last = { atMs: this.#double(), value: this.#double() };
+    const bins = series.endsWith(':quantiles') ? this.#bins() : {};
+    return count === 0 ? NOTHING_SEEN : { count, sum, min, max, last, bins };
+  }
+
+  #double(): number {
+    this.#at += DOUBLE;
+    return this.#reply.readDoubleLE(this.#at - DOUBLE);
+  }
+
+  #bins(): Record<string, number> {
+    const length = this.integer();
+    this.#at += length;
+    return unpackBins(this.#reply.subarray(this.#at - length, this.#at));
+  }
+}
