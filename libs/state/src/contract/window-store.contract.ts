@@ -73,6 +73,42 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 6 }]);
     });
 
+    it('counts messages of several agents in one step, each agent for itself', async () => {
+      const [one, other] = [fresh('agent'), fresh('agent')];
+      const spread = sliding(5, 'latency_ms', 'spread');
+      const run: Series = { metric: 'latency_ms', span: { kind: 'run', runId: 'run' }, shape: 'sum' };
+      const message = (agentId: string, messageId: string, value: number) => ({
+        ...anAdvance({ agentId, messageId, nowMs: START_MS, series: [minute, spread, run] }),
+        increments: [0, 1, 2].map((series) => ({ series, event: 0, atMs: START_MS, value })),
+        retryable: [{ event: 0, id: `of ${messageId}`, atMs: START_MS }],
+      });
+      const requests = [message(one, 'm1', 1), message(other, 'm1', 2), message(one, 'm2', 4), message(one, 'm1', 1)];
+      const answers = await stores().advanceAll(requests);
+      expect(answers.map(({ before }) => sums(before).map(({ sum }) => sum))).toEqual([
+        [0, 0, 0],
+        [0, 0, 0],
+        [1, 1, 1],
+        [0, 0, 0],
+      ]);
+      expect(answers.map(({ duplicates }) => duplicates)).toEqual([[], [], [], []]);
+      expect(await stores().advanceAll(requests.toReversed())).toEqual(answers.toReversed());
+      for (const [agentId, sum] of [[one, 5] as const, [other, 2] as const]) {
+        const held = await stores().read('acme', agentId, START_MS, [minute, spread, run]);
+        expect(held.map((totals) => totals.sum)).toEqual([sum, sum, sum]);
+      }
+    });
+
+    it('counts one bin of a sketch as often as any number of events falls into it', async () => {
+      const agentId = fresh('agent');
+      const quantiles = sliding(1, 'latency_ms', 'quantiles');
+      for (const times of [1, 126, 1, 128, 70_000]) {
+        const values = Array.from({ length: times }, () => ({ atMs: START_MS, value: 41 }));
+        await stores().advance(batchOf(agentId, quantiles, START_MS, values));
+        const [totals] = await stores().read('acme', agentId, START_MS, [quantiles]);
+        expect(totals?.bins).toEqual({ [binOf(41)]: totals?.count });
+      }
+    });
+
     it('finds an event that was counted in an earlier batch', async () => {
       const agentId = fresh('agent');
       const retryable = [{ event: 0, id: 'event-1', atMs: START_MS }];
