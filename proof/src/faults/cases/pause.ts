@@ -1,6 +1,6 @@
 import { directiveIssued } from '@agentlens/contracts';
 import { monotonicMs } from '../../harness/monotonic-ms.ts';
-import { atMost, equal } from '../check.ts';
+import { equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Site } from '../site.ts';
 
@@ -93,9 +93,9 @@ function report(lab: Lab, site: Site, pauses: readonly Pause[]): void {
   }
   const allowed = pauses.reduce((sum, { asked }) => sum + asked, 0);
   lab.measure('questions still allowed', allowed / pauses.length, 'an agent');
+  lab.within('p99 from event to directive', P99_MS, quantile(told, 0.99));
+  lab.within('p99 from trigger to refusal', P99_MS, quantile(triggers, 0.99));
   lab.check(
-    atMost('p99 from event to directive', P99_MS, quantile(told, 0.99), 'ms'),
-    atMost('p99 from trigger to refusal', P99_MS, quantile(triggers, 0.99), 'ms'),
     equal('agents refused', AGENTS, pauses.length),
     equal('triggers seen', AGENTS, triggers.length),
   );
