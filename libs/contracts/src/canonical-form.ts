@@ -7,31 +7,35 @@ export type HashedFields = Pick<
   'id' | 'occurredAt' | 'runId' | 'agentId' | 'dialect' | 'sourceType' | 'severity' | 'payload' | 'metadata' | 'tags'
 >;
 
-/** What a client may put into an event at will, as canonical JSON: the dear part of the form, and of the event's own text. */
-export interface CanonicalContents {
-  readonly payload: string;
-  readonly metadata: string;
-}
-
-export function canonicalContents({ payload, metadata }: Pick<HashedFields, keyof CanonicalContents>) {
-  return { payload: canonicalJson(payload), metadata: canonicalJson(metadata) } satisfies CanonicalContents;
-}
-
 const FORM_VERSION = 1;
 
 /**
  * The text an event's hash is taken over: RFC 8785 canonical JSON of its public names, documented in
  * docs/wire-format.md. Prices are not in it: a newer price table must not turn a retry into another event.
- *
- * @param contents of this event, where they are known already
  */
-export function canonicalForm(event: HashedFields, contents: CanonicalContents = canonicalContents(event)): string {
-  const tags = event.tags === undefined ? '' : `,"tags":${canonicalList(event.tags)}`;
+export function canonicalForm(event: HashedFields): string {
+  return formBefore(event) + canonicalContents(event) + formAfter(event);
+}
+
+/** What stands before the contents. */
+export function formBefore({ agentId, dialect, sourceType, id }: HashedFields): string {
   return (
-    `{"agentId":${quoted(event.agentId)},"dialect":${quoted(event.dialect)},"eventType":${quoted(event.sourceType)},` +
-    `"id":${quoted(event.id)},"metadata":${contents.metadata},"payload":${contents.payload},` +
-    `"sessionId":${quoted(event.runId)},"severity":${quoted(event.severity)}${tags},` +
-    `"timestamp":${quoted(event.occurredAt)},"v":${FORM_VERSION}}`
+    `{"agentId":${quoted(agentId)},"dialect":${quoted(dialect)},"eventType":${quoted(sourceType)},` +
+    `"id":${quoted(id)},`
+  );
+}
+
+/** What a client may put into an event at will: the members `metadata` and `payload`, the dear part of the form. */
+export function canonicalContents({ payload, metadata }: Pick<HashedFields, 'payload' | 'metadata'>): string {
+  return `"metadata":${canonicalJson(metadata)},"payload":${canonicalJson(payload)}`;
+}
+
+/** What stands behind the contents. */
+export function formAfter({ runId, severity, tags, occurredAt }: HashedFields): string {
+  const tagged = tags === undefined ? '' : `,"tags":${canonicalList(tags)}`;
+  return (
+    `,"sessionId":${quoted(runId)},"severity":${quoted(severity)}${tagged},` +
+    `"timestamp":${quoted(occurredAt)},"v":${FORM_VERSION}}`
   );
 }
 
@@ -61,54 +65,76 @@ function canonicalList(items: readonly unknown[]): string {
 }
 
 function canonicalObject(record: Record<string, unknown>): string {
-  let text = '{';
-  for (const key of sorted(Object.keys(record))) {
+  let text = '';
+  for (const { key, first, next } of membersOf(record)) {
     const member = record[key];
-    if (member === undefined) continue;
-    if (text.length > 1) text += ',';
-    text += label(key) + canonicalJson(member);
+    if (member !== undefined) text += (text === '' ? first : next) + canonicalJson(member);
   }
-  return `${text}}`;
+  return text === '' ? '{}' : `${text}}`;
 }
 
-/** Most objects have few keys, and for those the set-up of the built-in sort costs more than the sorting. */
-const FEW_KEYS = 24;
-
-function sorted(keys: string[]): string[] {
-  if (keys.length > FEW_KEYS) return keys.sort();
-  for (let next = 1; next < keys.length; next++) {
-    const key = keys[next] ?? '';
-    let place = next;
-    for (let before = keys[place - 1]; before !== undefined && before > key; before = keys[place - 1]) {
-      keys[place] = before;
-      place -= 1;
-    }
-    keys[place] = key;
-  }
-  return keys;
+/** The name of a member with what stands before it, where it is the first that is there and where it is not. */
+interface MemberName {
+  readonly key: string;
+  /** `{"key":` */
+  readonly first: string;
+  /** `,"key":` */
+  readonly next: string;
 }
 
-/** The same keys come with every event. Bounded, and only short ones, because clients choose them. */
-const labels = new Map<string, string>();
-const MOST_LABELS = 4_096;
+/** Keys in the order they came in, and once they have all come, the names in canonical order. */
+interface Shape {
+  readonly after: Map<string, Shape>;
+  names: readonly MemberName[] | undefined;
+}
+
+/**
+ * Events are alike: objects with the same keys in the same order come again and again, so their names are sorted and
+ * written once. Bounded, and only for few and short keys, because clients choose them.
+ */
+let shapes: Shape = { after: new Map(), names: undefined };
+let kept = 0;
+/** Shapes and names together. */
+const MOST_KEPT = 16_384;
+const MOST_KEYS = 32;
 const SHORT = 64;
 
-/** `"key":` */
-function label(key: string): string {
-  const known = labels.get(key);
-  if (known !== undefined) return known;
-  const text = `${quoted(key)}:`;
-  if (key.length > SHORT) return text;
-  if (labels.size >= MOST_LABELS) labels.clear();
-  labels.set(key, text);
-  return text;
+function membersOf(record: Record<string, unknown>): readonly MemberName[] {
+  let shape = shapes;
+  let keys = 0;
+  for (const key in record) {
+    const known = shape.after.get(key);
+    keys += 1;
+    if (known === undefined && (keys > MOST_KEYS || key.length > SHORT)) return namesOf(record);
+    shape = known ?? shapeAfter(shape, key);
+  }
+  if (shape.names !== undefined) return shape.names;
+  shape.names = namesOf(record);
+  kept += keys;
+  return shape.names;
+}
+
+function shapeAfter(before: Shape, key: string): Shape {
+  const shape: Shape = { after: new Map(), names: undefined };
+  before.after.set(key, shape);
+  kept += 1;
+  if (kept <= MOST_KEPT) return shape;
+  shapes = { after: new Map(), names: undefined };
+  kept = 0;
+  return shape;
+}
+
+function namesOf(record: Record<string, unknown>): readonly MemberName[] {
+  return Object.keys(record)
+    .sort()
+    .map((key) => ({ key, first: `{${quoted(key)}:`, next: `,${quoted(key)}:` }));
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters JSON must escape
 const ESCAPED = /["\\\u0000-\u001f]/;
 
-/** Most text needs no escape, and finding that out is several times cheaper than JSON.stringify of a short text. */
-function quoted(text: string): string {
+/** A text as JSON. Most needs no escape, and finding that out is several times cheaper than JSON.stringify of a short text. */
+export function quoted(text: string): string {
   return isPlain(text) ? `"${text}"` : JSON.stringify(text);
 }
 

@@ -22,7 +22,12 @@ export function eventBatchHeaders(batch: {
 }): Readonly<Record<string, string>> {
   const { events, receivedAt } = batch;
   const days = new Set<string>();
-  for (const { occurredAt } of events) days.add(occurredAt.slice(0, DAY_CHARS));
+  let day = '';
+  for (const { occurredAt } of events) {
+    if (occurredAt.startsWith(day) && day !== '') continue;
+    day = occurredAt.slice(0, DAY_CHARS);
+    days.add(day);
+  }
   return { [EVENTS]: String(events.length), [DAYS]: [...days].sort().join(','), [RECEIVED_AT]: receivedAt };
 }
 

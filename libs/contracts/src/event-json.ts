@@ -1,13 +1,62 @@
-import type { CanonicalContents } from './canonical-form.ts';
+import {
+  canonicalContents,
+  canonicalJson,
+  formAfter,
+  formBefore,
+  type HashedFields,
+  quoted,
+  sha256Hex,
+} from './canonical-form.ts';
 import type { AgentEvent, EventBatch } from './events.ts';
 
+/** An event as it goes on the wire. */
+export interface WrittenEvent {
+  /** SHA-256 (hex) of its canonical form. */
+  readonly hash: string;
+  /** Equal to what JSON.stringify makes of the event with this hash, but for the order of members. */
+  readonly json: string;
+}
+
 /**
- * An event as JSON, equal to what JSON.stringify makes of it but for the order of members. Its contents were written down
- * for its hash already, so they are not written a second time.
+ * Hashes an event and writes it down.
+ *
+ * @param hashed what its hash is over, where that is not its own fields
  */
-export function eventJson(event: AgentEvent, { payload, metadata }: CanonicalContents): string {
-  const facts = { ...event, payload: undefined, metadata: undefined };
-  return `${JSON.stringify(facts).slice(0, -1)},"payload":${payload},"metadata":${metadata}}`;
+export function writeEvent(event: Omit<AgentEvent, 'hash'>, hashed: HashedFields = event): WrittenEvent {
+  const before = formBefore(hashed);
+  const contents = canonicalContents(hashed);
+  const form = before + contents + formAfter(hashed);
+  const hash = sha256Hex(form);
+  // Hashing laid the form out in one piece, so a part of it is had for less than what it was put together from.
+  const own = hashed === event ? form.slice(before.length, before.length + contents.length) : canonicalContents(event);
+  return { hash, json: eventJson(event, hash, own) };
+}
+
+/** A spec checks that no member of the schema is forgotten. */
+function eventJson(event: Omit<AgentEvent, 'hash'>, hash: string, contents: string): string {
+  return (
+    `{"id":${quoted(event.id)},"agentId":${quoted(event.agentId)},"runId":${quoted(event.runId)},` +
+    `"kind":"${event.kind}","dialect":${quoted(event.dialect)},"sourceType":${quoted(event.sourceType)},` +
+    `"severity":"${event.severity}","isError":${event.isError},"occurredAt":"${event.occurredAt}",` +
+    `"retryable":${event.retryable},"hash":"${hash}",` +
+    text('"sessionId":', event.sessionId) +
+    text('"parentRunId":', event.parentRunId) +
+    text('"parentToolUseId":', event.parentToolUseId) +
+    text('"agentName":', event.agentName) +
+    text('"agentVersion":', event.agentVersion) +
+    text('"toolName":', event.toolName) +
+    text('"callId":', event.callId) +
+    text('"model":', event.model) +
+    text('"provider":', event.provider) +
+    text('"outcome":', event.outcome) +
+    (event.usage === undefined ? '' : `"usage":${canonicalJson(event.usage)},`) +
+    (event.tags === undefined ? '' : `"tags":${canonicalJson(event.tags)},`) +
+    `${contents}}`
+  );
+}
+
+function text(label: string, value: string | undefined): string {
+  return value === undefined ? '' : `${label}${quoted(value)},`;
 }
 
 /** A batch as JSON, of events that are JSON already. */

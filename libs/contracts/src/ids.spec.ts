@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { timeOfId } from './dialects/agentlens/id-time.ts';
-import { derivedId, inPosition, timeOrderedId } from './ids.ts';
+import { derivedId, idSeries, inPosition, timeOrderedId } from './ids.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const AT = Date.parse('2026-03-01T12:00:00.123Z');
@@ -38,5 +38,24 @@ describe('ids in position', () => {
     expect([...ids].sort()).toEqual(ids);
     for (const id of ids) expect(id).toMatch(UUID_V7);
     expect(timeOfId(ids[999] ?? '')).toBe(AT);
+  });
+});
+
+describe('ids of a series', () => {
+  const ids = Array.from({ length: 10_000 }, (_, position) => position).map(idSeries(AT));
+
+  it('differ, and are UUIDv7 of their instant', () => {
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(UUID_V7);
+    expect(timeOfId(ids[9_999] ?? '')).toBe(AT);
+  });
+
+  it('sort by their positions as far as those fit into an id', () => {
+    const fitting = ids.slice(0, 4_096);
+    expect([...fitting].sort()).toEqual(fitting);
+  });
+
+  it('differ from those of another series of the same instant', () => {
+    expect(idSeries(AT)(7)).not.toBe(ids[7]);
   });
 });

@@ -3,8 +3,6 @@ export { ALERT_STATUSES, Alert, AlertStatus, ApprovalBinding } from './alerts.ts
 export { BREAKER_REASONS, BreakerChanged, BreakerLimits, BreakerReason, BreakerState } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetPot, BudgetStanding, Reservation } from './budgets.ts';
 export {
-  type CanonicalContents,
-  canonicalContents,
   canonicalForm,
   canonicalJson,
   type HashedFields,
@@ -63,7 +61,7 @@ export {
 } from './dialects/handlebar/index.ts';
 export { Directive } from './directives.ts';
 export { type EventBatchFacts, eventBatchFacts, eventBatchHeaders } from './event-batch-facts.ts';
-export { batchJson, eventJson } from './event-json.ts';
+export { batchJson, type WrittenEvent, writeEvent } from './event-json.ts';
 export {
   AgentEvent,
   CostSource,
@@ -76,7 +74,7 @@ export {
   Severity,
   Usage,
 } from './events.ts';
-export { ClientId, derivedId, Instant, inPosition, TenantId, timeOrderedId } from './ids.ts';
+export { ClientId, derivedId, Instant, idSeries, inPosition, TenantId, timeOrderedId } from './ids.ts';
 export { PARTITIONS, partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';

@@ -6,6 +6,7 @@ import type { Admission } from './admission/admission.ts';
 import { refusals, refusedWhole, taken } from './answers.ts';
 import type { Dialect } from './dialect.ts';
 import type { EventGate } from './event-gate.ts';
+import type { IdentifiedEvent } from './identity.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
 import type { EventIntake, Verdict } from './intake.ts';
 import { heldBack, rateLimitFields, tooMany } from './rate-limit.ts';
@@ -63,9 +64,7 @@ export class EventDesk {
       if (!partial && good.length < events.length) throw refusedWhole(intake.verdicts);
       const fresh = good.filter(({ repeated }) => !repeated);
       await this.gate.pass(intake.arrival, fresh);
-      const unpriced = fresh.filter(({ event }) => event.usage?.costSource === 'unpriced').length;
-      this.metrics.accepted(fresh.length, unpriced);
-      this.metrics.lostByClients(lostByClient(fresh.map(({ event }) => event)));
+      this.#count(fresh);
       return intake.verdicts;
     } catch (error) {
       throw this.#awayOr(error);
@@ -85,6 +84,17 @@ export class EventDesk {
     }
   }
 
+  #count(fresh: readonly IdentifiedEvent[]): void {
+    let unpriced = 0;
+    let lostByClients = 0;
+    for (const { event } of fresh) {
+      if (event.usage?.costSource === 'unpriced') unpriced += 1;
+      lostByClients += lostByClient(event);
+    }
+    this.metrics.accepted(fresh.length, unpriced);
+    this.metrics.lostByClients(lostByClients);
+  }
+
   #keyReused(): ProblemException {
     this.metrics.turnedAway('key_reused');
     return new ProblemException(422, 'Idempotency-Key reused', {
@@ -102,11 +112,9 @@ export class EventDesk {
 }
 
 /** An SDK reports with a later batch what it could not deliver; a repeated report is not counted again. */
-function lostByClient(events: readonly AgentEvent[]): number {
-  return events.reduce((sum, { sourceType, payload }) => {
-    const count = sourceType === 'sink.dropped' ? payload.count : 0;
-    return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? sum + count : sum;
-  }, 0);
+function lostByClient({ sourceType, payload }: AgentEvent): number {
+  const count = sourceType === 'sink.dropped' ? payload.count : 0;
+  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 0;
 }
 
 function unavailable(error: string, afterMs: number): ProblemException {

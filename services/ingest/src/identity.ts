@@ -1,15 +1,13 @@
 import {
   type AgentEvent,
-  canonicalContents,
   canonicalForm,
   derivedId,
-  eventJson,
   type HashedFields,
   inPosition,
   sha256Hex,
   type TranslatedEvent,
   timeOfId,
-  timeOrderedId,
+  writeEvent,
 } from '@agentlens/contracts';
 import { LIMITS } from './limits.ts';
 import { invalid, type Refusal } from './refusal.ts';
@@ -21,6 +19,8 @@ export interface Arrival {
   readonly key: string | undefined;
   /** Of the first attempt, where this is a retry under an Idempotency-Key. */
   readonly receivedAtMs: number;
+  /** Makes the ids of events that come without id and key, by their place in the batch. */
+  readonly ids: (position: number) => string;
 }
 
 /** An event with its identity, as it goes on the wire. */
@@ -71,22 +71,20 @@ export function contentHash({ facts }: TranslatedEvent): string {
 
 /** Gives an event its id, time and hash; all three are equal on every retry the client makes recognisable. */
 export function identify(
-  translated: TranslatedEvent,
+  { clientId, facts, retold }: TranslatedEvent,
   index: number,
   atMs: number,
   arrival: Arrival,
 ): IdentifiedEvent | Refusal {
-  const { clientId, facts } = translated;
-  const contents = canonicalContents(facts);
   const event: AgentEvent = {
     ...facts,
     id: clientId ?? ownId(index, arrival),
-    occurredAt: new Date(atMs).toISOString(),
+    occurredAt: instantOf(atMs),
     retryable: clientId !== undefined || arrival.key !== undefined,
     hash: '',
   };
-  event.hash = sha256Hex(translated.retold === true ? identityForm(event) : canonicalForm(event, contents));
-  const json = eventJson(event, contents);
+  const { hash, json } = writeEvent(event, retold === true ? identityOf(event) : event);
+  event.hash = hash;
   const bytes = Buffer.byteLength(json);
   if (bytes <= LIMITS.eventBytes) return { event, json, bytes };
   const message = `takes ${bytes} bytes; an event may take ${LIMITS.eventBytes}. Send large contents elsewhere and their address here`;
@@ -94,12 +92,19 @@ export function identify(
 }
 
 /** Both tellings of one event have this in common, and nothing else for sure. */
-function identityForm(fields: HashedFields): string {
-  return canonicalForm({ ...fields, payload: {}, metadata: {}, tags: undefined });
+function identityOf(fields: HashedFields): HashedFields {
+  return { ...fields, payload: {}, metadata: {}, tags: undefined };
 }
 
 /** Events of one request often share a millisecond; their ids keep the order they were sent in. */
-function ownId(index: number, { key, tenantId, receivedAtMs }: Arrival): string {
-  const id = key === undefined ? timeOrderedId(receivedAtMs) : derivedId(receivedAtMs, tenantId, key, index);
-  return inPosition(id, index);
+function ownId(index: number, { ids, key, tenantId, receivedAtMs }: Arrival): string {
+  return key === undefined ? ids(index) : inPosition(derivedId(receivedAtMs, tenantId, key, index), index);
+}
+
+/** Events without a time of their own have that of their request. */
+let newest = { atMs: Number.NaN, instant: '' };
+
+function instantOf(atMs: number): string {
+  if (newest.atMs !== atMs) newest = { atMs, instant: new Date(atMs).toISOString() };
+  return newest.instant;
 }

@@ -1,5 +1,6 @@
 import {
   canonicalJson,
+  idSeries,
   type PriceBook,
   type ProblemDetail,
   sha256Hex,
@@ -59,7 +60,7 @@ export class EventIntake {
     const safety = delivery.events.map(sanitise);
     const receivedAtMs = await this.#firstArrival(delivery, safety);
     if (receivedAtMs === undefined) return { kind: 'key_reused' };
-    const arrival = { tenantId: delivery.tenantId, key: delivery.key, receivedAtMs };
+    const arrival = arrivalOf(delivery.tenantId, delivery.key, receivedAtMs);
     const read = delivery.events.map((raw, index) => this.#read(raw, safety[index], delivery, window));
     const isTolerant = delivery.dialect?.wrongTime === 'redate';
     const times = await this.#times(read, arrival, window, isTolerant);
@@ -73,7 +74,7 @@ export class EventIntake {
     event: TranslatedEvent,
     nowMs: number,
   ): Promise<{ arrival: Arrival; verdict: Verdict }> {
-    const arrival = { tenantId, key: undefined, receivedAtMs: nowMs };
+    const arrival = arrivalOf(tenantId, undefined, nowMs);
     const [atMs = nowMs] = await this.#times(
       [{ ok: true, event }],
       arrival,
@@ -115,12 +116,15 @@ export class EventIntake {
     window: TimeWindow,
     isTolerant: boolean,
   ): Promise<readonly number[]> {
-    const times = read.map((one) => (one.ok ? clientTime(one.event, window) : undefined) ?? arrival.receivedAtMs);
-    const undated = read.flatMap((one, index) =>
-      one.ok && one.event.clientId !== undefined && clientTime(one.event, window) === undefined
-        ? [{ index, event: one.event, id: one.event.clientId }]
-        : [],
-    );
+    const undated: { readonly index: number; readonly event: TranslatedEvent; readonly id: string }[] = [];
+    const times = read.map((one, index) => {
+      const atMs = one.ok ? clientTime(one.event, window) : undefined;
+      if (one.ok && atMs === undefined && one.event.clientId !== undefined) {
+        undated.push({ index, event: one.event, id: one.event.clientId });
+      }
+      return atMs ?? arrival.receivedAtMs;
+    });
+    if (undated.length === 0) return times;
     await Promise.all(
       undated.map(async ({ index, event, id }) => {
         times[index] = await this.#firstTime(arrival, id, event, isTolerant);
@@ -151,6 +155,7 @@ export class EventIntake {
     read: readonly Read[],
     { tenantId }: Arrival,
   ): Promise<readonly Verdict[]> {
+    if (!read.some((one) => one.ok && one.event.clientId !== undefined)) return verdicts;
     const firstHash = new Map<string, string>();
     const judged = verdicts.map((verdict, index): Verdict => {
       const one = read[index];
@@ -185,7 +190,13 @@ function refused(refusal: Refusal): { readonly ok: false; readonly refusal: Refu
 function identified(read: Read, index: number, atMs: number, arrival: Arrival): Verdict {
   if (!read.ok) return read;
   const result = identify(read.event, index, atMs, arrival);
-  return 'reason' in result ? refused(result) : { ok: true, repeated: false, notices: read.notices, ...result };
+  if ('reason' in result) return refused(result);
+  const { event, json, bytes } = result;
+  return { ok: true, repeated: false, notices: read.notices, event, json, bytes };
+}
+
+function arrivalOf(tenantId: string, key: string | undefined, receivedAtMs: number): Arrival {
+  return { tenantId, key, receivedAtMs, ids: idSeries(receivedAtMs) };
 }
 
 /** The tenant comes from the key; naming another one is a mistake worth hearing of. */
