@@ -92,7 +92,7 @@ export const AgentEvent = z.object({
 export type AgentEvent = z.infer<typeof AgentEvent>;
 
 /**
- * The unit on the wire: the events of one tenant and one partition, in the order they were accepted.
+ * The unit on the wire: events of one tenant, in the order they were accepted.
  * `receivedAt` is the platform's clock at acceptance and the "now" of every window these events are evaluated in, so
  * that a redelivered batch is evaluated at the same instant.
  */

@@ -1,18 +1,17 @@
 /**
- * How many ways the events of a stream can be split; part of the published contract, so it never changes. Many enough
- * for more evaluators than one Redis can feed, few enough that small requests of different agents meet in one message.
+ * How many ways the events of a stream can be split between consumers; part of the published contract, so it never
+ * changes. Split by tenant: what belongs to one tenant may share a message, whoever of its agents it is about.
  */
 export const PARTITIONS = 16;
 
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** Two-digit partition of an agent: FNV-1a (32 bit) over the UTF-16 code units of `tenant:agent`, modulo 16. */
-export function partitionOf(tenantId: string, agentId: string): string {
+/** Two-digit partition of a tenant: FNV-1a (32 bit) over the UTF-16 code units of its id, modulo 16. */
+export function partitionOf(tenantId: string): string {
   let hash = FNV_OFFSET;
-  const key = `${tenantId}:${agentId}`;
-  for (let i = 0; i < key.length; i++) {
-    hash = Math.imul(hash ^ key.charCodeAt(i), FNV_PRIME);
+  for (let i = 0; i < tenantId.length; i++) {
+    hash = Math.imul(hash ^ tenantId.charCodeAt(i), FNV_PRIME);
   }
   return String((hash >>> 0) % PARTITIONS).padStart(2, '0');
 }

@@ -5,26 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BatchPublisher } from './batch-publisher.ts';
 import { Coalescer } from './coalescer.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
+import { ManualMoments } from './manual-moments.testing.ts';
 import type { Part } from './parts.ts';
-
-/** A moment that passes when the test says so. */
-class ManualMoments {
-  readonly #waiting = new Set<() => void>();
-
-  readonly soon = (flush: () => void) => {
-    this.#waiting.add(flush);
-    return () => this.#waiting.delete(flush);
-  };
-  readonly late = this.soon;
-
-  get waiting(): number {
-    return this.#waiting.size;
-  }
-
-  pass(): void {
-    for (const flush of [...this.#waiting]) flush();
-  }
-}
 
 function part(fields: Partial<Part> & { count?: number } = {}): Part {
   const { count = 1, ...rest } = fields;
@@ -61,15 +43,15 @@ describe('the coalescer', () => {
   it('publishes nothing before the moment has passed', async () => {
     const safe = coalescer.add(part());
     expect(batches).toEqual([]);
-    moments.pass();
+    moments.pass(0);
     await safe;
     expect(batches).toHaveLength(1);
   });
 
-  it('merges the requests of one tenant and partition, in order of arrival', async () => {
+  it('merges the requests of one tenant, in order of arrival', async () => {
     const parts = [part({ count: 2 }), part({ count: 3 }), part()];
     const safe = parts.map((one) => coalescer.add(one));
-    moments.pass();
+    moments.pass(0);
     await Promise.all(safe);
     expect(batches.map(({ events }) => idsOf(events))).toEqual([parts.flatMap(({ events }) => idsOf(events))]);
   });
@@ -77,23 +59,20 @@ describe('the coalescer', () => {
   it('dates the message when it leaves, not when it was begun', async () => {
     const safe = coalescer.add(part());
     clock.advance(2);
-    moments.pass();
+    moments.pass(0);
     await safe;
     expect(batches[0]?.receivedAt).toBe(new Date(clock.now()).toISOString());
   });
 
-  it('keeps tenants and partitions apart', async () => {
-    const safe = [part(), part({ tenantId: 'globex' }), part({ partition: '08' })].map((one) => coalescer.add(one));
-    moments.pass();
+  it('keeps tenants apart, and lets them leave together', async () => {
+    const safe = [part(), part({ tenantId: 'globex' })].map((one) => coalescer.add(one));
+    expect(moments.waiting).toBe(1);
+    moments.pass(0);
     await Promise.all(safe);
-    expect(batches.map(({ tenantId, partition }) => `${tenantId}/${partition}`).sort()).toEqual([
-      'acme/07',
-      'acme/08',
-      'globex/07',
-    ]);
+    expect(batches.map(({ tenantId }) => tenantId)).toEqual(['acme', 'globex']);
   });
 
-  it('gathers what arrives while a message is on its way, and sends it when that one has arrived', async () => {
+  it('gathers what arrives while a message is on its way, and tells of each what became of it', async () => {
     const sent: { readonly events: number; readonly arrived: PromiseWithResolvers<void> }[] = [];
     const slow = {
       publish: ({ events }: EventBatch) => {
@@ -104,44 +83,31 @@ describe('the coalescer', () => {
     };
     const gathering = new Coalescer(slow, () => clock.now(), moments);
     const first = gathering.add(part());
-    moments.pass();
+    moments.pass(0);
     const others = [part({ count: 2 }), part({ count: 3 })].map((one) => gathering.add(one));
+    moments.pass(10);
     expect(sent.map(({ events }) => events)).toEqual([1]);
 
     sent[0]?.arrived.resolve();
     await first;
+    moments.pass(25);
     expect(sent.map(({ events }) => events)).toEqual([1, 5]);
 
-    const last = gathering.add(part());
     sent[1]?.arrived.reject(new BusUnavailable('away', 0));
     expect((await Promise.allSettled(others)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(sent.map(({ events }) => events)).toEqual([1, 5, 1]);
-    sent[2]?.arrived.resolve();
-    await last;
-  });
-
-  it('waits for the message before it no longer than a moment', async () => {
-    const sent: number[] = [];
-    const stuck = { publish: ({ events }: EventBatch) => new Promise<void>(() => sent.push(events.length)) };
-    const gathering = new Coalescer(stuck, () => clock.now(), moments);
-    for (const count of [1, 2]) {
-      void gathering.add(part({ count }));
-      moments.pass();
-    }
-    expect(sent).toEqual([1, 2]);
   });
 
   it('publishes at once when a message is full', async () => {
     const safe = Array.from({ length: 6 }, () => coalescer.add(part({ count: 90 })));
     expect(moments.waiting).toBe(1);
-    moments.pass();
+    moments.pass(0);
     await Promise.all(safe);
     expect(batches.map(({ events }) => events.length)).toEqual([450, 90]);
   });
 
   it('never fills a message beyond its bytes', async () => {
     const safe = Array.from({ length: 3 }, () => coalescer.add(part({ bytes: 400_000 })));
-    moments.pass();
+    moments.pass(0);
     await Promise.all(safe);
     expect(batches.map(({ events }) => events.length)).toEqual([2, 1]);
   });
@@ -153,7 +119,7 @@ describe('the coalescer', () => {
       each(() => new Promise<never>(() => undefined)),
     );
     const safe = [coalescer.add(part()), coalescer.add(part())];
-    moments.pass();
+    moments.pass(0);
     for (const outcome of await Promise.allSettled(safe)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(BusUnavailable) });
     }

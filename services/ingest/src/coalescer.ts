@@ -1,119 +1,82 @@
 import { type AgentEvent, batchJson, timeOrderedId } from '@agentlens/contracts';
-import { context, type Link, trace } from '@opentelemetry/api';
+import { type Context, context, type Link, trace } from '@opentelemetry/api';
 import type { BatchPublisher } from './batch-publisher.ts';
+import { Departures, type Moments } from './departures.ts';
 import { LIMITS } from './limits.ts';
 import type { Part } from './parts.ts';
 
-const LATEST_MS = 25;
 const MOST_EVENTS = 500;
-
-/** Runs `flush` later; answers how to call it off. */
-type Schedule = (flush: () => void) => () => void;
-
-/** When a message that is being filled leaves by itself. */
-export interface Moments {
-  /** Once everything that has arrived is taken. */
-  readonly soon: Schedule;
-  /** Where the message before it takes that long. */
-  readonly late: Schedule;
-}
-
-const MOMENTS: Moments = {
-  soon: (flush) => {
-    const immediate = setImmediate(flush);
-    return () => clearImmediate(immediate);
-  },
-  late: (flush) => {
-    const timer = setTimeout(flush, LATEST_MS);
-    return () => clearTimeout(timer);
-  },
-};
 
 /** A message that is still being filled. */
 interface Filling {
-  readonly tenantId: string;
   readonly partition: string;
+  /** Of the request that began it; the others are linked. */
+  readonly context: Context;
   readonly events: AgentEvent[];
   readonly texts: string[];
   readonly links: Link[];
   bytes: number;
   readonly safe: PromiseWithResolvers<void>;
-  readonly callOff: () => void;
 }
 
 /**
- * Small requests of one tenant and partition share a message, one publish and one sync to disk: those that arrive
- * together, and those that arrive while the message before them is on its way (group commit). So nobody waits for company
- * on an idle machine, and on a busy one messages grow by themselves. Each request is answered when the message that
- * carries its events is safe.
+ * Small requests of one tenant share a message, one publish and one sync to disk: those that arrive until the next
+ * departure. Each request is answered when the message that carries its events is safe.
  */
 export class Coalescer {
+  /** By tenant. */
   readonly #filling = new Map<string, Filling>();
-  /** How many messages of a place are on their way. */
-  readonly #underWay = new Map<string, number>();
+  readonly #departures: Departures;
 
   constructor(
     private readonly publisher: Pick<BatchPublisher, 'publish'>,
     private readonly now: () => number,
-    private readonly moments: Moments = MOMENTS,
-  ) {}
+    moments?: Moments,
+  ) {
+    this.#departures = new Departures(() => this.#sendAll(), moments);
+  }
 
   /** Resolves when the events are safe. @throws BusUnavailable */
   add(part: Part): Promise<void> {
-    const place = `${part.tenantId}/${part.partition}`;
-    const present = this.#filling.get(place);
-    if (present !== undefined && !fits(present, part)) this.#flush(place, present);
-    const filling = this.#filling.get(place) ?? this.#open(place, part);
+    const filling = this.#fillingFor(part);
     for (const event of part.events) filling.events.push(event);
     for (const text of part.texts) filling.texts.push(text);
     filling.bytes += part.bytes;
     const span = trace.getSpanContext(context.active());
     if (span !== undefined && part.events.length !== filling.events.length) filling.links.push({ context: span });
-    if (filling.events.length >= MOST_EVENTS) this.#flush(place, filling);
+    if (filling.events.length >= MOST_EVENTS) void this.#send(part.tenantId, filling);
+    else this.#departures.ask();
     return filling.safe.promise;
   }
 
   /** Publishes everything that waits. */
   flush(): void {
-    for (const [place, filling] of [...this.#filling]) this.#flush(place, filling);
+    if (this.#filling.size > 0) this.#departures.depart();
   }
 
-  #open(place: string, { tenantId, partition }: Part): Filling {
-    const schedule = this.#underWay.has(place) ? this.moments.late : this.moments.soon;
-    const filling: Filling = {
-      tenantId,
-      partition,
-      events: [],
-      texts: [],
-      links: [],
-      bytes: 0,
-      safe: Promise.withResolvers<void>(),
-      callOff: schedule(() => this.#flush(place, filling)),
-    };
-    this.#filling.set(place, filling);
+  /** The message that this part still fits; one that it does not fit leaves at once. */
+  #fillingFor(part: Part): Filling {
+    const present = this.#filling.get(part.tenantId);
+    if (present !== undefined && fits(present, part)) return present;
+    if (present !== undefined) void this.#send(part.tenantId, present);
+    const opened = { partition: part.partition, context: context.active() };
+    const filling: Filling = { ...opened, events: [], texts: [], links: [], bytes: 0, safe: Promise.withResolvers() };
+    this.#filling.set(part.tenantId, filling);
     return filling;
   }
 
-  #flush(place: string, filling: Filling): void {
-    if (this.#filling.get(place) !== filling) return;
-    this.#filling.delete(place);
-    filling.callOff();
-    const nowMs = this.now();
-    const { tenantId, partition, events, texts, bytes, links, safe } = filling;
-    const batch = { id: timeOrderedId(nowMs), tenantId, partition, receivedAt: new Date(nowMs).toISOString(), events };
-    const sent = this.publisher.publish(batch, { bytes, links, json: batchJson(batch, texts) });
-    sent.then(safe.resolve, safe.reject);
-    this.#underWay.set(place, (this.#underWay.get(place) ?? 0) + 1);
-    const arrived = () => this.#arrived(place);
-    sent.then(arrived, arrived);
+  async #sendAll(): Promise<void> {
+    await Promise.all([...this.#filling].map(([tenantId, filling]) => this.#send(tenantId, filling)));
   }
 
-  #arrived(place: string): void {
-    const others = (this.#underWay.get(place) ?? 0) - 1;
-    if (others > 0) this.#underWay.set(place, others);
-    else this.#underWay.delete(place);
-    const next = this.#filling.get(place);
-    if (next !== undefined) this.#flush(place, next);
+  /** Resolves when the message has arrived, or is known not to; which of them, its requests are told. */
+  #send(tenantId: string, { partition, context: begun, events, texts, bytes, links, safe }: Filling): Promise<void> {
+    this.#filling.delete(tenantId);
+    const nowMs = this.now();
+    const batch = { id: timeOrderedId(nowMs), tenantId, partition, receivedAt: new Date(nowMs).toISOString(), events };
+    const json = batchJson(batch, texts);
+    const sent = context.with(begun, () => this.publisher.publish(batch, { bytes, links, json }));
+    return sent.then(safe.resolve, safe.reject);
   }
 }
 

@@ -5,7 +5,7 @@ import { LIMITS } from './limits.ts';
 /** The comma between two events. */
 const SEPARATOR_BYTES = 1;
 
-/** Events of one tenant and partition that fit one message. */
+/** Events of one tenant that fit one message. */
 export interface Part {
   readonly tenantId: string;
   readonly partition: string;
@@ -15,26 +15,27 @@ export interface Part {
   readonly bytes: number;
 }
 
-/** A request's events by partition, in request order, cut where a message would grow too large. */
+interface OpenPart extends Part {
+  readonly events: AgentEvent[];
+  readonly texts: string[];
+  bytes: number;
+}
+
+/** A request's events in order, cut where a message would grow too large. */
 export function partsOf(tenantId: string, events: readonly IdentifiedEvent[]): readonly Part[] {
-  const open = new Map<string, { events: AgentEvent[]; texts: string[]; bytes: number }>();
-  const full: Part[] = [];
+  const partition = partitionOf(tenantId);
+  const parts: OpenPart[] = [];
+  let open: OpenPart | undefined;
   for (const { event, json, bytes } of events) {
-    const partition = partitionOf(tenantId, event.agentId);
-    let part = open.get(partition);
-    if (part !== undefined && part.bytes + bytes + SEPARATOR_BYTES > LIMITS.messageBytes) {
-      full.push({ tenantId, partition, ...part });
-      part = undefined;
+    if (open === undefined || open.bytes + bytes + SEPARATOR_BYTES > LIMITS.messageBytes) {
+      open = { tenantId, partition, events: [], texts: [], bytes: 0 };
+      parts.push(open);
     }
-    if (part === undefined) {
-      part = { events: [], texts: [], bytes: 0 };
-      open.set(partition, part);
-    }
-    part.events.push(event);
-    part.texts.push(json);
-    part.bytes += bytes + SEPARATOR_BYTES;
+    open.events.push(event);
+    open.texts.push(json);
+    open.bytes += bytes + SEPARATOR_BYTES;
   }
-  return [...full, ...[...open].map(([partition, part]) => ({ tenantId, partition, ...part }))];
+  return parts;
 }
 
 /**

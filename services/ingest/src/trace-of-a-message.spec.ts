@@ -58,10 +58,11 @@ describe('the trace of a message', () => {
     await bus.watch(agentEvents, { from: 'new' }, ({ headers }) => parents.push(headers.traceparent));
     const publisher = new BatchPublisher(bus, new IngestMetrics(), () => clock.now());
     const coalescer = new Coalescer(publisher, () => clock.now());
-    const safe = [1, 2].map((n) =>
-      context.with(trace.setSpanContext(ROOT_CONTEXT, request(n)), () =>
+    const tenants = ['acme', 'acme', 'globex'];
+    const safe = tenants.map((tenantId, index) =>
+      context.with(trace.setSpanContext(ROOT_CONTEXT, request(index + 1)), () =>
         coalescer.add({
-          tenantId: 'acme',
+          tenantId,
           partition: '07',
           events: [anEvent()],
           texts: [JSON.stringify(anEvent())],
@@ -70,7 +71,7 @@ describe('the trace of a message', () => {
       ),
     );
     await Promise.all(safe);
-    expect(parents).toEqual([`00-${request(1).traceId}-${request(1).spanId}-01`]);
+    expect(parents).toEqual([1, 3].map((n) => `00-${request(n).traceId}-${request(n).spanId}-01`));
     await bus.close();
   });
 });

@@ -42,7 +42,7 @@ export function aBatch(fields: Partial<EventBatch> = {}): EventBatch {
   return {
     id: nextId('batch'),
     tenantId,
-    partition: partitionOf(tenantId, events[0]?.agentId ?? 'agent-1'),
+    partition: partitionOf(tenantId),
     receivedAt: NOON,
     ...fields,
     events,

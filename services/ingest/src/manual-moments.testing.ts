@@ -1,0 +1,28 @@
+import type { Moments } from './departures.ts';
+
+/** Time that passes when a test says so. */
+export class ManualMoments implements Moments {
+  readonly #due = new Map<() => void, number>();
+  #nowMs = 0;
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  later(afterMs: number, callback: () => void): () => void {
+    this.#due.set(callback, this.#nowMs + afterMs);
+    return () => this.#due.delete(callback);
+  }
+
+  get waiting(): number {
+    return this.#due.size;
+  }
+
+  pass(ms: number): void {
+    this.#nowMs += ms;
+    for (const [callback, atMs] of [...this.#due]) {
+      if (atMs > this.#nowMs || !this.#due.delete(callback)) continue;
+      callback();
+    }
+  }
+}
