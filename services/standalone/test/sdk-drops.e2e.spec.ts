@@ -1,33 +1,23 @@
 import { AgentLens } from '@agentlens/sdk';
-import { eventually } from '@agentlens/testing';
+import { eventually, type HeardMeters, hearMeters } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createNoopMeter, type Meter, metrics } from '@opentelemetry/api';
 import { Client } from './support/client.ts';
 import { startEmbedded } from './support/embedded.ts';
 import type { PlatformUnderTest } from './support/platform-under-test.ts';
 
 const COUNTER = 'agentlens.ingest.client_events_dropped';
 
-/** Adds up what counters are told. */
-function counting(): Map<string, number> {
-  const sums = new Map<string, number>();
-  const createCounter = (name: string) => ({ add: (n: number) => void sums.set(name, (sums.get(name) ?? 0) + n) });
-  const meter = Object.assign(Object.create(createNoopMeter()), { createCounter }) as Meter;
-  metrics.setGlobalMeterProvider({ getMeter: () => meter });
-  return sums;
-}
-
 /** A server that takes few events, and an agent that makes many. */
 describe('events an agent could not deliver', () => {
   let platform: PlatformUnderTest;
-  let sums: Map<string, number>;
+  let meters: HeardMeters;
   beforeAll(async () => {
-    sums = counting();
+    meters = hearMeters();
     platform = await startEmbedded();
   }, 120_000);
   afterAll(async () => {
     await platform?.stop();
-    metrics.disable();
+    meters.stop();
   }, 60_000);
 
   it('are reported to the last one, those of a batch that met a 429 too', async () => {
@@ -55,7 +45,7 @@ describe('events an agent could not deliver', () => {
         (sum: number, { payload }: { payload: { count: number } }) => sum + payload.count,
         0,
       );
-      expect([reported, sums.get(COUNTER)]).toEqual([dropped, dropped]);
+      expect([reported, meters.total(COUNTER)]).toEqual([dropped, dropped]);
     });
     await client.shutdown();
   }, 90_000);
