@@ -12,7 +12,7 @@ import { DeliveryWorker } from './deliveries/delivery-worker.ts';
 import { Lanes, LIMITS } from './deliveries/lanes.ts';
 import { Redelivery } from './deliveries/redelivery.ts';
 import { ResultRecorder } from './deliveries/result-recorder.ts';
-import { SettlementsRepository } from './deliveries/settlements.repository.ts';
+import { type Settled, SettlementsRepository } from './deliveries/settlements.repository.ts';
 import { DestinationBreakers } from './destinations/destination-breakers.ts';
 import { AgentControl } from './directives/agent-control.ts';
 import { AgentDirectivesRepository } from './directives/agent-directives.repository.ts';
@@ -44,17 +44,18 @@ export interface Timings {
   readonly pollMs: number;
   readonly leaseMs: number;
   readonly deadlineMs: number;
+  /** How often gauges of what waits are brought up to date. */
+  readonly observeMs: number;
 }
 
 /** Waiting, the attempt and recording it end well before the lease does, so a living worker never loses one. */
-const TIMINGS: Timings = { pollMs: 1_000, leaseMs: 30_000, deadlineMs: 20_000 };
+const TIMINGS: Timings = { pollMs: 1_000, leaseMs: 30_000, deadlineMs: 20_000, observeMs: 5_000 };
 /** How long a delivery that was taken may wait for a place. */
 const PATIENCE_MS = 4_000;
 /** Facts that nobody waits for are published together. */
 const PUBLISH_SETTLED_MS = 20;
 /** Shutting down has ten seconds for everything. */
 const GRACE_MS = 7_000;
-const OBSERVE_MS = 5_000;
 /** Without progress for this long, something hangs. */
 const STALLED_MS = 30_000;
 
@@ -129,7 +130,8 @@ export class Dispatcher {
     await this.#review.start();
     await this.#consumer.start();
     this.#retention.start();
-    this.#observing = setInterval(() => void this.#observe(), OBSERVE_MS);
+    const { observeMs } = { ...TIMINGS, ...this.#parts.timings };
+    this.#observing = setInterval(() => void this.#observe(), observeMs);
     health.add('deliveries', async () => this.#progress());
     health.add('triggers', async () => {
       const { oldestAgeMs } = await bus.lag(guardrailTriggered, GROUP);
@@ -183,7 +185,7 @@ export class Dispatcher {
       deliveries: this.#deliveries,
       settlements: new SettlementsRepository(database.db),
       now,
-      onSettled: () => this.#publishSoon(),
+      onSettled: (ended) => this.#onSettled(ended),
     });
     return new DeliveryWorker({
       lane,
@@ -206,6 +208,14 @@ export class Dispatcher {
     if (recorded.some((result) => AT_AN_END.has(result))) this.#publishSoon();
   }
 
+  #onSettled(ended: readonly Settled[]): void {
+    for (const { delivery, settlement } of ended) {
+      const { next } = settlement;
+      if (next.kind === 'settled' && next.result === 'failed') this.#metrics.givenUp(delivery.actionType, next.why);
+    }
+    this.#publishSoon();
+  }
+
   #publishSoon(): void {
     this.#publishing ??= setTimeout(() => {
       this.#publishing = undefined;
@@ -218,8 +228,9 @@ export class Dispatcher {
     try {
       this.#backlog = await this.#deliveries.backlog(clock.now());
       this.#metrics.observed(this.#backlog, this.#breakers.unwell);
+      await this.#review.observe();
     } catch (error) {
-      logger.warn({ err: error }, 'the backlog of deliveries could not be read');
+      logger.warn({ err: error }, 'what waits for delivery or for a human could not be read');
     }
   }
 

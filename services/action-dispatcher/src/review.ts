@@ -4,7 +4,8 @@ import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Kysely } from 'kysely';
 import { AlertDecisions } from './alerts/alert-decisions.ts';
 import { AlertDesk } from './alerts/alert-desk.ts';
-import { AlertMetrics } from './alerts/alert-metrics.ts';
+import { AlertMetrics, type Waiting } from './alerts/alert-metrics.ts';
+import { countWaiting } from './alerts/alerts.repository.ts';
 import { BREAKER_GROUP, BreakerAlertsConsumer } from './alerts/breaker-alerts.consumer.ts';
 import { ExpirySweeper } from './alerts/expiry-sweeper.ts';
 import { answered } from './answered.ts';
@@ -35,11 +36,13 @@ export class Review {
   readonly #breakers: BreakerAlertsConsumer;
   readonly #acknowledgements: AcknowledgementsConsumer;
   readonly #served: Subscription[] = [];
+  #waiting: Waiting | undefined;
 
   constructor(parts: ReviewParts) {
     this.#parts = parts;
     const { bus, db, now, directives, sweepMs, onChanged, onError } = parts;
     const metrics = new AlertMetrics();
+    metrics.observe(() => this.#waiting);
     this.alerts = new AlertDesk(db, now, metrics, onChanged);
     this.#decisions = new AlertDecisions(db, now, metrics, onChanged);
     this.#approvals = new Approvals(db, now, metrics, onChanged);
@@ -70,6 +73,12 @@ export class Review {
   async stop(): Promise<void> {
     await Promise.all([this.#breakers.stop(), this.#acknowledgements.stop(), this.#sweeper.stop()]);
     await Promise.all(this.#served.map((subscription) => subscription.close()));
+  }
+
+  /** Looks how many calls wait for a human. @throws where Postgres does not say */
+  async observe(): Promise<void> {
+    const { db, now } = this.#parts;
+    this.#waiting = await countWaiting(db, now());
   }
 
   /** How long the oldest breaker change or acknowledgement has been waiting, ms. */

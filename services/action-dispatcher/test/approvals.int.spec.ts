@@ -1,5 +1,5 @@
 import { COMMANDS, canonicalJson, sha256Hex } from '@agentlens/contracts';
-import { eventually } from '@agentlens/testing';
+import { eventually, hearMeters } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Dispatching, dispatching, START } from './dispatching.ts';
 import { granted, reviewing } from './reviewing.ts';
@@ -43,6 +43,32 @@ describe('approvals', () => {
     expect(await review.alert(alert.id)).toMatchObject({ binding: sha256Hex(canonicalJson(call)) });
     await eventually(() => expect(changes.alerts).toEqual([alert]));
     await changes.close();
+  });
+
+  it('that wait are shown as a number and an age, until somebody decides or they run out', async () => {
+    await world.stopAll();
+    await world.db.deleteFrom('alerts').execute();
+    const meters = hearMeters();
+    try {
+      await world.start({ timings: { observeMs: 15 } });
+      const shows = (approvals: number, oldestMs: number) =>
+        eventually(() =>
+          expect([meters.gauge('agentlens.approvals.waiting'), meters.gauge('agentlens.approvals.oldest_age')]).toEqual(
+            [approvals, oldestMs],
+          ),
+        );
+      await shows(0, 0);
+      const first = await opened(aCall({ callId: 'a' }));
+      world.clock.advance(60_000);
+      await opened(aCall({ callId: 'b' }));
+      await shows(2, 60_000);
+      granted(await review.decide(first.id, 'deny'));
+      await shows(1, 0);
+      world.clock.advance(3_600_000);
+      await shows(0, 0);
+    } finally {
+      meters.stop();
+    }
   });
 
   it('stay one, however often and wherever they are asked for at once', async () => {

@@ -7,6 +7,7 @@ import type { Clock, ControlBoard, HealthAnswer, Platform, SecretBox } from '@ag
 import type { EvaluationTally } from '@agentlens/state';
 import { AgentEventsConsumer, GROUP } from './agent-events.consumer.ts';
 import { Decisions } from './decisions/decisions.ts';
+import { DropMetrics } from './drop-metrics.ts';
 import { BatchEvaluator } from './evaluation/batch-evaluator.ts';
 import { EvaluationMarks } from './evaluation/evaluation-marks.ts';
 import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
@@ -63,19 +64,20 @@ export class GuardrailEvaluator {
   constructor(ports: EvaluatorPorts) {
     const { bus, windows, cooldowns, database, clock, secrets, egressPolicy, logger } = ports;
     const metrics = new EvaluatorMetrics();
+    const drops = new DropMetrics();
     const repository = new RulesRepository(database);
     const desk = new TriggerDesk(cooldowns, bus, metrics);
     this.#ports = ports;
-    this.#states = new StateRecorder(new StatesRepository(database), logger);
+    this.#states = new StateRecorder(new StatesRepository(database), drops, logger);
     this.rules = new RuleLibrary(repository, bus, logger);
     this.#relay = relayOf(database, bus, logger);
-    this.decisions = new Decisions(ports, this.rules, () => this.#relay.nudge());
+    this.decisions = new Decisions(ports, this.rules, drops, () => this.#relay.nudge());
     this.#writer = new RuleWriter(repository, secrets, egressPolicy, clock, (tenantId) => this.#ruleChanged(tenantId));
     const shared = { rules: this.rules, desk, states: this.#states, clock };
     const gap = new WindowGap();
-    const evaluator = new BatchEvaluator({ ...shared, windows, metrics, windowGap: gap });
+    const evaluator = new BatchEvaluator({ ...shared, windows, metrics, drops, windowGap: gap });
     this.#keeper = new WindowKeeper({ marker: windows.marker, evaluator, gap, bus, clock, logger });
-    this.#consumer = new AgentEventsConsumer(bus, evaluator, this.decisions.works, logger, marksOf(ports));
+    this.#consumer = new AgentEventsConsumer(bus, evaluator, this.decisions.works, logger, marksOf(ports, drops));
     this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });
   }
 
@@ -141,10 +143,12 @@ export class GuardrailEvaluator {
   }
 }
 
-function marksOf({ evaluationTally, logger }: EvaluatorPorts): EvaluationMarks | undefined {
+function marksOf({ evaluationTally, logger }: EvaluatorPorts, drops: DropMetrics): EvaluationMarks | undefined {
   if (evaluationTally === undefined) return undefined;
-  return new EvaluationMarks(evaluationTally, (err) =>
-    logger.warn({ err }, 'the auditor is told later what was evaluated'),
+  return new EvaluationMarks(
+    evaluationTally,
+    (err) => logger.warn({ err }, 'the auditor is told later what was evaluated'),
+    (count) => drops.dropped('evaluation_mark', count),
   );
 }
 

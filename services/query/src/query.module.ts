@@ -56,6 +56,7 @@ import { SettingsRepository } from './settings/settings.repository.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import { StreamController } from './stream/stream.controller.ts';
 import { StreamDesk } from './stream/stream-desk.ts';
+import { StreamMetrics } from './stream/stream-metrics.ts';
 
 /** The operator API: reads for one tenant at a time, commands to the owners of what is written, live streams, API keys. */
 @Module({})
@@ -111,6 +112,7 @@ export class QueryModule {
         KeyNames,
         StreamDesk,
         OpenStreams,
+        StreamMetrics,
         KeyUseRecorder,
         {
           provide: ApiKeys,

@@ -13,7 +13,8 @@ export class RunChanges {
   constructor(
     private readonly bus: Pick<EventBus, 'publish'>,
     private readonly now: () => number,
-    private readonly onError: (error: unknown) => void,
+    /** So many changes are not announced. */
+    private readonly onDropped: (error: unknown, runs: number) => void,
   ) {}
 
   add(runs: readonly (readonly [tenantId: string, runId: string])[]): void {
@@ -32,11 +33,12 @@ export class RunChanges {
     const at = new Date(this.now()).toISOString();
     const changes = [...this.#pending].flatMap(([tenantId, runIds]) => pages(tenantId, [...runIds], at));
     this.#pending.clear();
-    for (const change of changes) {
+    for (const [index, change] of changes.entries()) {
       try {
         await this.bus.publish(runChanged, change);
       } catch (error) {
-        this.onError(error);
+        const left = changes.slice(index).reduce((sum, { runIds }) => sum + runIds.length, 0);
+        this.onDropped(error, left);
         return;
       }
     }

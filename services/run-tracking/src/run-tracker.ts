@@ -2,6 +2,7 @@ import { agentEvents, type EventBatch } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
+import { DropMetrics } from './drop-metrics.ts';
 import { EventPartitions } from './partitions/event-partitions.ts';
 import { EventRecorder, factsOf } from './recording/event-recorder.ts';
 import { EventStore } from './recording/event-store.ts';
@@ -44,7 +45,11 @@ export class RunTracker {
     const now = (): number => parts.clock.now();
     this.#parts = parts;
     this.#metrics = new RecordingMetrics(now);
-    this.#changes = new RunChanges(bus, now, (err) => logger.debug({ err }, 'run.changed was not published'));
+    const drops = new DropMetrics();
+    this.#changes = new RunChanges(bus, now, (err, runs) => {
+      drops.dropped('run_change', runs);
+      logger.debug({ err, runs }, 'run.changed was not published');
+    });
     const retention = new RetentionMetrics();
     this.#partitions = new EventPartitions({
       db: database.db,

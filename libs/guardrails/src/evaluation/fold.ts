@@ -28,6 +28,8 @@ export interface Folding {
   readonly readings: readonly Reading[];
   readonly degraded: readonly DegradedRule[];
   readonly stops: Stops;
+  /** Values of events that came too late for the window they belong to: they are in no total. */
+  readonly late: number;
 }
 
 /**
@@ -72,6 +74,7 @@ class AgentFold {
   readonly #stops: Stops = {};
   /** Up to here increments have been added. */
   #added = 0;
+  #late = 0;
 
   constructor(plan: Plan, answer: AdvanceAnswer) {
     this.#plan = plan;
@@ -108,6 +111,7 @@ class AgentFold {
       ),
       degraded: standings.flatMap(({ rule, degraded }) => (degraded === null ? [] : [{ rule, reason: degraded }])),
       stops: this.#stops,
+      late: this.#late,
     };
   }
 
@@ -127,8 +131,9 @@ class AgentFold {
     for (let next = increments[this.#added]; next?.event === index; next = increments[this.#added]) {
       this.#added += 1;
       const target = series[next.series];
-      if (duplicate || target === undefined || !spans(target.span, next.atMs, nowMs)) continue;
-      this.#totals[next.series]?.add(target.shape, next.atMs, next.value);
+      if (duplicate || target === undefined) continue;
+      if (spans(target.span, next.atMs, nowMs)) this.#totals[next.series]?.add(target.shape, next.atMs, next.value);
+      else this.#late += 1;
     }
   }
 

@@ -2,6 +2,7 @@ import { alertChanged, type ControlOrder } from '@agentlens/contracts';
 import { alertFromRow, type Tables } from '@agentlens/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
+import type { Waiting } from './alert-metrics.ts';
 import type { AlertRow } from './alert-row.ts';
 import { queueAlertWebhooks } from './alert-webhook.queue.ts';
 
@@ -132,6 +133,18 @@ export function lockWaiting(
     .where('status', 'in', ['pending', 'acknowledged']);
   const ofScope = scope === 'tenant' ? waiting : waiting.where(`${scope}_id`, '=', scopeId);
   return ofScope.orderBy('alert_id').forUpdate().execute();
+}
+
+/** The approvals of all tenants that nobody has decided about and that have not run out. */
+export async function countWaiting(db: Kysely<Tables>, now: number): Promise<Waiting> {
+  const { approvals, oldest } = await db
+    .selectFrom('alerts')
+    .select(({ fn }) => [fn.countAll<number>().as('approvals'), fn.min('created_at').as('oldest')])
+    .where('kind', '=', 'approval')
+    .where('status', 'in', ['pending', 'acknowledged'])
+    .where('expires_at', '>', new Date(now).toISOString())
+    .executeTakeFirstOrThrow();
+  return { approvals: Number(approvals), oldestMs: oldest === null ? 0 : Math.max(0, now - Date.parse(oldest)) };
 }
 
 /** Counts one more alert on one that stands for it: no new version, nothing to publish. */

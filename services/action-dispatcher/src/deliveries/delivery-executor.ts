@@ -9,7 +9,7 @@ import { inDeliverySpan, traceHeaders } from './delivery-trace.ts';
 import { type Errand, errandOf } from './errand.ts';
 import { isStale, pauseAfter } from './retry-schedule.ts';
 import { openSecrets } from './sealed-config.ts';
-import type { Next, Settlement } from './settlements.repository.ts';
+import type { GivenUp, Next, Settlement } from './settlements.repository.ts';
 
 /** What to do with a delivery after it was looked at. */
 export type Execution =
@@ -40,10 +40,12 @@ export class DeliveryExecutor {
   async execute(delivery: ClaimedDelivery): Promise<Execution> {
     const { breakers, now } = this.tools;
     const errand = errandOf(delivery);
-    if (typeof errand === 'string') return this.#give(errand);
+    if (typeof errand === 'string') return this.#give('impossible', errand);
 
     const { destination, disabled } = delivery;
-    if (disabled !== null) return this.#give(`the destination is disabled (${disabled}); redeliver to enable it again`);
+    if (disabled !== null) {
+      return this.#give('disabled', `the destination is disabled (${disabled}); redeliver to enable it again`);
+    }
     if (destination !== null) {
       const admission = breakers.admit(destination, now());
       if (!admission.admitted) return this.#wait(delivery, errand, admission.retryAtMs);
@@ -57,7 +59,7 @@ export class DeliveryExecutor {
     if (!isStale(errand.urgency, Date.parse(delivery.createdAt), this.tools.now())) {
       return { kind: 'defer', untilMs, reason };
     }
-    return this.#give('the destination did not answer for too long');
+    return this.#give('waited_too_long', 'the destination did not answer for too long');
   }
 
   async #attempt(delivery: ClaimedDelivery, errand: Errand): Promise<Execution> {
@@ -125,9 +127,11 @@ export class DeliveryExecutor {
 
   #next(delivery: ClaimedDelivery, errand: Errand, outcome: ActionOutcome, at: number): Next {
     if (outcome.kind === 'delivered') return { kind: 'settled', result: 'success' };
-    if (outcome.kind === 'rejected') return { kind: 'settled', result: 'failed' };
+    if (outcome.kind === 'rejected') return { kind: 'settled', result: 'failed', why: 'rejected' };
     const pause = pauseAfter(errand.urgency, delivery.attempts + 1, this.tools.random(), outcome.afterMs);
-    return pause === null ? { kind: 'settled', result: 'failed' } : { kind: 'retry', atMs: at + pause };
+    return pause === null
+      ? { kind: 'settled', result: 'failed', why: 'out_of_attempts' }
+      : { kind: 'retry', atMs: at + pause };
   }
 
   /** Only an answer proves that a destination lives; a call that never left says nothing about it. */
@@ -138,10 +142,10 @@ export class DeliveryExecutor {
     this.tools.breakers.learn(destination, down ? 'down' : 'up', this.tools.now());
   }
 
-  #give(detail: string): Execution {
+  #give(why: GivenUp, detail: string): Execution {
     const settlement: Settlement = {
       at: this.tools.now(),
-      next: { kind: 'settled', result: 'failed' },
+      next: { kind: 'settled', result: 'failed', why },
       detail: safe(detail),
     };
     return { kind: 'settle', settlement };

@@ -1,5 +1,6 @@
 import { metrics } from '@opentelemetry/api';
 import type { Backlog } from './deliveries.repository.ts';
+import type { GivenUp } from './settlements.repository.ts';
 
 type AttemptOutcome = 'delivered' | 'retry' | 'rejected';
 
@@ -12,6 +13,9 @@ export class DeliveryMetrics {
   readonly #deliveries = this.#meter.createCounter('agentlens.deliveries', {
     description:
       'Attempts by outcome (delivered, retry, rejected), and what was not tried: deferred (its destination rests) or dropped.',
+  });
+  readonly #givenUp = this.#meter.createCounter('agentlens.deliveries.given_up', {
+    description: 'Deliveries that ended without having been carried out, by action and why.',
   });
   readonly #duration = this.#meter.createHistogram('agentlens.delivery.duration', {
     description: 'How long one attempt took.',
@@ -48,6 +52,10 @@ export class DeliveryMetrics {
     this.#deliveries.add(1, { action, outcome });
     if (outcome === 'deferred' || outcome === 'dropped') return;
     this.#duration.record(durationMs, { action, outcome });
+  }
+
+  givenUp(action: string, why: GivenUp): void {
+    this.#givenUp.add(1, { action, why });
   }
 
   delivered(action: string, latencyMs: number): void {

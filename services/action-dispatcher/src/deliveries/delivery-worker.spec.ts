@@ -180,7 +180,7 @@ describe('a lane', () => {
     const disable = { label: 'https://example.com', reason: 'HTTP 410' };
     bench.attempts.get('told')?.resolve({
       kind: 'settle',
-      settlement: { at: 0, next: { kind: 'settled', result: 'failed' }, detail: null, disable },
+      settlement: { at: 0, next: { kind: 'settled', result: 'failed', why: 'rejected' }, detail: null, disable },
     });
     await eventually(() => expect(bench.released).toEqual(['waits', 'waits too']));
     expect([...bench.attempts.keys()]).toEqual(['told']);

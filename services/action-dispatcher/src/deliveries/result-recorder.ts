@@ -10,8 +10,8 @@ export interface ResultParts {
   readonly deliveries: Pick<DeliveriesRepository, 'defer'>;
   readonly settlements: Pick<SettlementsRepository, 'settle'>;
   readonly now: () => number;
-  /** Called after a commit that wrote to the outbox. */
-  readonly onSettled: () => void;
+  /** Called after a commit with what came to its end by it; a fact of each is in the outbox. */
+  readonly onSettled: (ended: readonly Settled[]) => void;
 }
 
 interface Result {
@@ -67,9 +67,9 @@ export class ResultRecorder {
       await inHalves(
         [...results.keys()],
         async (some) => {
-          const facts = await again(() => this.#parts.settlements.settle(some));
+          const ended = await again(() => this.#parts.settlements.settle(some));
           for (const settled of some) results.get(settled)?.done.resolve();
-          if (facts > 0) this.#parts.onSettled();
+          if (ended.length > 0) this.#parts.onSettled(ended);
           return some.map(() => undefined);
         },
         (settled, error) => results.get(settled)?.done.reject(error),

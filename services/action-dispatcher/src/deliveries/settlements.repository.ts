@@ -9,9 +9,16 @@ export type Attempt = Pick<
   'started_at' | 'finished_at' | 'outcome' | 'http_status' | 'detail'
 >;
 
+/**
+ * Why a delivery is not carried out any more: every attempt failed, the receiver refused it, its destination rested for too
+ * long or is off, there is nothing that could be carried out.
+ */
+export type GivenUp = 'out_of_attempts' | 'rejected' | 'waited_too_long' | 'disabled' | 'impossible';
+
 /** Where a delivery goes from here. */
 export type Next =
-  | { readonly kind: 'settled'; readonly result: 'success' | 'failed' }
+  | { readonly kind: 'settled'; readonly result: 'success' }
+  | { readonly kind: 'settled'; readonly result: 'failed'; readonly why: GivenUp }
   | { readonly kind: 'retry'; readonly atMs: number };
 
 export interface Settlement {
@@ -38,13 +45,13 @@ export class SettlementsRepository {
    * Nothing is changed of a delivery whose lease has moved on: somebody else's result counts. One statement for all,
    * because every delivery passes here and each round trip and each plan would be paid by all of them.
    *
-   * @returns how many facts are to be published
+   * @returns those that came to their end by this, a fact to be published of each
    */
-  async settle(settled: readonly Settled[]): Promise<number> {
-    const { rows } = await sql<{ facts: number }>`
+  async settle(settled: readonly Settled[]): Promise<readonly Settled[]> {
+    const { rows } = await sql<{ n: number }>`
       with given as materialized (
         select * from jsonb_to_recordset(${JSON.stringify(settled.map(rowOf))}::jsonb) as g (
-          tenant_id text, delivery_id text, lease_id text, destination text, attempts int, result text, detail text,
+          n int, tenant_id text, delivery_id text, lease_id text, destination text, attempts int, result text, detail text,
           at timestamptz, next_at timestamptz, settled_at timestamptz, started_at timestamptz, finished_at timestamptz,
           outcome text, http_status int, attempt_detail text, disable_label text, disable_reason text, fact jsonb
         )
@@ -74,19 +81,19 @@ export class SettlementsRepository {
       ), published as (
         insert into outbox (writer, topic, body, created_at)
         select ${WRITER}::text, ${deliverySettled.name}::text, fact, at from moved where settled_at is not null
-        returning 1
       )
-      select count(*) as facts from published
+      select n from moved where settled_at is not null
     `.execute(this.db);
-    return rows[0]?.facts ?? 0;
+    return rows.flatMap(({ n }) => settled[n] ?? []);
   }
 }
 
-function rowOf({ delivery, settlement }: Settled) {
+function rowOf({ delivery, settlement }: Settled, n: number) {
   const { at, next, detail, attempt, disable } = settlement;
   const { tenantId, deliveryId, leaseId, destination } = delivery;
   const attempts = delivery.attempts + (attempt === undefined ? 0 : 1);
   return {
+    n,
     tenant_id: tenantId,
     delivery_id: deliveryId,
     lease_id: leaseId,

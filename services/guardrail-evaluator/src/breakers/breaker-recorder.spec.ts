@@ -14,6 +14,7 @@ function recorderOn(broken: { postgres: boolean; store: boolean }) {
   const recorded: BreakerChanged[] = [];
   let announced = 0;
   const marked: number[] = [];
+  let dropped = 0;
   const recorder = new BreakerRecorder({
     store: {
       recorded: async (_tenant, _agent, _ref, version) => {
@@ -28,12 +29,14 @@ function recorderOn(broken: { postgres: boolean; store: boolean }) {
       },
     },
     now: () => Date.parse(AT),
+    drops: { dropped: (_, count) => (dropped += count) },
     logger: createLogger({ name: 'test', level: 'silent' }),
+    mostPending: 3,
     announce: () => {
       announced += 1;
     },
   });
-  return { recorder, recorded, marked, announced: () => announced };
+  return { recorder, recorded, marked, announced: () => announced, dropped: () => dropped };
 }
 
 describe('the record of breakers', () => {
@@ -58,5 +61,17 @@ describe('the record of breakers', () => {
     broken[what] = false;
     await eventually(() => expect(marked).toEqual([1]));
     await recorder.stop();
+  });
+
+  it('counts what it has no place for, and what it must leave when it stops', async () => {
+    const { recorder, recorded, dropped } = recorderOn({ postgres: true, store: false });
+    for (let run = 0; run < 5; run++) {
+      recorder.record({ ...change(1), ref: { scope: 'run', scopeId: `run-${run}` } });
+      recorder.record({ ...change(2), ref: { scope: 'run', scopeId: `run-${run}` } });
+    }
+    expect(dropped()).toBe(4);
+    await recorder.stop();
+    expect(recorded).toEqual([]);
+    expect(dropped()).toBe(4 + 3);
   });
 });

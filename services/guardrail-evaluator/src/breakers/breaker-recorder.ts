@@ -1,10 +1,11 @@
 import type { BreakerState } from '@agentlens/contracts';
 import type { BreakerRef, BreakerStore } from '@agentlens/guardrails';
 import type { Platform } from '@agentlens/platform';
+import type { DropMetrics } from '../drop-metrics.ts';
 import type { BreakersRepository } from './breakers.repository.ts';
 
 const RETRY_MS = 1_000;
-/** What an outage may pile up; what is beyond it is recorded when somebody next reads the breaker. */
+/** What an outage may pile up; what is beyond it is counted, and recorded when somebody next reads the breaker. */
 const MOST_PENDING = 10_000;
 
 export interface RecordedChange {
@@ -19,9 +20,11 @@ export interface BreakerRecorderParts {
   readonly store: Pick<BreakerStore, 'recorded'>;
   readonly repository: Pick<BreakersRepository, 'record'>;
   readonly now: () => number;
+  readonly drops: Pick<DropMetrics, 'dropped'>;
   readonly logger: Platform['logger'];
   /** A change is committed and waits to be announced. */
   readonly announce: () => void;
+  readonly mostPending?: number;
 }
 
 /**
@@ -44,7 +47,11 @@ export class BreakerRecorder {
     const key = JSON.stringify([change.tenantId, change.ref.scope, change.ref.scopeId]);
     const pending = this.#pending.get(key);
     if (pending !== undefined && pending.version >= change.version) return;
-    if (pending === undefined && this.#pending.size >= MOST_PENDING) return;
+    const { drops, mostPending = MOST_PENDING } = this.#parts;
+    if (pending === undefined && this.#pending.size >= mostPending) {
+      drops.dropped('breaker_change', 1);
+      return;
+    }
     this.#pending.set(key, change);
     void this.flush();
   }
@@ -64,6 +71,8 @@ export class BreakerRecorder {
     await this.#working;
     await this.flush();
     clearTimeout(this.#timer);
+    this.#parts.drops.dropped('breaker_change', this.#pending.size);
+    this.#pending.clear();
   }
 
   async #work(): Promise<void> {

@@ -9,7 +9,7 @@ import {
 import { activate, DecisionBook } from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
 import { createLogger, type Standing } from '@agentlens/platform';
-import { createMemoryState } from '@agentlens/state';
+import { createMemoryState, StateUnavailable } from '@agentlens/state';
 import { aRule } from '@agentlens/testing';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { BreakerDesk } from '../breakers/breaker-desk.ts';
@@ -46,6 +46,7 @@ function deskIn({ rules = [], standing = NONE, limits, budgets }: World = {}) {
   });
   const offered: Decision[] = [];
   const recorded: unknown[] = [];
+  const refusals: [budgetId: string, why: string][] = [];
   const now = () => NOW;
   const closed = new ClosedBreakers();
   const open = { of: () => undefined };
@@ -67,7 +68,10 @@ function deskIn({ rules = [], standing = NONE, limits, budgets }: World = {}) {
     bus,
     circuit,
     publisher: { offer: (decision) => offered.push(decision) },
-    metrics: { decided: () => undefined },
+    metrics: {
+      decided: () => undefined,
+      refusedByBudget: ({ budget, why }) => refusals.push([budget.id, why]),
+    },
     clock: { now },
     logger,
   });
@@ -86,7 +90,7 @@ function deskIn({ rules = [], standing = NONE, limits, budgets }: World = {}) {
       receivedAt: new Date(NOW).toISOString(),
       ...fields,
     });
-  return { ask, desk, state, offered, recorded };
+  return { ask, desk, state, offered, recorded, refusals };
 }
 
 const named = (name: string) => ({ conditionType: 'tool_name', conditionConfig: { operator: 'eq', value: name } });
@@ -268,6 +272,32 @@ describe('budgets', () => {
     const second = await ask({ callId: 'a', estimate });
     expect(second.reservationId).toBe(first.reservationId);
     expect((await ask({ callId: 'b', estimate })).verdict).toBe('BLOCK');
+  });
+
+  it('have every call they refuse counted, by why, and no other', async () => {
+    const spent = { ...budget, id: 'spent', limitUsd: 0 };
+    const { ask, refusals } = deskIn({ budgets: [budget], rules: [{ ...named('rm'), actionType: 'block' }] });
+    const estimate = { tokens: 0, costUsd: 0.6 };
+    for (const callId of ['a', 'b', 'c']) await ask({ callId, estimate });
+    await ask({ ...call('rm'), callId: 'd', estimate });
+    await ask({ phase: 'tool.after', estimate });
+    expect(refusals).toEqual([
+      ['b', 'estimate'],
+      ['b', 'estimate'],
+    ]);
+    const broke = deskIn({ budgets: [spent] });
+    await broke.ask();
+    expect(broke.refusals).toEqual([['spent', 'spent']]);
+  });
+
+  it('that could not be asked are counted where they are set to block', async () => {
+    const careful = { ...budget, id: 'careful', onUnavailable: 'block' as const };
+    const { ask, state, refusals } = deskIn({ budgets: [budget, careful] });
+    state.budgets.reserve = async () => {
+      throw new StateUnavailable('away', new Error('away'));
+    };
+    await ask({ estimate: { tokens: 0, costUsd: 0.1 } });
+    expect(refusals).toEqual([['careful', 'unavailable']]);
   });
 
   it('that are off hold nothing back', async () => {

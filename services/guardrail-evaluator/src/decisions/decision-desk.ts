@@ -21,6 +21,7 @@ import type { DecisionPublisher } from './decision-publisher.ts';
 import type { FactGatherer } from './fact-gatherer.ts';
 import {
   approvalOutcome,
+  type BudgetRefusal,
   breakerOutcome,
   budgetOutcome,
   type Outcome,
@@ -42,7 +43,7 @@ export interface DecisionDeskParts {
   readonly circuit: Pick<StateCircuit, 'ask'>;
   readonly bus: Pick<EventBus, 'request'>;
   readonly publisher: Pick<DecisionPublisher, 'offer'>;
-  readonly metrics: Pick<DecisionMetrics, 'decided'>;
+  readonly metrics: Pick<DecisionMetrics, 'decided' | 'refusedByBudget'>;
   readonly clock: Clock;
   readonly logger: Platform['logger'];
 }
@@ -64,6 +65,7 @@ interface Said {
   readonly outcome: Outcome;
   readonly ruling?: Ruling;
   readonly reservationId?: string;
+  readonly refusal?: BudgetRefusal;
 }
 
 /**
@@ -100,6 +102,7 @@ export class DecisionDesk {
     }
     const decision = decisionOf(request, identity, nowMs, said, bypasses, performance.now() - startedAtMs);
     metrics.decided(decision);
+    if (said.refusal !== undefined) metrics.refusedByBudget(said.refusal);
     publisher.offer(decision);
     return decision;
   }
@@ -119,10 +122,10 @@ export class DecisionDesk {
     if (typeof breaker === 'string') bypasses.push({ ruleId: 'circuit_breaker', why: breaker, did: 'allow' });
     else if (!breaker.allowed) return { outcome: breakerOutcome(breaker) };
     const said = await this.#ruled(question, matching, facts, spent === null);
-    if (spent !== null && said.outcome.control !== 'TERMINATE') return { ...said, outcome: spent };
+    if (spent !== null && said.outcome.control !== 'TERMINATE') return refusedByBudget(said, spent);
     if (said.outcome.verdict === 'BLOCK') return said;
     const reserved = await this.#reserved(question);
-    return 'verdict' in reserved ? { ...said, outcome: reserved } : { ...said, ...reserved };
+    return 'why' in reserved ? refusedByBudget(said, reserved) : { ...said, ...reserved };
   }
 
   /** What the rules say; where they ask a human, what that human said. */
@@ -179,16 +182,16 @@ export class DecisionDesk {
   }
 
   /** What a spent budget says; null: there is money, or the call brings an estimate that asks for it. */
-  async #spent({ request, nowMs, deadline, applied, bypasses }: Question): Promise<Outcome | null> {
+  async #spent({ request, nowMs, deadline, applied, bypasses }: Question): Promise<BudgetRefusal | null> {
     if (applied.length === 0 || request.estimate !== undefined) return null;
     const failed = (error: unknown) => this.#failed(request, error, 'budgets could not be asked');
     const { budgets, circuit } = this.#parts;
     const budget = await circuit.ask(deadline, () => budgets.spent(request, applied, nowMs), failed);
     if (typeof budget === 'string') return unavailableBudgets(applied, budget, bypasses);
-    return budget === null ? null : budgetOutcome(budget, 'spent');
+    return budget === null ? null : { budget, why: 'spent' };
   }
 
-  async #reserved(question: Question): Promise<Outcome | { readonly reservationId?: string }> {
+  async #reserved(question: Question): Promise<BudgetRefusal | { readonly reservationId?: string }> {
     const { request, nowMs, identity, deadline, applied, bypasses } = question;
     if (applied.length === 0 || request.estimate === undefined) return {};
     const { costUsd } = request.estimate;
@@ -198,7 +201,7 @@ export class DecisionDesk {
     const answer = await circuit.ask(deadline, asked, failed);
     if (typeof answer === 'string') return unavailableBudgets(applied, answer, bypasses) ?? {};
     if ('reservationId' in answer) return answer;
-    return budgetOutcome(answer.refusedBy ?? (applied[0] as AppliedBudget).budget, 'estimate');
+    return { budget: answer.refusedBy ?? (applied[0] as AppliedBudget).budget, why: 'estimate' };
   }
 
   #approval({ request, identity, deadline }: Question, ask: NonNullable<Ruling['ask']>) {
@@ -227,18 +230,22 @@ export class DecisionDesk {
   }
 }
 
+function refusedByBudget(said: Said, refusal: BudgetRefusal): Said {
+  return { ...said, outcome: budgetOutcome(refusal), refusal };
+}
+
 /** Each budget as it says itself; the first that blocks decides. */
 function unavailableBudgets(
   applied: readonly AppliedBudget[],
   why: Unavailable,
   bypasses: RuleBypass[],
-): Outcome | null {
+): BudgetRefusal | null {
   let blocking: Budget | undefined;
   for (const { budget } of applied) {
     bypasses.push({ ruleId: budget.id, why, did: budget.onUnavailable });
     if (budget.onUnavailable === 'block') blocking ??= budget;
   }
-  return blocking === undefined ? null : budgetOutcome(blocking, 'unavailable');
+  return blocking === undefined ? null : { budget: blocking, why: 'unavailable' };
 }
 
 function decisionOf(

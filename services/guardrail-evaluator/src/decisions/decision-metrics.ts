@@ -1,5 +1,6 @@
 import type { Decision } from '@agentlens/contracts';
 import { metrics } from '@opentelemetry/api';
+import type { BudgetRefusal } from './outcome.ts';
 
 /** What deciding counts. Without a telemetry SDK every call is free of effect. */
 export class DecisionMetrics {
@@ -7,6 +8,7 @@ export class DecisionMetrics {
   readonly #bypasses;
   readonly #latency;
   readonly #dropped;
+  readonly #refusals;
 
   constructor() {
     const meter = metrics.getMeter('@agentlens/guardrail-evaluator');
@@ -17,6 +19,9 @@ export class DecisionMetrics {
       description:
         'Rules, budgets and breakers that could not be evaluated for a decision, by reason and what they did',
     });
+    this.#refusals = meter.createCounter('agentlens.evaluator.budget_refusals', {
+      description: 'Calls a budget refused, by its scope and period and why: spent, estimate too high, unavailable',
+    });
     this.#latency = meter.createHistogram('agentlens.evaluator.decision_latency', {
       description: 'From taking a question to having its answer',
       unit: 'ms',
@@ -25,6 +30,10 @@ export class DecisionMetrics {
     this.#dropped = meter.createCounter('agentlens.evaluator.decisions_dropped', {
       description: 'Decisions that were answered and could not be published',
     });
+  }
+
+  refusedByBudget({ budget: { scope, period }, why }: BudgetRefusal): void {
+    this.#refusals.add(1, { scope, period, why });
   }
 
   decided({ phase, verdict, effect, bypasses, latencyMs }: Decision): void {

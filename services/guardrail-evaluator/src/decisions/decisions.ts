@@ -14,6 +14,7 @@ import { serveBudgetCommands } from '../budgets/budgets.commands.ts';
 import { BudgetsRepository } from '../budgets/budgets.repository.ts';
 import { EventSpender } from '../budgets/event-spender.ts';
 import { LedgerWriter } from '../budgets/ledger-writer.ts';
+import type { DropMetrics } from '../drop-metrics.ts';
 import type { EvaluatorPorts } from '../guardrail-evaluator.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
 import { orAway } from '../rules/rules.commands.ts';
@@ -49,7 +50,7 @@ export class Decisions {
   #questions: Subscription | undefined;
 
   /** @param announce a change is committed and waits to be announced */
-  constructor(ports: EvaluatorPorts, rules: RuleLibrary, announce: () => void) {
+  constructor(ports: EvaluatorPorts, rules: RuleLibrary, drops: DropMetrics, announce: () => void) {
     const { bus, breakers: store, budgets, calls, windows, database, clock, control, logger } = ports;
     const now = () => clock.now();
     this.#ports = ports;
@@ -68,7 +69,7 @@ export class Decisions {
       reader: this.#breakers.open,
     });
     const limits = this.#limits;
-    this.#recorder = new BreakerRecorder({ logger, now, store, repository: this.#breakers, announce });
+    this.#recorder = new BreakerRecorder({ logger, now, store, repository: this.#breakers, announce, drops });
     const closed = new ClosedBreakers();
     this.#shelf = new BreakerShelf({ store, now, closed, open: this.#open, recorder: this.#recorder });
     this.#vault = new BudgetVault(budgets, this.#budgets, now);

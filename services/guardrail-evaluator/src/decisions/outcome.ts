@@ -9,6 +9,12 @@ export type Outcome = Pick<
   'verdict' | 'control' | 'effect' | 'cause' | 'message' | 'finalRuleId' | 'approvalId' | 'modifiedArgs'
 >;
 
+/** A budget's no. `unavailable`: it could not be asked, and is set to block then. */
+export interface BudgetRefusal {
+  readonly budget: Budget;
+  readonly why: 'spent' | 'estimate' | 'unavailable';
+}
+
 const CONTINUE = { verdict: 'ALLOW', control: 'CONTINUE', cause: { kind: 'ALLOW' } } as const;
 
 /** Killed and paused: nothing goes on. */
@@ -29,7 +35,7 @@ export function breakerOutcome({ ref, reason }: Extract<BreakerVerdict, { allowe
 }
 
 /** Names the budget, never how much it is. */
-export function budgetOutcome({ id, name }: Budget, why: 'spent' | 'estimate' | 'unavailable'): Outcome {
+export function budgetOutcome({ budget: { id, name }, why }: BudgetRefusal): Outcome {
   const said = {
     spent: `The budget "${name}" is spent`,
     estimate: `What this call is expected to cost does not fit into the budget "${name}" any more`,

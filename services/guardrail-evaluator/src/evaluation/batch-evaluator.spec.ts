@@ -1,9 +1,16 @@
-import { type AgentEvent, type GuardrailRule, guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import {
+  type AgentEvent,
+  type EventBatch,
+  type GuardrailRule,
+  guardrailTriggered,
+  type Trigger,
+} from '@agentlens/contracts';
 import { activate, type CooldownStore, RuleBook, type WindowStore } from '@agentlens/guardrails';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { createMemoryState, StateUnavailable } from '@agentlens/state';
 import { aBatch, anEvent, aRule, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import type { RuleState } from '../states/states.repository.ts';
 import { BatchEvaluator } from './batch-evaluator.ts';
 import { EvaluatorMetrics } from './evaluator-metrics.ts';
@@ -18,11 +25,13 @@ let triggers: Trigger[];
 let states: RuleState[];
 let windows: WindowStore;
 let cooldowns: CooldownStore;
+let late: number;
 
 beforeEach(async () => {
   bus = createMemoryBus();
   triggers = [];
   states = [];
+  late = 0;
   ({ windows, cooldowns } = createMemoryState({ clock }));
   await bus.watch(guardrailTriggered, { from: 'new' }, ({ value }) => triggers.push(value));
 });
@@ -49,6 +58,7 @@ function evaluatorOf(rules: readonly GuardrailRule[], ports: Ports = {}): BatchE
     desk: new TriggerDesk(ports.cooldowns ?? cooldowns, ports.bus ?? bus, metrics),
     states: { record: (state) => states.push(state) },
     metrics,
+    drops: { dropped: (_, count) => (late += count) },
     clock,
     ...(ports.windowGap === undefined ? {} : { windowGap: ports.windowGap }),
   });
@@ -250,3 +260,62 @@ describe('a crash', () => {
     expect(triggers[0]?.id).toBe(first?.id);
   });
 });
+
+describe('late events', () => {
+  it('have each value counted that came too late for its window, once, however often it has to try', async () => {
+    const minutes = [1, 5, 60];
+    const rules = minutes.map((windowMinutes, n) =>
+      aRule({ id: `rule-${n}`, conditionConfig: { threshold: 100, windowMinutes, minEvents: 1 } }),
+    );
+    const ages = fc.array(fc.record({ ageMs: fc.nat({ max: 4_000_000 }), agentId: fc.constantFrom('a', 'b') }), {
+      minLength: 1,
+      maxLength: 20,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(ages, { maxLength: 5 }), fc.array(fc.boolean()), async (batches, failing) => {
+        late = 0;
+        const state = createMemoryState({ clock });
+        const answers = [...failing];
+        const windows: WindowStore = {
+          ...state.windows,
+          marker: state.windows.marker,
+          advance: (request) => state.windows.advance(request),
+          read: (...asked) => state.windows.read(...asked),
+          advanceAll: async (requests) => {
+            const counted = await state.windows.advanceAll(requests);
+            if (answers.shift() === true) throw new StateUnavailable('advance', new Error('away'));
+            return counted;
+          },
+        };
+        const evaluator = evaluatorOf(rules, { windows, cooldowns: state.cooldowns });
+        const nowMs = clock.now();
+        let expected = 0;
+        for (const some of batches) {
+          const events = some.map(({ ageMs, agentId }) =>
+            anEvent({ agentId, occurredAt: new Date(nowMs - ageMs).toISOString() }),
+          );
+          const batch = aBatch({ events, receivedAt: new Date(nowMs).toISOString() });
+          await untilEvaluated(evaluator, batch);
+          // A window is the bucket of now and the 59 before it.
+          for (const { ageMs } of some) {
+            for (const windowMinutes of minutes) {
+              const bucketMs = windowMinutes * 1_000;
+              const buckets = Math.floor(nowMs / bucketMs) - Math.floor((nowMs - ageMs) / bucketMs);
+              if (buckets >= 60) expected += 1;
+            }
+          }
+        }
+        expect(late).toBe(expected);
+      }),
+    );
+  });
+});
+
+async function untilEvaluated(evaluator: BatchEvaluator, batch: EventBatch): Promise<void> {
+  try {
+    await evaluator.evaluate(batch);
+  } catch (error) {
+    if (!(error instanceof StateUnavailable)) throw error;
+    await untilEvaluated(evaluator, batch);
+  }
+}

@@ -12,6 +12,7 @@ import {
   type WindowStore,
 } from '@agentlens/guardrails';
 import type { Clock } from '@agentlens/platform';
+import type { DropMetrics } from '../drop-metrics.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
 import type { EvaluatorMetrics } from './evaluator-metrics.ts';
 import type { TriggerDesk } from './trigger-desk.ts';
@@ -23,6 +24,7 @@ export interface BatchEvaluatorParts {
   readonly desk: TriggerDesk;
   readonly states: Pick<StateRecorder, 'record'>;
   readonly metrics: EvaluatorMetrics;
+  readonly drops: Pick<DropMetrics, 'dropped'>;
   readonly clock: Clock;
   readonly windowGap?: Pick<WindowGap, 'open' | 'reason'>;
 }
@@ -38,10 +40,10 @@ export interface Round {
   readonly done: readonly Promise<void>[];
 }
 
-/** What one batch of a round holds of one agent. */
+/** What one batch of a round holds of one agent; it concludes with how many values came too late. */
 interface Share {
   readonly plan: Plan;
-  readonly concluded: PromiseWithResolvers<void>;
+  readonly concluded: PromiseWithResolvers<number>;
 }
 
 /** Shares that are counted in one step, during which the store does nothing else. */
@@ -84,10 +86,10 @@ export class BatchEvaluator {
   }
 
   /** Adds a batch's shares to those of the others; answers when each of them is concluded. */
-  #share(batch: EventBatch, shares: Share[]): readonly Promise<void>[] {
+  #share(batch: EventBatch, shares: Share[]): readonly Promise<number>[] {
     try {
       return planBatch(this.#parts.rules.book, batch).map((plan) => {
-        const share = { plan, concluded: Promise.withResolvers<void>() };
+        const share = { plan, concluded: Promise.withResolvers<number>() };
         shares.push(share);
         return share.concluded.promise;
       });
@@ -98,11 +100,13 @@ export class BatchEvaluator {
   }
 
   /** All of it is waited for, so that nothing of a failed batch is still going on when it is asked for again. */
-  async #done({ receivedAt }: EventBatch, parts: readonly Promise<void>[]): Promise<void> {
+  async #done({ receivedAt }: EventBatch, parts: readonly Promise<number>[]): Promise<void> {
     if (parts.length === 0) return;
     const results = await Promise.allSettled(parts);
     const failure = results.find((result) => result.status === 'rejected');
     if (failure !== undefined) throw failure.reason;
+    // Only now: of a batch that is evaluated again the same values are late again.
+    for (const late of results) if (late.status === 'fulfilled') this.#parts.drops.dropped('late_value', late.value);
     this.#parts.metrics.evaluated(this.#parts.clock.now() - Date.parse(receivedAt));
   }
 
@@ -120,12 +124,13 @@ export class BatchEvaluator {
     }
   }
 
-  async #conclude(plan: Plan, answer: AdvanceAnswer): Promise<void> {
+  async #conclude(plan: Plan, answer: AdvanceAnswer): Promise<number> {
     const { desk, metrics } = this.#parts;
     const folding = fold(plan, answer);
     const { refused } = await desk.admit(folding.candidates.map(({ trigger }) => trigger));
     metrics.stopped(refused === 0 ? folding.stops : { ...folding.stops, claim_refused: refused });
     this.#record(plan, folding);
+    return folding.late;
   }
 
   #record(plan: Plan, { readings, degraded }: Folding): void {

@@ -61,6 +61,7 @@ function world() {
     desk: new TriggerDesk(mortalCooldowns, bus, metrics),
     states: { record: () => undefined },
     metrics,
+    drops: { dropped: () => undefined },
     clock,
   });
   return {

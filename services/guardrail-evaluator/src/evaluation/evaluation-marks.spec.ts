@@ -3,6 +3,7 @@ import type { Received } from '@agentlens/messaging';
 import { createMemoryState, type EvaluatedMessage } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { EvaluationMarks } from './evaluation-marks.ts';
 
 const NOON_MS = Date.parse('2026-03-01T12:00:00.000Z');
@@ -17,7 +18,11 @@ function received(sequence: number, events: number): Received<ReturnType<typeof 
 describe('evaluation marks', () => {
   it('say how many events of a tenant and minute were evaluated', async () => {
     const { evaluationTally } = createMemoryState();
-    const marks = new EvaluationMarks(evaluationTally, () => undefined);
+    const marks = new EvaluationMarks(
+      evaluationTally,
+      () => undefined,
+      () => undefined,
+    );
     await marks.add([received(1, 3), received(2, 2)]);
     await marks.add([received(2, 2)]);
     expect(await evaluationTally.read(NOON_MS)).toEqual(new Map([['acme', 5]]));
@@ -34,12 +39,46 @@ describe('evaluation marks', () => {
       },
       read: async () => new Map<string, number>(),
     };
-    const marks = new EvaluationMarks(tally, (error) => errors.push(error));
+    const marks = new EvaluationMarks(
+      tally,
+      (error) => errors.push(error),
+      () => undefined,
+    );
     await marks.add([received(1, 1)]);
     await marks.add([received(2, 1)]);
     away = false;
     await marks.add([received(3, 1)]);
     expect(written.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
     expect(errors).toHaveLength(2);
+  });
+
+  it('count as dropped exactly those that were never told, however long the tally is away', async () => {
+    const steps = fc.array(fc.record({ messages: fc.nat({ max: 6 }), away: fc.boolean() }), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(steps, fc.integer({ min: 1, max: 8 }), async (rounds, mostOwed) => {
+        const written: EvaluatedMessage[] = [];
+        let [away, dropped, evaluated] = [false, 0, 0];
+        const tally = {
+          add: async (messages: readonly EvaluatedMessage[]) => {
+            if (away) throw new Error('Redis is away');
+            written.push(...messages);
+          },
+          read: async () => new Map<string, number>(),
+        };
+        const marks = new EvaluationMarks(
+          tally,
+          () => undefined,
+          (count) => (dropped += count),
+          mostOwed,
+        );
+        for (const { messages, away: isAway } of rounds) {
+          away = isAway;
+          await marks.add(Array.from({ length: messages }, () => received(++evaluated, 1)));
+        }
+        away = false;
+        await marks.add([]);
+        expect(written.length + dropped).toBe(evaluated);
+      }),
+    );
   });
 });

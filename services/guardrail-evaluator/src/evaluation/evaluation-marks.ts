@@ -16,6 +16,9 @@ export class EvaluationMarks {
   constructor(
     private readonly tally: EvaluationTally,
     private readonly onError: (error: unknown) => void,
+    /** So many will not be told of. */
+    private readonly onDropped: (count: number) => void,
+    private readonly mostOwed = MOST_OWED,
   ) {}
 
   /** What is evaluated together is told together. Never throws. */
@@ -33,7 +36,9 @@ export class EvaluationMarks {
     try {
       await this.tally.add(marks);
     } catch (error) {
-      this.#owed = [...marks, ...this.#owed].slice(-MOST_OWED);
+      const owed = [...marks, ...this.#owed];
+      this.#owed = owed.slice(-this.mostOwed);
+      if (owed.length > this.#owed.length) this.onDropped(owed.length - this.#owed.length);
       this.onError(error);
     }
   }

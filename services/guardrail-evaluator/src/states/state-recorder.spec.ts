@@ -1,5 +1,6 @@
 import { createLogger } from '@agentlens/platform';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { StateRecorder } from './state-recorder.ts';
 import type { RuleState } from './states.repository.ts';
 
@@ -20,19 +21,23 @@ function state(fields: Partial<RuleState> = {}): RuleState {
 let saved: (readonly RuleState[])[];
 let failing: boolean;
 let recorder: StateRecorder;
+let dropped: number;
+
+function aRecorder(mostPending?: number): StateRecorder {
+  const states = {
+    save: async (some: readonly RuleState[]) => {
+      if (failing) throw new Error('Postgres is away');
+      saved.push(some);
+    },
+  };
+  return new StateRecorder(states, { dropped: (_, count) => (dropped += count) }, logger, mostPending);
+}
 
 beforeEach(() => {
   saved = [];
   failing = false;
-  recorder = new StateRecorder(
-    {
-      save: async (states) => {
-        if (failing) throw new Error('Postgres is away');
-        saved.push(states);
-      },
-    },
-    logger,
-  );
+  dropped = 0;
+  recorder = aRecorder();
 });
 
 describe('StateRecorder', () => {
@@ -74,5 +79,27 @@ describe('StateRecorder', () => {
     for (let i = 0; i < 1_100; i++) recorder.record(state({ agentId: `agent-${i}` }));
     await recorder.flush();
     expect(saved.map((page) => page.length)).toEqual([500, 500, 100]);
+  });
+
+  it('counts as dropped exactly the keys it has no place for, whenever Postgres is away', async () => {
+    const steps = fc.array(fc.constantFrom('state', 'state', 'state', 'flush', 'away', 'back'), { maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(steps, fc.integer({ min: 1, max: 8 }), fc.boolean(), async (moves, most, endsAway) => {
+        saved = [];
+        dropped = 0;
+        failing = false;
+        const bounded = aRecorder(most);
+        let recorded = 0;
+        for (const move of moves) {
+          if (move === 'state') bounded.record(state({ agentId: `agent-${recorded++}` }));
+          else if (move === 'flush') await bounded.flush();
+          else failing = move === 'away';
+        }
+        failing = endsAway;
+        await bounded.stop();
+        expect(saved.flat().length + dropped).toBe(recorded);
+        expect(new Set(saved.flat().map(({ agentId }) => agentId)).size).toBe(saved.flat().length);
+      }),
+    );
   });
 });

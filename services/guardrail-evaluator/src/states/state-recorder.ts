@@ -1,9 +1,10 @@
 import type { Platform } from '@agentlens/platform';
+import type { DropMetrics } from '../drop-metrics.ts';
 import type { RuleState, StatesRepository } from './states.repository.ts';
 
 const FLUSH_MS = 1_000;
 const PAGE = 500;
-/** What a Postgres outage may pile up; beyond it the newest states of further keys are dropped, not memory. */
+/** What a Postgres outage may pile up; the states of further keys are dropped and counted. */
 const MOST_PENDING = 50_000;
 
 /**
@@ -12,14 +13,23 @@ const MOST_PENDING = 50_000;
  */
 export class StateRecorder {
   readonly #states: Pick<StatesRepository, 'save'>;
+  readonly #drops: Pick<DropMetrics, 'dropped'>;
   readonly #logger: Platform['logger'];
+  readonly #mostPending: number;
   #pending = new Map<string, RuleState>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
 
-  constructor(states: Pick<StatesRepository, 'save'>, logger: Platform['logger']) {
+  constructor(
+    states: Pick<StatesRepository, 'save'>,
+    drops: Pick<DropMetrics, 'dropped'>,
+    logger: Platform['logger'],
+    mostPending = MOST_PENDING,
+  ) {
     this.#states = states;
+    this.#drops = drops;
     this.#logger = logger;
+    this.#mostPending = mostPending;
   }
 
   start(flushMs = FLUSH_MS): void {
@@ -29,7 +39,10 @@ export class StateRecorder {
   record(state: RuleState): void {
     const key = JSON.stringify([state.tenantId, state.ruleId, state.agentId]);
     const pending = this.#pending.get(key);
-    if (pending === undefined && this.#pending.size >= MOST_PENDING) return;
+    if (pending === undefined && this.#pending.size >= this.#mostPending) {
+      this.#drops.dropped('rule_state', 1);
+      return;
+    }
     if (pending === undefined || pending.lastEvaluatedAt <= state.lastEvaluatedAt) this.#pending.set(key, state);
   }
 
@@ -45,6 +58,8 @@ export class StateRecorder {
     clearInterval(this.#timer);
     await this.#flushing;
     await this.flush();
+    this.#drops.dropped('rule_state', this.#pending.size);
+    this.#pending.clear();
   }
 
   async #write(): Promise<void> {

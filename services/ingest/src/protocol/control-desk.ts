@@ -14,6 +14,7 @@ import type { FastifyReply } from 'fastify';
 import { backlog, type ControlFrame } from './control-frames.ts';
 import { ControlStream } from './control-stream.ts';
 import type { Listener, Listeners } from './listeners.ts';
+import type { ProtocolMetrics } from './protocol-metrics.ts';
 
 /** Per instance; each costs a socket and two timers. */
 const MOST_STREAMS = 5_000;
@@ -25,6 +26,7 @@ export interface ControlDeskParts {
   readonly keys: KeyDirectory;
   readonly clock: Clock;
   readonly health: HealthRegistry;
+  readonly metrics: Pick<ProtocolMetrics, 'dropped'>;
   readonly logger: Platform['logger'];
 }
 
@@ -67,9 +69,11 @@ export class ControlDesk implements OnApplicationBootstrap, BeforeApplicationShu
       throw new ProblemException(503, 'Too many streams are open', { headers: { 'retry-after': '5' } });
     }
     reply.hijack();
-    const { board, listeners, keys, clock } = this.#parts;
+    const { board, listeners, keys, clock, metrics } = this.#parts;
     const onEnd = (ended: ControlStream) => this.#streams.delete(ended);
-    this.#streams.add(new ControlStream(reply.raw, { listener, after, board, listeners, key, keys, clock, onEnd }));
+    const onCut = () => metrics.dropped('control_stream', 1);
+    const options = { listener, after, board, listeners, key, keys, clock, onEnd, onCut };
+    this.#streams.add(new ControlStream(reply.raw, options));
   }
 
   /** Answers at once where there is something to tell, or to a client that has no position yet. */

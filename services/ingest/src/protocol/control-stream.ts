@@ -25,6 +25,8 @@ export interface ControlStreamOptions {
   readonly keys: KeyDirectory;
   readonly clock: Clock;
   readonly onEnd: (stream: ControlStream) => void;
+  /** The connection was given up because the client does not read. */
+  readonly onCut: () => void;
 }
 
 /** One SDK instance that listens: what stands first, then every change as it is made. */
@@ -93,7 +95,9 @@ export class ControlStream {
   #write(text: string): void {
     if (this.#out.writableEnded || this.#out.destroyed) return;
     this.#out.write(text);
-    if (this.#out.writableLength > MOST_UNREAD_BYTES) this.#out.destroy();
+    if (this.#out.writableLength <= MOST_UNREAD_BYTES) return;
+    this.#options.onCut();
+    this.#out.destroy();
   }
 
   #touch(): void {

@@ -132,12 +132,18 @@ export class DecisionDesk {
   }
 
   #record(decision: Decision, why: string): void {
-    if (this.#recording.size >= MOST_RECORDS) return;
-    const { bus, desk, logger } = this.#parts;
+    const { bus, desk, logger, metrics } = this.#parts;
+    if (this.#recording.size >= MOST_RECORDS) {
+      metrics.dropped('bypass_record', 1);
+      return;
+    }
     const recording = Promise.all([
       bus.publish(decisionDecided, decision),
       desk.record(decision.tenantId, bypassed(decision, why)),
-    ]).catch((error: unknown) => logger.warn({ err: error }, 'a bypassed decision was counted, but not recorded'));
+    ]).catch((error: unknown) => {
+      metrics.dropped('bypass_record', 1);
+      logger.warn({ err: error }, 'a bypassed decision was counted, but not recorded');
+    });
     this.#recording.add(recording);
     void recording.finally(() => this.#recording.delete(recording));
   }

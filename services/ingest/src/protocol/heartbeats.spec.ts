@@ -9,11 +9,13 @@ const logger = createLogger({ name: 'heartbeats', level: 'silent' });
 let bus: EventBus;
 let sent: RunHeartbeats[];
 let heartbeats: Heartbeats;
+let dropped: [what: string, count: number][];
 
 beforeEach(async () => {
   bus = createMemoryBus();
   sent = [];
-  heartbeats = new Heartbeats(bus, logger);
+  dropped = [];
+  heartbeats = new Heartbeats(bus, { dropped: (what, count) => dropped.push([what, count]) }, logger);
   await bus.watch(runHeartbeats, { from: 'new' }, ({ value }) => sent.push(value));
 });
 afterEach(() => bus.close());
@@ -37,6 +39,21 @@ describe('heartbeats', () => {
     for (let n = 0; n < 2_500; n++) heartbeats.add('acme', beat(`r${n}`));
     await heartbeats.drain();
     expect(sent.map(({ beats }) => beats.length)).toEqual([1_000, 1_000, 500]);
+  });
+
+  it('are counted where they could not be passed on', async () => {
+    for (let n = 0; n < 1_200; n++) heartbeats.add('acme', beat(`r${n}`));
+    await heartbeats.drain();
+    bus.publish = async () => {
+      throw new Error('away');
+    };
+    for (let n = 0; n < 1_200; n++) heartbeats.add('acme', beat(`r${n}`));
+    await heartbeats.drain();
+    expect(sent.flatMap(({ beats }) => beats)).toHaveLength(1_200);
+    expect(dropped).toEqual([
+      ['heartbeat', 1_000],
+      ['heartbeat', 200],
+    ]);
   });
 
   it('are none where nothing lives', async () => {

@@ -1,6 +1,7 @@
 import { type RunHeartbeats, runHeartbeats } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
+import type { ProtocolMetrics } from './protocol-metrics.ts';
 
 type Beat = RunHeartbeats['beats'][number];
 
@@ -16,6 +17,7 @@ export class Heartbeats {
 
   constructor(
     private readonly bus: EventBus,
+    private readonly metrics: Pick<ProtocolMetrics, 'dropped'>,
     private readonly logger: Platform['logger'],
   ) {}
 
@@ -41,7 +43,10 @@ export class Heartbeats {
   #send(message: RunHeartbeats): void {
     const sending = this.bus.publish(runHeartbeats, message).then(
       () => undefined,
-      (error: unknown) => this.logger.warn({ err: error }, 'heartbeats were not passed on'),
+      (error: unknown) => {
+        this.metrics.dropped('heartbeat', message.beats.length);
+        this.logger.warn({ err: error }, 'heartbeats were not passed on');
+      },
     );
     this.#sending.add(sending);
     void sending.finally(() => this.#sending.delete(sending));

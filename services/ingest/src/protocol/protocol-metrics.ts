@@ -1,10 +1,17 @@
 import { metrics } from '@opentelemetry/api';
 
+/**
+ * What the gateway gives up beside events: a run's sign of life, the record of a bypass (which is counted all the same),
+ * the stream of a client that does not read (which comes back and is told what it missed).
+ */
+export type GivenUp = 'heartbeat' | 'bypass_record' | 'control_stream';
+
 /** What the agent protocol counts beyond events. */
 export class ProtocolMetrics {
   readonly #bypassed;
   readonly #overQuota;
   readonly #answered;
+  readonly #dropped;
 
   constructor() {
     const meter = metrics.getMeter('@agentlens/ingest');
@@ -13,6 +20,9 @@ export class ProtocolMetrics {
     });
     this.#overQuota = meter.createCounter('agentlens_ingest_decisions_over_quota', {
       description: 'Questions that were blocked because their key asks more often than it may',
+    });
+    this.#dropped = meter.createCounter('agentlens_ingest_dropped', {
+      description: 'Heartbeats, records of bypasses and control streams that were given up, by what it was',
     });
     this.#answered = meter.createHistogram('agentlens_ingest_decision_duration_seconds', {
       description: 'Time a question about a call took at the gateway, by verdict',
@@ -27,6 +37,10 @@ export class ProtocolMetrics {
 
   overQuota(): void {
     this.#overQuota.add(1);
+  }
+
+  dropped(what: GivenUp, count: number): void {
+    this.#dropped.add(count, { what });
   }
 
   answered(seconds: number, verdict: 'ALLOW' | 'BLOCK'): void {

@@ -56,8 +56,8 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
   },
   {
     provide: Heartbeats,
-    useFactory: (bus: EventBus, logger: Logger) => new Heartbeats(bus, logger),
-    inject: [EVENT_BUS, LOGGER],
+    useFactory: (bus: EventBus, metrics: ProtocolMetrics, logger: Logger) => new Heartbeats(bus, metrics, logger),
+    inject: [EVENT_BUS, ProtocolMetrics, LOGGER],
   },
   {
     provide: DecisionDesk,
@@ -80,8 +80,9 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
       keys: KeyDirectory,
       clock: Clock,
       health: HealthRegistry,
+      metrics: ProtocolMetrics,
       logger: Logger,
-    ) => new ControlDesk({ bus, board, listeners, keys, clock, health, logger }),
-    inject: [EVENT_BUS, CONTROL_BOARD, Listeners, KEY_DIRECTORY, CLOCK, HEALTH, LOGGER],
+    ) => new ControlDesk({ bus, board, listeners, keys, clock, health, metrics, logger }),
+    inject: [EVENT_BUS, CONTROL_BOARD, Listeners, KEY_DIRECTORY, CLOCK, HEALTH, ProtocolMetrics, LOGGER],
   },
 ];

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { FrameQueue } from './frame-queue.ts';
 
 /** A reader that takes nothing until told to. */
@@ -18,7 +19,9 @@ class SlowReader extends Writable {
 
   /** Resolves when everything that could be written meanwhile was. */
   async take(): Promise<void> {
-    this.#next?.();
+    const next = this.#next;
+    this.#next = undefined;
+    next?.();
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -27,7 +30,7 @@ const frame = (n: number) => ({ event: 'event', data: { n }, id: String(n) });
 
 describe('frame queue', () => {
   it('keeps frames until it is started, then sends them in order', async () => {
-    const queue = new FrameQueue();
+    const queue = new FrameQueue(() => undefined);
     const reader = new SlowReader();
     queue.push(frame(1));
     queue.push(frame(2));
@@ -37,7 +40,7 @@ describe('frame queue', () => {
   });
 
   it('drops the oldest for a reader that does not read, and says how many and where to resume', async () => {
-    const queue = new FrameQueue({ frames: 2, bytes: 10_000 });
+    const queue = new FrameQueue(() => undefined, { frames: 2, bytes: 10_000 });
     const reader = new SlowReader();
     queue.start(reader);
     for (let n = 1; n <= 6; n++) queue.push(frame(n));
@@ -51,7 +54,7 @@ describe('frame queue', () => {
   });
 
   it('bounds the bytes that wait', async () => {
-    const queue = new FrameQueue({ frames: 1_000, bytes: 500 });
+    const queue = new FrameQueue(() => undefined, { frames: 1_000, bytes: 500 });
     const reader = new SlowReader();
     queue.start(reader);
     queue.push(frame(0));
@@ -60,8 +63,31 @@ describe('frame queue', () => {
     expect(reader.got.at(-1)).toContain('"count":9');
   });
 
+  it('counts as dropped exactly what the reader was not given, and tells it the same number', async () => {
+    const moves = fc.array(fc.constantFrom('push', 'push', 'push', 'take'), { maxLength: 80 });
+    await fc.assert(
+      fc.asyncProperty(moves, fc.integer({ min: 1, max: 5 }), async (steps, frames) => {
+        let dropped = 0;
+        const queue = new FrameQueue(() => (dropped += 1), { frames, bytes: 10_000 });
+        const reader = new SlowReader();
+        queue.start(reader);
+        let pushed = 0;
+        for (const step of steps) {
+          if (step === 'push') queue.push(frame(pushed++));
+          else await reader.take();
+        }
+        // Each lets at least one frame through: so often, and nothing waits any more.
+        for (let n = 0; n <= pushed; n++) await reader.take();
+        const shown = reader.got.filter((text) => text.startsWith('event: event')).length;
+        const told = reader.got.flatMap((text) => /"count":(\d+)/.exec(text)?.[1] ?? []).map(Number);
+        expect(shown + dropped).toBe(pushed);
+        expect(told.reduce((sum, count) => sum + count, 0)).toBe(dropped);
+      }),
+    );
+  });
+
   it('sends nothing to a reader that is gone', () => {
-    const queue = new FrameQueue();
+    const queue = new FrameQueue(() => undefined);
     const reader = new SlowReader();
     queue.start(reader);
     reader.destroy();

@@ -32,8 +32,11 @@ export class FrameQueue {
   #blocked = true;
   #dropped = 0;
   #lastSentId: string | undefined;
+  readonly #onDropped: () => void;
 
-  constructor(bounds: QueueBounds = DEFAULT_BOUNDS) {
+  /** @param onDropped called once for each frame the client will not get */
+  constructor(onDropped: () => void, bounds: QueueBounds = DEFAULT_BOUNDS) {
+    this.#onDropped = onDropped;
     this.#bounds = bounds;
   }
 
@@ -64,6 +67,7 @@ export class FrameQueue {
     const oldest = this.#waiting.shift();
     this.#waitingBytes -= oldest?.text.length ?? 0;
     this.#dropped += 1;
+    this.#onDropped();
   }
 
   #flush(): void {

@@ -29,7 +29,12 @@ async function openFeed(bus: EventBus, lastEventId?: string) {
     tenantId: 'acme',
     filter: {},
     resume: (lastEventId === undefined ? null : parsePosition(lastEventId)) ?? undefined,
-    updates: new SessionUpdates({ read: async () => [], show: () => undefined, onError: () => undefined }),
+    updates: new SessionUpdates({
+      read: async () => [],
+      show: () => undefined,
+      onError: () => undefined,
+      onDropped: () => undefined,
+    }),
     emit: (frame) => frames.push(frame),
   });
   await feed.open();

@@ -28,7 +28,12 @@ async function anOpenFeed(stream: LiveStream): Promise<LiveFeed> {
     bus: createMemoryBus(),
     tenantId: 'acme',
     filter: {},
-    updates: new SessionUpdates({ read: async () => [], show: () => undefined, onError: () => undefined }),
+    updates: new SessionUpdates({
+      read: async () => [],
+      show: () => undefined,
+      onError: () => undefined,
+      onDropped: () => undefined,
+    }),
     emit: (frame) => stream.frames.push(frame),
   });
   await feed.open();
@@ -43,6 +48,7 @@ function aStream(check: () => KeyCheck) {
     keys: { check: async () => check() },
     clock: fixedClock(),
     onEnd: (gone) => ended.push(gone),
+    onDropped: () => undefined,
   });
   return { stream, ended };
 }

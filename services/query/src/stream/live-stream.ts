@@ -20,11 +20,13 @@ export interface LiveStreamOptions {
   readonly keys: KeyDirectory;
   readonly clock: Clock;
   readonly onEnd: (stream: LiveStream) => void;
+  /** A frame was given up because the client does not read. */
+  readonly onDropped: () => void;
 }
 
 /** One open connection: heartbeats, the key's validity, and an end that always lets go of everything. */
 export class LiveStream {
-  readonly frames = new FrameQueue();
+  readonly frames: FrameQueue;
   readonly keyId: string;
   readonly #options: LiveStreamOptions;
   #feed: Feed | undefined;
@@ -34,6 +36,7 @@ export class LiveStream {
 
   constructor(options: LiveStreamOptions) {
     this.keyId = options.keyId;
+    this.frames = new FrameQueue(options.onDropped);
     this.#options = options;
   }
 

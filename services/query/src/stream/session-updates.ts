@@ -6,6 +6,8 @@ export interface SessionUpdatesOptions {
   /** Only this session, where given. */
   readonly sessionId?: string;
   readonly onError: (error: unknown) => void;
+  /** Changes that will not be shown, for being too many or for a failed read. */
+  readonly onDropped: (what: 'session_change' | 'unread_session', count: number) => void;
   /** Least time between two reads, ms. Default 250. */
   readonly everyMs?: number;
 }
@@ -33,6 +35,7 @@ export class SessionUpdates {
     for (const oldest of this.#changed) {
       if (this.#changed.size <= MOST_WAITING) break;
       this.#changed.delete(oldest);
+      this.#options.onDropped('session_change', 1);
     }
     this.#schedule();
   }
@@ -55,6 +58,7 @@ export class SessionUpdates {
       const sessions = await this.#options.read(runIds);
       if (!this.#closed) for (const session of sessions) this.#options.show(session);
     } catch (error) {
+      this.#options.onDropped('unread_session', runIds.length);
       this.#options.onError(error);
     }
     this.#timer = undefined;

@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Feed, LiveStream } from './live-stream.ts';
 import { OpenStreams } from './open-streams.ts';
+import { StreamMetrics } from './stream-metrics.ts';
 
 const SSE_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -27,6 +28,7 @@ export interface StreamRequest {
 export class StreamDesk {
   constructor(
     private readonly streams: OpenStreams,
+    private readonly metrics: StreamMetrics,
     @Inject(KEY_DIRECTORY) private readonly keys: KeyDirectory,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -44,6 +46,7 @@ export class StreamDesk {
       keys: this.keys,
       clock: this.clock,
       onEnd: (ended) => this.streams.remove(ended),
+      onDropped: () => this.metrics.dropped('slow_reader_frame', 1),
     });
     this.streams.add(stream);
     const feed = feedOf(stream);

@@ -9,6 +9,7 @@ import type { LiveStream } from './live-stream.ts';
 import { SessionUpdates } from './session-updates.ts';
 import { openStream, type StreamFilter, StreamHeaders } from './stream.operations.ts';
 import { StreamDesk } from './stream-desk.ts';
+import { StreamMetrics } from './stream-metrics.ts';
 import type { StreamPosition } from './stream-position.ts';
 
 @Controller()
@@ -16,6 +17,7 @@ export class StreamController {
   constructor(
     private readonly sessions: SessionsQueries,
     private readonly desk: StreamDesk,
+    private readonly metrics: StreamMetrics,
     @Inject(EVENT_BUS) private readonly bus: EventBus,
     @Inject(LOGGER) private readonly logger: Platform['logger'],
   ) {}
@@ -42,6 +44,7 @@ export class StreamController {
       },
       sessionId: filter.sessionId,
       onError: (error) => this.logger.warn({ err: error }, 'a changed session could not be read for a stream'),
+      onDropped: (what, count) => this.metrics.dropped(what, count),
     });
     const emit = stream.frames.push.bind(stream.frames);
     return new LiveFeed({ bus: this.bus, tenantId, filter, resume, updates, emit });

@@ -26,8 +26,10 @@ describe('run sweeper', () => {
   let bus: EventBus;
   let clock: FixedClock;
   let sweeper: RunSweeper;
+  let dropped: (readonly [what: string, count: number])[];
 
   beforeEach(async () => {
+    dropped = [];
     fresh = await freshDatabase({ migrate });
     database = openDatabase({ url: fresh.url, role: 'run-tracking' });
     owner = new pg.Client({ connectionString: fresh.url });
@@ -47,7 +49,8 @@ describe('run sweeper', () => {
 
   function newSweeper() {
     const logger = createLogger({ name: 'run-tracking', level: 'silent' });
-    return new RunSweeper({ bus, database, clock, logger, eventsGroup: 'run-tracking' });
+    const drops = { dropped: (what: string, count: number) => dropped.push([what, count] as const) };
+    return new RunSweeper({ bus, database, clock, logger, eventsGroup: 'run-tracking', drops });
   }
   const record = (...events: AgentEvent[]) => new EventStore(database.pool).record(chunkOf([aBatch({ events })]));
   const started = (payload: object, fields: Partial<AgentEvent> = {}) =>
@@ -168,6 +171,17 @@ describe('run sweeper', () => {
     await eventually(async () => expect(await run()).toMatchObject({ status: 'running', heartbeat_every_ms: AN_HOUR }));
     await sweeper.sweep();
     expect(await run()).toMatchObject({ status: 'running' });
+  });
+
+  it('counts the heartbeats it could not write down, and those it has no place for', async () => {
+    await owner.query('alter table runs rename to elsewhere');
+    await sweeper.start();
+    const beats = Array.from({ length: 10_500 }, (_, n) => ({ runId: `run-${n}`, agentId: 'agent', at: NOW }));
+    for (let from = 0; from < beats.length; from += 1_000) {
+      await bus.publish(runHeartbeats, { tenantId: 'acme', beats: beats.slice(from, from + 1_000) });
+    }
+    await eventually(() => expect(dropped.reduce((sum, [, count]) => sum + count, 0)).toBe(10_500));
+    expect(new Set(dropped.map(([what]) => what))).toEqual(new Set(['heartbeat']));
   });
 
   it('takes no heartbeat of a run it never heard of, or of another tenant', async () => {

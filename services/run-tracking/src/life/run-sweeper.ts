@@ -3,6 +3,7 @@ import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
+import { DropMetrics } from '../drop-metrics.ts';
 import { Repeating } from '../repeating.ts';
 import { RunChanges } from '../run-changes.ts';
 import { type Beat, RunLives } from './run-lives.ts';
@@ -22,6 +23,7 @@ export interface RunSweeperParts {
   readonly logger: Platform['logger'];
   /** Whose backlog keeps silent runs from being given up. */
   readonly eventsGroup: string;
+  readonly drops?: Pick<DropMetrics, 'dropped'>;
 }
 
 /** Ends runs that will not end themselves, and hears the heartbeats that say otherwise. */
@@ -33,10 +35,12 @@ export class RunSweeper {
   readonly #sweeping = new Repeating(() => this.sweep());
   readonly #collecting = new Repeating(() => this.takeBeats());
   readonly #overdue: Counter;
+  readonly #drops: Pick<DropMetrics, 'dropped'>;
   #subscription: Subscription | undefined;
 
   constructor(parts: RunSweeperParts) {
     this.#parts = parts;
+    this.#drops = parts.drops ?? new DropMetrics();
     this.#lives = new RunLives(parts.database.pool);
     this.#overdue = metrics.getMeter('@agentlens/run-tracking').createCounter('agentlens.runs.overdue', {
       description: 'Runs the platform ended because nobody did, by status',
@@ -44,7 +48,10 @@ export class RunSweeper {
     this.#changes = new RunChanges(
       parts.bus,
       () => parts.clock.now(),
-      (err) => parts.logger.debug({ err }, 'run.changed was not published'),
+      (err, runs) => {
+        this.#drops.dropped('run_change', runs);
+        parts.logger.debug({ err, runs }, 'run.changed was not published');
+      },
     );
   }
 
@@ -91,6 +98,7 @@ export class RunSweeper {
     try {
       this.#changes.add(await this.#lives.take(beats));
     } catch (err) {
+      this.#drops.dropped('heartbeat', beats.length);
       this.#parts.logger.warn({ err }, 'heartbeats were not written down');
     }
     return COLLECT_BEATS_MS;
@@ -99,7 +107,10 @@ export class RunSweeper {
   #hear(beat: Beat): void {
     const key = JSON.stringify([beat.tenantId, beat.runId]);
     const known = this.#beats.get(key);
-    if (known === undefined && this.#beats.size >= MOST_BEATS) return;
+    if (known === undefined && this.#beats.size >= MOST_BEATS) {
+      this.#drops.dropped('heartbeat', 1);
+      return;
+    }
     if (known === undefined || known.at < beat.at) this.#beats.set(key, beat);
   }
 }

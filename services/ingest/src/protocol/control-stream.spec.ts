@@ -1,0 +1,50 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { eventually } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import { ControlStream } from './control-stream.ts';
+
+const listener = { tenantId: 'acme', agentId: 'bot', instanceId: undefined };
+
+/** A stream to a client that has asked for it and reads nothing. */
+async function unreadStream() {
+  let cuts = 0;
+  let ended = 0;
+  const opened = Promise.withResolvers<ControlStream>();
+  const server = createServer((_request, response) => {
+    opened.resolve(
+      new ControlStream(response, {
+        ...{ listener, after: undefined, key: 'key', clock: { now: () => 0 } },
+        board: { follow: () => () => undefined, itemsFor: () => [], positionOf: () => NOWHERE } as never,
+        listeners: { touch: () => undefined } as never,
+        keys: { check: async () => ({ kind: 'refused' }) } as never,
+        onEnd: () => (ended += 1),
+        onCut: () => (cuts += 1),
+      }),
+    );
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+  socket.on('error', () => undefined);
+  socket.write('GET / HTTP/1.1\r\nhost: test\r\n\r\n');
+  const close = async () => {
+    socket.destroy();
+    await new Promise((closed) => server.close(closed));
+  };
+  return { stream: await opened.promise, cuts: () => cuts, ended: () => ended, close };
+}
+
+const NOWHERE = { orders: 0, directives: 0, issuedAtMs: 0 };
+
+describe('a control stream', () => {
+  it('whose client does not read is cut, and that is counted once', async () => {
+    const { stream, cuts, ended, close } = await unreadStream();
+    const news = 'x'.repeat(64 * 1024);
+    // Whatever the sockets take, so much is more.
+    for (let n = 0; n < 1_000; n++) stream.tell('rules', news);
+    await eventually(() => expect(ended()).toBeGreaterThan(0));
+    stream.tell('rules', news);
+    expect(cuts()).toBe(1);
+    await close();
+  });
+});
