@@ -14,9 +14,13 @@ export function placeOf(event: Pick<AgentEvent, 'occurredAt' | 'id'>): string {
   return `${event.occurredAt.slice(0, -1)}/${event.id}`;
 }
 
+/** UTF-16 units order text as code points do, but for these. */
+const ORDERED_OTHERWISE = /[\ud800-\uffff]/;
+
 /** As Postgres compares under the collation "C". */
 export function byCodePoint(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  if (ORDERED_OTHERWISE.test(a) || ORDERED_OTHERWISE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : Number(a > b);
 }
 
 export function isAfter(a: string, b: string): boolean {

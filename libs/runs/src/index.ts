@@ -18,6 +18,8 @@ export {
 export { type Agent, type AgentDay, isCompletedRun, isFailedRun, type Ledger, ledgerOf } from './ledger.ts';
 export { microUsd, usdOf } from './money.ts';
 export type { Registration } from './registration.ts';
-export { durationMs, type Run, type RunTotals, statusOf, withEvent } from './run.ts';
+export { durationMs, type Run, statusOf } from './run.ts';
 export type { RunActor } from './run-facts.ts';
 export { outcomeOf, type RunStatus } from './run-status.ts';
+export type { RunTotals } from './run-totals.ts';
+export { type AgentTally, GrowingTally, type Tally } from './tally.ts';

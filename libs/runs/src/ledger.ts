@@ -1,7 +1,9 @@
 import type { AgentEvent } from '@agentlens/contracts';
-import { type Latest, later, placeOf } from './event-place.ts';
-import { NO_REGISTRATION, type Registration, withRegistration } from './registration.ts';
-import { durationMs, NO_TOTALS, type Run, type RunTotals, statusOf, sumOf, totalsOf, withEvent } from './run.ts';
+import { type Latest, placeOf } from './event-place.ts';
+import type { Registration } from './registration.ts';
+import { durationMs, type Run, statusOf } from './run.ts';
+import { NO_TOTALS, type RunTotals, sumOf } from './run-totals.ts';
+import { GrowingTally } from './tally.ts';
 
 export interface Agent {
   readonly agentId: string;
@@ -37,19 +39,19 @@ export interface Ledger {
 export function ledgerOf(events: Iterable<AgentEvent>): Ledger {
   const distinct = new Map<string, AgentEvent>();
   for (const event of events) if (!distinct.has(placeOf(event))) distinct.set(placeOf(event), event);
-  const runs = new Map<string, Run>();
+  const tally = new GrowingTally();
+  for (const event of distinct.values()) tally.add(event);
+  const { runs, agents: heardOf } = tally;
   const agents = new Map<string, Agent>();
   const days = new Map<string, AgentDay>();
-  for (const event of distinct.values()) {
-    // A registration is no part of any run, although it names one as every event does.
-    if (event.kind !== 'agent.registered') runs.set(event.runId, withEvent(runs.get(event.runId), event));
-    agents.set(event.agentId, heardOf(agents.get(event.agentId), event));
-    onDay(days, event.agentId, event.occurredAt, (day) => ({ ...day, totals: sumOf(day.totals, totalsOf(event)) }));
+  for (const { days: ownDays, ...agent } of heardOf.values()) {
+    agents.set(agent.agentId, { ...agent, runs: 0, totals: [...ownDays.values()].reduce(sumOf, NO_TOTALS) });
+    for (const [day, totals] of ownDays) onDay(days, agent.agentId, day, (known) => ({ ...known, totals }));
   }
   for (const run of runs.values()) {
     const agent = agents.get(run.agentId);
     if (agent !== undefined) agents.set(run.agentId, { ...agent, runs: agent.runs + 1 });
-    onDay(days, run.agentId, run.startedAt, (day) => withRun(day, run));
+    onDay(days, run.agentId, run.startedAt.slice(0, 10), (day) => withRun(day, run));
   }
   return { runs, agents, days };
 }
@@ -64,20 +66,6 @@ export function isCompletedRun(run: Run): boolean {
   return statusOf(run) === 'succeeded' || statusOf(run) === 'cancelled';
 }
 
-function heardOf(agent: Agent | undefined, event: AgentEvent): Agent {
-  const { agentId, agentName, occurredAt } = event;
-  const name = agentName === undefined ? undefined : { place: placeOf(event), value: agentName };
-  return {
-    agentId,
-    name: later(agent?.name, name),
-    registration: withRegistration(agent?.registration ?? NO_REGISTRATION, event),
-    firstSeenAt: agent === undefined || occurredAt < agent.firstSeenAt ? occurredAt : agent.firstSeenAt,
-    lastSeenAt: agent === undefined || occurredAt > agent.lastSeenAt ? occurredAt : agent.lastSeenAt,
-    runs: 0,
-    totals: sumOf(agent?.totals ?? NO_TOTALS, totalsOf(event)),
-  };
-}
-
 function withRun(day: AgentDay, run: Run): AgentDay {
   return {
     ...day,
@@ -89,8 +77,7 @@ function withRun(day: AgentDay, run: Run): AgentDay {
   };
 }
 
-function onDay(days: Map<string, AgentDay>, agentId: string, at: string, change: (day: AgentDay) => AgentDay): void {
-  const day = at.slice(0, 10);
+function onDay(days: Map<string, AgentDay>, agentId: string, day: string, change: (day: AgentDay) => AgentDay): void {
   const key = `${agentId}\n${day}`;
   const counts = { runs: 0, failedRuns: 0, completedRuns: 0, runDurationMs: 0, runMicroUsd: 0 };
   days.set(key, change(days.get(key) ?? { agentId, day, totals: NO_TOTALS, ...counts }));

@@ -1,8 +1,8 @@
 import type { AgentEvent } from '@agentlens/contracts';
 import { byCodePoint, earlier, isAfter, type Latest, later, lesser, placeOf } from './event-place.ts';
-import { microUsd } from './money.ts';
 import { type EndFacts, endFactsOf, MAX_RUN_TAGS, mergedTags, type RunActor, startFactsOf } from './run-facts.ts';
 import { outcomeOf, type RunStatus } from './run-status.ts';
+import { NO_TOTALS, type RunTotals, sumOf } from './run-totals.ts';
 
 export interface Run {
   readonly runId: string;
@@ -33,70 +33,11 @@ export interface Run {
   readonly errorMessage?: Latest<string>;
 }
 
-export interface RunTotals {
-  readonly events: number;
-  readonly errors: number;
-  readonly toolCalls: number;
-  readonly toolErrors: number;
-  /** Tool calls that came to an end, well or not: the run's current step. */
-  readonly steps: number;
-  readonly llmCalls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly totalTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly microUsd: number;
-  readonly unpriced: number;
-}
-
-export const NO_TOTALS: RunTotals = {
-  events: 0,
-  errors: 0,
-  toolCalls: 0,
-  toolErrors: 0,
-  steps: 0,
-  llmCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  totalTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  microUsd: 0,
-  unpriced: 0,
-};
-
-/** Its clients report a call once, when it is over; the others when it begins. */
-const REPORTS_CALLS_ENDED = 'handlebar';
-
-/** What one event adds to the totals of its run, its agent and its day. */
-export function totalsOf(event: AgentEvent): RunTotals {
-  const { usage } = event;
-  const moment = event.dialect === REPORTS_CALLS_ENDED ? 'completed' : 'called';
-  return {
-    events: 1,
-    errors: Number(event.isError),
-    toolCalls: Number(event.kind === `tool.${moment}`),
-    toolErrors: Number(event.kind === 'tool.completed' && event.isError),
-    steps: Number(event.kind === 'tool.completed'),
-    llmCalls: Number(event.kind === `llm.${moment}`),
-    inputTokens: Math.round(usage?.inputTokens ?? 0),
-    outputTokens: Math.round(usage?.outputTokens ?? 0),
-    totalTokens: Math.round(usage?.totalTokens ?? 0),
-    cacheReadTokens: Math.round(usage?.cacheReadTokens ?? 0),
-    cacheWriteTokens: Math.round(usage?.cacheWriteTokens ?? 0),
-    microUsd: microUsd(usage?.costUsd ?? 0),
-    unpriced: Number(usage?.costSource === 'unpriced'),
-  };
-}
-
-export function sumOf(a: RunTotals, b: RunTotals): RunTotals {
-  const names = Object.keys(a) as (keyof RunTotals)[];
-  return Object.fromEntries(names.map((name) => [name, a[name] + b[name]])) as unknown as RunTotals;
-}
-
-/** The run as it is when this event, which was not in it before, is known too. Commutative: the order says nothing. */
-export function withEvent(run: Run | undefined, event: AgentEvent): Run {
+/**
+ * The run as it is when this event, which adds these totals and was not in it before, is known too. Commutative: the
+ * order says nothing.
+ */
+export function withEvent(run: Run | undefined, event: AgentEvent, totals: RunTotals): Run {
   const place = placeOf(event);
   const ended = outcomeOf(event);
   const { agentName, model, provider, occurredAt } = event;
@@ -115,7 +56,7 @@ export function withEvent(run: Run | undefined, event: AgentEvent): Run {
     parentToolUseId: lesser(run?.parentToolUseId, start?.parentToolUseId ?? event.parentToolUseId),
     startedAt: run === undefined || occurredAt < run.startedAt ? occurredAt : run.startedAt,
     lastEventAt: run === undefined || occurredAt > run.lastEventAt ? occurredAt : run.lastEventAt,
-    totals: sumOf(run?.totals ?? NO_TOTALS, totalsOf(event)),
+    totals: sumOf(run?.totals ?? NO_TOTALS, totals),
     tags: union(run?.tags ?? [], event.tags ?? []),
     actor: earlier(run?.actor, placed(place, start?.actor)),
     runTags: start === undefined ? (run?.runTags ?? {}) : mergedTags(run?.runTags ?? {}, start.runTags),

@@ -3,7 +3,7 @@
  * stays, and somebody should know. The run is named so that either index of events finds the row, also in a new
  * partition that has no statistics yet.
  *
- * `$1` as for `RECORD_EVENTS`.
+ * `$1` is the chunk, a JSON array of batches.
  */
 export const COUNT_CONFLICTS = `
 with known as materialized (

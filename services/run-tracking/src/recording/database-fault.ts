@@ -1,3 +1,5 @@
+import { UnreadableChunk } from './chunk-tallies.ts';
+
 /**
  * What to do about an error of the database: `data` is the fault of one row and will be the same for ever; `again` is a
  * conflict between writers that is over by now; `away` means that nothing can be stored at the moment.
@@ -8,14 +10,20 @@ export type DatabaseFault = 'data' | 'again' | 'away';
 const DATA_CLASSES = ['22', '23', '54'];
 /** Serialization failure, deadlock. */
 const CONFLICTS = ['40001', '40P01'];
+const UNIQUE_VIOLATION = '23505';
 
 export function databaseFault(error: unknown): DatabaseFault {
   // Not a database error, but of the same kind: nested too deep, or a number too big, to be written down at all.
-  if (error instanceof RangeError) return 'data';
+  if (error instanceof RangeError || error instanceof UnreadableChunk) return 'data';
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return 'away';
   if (CONFLICTS.includes(code)) return 'again';
   return DATA_CLASSES.includes(code.slice(0, 2)) && code.length === 5 ? 'data' : 'away';
+}
+
+/** Something is there already that was taken for new. */
+export function isRepetition(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === UNIQUE_VIOLATION;
 }
 
 /** For a dead letter: names the thing and the kind of error, never the contents. */

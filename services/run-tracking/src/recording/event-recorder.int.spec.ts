@@ -107,6 +107,31 @@ describe('event recorder', () => {
     expect(run).toMatchObject({ event_count: 2, cost_usd: 0.5 });
   });
 
+  it('counts totals exactly that are too big together for one statement', async () => {
+    const tenantId = newTenant();
+    const events = ['a', 'b', 'c'].map((id) => anEvent({ id, usage: { inputTokens: 2 ** 52 } }));
+
+    expect(await recorderOn(database).record([messageOf(aBatch({ tenantId, events }))])).toEqual([ACK]);
+
+    const { rows } = await database.pool.query('select input_tokens::text as tokens from runs where tenant_id = $1', [
+      tenantId,
+    ]);
+    expect(rows).toEqual([{ tokens: String(3n * 2n ** 52n) }]);
+  });
+
+  it('stores what is new beside what is there already', async () => {
+    const tenantId = newTenant();
+    const event = (id: string) => anEvent({ id, usage: { costUsd: 0.5 } });
+    await recorderOn(database).record([messageOf(aBatch({ tenantId, events: [event('a')] }))]);
+    seen.recorded.length = 0;
+
+    await recorderOn(database).record([messageOf(aBatch({ tenantId, events: [event('a'), event('b')] }))]);
+
+    expect(seen.recorded).toMatchObject([{ stored: 1, duplicates: 1, conflicts: 0 }]);
+    const run = await database.db.selectFrom('runs').selectAll().where('tenant_id', '=', tenantId).executeTakeFirst();
+    expect(run).toMatchObject({ event_count: 2, cost_usd: 1 });
+  });
+
   it('stores more events than one statement takes', async () => {
     const tenantId = newTenant();
     const messages = Array.from({ length: 6 }, (_, m) =>

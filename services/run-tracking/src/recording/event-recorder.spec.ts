@@ -27,11 +27,11 @@ function store(failures: Error[] = []) {
   return {
     stored,
     statements: () => statements,
-    record: async ({ json }: Chunk) => {
+    record: async ({ batches }: Chunk) => {
       statements += 1;
       const failure = failures.shift();
       if (failure !== undefined) throw failure;
-      const ids = (JSON.parse(json) as EventBatch[]).flatMap(({ events }) => events.map(({ id }) => id));
+      const ids = batches.flatMap((text) => (JSON.parse(text) as EventBatch).events.map(({ id }) => id));
       if (ids.some((id) => id.startsWith('bad'))) throw codeError('22P05');
       for (const id of ids) stored.add(id);
       return { stored: ids.length, duplicates: 0, conflicts: 0, runs: [] };

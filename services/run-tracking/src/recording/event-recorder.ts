@@ -146,13 +146,11 @@ function chunked(messages: readonly Message[]): Message[][] {
 
 /** The messages' own bytes: writing the events down again would cost more than the rest of the work here. */
 function rawChunk(group: readonly Message[]): () => Chunk {
-  return () => {
-    const texts = group.map(({ raw }) => Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('utf8'));
-    return {
-      json: `[${texts.join(',')}]`,
-      eventCount: group.reduce((sum, message) => sum + factsOf(message).events, 0),
-    };
-  };
+  return () => ({
+    batches: group.map(({ raw }) => Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('utf8')),
+    eventCount: group.reduce((sum, message) => sum + factsOf(message).events, 0),
+    redelivered: group.some(({ attempt }) => attempt > 1),
+  });
 }
 
 function batchesOf(pieces: readonly Piece[]): EventBatch[] {

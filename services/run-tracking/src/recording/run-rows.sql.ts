@@ -1,79 +1,12 @@
-/** A whole number of milliseconds up to about thirty years, of a payload; what is none is no interval. */
-const interval = (name: string) => `case when jsonb_typeof(payload->'${name}') = 'number' then
-      case when (payload->>'${name}')::numeric between 1 and 1e12 then round((payload->>'${name}')::numeric)::bigint end end`;
-
-/** An id of a payload. */
-const idText = (name: string) => `case when jsonb_typeof(payload->'${name}') = 'string'
-      and char_length(payload->>'${name}') between 1 and 256 then payload->>'${name}' end`;
-
-/** From `fresh` to `run_rows` (what runs are now) and `run_moves` (what that moves between agents and their days). */
-export const RUN_ROWS = `
-run_input as (
-  select tenant_id, run_id,
-    (array_agg(agent_id order by first_place))[1] as agent_id, min(first_place) as first_place,
-    (array_agg(agent_name order by last_place desc) filter (where agent_name is not null))[1] as agent_name,
-    max(last_place) filter (where agent_name is not null) as name_place,
-    (array_agg(model order by last_place desc) filter (where model is not null))[1] as model,
-    (array_agg(provider order by last_place desc) filter (where model is not null))[1] as provider,
-    max(last_place) filter (where model is not null) as model_place,
-    min(session_id collate "C") as session_id, min(parent_run_id collate "C") as parent_run_id,
-    min(parent_tool_use_id collate "C") as parent_tool_use_id,
-    min(first_at) as started_at, max(last_at) as last_event_at,
-    sum(events) as event_count, sum(errors) as error_count, sum(tool_calls) as tool_call_count,
-    sum(tool_errors) as tool_error_count, sum(llm_calls) as llm_call_count, sum(input_tokens) as input_tokens,
-    sum(output_tokens) as output_tokens, sum(total_tokens) as total_tokens,
-    sum(cache_read_tokens) as cache_read_tokens, sum(cache_write_tokens) as cache_write_tokens,
-    sum(cost_usd) as cost_usd, sum(unpriced) as unpriced_count, sum(steps) as step_count
-  -- A registration is no part of any run, although it names one as every event does.
-  from cells where kind <> 'agent.registered' group by tenant_id, run_id
-),
-moments as materialized (
-  select tenant_id, run_id, place,
-    case when kind = 'run.ended' then coalesce(outcome, case when is_error then 'failed' else 'succeeded' end) end as outcome,
-    occurred_at as ended_at,
-    case when kind = 'run.started' and char_length(payload#>>'{actor,externalId}') between 1 and 256
-      and jsonb_typeof(payload#>'{actor,externalId}') = 'string' then payload->'actor' end as actor,
-    case when kind = 'run.started' and jsonb_typeof(payload->'tags') = 'object' then payload->'tags' end as named_tags,
-    case when kind = 'run.started' then ${interval('runTtlMs')} end as ttl_ms,
-    case when kind = 'run.started' then ${interval('heartbeatEveryMs')} end as heartbeat_every_ms,
-    case when kind = 'run.started' and parent_run_id is null then ${idText('parentRunId')} end as parent_run_id,
-    case when kind = 'run.started' and parent_tool_use_id is null then ${idText('parentToolUseId')} end as parent_tool_use_id,
-    case when kind = 'run.ended' then
-      coalesce(nullif(payload->'result', 'null'), nullif(payload->'summary', 'null')) end as result,
-    case when kind <> 'run.ended' then null
-      when jsonb_typeof(payload->'error') = 'string' then left(payload->>'error', 2000)
-      when jsonb_typeof(payload#>'{error,message}') = 'string' then left(payload#>>'{error,message}', 2000)
-    end as error_message
-  from fresh where kind in ('run.started', 'run.ended')
-),
-run_said as (
-  select tenant_id, run_id,
-    (array_agg(outcome order by place desc) filter (where outcome is not null))[1] as outcome,
-    (array_agg(ended_at order by place desc) filter (where outcome is not null))[1] as ended_at,
-    max(place) filter (where outcome is not null) as end_place,
-    (array_agg(actor order by place) filter (where actor is not null))[1] as actor,
-    min(place) filter (where actor is not null) as actor_place,
-    max(ttl_ms) as ttl_ms, max(heartbeat_every_ms) as heartbeat_every_ms,
-    min(parent_run_id collate "C") as parent_in_payload, min(parent_tool_use_id collate "C") as tool_use_in_payload,
-    (array_agg(result order by place desc) filter (where result is not null))[1] as result,
-    max(place) filter (where result is not null) as result_place,
-    (array_agg(error_message order by place desc) filter (where error_message is not null))[1] as error_message,
-    max(place) filter (where error_message is not null) as error_place
-  from moments group by tenant_id, run_id
-),
-run_named_tags as (
-  select tenant_id, run_id, jsonb_object_agg(name, text) as run_tags
-  from (
-    select tenant_id, run_id, key as name, max(value #>> '{}' collate "C") as text,
-      row_number() over (partition by tenant_id, run_id order by key collate "C") as nth
-    from moments cross join lateral jsonb_each(named_tags)
-    where jsonb_typeof(value) = 'string' group by tenant_id, run_id, key
-  ) as named where nth <= 100 group by tenant_id, run_id
-),
-run_tags as (
-  select tenant_id, run_id, array_agg(distinct tag collate "C") as tags
-  from fresh cross join lateral unnest(tags) as tag where tags <> '{}' and kind <> 'agent.registered' group by tenant_id, run_id
-),
+/**
+ * From `$1`, a JSON array of rows of `runs` as a tally tells them, to `run_rows` (what these runs are now) and `run_moves`
+ * (what that moves between agents and their days).
+ *
+ * A run's share of its start day can move to another day or agent when an earlier event arrives. The update leaves what
+ * the row added so far in `was`, computed from the row version it replaced (not from a snapshot), and the day totals
+ * take that back.
+ */
+export const runRows = (after: string): string => `
 run_rows as (
   insert into runs as r (tenant_id, run_id, agent_id, first_place, agent_name, name_place, model, provider, model_place,
     status, ended_at, end_place, session_id, parent_run_id, parent_tool_use_id, started_at, last_event_at, event_count,
@@ -81,14 +14,11 @@ run_rows as (
     unpriced_count, tags, updated_at, cache_read_tokens, cache_write_tokens, step_count, actor, actor_id, actor_place,
     run_tags, ttl_ms, heartbeat_every_ms, result, result_place, error_message, error_place)
   select tenant_id, run_id, agent_id, first_place, agent_name, name_place, model, provider, model_place,
-    coalesce(outcome, 'running'), ended_at, end_place, session_id,
-    least(parent_run_id, parent_in_payload), least(parent_tool_use_id, tool_use_in_payload), started_at,
-    last_event_at, event_count, error_count, tool_call_count, tool_error_count, llm_call_count, input_tokens,
-    output_tokens, total_tokens, cost_usd, unpriced_count, coalesce(tags[1:100], '{}'), now(), cache_read_tokens,
-    cache_write_tokens, step_count, actor, actor->>'externalId', actor_place, coalesce(run_tags, '{}'), ttl_ms,
-    heartbeat_every_ms, result, result_place, error_message, error_place
-  from run_input left join run_tags using (tenant_id, run_id) left join run_said using (tenant_id, run_id)
-    left join run_named_tags using (tenant_id, run_id)
+    status, ended_at, end_place, session_id, parent_run_id, parent_tool_use_id, started_at, last_event_at, event_count,
+    error_count, tool_call_count, tool_error_count, llm_call_count, input_tokens, output_tokens, total_tokens, cost_usd,
+    unpriced_count, tags, now(), cache_read_tokens, cache_write_tokens, step_count, actor, actor_id, actor_place,
+    run_tags, ttl_ms, heartbeat_every_ms, result, result_place, error_message, error_place
+  from jsonb_populate_recordset(null::runs, $1::jsonb) ${after}
   order by tenant_id, run_id
   on conflict (tenant_id, run_id) do update set
     agent_id = case when r.first_place < excluded.first_place then r.agent_id else excluded.agent_id end,

@@ -1,0 +1,129 @@
+import { type AgentTally, type Run, type RunTotals, statusOf, type Tally, usdOf } from '@agentlens/runs';
+
+/** What a tally adds to the tables, as JSON arrays of rows by the names of their columns. */
+export interface TotalRows {
+  readonly runs: string;
+  readonly agents: string;
+  readonly days: string;
+}
+
+/** @throws RangeError where a total is too big to be exact. */
+export function totalRows(tallies: ReadonlyMap<string, Tally>): TotalRows {
+  const runs: object[] = [];
+  const agents: object[] = [];
+  const days: object[] = [];
+  for (const [tenantId, tally] of tallies) {
+    for (const run of tally.runs.values()) runs.push(runRow(tenantId, run));
+    for (const agent of tally.agents.values()) {
+      agents.push(agentRow(tenantId, agent));
+      for (const [day, totals] of agent.days) days.push(dayRow(tenantId, agent.agentId, day, totals));
+    }
+  }
+  return { runs: JSON.stringify(runs), agents: JSON.stringify(agents), days: JSON.stringify(days) };
+}
+
+function runRow(tenantId: string, run: Run): object {
+  const totals = exact(run.totals);
+  return {
+    tenant_id: tenantId,
+    run_id: run.runId,
+    agent_id: run.agentId,
+    first_place: run.firstPlace,
+    agent_name: run.agentName?.value,
+    name_place: run.agentName?.place,
+    model: run.model?.value.model,
+    provider: run.model?.value.provider,
+    model_place: run.model?.place,
+    status: statusOf(run),
+    ended_at: run.end?.value.at,
+    end_place: run.end?.place,
+    session_id: run.sessionId,
+    parent_run_id: run.parentRunId,
+    parent_tool_use_id: run.parentToolUseId,
+    started_at: run.startedAt,
+    last_event_at: run.lastEventAt,
+    event_count: totals.events,
+    error_count: totals.errors,
+    tool_call_count: totals.toolCalls,
+    tool_error_count: totals.toolErrors,
+    llm_call_count: totals.llmCalls,
+    input_tokens: totals.inputTokens,
+    output_tokens: totals.outputTokens,
+    total_tokens: totals.totalTokens,
+    cost_usd: usdOf(totals.microUsd),
+    unpriced_count: totals.unpriced,
+    tags: run.tags,
+    cache_read_tokens: totals.cacheReadTokens,
+    cache_write_tokens: totals.cacheWriteTokens,
+    step_count: totals.steps,
+    actor: run.actor?.value,
+    actor_id: run.actor?.value.externalId,
+    actor_place: run.actor?.place,
+    run_tags: run.runTags,
+    ttl_ms: run.ttlMs,
+    heartbeat_every_ms: run.heartbeatEveryMs,
+    result: run.result?.value,
+    result_place: run.result?.place,
+    error_message: run.errorMessage?.value,
+    error_place: run.errorMessage?.place,
+  };
+}
+
+function agentRow(
+  tenantId: string,
+  { agentId, name, registration, firstSeenAt, lastSeenAt, days }: AgentTally,
+): object {
+  const { slug, description, tags, tools } = registration;
+  let events = 0;
+  let errors = 0;
+  let microUsd = 0;
+  for (const totals of days.values()) {
+    events += totals.events;
+    errors += totals.errors;
+    microUsd += totals.microUsd;
+  }
+  return {
+    tenant_id: tenantId,
+    agent_id: agentId,
+    name: name?.value,
+    name_place: name?.place,
+    first_seen_at: firstSeenAt,
+    last_seen_at: lastSeenAt,
+    event_count: events,
+    error_count: errors,
+    cost_usd: usdOf(microUsd),
+    slug,
+    description: description?.value,
+    description_place: description?.place,
+    tags: tags?.value,
+    tags_place: tags?.place,
+    ...(tools.size > 0 && {
+      tools: Array.from(tools.values(), ({ value }) => value),
+      tool_places: Object.fromEntries(Array.from(tools, ([tool, { place }]) => [tool, place])),
+    }),
+  };
+}
+
+function dayRow(tenantId: string, agentId: string, day: string, known: RunTotals): object {
+  const totals = exact(known);
+  return {
+    tenant_id: tenantId,
+    agent_id: agentId,
+    day,
+    event_count: totals.events,
+    error_count: totals.errors,
+    tool_call_count: totals.toolCalls,
+    tool_error_count: totals.toolErrors,
+    llm_call_count: totals.llmCalls,
+    input_tokens: totals.inputTokens,
+    output_tokens: totals.outputTokens,
+    cost_usd: usdOf(totals.microUsd),
+  };
+}
+
+function exact(totals: RunTotals): RunTotals {
+  for (const total of Object.values(totals)) {
+    if (!Number.isSafeInteger(total)) throw new RangeError('a total is too big');
+  }
+  return totals;
+}
