@@ -100,11 +100,11 @@ export class AgentDirectivesRepository {
           .expression((eb) =>
             eb
               .selectFrom('written')
-              .select(({ val, cast, ref }) => [
-                cast<string>(val(WRITER), 'text').as('writer'),
-                cast<string>(val(directiveIssued.name), 'text').as('topic'),
-                cast<string>(val(JSON.stringify(directive)), 'jsonb').as('body'),
-                ref('written.issued_at').as('created_at'),
+              .select([
+                eb.cast<string>(eb.val(WRITER), 'text').as('writer'),
+                eb.cast<string>(eb.val(directiveIssued.name), 'text').as('topic'),
+                eb.cast<string>(eb.val(JSON.stringify(directive)), 'jsonb').as('body'),
+                'written.issued_at as created_at',
               ]),
           )
           .returning('id'),
