@@ -80,17 +80,16 @@ class AgentFold {
     this.#plan = plan;
     this.#totals = plan.request.series.map((_, i) => new RunningTotals(answer.before[i] ?? NO_TOTALS));
     this.#duplicates = new Set(answer.duplicates);
-    const holders = new Map(plan.request.cooldowns.map(({ ruleId }, i) => [ruleId, answer.cooling[i] ?? null]));
+    const holders = holdersOf(plan, answer);
     this.#lanes = plan.measurements.map(({ rule, series }) => ({
       standing: this.#standingOf(rule, holders.get(rule.id) ?? null),
-      totals: series?.flatMap((index) => this.#totals[index] ?? []) ?? null,
+      totals: series === null ? null : series.map((index) => this.#totalsOf(index)),
     }));
     for (const { rule, reason } of plan.degraded) this.#standingOf(rule, null).degraded = reason;
   }
 
   run(): Folding {
-    for (const planned of this.#plan.events) {
-      const { event, index, measurements } = planned;
+    for (const { event, index, measurements } of this.#plan.events) {
       const duplicate = this.#duplicates.has(index);
       this.#add(index, duplicate);
       if (duplicate) {
@@ -113,6 +112,12 @@ class AgentFold {
       stops: this.#stops,
       late: this.#late,
     };
+  }
+
+  #totalsOf(index: number): RunningTotals {
+    const totals = this.#totals[index];
+    if (totals === undefined) throw new Error('a plan reads a series that it does not ask for');
+    return totals;
   }
 
   #standingOf(rule: EventRule, holder: CooldownHolder | null): Standing {
@@ -165,6 +170,16 @@ class AgentFold {
   #stop(reason: StopReason, times = 1): void {
     this.#stops[reason] = (this.#stops[reason] ?? 0) + times;
   }
+}
+
+/** Who holds the cooldowns of a plan, by rule; most batches find none held. */
+function holdersOf({ request }: Plan, { cooling: held }: AdvanceAnswer): ReadonlyMap<string, CooldownHolder> {
+  const holders = new Map<string, CooldownHolder>();
+  held.forEach((holder, at) => {
+    const ruleId = request.cooldowns[at]?.ruleId;
+    if (holder !== null && ruleId !== undefined) holders.set(ruleId, holder);
+  });
+  return holders;
 }
 
 const MINUTE_MS = 60_000;

@@ -29,17 +29,25 @@ export function quantileOf(bins: Bins, q: number): number | null {
 
 /** A sketch that grows value by value and is asked in between: its bins lie in the order of the numbers they stand for. */
 export class Sketch {
-  /** Places of the filled bins, ascending, with the number each stands for and how many it holds. */
+  /** Places of the filled bins, ascending, and how many each holds. */
   readonly #places: number[] = [];
-  readonly #values: number[] = [];
   readonly #counts: number[] = [];
   #total = 0;
+  /** A quantile mostly stays in its bin from one value to the next. */
+  #lastFound = { place: 0, value: 0 };
 
   constructor(bins: Bins = {}) {
-    const filled = Object.entries(bins).filter(([, count]) => count > 0);
-    const placed = filled.map(([bin, count]) => ({ place: placeOfBin(bin), count }));
-    for (const { place, count } of placed.sort((a, b) => a.place - b.place))
-      this.#insert(this.#places.length, place, count);
+    const counts = new Map<number, number>();
+    for (const bin of Object.keys(bins)) {
+      const count = bins[bin] ?? 0;
+      if (count > 0) counts.set(placeOfBin(bin), count);
+    }
+    for (const place of [...counts.keys()].sort((a, b) => a - b)) {
+      const count = counts.get(place) ?? 0;
+      this.#places.push(place);
+      this.#counts.push(count);
+      this.#total += count;
+    }
   }
 
   /** @param value a finite number */
@@ -52,12 +60,13 @@ export class Sketch {
       if ((this.#places[middle] ?? 0) < place) low = middle + 1;
       else high = middle;
     }
-    if (this.#places[low] !== place) {
-      this.#insert(low, place, 1);
+    this.#total += 1;
+    if (this.#places[low] === place) {
+      this.#counts[low] = (this.#counts[low] ?? 0) + 1;
       return;
     }
-    this.#counts[low] = (this.#counts[low] ?? 0) + 1;
-    this.#total += 1;
+    this.#places.splice(low, 0, place);
+    this.#counts.splice(low, 0, 1);
   }
 
   /** See `quantileOf`. Goes down from the greatest: the quantiles that are asked for are high ones. */
@@ -66,16 +75,14 @@ export class Sketch {
     let below = this.#total;
     for (let at = this.#counts.length - 1; at >= 0; at--) {
       below -= this.#counts[at] ?? 0;
-      if (below < rank) return this.#values[at] ?? null;
+      if (below < rank) return this.#valueAt(this.#places[at] ?? 0);
     }
     return null;
   }
 
-  #insert(at: number, place: number, count: number): void {
-    this.#places.splice(at, 0, place);
-    this.#values.splice(at, 0, numberAt(place));
-    this.#counts.splice(at, 0, count);
-    this.#total += count;
+  #valueAt(place: number): number {
+    if (place !== this.#lastFound.place) this.#lastFound = { place, value: numberAt(place) };
+    return this.#lastFound.value;
   }
 }
 
