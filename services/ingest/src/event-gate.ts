@@ -26,6 +26,8 @@ export class EventGate {
   /** @throws BusUnavailable when some are not safe; the others of the request may be. */
   async pass(arrival: Arrival, events: readonly IdentifiedEvent[]): Promise<void> {
     const parts = partsOf(arrival.tenantId, events);
+    const [only] = parts;
+    if (only !== undefined && parts.length === 1) return this.#publish(arrival, only);
     const outcomes = await Promise.allSettled(parts.map((part) => this.#publish(arrival, part)));
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed !== undefined) throw failed.reason;

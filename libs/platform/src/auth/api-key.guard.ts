@@ -16,32 +16,55 @@ import type { KeyCheck, KeyDirectory } from './key-directory.ts';
 
 const HOW_TO_SEND = 'Send your API key as "Authorization: Bearer agk_..."';
 
+/** What its decorators say of a route. */
+interface Access {
+  readonly isPublic: boolean;
+  readonly allowsQueryToken: boolean;
+  readonly scopes: readonly Scope[];
+}
+
 /** Every route needs a key with one of its scopes; a route that says nothing needs `admin`. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
+  /** By controller and handler: a handler may be inherited by controllers that say different things. */
+  readonly #access = new Map<unknown, Map<unknown, Access>>();
+
   constructor(
     @Inject(KEY_DIRECTORY) private readonly keys: KeyDirectory,
     @Inject(Reflector) private readonly reflector: Reflector,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (this.#meta<boolean>(PUBLIC_KEY, context) === true) return true;
+    const access = this.#accessOf(context);
+    if (access.isPublic) return true;
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    const caller = callerOf(request) ?? (await this.#authenticate(request, context));
-    requireScope(caller, this.#meta<readonly Scope[]>(SCOPES_KEY, context) ?? ['admin']);
+    const caller = callerOf(request) ?? (await this.#authenticate(request, access));
+    requireScope(caller, access.scopes);
     return true;
   }
 
-  async #authenticate(request: AuthenticatedRequest, context: ExecutionContext): Promise<Caller> {
-    const key = bearerOf(request) ?? (this.#meta<boolean>(QUERY_TOKEN_KEY, context) ? tokenOf(request) : undefined);
+  async #authenticate(request: AuthenticatedRequest, { allowsQueryToken }: Access): Promise<Caller> {
+    const key = bearerOf(request) ?? (allowsQueryToken ? tokenOf(request) : undefined);
     if (key === undefined) throw unauthorized('Authentication required', HOW_TO_SEND);
     const caller = callerOrRefusal(await this.keys.check(key));
     setCaller(request, caller);
     return caller;
   }
 
-  #meta<T>(key: string, context: ExecutionContext): T | undefined {
-    return this.reflector.getAllAndOverride<T | undefined>(key, [context.getHandler(), context.getClass()]);
+  /** Decorators do not change while the process runs; looking them up costs more than the rest of the check. */
+  #accessOf(context: ExecutionContext): Access {
+    const [controller, handler] = [context.getClass(), context.getHandler()];
+    const known = this.#access.get(controller)?.get(handler);
+    if (known !== undefined) return known;
+    const meta = <T>(key: string) => this.reflector.getAllAndOverride<T | undefined>(key, [handler, controller]);
+    const access: Access = {
+      isPublic: meta<boolean>(PUBLIC_KEY) === true,
+      allowsQueryToken: meta<boolean>(QUERY_TOKEN_KEY) === true,
+      scopes: meta<readonly Scope[]>(SCOPES_KEY) ?? ['admin'],
+    };
+    const ofController = this.#access.get(controller) ?? new Map<unknown, Access>();
+    this.#access.set(controller, ofController.set(handler, access));
+    return access;
   }
 }
 

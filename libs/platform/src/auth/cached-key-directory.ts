@@ -37,6 +37,8 @@ const MOST_ENTRIES = 10_000;
 
 interface Entry {
   readonly record: KeyRecord | null;
+  /** What the record makes of whoever shows the key; the same for every check until it is read again. */
+  readonly accepted: KeyCheck | null;
   readonly readAtMs: number;
 }
 
@@ -57,8 +59,11 @@ export class CachedKeyDirectory implements KeyDirectory {
     if (keyId === null) return { kind: 'refused', reason: 'malformed' };
     const entry = await this.#entryOf(keyId);
     if (entry === null) return { kind: 'unavailable' };
-    if (entry.record === null || !isKeyOf(key, entry.record.secretHash)) return { kind: 'refused', reason: 'unknown' };
-    return this.#judge(entry.record);
+    const { record, accepted } = entry;
+    if (record === null || accepted === null || !isKeyOf(key, record.secretHash)) {
+      return { kind: 'refused', reason: 'unknown' };
+    }
+    return this.#judge(record, accepted);
   }
 
   /** The key changed: the next check reads it again. */
@@ -67,25 +72,14 @@ export class CachedKeyDirectory implements KeyDirectory {
     this.#reading.delete(keyId);
   }
 
-  #judge(record: KeyRecord): KeyCheck {
+  #judge(record: KeyRecord, accepted: KeyCheck): KeyCheck {
     if (record.revokedAtMs !== null) return { kind: 'refused', reason: 'revoked' };
-    if (record.expiresAtMs !== null && record.expiresAtMs <= this.#options.clock.now()) {
-      return { kind: 'refused', reason: 'expired' };
-    }
     const atMs = this.#options.clock.now();
+    if (record.expiresAtMs !== null && record.expiresAtMs <= atMs) return { kind: 'refused', reason: 'expired' };
     if (this.#uses.isNews(record.keyId, atMs)) {
       this.#options.onUse?.({ tenantId: record.tenantId, keyId: record.keyId, atMs });
     }
-    return {
-      kind: 'accepted',
-      caller: {
-        tenantId: record.tenantId,
-        keyId: record.keyId,
-        scopes: record.scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope)),
-        eventsPerSecond: record.eventsPerSecond ?? this.#options.defaultEventsPerSecond,
-        ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),
-      },
-    };
+    return accepted;
   }
 
   async #entryOf(keyId: string): Promise<Entry | null> {
@@ -113,7 +107,8 @@ export class CachedKeyDirectory implements KeyDirectory {
     const readAtMs = this.#options.clock.now();
     try {
       const record = await withDeadline(this.#options.read(keyId), READ_DEADLINE_MS);
-      const entry: Entry = { record, readAtMs };
+      const accepted = record && acceptanceOf(record, this.#options.defaultEventsPerSecond);
+      const entry: Entry = { record, accepted, readAtMs };
       this.#remember(keyId, entry);
       return entry;
     } catch {
@@ -135,6 +130,19 @@ export class CachedKeyDirectory implements KeyDirectory {
     const age = this.#options.clock.now() - atMs;
     return age >= 0 && age < ms;
   }
+}
+
+function acceptanceOf(record: KeyRecord, defaultEventsPerSecond: number): KeyCheck {
+  return {
+    kind: 'accepted',
+    caller: {
+      tenantId: record.tenantId,
+      keyId: record.keyId,
+      scopes: record.scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope)),
+      eventsPerSecond: record.eventsPerSecond ?? defaultEventsPerSecond,
+      ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),
+    },
+  };
 }
 
 async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
