@@ -1,7 +1,6 @@
 import type { AdvanceAnswer, CooldownHolder, Totals } from '@agentlens/guardrails';
 import { toNumber } from '../exact-sum.ts';
 import { answerAgain, NOTHING_SEEN, type Question } from '../windows/answer.ts';
-import { unpackBins } from './unpack-bins.ts';
 
 const DOUBLE = 8;
 const INTEGER = 4;
@@ -67,9 +66,15 @@ class Reader {
     return this.#reply.readDoubleLE(this.#at - DOUBLE);
   }
 
+  /** `;bin=count;bin=count;` */
   #bins(): Record<string, number> {
     const length = this.integer();
     this.#at += length;
-    return unpackBins(this.#reply.subarray(this.#at - length, this.#at));
+    const bins: Record<string, number> = {};
+    for (const entry of this.#reply.toString('latin1', this.#at - length + 1, this.#at - 1).split(';')) {
+      const equals = entry.indexOf('=');
+      if (equals > 0) bins[entry.slice(0, equals)] = Number(entry.slice(equals + 1));
+    }
+    return bins;
   }
 }

@@ -37,7 +37,8 @@ export class StateRecorder {
   }
 
   record(state: RuleState): void {
-    const key = JSON.stringify([state.tenantId, state.ruleId, state.agentId]);
+    // Only an agent's name may hold a slash, and it is last.
+    const key = `${state.tenantId}/${state.ruleId}/${state.agentId}`;
     const pending = this.#pending.get(key);
     if (pending === undefined && this.#pending.size >= this.#mostPending) {
       this.#drops.dropped('rule_state', 1);

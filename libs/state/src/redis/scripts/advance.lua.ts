@@ -74,7 +74,7 @@ local function newRing(key, shape, now)
   if shape > 0 then
     for i = 8, 12, 4 do ring[i], ring[i + 1], ring[i + 2], ring[i + 3] = math.huge, -math.huge, -math.huge, -math.huge end
   end
-  if shape == 2 then ring.bins, ring.window = {}, {} end
+  if shape == 2 then ring.bins, ring.window = NO_BINS, NO_BINS end
   ring.key, ring.shape, ring.changed, ring.moved = key, shape, true, true
   return ring
 end
@@ -94,7 +94,7 @@ local function emptyNewest(ring)
   ring[NEWEST], ring[NEWEST + 1], ring[NEWEST + 2] = 0, 0, 0
   if ring.shape == 0 then return end
   ring[8], ring[9], ring[10], ring[11] = math.huge, -math.huge, -math.huge, -math.huge
-  if ring.shape == 2 then ring.bins = {} end
+  if ring.shape == 2 then ring.bins = NO_BINS end
 end
 
 -- Puts the newest bucket beside the others.
@@ -102,7 +102,7 @@ local function closeNewest(ring)
   if ring[NEWEST] == 0 then return end
   local slot = ring[HEAD] % BUCKETS
   redis.call('HSET', ring.key, slot, packCell({unpack(ring, NEWEST, NEWEST + 6)}, ring.shape))
-  if ring.shape == 2 then redis.call('HSET', ring.key, 'b' .. slot, cmsgpack.pack(ring.bins)) end
+  if ring.shape == 2 then redis.call('HSET', ring.key, 'b' .. slot, ring.bins) end
   redis.call('PEXPIRE', ring.key, ring.ttl)
 end
 
@@ -136,7 +136,7 @@ local function moveTo(ring, now)
   if shape == 0 then return end
   local cell, bins = gather(ring, now)
   ring[12], ring[13], ring[14], ring[15] = cell[4], cell[5], cell[6], cell[7]
-  if shape == 2 then ring.window, ring.packedWindow = bins, nil end
+  ring.window = bins
 end
 
 local function putLate(ring, epoch, count, high, low, min, max, time, value, bins)
@@ -147,9 +147,8 @@ local function putLate(ring, epoch, count, high, low, min, max, time, value, bin
   if shape > 0 then widen(cell, 4, min, max, time, value) end
   redis.call('HSET', ring.key, slot, packCell(cell, shape))
   if shape == 2 then
-    local kept = text and cmsgpack.unpack(redis.call('HGET', ring.key, 'b' .. slot)) or {}
-    addBins(kept, bins)
-    redis.call('HSET', ring.key, 'b' .. slot, cmsgpack.pack(kept))
+    local kept = text and redis.call('HGET', ring.key, 'b' .. slot) or NO_BINS
+    redis.call('HSET', ring.key, 'b' .. slot, addBins(kept, bins))
   end
   redis.call('PEXPIRE', ring.key, ring.ttl)
 end
@@ -160,27 +159,24 @@ local function putIntoRing(ring, epoch, count, high, low, min, max, time, value,
   ring.changed = true
   plus(ring, WINDOW, count, high, low)
   if shape > 0 then widen(ring, WINDOW_SPREAD, min, max, time, value) end
-  if shape == 2 then
-    addBins(ring.window, bins)
-    ring.packedWindow = nil
-  end
+  if shape == 2 then ring.window = addBins(ring.window, bins) end
   if epoch ~= head then return putLate(ring, epoch, count, high, low, min, max, time, value, bins) end
   plus(ring, NEWEST, count, high, low)
   if shape > 0 then widen(ring, NEWEST_SPREAD, min, max, time, value) end
-  if shape == 2 then addBins(ring.bins, bins) end
+  if shape == 2 then ring.bins = addBins(ring.bins, bins) end
 end
 
 local function putIntoTotal(total, _, count, high, low, min, max, time, value, bins)
   total.changed = true
   plus(total.cell, 1, count, high, low)
   if total.shape > 0 then widen(total.cell, 4, min, max, time, value) end
-  if total.shape == 2 then addBins(total.bins, bins) end
+  if total.shape == 2 then total.bins = addBins(total.bins, bins) end
 end
 
 local function load(total)
   if total.cell then return end
   total.cell = total.text and unpackCell(total.text, total.shape) or emptyCell()
-  if total.shape == 2 then total.bins = total.text and cmsgpack.unpack(string.sub(total.text, 57)) or {} end
+  if total.shape == 2 then total.bins = total.text and string.sub(total.text, 57) or NO_BINS end
 end
 
 -- Reads the increments and sums of one series and has them put into its ring or total.
@@ -196,7 +192,7 @@ local function take(into, shape, put, repeated)
       at = at + 2
     end
     if shape == 2 then
-      bins = {[work[at + 1]] = 1}
+      bins = {work[at + 1], 1}
       at = at + 1
     end
     if into and not repeated[event] then put(into, epoch, 1, high, low, value, value, time, value, bins) end
@@ -213,7 +209,7 @@ local function take(into, shape, put, repeated)
       local count = work[at + 1]
       bins, at = {}, at + 1
       for _ = 1, count do
-        bins[work[at + 1]], at = work[at + 2], at + 2
+        bins[#bins + 1], bins[#bins + 2], at = work[at + 1], work[at + 2], at + 2
       end
     end
     if into then put(into, epoch, count, high, low, min, max, time, value, bins) end
@@ -301,7 +297,7 @@ end
 for _, total in ipairs(totals) do
   if total.changed then
     local text = packCell(total.cell, total.shape)
-    if total.shape == 2 then text = text .. cmsgpack.pack(total.bins) end
+    if total.shape == 2 then text = text .. total.bins end
     redis.call('SET', total.key, text, 'PX', total.ttl)
   end
 end
@@ -310,7 +306,7 @@ local function packRing(ring)
   if ring.shape == 0 then return struct.pack(RING, unpack(ring, 1, 7)) end
   local text = struct.pack(SPREAD_RING, unpack(ring, 1, 15))
   if ring.shape == 1 then return text end
-  return text .. sized(cmsgpack.pack(ring.bins)) .. (ring.packedWindow or cmsgpack.pack(ring.window))
+  return text .. sized(ring.bins) .. ring.window
 end
 
 for _, agent in ipairs(agents) do

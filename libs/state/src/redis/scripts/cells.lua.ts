@@ -4,7 +4,8 @@ import { BUCKETS } from '../../lifetimes.ts';
 /**
  * Lua shared by the window scripts. Everything that is counted lies in flat lists of doubles: a sum is three of them,
  * count, high and low (exact-sum.ts says how high and low make a sum), a spread four: least, greatest, newest time, newest
- * value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with a table bin -> count beside the list).
+ * value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with the bins beside the list). Bins are text,
+ * `;bin=count;bin=count;`, so that one is counted up without taking the others apart.
  *
  * A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
  * `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
@@ -15,6 +16,7 @@ export const CELLS = `
 local LIMB, BUCKETS = ${LIMB}, ${BUCKETS}
 local HEAD, WINDOW, NEWEST, NEWEST_SPREAD, WINDOW_SPREAD = 1, 2, 5, 8, 12
 local SUM, CELL, RING, SPREAD_RING = '<ddd', '<ddddddd', '<ddddddd', '<ddddddddddddddd'
+local NO_BINS = ';'
 
 local function emptyCell()
   return {0, 0, 0, math.huge, -math.huge, -math.huge, -math.huge}
@@ -40,8 +42,27 @@ local function widen(list, at, min, max, time, value)
   end
 end
 
-local function addBins(into, bins)
-  for bin, count in pairs(bins) do into[bin] = (into[bin] or 0) + count end
+local function addBin(bins, bin, count)
+  local _, before = string.find(bins, ';' .. bin .. '=', 1, true)
+  if not before then return bins .. bin .. '=' .. count .. ';' end
+  local after = string.find(bins, ';', before, true)
+  return string.sub(bins, 1, before) .. string.sub(bins, before + 1, after - 1) + count .. string.sub(bins, after)
+end
+
+-- Adds a list of bin, count, bin, count.
+local function addBins(bins, list)
+  for i = 1, #list, 2 do bins = addBin(bins, list[i], list[i + 1]) end
+  return bins
+end
+
+-- Several texts of bins as one.
+local function joinBins(texts)
+  local counts, list = {}, {}
+  for _, text in ipairs(texts) do
+    for bin, count in string.gmatch(text, '([^;=]+)=(%d+)') do counts[bin] = (counts[bin] or 0) + tonumber(count) end
+  end
+  for bin, count in pairs(counts) do list[#list + 1] = bin .. '=' .. count .. ';' end
+  return NO_BINS .. table.concat(list)
 end
 
 local function merge(cell, other, shape)
@@ -70,41 +91,39 @@ local function ringOf(text, key, shape)
     if shape == 2 then
       local from = ring[16] + 4
       local to = from + struct.unpack('<I4', text, ring[16])
-      ring.bins = cmsgpack.unpack(string.sub(text, from, to - 1))
-      ring.packedWindow = string.sub(text, to)
-      ring.window = cmsgpack.unpack(ring.packedWindow)
+      ring.bins, ring.window = string.sub(text, from, to - 1), string.sub(text, to)
     end
   end
   ring.key, ring.shape = key, shape
   return ring
 end
 
--- What lies in the buckets of a ring in the window that ends with bucket now.
+-- What lies in the buckets of a ring in the window that ends with bucket now: cell and bins.
 local function gather(ring, now)
   local shape, head = ring.shape, ring[HEAD]
   local cell, bins = emptyCell(), {}
   if head <= now and head > now - BUCKETS and ring[NEWEST] > 0 then
     merge(cell, {unpack(ring, NEWEST, NEWEST + 6)}, shape)
-    if shape == 2 then addBins(bins, ring.bins) end
+    bins[1] = ring.bins
   end
   local flat, fields = redis.call('HGETALL', ring.key), {}
-  if #flat == 0 then return cell, bins end
+  if #flat == 0 then return cell, bins[1] or NO_BINS end
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
   for epoch = math.max(head, now) - BUCKETS + 1, math.min(head - 1, now) do
     local slot = epoch % BUCKETS
     local text = fields[tostring(slot)]
     if text then
       merge(cell, unpackCell(text, shape), shape)
-      if shape == 2 then addBins(bins, cmsgpack.unpack(fields['b' .. slot])) end
+      if shape == 2 then bins[#bins + 1] = fields['b' .. slot] end
     end
   end
-  return cell, bins
+  return cell, joinBins(bins)
 end
 
 -- A cell as an answer.
 local function answerOf(cell, bins, shape)
   local text = packCell(cell, shape)
-  if shape == 2 then return text .. sized(cmsgpack.pack(bins)) end
+  if shape == 2 then return text .. sized(bins) end
   return text
 end
 
@@ -117,7 +136,7 @@ local function totalsAt(ring, now)
   end
   if shape == 0 then return struct.pack(SUM, ring[WINDOW], ring[WINDOW + 1], ring[WINDOW + 2]) end
   local text = struct.pack(CELL, ring[WINDOW], ring[WINDOW + 1], ring[WINDOW + 2], unpack(ring, WINDOW_SPREAD, 15))
-  if shape == 2 then return text .. sized(ring.packedWindow or cmsgpack.pack(ring.window)) end
+  if shape == 2 then return text .. sized(ring.window) end
   return text
 end
 `;
