@@ -1,4 +1,5 @@
-import { Agent, request } from 'undici';
+import { createRequire } from 'node:module';
+import type { Agent } from 'undici';
 import type { EgressClient, EgressPolicy, EgressRequest, EgressResult } from './egress.ts';
 import { AddressRefused, guardedConnector } from './guarded-connector.ts';
 import { parseNetworks } from './networks.ts';
@@ -6,6 +7,10 @@ import { readCapped } from './read-capped.ts';
 import { refuseUrl } from './refuse-address.ts';
 import { type ResolveName, rememberingNames, resolveWithSystem } from './resolve-name.ts';
 import { reasonOf } from './unreachable.ts';
+
+const load = createRequire(import.meta.url);
+/** Loaded with the first client: it costs 6 MB of heap, and most services call nobody. */
+const undici = () => load('undici') as typeof import('undici');
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** As many as a caller has in flight at most: waiting for a connection would use up a request's time. */
@@ -33,8 +38,9 @@ export interface EgressClientOptions {
  */
 export function createEgressClient(policy: EgressPolicy, options: EgressClientOptions = {}): EgressClient {
   const networks = parseNetworks(policy.allow);
+  const { Agent, buildConnector } = undici();
   const agent = new Agent({
-    connect: guardedConnector(networks, rememberingNames(options.resolve ?? resolveWithSystem)),
+    connect: guardedConnector(buildConnector, networks, rememberingNames(options.resolve ?? resolveWithSystem)),
     connections: CONNECTIONS_PER_ORIGIN,
     maxOrigins: MAX_ORIGINS,
     pipelining: 1,
@@ -78,7 +84,7 @@ async function exchange(agent: Agent, url: URL, wanted: EgressRequest): Promise<
 }
 
 async function call(agent: Agent, url: URL, wanted: EgressRequest, timeoutMs: number, deadline: AbortSignal) {
-  const answer = await request(url, {
+  const answer = await undici().request(url, {
     dispatcher: agent,
     method: wanted.method,
     headers: { ...wanted.headers },

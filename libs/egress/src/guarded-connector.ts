@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { addressVerdict } from './address-verdict.ts';
 import type { Networks } from './networks.ts';
 import { literalOf, refuseUnlessAllowed } from './refuse-address.ts';
@@ -16,14 +16,18 @@ const CONNECT_TIMEOUT_MS = 10_000;
  * Connects only to vetted addresses: the answer that was checked is the answer the socket gets, so a name cannot
  * change between check and use. A name with one refused address among public ones is refused whole.
  */
-export function guardedConnector(networks: Networks, names: Names): buildConnector.connector {
+export function guardedConnector(
+  connectorOf: typeof buildConnector,
+  networks: Networks,
+  names: Names,
+): buildConnector.connector {
   const vetted = async (target: buildConnector.Options): Promise<buildConnector.connector> => {
     const literal = literalOf(target.hostname) ?? (target.hostname.includes(':') ? target.hostname : null);
     const found = literal === null ? await names.resolve(target.hostname) : null;
     const addresses = found === null ? [literal ?? ''] : found.map(({ address }) => address);
     const refusal = refuseAddresses(addresses, target, networks);
     if (refusal !== null) throw new AddressRefused(refusal);
-    return buildConnector({ timeout: CONNECT_TIMEOUT_MS, ...(found && { lookup: answering(found) }) });
+    return connectorOf({ timeout: CONNECT_TIMEOUT_MS, ...(found && { lookup: answering(found) }) });
   };
 
   // The callback runs outside the promise: what it throws is its own and must not come back as a second call.

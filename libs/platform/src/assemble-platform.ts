@@ -1,6 +1,6 @@
 import { keyUsed } from '@agentlens/contracts';
 import { type Database, type DatabaseRole, openDatabase } from '@agentlens/database';
-import { createEgressClient } from '@agentlens/egress';
+import { createEgressClient, type EgressClient } from '@agentlens/egress';
 import type { EventBus } from '@agentlens/messaging';
 import type { StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
@@ -31,7 +31,7 @@ export function assemblePlatform(parts: PlatformParts): Platform & { readonly ke
   const { config, bus, state, logger } = parts;
   const clock = parts.clock ?? SYSTEM_CLOCK;
   const egressPolicy = { allow: config.egressAllow };
-  const egress = createEgressClient(egressPolicy);
+  let egress: EgressClient | undefined;
   const health = new HealthRegistry();
   const databases = new Map<DatabaseRole, Database>();
 
@@ -68,14 +68,17 @@ export function assemblePlatform(parts: PlatformParts): Platform & { readonly ke
     clock,
     secrets: new AesSecretBox(parts.secretKeys),
     egressPolicy,
-    egress,
+    get egress() {
+      egress ??= createEgressClient(egressPolicy);
+      return egress;
+    },
     logger,
     keys,
     health,
     database,
     close: async () => {
       const pools = [...databases.values()].map((open) => () => open.close());
-      const closers = [() => bus.close(), () => egress.close(), () => state.close(), ...pools, parts.afterClose];
+      const closers = [() => bus.close(), async () => egress?.close(), () => state.close(), ...pools, parts.afterClose];
       for (const close of closers) {
         // One that cannot be closed must not keep the others open.
         await close?.().catch((error: unknown) => logger.warn({ err: error }, 'a connection was not closed in order'));

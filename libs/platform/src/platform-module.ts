@@ -53,17 +53,22 @@ export class PlatformModule {
       { provide: CLOCK, useValue: platform.clock },
       { provide: SECRET_BOX, useValue: platform.secrets },
       { provide: EGRESS_POLICY, useValue: platform.egressPolicy },
-      { provide: EGRESS_CLIENT, useValue: platform.egress },
       { provide: LOGGER, useFactory: () => platform.logger.child({ service: name }) },
       { provide: HEALTH, useValue: platform.health },
       { provide: KEY_DIRECTORY, useValue: platform.keys },
       ...(name === 'query' ? [apiKeysOf(platform)] : []),
+      ...(name === 'action-dispatcher' ? [egressOf(platform)] : []),
       ...(FOLLOWING_CONTROL.includes(name) ? [controlBoardOf(platform, name)] : []),
       Reflector,
       ApiKeyGuard,
     ];
     return { module: PlatformModule, providers: ports, exports: ports };
   }
+}
+
+/** Only `action-dispatcher` calls out; the others do not even load what that takes. */
+function egressOf(platform: Platform): Provider {
+  return { provide: EGRESS_CLIENT, useFactory: () => platform.egress };
 }
 
 /** Only `query` may write keys. */
