@@ -95,10 +95,7 @@ function report(lab: Lab, site: Site, pauses: readonly Pause[]): void {
   lab.measure('questions still allowed', allowed / pauses.length, 'an agent');
   lab.within('p99 from event to directive', P99_MS, quantile(told, 0.99));
   lab.within('p99 from trigger to refusal', P99_MS, quantile(triggers, 0.99));
-  lab.check(
-    equal('agents refused', AGENTS, pauses.length),
-    equal('triggers seen', AGENTS, triggers.length),
-  );
+  lab.check(equal('agents refused', AGENTS, pauses.length), equal('triggers seen', AGENTS, triggers.length));
 }
 
 function quantile(times: readonly number[], q: number): number {
