@@ -17,8 +17,10 @@ import { RememberedAnswers } from './remembered-answers.ts';
 
 /** The evaluator keeps the deadline itself; this much longer its answer may be on its way. */
 const GRACE_MS = 25;
-/** Records of bypasses under way; beyond it they are counted only. */
-const MOST_RECORDS = 1_000;
+/** Bypasses being recorded; beyond it they are counted only. */
+const MOST_RECORDING = 1_000;
+/** Of a bypass: the decision, and an event in its run. */
+const RECORDS_EACH = 2;
 
 export interface DecisionDeskParts {
   readonly bus: EventBus;
@@ -133,16 +135,22 @@ export class DecisionDesk {
 
   #record(decision: Decision, why: string): void {
     const { bus, desk, logger, metrics } = this.#parts;
-    if (this.#recording.size >= MOST_RECORDS) {
-      metrics.dropped('bypass_record', 1);
+    if (this.#recording.size >= MOST_RECORDING) {
+      metrics.dropped('bypass_record', RECORDS_EACH);
       return;
     }
-    const recording = Promise.all([
+    // One may fail without the other, and the other is still waited for.
+    const recording = Promise.allSettled([
       bus.publish(decisionDecided, decision),
       desk.record(decision.tenantId, bypassed(decision, why)),
-    ]).catch((error: unknown) => {
-      metrics.dropped('bypass_record', 1);
-      logger.warn({ err: error }, 'a bypassed decision was counted, but not recorded');
+    ]).then((records) => {
+      const errors = records.flatMap((record): unknown[] => (record.status === 'rejected' ? [record.reason] : []));
+      if (errors.length === 0) return;
+      metrics.dropped('bypass_record', errors.length);
+      logger.warn(
+        { err: errors[0], missing: errors.length },
+        'a bypassed decision was counted, but not wholly recorded',
+      );
     });
     this.#recording.add(recording);
     void recording.finally(() => this.#recording.delete(recording));

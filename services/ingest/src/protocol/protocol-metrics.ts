@@ -1,7 +1,7 @@
 import { metrics } from '@opentelemetry/api';
 
 /**
- * What the gateway gives up beside events: a run's sign of life, the record of a bypass (which is counted all the same),
+ * What the gateway gives up beside events: a run's sign of life, a record of a bypass (which is counted all the same),
  * the stream of a client that does not read (which comes back and is told what it missed).
  */
 export type GivenUp = 'heartbeat' | 'bypass_record' | 'control_stream';
