@@ -1,4 +1,4 @@
-import { COMMANDS, deliverySettled, guardrailTriggered } from '@agentlens/contracts';
+import { COMMANDS, deliverySettled, guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { type Database, OutboxRelay } from '@agentlens/database';
 import type { EgressClient } from '@agentlens/egress';
 import type { EventBus, Subscription } from '@agentlens/messaging';
@@ -116,7 +116,7 @@ export class Dispatcher {
       logger.warn({ err: error }, 'the partition of this month was not made, the default one serves'),
     );
     const recorder = new TriggerRecorder(db, partitions, now, this.#lanes);
-    this.#consumer = new TriggersConsumer(bus, recorder, (recorded) => this.#onRecorded(recorded));
+    this.#consumer = new TriggersConsumer(bus, recorder, (...recorded) => this.#onRecorded(...recorded));
   }
 
   async start(): Promise<void> {
@@ -202,8 +202,13 @@ export class Dispatcher {
     });
   }
 
-  #onRecorded(recorded: readonly Recorded[]): void {
-    for (const result of recorded) this.#metrics.recorded(result === 'begun' ? 'queued' : result);
+  #onRecorded(recorded: readonly Recorded[], triggers: readonly Trigger[]): void {
+    for (const [n, { actionType }] of triggers.entries()) {
+      const result = recorded[n] ?? 'known';
+      this.#metrics.recorded(result === 'begun' ? 'queued' : result);
+      // Nobody knows its rule: it ends here, without a delivery that could be settled.
+      if (result === 'failed') this.#metrics.givenUp(actionType, 'impossible');
+    }
     if (recorded.includes('queued')) this.#lanes.wake();
     if (recorded.some((result) => AT_AN_END.has(result))) this.#publishSoon();
   }

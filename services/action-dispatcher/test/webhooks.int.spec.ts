@@ -5,7 +5,7 @@ import {
   guardrailTriggered,
   type Trigger,
 } from '@agentlens/contracts';
-import { aTrigger, eventually, hearMeters, type RecordingServer, recordingServer } from '@agentlens/testing';
+import { aTrigger, eventually, type RecordingServer, recordingServer } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
@@ -145,27 +145,6 @@ describe('webhooks', () => {
     expect(row.action_detail).toBe('gave up after the last attempt: HTTP 404');
     expect(receiver.requests).toHaveLength(8);
     expect(await world.delivery(trigger)).toMatchObject({ next_attempt_at: null, attempts: 8 });
-  });
-
-  it('that are given up are counted once each, by why, and no others', async () => {
-    const meters = hearMeters();
-    try {
-      answering(200, 410);
-      const [first, second] = [await world.start(), await world.start()];
-      const ended: [Trigger, string][] = [];
-      for (const result of ['success', 'failed', 'failed', 'failed']) {
-        const trigger = await fire();
-        await world.settled(trigger, result);
-        ended.push([trigger, result]);
-      }
-      await Promise.all([first.stop(), second.stop()]);
-      const given = (why?: string) =>
-        meters.total('agentlens.deliveries.given_up', { action: 'notify_webhook', ...(why && { why }) });
-      expect(given()).toBe(ended.filter(([, result]) => result === 'failed').length);
-      expect([given('rejected'), given('disabled')]).toEqual([1, 2]);
-    } finally {
-      meters.stop();
-    }
   });
 
   it('wait as long as the receiver asks', async () => {

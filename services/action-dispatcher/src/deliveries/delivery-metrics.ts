@@ -15,7 +15,7 @@ export class DeliveryMetrics {
       'Attempts by outcome (delivered, retry, rejected), and what was not tried: deferred (its destination rests) or dropped.',
   });
   readonly #givenUp = this.#meter.createCounter('agentlens.deliveries.given_up', {
-    description: 'Deliveries that ended without having been carried out, by action and why.',
+    description: 'Actions that ended without having been carried out, by action and why.',
   });
   readonly #duration = this.#meter.createHistogram('agentlens.delivery.duration', {
     description: 'How long one attempt took.',

@@ -10,8 +10,8 @@ export type Attempt = Pick<
 >;
 
 /**
- * Why a delivery is not carried out any more: every attempt failed, the receiver refused it, its destination rested for too
- * long or is off, there is nothing that could be carried out.
+ * Why an action is not carried out any more: every attempt failed, the receiver, our own guard or its own config did not
+ * allow it, its destination rested for too long or is off, there is nothing that could be carried out.
  */
 export type GivenUp = 'out_of_attempts' | 'rejected' | 'waited_too_long' | 'disabled' | 'impossible';
 

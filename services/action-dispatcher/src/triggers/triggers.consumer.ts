@@ -14,7 +14,8 @@ export class TriggersConsumer {
   constructor(
     private readonly bus: EventBus,
     private readonly recorder: TriggerRecorder,
-    private readonly onRecorded: (recorded: readonly Recorded[]) => void,
+    /** What became of each, in their order. */
+    private readonly onRecorded: (recorded: readonly Recorded[], triggers: readonly Trigger[]) => void,
   ) {}
 
   async start(): Promise<void> {
@@ -31,7 +32,8 @@ export class TriggersConsumer {
       messages,
       async (some) => {
         const arrivals = some.map(({ value, headers }) => ({ trigger: value, traceparent: headers.traceparent }));
-        this.onRecorded(await this.recorder.record(arrivals));
+        const triggers = some.map(({ value }) => value);
+        this.onRecorded(await this.recorder.record(arrivals), triggers);
         return some.map(() => ACK);
       },
       (_message, error) => ({ kind: 'poison', reason: `the trigger cannot be stored: ${error.message}` }),

@@ -1,0 +1,140 @@
+import { type DeliverySettled, deliverySettled, guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import type { Subscription } from '@agentlens/messaging';
+import {
+  aTrigger,
+  eventually,
+  type HeardMeters,
+  hearMeters,
+  type RecordingServer,
+  recordingServer,
+} from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
+
+const HOUR_MS = 3_600_000;
+/** After this long a notification that could not be tried is not right any more. */
+const STALE_MS = 72 * HOUR_MS + 1;
+
+describe('actions that are given up', () => {
+  let world: Dispatching;
+  let receiver: RecordingServer;
+  let meters: HeardMeters;
+  let watch: Subscription;
+  let facts: DeliverySettled[];
+  beforeAll(async () => {
+    world = await dispatching();
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    world.clock.set(START);
+    receiver = await recordingServer();
+    meters = hearMeters();
+    facts = [];
+    watch = await world.bus.watch(deliverySettled, {}, ({ value }) => facts.push(value));
+  });
+  afterEach(async () => {
+    await world.stopAll();
+    await watch.close();
+    meters.stop();
+    await receiver.close();
+  });
+
+  async function aTriggerOf(actionType: string, actionConfig: Record<string, unknown> = {}): Promise<Trigger> {
+    return aTrigger(firedBy(await world.rule({ actionType, actionConfig, cooldownMinutes: 0 })));
+  }
+  async function fire(actionType: string, actionConfig: Record<string, unknown> = {}): Promise<Trigger> {
+    const trigger = await aTriggerOf(actionType, actionConfig);
+    await world.bus.publish(guardrailTriggered, trigger);
+    return trigger;
+  }
+  const hook = (path: string, url = receiver.url) => fire('notify_webhook', { url: `${url}/${path}` });
+  const idsOf = (triggers: readonly Trigger[]) => triggers.map(({ id }) => id).sort();
+  const given = (labels: { action?: string; why?: string } = {}) =>
+    meters.total('agentlens.deliveries.given_up', labels);
+  /** Every dispatcher has stopped, so every fact is out: the ids of what ended without having been carried out. */
+  async function failed(): Promise<string[]> {
+    await world.stopAll();
+    return [...new Set(facts.flatMap(({ triggerId, result }) => (result === 'failed' ? [triggerId] : [])))].sort();
+  }
+
+  it('are counted once each where the receiver refuses them or is off, and no others', async () => {
+    const statuses = [200, 410];
+    receiver.answer((_request, response) => response.writeHead(statuses.shift() ?? 200).end());
+    await Promise.all([world.start(), world.start()]);
+    await world.settled(await hook('hook'), 'success');
+    const ended: Trigger[] = [];
+    for (let n = 0; n < 3; n++) {
+      const trigger = await hook('hook');
+      await world.settled(trigger, 'failed');
+      ended.push(trigger);
+    }
+    expect(await failed()).toEqual(idsOf(ended));
+    expect(given()).toBe(ended.length);
+    expect([given({ why: 'rejected' }), given({ why: 'disabled' })]).toEqual([1, 2]);
+  });
+
+  it('are counted once each after their last attempt, not for those before it', async () => {
+    const calls = new Map<string, number>();
+    receiver.answer(({ path }, response) => {
+      const call = (calls.get(path) ?? 0) + 1;
+      calls.set(path, call);
+      response.writeHead(path === '/late' && call === 8 ? 200 : 404).end();
+    });
+    await Promise.all([world.start(), world.start()]);
+    const [late, ...never] = [await hook('late'), await hook('never'), await hook('nowhere')];
+    for (let n = 1; n <= 8; n++) {
+      expect(given()).toBe(0);
+      for (const trigger of [late, ...never]) {
+        await eventually(async () => expect(await world.delivery(trigger)).toMatchObject({ attempts: n }));
+      }
+      const { next_attempt_at } = await world.delivery(late);
+      if (next_attempt_at !== null) world.clock.set(next_attempt_at);
+    }
+    expect(await world.history(late)).toMatchObject({ action_result: 'success' });
+    expect(await failed()).toEqual(idsOf(never));
+    expect([given(), given({ action: 'notify_webhook', why: 'out_of_attempts' })]).toEqual([2, 2]);
+  });
+
+  it('are counted once each where their destination rested for too long, and not while they wait', async () => {
+    const gone = await recordingServer();
+    await gone.close();
+    await world.start();
+    const triggers: Trigger[] = [];
+    for (let n = 0; n < 5; n++) triggers.push(await hook('down', gone.url));
+    for (const trigger of triggers) await world.settled(trigger, 'retrying');
+    for (let n = 0; n < 4; n++) triggers.push(await hook('down', gone.url));
+    for (const trigger of triggers.slice(5)) {
+      await eventually(async () =>
+        expect(await world.delivery(trigger)).toMatchObject({ attempts: 0, detail: expect.stringMatching(/waiting/) }),
+      );
+    }
+    expect(given()).toBe(0);
+
+    world.clock.advance(STALE_MS);
+    // One of them is the probe that finds out whether the destination is well again: that one is tried.
+    await eventually(async () => {
+      const rows = await Promise.all(triggers.map((trigger) => world.history(trigger)));
+      const having = (result: string) => rows.filter((row) => row?.action_result === result).length;
+      expect([having('failed'), having('retrying')]).toEqual([8, 1]);
+    });
+    expect(await failed()).toHaveLength(8);
+    expect([given(), given({ action: 'notify_webhook', why: 'waited_too_long' })]).toEqual([8, 8]);
+  });
+
+  it('are counted once each where there is nothing to carry out: no such action, no trigger, no rule', async () => {
+    const forgotten = await aTriggerOf('pause_agent');
+    await world.recorder().record(forgotten);
+    await world.db.deleteFrom('guardrail_triggers').where('trigger_id', '=', forgotten.id).execute();
+    await Promise.all([world.start(), world.start()]);
+    const ended = [await fire('launch_rocket'), await fire('block')];
+    const ruleless = aTrigger({ ruleId: 'never-heard-of', actionType: 'terminate_run' });
+    const rehearsed = aTrigger({ ruleId: 'never-heard-of', dryRun: true });
+    for (const trigger of [ruleless, ruleless, rehearsed]) await world.bus.publish(guardrailTriggered, trigger);
+    for (const trigger of [...ended, ruleless]) await world.settled(trigger, 'failed');
+    await world.settled(rehearsed, 'dry_run');
+    await eventually(async () => expect(await world.delivery(forgotten)).toMatchObject({ result: 'failed' }));
+    expect(await failed()).toEqual(idsOf([...ended, ruleless, forgotten]));
+    expect([given(), given({ why: 'impossible' })]).toEqual([4, 4]);
+    expect([given({ action: 'terminate_run' }), given({ action: 'pause_agent' })]).toEqual([1, 1]);
+  });
+});
