@@ -19,7 +19,7 @@ export const DisplayName = z
   .min(1, 'must not be empty')
   .max(200, 'must be at most 200 characters')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
-  .regex(/^[^\u0000-\u001f\u007f]+$/, 'must not contain control characters');
+  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
 
 /** RFC 3339 instant in UTC with millisecond precision, the only form stored or published. */
 export const Instant = z.iso.datetime({ precision: 3 });
