@@ -8,6 +8,8 @@ const DEADLINE_MS = 60_000;
 /** Messages in hand of a platform that keeps up with its load. */
 const IN_HAND = 20;
 const SAMPLE_MS = 100;
+/** Where every second one is lost, so many in a row hardly ever come through. */
+const IN_A_ROW = 8;
 
 /**
  * While load goes on: milliseconds until events are stored and triggers carried out again and nothing but what is in
@@ -39,6 +41,25 @@ export async function resumed(site: Site, load: Load): Promise<number> {
     async () => {
       const now = await countsOf(site.pool, load.label).catch(() => undefined);
       return now !== undefined && now.events > start.events && now.triggers > start.triggers ? true : undefined;
+    },
+    DEADLINE_MS,
+  );
+  return performance.now() - since;
+}
+
+/** Milliseconds until questions over request and reply are answered again, several in a row by whoever owns them. */
+export async function answering(site: Site): Promise<number> {
+  const since = performance.now();
+  await until(
+    'commands to be answered',
+    async () => {
+      for (let asked = 0; asked < IN_A_ROW; asked++) {
+        // Refused by the owner of budgets: an empty one is none.
+        const { status, text } = await site.post(site.stack.queryUrl, '/api/budgets', {});
+        if (status === 503) return undefined;
+        if (status !== 400) throw new Error(`an empty budget was answered ${status} ${text}`);
+      }
+      return true;
     },
     DEADLINE_MS,
   );

@@ -116,8 +116,12 @@ export class Site {
 
   async removeRule(id: string): Promise<void> {
     const headers = { authorization: `Bearer ${this.stack.key}` };
-    const answer = await request(`${this.stack.queryUrl}/api/guardrails/${id}`, { method: 'DELETE', headers });
-    await answer.body.dump();
+    const gone = async () => {
+      const answer = await request(`${this.stack.queryUrl}/api/guardrails/${id}`, { method: 'DELETE', headers });
+      await answer.body.dump();
+      return answer.statusCode < 300 || answer.statusCode === 404 ? true : undefined;
+    };
+    await until(`the rule ${id} to be removed`, gone, RULES_DEADLINE_MS);
   }
 
   /** Waits until every evaluator evaluates by so many rules. */

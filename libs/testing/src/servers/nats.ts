@@ -41,9 +41,12 @@ export async function startNats(options: NatsOptions = {}): Promise<TestServer> 
   return processServer(`nats://127.0.0.1:${port}`, server, options.dataDir ? undefined : folder);
 }
 
+/** As deploy/nats/server.conf says; a server that does not notice would give questions to those who are gone. */
+const PINGS = 'ping_interval: "2s"\nping_max: 2';
+
 function configuration(port: number, store: string, options: NatsOptions, host = '127.0.0.1'): string {
   const sync = options.durable ? 'sync_interval: always' : '';
-  return `host: ${host}\nport: ${port}\nmax_payload: 8MB\njetstream { store_dir: "${store}"\n${sync} }\n${options.config ?? ''}\n`;
+  return `host: ${host}\nport: ${port}\nmax_payload: 8MB\njetstream { store_dir: "${store}"\n${sync} }\n${PINGS}\n${options.config ?? ''}\n`;
 }
 
 async function natsContainer(options: NatsOptions): Promise<TestServer> {

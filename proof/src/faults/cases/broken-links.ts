@@ -2,7 +2,7 @@ import { usageOf } from '../../harness/process-usage.ts';
 import type { ServerName, ServiceName } from '../../harness/stack.ts';
 import { atMost, holds } from '../check.ts';
 import type { Fault } from '../fault.ts';
-import { recovered, standstill } from '../recovery.ts';
+import { answering, recovered, standstill } from '../recovery.ts';
 import { underLoad } from './under-load.ts';
 
 const LINKS: readonly (readonly [ServiceName, ServerName])[] = [
@@ -23,6 +23,8 @@ const LINKS: readonly (readonly [ServiceName, ServerName])[] = [
 const SMOKE_LINKS = 3;
 const TIMES = 3;
 const STANDSTILL_MS = 5_000;
+/** NATS takes 6 s to find a listener gone that says nothing; a question waits 5 s for its answer. */
+const ANSWERING_MS = 15_000;
 const MEGABYTE = 1_048_576;
 const RSS_LIMIT_MB = 400;
 
@@ -50,6 +52,11 @@ const halfOpen: Fault = {
             `${service} to ${server} half open ${times} times: nothing went on for ${longest.toFixed(0)} ms at most`,
           );
           slowest.push([service, server, longest]);
+          if (service === 'guardrail-evaluator' && server === 'nats') {
+            const ms = await answering(site);
+            lab.note(`it answers every question again after ${ms.toFixed(0)} ms`);
+            lab.within('until every question is answered again', ANSWERING_MS, ms);
+          }
         }
         load.running.stop();
       },
