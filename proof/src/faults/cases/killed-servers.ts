@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { equal } from '../check.ts';
 import type { Fault } from '../fault.ts';
 import { recovered, resumed } from '../recovery.ts';
+import { noneRefused } from './none-refused.ts';
 import { underLoad } from './under-load.ts';
 
 const TIMES = 3;
@@ -40,10 +41,10 @@ const postgres: Fault = {
     const site = await lab.site();
     const outages = [1, lab.between(5, 15), lab.between(20, 30)];
     const drains: { readonly outage: number; readonly ms: number }[] = [];
-    await underLoad(lab, site, {
+    const settled = await underLoad(lab, site, {
       load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: outages.reduce((sum, one) => sum + one * 2, 20) },
       // The gateway notices nothing: keys are remembered.
-      allowance: { statuses: [] },
+      allowance: { statuses: ['429'] },
       faults: async (load) => {
         for (const seconds of outages) {
           await lab.sleep(2_000);
@@ -59,6 +60,7 @@ const postgres: Fault = {
         }
       },
     });
+    noneRefused(lab, settled);
     for (const { outage, ms } of drains) {
       lab.within(`caught up after ${(outage / 1_000).toFixed(1)} s`, Math.max(outage * 1.5, 5_000), ms);
     }
@@ -110,7 +112,9 @@ const emptyRedis: Fault = {
       `select count(*)::int as refused from guardrail_triggers where agent_id like 'f%' and action_result = 'cooldown'`,
     );
     lab.measure('second actions the dispatcher refused', rows[0]?.refused ?? 0, 'triggers');
-    lab.check(equal('answers other than 201', 0, settled.report.requests - (settled.report.statuses['201'] ?? 0)));
+    const { requests, statuses } = settled.report;
+    lab.check(equal('answers other than 201 and 429', 0, requests - (statuses['201'] ?? 0) - (statuses['429'] ?? 0)));
+    noneRefused(lab, settled);
   },
 };
 

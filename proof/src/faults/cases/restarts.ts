@@ -4,13 +4,11 @@ import { SERVICES } from '../../harness/stack.ts';
 import { Balancer } from '../balancer.ts';
 import { equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
-import type { Settled } from '../oracle.ts';
 import type { Site } from '../site.ts';
+import { noneRefused } from './none-refused.ts';
 import { underLoad } from './under-load.ts';
 
 const EXIT_MS = 10_000;
-/** Slowness from which on the machine has too much else to do. */
-const BUSY = 1.5;
 /** A redelivery would cost a trigger at least this. */
 const ACK_WAIT_MS = 5_000;
 const TWO_OF_EACH = {
@@ -75,13 +73,6 @@ const rolled: Fault = {
     }
   },
 };
-
-/** A gateway refuses what the evaluator is too slow for; where the machine itself is, that tells nothing of restarts. */
-function noneRefused(lab: Lab, { report }: Settled): void {
-  const refused = report.statuses['429'] ?? 0;
-  lab.measure('requests refused', refused, 'times 429');
-  if (lab.slowness() < BUSY) lab.check(equal('requests refused', 0, refused));
-}
 
 async function restartAll(lab: Lab, site: Site): Promise<void> {
   for (const name of SERVICES) {

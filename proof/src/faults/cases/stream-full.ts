@@ -8,6 +8,11 @@ import { underLoad } from './under-load.ts';
 const STREAM = STREAMS.AGENT_EVENTS.name;
 const ROOM_BYTES = 2_000_000;
 const ASKED = 30;
+/** As many as the load sends at once: one alone would still fit where those do not. */
+const EVENTS = Array.from({ length: 50 }, () => ({
+  ...{ sessionId: 'full', agentId: 'full', eventType: 'custom' },
+  payload: { type: 'full', data: { note: 'x'.repeat(200) } },
+}));
 
 const streamFull: Fault = {
   id: 'F-17',
@@ -45,9 +50,8 @@ const streamFull: Fault = {
     }
 
     async function ask(): Promise<{ readonly status: number; readonly ms: number }> {
-      const event = { sessionId: 'full', agentId: 'full', eventType: 'custom', payload: { type: 'full', data: {} } };
       const since = performance.now();
-      const { status } = await site.post(site.stack.ingestUrl, '/api/events', { events: [event] });
+      const { status } = await site.post(site.stack.ingestUrl, '/api/events', { events: EVENTS });
       return { status, ms: performance.now() - since };
     }
 
