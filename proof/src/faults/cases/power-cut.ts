@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { JetStreamApiError, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { atLeast, equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
@@ -12,6 +12,7 @@ const SUBJECT = 'power.cut';
 const BYTES = 2_000;
 const AT_ONCE = 8;
 const TIMES = 3;
+const NO_SUCH_STREAM = 10_059;
 
 const powerCut: Fault = {
   id: 'F-21',
@@ -68,13 +69,16 @@ async function cutPower(lab: Lab, sync: string): Promise<{ readonly acknowledged
   }
 }
 
-/** The stream has no gaps: all up to its last message is there, or the server would say otherwise. */
+/** The stream has no gaps: all up to its last message is there, or the server would say otherwise. It may be gone whole. */
 async function lastKept(folder: string): Promise<number> {
   const server = await plainNats(folder);
   const connection = await connect({ servers: server.url });
   try {
     const { state } = await (await jetstreamManager(connection)).streams.info(STREAM);
     return state.messages === state.last_seq ? state.last_seq : 0;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === NO_SUCH_STREAM) return 0;
+    throw error;
   } finally {
     await connection.close();
     await server.kill();
