@@ -1,3 +1,4 @@
+import { isMovedPartition } from '@agentlens/database';
 import { UnreadableChunk } from './chunk-tallies.ts';
 
 /**
@@ -17,7 +18,7 @@ export function databaseFault(error: unknown): DatabaseFault {
   if (error instanceof RangeError || error instanceof UnreadableChunk) return 'data';
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return 'away';
-  if (CONFLICTS.includes(code)) return 'again';
+  if (CONFLICTS.includes(code) || isMovedPartition(error)) return 'again';
   return DATA_CLASSES.includes(code.slice(0, 2)) && code.length === 5 ? 'data' : 'away';
 }
 
