@@ -1,8 +1,9 @@
-import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { eventually, type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Insertable, sql } from 'kysely';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
+import { isMovedPartition } from './moved-partition.ts';
 import { openDatabase } from './open-database.ts';
 import { dropPartitions, ensurePartitions } from './partitions.ts';
 import type { EventsTable } from './schema/tables.ts';
@@ -69,6 +70,23 @@ describe('partitions', () => {
 
     expect(await placeOf('early')).toBe('events_20260501');
     expect(await placeOf('elsewhen')).toBe('events_other');
+  });
+
+  it('that are attached while a row is on its way to the default one are not the fault of the row', async () => {
+    const late = row('late', '2031-07-01T10:00:00.000Z');
+    const insert = () => database.db.insertInto('events').values(late).execute();
+    const refused = await database.db.transaction().execute(async (tx) => {
+      await ensurePartitions(tx, 'events', at('2031-07-01T00:00:00Z'), at('2031-07-01T00:00:00Z'));
+      const inserting = insert().catch((error: unknown) => error);
+      await eventually(async () => {
+        const waiting = sql<{ n: number }>`select count(*)::int as n from pg_locks where not granted`;
+        expect((await waiting.execute(tx)).rows[0]?.n).toBeGreaterThan(0);
+      });
+      return { inserting };
+    });
+    expect(isMovedPartition(await refused.inserting)).toBe(true);
+    await insert();
+    expect(await placeOf('late')).toBe('events_20310701');
   });
 
   it('of triggers are months', async () => {
