@@ -9,6 +9,7 @@ export { dropPartitions, ensurePartitions, type PartitionedTable, partitionSpan 
 export { DATABASE_ROLES, READER_ROLE, roleName } from './roles.ts';
 export { alertFromRow } from './rows/alert-row.ts';
 export { budgetFromRow } from './rows/budget-row.ts';
+export { directiveFromRow } from './rows/directive-row.ts';
 export { orderFromRow } from './rows/order-row.ts';
 export { ruleFromRow } from './rows/rule-row.ts';
 export type * from './schema/tables.ts';

@@ -1,6 +1,5 @@
 import { ControlOrder, Directive } from '@agentlens/contracts';
-import { type AgentDirectivesTable, type Database, orderFromRow } from '@agentlens/database';
-import type { Selectable } from 'kysely';
+import { type Database, directiveFromRow, orderFromRow } from '@agentlens/database';
 
 /** Reads what stands, of all tenants: the record behind the announcements. */
 export interface ControlReader {
@@ -30,30 +29,6 @@ export class ControlTables implements ControlReader {
         eb.or([eb('paused_at', 'is not', null), eb('model_override', 'is not', null), eb('issued_at', '>=', since)]),
       )
       .execute();
-    return rows.map(directiveOf);
+    return rows.map((row) => Directive.parse(directiveFromRow(row)));
   }
-}
-
-function directiveOf(row: Selectable<AgentDirectivesTable>): Directive {
-  const { paused_at, model_override, issued_at } = row;
-  return Directive.parse({
-    id: row.directive_id,
-    tenantId: row.tenant_id,
-    agentId: row.agent_id,
-    version: row.version,
-    paused:
-      paused_at === null
-        ? null
-        : { at: paused_at, reason: row.pause_reason ?? '', triggerId: row.pause_trigger_id ?? undefined },
-    modelOverride:
-      model_override === null
-        ? null
-        : {
-            model: model_override,
-            at: row.model_override_at ?? issued_at,
-            reason: row.model_override_reason ?? '',
-            triggerId: row.model_override_trigger_id ?? undefined,
-          },
-    issuedAt: issued_at,
-  });
 }

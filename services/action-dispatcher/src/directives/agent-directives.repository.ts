@@ -1,5 +1,5 @@
 import { type Directive, directiveIssued, timeOrderedId } from '@agentlens/contracts';
-import type { AgentDirectivesTable, Tables } from '@agentlens/database';
+import { type AgentDirectivesTable, directiveFromRow, type Tables } from '@agentlens/database';
 import type { Kysely, Selectable } from 'kysely';
 import { WRITER } from '../outbox/outbox.ts';
 import { type Change, type DirectiveState, NEUTRAL } from './directive-orders.ts';
@@ -27,10 +27,10 @@ export class AgentDirectivesRepository {
       const row = await this.#find(tenantId, agentId);
       const current = row === undefined ? NEUTRAL : stateOf(row);
       const next = change(current, issuedAt);
-      if (next === null && row !== undefined) return { directive: directiveOf(row), changed: false };
+      if (next === null && row !== undefined) return { directive: directiveFromRow(row), changed: false };
       const ordered = { tenant_id: tenantId, agent_id: agentId, directive_id: timeOrderedId(at), issued_at: issuedAt };
       const written = { ...ordered, version: (row?.version ?? 0) + 1, ...rowColumns(next ?? current) };
-      const directive = directiveOf(written);
+      const directive = directiveFromRow(written);
       if (await this.#replace(written, directive)) return { directive, changed: next !== null };
     }
   }
@@ -129,29 +129,6 @@ function rowColumns(state: DirectiveState) {
 }
 
 function stateOf(row: Row): DirectiveState {
-  const { paused, modelOverride } = directiveOf(row);
+  const { paused, modelOverride } = directiveFromRow(row);
   return { paused, modelOverride, pauseTriggerId: row.pause_trigger_id, modelTriggerId: row.model_override_trigger_id };
-}
-
-function directiveOf(row: Row): Directive {
-  return {
-    id: row.directive_id,
-    tenantId: row.tenant_id,
-    agentId: row.agent_id,
-    version: row.version,
-    paused:
-      row.paused_at === null
-        ? null
-        : { at: row.paused_at, reason: row.pause_reason ?? '', triggerId: row.pause_trigger_id ?? undefined },
-    modelOverride:
-      row.model_override === null
-        ? null
-        : {
-            model: row.model_override,
-            at: row.model_override_at ?? row.issued_at,
-            reason: row.model_override_reason ?? '',
-            triggerId: row.model_override_trigger_id ?? undefined,
-          },
-    issuedAt: row.issued_at,
-  };
 }
