@@ -21,5 +21,5 @@ export type { Registration } from './registration.ts';
 export { durationMs, type Run, statusOf } from './run.ts';
 export type { RunActor } from './run-facts.ts';
 export { outcomeOf, type RunStatus } from './run-status.ts';
-export type { RunTotals } from './run-totals.ts';
+export { type RunTotals, sumOfAll } from './run-totals.ts';
 export { type AgentTally, GrowingTally, type Tally } from './tally.ts';

@@ -2,7 +2,7 @@ import type { AgentEvent } from '@agentlens/contracts';
 import { type Latest, placeOf } from './event-place.ts';
 import type { Registration } from './registration.ts';
 import { durationMs, type Run, statusOf } from './run.ts';
-import { NO_TOTALS, type RunTotals, sumOf } from './run-totals.ts';
+import { NO_TOTALS, type RunTotals, sumOfAll } from './run-totals.ts';
 import { GrowingTally } from './tally.ts';
 
 export interface Agent {
@@ -45,7 +45,7 @@ export function ledgerOf(events: Iterable<AgentEvent>): Ledger {
   const agents = new Map<string, Agent>();
   const days = new Map<string, AgentDay>();
   for (const { days: ownDays, ...agent } of heardOf.values()) {
-    agents.set(agent.agentId, { ...agent, runs: 0, totals: [...ownDays.values()].reduce(sumOf, NO_TOTALS) });
+    agents.set(agent.agentId, { ...agent, runs: 0, totals: sumOfAll(ownDays.values()) });
     for (const [day, totals] of ownDays) onDay(days, agent.agentId, day, (known) => ({ ...known, totals }));
   }
   for (const run of runs.values()) {

@@ -59,6 +59,13 @@ export function totalsOf({ kind, dialect, isError, usage }: AgentEvent): RunTota
   };
 }
 
+/** All of them together; nothing of none. */
+export function sumOfAll(all: Iterable<RunTotals>): RunTotals {
+  let sum = NO_TOTALS;
+  for (const totals of all) sum = sumOf(sum, totals);
+  return sum;
+}
+
 /** Written out: this is done twice for every event. */
 export function sumOf(a: RunTotals, b: RunTotals): RunTotals {
   return {

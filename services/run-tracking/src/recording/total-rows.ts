@@ -1,4 +1,4 @@
-import { type AgentTally, type Run, type RunTotals, statusOf, type Tally, usdOf } from '@agentlens/runs';
+import { type AgentTally, type Run, type RunTotals, statusOf, sumOfAll, type Tally, usdOf } from '@agentlens/runs';
 
 /** What a tally adds to the tables, as JSON arrays of rows by the names of their columns. */
 export interface TotalRows {
@@ -42,15 +42,8 @@ function runRow(tenantId: string, run: Run): object {
     parent_tool_use_id: run.parentToolUseId,
     started_at: run.startedAt,
     last_event_at: run.lastEventAt,
-    event_count: totals.events,
-    error_count: totals.errors,
-    tool_call_count: totals.toolCalls,
-    tool_error_count: totals.toolErrors,
-    llm_call_count: totals.llmCalls,
-    input_tokens: totals.inputTokens,
-    output_tokens: totals.outputTokens,
+    ...sharedColumns(totals),
     total_tokens: totals.totalTokens,
-    cost_usd: usdOf(totals.microUsd),
     unpriced_count: totals.unpriced,
     tags: run.tags,
     cache_read_tokens: totals.cacheReadTokens,
@@ -74,14 +67,7 @@ function agentRow(
   { agentId, name, registration, firstSeenAt, lastSeenAt, days }: AgentTally,
 ): object {
   const { slug, description, tags, tools } = registration;
-  let events = 0;
-  let errors = 0;
-  let microUsd = 0;
-  for (const totals of days.values()) {
-    events += totals.events;
-    errors += totals.errors;
-    microUsd += totals.microUsd;
-  }
+  const { events, errors, microUsd } = sumOfAll(days.values());
   return {
     tenant_id: tenantId,
     agent_id: agentId,
@@ -105,11 +91,12 @@ function agentRow(
 }
 
 function dayRow(tenantId: string, agentId: string, day: string, known: RunTotals): object {
-  const totals = exact(known);
+  return { tenant_id: tenantId, agent_id: agentId, day, ...sharedColumns(exact(known)) };
+}
+
+/** What runs and days of agents both keep. */
+function sharedColumns(totals: RunTotals): object {
   return {
-    tenant_id: tenantId,
-    agent_id: agentId,
-    day,
     event_count: totals.events,
     error_count: totals.errors,
     tool_call_count: totals.toolCalls,
