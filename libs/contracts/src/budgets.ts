@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClientId, DisplayName, Instant, TenantId } from './ids.ts';
+import { ClientId, displayName, Instant, TenantId } from './ids.ts';
 
 export const BUDGET_SCOPES = ['run', 'session', 'agent', 'actor', 'tenant'] as const;
 
@@ -7,7 +7,7 @@ export const BUDGET_SCOPES = ['run', 'session', 'agent', 'actor', 'tenant'] as c
 export const Budget = z.object({
   id: z.string(),
   tenantId: TenantId,
-  name: DisplayName,
+  name: displayName(z.string()),
   scope: z.enum(BUDGET_SCOPES),
   scopeId: ClientId.optional(),
   /** UTC day, ISO week (Monday) or month; `total` never starts again. */

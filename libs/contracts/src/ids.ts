@@ -13,13 +13,16 @@ export const ClientId = z
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
   .regex(/^[^\u0000-\u001f\u007f]+$/, 'must not contain control characters');
 
-/** What people call something: a line of printable text that a database can keep. */
-export const DisplayName = z
-  .string()
-  .min(1, 'must not be empty')
-  .max(200, 'must be at most 200 characters')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
-  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
+/** What people call something: a line of printable text that a database can keep. `text` may be trimmed. */
+export function displayName(text: z.ZodString): z.ZodString {
+  return (
+    text
+      .min(1, 'must not be empty')
+      .max(200, 'must be at most 200 characters')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
+      .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters')
+  );
+}
 
 /** RFC 3339 instant in UTC with millisecond precision, the only form stored or published. */
 export const Instant = z.iso.datetime({ precision: 3 });

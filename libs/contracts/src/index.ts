@@ -74,7 +74,7 @@ export {
   Severity,
   Usage,
 } from './events.ts';
-export { ClientId, derivedId, Instant, idSeries, inPosition, TenantId, timeOrderedId } from './ids.ts';
+export { ClientId, derivedId, displayName, Instant, idSeries, inPosition, TenantId, timeOrderedId } from './ids.ts';
 export { PARTITIONS, partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';

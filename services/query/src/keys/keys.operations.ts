@@ -1,3 +1,4 @@
+import { displayName } from '@agentlens/contracts';
 import { SCOPES } from '@agentlens/platform';
 import { z } from 'zod';
 import { operation } from '../http/operation.ts';
@@ -24,13 +25,7 @@ const NewKey = z
   .object({ ...shown, key: z.string().meta({ description: 'The key itself. It is shown only here.' }) })
   .meta({ id: 'NewApiKey' });
 
-const NAME = z
-  .string()
-  .trim()
-  .min(1, 'must not be empty')
-  .max(200, 'must be at most 200 characters')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
-  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters');
+const NAME = displayName(z.string().trim());
 
 export const createKey = operation({
   method: 'post',
