@@ -14,9 +14,9 @@ const BEYOND = 100_000;
 
 /** Bin of a finite number. */
 export function binOf(value: number): string {
-  const magnitude = Math.abs(value);
-  if (magnitude < SMALLEST) return '0';
-  return `${value < 0 ? '-' : '+'}${magnitudeBin(magnitude)}`;
+  const place = placeOf(value);
+  if (place === 0) return '0';
+  return `${place < 0 ? '-' : '+'}${Math.abs(place) - BEYOND}`;
 }
 
 /**
@@ -86,14 +86,10 @@ export class Sketch {
   }
 }
 
-function magnitudeBin(magnitude: number): number {
-  return Math.ceil(Math.log(magnitude) / LOG_GAMMA);
-}
-
 function placeOf(value: number): number {
   const magnitude = Math.abs(value);
   if (magnitude < SMALLEST) return 0;
-  const place = BEYOND + magnitudeBin(magnitude);
+  const place = BEYOND + Math.ceil(Math.log(magnitude) / LOG_GAMMA);
   return value < 0 ? -place : place;
 }
 
