@@ -14,9 +14,9 @@ import { RunChanges } from './run-changes.ts';
 export const GROUP = 'run-tracking';
 /** How soon the messages of a replica that died come back; those of one that works are kept for it meanwhile. */
 const ACK_WAIT_MS = 5_000;
-/** Calls are gathered into statements; together these are the messages held here. */
-const MESSAGES_PER_CALL = 50;
-const CALLS_AT_ONCE = 8;
+/** Calls are gathered into statements; together these are the messages held here. Small ones come one to a call. */
+const MESSAGES_PER_CALL = 4;
+const CALLS_AT_ONCE = 100;
 /** Events older than this that nobody stored mean that this service makes no progress. */
 const STALLED_MS = 60_000;
 
@@ -27,8 +27,8 @@ export interface RunTrackerParts {
   readonly logger: Platform['logger'];
   readonly health: HealthRegistry;
   readonly retentionDays: number;
-  /** How long few events wait for more, so that they are stored together, ms. Default 0. */
-  readonly lingerMs?: number;
+  /** Where many events come one by one, they are stored together so often, ms. Default 0. */
+  readonly paceMs?: number;
 }
 
 /** Consumes agent events and keeps what they amount to: events, runs, agents, days. */
@@ -41,7 +41,7 @@ export class RunTracker {
   #subscription: Subscription | undefined;
 
   constructor(parts: RunTrackerParts) {
-    const { bus, database, logger, retentionDays, lingerMs = 0 } = parts;
+    const { bus, database, logger, retentionDays, paceMs = 0 } = parts;
     const now = (): number => parts.clock.now();
     this.#parts = parts;
     this.#metrics = new RecordingMetrics(now);
@@ -81,7 +81,8 @@ export class RunTracker {
       onAway: (err) => logger.warn({ err }, 'events were not stored, they will be retried'),
     });
     this.#gathering = new Gathering({
-      lingerMs,
+      paceMs,
+      now: () => performance.now(),
       eventsOf: (message) => factsOf(message).events,
       record: (messages) => recorder.record(messages),
     });

@@ -65,11 +65,11 @@ const PARTS = [EVENT_BUS, DATABASE, CLOCK, LOGGER, HEALTH, CONFIG];
 type Parts = [EventBus, Database, Clock, Platform['logger'], HealthRegistry, Platform['config']];
 
 /** In one process a request is answered when its events are stored: there nobody is kept waiting. */
-const LINGER_MS = { memory: 0, nats: 25 } as const;
+const PACE_MS = { memory: 0, nats: 200 } as const;
 
 function tracker(...[bus, database, clock, logger, health, config]: Parts): RunTracker {
   const { retentionDays } = config;
-  return new RunTracker({ bus, database, clock, logger, health, retentionDays, lingerMs: LINGER_MS[config.bus.kind] });
+  return new RunTracker({ bus, database, clock, logger, health, retentionDays, paceMs: PACE_MS[config.bus.kind] });
 }
 
 function decisions(...[bus, database, clock, logger, health, { retentionDays }]: Parts): DecisionTracker {

@@ -1,3 +1,18 @@
+/** Of the tools that the row and the addition name, the one that was named later each, up to the most there may be. */
+const TOGETHER = `(
+        select name, tool, place, row_number() over (order by name) as nth
+        from (
+          select distinct on (name) name, tool, place
+          from (
+            select (tool->>'name') collate "C" as name, tool, (a.tool_places->>(tool->>'name')) collate "C" as place
+            from jsonb_array_elements(a.tools) as tool
+            union all
+            select (tool->>'name') collate "C", tool, (excluded.tool_places->>(tool->>'name')) collate "C"
+            from jsonb_array_elements(excluded.tools) as tool
+          ) as each_tool order by name, place desc
+        ) as newest
+      ) as counted where nth <= 1000`;
+
 /** From `$2`, a JSON array of rows of `agents` as a tally tells them, and `run_moves` to `agent_rows`. */
 export const AGENT_ROWS = `
 agent_rows as (
@@ -24,21 +39,10 @@ agent_rows as (
     description_place = greatest(a.description_place, excluded.description_place),
     tags = case when a.tags_place > excluded.tags_place or excluded.tags_place is null then a.tags else excluded.tags end,
     tags_place = greatest(a.tags_place, excluded.tags_place),
-    (tools, tool_places) = (
-      select case when excluded.tools = '[]' then a.tools else coalesce(jsonb_agg(tool order by name), '[]') end,
-        case when excluded.tools = '[]' then a.tool_places else coalesce(jsonb_object_agg(name, place), '{}') end
-      from (
-        select name, tool, place, row_number() over (order by name) as nth
-        from (
-          select distinct on (name) name, tool, place
-          from (
-            select (tool->>'name') collate "C" as name, tool, (a.tool_places->>(tool->>'name')) collate "C" as place
-            from jsonb_array_elements(a.tools) as tool where excluded.tools <> '[]'
-            union all
-            select (tool->>'name') collate "C", tool, (excluded.tool_places->>(tool->>'name')) collate "C"
-            from jsonb_array_elements(excluded.tools) as tool where excluded.tools <> '[]'
-          ) as together order by name, place desc
-        ) as newest
-      ) as counted where nth <= 1000)
+    -- Hardly an event registers tools; for the others the two are not looked into.
+    tools = case when excluded.tools = '[]' then a.tools else (
+      select jsonb_agg(tool order by name) from ${TOGETHER}) end,
+    tool_places = case when excluded.tools = '[]' then a.tool_places else (
+      select jsonb_object_agg(name, place) from ${TOGETHER}) end
   returning 1
 )`;

@@ -9,11 +9,12 @@ const message = (id: string, events = 1): Received<EventBatch> =>
   messageOf(aBatch({ id, events: Array.from({ length: events }, (_, i) => anEvent({ id: `${id}-${i}` })) }));
 
 /** Statements that end when they are told to. */
-function statements(lingerMs: number) {
+function statements(paceMs: number) {
   const begun: { ids: string[]; end(outcome?: Outcome): void; fail(error: Error): void }[] = [];
   const gathering = new Gathering<EventBatch>({
     eventsOf: ({ value }) => value.events.length,
-    lingerMs,
+    paceMs,
+    now: () => Date.now(),
     record: (messages) =>
       new Promise((resolve, reject) => {
         begun.push({
@@ -56,18 +57,64 @@ describe('gathering', () => {
     expect(ids()).toHaveLength(2);
   });
 
-  it('lets few events wait for more, many not at all', () => {
+  it('keeps few events that follow others to a pace, many not at all', async () => {
     jest.useFakeTimers();
     try {
-      const { gathering, ids } = statements(25);
+      const { gathering, begun, ids } = statements(200);
+      const ended = async (call: Promise<unknown>) => {
+        begun.at(-1)?.end();
+        await call;
+      };
 
-      void gathering.record([message('a')]);
+      await ended(gathering.record([message('first', 50)]));
       void gathering.record([message('b')]);
-      expect(ids()).toEqual([]);
-      jest.advanceTimersByTime(25);
-      expect(ids()).toEqual([['a', 'b']]);
+      jest.advanceTimersByTime(199);
+      expect(ids()).toEqual([['first']]);
+      const last = gathering.record([message('c')]);
+      jest.advanceTimersByTime(1);
+      expect(ids()).toEqual([['first'], ['b', 'c']]);
+      await ended(last);
       void gathering.record([message('many', 500)]);
-      expect(ids()).toEqual([['a', 'b'], ['many']]);
+      expect(ids()).toEqual([['first'], ['b', 'c'], ['many']]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('lets an event that follows few of them wait less, and none that comes after quiet', async () => {
+    jest.useFakeTimers();
+    try {
+      const { gathering, begun, ids } = statements(200);
+      const first = gathering.record([message('first')]);
+      begun[0]?.end();
+      await first;
+
+      const second = gathering.record([message('second')]);
+      expect(ids()).toHaveLength(1);
+      jest.advanceTimersByTime(25);
+      expect(ids()).toHaveLength(2);
+      begun[1]?.end();
+      await second;
+      jest.advanceTimersByTime(25);
+      void gathering.record([message('third')]);
+      expect(ids()).toHaveLength(3);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('takes many calls for enough, however few events they bring', async () => {
+    jest.useFakeTimers();
+    try {
+      const { gathering, begun, ids } = statements(200);
+      const first = gathering.record([message('first')]);
+      begun[0]?.end();
+      await first;
+
+      for (let call = 1; call < 50; call++) void gathering.record([message(`${call}`)]);
+      expect(ids()).toHaveLength(1);
+      void gathering.record([message('50')]);
+      expect(ids()).toHaveLength(2);
     } finally {
       jest.useRealTimers();
     }

@@ -4,12 +4,19 @@ import type { Outcome, Received } from '@agentlens/messaging';
 const ENOUGH_EVENTS = 500;
 /** One is stored while the next is sent; more would wait for each other's runs and agents. */
 const STATEMENTS_AT_ONCE = 2;
+/** After a statement of this many events the next keeps to the pace; after fewer it begins sooner, up to eight times. */
+const BUSY_EVENTS = 50;
+const QUIETEST = 1 / 8;
+/** So many calls are no longer few, however few events each brings: who hands them over has an end of them too. */
+const ENOUGH_CALLS = 50;
 
 export interface GatheringParts<T> {
   readonly record: (messages: readonly Received<T>[]) => Promise<readonly Outcome[]>;
   readonly eventsOf: (message: Received<T>) => number;
-  /** How long few events wait for more to be stored together with, ms. 0 where somebody waits for them to be stored. */
-  readonly lingerMs: number;
+  /** Few events wait until so much time has passed since a busy statement began, ms. 0 where somebody waits for them. */
+  readonly paceMs: number;
+  /** Milliseconds that only go forward. */
+  readonly now: () => number;
 }
 
 interface Call<T> {
@@ -18,15 +25,17 @@ interface Call<T> {
 }
 
 /**
- * Stores the messages of several calls together. What waits while a statement runs, or arrives soon after, goes into the
- * next one; a second statement begins beside a running one only where enough waits for it.
+ * Stores the messages of several calls together. What arrives after quiet is stored at once. What follows, at a pace: the
+ * runs and agents that its events share are then changed once. A statement begins before its time where enough waits for
+ * it, also a second one beside a running one.
  */
 export class Gathering<T> {
   readonly #parts: GatheringParts<T>;
   #waiting: Call<T>[] = [];
   #events = 0;
   #running = 0;
-  #lingered = false;
+  /** Before this the next statement needs enough events to begin. */
+  #dueAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: GatheringParts<T>) {
@@ -44,30 +53,26 @@ export class Gathering<T> {
 
   #go(): void {
     if (this.#waiting.length === 0) return;
-    if (!this.#mayStart()) {
-      this.#linger();
+    const enough = this.#events >= ENOUGH_EVENTS || this.#waiting.length >= ENOUGH_CALLS;
+    if (this.#running >= (enough ? STATEMENTS_AT_ONCE : 1)) return;
+    const early = enough ? 0 : this.#dueAt - this.#parts.now();
+    if (early > 0) {
+      this.#timer ??= setTimeout(() => this.#due(), early);
       return;
     }
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const calls = this.#waiting;
+    const busy = Math.min(1, Math.max(QUIETEST, this.#events / BUSY_EVENTS));
+    this.#dueAt = this.#parts.now() + this.#parts.paceMs * busy;
     this.#waiting = [];
     this.#events = 0;
-    this.#lingered = false;
     void this.#store(calls);
   }
 
-  #mayStart(): boolean {
-    if (this.#events >= ENOUGH_EVENTS) return this.#running < STATEMENTS_AT_ONCE;
-    return this.#running === 0 && (this.#lingered || this.#parts.lingerMs === 0);
-  }
-
-  #linger(): void {
-    if (this.#lingered || this.#parts.lingerMs === 0) return;
-    this.#timer ??= setTimeout(() => {
-      this.#lingered = true;
-      this.#go();
-    }, this.#parts.lingerMs);
+  #due(): void {
+    this.#timer = undefined;
+    this.#go();
   }
 
   async #store(calls: readonly Call<T>[]): Promise<void> {
