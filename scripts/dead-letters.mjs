@@ -21,19 +21,24 @@ try {
   bus = await connectNatsBus({ servers, name: 'dead-letters', connectTimeoutMs: 3_000 });
 } catch (error) {
   console.error(`No NATS server with JetStream answers at ${servers.join(', ')}: ${error.message}`);
+  console.error('Start the platform with "npm run start:distributed", or set NATS_URL to the address of your server.');
   process.exit(1);
 }
 try {
   if (verb === 'redrive') {
-    await bus.redrive(group, messageId);
-    console.log(`sent again: ${messageId} to ${group}`);
+    if (await bus.redrive(group, messageId)) console.log(`sent again: ${messageId} to ${group}`);
+    else {
+      console.error(`not sent: ${group} has no dead letter ${messageId}. "npm run dead-letters" lists all there are.`);
+      process.exitCode = 1;
+    }
   } else {
     const letters = await bus.deadLetters(group);
     for (const letter of letters) {
       console.log(`${letter.failedAt}  ${letter.group}  ${letter.messageId}`);
       console.log(`    ${letter.subject}, ${letter.attempts} attempts: ${letter.reason}`);
     }
-    console.log(letters.length === 0 ? 'no dead letters' : `${letters.length} dead letters`);
+    const of = group === undefined ? '' : ` of ${group}`;
+    console.log(`${letters.length || 'no'} dead letter${letters.length === 1 ? '' : 's'}${of}`);
   }
 } catch (error) {
   console.error(error.message);
