@@ -98,6 +98,22 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       }
     });
 
+    it('counts thousands of windows of an agent in one step', async () => {
+      const agentId = fresh('agent');
+      const shapeOf = (i: number) => (i % 100 === 1 ? 'quantiles' : i % 3 === 0 ? 'sum' : 'spread');
+      const series = Array.from({ length: 1400 }, (_, i) => sliding(i + 1, 'latency_ms', shapeOf(i)));
+      const message = (value: number) => ({
+        ...anAdvance({ agentId, nowMs: START_MS, series }),
+        increments: series.map((_, index) => ({ series: index, event: 0, atMs: START_MS, value: value + index })),
+      });
+      await stores().advance(message(0));
+      const { before } = await stores().advance(message(1));
+      expect(sums(before)).toEqual(series.map((_, index) => ({ count: 1, sum: index })));
+      const held = await stores().read('acme', agentId, START_MS, series);
+      expect(sums(held)).toEqual(series.map((_, index) => ({ count: 2, sum: 2 * index + 1 })));
+      expect(held.map(({ max }) => max)).toEqual(series.map(({ shape }, i) => (shape === 'sum' ? null : i + 1)));
+    });
+
     it('counts one bin of a sketch as often as any number of events falls into it', async () => {
       const agentId = fresh('agent');
       const quantiles = sliding(1, 'latency_ms', 'quantiles');

@@ -2,10 +2,11 @@ import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowStore } from 
 import { questionOf } from '../windows/answer.ts';
 import { epochOf, layoutOf } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
-import { advanceCall, SHAPES } from './advance-call.ts';
+import { advanceCall } from './advance-call.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { WindowKeys } from './keys.ts';
 import { RedisWindowMarker } from './redis-window-marker.ts';
+import { SHAPES } from './ring-sets.ts';
 import { readAdvanced, readTotals } from './window-reply.ts';
 
 /** Windows shared by all evaluators: one script call for messages of one tenant, however many agents they are of. */

@@ -10,16 +10,23 @@ import { BUCKETS } from '../../lifetimes.ts';
  * A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
  * `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
  * its field of the agent's hash. The other buckets are a hash of their own, by epoch modulo 60, which is touched when
- * the newest bucket moves and by late events.
+ * the newest bucket moves and by late events. Rings lie one after the other in one list, each known by where it begins,
+ * so that all of an agent's are unpacked and packed at once.
  */
 export const CELLS = `
 local LIMB, BUCKETS = ${LIMB}, ${BUCKETS}
-local HEAD, WINDOW, NEWEST, NEWEST_SPREAD, WINDOW_SPREAD = 1, 2, 5, 8, 12
-local SUM, CELL, RING, SPREAD_RING = '<ddd', '<ddddddd', '<ddddddd', '<ddddddddddddddd'
+-- Where the parts of a ring are, from its beginning.
+local HEAD, WINDOW, NEWEST, NEWEST_SPREAD, WINDOW_SPREAD = 0, 1, 4, 7, 11
+local SUM, CELL = '<ddd', '<ddddddd'
+-- Of shape 0 and of the others: doubles of a ring, and their bytes.
+local RING, SPREAD_RING = 7, 15
 local NO_BINS = ';'
+local INFINITE = math.huge
+
+local function doubles(count) return '<' .. string.rep('d', count) end
 
 local function emptyCell()
-  return {0, 0, 0, math.huge, -math.huge, -math.huge, -math.huge}
+  return {0, 0, 0, INFINITE, -INFINITE, -INFINITE, -INFINITE}
 end
 
 local function plus(list, at, count, high, low)
@@ -82,31 +89,23 @@ end
 -- Bins in an answer: their length, then themselves.
 local function sized(text) return struct.pack('<I4', #text) .. text end
 
-local function ringOf(text, key, shape)
-  local ring
-  if shape == 0 then
-    ring = {struct.unpack(RING, text)}
-  else
-    ring = {struct.unpack(SPREAD_RING, text)}
-    if shape == 2 then
-      local from = ring[16] + 4
-      local to = from + struct.unpack('<I4', text, ring[16])
-      ring.bins, ring.window = string.sub(text, from, to - 1), string.sub(text, to)
-    end
-  end
-  ring.key, ring.shape = key, shape
-  return ring
+-- Of the text of a ring of shape 2, the bins of the newest bucket and those of the window.
+local function binsOf(text)
+  local from = 8 * SPREAD_RING + 5
+  local to = from + struct.unpack('<I4', text, from - 4)
+  return string.sub(text, from, to - 1), string.sub(text, to)
 end
 
--- What lies in the buckets of a ring in the window that ends with bucket now: cell and bins.
-local function gather(ring, now)
-  local shape, head = ring.shape, ring[HEAD]
+-- What lies in the buckets of a ring in the window that ends with bucket now: cell and bins. The ring begins at a place
+-- of a list; beside it the name of its other buckets and, in shape 2, the bins of its newest.
+local function gather(list, at, shape, key, newestBins, now)
+  local head = list[at + HEAD]
   local cell, bins = emptyCell(), {}
-  if head <= now and head > now - BUCKETS and ring[NEWEST] > 0 then
-    merge(cell, {unpack(ring, NEWEST, NEWEST + 6)}, shape)
-    bins[1] = ring.bins
+  if head <= now and head > now - BUCKETS and list[at + NEWEST] > 0 then
+    merge(cell, {unpack(list, at + NEWEST, at + NEWEST + 6)}, shape)
+    bins[1] = newestBins
   end
-  local flat, fields = redis.call('HGETALL', ring.key), {}
+  local flat, fields = redis.call('HGETALL', key), {}
   if #flat == 0 then return cell, bins[1] or NO_BINS end
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
   for epoch = math.max(head, now) - BUCKETS + 1, math.min(head - 1, now) do
@@ -118,25 +117,5 @@ local function gather(ring, now)
     end
   end
   return cell, joinBins(bins)
-end
-
--- A cell as an answer.
-local function answerOf(cell, bins, shape)
-  local text = packCell(cell, shape)
-  if shape == 2 then return text .. sized(bins) end
-  return text
-end
-
--- What the window held that ends with bucket now, as an answer.
-local function totalsAt(ring, now)
-  local shape = ring.shape
-  if ring[HEAD] ~= now then
-    local cell, bins = gather(ring, now)
-    return answerOf(cell, bins, shape)
-  end
-  if shape == 0 then return struct.pack(SUM, ring[WINDOW], ring[WINDOW + 1], ring[WINDOW + 2]) end
-  local text = struct.pack(CELL, ring[WINDOW], ring[WINDOW + 1], ring[WINDOW + 2], unpack(ring, WINDOW_SPREAD, 15))
-  if shape == 2 then return text .. sized(ring.window) end
-  return text
 end
 `;

@@ -7,6 +7,28 @@ import { CELLS } from './cells.lua.ts';
  */
 export const READ = `${CELLS}
 local asked, answers = cjson.decode(ARGV[1]), {}
+
+local function cellOf(cell, bins, shape)
+  local text = packCell(cell, shape)
+  if shape == 2 then return text .. sized(bins) end
+  return text
+end
+
+-- What the window held that ends with bucket now.
+local function totalsAt(name, shape, now)
+  local text = redis.call('HGET', KEYS[1], name)
+  if not text then return '' end
+  local ring = {struct.unpack(doubles(shape == 0 and RING or SPREAD_RING), text)}
+  local newestBins, windowBins
+  if shape == 2 then newestBins, windowBins = binsOf(text) end
+  if ring[1 + HEAD] ~= now then
+    local cell, bins = gather(ring, 1, shape, KEYS[1] .. ':' .. name, newestBins, now)
+    return cellOf(cell, bins, shape)
+  end
+  local from = 1 + WINDOW
+  return cellOf({ring[from], ring[from + 1], ring[from + 2], unpack(ring, 1 + WINDOW_SPREAD, 4 + WINDOW_SPREAD)}, windowBins, shape)
+end
+
 for i = 1, #asked, 3 do
   local name, shape, now = asked[i], asked[i + 1], asked[i + 2]
   if now == cjson.null then
@@ -14,8 +36,7 @@ for i = 1, #asked, 3 do
     if text and shape == 2 then text = string.sub(text, 1, 56) .. sized(string.sub(text, 57)) end
     answers[#answers + 1] = text or ''
   else
-    local text = redis.call('HGET', KEYS[1], name)
-    answers[#answers + 1] = text and totalsAt(ringOf(text, KEYS[1] .. ':' .. name, shape), now) or ''
+    answers[#answers + 1] = totalsAt(name, shape, now)
   end
 end
 return answers

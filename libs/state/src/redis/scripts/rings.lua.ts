@@ -1,0 +1,184 @@
+/**
+ * Lua of advance.lua.ts: the rings of an agent. Those that a call needs of it are read once, unpacked into one list, and
+ * written once. Which they are is a set (`names`, `shapes`, `buckets`, `ttls` and where each begins), and many agents
+ * need the same one.
+ */
+export const RINGS = `
+-- Rings that are read, unpacked and written at once: of as many values as a call from Lua takes.
+local RINGS_AT_ONCE = 250
+
+-- What stands for a ring that is not there yet: its newest bucket is before all others.
+local NEW_RING = struct.pack(doubles(RING), -1, 0, 0, 0, 0, 0, 0)
+local NEW_SPREAD_RING = NEW_RING .. struct.pack(doubles(SPREAD_RING - RING),
+  INFINITE, -INFINITE, -INFINITE, -INFINITE, INFINITE, -INFINITE, -INFINITE, -INFINITE)
+
+local function ringSet()
+  return {names = {}, shapes = {}, buckets = {}, ttls = {}, begins = {}, formats = {}, length = 0}
+end
+
+local function addRing(set, name, shape, bucket, ttl)
+  local place = #set.names + 1
+  set.names[place], set.shapes[place], set.buckets[place], set.ttls[place] = name, shape, bucket, ttl
+  set.begins[place] = set.length + 1
+  set.length = set.length + (shape == 0 and RING or SPREAD_RING)
+end
+
+-- Where the list of a set's rings ends that begin at a place.
+local function endOf(set, place)
+  return set.begins[place + 1] and set.begins[place + 1] - 1 or set.length
+end
+
+-- How the list from one place to another is packed.
+local function formatOf(set, from, to)
+  local format = set.formats[from]
+  if not format then
+    format = doubles(endOf(set, to) - set.begins[from] + 1)
+    set.formats[from] = format
+  end
+  return format
+end
+
+local function loadSome(agent, from, to)
+  local set, list = agent.set, agent.list
+  local texts = redis.call('HMGET', agent.key, unpack(set.names, from, to))
+  for i = 1, to - from + 1 do
+    local place, text = from + i - 1, texts[i]
+    local shape = set.shapes[place]
+    if shape == 2 then
+      agent.newestBins[place], agent.windowBins[place] = NO_BINS, NO_BINS
+      if text then agent.newestBins[place], agent.windowBins[place] = binsOf(text) end
+      text = text and string.sub(text, 1, 8 * SPREAD_RING)
+    end
+    texts[i] = text or (shape == 0 and NEW_RING or NEW_SPREAD_RING)
+  end
+  local values = {struct.unpack(formatOf(set, from, to), table.concat(texts))}
+  if from == 1 then
+    agent.list = values
+    return
+  end
+  local before = set.begins[from] - 1
+  for i = 1, #values - 1 do list[before + i] = values[i] end
+end
+
+local function load(agent)
+  agent.list, agent.changed, agent.newestBins, agent.windowBins = {}, {}, {}, {}
+  local count = #agent.set.names
+  for from = 1, count, RINGS_AT_ONCE do loadSome(agent, from, math.min(from + RINGS_AT_ONCE - 1, count)) end
+end
+
+local function bucketsKey(agent, place) return agent.key .. ':' .. agent.set.names[place] end
+
+-- Puts the newest bucket beside the others.
+local function closeNewest(agent, place, at, shape, key)
+  local list = agent.list
+  if list[at + NEWEST] == 0 then return end
+  local slot = list[at + HEAD] % BUCKETS
+  redis.call('HSET', key, slot, packCell({unpack(list, at + NEWEST, at + NEWEST + 6)}, shape))
+  if shape == 2 then redis.call('HSET', key, 'b' .. slot, agent.newestBins[place]) end
+  redis.call('PEXPIRE', key, agent.set.ttls[place])
+end
+
+-- Takes away the buckets that leave the window when its newest bucket becomes now.
+local function letGo(list, at, shape, key, now)
+  local slots = {}
+  for epoch = list[at + HEAD] + 1, now do slots[#slots + 1] = epoch % BUCKETS end
+  local gone = {}
+  for i, text in ipairs(redis.call('HMGET', key, unpack(slots))) do
+    if text then
+      minus(list, at + WINDOW, struct.unpack(SUM, text))
+      gone[#gone + 1] = slots[i]
+      if shape == 2 then gone[#gone + 1] = 'b' .. slots[i] end
+    end
+  end
+  if #gone > 0 then redis.call('HDEL', key, unpack(gone)) end
+end
+
+local function emptyNewest(agent, place, at, shape)
+  local list = agent.list
+  list[at + NEWEST], list[at + NEWEST + 1], list[at + NEWEST + 2] = 0, 0, 0
+  if shape == 0 then return end
+  local spread = at + NEWEST_SPREAD
+  list[spread], list[spread + 1], list[spread + 2], list[spread + 3] = INFINITE, -INFINITE, -INFINITE, -INFINITE
+  if shape == 2 then agent.newestBins[place] = NO_BINS end
+end
+
+-- Makes now, which is after it, the newest bucket of a ring.
+local function moveTo(agent, place, at, now)
+  local list, shape = agent.list, agent.set.shapes[place]
+  local head = list[at + HEAD]
+  agent.changed[place], agent.moved = true, true
+  if head < 0 then
+    list[at + HEAD] = now
+    return
+  end
+  local key = bucketsKey(agent, place)
+  if now - head >= BUCKETS then
+    redis.call('DEL', key)
+    list[at + WINDOW], list[at + WINDOW + 1], list[at + WINDOW + 2] = 0, 0, 0
+  else
+    letGo(list, at, shape, key, now)
+    closeNewest(agent, place, at, shape, key)
+  end
+  emptyNewest(agent, place, at, shape)
+  list[at + HEAD] = now
+  if shape == 0 then return end
+  local cell, bins = gather(list, at, shape, key, agent.newestBins[place], now)
+  local spread = at + WINDOW_SPREAD
+  list[spread], list[spread + 1], list[spread + 2], list[spread + 3] = cell[4], cell[5], cell[6], cell[7]
+  agent.windowBins[place] = bins
+end
+
+local function putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
+  local slot, key = epoch % BUCKETS, bucketsKey(agent, place)
+  local text = redis.call('HGET', key, slot)
+  local cell = text and unpackCell(text, shape) or emptyCell()
+  plus(cell, 1, count, high, low)
+  if shape > 0 then widen(cell, 4, min, max, time, value) end
+  redis.call('HSET', key, slot, packCell(cell, shape))
+  if shape == 2 then
+    local kept = text and redis.call('HGET', key, 'b' .. slot) or NO_BINS
+    redis.call('HSET', key, 'b' .. slot, addBins(kept, bins))
+  end
+  redis.call('PEXPIRE', key, agent.set.ttls[place])
+end
+
+local function putIntoRing(agent, place, epoch, count, high, low, min, max, time, value, bins)
+  local list, at, shape = agent.list, agent.set.begins[place], agent.set.shapes[place]
+  local head = list[at + HEAD]
+  if epoch <= head - BUCKETS then return end
+  agent.changed[place] = true
+  plus(list, at + WINDOW, count, high, low)
+  if shape > 0 then widen(list, at + WINDOW_SPREAD, min, max, time, value) end
+  if shape == 2 then agent.windowBins[place] = addBins(agent.windowBins[place], bins) end
+  if epoch ~= head then return putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins) end
+  plus(list, at + NEWEST, count, high, low)
+  if shape > 0 then widen(list, at + NEWEST_SPREAD, min, max, time, value) end
+  if shape == 2 then agent.newestBins[place] = addBins(agent.newestBins[place], bins) end
+end
+
+local function saveSome(agent, from, to)
+  local set, changed = agent.set, agent.changed
+  local begin, fields = set.begins[from], {}
+  local text = struct.pack(formatOf(set, from, to), unpack(agent.list, begin, endOf(set, to)))
+  local filled = 0
+  for place = from, to do
+    if changed[place] then
+      local at = 8 * (set.begins[place] - begin)
+      local shape = set.shapes[place]
+      local ring = string.sub(text, at + 1, at + 8 * (shape == 0 and RING or SPREAD_RING))
+      if shape == 2 then ring = ring .. sized(agent.newestBins[place]) .. agent.windowBins[place] end
+      fields[filled + 1], fields[filled + 2] = set.names[place], ring
+      filled = filled + 2
+    end
+  end
+  if filled > 0 then redis.call('HSET', agent.key, unpack(fields)) end
+end
+
+local function save(agent, ttl)
+  if not agent.list then return end
+  local count = #agent.set.names
+  for from = 1, count, RINGS_AT_ONCE do saveSome(agent, from, math.min(from + RINGS_AT_ONCE - 1, count)) end
+  -- Kept longer than any window, so it need not be told at every write that it still lives.
+  if agent.moved then redis.call('PEXPIRE', agent.key, ttl) end
+end
+`;
