@@ -41,7 +41,7 @@ try {
   await runSetup(env);
   const addresses = await startServices(env);
   proxy = await openProxy(addresses);
-  announce(env.AGENTLENS_BOOTSTRAP_KEY);
+  announce(env.AGENTLENS_BOOTSTRAP_KEY, addresses);
 } catch (error) {
   if (stopping === undefined) {
     console.error(error.message);
@@ -140,8 +140,11 @@ async function openProxy({ ingest, query }) {
   }
 }
 
-function announce(key) {
-  const processes = services.map(({ name, pid }) => `            ${name.padEnd(WIDTH)}  pid ${pid}`).join('\n');
+function announce(key, addresses) {
+  const here = (file) => relative(process.cwd(), join(dataDir, file));
+  const processes = services
+    .map(({ name, pid }) => `            ${name.padEnd(WIDTH)}  pid ${pid}  http://127.0.0.1:${addresses[name].port}`)
+    .join('\n');
   console.log(`
 AgentLens is ready, as five processes.
 
@@ -150,12 +153,13 @@ AgentLens is ready, as five processes.
   Data      ${dataDir}
   Servers   ${servers.nats}
             ${servers.redis}
-            ${withoutPassword(servers.postgres)}
+            ${withoutPassword(servers.postgres)} (the password is in ${here('postgres/password')})
   Services
 ${processes}
 
-See every trigger as it is published:   nats --server ${servers.nats} sub 'guardrail.triggered.>'
-Watch a story:                          AGENTLENS_API_KEY=$(cat ${relative(process.cwd(), join(dataDir, 'api-key'))}) npm run demo
+See every trigger as it is published:   NATS_URL=${servers.nats} npm run nats:sub
+See what nobody could handle:           NATS_URL=${servers.nats} npm run dead-letters
+Watch a story:                          AGENTLENS_API_KEY=$(cat ${here('api-key')}) npm run demo
 Kill any service (kill -9 <pid>): it is started again, and nothing acknowledged is lost. Ctrl-C stops everything.
 `);
 }
