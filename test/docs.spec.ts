@@ -1,0 +1,155 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { TOPICS } from '@agentlens/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { OPERATIONS } from '../services/query/src/openapi/operations.ts';
+
+const root = join(import.meta.dirname, '..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const matches = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found = '']) => found);
+const without = (known: Iterable<string>, names: Iterable<string>) => {
+  const there = new Set(known);
+  return [...new Set(names)].filter((name) => !there.has(name));
+};
+
+const MANUALS = globSync(
+  '{README,CONTRIBUTING,docs/**/*,deploy/**/*,libs/*/README,libs/guardrails/src/*/**/README}.md',
+  {
+    cwd: root,
+  },
+);
+const pages = MANUALS.map((file) => [file, read(file)] as const);
+const SOURCES = globSync('{libs,services,proof}/*/{src,test}/**/*.ts', { cwd: root }).concat(
+  globSync('{test,proof/src}/**/*.ts', { cwd: root }),
+);
+const specs = new Set(SOURCES.filter((file) => file.endsWith('.spec.ts')));
+const sources = SOURCES.filter((file) => !specs.has(file)).map((file) => [file, read(file)] as const);
+const inSources = (pattern: RegExp, where = /./) =>
+  sources.filter(([file]) => where.test(file)).flatMap(([, text]) => matches(text, pattern));
+
+/** `a{b,c}d` is `abd` and `acd`. */
+function expanded(path: string): string[] {
+  const [whole, options] = /\{([^{}]*,[^{}]*)\}/.exec(path) ?? [];
+  if (whole === undefined || options === undefined) return [path];
+  return options.split(',').flatMap((option) => expanded(path.replace(whole, option)));
+}
+
+/** GitHub's anchor of a heading. */
+const anchor = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+
+/** Read by the demo and by the programs of this repository, not by the platform. */
+const PROGRAM_SETTINGS = ['AGENTLENS_API_KEY', 'AGENTLENS_BENCH_BASE'];
+/** Names in the database look like those of metrics. */
+const IN_DATABASE = new Set(['agentlens_query', 'agentlens_run_tracking', 'agentlens_reader']);
+
+const meters = inSources(/create\w*(?:Counter|Histogram|Gauge)\(\s*'(agentlens[._][\w.]+)'/g).map((name) =>
+  name.replaceAll('.', '_'),
+);
+
+/** `GET /api/runs/:id` as a pattern that `GET /api/runs/{id}` and `GET /api/runs/run-1` match. */
+const routes = OPERATIONS.map(
+  ({ method, path }) =>
+    new RegExp(`^${method.toUpperCase()} ${path.replaceAll(/:\w+/g, '(?:[\\w:.-]+|\\{[^}]+\\})')}$`),
+);
+const unserved = (named: readonly string[]) => named.filter((route) => !routes.some((known) => known.test(route)));
+
+describe.each(pages)('%s', (file, text) => {
+  it('links to pages and headings that exist', () => {
+    const links = matches(text, /\]\(([^)\s]+)\)/g).filter((link) => !/^[a-z]+:/.test(link));
+    const broken = links.filter((link) => {
+      const [path = '', heading] = link.split('#');
+      const target = path === '' ? file : join(dirname(file), path);
+      if (!existsSync(join(root, target))) return true;
+      return (
+        heading !== undefined &&
+        !matches(read(target), /^#+ (.+)$/gm)
+          .map(anchor)
+          .includes(heading)
+      );
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('names files and folders that exist', () => {
+    const named = matches(text, /`((?:libs|services|deploy|docs|scripts|proto|proof|test)\/[\w./{},*-]+)`/g);
+    const missing = named.flatMap(expanded).filter((path) => globSync(path, { cwd: root }).length === 0);
+    // A page that says how to add something names what is not there yet.
+    if (!/adding-an?-/.test(file)) expect(missing).toEqual([]);
+  });
+
+  it('names specs that exist', () => {
+    const named = matches(text, /`([\w./{},-]+\.spec\.ts)`/g).flatMap(expanded);
+    const missing = named.filter((name) => ![...specs].some((spec) => `/${spec}`.endsWith(`/${name}`)));
+    if (!/adding-an?-/.test(file)) expect(missing).toEqual([]);
+  });
+
+  it('names scripts that can be run', () => {
+    const of = (manifest: string) => Object.keys((JSON.parse(read(manifest)) as { scripts: object }).scripts);
+    const run = matches(text, /\bnpm run ([\w:-]+)(?! -w)\b/g);
+    expect(without([...of('package.json'), ...of('libs/sdk/package.json')], run)).toEqual([]);
+  });
+
+  it('names settings that are read', () => {
+    const known = matches(read('.env.example'), /^# ?([A-Z][A-Z_]+)=/gm);
+    expect(known.length).toBeGreaterThan(15);
+    expect(without([...known, ...PROGRAM_SETTINGS], matches(text, /\b(AGENTLENS_[A-Z_]+[A-Z])\b/g))).toEqual([]);
+  });
+
+  it('names metrics that some service has', () => {
+    expect(meters.length).toBeGreaterThan(30);
+    const named = [
+      ...matches(text, /\b(agentlens_[a-z_]+[a-z])\b/g),
+      ...matches(text, /`(agentlens\.[a-z]+\.[a-z_.]+)`/g).map((name) => name.replaceAll('.', '_')),
+    ]
+      .filter((name) => !IN_DATABASE.has(name))
+      .map((name) => name.replace(/_(total|bucket|count|sum)$/, ''));
+    expect(without(meters, named)).toEqual([]);
+  });
+
+  it('names routes that are served', () => {
+    const named = matches(text, /\b((?:GET|POST|PUT|DELETE) \/(?:api|v1)\/(?:[\w/:.-]|\{[^}]+\})*)/g);
+    expect(unserved(named.map((route) => route.replace(/[.:/-]+$/, '')))).toEqual([]);
+  });
+});
+
+describe('/openapi.json', () => {
+  it('holds every route of the gateway', () => {
+    const served = sources
+      .filter(([file]) => file.startsWith('services/ingest/src/'))
+      .flatMap(([, text]) => {
+        const base = matches(text, /@Controller\('([^']+)'\)/g)[0];
+        const handlers = [...text.matchAll(/@(Get|Post|Put|Delete)\((?:'([^']+)')?\)/g)];
+        return handlers.map(
+          ([, method = '', path]) => `${method.toUpperCase()} /${[base, path].filter(Boolean).join('/')}`,
+        );
+      });
+    expect(served.length).toBeGreaterThan(10);
+    expect(unserved(served)).toEqual([]);
+  });
+});
+
+describe('docs/operations.md', () => {
+  it('counts what is dropped by counters that exist', () => {
+    const [, , section = ''] = /(## What is dropped is counted)([\s\S]*?)\n## /.exec(read('docs/operations.md')) ?? [];
+    const cells = matches(section, /^\| (`[^|]+) \|/gm);
+    const counters = cells.flatMap((cell) => matches(cell, /`([a-z_]+)[`{]/g)).map((name) => `agentlens_${name}`);
+    expect(counters.length).toBeGreaterThan(10);
+    expect(without(meters, counters)).toEqual([]);
+  });
+});
+
+describe('docs/architecture.md', () => {
+  it('tells of every topic', () => {
+    const told = matches(read('docs/architecture.md'), /`([a-z]+\.[a-z]+)\.<[a-z]+>/g);
+    expect(
+      without(
+        told,
+        TOPICS.map(({ name }) => name),
+      ),
+    ).toEqual([]);
+  });
+});
