@@ -13,15 +13,16 @@ const TOGETHER = `(
         ) as newest
       ) as counted where nth <= 1000`;
 
-/** From `$2`, a JSON array of rows of `agents` as a tally tells them, and `run_moves` to `agent_rows`. */
+/** From `$2`, an array of `agent_row`, and `run_moves` to `agent_rows`. */
 export const AGENT_ROWS = `
 agent_rows as (
   insert into agents as a (tenant_id, agent_id, name, name_place, first_seen_at, last_seen_at, run_count, event_count,
     error_count, cost_usd, slug, description, description_place, tags, tags_place, tools, tool_places)
-  select tenant_id, agent_id, name, name_place, coalesce(first_seen_at, 'infinity'), coalesce(last_seen_at, '-infinity'),
-    coalesce(moved.runs, 0), coalesce(event_count, 0), coalesce(error_count, 0), coalesce(cost_usd, 0), slug,
+  select tenant_id, agent_id, name, name_place, coalesce(first_seen_at::timestamptz, 'infinity'),
+    coalesce(last_seen_at::timestamptz, '-infinity'),
+    coalesce(moved.runs, 0), coalesce(event_count, 0), coalesce(error_count, 0), coalesce(cost_usd::numeric, 0), slug,
     description, description_place, coalesce(tags, '{}'), tags_place, coalesce(tools, '[]'), coalesce(tool_places, '{}')
-  from jsonb_populate_recordset(null::agents, $2::jsonb) as told
+  from unnest($2::agent_row[]) as told
   full join (
     select tenant_id, agent_id, sum(runs) as runs from run_moves group by tenant_id, agent_id having sum(runs) <> 0
   ) as moved using (tenant_id, agent_id)

@@ -1,4 +1,4 @@
-import type { EventBatch } from '@agentlens/contracts';
+import type { AgentEvent, EventBatch } from '@agentlens/contracts';
 import { GrowingTally, type Tally } from '@agentlens/runs';
 
 /** What makes an event the same one. */
@@ -16,14 +16,18 @@ export class UnreadableChunk extends Error {
 /**
  * What the events of these batches amount to by tenant: all of them, or each of these keys once. They are read to be
  * counted and not looked into otherwise: the statement refuses what is no event.
+ * @param counted is told of each event that was
  * @throws UnreadableChunk
  */
-export function talliesOf(batches: readonly string[], only?: readonly EventKey[]): ReadonlyMap<string, Tally> {
+export function talliesOf(
+  batches: readonly string[],
+  { only, counted }: { only?: readonly EventKey[]; counted?: (batch: EventBatch, event: AgentEvent) => void } = {},
+): ReadonlyMap<string, Tally> {
   const wanted = only && new Set(only.map(textOf));
   const tallies = new Map<string, GrowingTally>();
   try {
     // One after the other, so that few of them are in memory at a time.
-    for (const text of batches) count(JSON.parse(text) as EventBatch, tallies, wanted);
+    for (const text of batches) count(JSON.parse(text) as EventBatch, tallies, wanted, counted);
   } catch (cause) {
     throw new UnreadableChunk('a chunk cannot be read', { cause });
   }
@@ -31,12 +35,19 @@ export function talliesOf(batches: readonly string[], only?: readonly EventKey[]
   return tallies;
 }
 
-function count({ tenantId, events }: EventBatch, tallies: Map<string, GrowingTally>, wanted?: Set<string>): void {
+function count(
+  batch: EventBatch,
+  tallies: Map<string, GrowingTally>,
+  wanted?: Set<string>,
+  counted?: (batch: EventBatch, event: AgentEvent) => void,
+): void {
+  const { tenantId, events } = batch;
   const tally = tallies.get(tenantId) ?? new GrowingTally();
   for (const event of events) {
     if (wanted && !wanted.delete(textOf({ tenantId, occurredAt: event.occurredAt, id: event.id }))) continue;
     tallies.set(tenantId, tally);
     tally.add(event);
+    counted?.(batch, event);
   }
 }
 

@@ -1,4 +1,4 @@
-/** From `$3`, a JSON array of rows of `agent_daily` as a tally tells them, and `run_moves` to rows of days. */
+/** From `$3`, an array of `day_row`, and `run_moves` to rows of days. */
 export const DAY_ROWS = `
   insert into agent_daily as d (tenant_id, agent_id, day, event_count, error_count, tool_call_count, tool_error_count,
     llm_call_count, input_tokens, output_tokens, cost_usd, run_count, run_error_count, run_succeeded_count,
@@ -7,7 +7,11 @@ export const DAY_ROWS = `
     coalesce(tool_error_count, 0), coalesce(llm_call_count, 0), coalesce(input_tokens, 0), coalesce(output_tokens, 0),
     coalesce(cost_usd, 0), coalesce(runs, 0), coalesce(failed, 0), coalesce(completed, 0), coalesce(ms, 0),
     coalesce(usd, 0)
-  from jsonb_populate_recordset(null::agent_daily, $3::jsonb) as told
+  from (
+    select tenant_id, agent_id, day::date, event_count, error_count, tool_call_count, tool_error_count, llm_call_count,
+      input_tokens, output_tokens, cost_usd::numeric
+    from unnest($3::day_row[])
+  ) as told
   full join (
     select tenant_id, agent_id, day, sum(runs) as runs, sum(failed) as failed, sum(completed) as completed,
       sum(ms) as ms, sum(usd) as usd

@@ -1,9 +1,11 @@
 import type { AgentEvent, EventBatch } from '@agentlens/contracts';
 import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { type Ledger, ledgerOf, statusOf, usdOf } from '@agentlens/runs';
-import { aBatch, anEvent, type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { aBatch, anEvent, eventually, type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import pg from 'pg';
+import { databaseFault } from './database-fault.ts';
 import { chunkOf, EventStore } from './event-store.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
@@ -197,6 +199,53 @@ describe('event store', () => {
     expect(row?.payload).toEqual({ n: 1 });
   });
 
+  it('stores the same rows of new events as of events that may have been there', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyEvents, async (events) => {
+        const [asNew, asOld] = [newTenant(), newTenant()];
+        await record(aBatch({ tenantId: asNew, events }));
+        await store.record({ ...chunkOf([aBatch({ tenantId: asOld, events })]), redelivered: true });
+
+        const [one, other] = [await eventsOf(database, asNew), await eventsOf(database, asOld)];
+        expect(one).toHaveLength(events.length);
+        expect(one).toEqual(other.map((row) => ({ ...row, tenant_id: asNew })));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('stores a number as it was written that JavaScript cannot hold', async () => {
+    const tenantId = newTenant();
+    const { batches, eventCount } = chunkOf([aBatch({ tenantId, events: [anEvent({ id: 'x', payload: { n: 7 } })] })]);
+
+    await store.record({ batches: batches.map((text) => text.replace('"n":7', '"n":1e400')), eventCount });
+
+    const huge = await database.pool.query(
+      `select payload->'n' = '1e400'::jsonb as kept from events where tenant_id = $1`,
+      [tenantId],
+    );
+    expect(huge.rows).toEqual([{ kept: true }]);
+  });
+
+  it('goes on where the types of its rows are others than before', async () => {
+    const events = [anEvent({ id: 'x' })];
+    await record(aBatch({ tenantId: newTenant(), events }));
+    const { rows } = await database.pool.query<{ definition: string }>(
+      `select string_agg(format('%s %s', attname, format_type(atttypid, null)), ', ' order by attnum) as definition
+      from pg_attribute where attrelid = 'day_row'::regclass`,
+    );
+    const owner = new pg.Client({ connectionString: fresh.url });
+    await owner.connect();
+    await owner.query(`drop type day_row; create type day_row as (${rows[0]?.definition})`);
+    await owner.end();
+
+    const tenantId = newTenant();
+    await eventually(async () => {
+      await record(aBatch({ tenantId, events })).catch((error) => expect(databaseFault(error)).toBe('away'));
+      expect(await eventsOf(database, tenantId)).toHaveLength(1);
+    });
+  });
+
   it('moves a run to the day and agent of an event that turns out to be its first', async () => {
     const tenantId = newTenant();
     const late = anEvent({ id: '2', agentId: 'second', occurredAt: '2026-03-02T00:00:01.000Z' });
@@ -208,6 +257,10 @@ describe('event store', () => {
     expect(await stateOf(database, tenantId)).toMatchObject(rowsOf(ledgerOf([late, early])));
   });
 });
+
+async function eventsOf({ db }: Database, tenantId: string) {
+  return db.selectFrom('events').selectAll().where('tenant_id', '=', tenantId).orderBy('event_id').execute();
+}
 
 /** The stored state of a tenant, in the order of `rowsOf`. */
 async function stateOf({ db }: Database, tenantId: string) {

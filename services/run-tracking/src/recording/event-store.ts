@@ -1,12 +1,20 @@
 import type { EventBatch } from '@agentlens/contracts';
+import { RowArray, readRowTypes } from '@agentlens/database';
 import type { Tally } from '@agentlens/runs';
 import type { Pool, PoolClient } from 'pg';
 import { type EventKey, talliesOf } from './chunk-tallies.ts';
 import { COUNT_CONFLICTS } from './count-conflicts.sql.ts';
 import { isRepetition } from './database-fault.ts';
+import { eventRow } from './event-row.ts';
 import { INSERT_MISSING_EVENTS } from './events.sql.ts';
 import { ADD_TOTALS, RECORD_NEW_EVENTS } from './record.sql.ts';
+import { ROW_TYPES, type RowTypes } from './row-types.ts';
 import { totalRows } from './total-rows.ts';
+
+/** Room for what rows have beyond the text they come from, bytes; there is seldom any. */
+const ROOM_BYTES = 4_096;
+/** Perhaps a number that is infinite once it was read, and would be written down as null: such text is sent as it is. */
+const HUGE_NUMBER = /[:,[]\s*-?[\d.]+[eE]\+?\d{3}/;
 
 /** Batches of any tenants, and how many events they hold. */
 export interface Chunk {
@@ -35,37 +43,61 @@ export interface Recorded {
  * statement stores both or fails for an event that is there already. Only then it is asked which events are missing.
  */
 export class EventStore {
+  #types: Promise<RowTypes> | undefined;
+
   constructor(private readonly pool: Pool) {}
 
   /** All or nothing, at most once per event; safe to repeat after any error. @throws what Postgres says. */
   async record(chunk: Chunk): Promise<Recorded> {
-    const json = `[${chunk.batches.join(',')}]`;
-    if (chunk.redelivered !== true) {
-      try {
-        return await this.#recordNew(chunk, json);
-      } catch (error) {
-        if (!isRepetition(error)) throw error;
+    const types = await this.#rowTypes();
+    try {
+      if (chunk.redelivered !== true && !chunk.batches.some((batch) => HUGE_NUMBER.test(batch))) {
+        try {
+          return await this.#recordNew(chunk, types);
+        } catch (error) {
+          if (!isRepetition(error)) throw error;
+        }
       }
+      return await this.#recordMissing(chunk, types);
+    } catch (error) {
+      // Of another database than before, restored maybe, they are others.
+      this.#types = undefined;
+      throw error;
     }
-    return this.#recordMissing(chunk, json);
   }
 
-  async #recordNew({ batches, eventCount }: Chunk, json: string): Promise<Recorded> {
-    const tallies = talliesOf(batches);
-    const { runs, agents, days } = totalRows(tallies);
-    await this.pool.query({ name: 'record-new-events', text: RECORD_NEW_EVENTS, values: [runs, agents, days, json] });
+  async #rowTypes(): Promise<RowTypes> {
+    this.#types ??= readRowTypes(this.pool, ROW_TYPES);
+    try {
+      return await this.#types;
+    } catch (error) {
+      this.#types = undefined;
+      throw error;
+    }
+  }
+
+  async #recordNew({ batches, eventCount }: Chunk, types: RowTypes): Promise<Recorded> {
+    const events = new RowArray(
+      types.event_row,
+      batches.reduce((sum, { length }) => sum + length, ROOM_BYTES),
+    );
+    const tallies = talliesOf(batches, { counted: (batch, event) => events.add(eventRow(batch, event)) });
+    const { runs, agents, days } = totalRows(tallies, types);
+    const values = [runs, agents, days, events.toBuffer()];
+    await this.pool.query({ name: 'record-new-events', text: RECORD_NEW_EVENTS, values });
     return { stored: eventCount, duplicates: 0, conflicts: 0, runs: runsOf(tallies) };
   }
 
-  async #recordMissing({ batches, eventCount }: Chunk, json: string): Promise<Recorded> {
+  async #recordMissing({ batches, eventCount }: Chunk, types: RowTypes): Promise<Recorded> {
+    const json = `[${batches.join(',')}]`;
     const { stored, runs } = await this.#inTransaction(async (client) => {
       const { rows } = await client.query<EventKey>({
         name: 'insert-missing-events',
         text: INSERT_MISSING_EVENTS,
         values: [json],
       });
-      const tallies = talliesOf(batches, rows);
-      const totals = totalRows(tallies);
+      const tallies = talliesOf(batches, { only: rows });
+      const totals = totalRows(tallies, types);
       const values = [totals.runs, totals.agents, totals.days];
       if (rows.length > 0) await client.query({ name: 'add-totals', text: ADD_TOTALS, values });
       return { stored: rows.length, runs: runsOf(tallies) };

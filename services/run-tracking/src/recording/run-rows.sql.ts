@@ -1,5 +1,5 @@
 /**
- * From `$1`, a JSON array of rows of `runs` as a tally tells them, to `run_rows` (what these runs are now) and `run_moves`
+ * From `$1`, an array of `run_row`, to `run_rows` (what these runs are now) and `run_moves`
  * (what that moves between agents and their days).
  *
  * A run's share of its start day can move to another day or agent when an earlier event arrives. The update leaves what
@@ -14,11 +14,12 @@ run_rows as (
     unpriced_count, tags, updated_at, cache_read_tokens, cache_write_tokens, step_count, actor, actor_id, actor_place,
     run_tags, ttl_ms, heartbeat_every_ms, result, result_place, error_message, error_place)
   select tenant_id, run_id, agent_id, first_place, agent_name, name_place, model, provider, model_place,
-    status, ended_at, end_place, session_id, parent_run_id, parent_tool_use_id, started_at, last_event_at, event_count,
-    error_count, tool_call_count, tool_error_count, llm_call_count, input_tokens, output_tokens, total_tokens, cost_usd,
-    unpriced_count, tags, now(), cache_read_tokens, cache_write_tokens, step_count, actor, actor_id, actor_place,
-    run_tags, ttl_ms, heartbeat_every_ms, result, result_place, error_message, error_place
-  from jsonb_populate_recordset(null::runs, $1::jsonb) ${after}
+    status, ended_at::timestamptz, end_place, session_id, parent_run_id, parent_tool_use_id, started_at::timestamptz,
+    last_event_at::timestamptz, event_count, error_count, tool_call_count, tool_error_count, llm_call_count,
+    input_tokens, output_tokens, total_tokens, cost_usd::numeric, unpriced_count, tags, now(), cache_read_tokens,
+    cache_write_tokens, step_count, actor, actor_id, actor_place, run_tags, ttl_ms, heartbeat_every_ms, result,
+    result_place, error_message, error_place
+  from unnest($1::run_row[]) ${after}
   order by tenant_id, run_id
   on conflict (tenant_id, run_id) do update set
     agent_id = case when r.first_place < excluded.first_place then r.agent_id else excluded.agent_id end,

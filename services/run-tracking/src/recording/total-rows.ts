@@ -1,28 +1,32 @@
+import { RowArray } from '@agentlens/database';
 import { type AgentTally, type Run, type RunTotals, statusOf, sumOfAll, type Tally, usdOf } from '@agentlens/runs';
+import type { RowTypes } from './row-types.ts';
 
-/** What a tally adds to the tables, as JSON arrays of rows by the names of their columns. */
+type Row = Readonly<Record<string, unknown>>;
+
+/** What a tally adds to the tables, as arrays of `run_row`, `agent_row` and `day_row`. */
 export interface TotalRows {
-  readonly runs: string;
-  readonly agents: string;
-  readonly days: string;
+  readonly runs: Buffer;
+  readonly agents: Buffer;
+  readonly days: Buffer;
 }
 
 /** @throws RangeError where a total is too big to be exact. */
-export function totalRows(tallies: ReadonlyMap<string, Tally>): TotalRows {
-  const runs: object[] = [];
-  const agents: object[] = [];
-  const days: object[] = [];
+export function totalRows(tallies: ReadonlyMap<string, Tally>, types: RowTypes): TotalRows {
+  const runs = new RowArray(types.run_row);
+  const agents = new RowArray(types.agent_row);
+  const days = new RowArray(types.day_row);
   for (const [tenantId, tally] of tallies) {
-    for (const run of tally.runs.values()) runs.push(runRow(tenantId, run));
+    for (const run of tally.runs.values()) runs.add(runRow(tenantId, run));
     for (const agent of tally.agents.values()) {
-      agents.push(agentRow(tenantId, agent));
-      for (const [day, totals] of agent.days) days.push(dayRow(tenantId, agent.agentId, day, totals));
+      agents.add(agentRow(tenantId, agent));
+      for (const [day, totals] of agent.days) days.add(dayRow(tenantId, agent.agentId, day, totals));
     }
   }
-  return { runs: JSON.stringify(runs), agents: JSON.stringify(agents), days: JSON.stringify(days) };
+  return { runs: runs.toBuffer(), agents: agents.toBuffer(), days: days.toBuffer() };
 }
 
-function runRow(tenantId: string, run: Run): object {
+function runRow(tenantId: string, run: Run): Row {
   const totals = exact(run.totals);
   return {
     tenant_id: tenantId,
@@ -62,10 +66,7 @@ function runRow(tenantId: string, run: Run): object {
   };
 }
 
-function agentRow(
-  tenantId: string,
-  { agentId, name, registration, firstSeenAt, lastSeenAt, days }: AgentTally,
-): object {
+function agentRow(tenantId: string, { agentId, name, registration, firstSeenAt, lastSeenAt, days }: AgentTally): Row {
   const { slug, description, tags, tools } = registration;
   const { events, errors, microUsd } = sumOfAll(days.values());
   return {
@@ -77,7 +78,7 @@ function agentRow(
     last_seen_at: lastSeenAt,
     event_count: events,
     error_count: errors,
-    cost_usd: usdOf(microUsd),
+    cost_usd: String(usdOf(microUsd)),
     slug,
     description: description?.value,
     description_place: description?.place,
@@ -90,12 +91,12 @@ function agentRow(
   };
 }
 
-function dayRow(tenantId: string, agentId: string, day: string, known: RunTotals): object {
+function dayRow(tenantId: string, agentId: string, day: string, known: RunTotals): Row {
   return { tenant_id: tenantId, agent_id: agentId, day, ...sharedColumns(exact(known)) };
 }
 
 /** What runs and days of agents both keep. */
-function sharedColumns(totals: RunTotals): object {
+function sharedColumns(totals: RunTotals): Row {
   return {
     event_count: totals.events,
     error_count: totals.errors,
@@ -104,7 +105,7 @@ function sharedColumns(totals: RunTotals): object {
     llm_call_count: totals.llmCalls,
     input_tokens: totals.inputTokens,
     output_tokens: totals.outputTokens,
-    cost_usd: usdOf(totals.microUsd),
+    cost_usd: String(usdOf(totals.microUsd)),
   };
 }
 

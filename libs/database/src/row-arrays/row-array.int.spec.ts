@@ -1,0 +1,72 @@
+import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { RowArray } from './row-array.ts';
+import { type RowType, readRowTypes } from './row-types.ts';
+
+describe('row arrays', () => {
+  let fresh: FreshDatabase;
+  let pool: pg.Pool;
+  let type: RowType;
+
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    pool = new pg.Pool({ connectionString: fresh.url, max: 1 });
+    await pool.query(
+      'create type thing as (name text, yes boolean, count bigint, share double precision, tags text[], body jsonb)',
+    );
+    type = (await readRowTypes(pool, ['thing'])).thing;
+  });
+  afterAll(async () => {
+    await pool.end();
+    await fresh.drop();
+  });
+
+  const rowsFor = (...rows: Readonly<Record<string, unknown>>[]): RowArray => {
+    const array = new RowArray(type, 32);
+    for (const row of rows) array.add(row);
+    return array;
+  };
+
+  async function answered(array: RowArray): Promise<unknown[]> {
+    const text = 'select name, yes, count::text, share, tags, body from unnest($1::thing[])';
+    return (await pool.query(text, [array.toBuffer()])).rows;
+  }
+
+  it('are read by the server as they were written', async () => {
+    const rows = [
+      { name: 'ü 😀 "\\', yes: true, count: 2 ** 53 - 1, share: 0.1, tags: ['a', 'ü'], body: { n: [1, 'ü', null] } },
+      { name: '', yes: false, count: -(2 ** 40) - 1, share: -0, tags: [], body: 'text' },
+    ];
+
+    expect(await answered(rowsFor(...rows))).toEqual(rows.map((row) => ({ ...row, count: String(row.count) })));
+  });
+
+  it('hold null for what is missing, and may hold nothing', async () => {
+    const nothing = { name: null, yes: null, count: null, share: null, tags: null, body: null };
+    expect(await answered(rowsFor({}, { ...nothing, body: undefined }))).toEqual([nothing, nothing]);
+    expect(await answered(rowsFor())).toEqual([]);
+  });
+
+  it.each([
+    ['name', 7],
+    ['name', '\ud800'],
+    ['yes', 'true'],
+    ['count', 1.5],
+    ['count', 2 ** 53],
+    ['share', Number.POSITIVE_INFINITY],
+    ['tags', [1]],
+    ['tags', 'a'],
+  ])('refuse what is no value of a column: %s', (name, value) => {
+    expect(() => rowsFor({ [name]: value })).toThrow(RangeError);
+  });
+
+  it('leave to the server what only it can refuse', async () => {
+    await expect(answered(rowsFor({ name: '\0' }))).rejects.toMatchObject({ code: '22021' });
+    await expect(answered(rowsFor({ body: '\0' }))).rejects.toMatchObject({ code: '22P05' });
+  });
+
+  it('cannot be of a type that is not there', async () => {
+    await expect(readRowTypes(pool, ['other'])).rejects.toMatchObject({ code: '42704' });
+  });
+});

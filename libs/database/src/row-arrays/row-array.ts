@@ -1,0 +1,87 @@
+import { ByteWriter } from './byte-writer.ts';
+import type { RowType } from './row-types.ts';
+
+const BOOL = 16;
+const INT8 = 20;
+const TEXT = 25;
+const FLOAT8 = 701;
+const TEXT_ARRAY = 1009;
+const JSONB = 3802;
+const JSONB_VERSION = 1;
+/** Number of dimensions, whether there are nulls, type of the elements; how many there are, number of the first. */
+const ONE_DIMENSION = 1;
+const NO_NULLS = 0;
+const FIRST = 1;
+
+/**
+ * Rows for one parameter of a statement, an array of a composite type in the binary form of PostgreSQL (`array_send` and
+ * `record_send` of its sources): the server takes it over without parsing, which for JSON costs it more than storing.
+ *
+ * Columns may be boolean, bigint (whole numbers), double precision, text, text[] and jsonb (anything JSON can say).
+ */
+export class RowArray {
+  readonly #type: RowType;
+  readonly #bytes: ByteWriter;
+  readonly #countAt: number;
+  #rows = 0;
+
+  /** @param bytes how big it may become, where that is known: spares growing */
+  constructor(type: RowType, bytes?: number) {
+    this.#type = type;
+    this.#bytes = new ByteWriter(bytes);
+    this.#bytes.int32(ONE_DIMENSION);
+    this.#bytes.int32(NO_NULLS);
+    this.#bytes.int32(type.oid);
+    this.#countAt = this.#bytes.int32(0);
+    this.#bytes.int32(FIRST);
+  }
+
+  /** Columns by name; what is missing is null. @throws RangeError where a value is none of its column's type */
+  add(row: Readonly<Record<string, unknown>>): void {
+    const { columns } = this.#type;
+    const lengthAt = this.#bytes.int32(0);
+    this.#bytes.int32(columns.length);
+    for (const { name, oid } of columns) {
+      this.#bytes.int32(oid);
+      const value = row[name];
+      if (value === undefined || value === null) this.#bytes.int32(-1);
+      else this.#write(name, oid, value);
+    }
+    this.#bytes.close(lengthAt);
+    this.#rows += 1;
+  }
+
+  /** To be given to a query as a value. Nothing may be added afterwards. */
+  toBuffer(): Buffer {
+    this.#bytes.setInt32(this.#countAt, this.#rows);
+    return this.#bytes.toBuffer();
+  }
+
+  #write(name: string, oid: number, value: unknown): void {
+    const bytes = this.#bytes;
+    if (oid === TEXT && typeof value === 'string') bytes.text(value);
+    else if (oid === INT8 && typeof value === 'number') bytes.int8(value);
+    else if (oid === BOOL && typeof value === 'boolean') bytes.bool(value);
+    else if (oid === FLOAT8 && typeof value === 'number') bytes.float8(value);
+    else if (oid === JSONB) bytes.text(JSON.stringify(value), JSONB_VERSION);
+    else if (oid === TEXT_ARRAY && Array.isArray(value)) this.#texts(name, value);
+    else throw new RangeError(`${name} cannot hold a ${typeof value}`);
+  }
+
+  #texts(name: string, values: readonly unknown[]): void {
+    const bytes = this.#bytes;
+    const lengthAt = bytes.int32(0);
+    bytes.int32(values.length === 0 ? 0 : ONE_DIMENSION);
+    bytes.int32(NO_NULLS);
+    bytes.int32(TEXT);
+    if (values.length > 0) {
+      bytes.int32(values.length);
+      bytes.int32(FIRST);
+    }
+    for (const value of values) {
+      if (typeof value !== 'string') throw new RangeError(`${name} cannot hold a ${typeof value}`);
+      bytes.text(value);
+    }
+    bytes.close(lengthAt);
+  }
+}
