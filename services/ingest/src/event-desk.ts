@@ -3,6 +3,7 @@ import { BusUnavailable } from '@agentlens/messaging';
 import { type Caller, type Clock, ProblemException } from '@agentlens/platform';
 import { type Quota, StateUnavailable } from '@agentlens/state';
 import type { Admission } from './admission/admission.ts';
+import type { FairTurns } from './admission/fair-turns.ts';
 import { refusals, refusedWhole, taken } from './answers.ts';
 import type { Dialect } from './dialect.ts';
 import type { EventGate } from './event-gate.ts';
@@ -10,6 +11,9 @@ import type { IdentifiedEvent } from './identity.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
 import type { EventIntake, Verdict } from './intake.ts';
 import { heldBack, rateLimitFields, tooMany } from './rate-limit.ts';
+
+/** When to come back to a line that is full. */
+const LINE_MS = 1_000;
 
 /** A request's events, as a controller hands them over. */
 export interface Handover {
@@ -33,6 +37,7 @@ export class EventDesk {
     private readonly quota: Quota,
     private readonly clock: Clock,
     private readonly admission: Admission,
+    private readonly turns: FairTurns,
   ) {}
 
   /** This key's quota first, so that one loud client meets its own limit before the platform's. */
@@ -48,6 +53,10 @@ export class EventDesk {
       this.metrics.shed(cost);
       throw heldBack(waitMs);
     }
+    if (this.turns.isFull(caller.tenantId)) {
+      this.metrics.shed(cost);
+      throw heldBack(LINE_MS);
+    }
     if (this.gate.saturated) {
       this.metrics.turnedAway('saturated');
       throw unavailable('The platform takes no more events just now', 1_000);
@@ -55,7 +64,11 @@ export class EventDesk {
   }
 
   /** Resolves when every event that is answered as taken is safe. */
-  async take(tenantId: string, { events, key, dialect, partial }: Handover): Promise<readonly Verdict[]> {
+  take(tenantId: string, handover: Handover): Promise<readonly Verdict[]> {
+    return this.turns.run(tenantId, handover.events.length, () => this.#take(tenantId, handover));
+  }
+
+  async #take(tenantId: string, { events, key, dialect, partial }: Handover): Promise<readonly Verdict[]> {
     try {
       const intake = await this.intake.judge({ tenantId, events, key, dialect, nowMs: this.clock.now() });
       if (intake.kind === 'key_reused') throw this.#keyReused();

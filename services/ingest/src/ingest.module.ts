@@ -22,6 +22,7 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Admission } from './admission/admission.ts';
+import { FairTurns } from './admission/fair-turns.ts';
 import { BatchPublisher } from './batch-publisher.ts';
 import { Coalescer } from './coalescer.ts';
 import { EventDesk } from './event-desk.ts';
@@ -111,5 +112,5 @@ function eventDesk(
   clock: Clock,
   admission: Admission,
 ): EventDesk {
-  return new EventDesk(intake, gate, metrics, new LeasedQuota(quota), clock, admission);
+  return new EventDesk(intake, gate, metrics, new LeasedQuota(quota), clock, admission, new FairTurns());
 }

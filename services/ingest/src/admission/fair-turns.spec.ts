@@ -1,0 +1,176 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { FairTurns } from './fair-turns.ts';
+
+/** Requests of each tenant in the property. */
+const EACH = 60;
+
+/** Requests whose work ends when the spec says so. */
+class Requests {
+  readonly begun: string[] = [];
+  readonly #ends: { readonly tenantId: string; readonly events: number; readonly end: () => void }[] = [];
+  readonly #all: Promise<void>[] = [];
+
+  #onBegin: (tenantId: string) => void = () => undefined;
+
+  constructor(readonly turns = new FairTurns(60_000)) {}
+
+  send(tenantId: string, events: number): void {
+    const work = async () => {
+      this.#onBegin(tenantId);
+      this.begun.push(tenantId);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#ends.push({ tenantId, events, end: resolve });
+      await promise;
+    };
+    this.#all.push(this.turns.run(tenantId, events, work));
+  }
+
+  inHand(tenantId: string): number {
+    return this.#ends.filter((one) => one.tenantId === tenantId).reduce((sum, { events }) => sum + events, 0);
+  }
+
+  begunOf(tenantId: string): number {
+    return this.begun.filter((one) => one === tenantId).length;
+  }
+
+  async end(at = 0, onBegin: (tenantId: string) => void = () => undefined): Promise<void> {
+    this.#onBegin = onBegin;
+    this.#ends.splice(at % Math.max(1, this.#ends.length), 1)[0]?.end();
+    await this.settle();
+  }
+
+  /** Until nothing begins any more. */
+  async settle(): Promise<void> {
+    for (let before = -1; before !== this.begun.length; ) {
+      before = this.begun.length;
+      for (let turn = 0; turn < 3; turn++) await nextTurn();
+    }
+  }
+
+  async finish(): Promise<void> {
+    await this.settle();
+    while (this.#ends.length > 0) await this.end();
+    await Promise.all(this.#all);
+  }
+}
+
+describe('FairTurns', () => {
+  it('begins at once for a tenant that has nothing in hand, however much of another waits', async () => {
+    const requests = new Requests();
+    for (let i = 0; i < 32; i++) requests.send('loud', 100);
+    await requests.settle();
+    requests.send('quiet', 1);
+    expect(requests.begun.at(-1)).toBe('quiet');
+    await requests.finish();
+  });
+
+  it('has few events of one tenant in hand while others are there, and more again once they have gone', async () => {
+    let nowMs = 0;
+    const requests = new Requests(new FairTurns(60_000, () => nowMs));
+    requests.send('quiet', 1);
+    for (let i = 0; i < 32; i++) requests.send('loud', 100);
+    await requests.settle();
+    expect(requests.begunOf('loud')).toBe(2);
+    nowMs += 2_000;
+    await requests.end();
+    expect(requests.begunOf('loud')).toBe(8);
+    await requests.finish();
+    expect(requests.begunOf('loud')).toBe(32);
+  });
+
+  it('gives a request larger than any share a turn of its own', async () => {
+    const requests = new Requests();
+    requests.send('loud', 1_000);
+    requests.send('loud', 1);
+    await requests.settle();
+    expect(requests.begunOf('loud')).toBe(1);
+    await requests.end();
+    expect(requests.begunOf('loud')).toBe(2);
+    await requests.finish();
+  });
+
+  it('passes the turn on when the work fails', async () => {
+    const turns = new FairTurns(60_000);
+    const failing = turns.run('loud', 1_000, () => Promise.reject(new Error('refused')));
+    const next = turns.run('loud', 1, () => Promise.resolve('done'));
+    await expect(failing).rejects.toThrow('refused');
+    await expect(next).resolves.toBe('done');
+  });
+
+  it('passes the turn on while the work waits for a store', async () => {
+    const requests = new Requests(new FairTurns(1));
+    requests.send('loud', 1_000);
+    const next = Promise.withResolvers<void>();
+    const second = requests.turns.run('loud', 1_000, async () => next.resolve());
+    await next.promise;
+    await second;
+    await requests.finish();
+  });
+
+  it('is full only for those of whom the most waits', async () => {
+    const requests = new Requests();
+    for (let i = 0; i < 250; i++) requests.send('loud', 100);
+    for (let i = 0; i < 5; i++) requests.send('other', 100);
+    await requests.settle();
+    expect(requests.turns.isFull('loud')).toBe(true);
+    expect(requests.turns.isFull('other')).toBe(false);
+    expect(requests.turns.isFull('quiet')).toBe(false);
+    await requests.finish();
+    expect(requests.turns.isFull('loud')).toBe(false);
+  });
+
+  it('goes round where more tenants wait than have room', async () => {
+    const requests = new Requests();
+    const tenants = Array.from({ length: 30 }, (_, i) => `t${i}`);
+    for (const tenantId of tenants) for (let i = 0; i < 10; i++) requests.send(tenantId, 100);
+    await requests.settle();
+    for (let ended = 0; ended < 60; ended++) await requests.end();
+    for (const tenantId of tenants) expect(requests.begunOf(tenantId)).toBeGreaterThan(0);
+    await requests.finish();
+  });
+
+  it('lets nobody pass those who wait for room', async () => {
+    const requests = new Requests();
+    for (let i = 0; i < 12; i++) requests.send(`first${i}`, 100);
+    requests.send('waiting', 100);
+    await requests.settle();
+    const ended = requests.end();
+    // There is room by then, and the next turn of the event loop is still to come.
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    requests.send('late', 100);
+    await ended;
+    expect(requests.begun.at(-1)).toBe('waiting');
+    await requests.end();
+    expect(requests.begun.at(-1)).toBe('late');
+    await requests.finish();
+  });
+
+  it('takes who has the least in hand of those that wait, whatever they send and whoever ends first', async () => {
+    const ends = fc.array(fc.nat(50), { minLength: 40, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 2, max: 6 }),
+        fc.integer({ min: 10, max: 150 }),
+        ends,
+        async (n, size, order) => {
+          const requests = new Requests();
+          const tenants = Array.from({ length: n }, (_, i) => `t${i}`);
+          for (const tenantId of tenants) for (let i = 0; i < EACH; i++) requests.send(tenantId, size);
+          await requests.settle();
+          for (const at of order) {
+            await requests.end(at, (next) => {
+              const waiting = tenants.filter((tenantId) => requests.begunOf(tenantId) < EACH);
+              const least = Math.min(...waiting.map((tenantId) => requests.inHand(tenantId)));
+              expect(requests.inHand(next)).toBeLessThanOrEqual(least);
+            });
+          }
+          await requests.finish();
+          for (const tenantId of tenants) expect(requests.begunOf(tenantId)).toBe(EACH);
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+});

@@ -1,0 +1,154 @@
+/** Events that are worked on at once. */
+const IN_ALL = 1_200;
+/** Of them one tenant's while it is alone, which leaves room for whoever comes. */
+const ALONE = 800;
+/** And while others are there. A request of more has its turn by itself. */
+const BESIDE_OTHERS = 200;
+/** A tenant is there for so long after each request. */
+const THERE_MS = 2_000;
+/** After so long a turn is over even if its work is not: then it waits for a store, and is in nobody's way. */
+const LONGEST_MS = 50;
+/** Events that may wait for their turn. More than a second's worth would only be answered late. */
+const MOST_WAITING = 20_000;
+
+interface Line {
+  readonly tenantId: string;
+  readonly waiting: { readonly events: number; readonly begin: () => void }[];
+  /** Events worked on now. */
+  inHand: number;
+  /** Events waiting. */
+  behind: number;
+}
+
+/**
+ * Whose requests are worked on. Everything that is in hand shares one thread, and each step of a request waits for one
+ * step of every other. So a tenant has few events in hand at once, the rest wait in its own line, and whoever has the
+ * least in hand is next: a flood waits for itself, and who sends little waits for nobody. Alone, a tenant may have more.
+ */
+export class FairTurns {
+  /** Of tenants of which something is in hand or waits; who had a turn is last. */
+  readonly #lines = new Map<string, Line>();
+  #inHand = 0;
+  #waiting = 0;
+  #scheduled = false;
+  /** Somebody waits only because there are so many: whoever comes now goes behind. */
+  #crowded = false;
+  /** Who sent last. */
+  #latest: string | undefined;
+  /** Until then more than one tenant is there. */
+  #mixedUntilMs = 0;
+
+  constructor(
+    private readonly longestMs = LONGEST_MS,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
+
+  /** Does the work when it is this tenant's turn, at once where nobody is in the way. */
+  async run<T>(tenantId: string, weight: number, work: () => Promise<T>): Promise<T> {
+    const events = Math.max(1, weight);
+    this.#notice(tenantId);
+    const line = this.#lineOf(tenantId);
+    if (!this.#crowded && line.waiting.length === 0 && this.#isFree(line)) this.#begin(line, events);
+    else await this.#turn(line, events);
+    const over = this.#over(line, events);
+    const timer = setTimeout(over, this.longestMs);
+    try {
+      return await work();
+    } finally {
+      clearTimeout(timer);
+      over();
+    }
+  }
+
+  /** What ends a turn, however often it is called. */
+  #over(line: Line, events: number): () => void {
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#inHand -= events;
+      line.inHand -= events;
+      if (line.inHand === 0 && line.waiting.length === 0) this.#lines.delete(line.tenantId);
+      this.#schedule();
+    };
+  }
+
+  /** Too much waits, and of this tenant no less than of the others: what it sends now is better sent later. */
+  isFull(tenantId: string): boolean {
+    if (this.#waiting < MOST_WAITING) return false;
+    return (this.#lines.get(tenantId)?.behind ?? 0) * this.#lines.size >= this.#waiting;
+  }
+
+  #notice(tenantId: string): void {
+    if (this.#latest === tenantId) return;
+    if (this.#latest !== undefined) this.#mixedUntilMs = this.nowMs() + THERE_MS;
+    this.#latest = tenantId;
+  }
+
+  #lineOf(tenantId: string): Line {
+    const known = this.#lines.get(tenantId);
+    if (known !== undefined) return known;
+    const line: Line = { tenantId, waiting: [], inHand: 0, behind: 0 };
+    this.#lines.set(tenantId, line);
+    return line;
+  }
+
+  #isFree(line: Line): boolean {
+    return this.#inHand < IN_ALL && this.#hasShareLeft(line);
+  }
+
+  #hasShareLeft({ inHand }: Line): boolean {
+    return inHand < (this.nowMs() < this.#mixedUntilMs ? BESIDE_OTHERS : ALONE);
+  }
+
+  #turn(line: Line, events: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#crowded ||= this.#hasShareLeft(line) && line.waiting.length === 0;
+    line.waiting.push({ events, begin: resolve });
+    line.behind += events;
+    this.#waiting += events;
+    this.#schedule();
+    return promise;
+  }
+
+  #begin(line: Line, events: number): void {
+    line.inHand += events;
+    this.#inHand += events;
+  }
+
+  /** One at a time, with a look at what has arrived in between: it may be somebody else's. */
+  #schedule(): void {
+    if (this.#scheduled || this.#waiting === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    const next = this.#leastInHand();
+    const turn = next?.waiting.shift();
+    if (next === undefined || turn === undefined) {
+      if (this.#inHand < IN_ALL) this.#crowded = false;
+      return;
+    }
+    // Behind the others that have as little in hand.
+    this.#lines.delete(next.tenantId);
+    this.#lines.set(next.tenantId, next);
+    next.behind -= turn.events;
+    this.#waiting -= turn.events;
+    if (this.#waiting === 0) this.#crowded = false;
+    this.#begin(next, turn.events);
+    turn.begin();
+    this.#schedule();
+  }
+
+  #leastInHand(): Line | undefined {
+    let least: Line | undefined;
+    for (const line of this.#lines.values()) {
+      if (line.waiting.length > 0 && this.#isFree(line) && line.inHand < (least?.inHand ?? IN_ALL)) least = line;
+    }
+    return least;
+  }
+}
