@@ -48,7 +48,8 @@ class AgentPlanner {
   readonly #table = new SeriesTable();
   readonly #measurements = new Measurements();
   readonly #readers = new Map<EventKind, KindReader>();
-  readonly #rules = new Set<EventRule>();
+  /** The rules of each kind: as a rule the same list for every kind. */
+  readonly #rules = new Set<readonly EventRule[]>();
   readonly #events: PlannedEvent[] = [];
   readonly #increments: Increment[] = [];
   readonly #retryable = new Map<string, AdvanceRequest['retryable'][number]>();
@@ -88,9 +89,7 @@ class AgentPlanner {
         series: this.#table.list,
         increments: this.#increments,
         retryable: [...this.#retryable.values()],
-        cooldowns: [...this.#rules]
-          .filter((rule) => rule.cooldownMinutes > 0)
-          .map((rule) => ({ ruleId: rule.id, dryRun: rule.dryRun })),
+        cooldowns: cooldownsOf(this.#rules),
       },
       events: this.#events,
       measurements: this.#measurements.list,
@@ -101,7 +100,7 @@ class AgentPlanner {
   #readerOf(kind: EventKind): KindReader {
     const { tenantId } = this.#batch;
     const rules = this.#book.matching(tenantId, this.#agentId, kind);
-    for (const rule of rules) this.#rules.add(rule);
+    this.#rules.add(rules);
     const feeders = this.#book.feeding(tenantId, this.#agentId, kind);
     const reader = new KindReader(this.#table, this.#measurements, rules, feeders);
     this.#readers.set(kind, reader);
@@ -112,4 +111,25 @@ class AgentPlanner {
     if (occurredAt !== this.#lastTime.text) this.#lastTime = { text: occurredAt, ms: Date.parse(occurredAt) };
     return this.#lastTime.ms;
   }
+}
+
+type Cooldowns = AdvanceRequest['cooldowns'];
+
+/** By the list of rules, which a book hands out again and again. */
+const cooldownsOfLists = new WeakMap<readonly EventRule[], Cooldowns>();
+
+function cooldownsOf(lists: ReadonlySet<readonly EventRule[]>): Cooldowns {
+  const [only] = lists;
+  if (lists.size !== 1 || only === undefined) return cooldownsOfRules(new Set([...lists].flat()));
+  const known = cooldownsOfLists.get(only);
+  if (known !== undefined) return known;
+  const cooldowns = cooldownsOfRules(only);
+  cooldownsOfLists.set(only, cooldowns);
+  return cooldowns;
+}
+
+function cooldownsOfRules(rules: Iterable<EventRule>): Cooldowns {
+  return [...rules]
+    .filter((rule) => rule.cooldownMinutes > 0)
+    .map((rule) => ({ ruleId: rule.id, dryRun: rule.dryRun }));
 }

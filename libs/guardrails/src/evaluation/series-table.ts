@@ -10,11 +10,15 @@ export interface Reader {
   indexes: readonly number[];
 }
 
+/** So many series are told apart faster by comparing them than by making their names. */
+const FEW = 16;
+
 /** The distinct series of a plan, in the order they were first needed, with what events add to each. */
 export class SeriesTable {
   readonly list: Series[] = [];
   readonly quantities: Quantity[] = [];
-  readonly #indexes = new Map<string, number>();
+  /** Made when there are more than can be looked through as fast. */
+  #indexes: Map<string, number> | undefined;
 
   /** Most readers read the same series on every event: names are made only where they differ from the last time. */
   indexesOf(reader: Reader, series: readonly Series[]): readonly number[] {
@@ -25,12 +29,16 @@ export class SeriesTable {
   }
 
   #indexOf(series: Series): number {
-    const key = seriesKey(series);
-    const known = this.#indexes.get(key);
-    if (known !== undefined) return known;
-    this.#indexes.set(key, this.list.length);
+    const known = this.list.length <= FEW ? this.list.findIndex((one) => sameSeries(one, series)) : this.#named(series);
+    if (known >= 0) return known;
+    this.#indexes?.set(seriesKey(series), this.list.length);
     this.quantities.push(quantityReader(series.metric));
     return this.list.push(series) - 1;
+  }
+
+  #named(series: Series): number {
+    this.#indexes ??= new Map(this.list.map((one, index) => [seriesKey(one), index]));
+    return this.#indexes.get(seriesKey(series)) ?? -1;
   }
 }
 

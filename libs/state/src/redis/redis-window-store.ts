@@ -1,5 +1,5 @@
 import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
-import { questionOf } from '../windows/answer.ts';
+import { type Question, questionOf } from '../windows/answer.ts';
 import { epochOf, layoutOf } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
 import { advanceCall } from './advance-call.ts';
@@ -29,19 +29,20 @@ export class RedisWindowStore implements WindowStore {
     const [first] = requests;
     if (first === undefined) return [];
     // A message that was delivered twice at once is one message.
-    const positions = new Map<string, number>();
+    const known = new Map<string, number>();
     const messages: AdvanceRequest[] = [];
-    for (const request of requests) {
-      const key = inboxOf(request);
-      if (!positions.has(key)) positions.set(key, messages.push(request) - 1);
-    }
+    const positions = requests.map((request) => {
+      const key = `${request.messageId} ${request.agentId}`;
+      const position = known.get(key) ?? messages.push(request) - 1;
+      known.set(key, position);
+      return position;
+    });
     const questions = messages.map(questionOf);
     const { keys, work } = advanceCall(first.tenantId, messages, questions);
-    const names = questions.map((question) => JSON.stringify(question));
+    const names = questions.map(questionText);
     const call = this.#redis.advanceWindowsBuffer(keys.length, ...keys, JSON.stringify(work), ...names);
     const replies = (await answered('advance', call)) as Buffer[];
-    return requests.map((request) => {
-      const position = positions.get(inboxOf(request)) ?? -1;
+    return positions.map((position) => {
       const [question, reply] = [questions[position], replies[position]];
       if (question === undefined || reply === undefined) throw new Error('Redis did not answer for every message');
       return readAdvanced(question, reply);
@@ -67,6 +68,12 @@ export class RedisWindowStore implements WindowStore {
 
 const NONE = Buffer.alloc(0);
 
-function inboxOf({ agentId, messageId }: AdvanceRequest): string {
-  return `${messageId} ${agentId}`;
+/** By the list itself, which many questions share. */
+const textOfCooldowns = new WeakMap<Question['cooldowns'], string>();
+
+/** A question as JSON. */
+function questionText({ series, cooldowns }: Question): string {
+  const text = textOfCooldowns.get(cooldowns) ?? JSON.stringify(cooldowns);
+  textOfCooldowns.set(cooldowns, text);
+  return `{"series":${JSON.stringify(series)},"cooldowns":${text}}`;
 }

@@ -23,13 +23,16 @@ interface Growing extends BucketSum {
   readonly bins: Map<string, number>;
 }
 
+/** Never added to: the bin of a contribution is empty in every one to a series, or in none. */
+const NO_BINS = new Map<string, number>();
+
 /** Contributions by bucket: a batch of a hundred events is then one addition for the store, not a hundred. */
 export function addedUp(contributions: readonly Contribution[]): readonly BucketSum[] {
   const byEpoch = new Map<number, Growing>();
   for (const { epoch, atMs, value, amount, bin } of contributions) {
     const sum = byEpoch.get(epoch);
     if (sum === undefined) {
-      const bins = new Map(bin === '' ? [] : [[bin, 1]]);
+      const bins = bin === '' ? NO_BINS : new Map([[bin, 1]]);
       byEpoch.set(epoch, { epoch, count: 1, sum: amount, min: value, max: value, last: { atMs, value }, bins });
       continue;
     }

@@ -11,10 +11,18 @@ export interface Question {
 }
 
 export function questionOf(request: AdvanceRequest): Question {
-  return {
-    series: request.series.map(seriesName),
-    cooldowns: request.cooldowns.map(cooldownName),
-  };
+  return { series: request.series.map(seriesName), cooldowns: cooldownNames(request.cooldowns) };
+}
+
+/** By the list of the rules whose cooldowns they are: most messages of a tenant are about the same. */
+const namesOfCooldowns = new WeakMap<AdvanceRequest['cooldowns'], readonly string[]>();
+
+function cooldownNames(cooldowns: AdvanceRequest['cooldowns']): readonly string[] {
+  const known = namesOfCooldowns.get(cooldowns);
+  if (known !== undefined) return known;
+  const names = cooldowns.map(cooldownName);
+  namesOfCooldowns.set(cooldowns, names);
+  return names;
 }
 
 /** One name per cooldown of an agent, the same in every store. A dry run cools for itself. */

@@ -36,7 +36,18 @@ export interface SeenEvent {
   readonly fingerprint: string;
 }
 
-export function layoutOf({ span, shape }: Series): Layout {
+/** Rules name the same series objects with every message. */
+const layouts = new WeakMap<Series, Layout>();
+
+export function layoutOf(series: Series): Layout {
+  const known = layouts.get(series);
+  if (known !== undefined) return known;
+  const layout = layoutFor(series);
+  layouts.set(series, layout);
+  return layout;
+}
+
+function layoutFor({ span, shape }: Series): Layout {
   switch (span.kind) {
     case 'sliding':
       return { bucketMs: span.minutes * 1000, shape, ttlMs: span.minutes * 60_000 + LIFETIMES.slidingSlack };
