@@ -9,6 +9,7 @@ import {
   planAgent,
   type RuleBook,
   type Series,
+  type Stops,
   type WindowStore,
 } from '@agentlens/guardrails';
 import type { Clock } from '@agentlens/platform';
@@ -47,7 +48,7 @@ interface Share {
 }
 
 /** Shares that are counted in one step, during which the store does nothing else. */
-const STEP = 16;
+const STEP = 32;
 
 /**
  * Evaluates batches of events against the rules in force. Every step may be repeated after a crash at any point: the
@@ -56,6 +57,7 @@ const STEP = 16;
  */
 export class BatchEvaluator {
   readonly #parts: BatchEvaluatorParts;
+  #lastTime = { ms: Number.NaN, text: '' };
 
   constructor(parts: BatchEvaluatorParts) {
     this.#parts = parts;
@@ -114,19 +116,34 @@ export class BatchEvaluator {
   async #count(shares: readonly Share[]): Promise<void> {
     try {
       const answers = await this.#parts.windows.advanceAll(shares.map(({ plan }) => plan.request));
-      shares.forEach(({ plan, concluded }, at) => {
-        const answer = answers[at];
-        if (answer === undefined) concluded.reject(new Error('the window store did not answer for every batch'));
-        else this.#conclude(plan, answer).then(concluded.resolve, concluded.reject);
-      });
+      const stops: Stops = {};
+      for (const [at, share] of shares.entries()) this.#conclude(share, answers[at], stops);
+      this.#parts.metrics.stopped(stops);
     } catch (error) {
       for (const { concluded } of shares) concluded.reject(error);
     }
   }
 
-  async #conclude(plan: Plan, answer: AdvanceAnswer): Promise<number> {
+  /** @param stops grows by those of a share that triggers nothing, as most do */
+  #conclude({ plan, concluded }: Share, answer: AdvanceAnswer | undefined, stops: Stops): void {
+    try {
+      if (answer === undefined) throw new Error('the window store did not answer for every batch');
+      const folding = fold(plan, answer);
+      if (folding.candidates.length > 0) {
+        this.#trigger(plan, folding).then(concluded.resolve, concluded.reject);
+        return;
+      }
+      addStops(stops, folding.stops);
+      this.#record(plan, folding);
+      concluded.resolve(folding.late);
+    } catch (error) {
+      // What is wrong with one share is no concern of the others.
+      concluded.reject(error);
+    }
+  }
+
+  async #trigger(plan: Plan, folding: Folding): Promise<number> {
     const { desk, metrics } = this.#parts;
-    const folding = fold(plan, answer);
     const { refused } = await desk.admit(folding.candidates.map(({ trigger }) => trigger));
     metrics.stopped(refused === 0 ? folding.stops : { ...folding.stops, claim_refused: refused });
     this.#record(plan, folding);
@@ -135,11 +152,9 @@ export class BatchEvaluator {
 
   #record(plan: Plan, { readings, degraded }: Folding): void {
     const { tenantId, agentId, nowMs } = plan.request;
-    const lastEvaluatedAt = new Date(nowMs).toISOString();
-    const key = { tenantId, agentId, lastEvaluatedAt };
-    const failed = new Set(degraded.map(({ rule }) => rule.id));
+    const key = { tenantId, agentId, lastEvaluatedAt: this.#textOf(nowMs) };
     for (const { rule, value } of readings) {
-      if (failed.has(rule.id)) continue;
+      if (degraded.length > 0 && degraded.some((one) => one.rule === rule)) continue;
       const degradedReason = this.#gapOf(plan, rule);
       this.#parts.states.record({ ...key, ruleId: rule.id, currentValue: value, degradedReason });
     }
@@ -149,10 +164,22 @@ export class BatchEvaluator {
     }
   }
 
+  /** The shares of a batch have its time. */
+  #textOf(nowMs: number): string {
+    if (nowMs !== this.#lastTime.ms) this.#lastTime = { ms: nowMs, text: new Date(nowMs).toISOString() };
+    return this.#lastTime.text;
+  }
+
   /** Why a rule's value is less than it should be; null: it is not. */
   #gapOf(plan: Plan, rule: EventRule): string | null {
     const gap = this.#parts.windowGap;
     return gap?.open ? gap.reason(seriesOf(plan, rule), plan.request.nowMs) : null;
+  }
+}
+
+function addStops(sum: Stops, stops: Stops): void {
+  for (const [reason, times] of Object.entries(stops) as [keyof Stops, number][]) {
+    sum[reason] = (sum[reason] ?? 0) + times;
   }
 }
 

@@ -16,7 +16,11 @@ export class StateRecorder {
   readonly #drops: Pick<DropMetrics, 'dropped'>;
   readonly #logger: Platform['logger'];
   readonly #mostPending: number;
-  #pending = new Map<string, RuleState>();
+  /** By tenant and agent, then by rule. */
+  #pending = new Map<string, Map<string, RuleState>>();
+  #size = 0;
+  /** One agent's states come one after the other. */
+  #last: { readonly tenantId: string; readonly agentId: string; readonly states: Map<string, RuleState> } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
 
@@ -37,14 +41,15 @@ export class StateRecorder {
   }
 
   record(state: RuleState): void {
-    // Only an agent's name may hold a slash, and it is last.
-    const key = `${state.tenantId}/${state.ruleId}/${state.agentId}`;
-    const pending = this.#pending.get(key);
-    if (pending === undefined && this.#pending.size >= this.#mostPending) {
+    const states = this.#statesOf(state);
+    const pending = states.get(state.ruleId);
+    if (pending === undefined && this.#size >= this.#mostPending) {
       this.#drops.dropped('rule_state', 1);
       return;
     }
-    if (pending === undefined || pending.lastEvaluatedAt <= state.lastEvaluatedAt) this.#pending.set(key, state);
+    if (pending === undefined) this.#size += 1;
+    if (states.size === 0) this.#pending.set(agentKey(state), states);
+    if (pending === undefined || pending.lastEvaluatedAt <= state.lastEvaluatedAt) states.set(state.ruleId, state);
   }
 
   /** Writes what is pending; joins a flush that is under way. Never rejects. */
@@ -59,13 +64,11 @@ export class StateRecorder {
     clearInterval(this.#timer);
     await this.#flushing;
     await this.flush();
-    this.#drops.dropped('rule_state', this.#pending.size);
-    this.#pending.clear();
+    this.#drops.dropped('rule_state', this.#take().length);
   }
 
   async #write(): Promise<void> {
-    const states = [...this.#pending.values()];
-    this.#pending = new Map();
+    const states = this.#take();
     for (let from = 0; from < states.length; from += PAGE) {
       const page = states.slice(from, from + PAGE);
       try {
@@ -80,8 +83,27 @@ export class StateRecorder {
 
   /** For the next flush, unless something newer has come. */
   #takeBack(states: readonly RuleState[]): void {
-    const newer = this.#pending;
-    this.#pending = new Map();
-    for (const state of [...states, ...newer.values()]) this.record(state);
+    const newer = this.#take();
+    for (const state of [...states, ...newer]) this.record(state);
   }
+
+  #take(): RuleState[] {
+    const states = [...this.#pending.values()].flatMap((own) => [...own.values()]);
+    this.#pending = new Map();
+    this.#last = undefined;
+    this.#size = 0;
+    return states;
+  }
+
+  #statesOf({ tenantId, agentId }: RuleState): Map<string, RuleState> {
+    if (this.#last?.agentId === agentId && this.#last.tenantId === tenantId) return this.#last.states;
+    const states = this.#pending.get(agentKey({ tenantId, agentId })) ?? new Map<string, RuleState>();
+    this.#last = { tenantId, agentId, states };
+    return states;
+  }
+}
+
+/** A tenant's name holds no slash. */
+function agentKey({ tenantId, agentId }: Pick<RuleState, 'tenantId' | 'agentId'>): string {
+  return `${tenantId}/${agentId}`;
 }
