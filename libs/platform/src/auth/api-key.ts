@@ -35,9 +35,8 @@ export function apiKeyHash(key: string): Buffer {
 }
 
 /** Compares in constant time. */
-export function isKeyOf(key: string, storedHash: Uint8Array): boolean {
-  const own = apiKeyHash(key);
-  return own.length === storedHash.length && timingSafeEqual(own, storedHash);
+export function isSameHash(shown: Uint8Array, stored: Uint8Array): boolean {
+  return shown.length === stored.length && timingSafeEqual(shown, stored);
 }
 
 function checksumOf(body: string): string {

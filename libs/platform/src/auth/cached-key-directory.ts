@@ -1,8 +1,9 @@
 import type { Clock } from '../platform.ts';
-import { apiKeyIdOf, isKeyOf } from './api-key.ts';
+import { isSameHash } from './api-key.ts';
 import { SCOPES, type Scope } from './caller.ts';
 import type { KeyCheck, KeyDirectory } from './key-directory.ts';
 import { KeyUses } from './key-uses.ts';
+import { ShownKeys } from './shown-keys.ts';
 
 /** One row of `api_keys`, as far as checking needs it. */
 export interface KeyRecord {
@@ -48,6 +49,7 @@ export class CachedKeyDirectory implements KeyDirectory {
   readonly #entries = new Map<string, Entry>();
   readonly #reading = new Map<string, Promise<Entry | null>>();
   readonly #uses = new KeyUses();
+  readonly #shown = new ShownKeys();
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: CachedKeyDirectoryOptions) {
@@ -55,12 +57,12 @@ export class CachedKeyDirectory implements KeyDirectory {
   }
 
   async check(key: string): Promise<KeyCheck> {
-    const keyId = apiKeyIdOf(key);
-    if (keyId === null) return { kind: 'refused', reason: 'malformed' };
-    const entry = await this.#entryOf(keyId);
+    const shown = this.#shown.read(key);
+    if (shown === null) return { kind: 'refused', reason: 'malformed' };
+    const entry = this.#fresh(shown.keyId) ?? (await this.#readEntry(shown.keyId));
     if (entry === null) return { kind: 'unavailable' };
     const { record, accepted } = entry;
-    if (record === null || accepted === null || !isKeyOf(key, record.secretHash)) {
+    if (record === null || accepted === null || !isSameHash(shown.hash, record.secretHash)) {
       return { kind: 'refused', reason: 'unknown' };
     }
     return this.#judge(record, accepted);
@@ -82,9 +84,13 @@ export class CachedKeyDirectory implements KeyDirectory {
     return accepted;
   }
 
-  async #entryOf(keyId: string): Promise<Entry | null> {
+  #fresh(keyId: string): Entry | undefined {
     const known = this.#entries.get(keyId);
-    if (known !== undefined && this.#isWithin(known.readAtMs, FRESH_MS)) return known;
+    return known !== undefined && this.#isWithin(known.readAtMs, FRESH_MS) ? known : undefined;
+  }
+
+  async #readEntry(keyId: string): Promise<Entry | null> {
+    const known = this.#entries.get(keyId);
     const read = this.#isWithin(this.#failedAtMs, READ_PAUSE_MS) ? null : await this.#readOnce(keyId);
     if (read !== null) return read;
     // Absence is never vouched for by memory: the key may have been made since.
