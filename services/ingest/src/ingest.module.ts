@@ -27,7 +27,7 @@ import { BatchPublisher } from './batch-publisher.ts';
 import { Coalescer } from './coalescer.ts';
 import { EventDesk } from './event-desk.ts';
 import { EventGate } from './event-gate.ts';
-import { EventsController } from './events.controller.ts';
+import { EventsRoute } from './events.route.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake.ts';
 import { LeasedQuota } from './leased-quota.ts';
@@ -56,9 +56,10 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
     return {
       module: IngestModule,
       imports: [PlatformModule.forService(platform, 'ingest')],
-      controllers: [EventsController, ...PROTOCOL_CONTROLLERS],
+      controllers: PROTOCOL_CONTROLLERS,
       providers: [
         IngestMetrics,
+        EventsRoute,
         { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER] },
         { provide: EventGate, useFactory: eventGate, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
         {

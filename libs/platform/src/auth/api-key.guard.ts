@@ -1,5 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
 import { KEY_DIRECTORY } from '../tokens.ts';
 import {
@@ -16,7 +17,7 @@ import type { KeyCheck, KeyDirectory } from './key-directory.ts';
 
 const HOW_TO_SEND = 'Send your API key as "Authorization: Bearer agk_..."';
 
-/** What its decorators say of a route. */
+/** What a route says of who may call it. */
 interface Access {
   readonly isPublic: boolean;
   readonly allowsQueryToken: boolean;
@@ -38,17 +39,23 @@ export class ApiKeyGuard implements CanActivate {
     const access = this.#accessOf(context);
     if (access.isPublic) return true;
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    const caller = callerOf(request) ?? (await this.#authenticate(request, access));
+    const caller = callerOf(request) ?? (await this.#authenticate(request, access.allowsQueryToken));
+    setCaller(request, caller);
     requireScope(caller, access.scopes);
     return true;
   }
 
-  async #authenticate(request: AuthenticatedRequest, { allowsQueryToken }: Access): Promise<Caller> {
+  /** For a route without decorators. @throws ProblemException where its caller is not known or has none of the scopes */
+  async authorize(request: FastifyRequest, scopes: readonly Scope[]): Promise<Caller> {
+    const caller = await this.#authenticate(request, false);
+    requireScope(caller, scopes);
+    return caller;
+  }
+
+  async #authenticate(request: FastifyRequest, allowsQueryToken: boolean): Promise<Caller> {
     const key = bearerOf(request) ?? (allowsQueryToken ? tokenOf(request) : undefined);
     if (key === undefined) throw unauthorized('Authentication required', HOW_TO_SEND);
-    const caller = callerOrRefusal(await this.keys.check(key));
-    setCaller(request, caller);
-    return caller;
+    return callerOrRefusal(await this.keys.check(key));
   }
 
   /** Decorators do not change while the process runs; looking them up costs more than the rest of the check. */
@@ -68,11 +75,11 @@ export class ApiKeyGuard implements CanActivate {
   }
 }
 
-function bearerOf(request: AuthenticatedRequest): string | undefined {
+function bearerOf(request: FastifyRequest): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-function tokenOf(request: AuthenticatedRequest): string | undefined {
+function tokenOf(request: FastifyRequest): string | undefined {
   const token = (request.query as Record<string, unknown>).token;
   return typeof token === 'string' && token !== '' ? token : undefined;
 }

@@ -1,0 +1,44 @@
+import { ApiKeyGuard } from '@agentlens/platform';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type AllTaken, allTaken, type SomeTaken, someTaken } from './answers.ts';
+import { EventDesk } from './event-desk.ts';
+import { eventsOf, idempotencyKeyOf, isPartial } from './events-request.ts';
+
+interface EventsRequest {
+  readonly Body: unknown;
+  readonly Querystring: { readonly partial?: unknown };
+}
+
+/**
+ * Events of the AgentLens vocabulary: `POST /api/events`. It is nearly all of the platform's traffic, and most of it one
+ * event at a time, so it is a route of Fastify itself: what Nest does for a controller around each call costs as much as
+ * the handler. Keys, hooks and errors are those of every other route.
+ */
+@Injectable()
+export class EventsRoute implements OnModuleInit {
+  constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(ApiKeyGuard) private readonly guard: ApiKeyGuard,
+    @Inject(EventDesk) private readonly desk: EventDesk,
+  ) {}
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    fastify.post<EventsRequest>('/api/events', { config: { checksKeys: true } }, (request, reply) =>
+      this.take(request, reply),
+    );
+  }
+
+  private async take(request: FastifyRequest<EventsRequest>, reply: FastifyReply): Promise<AllTaken | SomeTaken> {
+    const caller = await this.guard.authorize(request, ['ingest']);
+    const partial = isPartial(request.query.partial);
+    const key = idempotencyKeyOf(request.headers['idempotency-key']);
+    const events = eventsOf(request.body);
+    await this.desk.admit(caller, events.length, reply);
+    const verdicts = await this.desk.take(caller.tenantId, { events, key, partial });
+    void reply.status(partial ? 207 : 201);
+    return partial ? someTaken(verdicts) : allTaken(verdicts);
+  }
+}
