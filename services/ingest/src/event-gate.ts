@@ -34,9 +34,10 @@ export class EventGate {
   }
 
   #publish(arrival: Arrival, part: Part): Promise<void> {
+    // A retry under a key may so come in another message; its events are known by their ids, as those with ids of a client.
+    if (part.events.length < LARGE_PART) return this.coalescer.add(part);
     const { key, receivedAtMs } = arrival;
     if (key !== undefined) return this.#alone(part, messageIdOf(part, key, receivedAtMs), receivedAtMs);
-    if (part.events.length < LARGE_PART) return this.coalescer.add(part);
     const nowMs = this.now();
     return this.#alone(part, timeOrderedId(nowMs), nowMs);
   }

@@ -101,8 +101,9 @@ describe('the gateway on real servers', () => {
 
   it('recognises a retry that reaches another instance', async () => {
     const headers = { 'idempotency-key': 'int-batch' };
-    const first = await post(one, [noted(7)], headers);
-    const retry = await post(two, [noted(7)], headers);
+    const events = Array.from({ length: 100 }, (_, n) => noted(n));
+    const first = await post(one, events, headers);
+    const retry = await post(two, events, headers);
     expect(retry).toMatchObject({ status: 201, body: first.body });
     expect((await post(two, [noted(8)], headers)).status).toBe(422);
     const marker = await post(one, [noted(9)]);
