@@ -123,10 +123,15 @@ describe('/openapi.json', () => {
       .flatMap(([, text]) => {
         const base = matches(text, /@Controller\('([^']+)'\)/g)[0];
         const handlers = [...text.matchAll(/@(Get|Post|Put|Delete)\((?:'([^']+)')?\)/g)];
-        return handlers.map(
-          ([, method = '', path]) => `${method.toUpperCase()} /${[base, path].filter(Boolean).join('/')}`,
-        );
-      });
+        const decorated = handlers.map(([, method = '', path]) => [
+          method,
+          `/${[base, path].filter(Boolean).join('/')}`,
+        ]);
+        const plain = [...text.matchAll(/fastify\.(get|post|put|delete)(?:<\w+>)?\('([^']+)'/g)];
+        return [...decorated, ...plain.map(([, method = '', path = '']) => [method, path])];
+      })
+      .map(([method = '', path]) => `${method.toUpperCase()} ${path}`);
+    expect(served).toContain('POST /api/events');
     expect(served.length).toBeGreaterThan(10);
     expect(unserved(served)).toEqual([]);
   });
