@@ -1,8 +1,7 @@
 import type { AdvanceRequest } from '@agentlens/guardrails';
 import { LIFETIMES } from '../lifetimes.ts';
-import { addedUp } from '../windows/added-up.ts';
 import type { Question } from '../windows/answer.ts';
-import { type Contribution, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
+import { type PlannedSeries, planSeen, planSeries, type SeenEvent } from '../windows/plan.ts';
 import { WindowKeys } from './keys.ts';
 import { RingSet, RingSets, SHAPES } from './ring-sets.ts';
 
@@ -86,11 +85,10 @@ class CallWriter {
     for (const { event, epoch, fingerprint } of seen) {
       this.#work.push(this.#seenSets.position(this.#keys.seen(agentId, epoch)), event, fingerprint);
     }
-    const repeatable = new Set(seen.map(({ event }) => event));
     this.#work.push(names.length);
-    planSeries(request).forEach((planned, index) => {
+    planSeries(request, certainty(seen)).forEach((planned, index) => {
       this.#work.push(this.#place(agentId, rings, planned, names[index] ?? ''));
-      addContributions(this.#work, planned, repeatable);
+      addContributions(this.#work, planned);
     });
   }
 
@@ -110,28 +108,25 @@ class CallWriter {
   }
 }
 
-/** What only Redis can tell whether it counts goes there event by event; everything else is added up here. */
-function addContributions(work: Item[], planned: PlannedSeries, repeatable: ReadonlySet<number>): void {
-  const { layout, nowEpoch, contributions } = planned;
-  const shape = SHAPES[layout.shape];
-  const uncertain = repeatable.size === 0 ? NONE : contributions.filter(({ event }) => repeatable.has(event));
-  const certain = uncertain.length === 0 ? contributions : contributions.filter(({ event }) => !repeatable.has(event));
-  const sums = addedUp(certain);
-  if (uncertain.length > 0) work.push(-uncertain.length);
-  work.push(sums.length);
-  for (const contribution of uncertain) addIncrement(work, contribution, shape, nowEpoch);
-  for (const { epoch, count, sum, min, max, last, bins } of sums) {
-    work.push(nowEpoch - epoch, count, sum.high, sum.low);
-    if (shape > 0) work.push(min, max, last.atMs, last.value);
-    if (shape === 2) work.push(bins.size, ...[...bins].flat());
-  }
+/** Only Redis can tell whether an event that may be repeated counts. */
+function certainty(seen: readonly SeenEvent[]): (event: number) => boolean {
+  if (seen.length === 0) return () => true;
+  const repeatable = new Set(seen.map(({ event }) => event));
+  return (event) => !repeatable.has(event);
 }
 
-const NONE: readonly Contribution[] = [];
-
-function addIncrement(work: Item[], one: Contribution, shape: number, nowEpoch: number): void {
-  const { event, epoch, amount, atMs, value, bin } = one;
-  work.push(event, nowEpoch - epoch, amount.high, amount.low);
-  if (shape > 0) work.push(atMs, value);
-  if (shape === 2) work.push(bin);
+function addContributions(work: Item[], { layout, nowEpoch, contributions, certain }: PlannedSeries): void {
+  const shape = SHAPES[layout.shape];
+  if (contributions.length > 0) work.push(-contributions.length);
+  work.push(certain.sums.length);
+  for (const { event, epoch, amount, atMs, value, bin } of contributions) {
+    work.push(event, nowEpoch - epoch, amount.high, amount.low);
+    if (shape > 0) work.push(atMs, value);
+    if (shape === 2) work.push(bin);
+  }
+  for (const { epoch, count, high, low, min, max, lastAtMs, last, bins } of certain.sums) {
+    work.push(nowEpoch - epoch, count, high, low);
+    if (shape > 0) work.push(min, max, lastAtMs, last);
+    if (shape === 2) work.push(bins.size, ...[...bins].flat());
+  }
 }

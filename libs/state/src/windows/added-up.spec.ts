@@ -1,37 +1,58 @@
 import { describe, expect, it } from '@jest/globals';
-import { exactly, toNumber } from '../exact-sum.ts';
-import { addedUp } from './added-up.ts';
+import { toNumber } from '../exact-sum.ts';
+import { AddedUp } from './added-up.ts';
 
-const contribution = (epoch: number, atMs: number, value: number, bin = '') => ({
-  event: 0,
-  epoch,
-  atMs,
-  value,
-  amount: exactly(value),
-  bin,
-});
+type Value = readonly [epoch: number, atMs: number, value: number, bin?: string];
 
-describe('adding up contributions', () => {
+function addedUp(values: readonly Value[]) {
+  const all = new AddedUp();
+  for (const [epoch, atMs, value, bin = ''] of values) all.add(epoch, atMs, value, bin);
+  return all.sums;
+}
+
+describe('adding up values', () => {
   it('adds exactly, by bucket', () => {
-    const sums = addedUp([contribution(7, 70, 0.1), contribution(8, 80, 5), contribution(7, 71, 0.2)]);
-    expect(sums.map(({ epoch, count, sum }) => [epoch, count, toNumber(sum)])).toEqual([
+    const sums = addedUp([
+      [7, 70, 0.1],
+      [8, 80, 5],
+      [7, 71, 0.2],
+    ]);
+    expect(sums.map((sum) => [sum.epoch, sum.count, toNumber(sum)])).toEqual([
       [7, 2, 0.3],
       [8, 1, 5],
     ]);
   });
 
+  it('adds large and negative values exactly', () => {
+    const [sum] = addedUp([999_999.5, 0.5, -0.25, 2_000_000, -3_000_001].map((value) => [0, 1, value]));
+    expect(sum).toMatchObject({ count: 5, low: expect.any(Number) });
+    expect(sum === undefined ? null : toNumber(sum)).toBe(-1.25);
+    expect(sum?.low).toBeGreaterThanOrEqual(0);
+  });
+
   it('keeps the least, the greatest and the newest value', () => {
-    const [sum] = addedUp([contribution(0, 2, -1), contribution(0, 3, 4), contribution(0, 1, 9)]);
-    expect(sum).toMatchObject({ min: -1, max: 9, last: { atMs: 3, value: 4 } });
+    const [sum] = addedUp([
+      [0, 2, -1],
+      [0, 3, 4],
+      [0, 1, 9],
+    ]);
+    expect(sum).toMatchObject({ min: -1, max: 9, lastAtMs: 3, last: 4 });
   });
 
   it('takes the greatest of equally new values, in whatever order they come', () => {
-    const both = [contribution(0, 3, 4), contribution(0, 3, 6)];
-    for (const order of [both, both.toReversed()]) expect(addedUp(order)[0]?.last).toEqual({ atMs: 3, value: 6 });
+    const both: Value[] = [
+      [0, 3, 4],
+      [0, 3, 6],
+    ];
+    for (const order of [both, both.toReversed()]) expect(addedUp(order)[0]).toMatchObject({ lastAtMs: 3, last: 6 });
   });
 
   it('counts bins', () => {
-    const [sum] = addedUp([contribution(0, 1, 1, '0'), contribution(0, 2, 1, '0'), contribution(0, 3, 9, '+5')]);
+    const [sum] = addedUp([
+      [0, 1, 1, '0'],
+      [0, 2, 1, '0'],
+      [0, 3, 9, '+5'],
+    ]);
     expect(Object.fromEntries(sum?.bins ?? [])).toEqual({ '0': 2, '+5': 1 });
   });
 

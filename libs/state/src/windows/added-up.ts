@@ -1,48 +1,61 @@
-import { type ExactSum, plus } from '../exact-sum.ts';
-import type { Contribution } from './plan.ts';
+import { exactly, LIMB } from '../exact-sum.ts';
 
-/** What several contributions bring to one bucket. */
+/** What several values bring to one bucket. */
 export interface BucketSum {
   readonly epoch: number;
   readonly count: number;
-  readonly sum: ExactSum;
+  /** An exact sum. */
+  readonly high: number;
+  readonly low: number;
   readonly min: number;
   readonly max: number;
   /** The newest; of equally new ones the greatest. */
-  readonly last: { readonly atMs: number; readonly value: number };
+  readonly last: number;
+  readonly lastAtMs: number;
   /** Sketch bin -> count; empty where the shape keeps none. */
   readonly bins: ReadonlyMap<string, number>;
 }
 
-interface Growing extends BucketSum {
-  count: number;
-  sum: ExactSum;
-  min: number;
-  max: number;
-  last: { atMs: number; value: number };
-  readonly bins: Map<string, number>;
-}
+type Growing = { -readonly [Field in keyof BucketSum]: BucketSum[Field] } & { readonly bins: Map<string, number> };
 
-/** Never added to: the bin of a contribution is empty in every one to a series, or in none. */
+/** Never added to: a series has bins or has none. */
 const NO_BINS = new Map<string, number>();
 
-/** Contributions by bucket: a batch of a hundred events is then one addition for the store, not a hundred. */
-export function addedUp(contributions: readonly Contribution[]): readonly BucketSum[] {
-  const byEpoch = new Map<number, Growing>();
-  for (const { epoch, atMs, value, amount, bin } of contributions) {
-    const sum = byEpoch.get(epoch);
-    if (sum === undefined) {
-      const bins = bin === '' ? NO_BINS : new Map([[bin, 1]]);
-      byEpoch.set(epoch, { epoch, count: 1, sum: amount, min: value, max: value, last: { atMs, value }, bins });
-      continue;
-    }
+/** The values of one series by bucket: a batch of a hundred events is then one addition for the store, not a hundred. */
+export class AddedUp {
+  readonly #sums: Growing[] = [];
+  /** Events of one message mostly fall into one bucket. */
+  #last: Growing | undefined;
+
+  get sums(): readonly BucketSum[] {
+    return this.#sums;
+  }
+
+  /** @param bin of the sketch; empty where the shape keeps none */
+  add(epoch: number, atMs: number, value: number, bin: string): void {
+    const sum = this.#last?.epoch === epoch ? this.#last : this.#sumOf(epoch, bin !== '');
+    this.#last = sum;
+    const { high, low } = exactly(value);
+    const carries = sum.low + low >= LIMB;
     sum.count += 1;
-    sum.sum = plus(sum.sum, amount);
+    sum.high += carries ? high + 1 : high;
+    sum.low += carries ? low - LIMB : low;
     if (value < sum.min) sum.min = value;
     if (value > sum.max) sum.max = value;
-    const { last } = sum;
-    if (atMs > last.atMs || (atMs === last.atMs && value > last.value)) sum.last = { atMs, value };
+    if (atMs > sum.lastAtMs || (atMs === sum.lastAtMs && value > sum.last)) {
+      sum.last = value;
+      sum.lastAtMs = atMs;
+    }
     if (bin !== '') sum.bins.set(bin, (sum.bins.get(bin) ?? 0) + 1);
   }
-  return [...byEpoch.values()];
+
+  #sumOf(epoch: number, hasBins: boolean): Growing {
+    const known = this.#sums.find((sum) => sum.epoch === epoch);
+    if (known !== undefined) return known;
+    const [lowest, highest] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+    const empty = { epoch, count: 0, high: 0, low: 0, min: highest, max: lowest, last: lowest, lastAtMs: lowest };
+    const sum = { ...empty, bins: hasBins ? new Map<string, number>() : NO_BINS };
+    this.#sums.push(sum);
+    return sum;
+  }
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { type AdvanceRequest, binOf, type Series, type SeriesShape } from '@agentlens/guardrails';
 import { type ExactSum, exactly } from '../exact-sum.ts';
 import { BUCKETS, LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
+import { AddedUp } from './added-up.ts';
 
 /** How a series is kept: a ring of 60 buckets for a sliding span, one plain total for a run or a day. */
 export interface Layout {
@@ -27,6 +28,8 @@ export interface PlannedSeries {
   /** Bucket of "now". */
   readonly nowEpoch: number;
   readonly contributions: readonly Contribution[];
+  /** What is added up instead of being listed. */
+  readonly certain: AddedUp;
 }
 
 export interface SeenEvent {
@@ -71,25 +74,30 @@ export function windowStart(epoch: number): number {
 /**
  * What a request asks of a store, in the terms both adapters work in. An event is never placed later than the arrival
  * of its batch; values that are no finite numbers are left out.
+ *
+ * @param isCertain events that cannot have been counted before, which are added up; by default none
  */
-export function planSeries(request: AdvanceRequest): readonly PlannedSeries[] {
-  const planned = request.series.map((series) => {
-    const layout = layoutOf(series);
-    return { layout, nowEpoch: epochOf(layout, request.nowMs), contributions: [] as Contribution[] };
+export function planSeries(
+  request: AdvanceRequest,
+  isCertain: (event: number) => boolean = () => false,
+): readonly PlannedSeries[] {
+  const { nowMs, series, increments } = request;
+  const planned = series.map((one) => {
+    const layout = layoutOf(one);
+    return { layout, nowEpoch: epochOf(layout, nowMs), contributions: [] as Contribution[], certain: new AddedUp() };
   });
-  for (const increment of request.increments) {
+  for (const increment of increments) {
     const target = planned[increment.series];
     if (!target || !Number.isFinite(increment.value)) continue;
-    const atMs = Math.min(increment.atMs, request.nowMs);
-    target.contributions.push({
-      event: increment.event,
-      epoch: epochOf(target.layout, atMs),
-      atMs,
-      // Adding 0 turns -0 into 0, which is what every store reads back.
-      value: increment.value + 0,
-      amount: exactly(increment.value),
-      bin: target.layout.shape === 'quantiles' ? binOf(increment.value) : '',
-    });
+    const { layout } = target;
+    const { event } = increment;
+    const atMs = Math.min(increment.atMs, nowMs);
+    const epoch = epochOf(layout, atMs);
+    // Adding 0 turns -0 into 0, which is what every store reads back.
+    const value = increment.value + 0;
+    const bin = layout.shape === 'quantiles' ? binOf(value) : '';
+    if (isCertain(event)) target.certain.add(epoch, atMs, value, bin);
+    else target.contributions.push({ event, epoch, atMs, value, amount: exactly(value), bin });
   }
   return planned;
 }
