@@ -1,30 +1,26 @@
 import { COMMANDS, Directive, directiveIssued, guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { openDatabase } from '@agentlens/database';
 import type { Subscription } from '@agentlens/messaging';
-import { aTrigger, eventually, type RecordingServer, recordingServer } from '@agentlens/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
+import { aTrigger, eventually, type RecordingServer } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Dispatching, firedBy, START } from './dispatching.ts';
+import { withReceiver } from './with-receiver.ts';
 
 describe('control actions', () => {
   let world: Dispatching;
   let receiver: RecordingServer;
   let watch: Subscription;
   let issued: Directive[];
-  beforeAll(async () => {
-    world = await dispatching();
+  withReceiver((its, receiving) => {
+    [world, receiver] = [its, receiving];
   });
-  afterAll(() => world.close());
   beforeEach(async () => {
-    world.clock.set(START);
-    receiver = await recordingServer();
     issued = [];
     watch = await world.bus.watch(directiveIssued, {}, ({ value }) => issued.push(value));
     await world.start();
   });
   afterEach(async () => {
-    await world.stopAll();
     await watch.close();
-    await receiver.close();
   });
 
   async function fire(actionType: string, actionConfig: Record<string, unknown>, fields: Partial<Trigger> = {}) {

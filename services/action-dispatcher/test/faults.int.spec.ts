@@ -1,26 +1,18 @@
 import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { openDatabase } from '@agentlens/database';
 import { aTrigger, eventually, type RecordingServer, recordingServer, tcpProxy } from '@agentlens/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Dispatcher } from '../src/dispatcher.ts';
-import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
+import { type Dispatching, firedBy } from './dispatching.ts';
+import { withReceiver } from './with-receiver.ts';
 
 const LEASE_MS = 30_000;
 
 describe('when things break', () => {
   let world: Dispatching;
   let receiver: RecordingServer;
-  beforeAll(async () => {
-    world = await dispatching();
-  });
-  afterAll(() => world.close());
-  beforeEach(async () => {
-    world.clock.set(START);
-    receiver = await recordingServer();
-  });
-  afterEach(async () => {
-    await world.stopAll();
-    await receiver.close();
+  withReceiver((its, receiving) => {
+    [world, receiver] = [its, receiving];
   });
 
   async function queue(url: string): Promise<Trigger> {
@@ -149,16 +141,16 @@ describe('when things break', () => {
   });
 
   it('a slow webhook does not delay a pause', async () => {
-    receiver.answer(() => undefined);
-    for (let n = 0; n < 40; n++) await queue(`${receiver.url}/slow-${n}`);
+    const silent = await recordingServer();
+    silent.answer(() => undefined);
+    for (let n = 0; n < 40; n++) await queue(`${silent.url}/slow-${n}`);
     await world.start();
-    await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(24));
+    await eventually(() => expect(silent.requests.length).toBeGreaterThanOrEqual(24));
     const rule = await world.rule({ actionType: 'pause_agent', actionConfig: {} });
     const trigger = aTrigger(firedBy(rule));
     await world.bus.publish(guardrailTriggered, trigger);
     await world.settled(trigger, 'success');
-    await receiver.close();
-    receiver = await recordingServer();
+    await silent.close();
   });
 
   it('shutting down finishes what is running and takes nothing new', async () => {

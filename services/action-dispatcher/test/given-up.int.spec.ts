@@ -8,8 +8,9 @@ import {
   type RecordingServer,
   recordingServer,
 } from '@agentlens/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Dispatching, firedBy } from './dispatching.ts';
+import { withReceiver } from './with-receiver.ts';
 
 const HOUR_MS = 3_600_000;
 /** After this long a notification that could not be tried is not right any more. */
@@ -21,22 +22,17 @@ describe('actions that are given up', () => {
   let meters: HeardMeters;
   let watch: Subscription;
   let facts: DeliverySettled[];
-  beforeAll(async () => {
-    world = await dispatching();
+  withReceiver((its, receiving) => {
+    [world, receiver] = [its, receiving];
   });
-  afterAll(() => world.close());
   beforeEach(async () => {
-    world.clock.set(START);
-    receiver = await recordingServer();
     meters = hearMeters();
     facts = [];
     watch = await world.bus.watch(deliverySettled, {}, ({ value }) => facts.push(value));
   });
   afterEach(async () => {
-    await world.stopAll();
     await watch.close();
     meters.stop();
-    await receiver.close();
   });
 
   async function aTriggerOf(actionType: string, actionConfig: Record<string, unknown> = {}): Promise<Trigger> {

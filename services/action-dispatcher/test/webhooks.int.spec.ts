@@ -5,10 +5,11 @@ import {
   guardrailTriggered,
   type Trigger,
 } from '@agentlens/contracts';
-import { aTrigger, eventually, type RecordingServer, recordingServer } from '@agentlens/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { aTrigger, eventually, type RecordingServer } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
+import { type Dispatching, firedBy } from './dispatching.ts';
+import { withReceiver } from './with-receiver.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
@@ -18,17 +19,8 @@ const MINUTE = 60 * SECOND;
 describe('webhooks', () => {
   let world: Dispatching;
   let receiver: RecordingServer;
-  beforeAll(async () => {
-    world = await dispatching();
-  });
-  afterAll(() => world.close());
-  beforeEach(async () => {
-    world.clock.set(START);
-    receiver = await recordingServer();
-  });
-  afterEach(async () => {
-    await world.stopAll();
-    await receiver.close();
+  withReceiver((its, receiving) => {
+    [world, receiver] = [its, receiving];
   });
 
   const inMs = (ms: number) => new Date(world.clock.now() + ms).toISOString();
