@@ -15,6 +15,20 @@ function received(sequence: number, events: number): Received<ReturnType<typeof 
   return { value, raw: Buffer.from(''), ...facts };
 }
 
+/** A tally that keeps what it is told, and fails while it is away. */
+function aTally() {
+  const written: EvaluatedMessage[] = [];
+  return {
+    away: false,
+    written,
+    async add(messages: readonly EvaluatedMessage[]): Promise<void> {
+      if (this.away) throw new Error('Redis is away');
+      written.push(...messages);
+    },
+    read: async () => new Map<string, number>(),
+  };
+}
+
 describe('evaluation marks', () => {
   it('say how many events of a tenant and minute were evaluated', async () => {
     const { evaluationTally } = createMemoryState();
@@ -29,16 +43,9 @@ describe('evaluation marks', () => {
   });
 
   it('write what a failure left behind with what comes next', async () => {
-    const written: EvaluatedMessage[] = [];
+    const tally = aTally();
     const errors: unknown[] = [];
-    let away = true;
-    const tally = {
-      add: async (messages: readonly EvaluatedMessage[]) => {
-        if (away) throw new Error('Redis is away');
-        written.push(...messages);
-      },
-      read: async () => new Map<string, number>(),
-    };
+    tally.away = true;
     const marks = new EvaluationMarks(
       tally,
       (error) => errors.push(error),
@@ -46,9 +53,9 @@ describe('evaluation marks', () => {
     );
     await marks.add([received(1, 1)]);
     await marks.add([received(2, 1)]);
-    away = false;
+    tally.away = false;
     await marks.add([received(3, 1)]);
-    expect(written.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+    expect(tally.written.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
     expect(errors).toHaveLength(2);
   });
 
@@ -56,28 +63,21 @@ describe('evaluation marks', () => {
     const steps = fc.array(fc.record({ messages: fc.nat({ max: 6 }), away: fc.boolean() }), { maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 1, max: 8 }), async (rounds, mostOwed) => {
-        const written: EvaluatedMessage[] = [];
-        let [away, dropped, evaluated] = [false, 0, 0];
-        const tally = {
-          add: async (messages: readonly EvaluatedMessage[]) => {
-            if (away) throw new Error('Redis is away');
-            written.push(...messages);
-          },
-          read: async () => new Map<string, number>(),
-        };
+        const tally = aTally();
+        let [dropped, evaluated] = [0, 0];
         const marks = new EvaluationMarks(
           tally,
           () => undefined,
           (count) => (dropped += count),
           mostOwed,
         );
-        for (const { messages, away: isAway } of rounds) {
-          away = isAway;
+        for (const { messages, away } of rounds) {
+          tally.away = away;
           await marks.add(Array.from({ length: messages }, () => received(++evaluated, 1)));
         }
-        away = false;
+        tally.away = false;
         await marks.add([]);
-        expect(written.length + dropped).toBe(evaluated);
+        expect(tally.written.length + dropped).toBe(evaluated);
       }),
     );
   });
