@@ -10,6 +10,7 @@ export {
 } from './canonical-form.ts';
 export { answerOf, COMMANDS, type Command } from './commands.ts';
 export { CONTROL_SCOPES, ControlOrder, ControlScope, DirectiveAcknowledged } from './control.ts';
+export { DeadLetter } from './dead-letters.ts';
 export {
   Actor,
   DECISION_EFFECTS,
@@ -75,6 +76,7 @@ export {
   Usage,
 } from './events.ts';
 export { ClientId, derivedId, displayName, Instant, idSeries, inPosition, TenantId, timeOrderedId } from './ids.ts';
+export { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 export { PARTITIONS, partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
@@ -86,7 +88,6 @@ export {
   breakerChanged,
   type CloudEventAttributes,
   controlOrdered,
-  DeadLetter,
   deadLetters,
   decisionDecided,
   deliverySettled,
@@ -94,13 +95,8 @@ export {
   directiveIssued,
   GROUPS,
   guardrailTriggered,
-  KeysChanged,
-  KeyUsed,
   keysChanged,
   keyUsed,
-  RulesChanged,
-  RunChanged,
-  RunHeartbeats,
   rulesChanged,
   runChanged,
   runHeartbeats,

@@ -24,10 +24,11 @@ import {
 import { ALERT_STATUSES, Alert } from './alerts.ts';
 import { BREAKER_REASONS, BreakerChanged } from './breakers.ts';
 import { CONTROL_SCOPES, ControlOrder, DirectiveAcknowledged } from './control.ts';
+import { DeadLetter } from './dead-letters.ts';
 import { DECISION_EFFECTS, DECISION_PHASES, Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
 import { EVENT_KINDS, EventBatch, SEVERITIES } from './events.ts';
-import { DeadLetter, KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './topics.ts';
+import { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 import { ACTION_RESULTS, DeliverySettled, Trigger } from './triggers.ts';
 
 const instant = fc

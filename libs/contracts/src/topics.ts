@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { Alert } from './alerts.ts';
 import { BreakerChanged } from './breakers.ts';
 import { ControlOrder, DirectiveAcknowledged } from './control.ts';
+import { DeadLetter } from './dead-letters.ts';
 import { Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
 import { eventBatchFacts, eventBatchHeaders } from './event-batch-facts.ts';
 import { EventBatch } from './events.ts';
-import { ClientId, Instant, TenantId } from './ids.ts';
+import { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 import { subjectToken } from './subject-token.ts';
 import { DeliverySettled, Trigger } from './triggers.ts';
 
@@ -160,10 +161,6 @@ export const deliverySettled: Topic<DeliverySettled> = {
   }),
 };
 
-/** Says only that a run moved; the reader fetches it. Lost messages are harmless. */
-export const RunChanged = z.object({ tenantId: TenantId, runIds: z.array(z.string()), at: Instant });
-export type RunChanged = z.infer<typeof RunChanged>;
-
 export const runChanged: Topic<RunChanged> = {
   name: 'run.changed',
   schema: RunChanged,
@@ -172,23 +169,6 @@ export const runChanged: Topic<RunChanged> = {
   pattern: (tenantId = '*') => `run.changed.${tenantId}`,
   messageId: () => undefined,
 };
-
-/** Runs that are alive, collected for a moment per tenant. One that is lost is made good by the next. */
-export const RunHeartbeats = z.object({
-  tenantId: TenantId,
-  beats: z
-    .array(
-      z.object({
-        runId: ClientId,
-        agentId: ClientId,
-        at: Instant,
-        /** When the next one is due, ms; absent: as before. */
-        everyMs: z.number().positive().optional(),
-      }),
-    )
-    .min(1),
-});
-export type RunHeartbeats = z.infer<typeof RunHeartbeats>;
 
 /** Not events: they would count in windows and totals. Best effort; run-tracking watches. */
 export const runHeartbeats: Topic<RunHeartbeats> = {
@@ -200,10 +180,6 @@ export const runHeartbeats: Topic<RunHeartbeats> = {
   messageId: () => undefined,
 };
 
-/** `version` is a fresh time-ordered id: any difference means "read this tenant's rules again". */
-export const RulesChanged = z.object({ tenantId: TenantId, version: z.string(), at: Instant });
-export type RulesChanged = z.infer<typeof RulesChanged>;
-
 export const rulesChanged: Topic<RulesChanged> = {
   name: 'control.rules',
   schema: RulesChanged,
@@ -213,10 +189,6 @@ export const rulesChanged: Topic<RulesChanged> = {
   messageId: (change) => `${change.tenantId}:${change.version}`,
 };
 
-/** An API key was revoked or changed: every instance forgets what it cached of it. */
-export const KeysChanged = z.object({ tenantId: TenantId, keyId: z.string(), at: Instant });
-export type KeysChanged = z.infer<typeof KeysChanged>;
-
 export const keysChanged: Topic<KeysChanged> = {
   name: 'control.keys',
   schema: KeysChanged,
@@ -225,10 +197,6 @@ export const keysChanged: Topic<KeysChanged> = {
   pattern: (tenantId = '*') => `control.keys.${tenantId}.*`,
   messageId: (change) => `${change.keyId}:${change.at}`,
 };
-
-/** A key was used; told at most once a minute per key and instance. Lost messages are harmless. */
-export const KeyUsed = z.object({ tenantId: TenantId, keyId: z.string(), at: Instant });
-export type KeyUsed = z.infer<typeof KeyUsed>;
 
 export const keyUsed: Topic<KeyUsed> = {
   name: 'key.used',
@@ -299,20 +267,6 @@ export const directiveAcknowledged: Topic<DirectiveAcknowledged> = {
   pattern: (tenantId = '*') => `directive.acknowledged.${tenantId}`,
   messageId: (ack) => `${ack.tenantId}:${ack.directiveId}:${ack.agentId}:${ack.instanceId}`,
 };
-
-/** A message a consumer group gave up on, whole, with why: it can be inspected and sent again. */
-export const DeadLetter = z.object({
-  group: z.string(),
-  topic: z.string(),
-  subject: z.string(),
-  messageId: z.string(),
-  reason: z.string(),
-  attempts: z.int().min(1),
-  failedAt: Instant,
-  /** The original body, base64. */
-  body: z.string(),
-});
-export type DeadLetter = z.infer<typeof DeadLetter>;
 
 export const deadLetters: Topic<DeadLetter> = {
   name: 'dead.letter',
