@@ -1,0 +1,147 @@
+import type { Generated } from 'kysely';
+import type { Json, NullableJson, Timestamp } from './columns.ts';
+
+/** Writer: action-dispatcher. Partitioned by month of `triggered_at`. */
+export interface GuardrailTriggersTable {
+  tenant_id: string;
+  triggered_at: Timestamp;
+  trigger_id: string;
+  rule_id: string;
+  rule_version: number;
+  rule_name: string;
+  agent_id: string;
+  run_id: string | null;
+  event_id: string | null;
+  condition_type: string;
+  condition_value: number;
+  condition_threshold: number;
+  action_type: string;
+  message: string;
+  dry_run: boolean;
+  cooldown_minutes: Generated<number>;
+  action_result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown';
+  action_detail: string | null;
+  settled_at: Timestamp | null;
+}
+
+/** Writer: action-dispatcher. */
+export interface TriggerCooldownsTable {
+  tenant_id: string;
+  rule_id: string;
+  agent_id: string;
+  dry_run: boolean;
+  trigger_id: string;
+  last_triggered_at: Timestamp;
+  cooling_until: Timestamp;
+  trigger_count: number;
+}
+
+/** Writer: action-dispatcher. `next_attempt_at` is null once the delivery is settled. */
+export interface DeliveriesTable {
+  tenant_id: string;
+  delivery_id: string;
+  trigger_id: string;
+  triggered_at: Timestamp;
+  rule_id: string;
+  agent_id: string;
+  action_type: string;
+  action_config: Json;
+  destination: string | null;
+  traceparent: string | null;
+  result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown';
+  attempts: Generated<number>;
+  next_attempt_at: Timestamp | null;
+  lease_until: Timestamp | null;
+  lease_id: string | null;
+  detail: string | null;
+  created_at: Timestamp;
+  settled_at: Timestamp | null;
+}
+
+/** Writer: action-dispatcher. */
+export interface DeliveryAttemptsTable {
+  tenant_id: string;
+  delivery_id: string;
+  attempt: number;
+  started_at: Timestamp;
+  finished_at: Timestamp;
+  outcome: 'delivered' | 'retry' | 'rejected';
+  http_status: number | null;
+  detail: string | null;
+}
+
+/** Writer: action-dispatcher. */
+export interface DestinationsTable {
+  tenant_id: string;
+  destination: string;
+  label: string;
+  disabled_at: Timestamp | null;
+  disabled_reason: string | null;
+}
+
+/** Writer: action-dispatcher. */
+export interface AgentDirectivesTable {
+  tenant_id: string;
+  agent_id: string;
+  directive_id: string;
+  version: number;
+  paused_at: Timestamp | null;
+  pause_reason: string | null;
+  pause_trigger_id: string | null;
+  model_override: string | null;
+  model_override_at: Timestamp | null;
+  model_override_reason: string | null;
+  model_override_trigger_id: string | null;
+  issued_at: Timestamp;
+}
+
+/** Writer: action-dispatcher. */
+export interface AlertsTable {
+  tenant_id: string;
+  alert_id: string;
+  kind: 'approval' | 'breaker' | 'rule';
+  status: 'pending' | 'acknowledged' | 'approved' | 'denied' | 'expired' | 'cancelled';
+  severity: 'info' | 'warn' | 'error' | 'critical';
+  title: string;
+  message: string;
+  agent_id: string;
+  run_id: string | null;
+  rule_id: string | null;
+  approval: NullableJson;
+  binding: string | null;
+  dedupe: string | null;
+  created_at: Timestamp;
+  expires_at: Timestamp | null;
+  acknowledged_at: Timestamp | null;
+  acknowledged_by: string | null;
+  decided_at: Timestamp | null;
+  decided_by: string | null;
+  reason: string | null;
+  used_at: Timestamp | null;
+  suppressed: Generated<number>;
+  version: number;
+}
+
+/** Writer: action-dispatcher. One standing order per run, agent or tenant. */
+export interface ControlOrdersTable {
+  tenant_id: string;
+  scope: 'run' | 'agent' | 'tenant';
+  scope_id: string;
+  order_id: string;
+  /** Of an order for a run: the run's agent, where it was known. */
+  agent_id: string | null;
+  state: 'running' | 'paused' | 'killed';
+  reason: string;
+  ordered_by: string;
+  version: number;
+  issued_at: Timestamp;
+}
+
+/** Writer: action-dispatcher. */
+export interface ControlAcknowledgementsTable {
+  tenant_id: string;
+  directive_id: string;
+  instance_id: string;
+  agent_id: string;
+  acknowledged_at: Timestamp;
+}

@@ -1,0 +1,90 @@
+import type { Generated } from 'kysely';
+import type { Json, NullableJson, Timestamp } from './columns.ts';
+
+/** Writer: guardrail-evaluator. Deleted rules stay, marked, for the deliveries that still refer to them. */
+export interface GuardrailRulesTable {
+  tenant_id: string;
+  rule_id: string;
+  version: number;
+  name: string;
+  description: string | null;
+  enabled: boolean;
+  condition_type: string;
+  condition_config: Json;
+  action_type: string;
+  /** Secrets inside are sealed (AES-256-GCM); see SecretBox. */
+  action_config: Json;
+  agent_id: string | null;
+  cooldown_minutes: number;
+  dry_run: boolean;
+  direction: 'input' | 'output' | 'both';
+  tool_names: string[] | null;
+  priority: number;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+  deleted_at: Timestamp | null;
+  mode: Generated<'enforce' | 'shadow' | 'off'>;
+  on_missing: Generated<'allow' | 'block'>;
+  on_unavailable: Generated<'allow' | 'block'>;
+  selector: NullableJson;
+  policy_id: Generated<string | null>;
+}
+
+/** Writer: guardrail-evaluator. */
+export interface GuardrailStatesTable {
+  tenant_id: string;
+  rule_id: string;
+  agent_id: string;
+  last_evaluated_at: Timestamp;
+  current_value: number | null;
+  degraded_reason: string | null;
+}
+
+/** Writer: guardrail-evaluator. The record of what Redis decides. */
+export interface CircuitBreakersTable {
+  tenant_id: string;
+  scope: 'run' | 'agent';
+  scope_id: string;
+  agent_id: string;
+  state: Json;
+  version: number;
+  changed_at: Timestamp;
+}
+
+/** Writer: guardrail-evaluator. The nearest scope wins: run, agent, tenant, the defaults. */
+export interface BreakerLimitsTable {
+  tenant_id: string;
+  scope: 'tenant' | 'agent' | 'run';
+  scope_id: string;
+  limits: Json;
+  updated_at: Timestamp;
+}
+
+/** Writer: guardrail-evaluator. */
+export interface BudgetsTable {
+  tenant_id: string;
+  budget_id: string;
+  name: string;
+  scope: 'run' | 'session' | 'agent' | 'actor' | 'tenant';
+  scope_id: string | null;
+  period: 'total' | 'day' | 'week' | 'month';
+  limit_usd: number;
+  enabled: boolean;
+  on_unavailable: 'allow' | 'block';
+  version: number;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+  deleted_at: Timestamp | null;
+}
+
+/** Writer: guardrail-evaluator. */
+export interface BudgetLedgerTable {
+  tenant_id: string;
+  budget_id: string;
+  scope_id: string;
+  period_start: string;
+  reservation_id: string;
+  estimate_usd: number;
+  cost_usd: number;
+  settled_at: Timestamp;
+}

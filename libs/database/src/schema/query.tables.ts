@@ -1,0 +1,24 @@
+import type { Generated } from 'kysely';
+import type { Timestamp } from './columns.ts';
+
+/** Writer: query. */
+export interface TenantsTable {
+  id: string;
+  name: string;
+  created_at: Timestamp;
+  decision_fail_mode: Generated<'allow' | 'block'>;
+}
+
+/** Writer: query (ingest touches last_used_at through it). */
+export interface ApiKeysTable {
+  tenant_id: string;
+  key_id: string;
+  name: string;
+  secret_hash: Buffer;
+  scopes: string[];
+  events_per_second: number | null;
+  created_at: Timestamp;
+  last_used_at: Timestamp | null;
+  expires_at: Timestamp | null;
+  revoked_at: Timestamp | null;
+}

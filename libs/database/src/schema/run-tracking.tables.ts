@@ -1,0 +1,179 @@
+import type { ColumnType, Generated } from 'kysely';
+import type { AnyJson, Json, NullableJson, Timestamp } from './columns.ts';
+
+/** Writer: run-tracking. */
+export interface AgentsTable {
+  tenant_id: string;
+  agent_id: string;
+  name: string | null;
+  description: string | null;
+  first_seen_at: Timestamp;
+  last_seen_at: Timestamp;
+  slug: Generated<string | null>;
+  tags: Generated<string[]>;
+  tools: ColumnType<unknown[], string | undefined, string>;
+  run_count: number;
+  event_count: number;
+  error_count: number;
+  cost_usd: number;
+  /** Of the event that named the agent last. */
+  name_place: Generated<string | null>;
+  description_place: Generated<string | null>;
+  tags_place: Generated<string | null>;
+  tool_places: ColumnType<Record<string, string>, string | undefined, string>;
+}
+
+/** Writer: run-tracking. */
+export interface RunsTable {
+  tenant_id: string;
+  run_id: string;
+  agent_id: string;
+  agent_name: string | null;
+  session_id: string | null;
+  parent_run_id: string | null;
+  parent_tool_use_id: string | null;
+  status: 'running' | 'succeeded' | 'failed' | 'timed_out' | 'cancelled' | 'interrupted' | 'lost';
+  model: string | null;
+  provider: string | null;
+  started_at: Timestamp;
+  last_event_at: Timestamp;
+  ended_at: Timestamp | null;
+  event_count: number;
+  error_count: number;
+  tool_call_count: number;
+  tool_error_count: number;
+  llm_call_count: number;
+  input_tokens: number;
+  output_tokens: number;
+  total_tokens: number;
+  cost_usd: number;
+  unpriced_count: number;
+  tags: string[];
+  updated_at: Timestamp;
+  step_count: Generated<number>;
+  actor_id: Generated<string | null>;
+  actor: NullableJson;
+  run_tags: ColumnType<Record<string, string>, string | undefined, string>;
+  ttl_ms: Generated<number | null>;
+  heartbeat_at: ColumnType<string | null, string | null | undefined, string | null>;
+  heartbeat_every_ms: Generated<number | null>;
+  result: AnyJson;
+  error_message: Generated<string | null>;
+  cache_read_tokens: Generated<number>;
+  cache_write_tokens: Generated<number>;
+  /** `<occurred_at>/<event_id>` of the event that decided agent, name, model and end: what makes updates commutative. */
+  first_place: Generated<string | null>;
+  name_place: Generated<string | null>;
+  model_place: Generated<string | null>;
+  end_place: Generated<string | null>;
+  actor_place: Generated<string | null>;
+  result_place: Generated<string | null>;
+  error_place: Generated<string | null>;
+  /** When the platform first heard of the run, by the database's clock; `updated_at`: when it last stored events of it. */
+  created_at: Generated<string>;
+  /** What the row's previous version added to `agent_daily`; the statement that changes a run takes it back. */
+  was: NullableJson;
+}
+
+/** Writer: run-tracking. Partitioned by UTC day of `occurred_at`. */
+export interface EventsTable {
+  tenant_id: string;
+  occurred_at: Timestamp;
+  event_id: string;
+  run_id: string;
+  agent_id: string;
+  session_id: string | null;
+  kind: string;
+  dialect: string;
+  source_type: string;
+  severity: string;
+  is_error: boolean;
+  tool_name: string | null;
+  call_id: string | null;
+  model: string | null;
+  provider: string | null;
+  input_tokens: number | null;
+  output_tokens: number | null;
+  total_tokens: number | null;
+  cost_usd: number | null;
+  cost_source: string | null;
+  latency_ms: number | null;
+  tags: string[];
+  payload: Json;
+  metadata: Json;
+  hash: string;
+  received_at: Timestamp;
+}
+
+/**
+ * Writer: run-tracking. Counts by UTC day of the event; run_* columns by UTC day the run started. A run counts in
+ * `run_error_count` if it failed or holds an error, in `run_succeeded_count` if it succeeded or was ended on purpose.
+ */
+export interface AgentDailyTable {
+  tenant_id: string;
+  agent_id: string;
+  day: string;
+  event_count: number;
+  error_count: number;
+  tool_call_count: number;
+  tool_error_count: number;
+  llm_call_count: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  run_count: number;
+  run_error_count: number;
+  run_succeeded_count: number;
+  run_duration_ms: number;
+  run_cost_usd: number;
+}
+
+/**
+ * Writer: run-tracking. What ingest put into the stream in one minute of arrival, and what was found stored and
+ * evaluated of it.
+ */
+export interface AuditMinutesTable {
+  tenant_id: string;
+  minute: Timestamp;
+  accepted: number;
+  first_sequence: number;
+  last_sequence: number;
+  /** When the auditor last read a message of it. */
+  seen_at: Timestamp;
+  state: Generated<'open' | 'equal' | 'differs'>;
+  stored: number | null;
+  evaluated: number | null;
+  not_stored: Generated<number>;
+  not_evaluated: Generated<number>;
+  judged_at: Timestamp | null;
+}
+
+/** Writer: run-tracking. One row: how far the auditor has read the stream. */
+export interface AuditPositionTable {
+  id: Generated<boolean>;
+  sequence: number;
+  read_at: Timestamp;
+}
+
+/** Writer: run-tracking, from decision.decided. */
+export interface DecisionsTable {
+  tenant_id: string;
+  decision_id: string;
+  run_id: string;
+  agent_id: string;
+  phase: string;
+  tool_name: string | null;
+  call_id: string | null;
+  verdict: string;
+  control: string;
+  effect: string;
+  cause: Json;
+  message: string;
+  evaluated_rules: ColumnType<unknown[], string, string>;
+  final_rule_id: string | null;
+  approval_id: string | null;
+  bypasses: ColumnType<unknown[], string, string>;
+  inputs_digest: string;
+  latency_ms: number;
+  decided_at: Timestamp;
+}
