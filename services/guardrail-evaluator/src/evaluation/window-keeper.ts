@@ -73,8 +73,10 @@ export class WindowKeeper {
   async #recount(turn: string): Promise<void> {
     const { marker, gap, bus, clock, logger } = this.#parts;
     const startedMs = clock.now();
-    logger.warn('the windows are lost: counting again what the stream still holds');
     const { newest } = await bus.envelopes(agentEvents, Number.MAX_SAFE_INTEGER, 1);
+    // Before the first event there are no windows, and nothing is lost.
+    const level = newest === 0 ? 'debug' : 'warn';
+    logger[level]('the windows are lost: counting again what the stream still holds');
     let sinceMs = newest === 0 ? 0 : startedMs;
     let messages = 0;
     for (let upTo = newest; sinceMs > 0 && !this.#stopped && clock.now() - startedMs < RECOUNT_MS; ) {
@@ -93,7 +95,7 @@ export class WindowKeeper {
       return;
     }
     gap.countedSince(sinceMs);
-    logger.warn({ messages, sinceMs, tookMs: clock.now() - startedMs }, 'the windows are counted again');
+    logger[level]({ messages, sinceMs, tookMs: clock.now() - startedMs }, 'the windows are counted again');
   }
 
   /** Batches after one place in the stream up to another. */
