@@ -3,7 +3,7 @@ import pg from 'pg';
 import { request } from 'undici';
 import { until } from '../bench/poll.ts';
 import { heldRules } from '../bench/readiness.ts';
-import { type ServiceName, type Stack, startStack } from '../harness/stack.ts';
+import { type ServerName, type ServiceName, type Stack, startStack } from '../harness/stack.ts';
 import { type Load, type LoadPlan, startLoad } from './load.ts';
 import { Proxies } from './proxies.ts';
 import { Streams } from './streams.ts';
@@ -16,8 +16,8 @@ export interface SiteOptions {
   readonly nodeOptions?: readonly string[];
   readonly serviceEnv?: Partial<Record<ServiceName, Readonly<Record<string, string>>>>;
   readonly nats?: () => Promise<TestServer>;
-  /** NATS behind no proxies, e.g. a cluster with its own. */
-  readonly directNats?: boolean;
+  /** Servers behind no proxies: one with its own, or where nothing breaks and the proxies would only be measured too. */
+  readonly direct?: readonly ServerName[];
 }
 
 export const DEFAULT_TENANT = 'default';
@@ -60,7 +60,7 @@ export class Site {
       shape: 'distributed',
       root,
       betweenEach: (process, server, url) =>
-        server === 'nats' && options.directNats ? Promise.resolve(url) : proxies.between(process, server, url),
+        options.direct?.includes(server) ? Promise.resolve(url) : proxies.between(process, server, url),
       ...(options.replicas === undefined ? {} : { replicas: options.replicas }),
       ...(options.nodeOptions === undefined ? {} : { nodeOptions: options.nodeOptions }),
       ...(options.serviceEnv === undefined ? {} : { serviceEnv: options.serviceEnv }),

@@ -22,7 +22,7 @@ const cluster: Fault = {
   title: 'a cluster of three NATS servers: the leader is killed, then frozen, then cut off from the others',
   async run(lab) {
     const servers = new NatsCluster();
-    const site = await lab.freshSite({ directNats: true, nats: () => servers.start() });
+    const site = await lab.freshSite({ direct: ['nats'], nats: () => servers.start() });
     await copyEverything(site, servers.size);
     lab.note('every stream has three copies');
     const elections: number[] = [];

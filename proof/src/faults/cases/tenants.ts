@@ -20,7 +20,7 @@ const noisy: Fault = {
   id: 'F-16',
   title: 'one tenant floods, another sends ten events a second',
   async run(lab) {
-    const site = await lab.freshSite();
+    const site = await lab.freshSite({ direct: ['nats', 'postgres', 'redis'] });
     const [quiet, loud] = await seedTenants(site.pool, site.root, 2);
     if (quiet === undefined || loud === undefined) throw new Error('two tenants were wanted');
     await copyRulesTo(site.pool, DEFAULT_TENANT, [quiet.id, loud.id]);
