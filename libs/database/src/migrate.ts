@@ -10,6 +10,7 @@ import * as agentOfRunOrders from './migrations/0006-agent-of-run-orders.ts';
 import * as decisionFailMode from './migrations/0007-decision-fail-mode.ts';
 import * as retentionIndexes from './migrations/0008-retention-indexes.ts';
 import * as rowTypes from './migrations/0009-row-types.ts';
+import * as roomInRuns from './migrations/0010-room-in-runs.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -22,6 +23,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0007-decision-fail-mode': decisionFailMode,
   '0008-retention-indexes': retentionIndexes,
   '0009-row-types': rowTypes,
+  '0010-room-in-runs': roomInRuns,
 };
 
 /** Any number; only has to be the same for every starter. */
