@@ -265,12 +265,14 @@ describe('a platform that cannot keep events', () => {
     await gateway.close();
   });
 
-  it('takes no more while too many messages are on their way, and goes on afterwards', async () => {
-    const gateway = await startGateway();
+  it('takes no more while too much is on its way, and goes on afterwards', async () => {
+    const gateway = await startGateway({ bus: { queue: { messages: 1_000, bytes: 128 * 1024 ** 2 } } });
     const consumer = await hangingConsumer(gateway.bus);
-    const post = () => gateway.post({ events: hundred() });
-    const waiting = Array.from({ length: 256 }, post);
-    await eventually(() => expect(gateway.batches).toHaveLength(256));
+    // No two of them fit one message, and these are 64 MiB.
+    const data = { texts: Array.from({ length: 3 }, () => 'x'.repeat(250_000)) };
+    const post = () => gateway.post({ events: [anEventBody({ payload: { type: 'note', data } })] });
+    const waiting = Array.from({ length: 90 }, post);
+    await eventually(() => expect(gateway.batches).toHaveLength(90));
     expect(await post()).toMatchObject({
       status: 503,
       headers: { 'retry-after': '1', ratelimit: expect.any(String) },
