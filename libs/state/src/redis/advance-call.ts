@@ -7,7 +7,7 @@ import { RingSet, RingSets, SHAPES } from './ring-sets.ts';
 
 type Item = number | string;
 
-/** Keys in the order they were first needed; positions count from 1, as in Lua. */
+/** Texts in the order they were first needed; positions count from 1, as in Lua. */
 class Numbered {
   readonly keys: string[] = [];
   readonly #positions = new Map<string, number>();
@@ -28,10 +28,10 @@ interface AgentWork {
   readonly rings: RingSet;
 }
 
-/** Keys and work of one call of advance.lua.ts, which says what they are. */
+/** Keys and arguments of one call of advance.lua.ts, which says what they are. */
 export interface AdvanceCall {
   readonly keys: readonly string[];
-  readonly work: readonly Item[];
+  readonly args: readonly string[];
 }
 
 /** For messages of agents of one tenant. What several of them count is touched once. */
@@ -49,6 +49,7 @@ class CallWriter {
   readonly #totals = new Numbered();
   readonly #totalSpecs: Item[] = [];
   readonly #seenSets = new Numbered();
+  readonly #cooldowns = new Numbered();
   readonly #work: Item[] = [];
 
   constructor(tenantId: string) {
@@ -56,7 +57,10 @@ class CallWriter {
   }
 
   call(messages: readonly AdvanceRequest[], questions: readonly Question[]): AdvanceCall {
-    for (const [at, request] of messages.entries()) this.#message(request, questions[at]?.series ?? []);
+    for (const [at, request] of messages.entries()) {
+      const { series = [], cooldowns = [] } = questions[at] ?? {};
+      this.#message(request, series, cooldowns);
+    }
     const sets = new RingSets();
     const setOfEach = Array.from(this.#agents.values(), ({ rings }) => sets.positionOf(rings));
     const counts = [messages.length, this.#totals.keys.length, sets.list.length, this.#agents.size];
@@ -67,21 +71,25 @@ class CallWriter {
         ...[...this.#agents.keys()].flatMap((agentId) => [this.#keys.rings(agentId), this.#keys.cooldowns(agentId)]),
         ...this.#seenSets.keys,
       ],
-      work: [
-        ...[...counts, LIFETIMES.inbox, LIFETIMES.seenEvents, LIFETIMES.rings],
-        ...this.#totalSpecs,
-        ...sets.list.flatMap((set) => [set.names.length, ...set.describe()]),
-        ...setOfEach,
-        ...this.#work,
+      args: [
+        JSON.stringify([
+          ...[...counts, LIFETIMES.inbox, LIFETIMES.seenEvents, LIFETIMES.rings],
+          ...this.#totalSpecs,
+          ...sets.list.flatMap((set) => [set.names.length, ...set.describe()]),
+          ...setOfEach,
+          ...this.#work,
+        ]),
+        ...questions.map(({ series }) => JSON.stringify(series)),
+        ...this.#cooldowns.keys,
       ],
     };
   }
 
-  #message(request: AdvanceRequest, names: readonly string[]): void {
+  #message(request: AdvanceRequest, names: readonly string[], cooldowns: readonly string[]): void {
     const { agentId, nowMs } = request;
     const { position, rings } = this.#agent(agentId);
     const seen = planSeen(request);
-    this.#work.push(position, nowMs, seen.length);
+    this.#work.push(position, nowMs, this.#cooldowns.position(jsonOf(cooldowns)), seen.length);
     for (const { event, epoch, fingerprint } of seen) {
       this.#work.push(this.#seenSets.position(this.#keys.seen(agentId, epoch)), event, fingerprint);
     }
@@ -129,4 +137,13 @@ function addContributions(work: Item[], { layout, nowEpoch, contributions, certa
     if (shape > 0) work.push(min, max, lastAtMs, last);
     if (shape === 2) work.push(bins.size, ...[...bins].flat());
   }
+}
+
+/** By the list itself, which many questions share. */
+const jsonOfLists = new WeakMap<readonly string[], string>();
+
+function jsonOf(names: readonly string[]): string {
+  const json = jsonOfLists.get(names) ?? JSON.stringify(names);
+  jsonOfLists.set(names, json);
+  return json;
 }

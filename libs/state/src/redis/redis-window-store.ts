@@ -1,5 +1,5 @@
 import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
-import { type Question, questionOf } from '../windows/answer.ts';
+import { questionOf } from '../windows/answer.ts';
 import { epochOf, layoutOf } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
 import { advanceCall } from './advance-call.ts';
@@ -38,9 +38,8 @@ export class RedisWindowStore implements WindowStore {
       return position;
     });
     const questions = messages.map(questionOf);
-    const { keys, work } = advanceCall(first.tenantId, messages, questions);
-    const names = questions.map(questionText);
-    const call = this.#redis.advanceWindowsBuffer(keys.length, ...keys, JSON.stringify(work), ...names);
+    const { keys, args } = advanceCall(first.tenantId, messages, questions);
+    const call = this.#redis.advanceWindowsBuffer(keys.length, ...keys, ...args);
     const replies = (await answered('advance', call)) as Buffer[];
     return positions.map((position) => {
       const [question, reply] = [questions[position], replies[position]];
@@ -67,13 +66,3 @@ export class RedisWindowStore implements WindowStore {
 }
 
 const NONE = Buffer.alloc(0);
-
-/** By the list itself, which many questions share. */
-const textOfCooldowns = new WeakMap<Question['cooldowns'], string>();
-
-/** A question as JSON. */
-function questionText({ series, cooldowns }: Question): string {
-  const text = textOfCooldowns.get(cooldowns) ?? JSON.stringify(cooldowns);
-  textOfCooldowns.set(cooldowns, text);
-  return `{"series":${JSON.stringify(series)},"cooldowns":${text}}`;
-}

@@ -5,12 +5,12 @@ import { RINGS } from './rings.lua.ts';
  * Messages of agents of one tenant, in order, each counted once. A message here is what one message holds of one agent.
  *
  * KEYS: inbox of each message, plain totals, then of each agent its rings and its cooldowns, then sets of seen ids.
- * ARGV: the work, then the names of each message's question. The work is one flat JSON list, because nested ones cost as
- * much as all else: number of messages, of totals, of sets of rings, of agents, inbox ttl, seen ttl, ttl of an agent's
+ * ARGV: the work, then of each message's question the names of its series, then the lists of names of cooldowns, which
+ * many questions share; all of it JSON. The work is one flat list, because nested ones cost as much as all else: number of messages, of totals, of sets of rings, of agents, inbox ttl, seen ttl, ttl of an agent's
  * rings; per total `shape, ttl`; per set of rings their number, and per ring `name, shape, ms of a bucket, ttl`; per agent
  * its set of rings; per message:
  *
- * - `agent, now, repeatables`, and per repeatable event `set of seen ids, event, id`
+ * - `agent, now, list of cooldowns, repeatables`, and per repeatable event `set of seen ids, event, id`
  * - number of series, and per series `place, sums`, or `place, increments below zero, sums`: place is that of the agent's
  *   ring, or below zero that of the total; an increment is `event, age, high, low` and, above shape 0, `time, value`, in
  *   shape 2 `bin`; a sum of what cannot have been counted before is `age, count, high, low`, above shape 0
@@ -138,8 +138,8 @@ local function findRepeated(counted)
 end
 
 -- Who holds the cooldowns a question asks for, as an answer.
-local function holdersOf(key, question)
-  local asked = cjson.decode(question).cooldowns
+local function holdersOf(key, names)
+  local asked = cjson.decode(names)
   if #asked == 0 then return NONE end
   local list = {}
   for i, holder in ipairs(redis.call('HMGET', key, unpack(asked))) do
@@ -215,29 +215,28 @@ local function countSeries(agent, count, nowMs, repeated)
   return filled == 0 and texts or texts .. packed(numbers, filled)
 end
 
--- Counts the next message of the work. Answers its answer; nil where it was counted before.
-local function advance(counted, question)
-  local a, nowMs = work[at + 1], work[at + 2]
+-- Counts the next message of the work. Answers its answer, nil where it was counted before, and the names of cooldowns.
+local function advance(counted)
+  local a, nowMs, names = work[at + 1], work[at + 2], ARGV[1 + messageCount + work[at + 3]]
   local agent = agents[a]
-  at = at + 2
+  at = at + 3
   local repeated, duplicates = findRepeated(counted)
   local count = work[at + 1]
   at = at + 1
   if counted then
     passOver(agent.set, count)
-    return nil
+    return nil, names
   end
   if not agent.list then load(agent) end
   local cells = countSeries(agent, count, nowMs, repeated)
-  return duplicates .. (anyCooling and holdersOf(cooling[a], question) or NONE) .. cells
+  return duplicates .. (anyCooling and holdersOf(cooling[a], names) or NONE) .. cells, names
 end
 
 local answers, inbox = {}, {}
 for m = 1, messageCount do
-  local question = ARGV[1 + m]
-  local answer = advance(stored[m], question)
+  local answer, names = advance(stored[m])
   answers[m] = answer and '0' .. answer or '1' .. stored[m]
-  inbox[m] = answer and question .. '\\n' .. answer
+  inbox[m] = answer and '{"series":' .. ARGV[1 + m] .. ',"cooldowns":' .. names .. '}\\n' .. answer
 end
 
 for i = 1, totalCount do
