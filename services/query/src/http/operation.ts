@@ -20,6 +20,8 @@ export interface Operation {
   /** Default 200. */
   readonly status?: number;
   readonly response: z.ZodType;
+  /** What 207 answers, where a part of the request may be taken. */
+  readonly partial?: z.ZodType;
   /** Default `application/json`. */
   readonly contentType?: string;
   /** The key may come as `?token=`. */

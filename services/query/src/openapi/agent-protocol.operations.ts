@@ -36,6 +36,12 @@ const Verdict = z
   })
   .meta({ id: 'Verdict' });
 
+const AuditAnswer = z.object({
+  accepted: z.int(),
+  rejected: z.int(),
+  results: z.array(z.object({ index: z.int(), status: z.int(), id: z.string().optional(), error: Problem })).optional(),
+});
+
 const register = {
   path: '/v1/agents',
   tag,
@@ -114,16 +120,12 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     method: 'post',
     path: '/v1/runs/events',
     tag,
-    summary: 'Takes audit events of an agent, 1 to 1000. 207 where some were refused; `results` says which, and remarks.',
+    summary:
+      'Takes audit events of an agent, 1 to 1000. 207 where some were refused; `results` says which, and remarks.',
     scope: 'ingest',
     body: z.object({ agentId: ClientId, events: z.array(z.record(z.string(), z.unknown())).min(1).max(1000) }),
-    response: z.object({
-      accepted: z.int(),
-      rejected: z.int(),
-      results: z
-        .array(z.object({ index: z.int(), status: z.int(), id: z.string().optional(), error: Problem }))
-        .optional(),
-    }),
+    response: AuditAnswer,
+    partial: AuditAnswer,
     problems: [413, 415, 422],
   }),
   operation({

@@ -1,4 +1,4 @@
-import { JsonObject, SEVERITIES } from '@agentlens/contracts';
+import { JsonObject, Problem, SEVERITIES } from '@agentlens/contracts';
 import { z } from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 import { AGENT_PROTOCOL_OPERATIONS } from './agent-protocol.operations.ts';
@@ -28,6 +28,19 @@ export const ingestEvents = operation({
   body: z.object({ events: z.array(IncomingEvent).min(1).max(1000) }),
   status: 201,
   response: z.object({ ingested: z.int(), events: z.array(z.object({ id: z.string(), hash: z.string() })) }),
+  partial: z.object({
+    ingested: z.int(),
+    rejected: z.int(),
+    results: z.array(
+      z.object({
+        index: z.int(),
+        status: z.int(),
+        id: z.string().optional(),
+        hash: z.string().optional(),
+        error: Problem.optional(),
+      }),
+    ),
+  }),
   problems: [409, 413, 415, 422],
 });
 

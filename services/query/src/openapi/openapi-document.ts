@@ -38,7 +38,6 @@ export function openApiDocument(operations: readonly Operation[], version: strin
 }
 
 function describe(op: Operation, schemas: Json): Json {
-  const content = op.contentType ?? 'application/json';
   return {
     tags: [op.tag],
     operationId: operationId(op),
@@ -50,14 +49,20 @@ function describe(op: Operation, schemas: Json): Json {
     ...(op.body === undefined
       ? {}
       : { requestBody: { content: { 'application/json': { schema: jsonSchema(op.body, 'input', schemas) } } } }),
-    responses: {
-      [op.status ?? 200]: {
-        description: 'Success',
-        content: { [content]: { schema: jsonSchema(op.response, 'output', schemas) } },
-      },
-      ...problemResponses(op),
-    },
+    responses: { ...successes(op, schemas), ...problemResponses(op) },
   };
+}
+
+function successes(
+  { status = 200, response, partial, contentType = 'application/json' }: Operation,
+  schemas: Json,
+): Json {
+  const answer = (description: string, body: z.ZodType): Json => ({
+    description,
+    content: { [contentType]: { schema: jsonSchema(body, 'output', schemas) } },
+  });
+  const whole = { [status]: answer('Success', response) };
+  return partial === undefined ? whole : { ...whole, 207: answer('Taken in part', partial) };
 }
 
 function problemResponses(op: Operation): Json {
