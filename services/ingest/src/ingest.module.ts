@@ -23,6 +23,7 @@ import {
 } from '@nestjs/common';
 import { Admission } from './admission/admission.ts';
 import { FairTurns } from './admission/fair-turns.ts';
+import { Restraint } from './admission/restraint.ts';
 import { BatchPublisher } from './batch-publisher.ts';
 import { Coalescer } from './coalescer.ts';
 import { EventDesk } from './event-desk.ts';
@@ -65,7 +66,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
         {
           provide: EventDesk,
           useFactory: eventDesk,
-          inject: [EventIntake, EventGate, IngestMetrics, QUOTA, CLOCK, Admission],
+          inject: [EventIntake, EventGate, IngestMetrics, QUOTA, CLOCK, Admission, LOGGER],
         },
         {
           provide: Admission,
@@ -112,6 +113,11 @@ function eventDesk(
   quota: Quota,
   clock: Clock,
   admission: Admission,
+  logger: Platform['logger'],
 ): EventDesk {
-  return new EventDesk(intake, gate, metrics, new LeasedQuota(quota), clock, admission, new FairTurns());
+  const restraint = new Restraint((tenantId, perSecond) => {
+    const restrained = 'the CPU is scarce: a tenant that floods beside others is restrained';
+    logger.info({ tenantId, perSecond }, Number.isFinite(perSecond) ? restrained : 'nobody is restrained any more');
+  });
+  return new EventDesk(intake, gate, metrics, new LeasedQuota(quota), clock, admission, new FairTurns({ restraint }));
 }

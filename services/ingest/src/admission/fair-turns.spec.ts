@@ -14,7 +14,7 @@ class Requests {
 
   #onBegin: (tenantId: string) => void = () => undefined;
 
-  constructor(readonly turns = new FairTurns(60_000)) {}
+  constructor(readonly turns = new FairTurns({ longestMs: 60_000 })) {}
 
   send(tenantId: string, events: number): void {
     const work = async () => {
@@ -68,7 +68,7 @@ describe('FairTurns', () => {
 
   it('has few events of one tenant in hand while others are there, and more again once they have gone', async () => {
     let nowMs = 0;
-    const requests = new Requests(new FairTurns(60_000, () => nowMs));
+    const requests = new Requests(new FairTurns({ longestMs: 60_000, nowMs: () => nowMs }));
     requests.send('quiet', 1);
     for (let i = 0; i < 32; i++) requests.send('loud', 100);
     await requests.settle();
@@ -92,7 +92,7 @@ describe('FairTurns', () => {
   });
 
   it('passes the turn on when the work fails', async () => {
-    const turns = new FairTurns(60_000);
+    const turns = new FairTurns({ longestMs: 60_000 });
     const failing = turns.run('loud', 1_000, () => Promise.reject(new Error('refused')));
     const next = turns.run('loud', 1, () => Promise.resolve('done'));
     await expect(failing).rejects.toThrow('refused');
@@ -100,7 +100,7 @@ describe('FairTurns', () => {
   });
 
   it('passes the turn on while the work waits for a store', async () => {
-    const requests = new Requests(new FairTurns(1));
+    const requests = new Requests(new FairTurns({ longestMs: 1 }));
     requests.send('loud', 1_000);
     const next = Promise.withResolvers<void>();
     const second = requests.turns.run('loud', 1_000, async () => next.resolve());
@@ -145,6 +145,60 @@ describe('FairTurns', () => {
     await requests.end();
     expect(requests.begun.at(-1)).toBe('late');
     await requests.finish();
+  });
+
+  it('lets a restrained tenant rest, and nobody else', async () => {
+    let nowMs = 0;
+    let restsUntilMs = 0;
+    const turns = new FairTurns({
+      longestMs: 60_000,
+      nowMs: () => nowMs,
+      restraint: {
+        look: () => undefined,
+        begun: (tenantId) => {
+          if (tenantId === 'loud') restsUntilMs = nowMs + 20;
+        },
+        perSecondOf: (tenantId) => (tenantId === 'loud' ? 500 : Number.POSITIVE_INFINITY),
+        restsUntil: (tenantId) => (tenantId === 'loud' ? restsUntilMs : Number.NEGATIVE_INFINITY),
+      },
+    });
+    const requests = new Requests(turns);
+    for (let i = 0; i < 12; i++) requests.send('loud', 100);
+    requests.send('quiet', 1);
+    await requests.settle();
+    expect(requests.begun).toEqual(['loud', 'quiet']);
+    expect(turns.isFull('loud')).toBe(true);
+    expect(turns.isFull('quiet')).toBe(false);
+    nowMs = 20;
+    await requests.end();
+    expect(requests.begun).toEqual(['loud', 'quiet', 'loud']);
+    while (requests.begun.length < 13) {
+      nowMs += 20;
+      await requests.end();
+    }
+    await requests.finish();
+  });
+
+  it('goes on after a rest that ended while it was looked at', async () => {
+    let nowMs = 0;
+    let restsUntilMs = 0;
+    const turns = new FairTurns({
+      longestMs: 60_000,
+      nowMs: () => {
+        nowMs += 20;
+        return nowMs;
+      },
+      restraint: {
+        look: () => undefined,
+        begun: (_tenantId, _events, atMs) => {
+          restsUntilMs = atMs + 30;
+        },
+        perSecondOf: () => 1_000,
+        restsUntil: () => restsUntilMs,
+      },
+    });
+    const all = Array.from({ length: 10 }, (_, i) => turns.run('loud', 100, () => Promise.resolve(i)));
+    await expect(Promise.all(all)).resolves.toHaveLength(10);
   });
 
   it('takes who has the least in hand of those that wait, whatever they send and whoever ends first', async () => {

@@ -1,3 +1,5 @@
+import { Restraint } from './restraint.ts';
+
 /** Events that are worked on at once. */
 const IN_ALL = 1_200;
 /** Of them one tenant's while it is alone, which leaves room for whoever comes. */
@@ -10,6 +12,16 @@ const THERE_MS = 2_000;
 const LONGEST_MS = 50;
 /** Events that may wait for their turn. More than a second's worth would only be answered late. */
 const MOST_WAITING = 20_000;
+
+/** More than this many seconds of a restrained tenant's events would be answered too late to be of use. */
+const LONGEST_WAIT_S = 2;
+
+export interface FairTurnsParts {
+  readonly longestMs?: number;
+  /** Milliseconds that only go forward. */
+  readonly nowMs?: () => number;
+  readonly restraint?: Pick<Restraint, 'look' | 'begun' | 'perSecondOf' | 'restsUntil'>;
+}
 
 interface Line {
   readonly tenantId: string;
@@ -38,20 +50,28 @@ export class FairTurns {
   /** Until then more than one tenant is there. */
   #mixedUntilMs = 0;
 
-  constructor(
-    private readonly longestMs = LONGEST_MS,
-    private readonly nowMs: () => number = () => performance.now(),
-  ) {}
+  readonly #restraint: NonNullable<FairTurnsParts['restraint']>;
+  readonly #longestMs: number;
+  readonly #nowMs: () => number;
+  #rest: NodeJS.Timeout | undefined;
+
+  constructor({ longestMs = LONGEST_MS, nowMs, restraint }: FairTurnsParts = {}) {
+    this.#longestMs = longestMs;
+    this.#nowMs = nowMs ?? (() => performance.now());
+    this.#restraint = restraint ?? new Restraint();
+  }
 
   /** Does the work when it is this tenant's turn, at once where nobody is in the way. */
   async run<T>(tenantId: string, weight: number, work: () => Promise<T>): Promise<T> {
     const events = Math.max(1, weight);
     this.#notice(tenantId);
+    const nowMs = this.#nowMs();
+    this.#restraint.look(nowMs, nowMs < this.#mixedUntilMs);
     const line = this.#lineOf(tenantId);
-    if (!this.#crowded && line.waiting.length === 0 && this.#isFree(line)) this.#begin(line, events);
+    if (!this.#crowded && line.waiting.length === 0 && this.#isFree(line, nowMs)) this.#begin(line, events);
     else await this.#turn(line, events);
     const over = this.#over(line, events);
-    const timer = setTimeout(over, this.longestMs);
+    const timer = setTimeout(over, this.#longestMs);
     try {
       return await work();
     } finally {
@@ -75,13 +95,14 @@ export class FairTurns {
 
   /** Too much waits, and of this tenant no less than of the others: what it sends now is better sent later. */
   isFull(tenantId: string): boolean {
-    if (this.#waiting < MOST_WAITING) return false;
-    return (this.#lines.get(tenantId)?.behind ?? 0) * this.#lines.size >= this.#waiting;
+    const behind = this.#lines.get(tenantId)?.behind ?? 0;
+    if (behind > this.#restraint.perSecondOf(tenantId) * LONGEST_WAIT_S) return true;
+    return this.#waiting >= MOST_WAITING && behind * this.#lines.size >= this.#waiting;
   }
 
   #notice(tenantId: string): void {
     if (this.#latest === tenantId) return;
-    if (this.#latest !== undefined) this.#mixedUntilMs = this.nowMs() + THERE_MS;
+    if (this.#latest !== undefined) this.#mixedUntilMs = this.#nowMs() + THERE_MS;
     this.#latest = tenantId;
   }
 
@@ -93,17 +114,18 @@ export class FairTurns {
     return line;
   }
 
-  #isFree(line: Line): boolean {
-    return this.#inHand < IN_ALL && this.#hasShareLeft(line);
+  #isFree(line: Line, nowMs: number): boolean {
+    return this.#inHand < IN_ALL && this.#hasShareLeft(line, nowMs);
   }
 
-  #hasShareLeft({ inHand }: Line): boolean {
-    return inHand < (this.nowMs() < this.#mixedUntilMs ? BESIDE_OTHERS : ALONE);
+  #hasShareLeft({ inHand, tenantId }: Line, nowMs: number): boolean {
+    if (this.#restraint.restsUntil(tenantId) > nowMs) return false;
+    return inHand < (nowMs < this.#mixedUntilMs ? BESIDE_OTHERS : ALONE);
   }
 
   #turn(line: Line, events: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#crowded ||= this.#hasShareLeft(line) && line.waiting.length === 0;
+    this.#crowded ||= this.#hasShareLeft(line, this.#nowMs()) && line.waiting.length === 0;
     line.waiting.push({ events, begin: resolve });
     line.behind += events;
     this.#waiting += events;
@@ -114,6 +136,7 @@ export class FairTurns {
   #begin(line: Line, events: number): void {
     line.inHand += events;
     this.#inHand += events;
+    this.#restraint.begun(line.tenantId, events, this.#nowMs());
   }
 
   /** One at a time, with a look at what has arrived in between: it may be somebody else's. */
@@ -127,10 +150,12 @@ export class FairTurns {
   }
 
   #next(): void {
-    const next = this.#leastInHand();
+    const nowMs = this.#nowMs();
+    const next = this.#leastInHand(nowMs);
     const turn = next?.waiting.shift();
     if (next === undefined || turn === undefined) {
       if (this.#inHand < IN_ALL) this.#crowded = false;
+      this.#scheduleAfterRest(nowMs);
       return;
     }
     // Behind the others that have as little in hand.
@@ -144,10 +169,22 @@ export class FairTurns {
     this.#schedule();
   }
 
-  #leastInHand(): Line | undefined {
+  /** Nobody can begin: who rests does so again after its rest, if nothing ends before. */
+  #scheduleAfterRest(nowMs: number): void {
+    const longest = Math.max(
+      ...[...this.#lines.keys()].map((tenantId) => this.#restraint.restsUntil(tenantId) - nowMs),
+    );
+    if (longest <= 0 || this.#rest !== undefined) return;
+    this.#rest = setTimeout(() => {
+      this.#rest = undefined;
+      this.#schedule();
+    }, longest);
+  }
+
+  #leastInHand(nowMs: number): Line | undefined {
     let least: Line | undefined;
     for (const line of this.#lines.values()) {
-      if (line.waiting.length > 0 && this.#isFree(line) && line.inHand < (least?.inHand ?? IN_ALL)) least = line;
+      if (line.waiting.length > 0 && this.#isFree(line, nowMs) && line.inHand < (least?.inHand ?? IN_ALL)) least = line;
     }
     return least;
   }

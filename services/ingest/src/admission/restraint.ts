@@ -1,0 +1,123 @@
+import { Contention } from './contention.ts';
+
+/** How often it is seen how scarce the CPU is. */
+const LOOK_MS = 250;
+/** Times the work of the thread: from here on an event waits for the CPU longer than it is worked on. */
+const SCARCE = 1.7;
+/** Below this there is CPU left. */
+const ENOUGH = 1.3;
+/** In one step at most; as a rule by as much as the CPU is too scarce. */
+const LOWER_BY = 0.6;
+const RAISE_BY = 1.05;
+/** The flood keeps this much of what it got unrestrained, however scarce the CPU is: something else may be the cause. */
+const LEAST_SHARE = 0.5;
+/** Who sends more than this share of all events floods. */
+const MOST = 0.5;
+/** Weight of the newest reading; single ones jump by a request. */
+const WEIGHT = 0.3;
+/** Tenants that send less are forgotten, events per second. */
+const FORGET_BELOW = 0.5;
+
+interface Sent {
+  /** Events begun since the last tick. */
+  begun: number;
+  /** Smoothed, events per second. */
+  rate: number;
+}
+
+/** Who floods, and how much it may have begun. */
+interface Flood {
+  readonly tenantId: string;
+  /** What it had begun before it was restrained, events per second. */
+  unrestrained: number;
+  perSecond: number;
+  restsUntilMs: number;
+}
+
+/**
+ * Most events per second of a tenant that floods while others are there and the CPU is scarce: what it has of the CPU, they
+ * wait for at each step of their events' way. Alone it is its own neighbour and takes what there is.
+ */
+export class Restraint {
+  readonly #sent = new Map<string, Sent>();
+  #flood: Flood | undefined;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** @param told when a tenant begins or ceases to be restrained: events per second, or Infinity */
+  constructor(
+    private readonly told: (tenantId: string, perSecond: number) => void = () => undefined,
+    private readonly contention: Pick<Contention, 'read'> = new Contention(),
+  ) {}
+
+  /** Most events of this tenant per second now; Infinity where it is not restrained. */
+  perSecondOf(tenantId: string): number {
+    return this.#flood?.tenantId === tenantId ? this.#flood.perSecond : Number.POSITIVE_INFINITY;
+  }
+
+  /** Until when nothing more of this tenant is to begin. */
+  restsUntil(tenantId: string): number {
+    return this.#flood?.tenantId === tenantId ? this.#flood.restsUntilMs : Number.NEGATIVE_INFINITY;
+  }
+
+  /** So many events of a tenant were begun. */
+  begun(tenantId: string, events: number, nowMs: number): void {
+    const sent = this.#sent.get(tenantId);
+    if (sent === undefined) this.#sent.set(tenantId, { begun: events, rate: 0 });
+    else sent.begun += events;
+    const flood = this.#flood;
+    if (flood?.tenantId !== tenantId || flood.perSecond === Number.POSITIVE_INFINITY) return;
+    flood.restsUntilMs = Math.max(nowMs, flood.restsUntilMs) + (events * 1_000) / flood.perSecond;
+  }
+
+  /** To be called whenever a request comes. Times are milliseconds that only go forward. */
+  look(nowMs: number, othersAreThere: boolean): void {
+    const sinceMs = nowMs - this.#lookedAtMs;
+    if (sinceMs < LOOK_MS) return;
+    this.#lookedAtMs = nowMs;
+    const before = this.#flood;
+    const wasRestrained = before !== undefined && Number.isFinite(before.perSecond);
+    this.#judge(this.contention.read(), this.#measure(sinceMs), othersAreThere);
+    const { tenantId = before?.tenantId ?? '', perSecond = Number.POSITIVE_INFINITY } = this.#flood ?? {};
+    if (wasRestrained !== Number.isFinite(perSecond)) this.told(tenantId, perSecond);
+  }
+
+  #judge(contention: number, loudest: readonly [string, number] | undefined, othersAreThere: boolean): void {
+    if (loudest === undefined || !othersAreThere) {
+      this.#flood = undefined;
+      return;
+    }
+    const [tenantId, rate] = loudest;
+    if (this.#flood?.tenantId !== tenantId) this.#flood = unrestrained(tenantId);
+    if (this.#flood.perSecond === Number.POSITIVE_INFINITY) this.#flood.unrestrained = rate;
+    adjust(this.#flood, rate, contention);
+  }
+
+  /** Takes what was begun into account. Answers who sends most of all events, and how many. */
+  #measure(sinceLastMs: number): readonly [string, number] | undefined {
+    let all = 0;
+    let loudest: readonly [string, number] = ['', 0];
+    for (const [tenantId, sent] of this.#sent) {
+      sent.rate += ((sent.begun * 1_000) / sinceLastMs - sent.rate) * WEIGHT;
+      sent.begun = 0;
+      all += sent.rate;
+      if (sent.rate > loudest[1]) loudest = [tenantId, sent.rate];
+      if (sent.rate < FORGET_BELOW) this.#sent.delete(tenantId);
+    }
+    return loudest[1] > all * MOST ? loudest : undefined;
+  }
+}
+
+function unrestrained(tenantId: string): Flood {
+  const perSecond = Number.POSITIVE_INFINITY;
+  return { tenantId, unrestrained: 0, perSecond, restsUntilMs: Number.NEGATIVE_INFINITY };
+}
+
+function adjust(flood: Flood, rate: number, contention: number): void {
+  if (contention > SCARCE) {
+    const lower = Math.min(flood.perSecond, rate) * Math.max(LOWER_BY, SCARCE / contention);
+    flood.perSecond = Math.max(lower, flood.unrestrained * LEAST_SHARE);
+  } else if (contention < ENOUGH) {
+    flood.perSecond *= RAISE_BY;
+    if (flood.perSecond > flood.unrestrained) flood.perSecond = Number.POSITIVE_INFINITY;
+  }
+}
