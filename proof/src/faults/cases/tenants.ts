@@ -11,6 +11,7 @@ import { Slowness } from '../slowness.ts';
 
 /** Long enough for 200 triggers: of 100 the p99 would be the single worst. */
 const QUIET_SECONDS = 20;
+const BEGINNING_SECONDS = 5;
 const QUIET_EVENTS_PER_SECOND = 10;
 /** Below this a ratio of latencies is a ratio of noise. */
 const FLOOR_MS = 50;
@@ -26,7 +27,7 @@ const noisy: Fault = {
     await copyRulesTo(site.pool, DEFAULT_TENANT, [quiet.id, loud.id]);
     await announceRules(site.pool, [quiet.id, loud.id]);
     await site.rulesHeld(9);
-    const unloaded = await quietly(lab, site, quiet.key, 'quiet1');
+    const unloaded = await quietly(lab, site, quiet.key, 'quiet1', QUIET_SECONDS);
     lab.note(`alone: ${described(unloaded)}`);
     const flood = generateLoad({
       url: site.stack.ingestUrl,
@@ -41,8 +42,10 @@ const noisy: Fault = {
       seed: lab.seed,
       label: 'loud',
     });
-    await lab.sleep(3_000);
-    const loaded = await quietly(lab, site, quiet.key, 'quiet2');
+    // Until the flood is known for one; of so few triggers the p99 is the worst, so it is told and not judged.
+    const beginning = await quietly(lab, site, quiet.key, 'quiet2', BEGINNING_SECONDS);
+    lab.note(`while it begins: ${described(beginning)}`);
+    const loaded = await quietly(lab, site, quiet.key, 'quiet3', QUIET_SECONDS);
     flood.stop();
     const flooded = await flood.report;
     lab.note(`beside ${(flooded.acceptedEvents / flooded.seconds).toFixed(0)} events/s: ${described(loaded)}`);
@@ -51,7 +54,7 @@ const noisy: Fault = {
     lab.check(
       atMost('p99 of the quiet one’s triggers', Math.max(2 * unloaded.p99, FLOOR_MS), loaded.p99, 'ms'),
       atLeast('its accepted requests, %', 99.9, (100 * (report.statuses['201'] ?? 0)) / report.requests),
-      equal('triggers not seen', 0, loaded.missing),
+      equal('triggers not seen', 0, beginning.missing + loaded.missing),
     );
   },
 };
@@ -69,7 +72,7 @@ interface Quiet {
   readonly report: LoadReport;
 }
 
-async function quietly(lab: Lab, site: Site, key: string, label: string): Promise<Quiet> {
+async function quietly(lab: Lab, site: Site, key: string, label: string, seconds: number): Promise<Quiet> {
   const slowness = new Slowness();
   const report = await generateLoad({
     url: site.stack.ingestUrl,
@@ -77,7 +80,7 @@ async function quietly(lab: Lab, site: Site, key: string, label: string): Promis
     batchSize: 1,
     concurrency: 8,
     eventsPerSecond: QUIET_EVENTS_PER_SECOND,
-    durationMs: QUIET_SECONDS * 1_000,
+    durationMs: seconds * 1_000,
     agents: 5,
     errorShare: 0,
     reliable: true,
