@@ -206,16 +206,20 @@ export class NatsEventBus implements EventBus {
     const timeout = deadlineMs ?? publishTimeoutMs;
     const msgID = id === undefined ? undefined : encodeHeader(id);
     let publish: Promise<PubAck> | undefined;
+    const lost = Promise.withResolvers<never>();
+    // What was sent over a connection that is lost is not answered over the next one.
+    const stop = link.onLost(() => lost.reject(new Error('the connection was lost')));
     try {
       publish = storeMessage(client, { subject, body, headers, timeout, msgID });
       this.inFlight.add(publish);
-      const { seq, duplicate } = await publish;
+      const { seq, duplicate } = await Promise.race([publish, lost.promise]);
       link.answered();
       return { sequence: seq, duplicate };
     } catch (error) {
       if (!(error instanceof JetStreamApiError || error instanceof InvalidArgumentError)) link.unanswered();
       throw refusalOf(error, subject);
     } finally {
+      stop();
       if (publish) this.inFlight.delete(publish);
     }
   }

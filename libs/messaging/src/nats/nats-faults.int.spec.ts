@@ -91,6 +91,16 @@ describe('NATS bus under faults', () => {
     await eventually(() => expect(group.ids()).toContain(next.id));
   });
 
+  it('lets nobody wait for an answer that would have come over a lost connection', async () => {
+    const proxy = await proxied();
+    const bus = await open(proxy.url, { publishTimeoutMs: 600_000 });
+    proxy.mode('half-open');
+    const trigger = aTrigger();
+    await expect(bus.publish(guardrailTriggered, trigger)).rejects.toBeInstanceOf(BusUnavailable);
+    await eventually(() => expect(bus.healthy()).toBe(true));
+    await bus.publish(guardrailTriggered, trigger);
+  });
+
   it('gives what a replica died on to another', async () => {
     const proxy = await proxied();
     const dying = await open(proxy.url);

@@ -11,6 +11,7 @@ export class NatsLink {
   connected = true;
   private answeredAt = performance.now();
   private movedAt = Number.NEGATIVE_INFINITY;
+  private readonly lost = new Set<() => void>();
   private readonly reconnected = new Set<() => void>();
 
   /** `servers`: how many addresses the connection knows. */
@@ -40,6 +41,12 @@ export class NatsLink {
     void this.connection.reconnect();
   }
 
+  /** Calls back whenever the connection is lost, until the returned function is called. */
+  onLost(callback: () => void): () => void {
+    this.lost.add(callback);
+    return () => this.lost.delete(callback);
+  }
+
   /** Calls back after every reconnection until the returned function is called. */
   onReconnect(callback: () => void): () => void {
     this.reconnected.add(callback);
@@ -52,6 +59,7 @@ export class NatsLink {
         case 'disconnect':
           this.connected = false;
           this.logger.warn({ server: status.server }, 'connection to NATS lost, reconnecting');
+          for (const callback of this.lost) callback();
           break;
         case 'reconnect':
           this.connected = true;
