@@ -34,6 +34,20 @@ describe('holdings', () => {
     expect(holdings.wanting).toBe(true);
   });
 
+  it('remember who began to wait while a claim was on its way that could not see it', () => {
+    const holdings = new Holdings(LIMITS);
+    const asked = holdings.ask();
+    expect([holdings.reserve(to('c')), holdings.reserve(to('c')), holdings.reserve(to('c'))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    holdings.claimed(asked, []);
+    holdings.claimed(holdings.ask(), []);
+    holdings.giveBack(to('c'));
+    expect(holdings.wanting).toBe(true);
+  });
+
   const step = fc.oneof(
     fc.record({ do: fc.constant('record' as const), id: fc.constantFrom('a', 'b', 'c', 'd') }),
     fc.record({ do: fc.constant('end' as const), which: fc.nat() }),

@@ -6,6 +6,8 @@ export interface Asked {
   readonly room: Room;
   /** What the claim knows to be taken of each share. */
   readonly counts: ReadonlyMap<string, number>;
+  /** Shares that were behind when it was asked: of those that fell behind since, it may not have seen who waits. */
+  readonly behind: ReadonlySet<string>;
 }
 
 /**
@@ -26,7 +28,8 @@ export class Holdings {
     const usedUp = others ? [...this.#behind.values()] : [];
     const counts = this.#places.counts();
     for (const { key, limit } of usedUp) counts.set(key, Math.max(limit, this.#places.count(key)));
-    return { limit: Math.max(0, this.#places.free), room: this.#places.room(usedUp), counts };
+    const behind = new Set(this.#behind.keys());
+    return { limit: Math.max(0, this.#places.free), room: this.#places.room(usedUp), counts, behind };
   }
 
   /**
@@ -35,9 +38,11 @@ export class Holdings {
    *
    * @returns true where a share fell behind: what stands behind its queue was perhaps not reached
    */
-  claimed({ counts }: Asked, occupants: readonly Occupant[]): boolean {
+  claimed({ counts, behind: before }: Asked, occupants: readonly Occupant[]): boolean {
     const told = new Map(counts);
-    const behind = new Map([...this.#behind].filter(([key, { limit }]) => (told.get(key) ?? 0) >= limit));
+    const behind = new Map(
+      [...this.#behind].filter(([key, { limit }]) => !before.has(key) || (told.get(key) ?? 0) >= limit),
+    );
     for (const occupant of occupants) {
       this.#places.add(occupant);
       for (const share of this.#places.sharesOf(occupant)) {
