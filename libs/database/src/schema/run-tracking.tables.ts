@@ -23,8 +23,20 @@ export interface AgentsTable {
   tool_places: ColumnType<Record<string, string>, string | undefined, string>;
 }
 
+/** What is counted of events, in runs and days alike. */
+interface CountedColumns {
+  event_count: number;
+  error_count: number;
+  tool_call_count: number;
+  tool_error_count: number;
+  llm_call_count: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+}
+
 /** Writer: run-tracking. */
-export interface RunsTable {
+export interface RunsTable extends CountedColumns {
   tenant_id: string;
   run_id: string;
   agent_id: string;
@@ -38,15 +50,7 @@ export interface RunsTable {
   started_at: Timestamp;
   last_event_at: Timestamp;
   ended_at: Timestamp | null;
-  event_count: number;
-  error_count: number;
-  tool_call_count: number;
-  tool_error_count: number;
-  llm_call_count: number;
-  input_tokens: number;
-  output_tokens: number;
   total_tokens: number;
-  cost_usd: number;
   unpriced_count: number;
   tags: string[];
   updated_at: Timestamp;
@@ -109,18 +113,10 @@ export interface EventsTable {
  * Writer: run-tracking. Counts by UTC day of the event; run_* columns by UTC day the run started. A run counts in
  * `run_error_count` if it failed or holds an error, in `run_succeeded_count` if it succeeded or was ended on purpose.
  */
-export interface AgentDailyTable {
+export interface AgentDailyTable extends CountedColumns {
   tenant_id: string;
   agent_id: string;
   day: string;
-  event_count: number;
-  error_count: number;
-  tool_call_count: number;
-  tool_error_count: number;
-  llm_call_count: number;
-  input_tokens: number;
-  output_tokens: number;
-  cost_usd: number;
   run_count: number;
   run_error_count: number;
   run_succeeded_count: number;
