@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Failure, settle, TestServer } from './testing/index.ts';
+import { allow, type Failure, settle, TestServer } from './testing/index.ts';
 import type { Decision } from './wire/decision.ts';
 
 /** Asks about a call while the server fails; time passes until there is an answer. */
@@ -41,6 +41,28 @@ describe('while the server fails', () => {
       bypass,
     });
   });
+
+  it.each([
+    ['*', 'error'],
+    ['r1', 'deadline'],
+    ['circuit_breaker', 'unavailable'],
+  ] as const)('and lets pass what it could not evaluate (%s: %s), failing closed ends the run', async (ruleId, why) => {
+    const passed = { ...allow(), bypasses: [{ ruleId, why, did: 'allow' }] } as const;
+    const server = new TestServer().answer(() => passed);
+    const bypass = why === 'deadline' ? 'deadline' : 'unavailable';
+    const refused = { verdict: 'BLOCK', control: 'TERMINATE', source: 'fallback', bypass };
+    expect(await decidedWhile(server, 'none', { failMode: 'closed' })).toMatchObject(refused);
+    expect(await decidedWhile(server, 'none')).toMatchObject({ ...passed, source: 'remote' });
+  });
+
+  it.each(['missing', 'error'] as const)(
+    'and a rule has no answer of its own (%s), failing closed goes by the rule',
+    async (why) => {
+      const passed = { ...allow(), bypasses: [{ ruleId: 'r1', why, did: 'allow' }] } as const;
+      const server = new TestServer().answer(() => passed);
+      expect(await decidedWhile(server, 'none', { failMode: 'closed' })).toMatchObject({ verdict: 'ALLOW' });
+    },
+  );
 
   it('a call that broke is made once more, and one that was refused is not', async () => {
     const down = new TestServer();

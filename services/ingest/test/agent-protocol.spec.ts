@@ -288,7 +288,7 @@ describe('asking for a decision', () => {
         callId: 'call-1',
         estimate: { tokens: 10, costUsd: 0.1 },
         receivedAt: NOW,
-        deadlineMs: 2_000,
+        deadlineMs: 10_000,
       },
     ]);
   });

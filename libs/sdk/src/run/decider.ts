@@ -3,7 +3,7 @@ import type { RuleKeeper } from '../guard/rule-keeper.ts';
 import type { Standing } from '../guard/standing.ts';
 import type { Settings } from '../options.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import type { DecisionPhase } from '../wire/contract.ts';
+import type { DecisionPhase, RuleBypass } from '../wire/contract.ts';
 import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
 import type { Actor, Subject } from '../wire/model.ts';
 import type { Asked, EvaluateRequest, Server } from '../wire/server.ts';
@@ -95,7 +95,7 @@ export class Decider {
     // An operator may have spoken while we waited: what was allowed before that is not allowed any more.
     const standing = run.standing();
     if (standing.state !== 'running') return stopped(standing);
-    if (asked.ok) return { ...asked.value, source: 'remote' };
+    if (asked.ok) return this.#heard(asked.value);
     if (question.phase === 'llm.before' && asked.why === 'refused') {
       this.#modelCallsUnknown = true;
       return { ...ALLOWED, source: 'local' };
@@ -143,10 +143,16 @@ export class Decider {
     return this.#tools.server.evaluate(run.runId, request);
   }
 
+  /** The server lets pass what it could not evaluate in time, as its rules and its tenant say; failing closed does not. */
+  #heard(decision: WireDecision): Verdict {
+    const passed = decision.verdict === 'ALLOW' ? decision.bypasses?.find(isUndecided) : undefined;
+    if (passed === undefined || this.#tools.settings.failMode === 'open') return { ...decision, source: 'remote' };
+    return { ...failedClosed(passed.why === 'deadline' ? 'deadline' : 'unavailable'), bypasses: decision.bypasses };
+  }
+
   #fallback(why: Bypass, judgement: Judgement | null): Verdict {
     const ruleId = judgement?.blocksWhenUnavailable ?? null;
-    if (this.#tools.settings.failMode === 'closed')
-      return { ...lockdown('No decision could be had in time; failing closed.'), source: 'fallback', bypass: why };
+    if (this.#tools.settings.failMode === 'closed') return failedClosed(why);
     if (ruleId === null)
       return {
         ...ALLOWED,
@@ -183,6 +189,15 @@ export class Decider {
       shadowed,
     };
   }
+}
+
+/** Not what a rule cannot say of this call (`missing`), nor a rule that is wrong itself: their authors decided that. */
+function isUndecided({ ruleId, why, did }: RuleBypass): boolean {
+  return did === 'allow' && (ruleId === '*' || why === 'unavailable' || why === 'deadline');
+}
+
+function failedClosed(why: Bypass): Verdict {
+  return { ...lockdown('No decision could be had in time; failing closed.'), source: 'fallback', bypass: why };
 }
 
 function stopped(standing: Exclude<Standing, { state: 'running' }>): Verdict {

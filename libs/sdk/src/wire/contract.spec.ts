@@ -18,13 +18,14 @@ describe('the published types', () => {
       actor: Same<sdk.Actor, platform.Actor>;
       subject: Same<sdk.Subject, platform.Subject>;
       cause: Same<sdk.DecisionCause, platform.DecisionCause>;
+      bypass: Same<sdk.RuleBypass, platform.RuleBypass>;
       limits: Same<sdk.BreakerLimits, platform.BreakerLimits>;
       reason: Same<sdk.BreakerReason, platform.BreakerReason>;
       state: Same<sdk.BreakerState, platform.BreakerState>;
       rule: Same<sdk.BundledRule, platform.BundledRule>;
       bundle: Same<sdk.RuleBundle, platform.RuleBundle>;
     } = {
-      ...{ phase: true, actor: true, subject: true, cause: true },
+      ...{ phase: true, actor: true, subject: true, cause: true, bypass: true },
       ...{ limits: true, reason: true, state: true, rule: true, bundle: true },
     };
     expect(Object.values(same)).not.toContain(false);

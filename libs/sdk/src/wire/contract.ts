@@ -26,6 +26,13 @@ export type DecisionCause =
   | { readonly kind: 'HITL_PENDING'; readonly approvalId: string; readonly ruleId?: string | undefined }
   | { readonly kind: 'LOCKDOWN'; readonly lockdownId?: string | undefined };
 
+/** A rule (or a budget, or a breaker) that could not be evaluated, and what was done instead. Rule `*`: none could. */
+export interface RuleBypass {
+  readonly ruleId: string;
+  readonly why: 'missing' | 'unavailable' | 'deadline' | 'error';
+  readonly did: 'allow' | 'block';
+}
+
 /** Caps of a circuit breaker. At a cap is not over it; over is. Tokens and iterations are counts, cost is USD. */
 export interface BreakerLimits {
   readonly maxTokens: number;

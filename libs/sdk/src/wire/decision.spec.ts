@@ -18,6 +18,15 @@ describe('an answer of the server', () => {
     });
   });
 
+  it('tells what could not be evaluated, as far as it can be read', () => {
+    const bypass = { ruleId: 'r2', why: 'deadline', did: 'allow' };
+    expect(readDecision({ ...whole, bypasses: [bypass, null, { ruleId: 4 }] })).toEqual({
+      ...whole,
+      bypasses: [bypass],
+    });
+    expect(readDecision({ ...whole, bypasses: 'none' })).toEqual(whole);
+  });
+
   it.each([
     ['nothing', undefined],
     ['text', '<html>'],

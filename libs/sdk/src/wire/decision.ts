@@ -1,4 +1,4 @@
-import type { DecisionCause, DecisionPhase } from './contract.ts';
+import type { DecisionCause, DecisionPhase, RuleBypass } from './contract.ts';
 
 export interface EvaluatedRule {
   readonly ruleId: string;
@@ -19,6 +19,8 @@ export interface WireDecision {
   readonly modifiedArgs?: unknown;
   /** Set aside from budgets for this model call; handed back with its result. */
   readonly reservationId?: string;
+  /** What could not be evaluated. */
+  readonly bypasses?: readonly RuleBypass[];
 }
 
 /** A decision as the agent gets it. */
@@ -48,7 +50,7 @@ const CAUSE_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
 /** Null for anything that is not a whole decision: half an answer is no answer. */
 export function readDecision(body: unknown): WireDecision | null {
   if (!isRecord(body)) return null;
-  const { verdict, control, cause, message, evaluatedRules, finalRuleId, modifiedArgs, reservationId } = body;
+  const { verdict, control, cause, message, evaluatedRules, finalRuleId, modifiedArgs, reservationId, bypasses } = body;
   if (verdict !== 'ALLOW' && verdict !== 'BLOCK') return null;
   if (control !== 'CONTINUE' && control !== 'TERMINATE') return null;
   if (!isCause(cause) || typeof message !== 'string') return null;
@@ -59,6 +61,7 @@ export function readDecision(body: unknown): WireDecision | null {
     ...(finalRuleId === undefined ? {} : { finalRuleId }),
     ...('modifiedArgs' in body ? { modifiedArgs } : {}),
     ...(typeof reservationId === 'string' ? { reservationId } : {}),
+    ...(Array.isArray(bypasses) && bypasses.length > 0 ? { bypasses: bypasses.filter(isBypass) } : {}),
   };
 }
 
@@ -78,6 +81,10 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 function isCause(cause: unknown): cause is DecisionCause {
   if (!isRecord(cause) || typeof cause.kind !== 'string') return false;
   return CAUSE_FIELDS.get(cause.kind)?.every((field) => typeof cause[field] === 'string') ?? false;
+}
+
+function isBypass(item: unknown): item is RuleBypass {
+  return isRecord(item) && [item.ruleId, item.why, item.did].every((field) => typeof field === 'string');
 }
 
 function isEvaluatedRule(item: unknown): item is EvaluatedRule {

@@ -20,7 +20,8 @@ import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readId } from './read-body.ts';
 
 const DEADLINE_MS = 1_000;
-const LONGEST_DEADLINE_MS = 2_000;
+/** For an agent that would rather wait than go on undecided, as where a human has to approve. */
+const LONGEST_DEADLINE_MS = 10_000;
 
 /** "May this happen?", asked twice per tool call: one parse, one request over the bus, one answer. */
 @Controller('v1/runs')
