@@ -73,7 +73,7 @@ export class AgentLensClient {
     this.#rules = new RuleKeeper({
       ...{ clock, random, apiKey, warn },
       rules: this.#settings.rules ?? selectorRules,
-      fetch: (agentId) => this.#server.ruleBundle(agentId),
+      fetch: (agentId, heldTag) => this.#server.ruleBundle(agentId, heldTag),
     });
     this.#host = this.#runHost();
     void this.#registration.wait();

@@ -37,8 +37,10 @@ async function relay(double: TestServer, request: IncomingMessage, response: Ser
     return;
   }
   if (!call.url.includes('/v1/control/') || request.method === 'POST') {
-    const { status, text } = await double.http.call(call);
-    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+    const answer = await double.http.call(call);
+    const etag = answer.header('etag');
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...(etag === undefined ? {} : { etag }) });
+    response.end(answer.text);
     return;
   }
   const stream = await double.http.stream(call);
@@ -123,6 +125,20 @@ describe.each([
     ]);
     const batches = double.calls.filter(({ path }) => path === '/v1/runs/events');
     for (const { headers } of batches) expect(headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('rules that are at hand are not sent again', async () => {
+    const statuses: number[] = [];
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (request.url?.startsWith('/v1/rules/bundle')) response.on('finish', () => statuses.push(response.statusCode));
+    });
+    double.offerBundle({ version: 1, ttlSeconds: 60, askAlways: [], rules: [] });
+    const client = await connect({ ...options, control: 'stream' });
+    await eventually(() => expect([client.status.rulesVersion, client.status.connected]).toEqual([1, true]));
+    double.offerBundle({ version: 2, ttlSeconds: 60, askAlways: [], rules: [] });
+    await eventually(() => expect(statuses.slice(0, 2)).toEqual([200, 304]));
+    double.offerBundle({ version: 3, ttlSeconds: 60, askAlways: ['llm.before'], rules: [] });
+    await eventually(() => expect(client.status.rulesVersion).toBe(3));
   });
 
   it('a run is killed while it waits, and the order is acknowledged', async () => {

@@ -764,6 +764,26 @@ describe('the rule bundle', () => {
     expect((await protocol.call('GET', '/v1/rules/bundle')).status).toBe(400);
   });
 
+  it('is not sent again to whom holds what it says, whenever it was made', async () => {
+    let bundle: RuleBundle = { agentId: 'bot', version: 3, ttlSeconds: 60, askAlways: [], rules: [] };
+    await protocol.gateway.bus.serve(COMMANDS.ruleBundle, async () => ({ ok: true as const, value: bundle }));
+    const ask = (held: string) =>
+      protocol.call('GET', '/v1/rules/bundle?agentId=bot', undefined, { headers: { 'if-none-match': held } });
+    const { headers } = await protocol.call('GET', '/v1/rules/bundle?agentId=bot');
+    const tag = String(headers.etag);
+    bundle = { ...bundle, version: 4 };
+    for (const held of [tag, `"other", ${tag.slice(2)}`, '*']) {
+      const { status, body, headers: told } = await ask(held);
+      expect([status, body, told.etag]).toEqual([304, undefined, tag]);
+    }
+    expect((await ask('"other"')).status).toBe(200);
+    bundle = { ...bundle, askAlways: ['llm.before'] };
+    const changed = await ask(tag);
+    expect(changed.status).toBe(200);
+    expect(JSON.parse(changed.body.payload)).toEqual(bundle);
+    expect(changed.headers.etag).not.toBe(tag);
+  });
+
   it('is a problem where there is none, so that the client asks the server', async () => {
     const answer = await protocol.call('GET', '/v1/rules/bundle?agentId=bot');
     expect(answer).toMatchObject({ status: 404, body: { error: 'No rule bundle', status: 404 } });

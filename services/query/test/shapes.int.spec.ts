@@ -207,6 +207,16 @@ describe('/openapi.json', () => {
     });
   });
 
+  it('says where an answer need not be sent again', async () => {
+    const { body } = await api.get('/openapi.json');
+    const { parameters, responses } = body.paths['/v1/rules/bundle'].get;
+    expect(parameters).toContainEqual(
+      expect.objectContaining({ name: 'If-None-Match', in: 'header', required: false }),
+    );
+    expect(responses).toMatchObject({ 200: { headers: { ETag: {} } }, 304: { headers: { ETag: {} } } });
+    expect(responses[304]).not.toHaveProperty('content');
+  });
+
   it('gives every operation an id of its own', async () => {
     const { body } = await api.get('/openapi.json');
     const operations = Object.values(body.paths as Record<string, Record<string, { operationId: string }>>).flatMap(

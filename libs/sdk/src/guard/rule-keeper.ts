@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/runtime.ts';
 import type { BreakerLimits } from '../wire/contract.ts';
-import type { Asked } from '../wire/server.ts';
+import type { Asked, BundleAnswer } from '../wire/server.ts';
 import type { CompiledRules, Judgement, LocalCall, LocalRules, RuleBundle } from './local-rules.ts';
 import { openBundle } from './rule-bundle.ts';
 
@@ -9,7 +9,7 @@ export interface RuleKeeperTools {
   readonly random: () => number;
   readonly apiKey: string;
   readonly rules: LocalRules;
-  readonly fetch: (agentId: string) => Promise<Asked<unknown>>;
+  readonly fetch: (agentId: string, heldTag: string | undefined) => Promise<Asked<BundleAnswer>>;
   readonly warn: (message: string) => void;
 }
 
@@ -17,6 +17,8 @@ interface Kept {
   readonly bundle: RuleBundle;
   readonly compiled: CompiledRules;
   readonly until: number;
+  /** What the server calls it, if it does. */
+  readonly tag: string | undefined;
 }
 
 const NO_BUNDLE: Judgement = { refusal: null, ask: true, blocksWhenUnavailable: null, evaluated: [] };
@@ -80,22 +82,30 @@ export class RuleKeeper {
   }
 
   async #renew(agentId: string): Promise<void> {
-    const asked = await this.#tools.fetch(agentId);
-    const offered = !asked.ok || asked.value !== null;
-    if (asked.ok && offered) await this.#take(asked.value, agentId);
-    this.#again(agentId, offered);
+    const asked = await this.#tools.fetch(agentId, this.#kept?.tag);
+    if (asked.ok && asked.value.kind === 'signed') await this.#take(asked.value, agentId);
+    if (asked.ok && asked.value.kind === 'unchanged') this.#keepOn();
+    this.#again(agentId, !asked.ok || asked.value.kind !== 'none');
   }
 
-  async #take(answer: unknown, agentId: string): Promise<void> {
-    const opened = await openBundle(answer, this.#tools.apiKey, agentId, this.#kept?.bundle.version ?? 0);
+  /** As if it had been sent once more, which whoever stands in between could do as well. */
+  #keepOn(): void {
+    if (this.#kept !== undefined) this.#kept = { ...this.#kept, until: this.#until(this.#kept.bundle) };
+  }
+
+  async #take({ signed, tag }: Extract<BundleAnswer, { kind: 'signed' }>, agentId: string): Promise<void> {
+    const opened = await openBundle(signed, this.#tools.apiKey, agentId, this.#kept?.bundle.version ?? 0);
     if (!opened.ok) {
       this.#tools.warn(`the rule bundle was not used: ${opened.why}`);
       return;
     }
     const { bundle } = opened;
-    const until = this.#tools.clock.elapsed() + bundle.ttlSeconds * 1000;
     const compiled = bundle.version === this.#kept?.bundle.version ? this.#kept.compiled : this.#compile(bundle);
-    if (compiled !== null) this.#kept = { bundle, compiled, until };
+    if (compiled !== null) this.#kept = { bundle, compiled, tag, until: this.#until(bundle) };
+  }
+
+  #until({ ttlSeconds }: RuleBundle): number {
+    return this.#tools.clock.elapsed() + ttlSeconds * 1000;
   }
 
   #compile(bundle: RuleBundle): CompiledRules | null {

@@ -92,6 +92,28 @@ describe.each<[string, LocalRules]>([
     await eventually(() => expect(asked()).toBe(before + 1));
   });
 
+  it('a bundle that says the same is neither sent nor made ready again, and goes on guarding', async () => {
+    const server = new TestServer();
+    let compiled = 0;
+    const counting: LocalRules = {
+      compile(bundled) {
+        compiled += 1;
+        return rules.compile(bundled);
+      },
+    };
+    const client = await aGuard(server, [], { rules: counting, bundle: { ttlSeconds: 60 } });
+    const run = await client.startRun();
+    const held = () => server.calls.filter((call) => call.headers['if-none-match'] !== undefined).length;
+    for (const version of [2, 3]) {
+      server.offerBundle({ version, ttlSeconds: 60, askAlways: [], rules: [] });
+      await server.clock.advance(45_000);
+      await eventually(() => expect(held()).toBeGreaterThanOrEqual(version - 1));
+      await settle();
+    }
+    expect([compiled, client.status.rulesVersion]).toEqual([1, 1]);
+    expect(await run.beforeTool('search', {})).toMatchObject({ verdict: 'ALLOW', source: 'local' });
+  });
+
   it('a bundle that was tampered with is not used, and the server is asked', async () => {
     const server = new TestServer();
     const warnings: string[] = [];

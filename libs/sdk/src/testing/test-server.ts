@@ -148,7 +148,9 @@ export class TestServer {
     const body = call.body === undefined ? undefined : parseJson(call.body);
     this.calls.push({ method: call.method, path: pathname + search, body, headers: call.headers });
     const failed = this.#failing(pathname) ? await this.#failed(call.signal) : null;
-    return failed ?? this.#route(pathname, isRecord(body) ? body : {});
+    if (failed !== null) return failed;
+    if (pathname === '/v1/rules/bundle') return this.#bundled(call.headers['if-none-match']);
+    return this.#route(pathname, isRecord(body) ? body : {});
   }
 
   #failed(signal: AbortSignal): Promise<HttpAnswer> | HttpAnswer | null {
@@ -165,7 +167,6 @@ export class TestServer {
     if (path === '/v1/agents') return this.#registered(body);
     if (area === 'agents' && verb === 'tools') return this.#registered(body);
     if (path === '/v1/runs/events') return this.#taken(body);
-    if (path === '/v1/rules/bundle') return this.#bundled();
     if (area === 'control' && verb === 'ack') return this.#acknowledged(id, body);
     if (area !== 'runs') return answered(404, '{}');
     if (verb === 'evaluate') return json(this.#decided({ ...(body as unknown as AskedQuestion), runId: id }));
@@ -198,9 +199,13 @@ export class TestServer {
     return json({ directiveId, acknowledged: true });
   }
 
-  async #bundled(): Promise<HttpAnswer> {
+  async #bundled(heldTag: string | undefined): Promise<HttpAnswer> {
     if (this.#bundle === null) return answered(404, '{}');
-    return json(await signBundle(this.#bundle, this.apiKey));
+    // A version is a time, not something a bundle says.
+    const said = await signBundle({ ...this.#bundle, version: 0 }, this.apiKey);
+    const etag = `W/"${said.signature}"`;
+    if (heldTag === etag) return answered(304, '', { etag });
+    return answered(200, JSON.stringify(await signBundle(this.#bundle, this.apiKey)), { etag });
   }
 
   #decided(question: AskedQuestion): unknown {
@@ -234,6 +239,6 @@ function json(body: unknown): HttpAnswer {
   return answered(200, JSON.stringify(body));
 }
 
-function answered(status: number, text: string): HttpAnswer {
-  return { status, text, header: () => undefined };
+function answered(status: number, text: string, headers: Readonly<Record<string, string>> = {}): HttpAnswer {
+  return { status, text, header: (name) => headers[name] };
 }

@@ -35,6 +35,13 @@ export interface EvaluateRequest {
 /** Expected outcomes are values: a server that is away is one of them. */
 export type Asked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: Bypass };
 
+/** What the server says of the rules of an agent. */
+export type BundleAnswer =
+  | { readonly kind: 'none' }
+  /** Those at hand are still what it would answer. */
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'signed'; readonly signed: unknown; readonly tag: string | undefined };
+
 /** A second try is only worth its time when that much is left of the deadline. */
 const LEAST_LEFT_MS = 20;
 const PATH = /\/+$/;
@@ -93,14 +100,17 @@ export class Server {
     return this.#ask('POST', path, { agentId, instanceId }, () => true);
   }
 
-  /** Null: this server has no bundle for this agent. */
-  async ruleBundle(agentId: string): Promise<Asked<unknown>> {
+  /** @param heldTag names the bundle at hand, as the server did */
+  async ruleBundle(agentId: string, heldTag: string | undefined): Promise<Asked<BundleAnswer>> {
     const path = `/v1/rules/bundle?agentId=${encodeURIComponent(agentId)}`;
-    const asked = await this.#answered('GET', path, undefined);
+    const held: Readonly<Record<string, string>> = heldTag === undefined ? {} : { 'if-none-match': heldTag };
+    const asked = await this.#answered('GET', path, undefined, held);
     if (!asked.ok) return asked;
-    if (asked.value.status === 404) return { ok: true, value: null };
-    if (!succeeded(asked.value)) return { ok: false, why: asked.value.status >= 500 ? 'unavailable' : 'refused' };
-    return { ok: true, value: parseJson(asked.value.text) };
+    const { value: answer } = asked;
+    if (answer.status === 404) return { ok: true, value: { kind: 'none' } };
+    if (answer.status === 304) return { ok: true, value: { kind: 'unchanged' } };
+    if (!succeeded(answer)) return { ok: false, why: answer.status >= 500 ? 'unavailable' : 'refused' };
+    return { ok: true, value: { kind: 'signed', signed: parseJson(answer.text), tag: answer.header('etag') } };
   }
 
   /** One try of sending a batch; the sink decides about others. */
@@ -166,8 +176,14 @@ export class Server {
     return value === null ? { ok: false, why: 'nonsense' } : { ok: true, value };
   }
 
-  async #answered(method: 'GET' | 'POST' | 'PUT', path: string, body: string | undefined): Promise<Asked<HttpAnswer>> {
-    const call = { method, url: this.#base + path, headers: this.#headers, ...(body === undefined ? {} : { body }) };
+  async #answered(
+    method: 'GET' | 'POST' | 'PUT',
+    path: string,
+    body: string | undefined,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Asked<HttpAnswer>> {
+    const headers = { ...this.#headers, ...more };
+    const call = { method, url: this.#base + path, headers, ...(body === undefined ? {} : { body }) };
     const startedAt = this.#clock.elapsed();
     let answer = await this.#attempt(call, this.#deadlineMs);
     const left = this.#deadlineMs - (this.#clock.elapsed() - startedAt);

@@ -1,10 +1,11 @@
 import { ClientId, COMMANDS, type GuardrailRule } from '@agentlens/contracts';
 import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
 import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Scopes } from '@agentlens/platform';
-import { Body, Controller, Get, Headers, Inject, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Headers, Inject, Post, Query, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyReply } from 'fastify';
 import { sanitise } from '../sanitise.ts';
-import { type SignedBundle, signBundle } from './sign-bundle.ts';
+import { bundleTag, isTagged, type SignedBundle, signBundle } from './sign-bundle.ts';
 
 /** Rules as clients of the agent protocol bring and fetch them. */
 @Controller('v1/rules')
@@ -26,17 +27,28 @@ export class RulesController {
     return answer.value;
   }
 
-  /** The agent's rules, signed. An agent without a bundle asks the server about every call. */
+  /**
+   * The agent's rules, signed. An agent without a bundle asks the server about every call; one that holds these already
+   * is told no more than that (304).
+   */
   @Get('bundle')
   @Scopes('decide')
   async bundle(
     @CurrentCaller() { tenantId }: Caller,
     @Query('agentId') agentIdText: unknown,
     @Headers('authorization') authorization: string,
-  ): Promise<SignedBundle> {
+    @Headers('if-none-match') held: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SignedBundle | undefined> {
     const agentId = parseOr400(ClientId, agentIdText, 'query.agentId');
     const answer = await this.#asked(tenantId, agentId);
     if (!answer.ok) throw ProblemException.from(answer.problem);
+    const tag = bundleTag(answer.value);
+    void reply.headers({ etag: tag, 'cache-control': 'private, no-cache' });
+    if (isTagged(held, tag)) {
+      void reply.code(304);
+      return undefined;
+    }
     return signBundle(answer.value, /^Bearer +(\S+)/i.exec(authorization)?.[1] ?? '');
   }
 

@@ -24,6 +24,8 @@ export interface Operation {
   readonly partial?: z.ZodType;
   /** Default `application/json`. */
   readonly contentType?: string;
+  /** Answers carry an ETag, and 304 to whom holds what it names. */
+  readonly tagged?: boolean;
   /** The key may come as `?token=`. */
   readonly queryToken?: boolean;
   /** Statuses of problem answers beyond 400, 401, 403, 429 and 503. */

@@ -188,6 +188,7 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     summary: 'The rules that the process of an agent may evaluate by itself, signed. 404: ask about every call.',
     scope: 'decide',
     query: z.object({ agentId: ClientId }),
+    tagged: true,
     response: z.object({
       payload: z.string().meta({ description: 'A JSON text: the bundle.' }),
       signature: z.string().meta({ description: 'HMAC-SHA256 of the payload, hex.' }),

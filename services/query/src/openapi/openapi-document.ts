@@ -17,6 +17,15 @@ const PROBLEMS: Readonly<Record<number, string>> = {
   503: 'The platform cannot do this now; see Retry-After.',
 };
 
+const ETAG = { ETag: { description: 'Names what the answer says.', schema: { type: 'string' } } };
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The ETag of an answer at hand.',
+  schema: { type: 'string' },
+};
+
 /** OpenAPI 3.1 from the schemas the routes themselves parse with. */
 export function openApiDocument(operations: readonly Operation[], version: string): Json {
   const schemas: Json = { Problem: jsonSchema(Problem, 'output', {}) };
@@ -45,7 +54,11 @@ function describe(op: Operation, schemas: Json): Json {
     ...(op.scope === null
       ? { security: [] }
       : { 'x-scope': op.scope, description: `Needs the scope \`${op.scope}\`; \`admin\` may do everything.` }),
-    parameters: [...parameters('path', op.params, schemas), ...parameters('query', op.query, schemas)],
+    parameters: [
+      ...parameters('path', op.params, schemas),
+      ...parameters('query', op.query, schemas),
+      ...(op.tagged ? [IF_NONE_MATCH] : []),
+    ],
     ...(op.body === undefined
       ? {}
       : { requestBody: { content: { 'application/json': { schema: jsonSchema(op.body, 'input', schemas) } } } }),
@@ -54,15 +67,18 @@ function describe(op: Operation, schemas: Json): Json {
 }
 
 function successes(
-  { status = 200, response, partial, contentType = 'application/json' }: Operation,
+  { status = 200, response, partial, tagged, contentType = 'application/json' }: Operation,
   schemas: Json,
 ): Json {
   const answer = (description: string, body: z.ZodType): Json => ({
     description,
     content: { [contentType]: { schema: jsonSchema(body, 'output', schemas) } },
   });
-  const whole = { [status]: answer('Success', response) };
-  return partial === undefined ? whole : { ...whole, 207: answer('Taken in part', partial) };
+  return {
+    [status]: { ...answer('Success', response), ...(tagged ? { headers: ETAG } : {}) },
+    ...(partial === undefined ? {} : { 207: answer('Taken in part', partial) }),
+    ...(tagged ? { 304: { description: 'What is at hand is what would be answered.', headers: ETAG } } : {}),
+  };
 }
 
 function problemResponses(op: Operation): Json {
