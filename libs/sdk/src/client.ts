@@ -1,4 +1,5 @@
 import { createRuntime } from '#runtime';
+import { checkOptions } from './check-options.ts';
 import { selectorRules } from './guard/applicable.ts';
 import { ControlFeed, type FeedMode } from './guard/control-feed.ts';
 import { RuleKeeper } from './guard/rule-keeper.ts';
@@ -52,6 +53,7 @@ export class AgentLensClient {
   #closing: Promise<void> | undefined;
 
   constructor(options: AgentLensOptions) {
+    checkOptions(options);
     this.#runtime = { ...createRuntime(), ...options.runtime };
     this.#settings = settingsOf(options, this.#runtime.background);
     const { clock, http, random, newId } = this.#runtime;

@@ -58,47 +58,31 @@ export interface Settings extends Required<Omit<AgentLensOptions, 'breaker' | 'r
 
 const SILENT: Logger = { warn: () => undefined };
 
-/** Options with their defaults. Only what a programmer got wrong throws, and it says which option. */
+/** Options that were checked, with their defaults. */
 export function settingsOf(options: AgentLensOptions, background: boolean): Settings {
-  mustBe(typeof options.apiKey === 'string' && options.apiKey !== '', 'apiKey', 'a non-empty string');
-  mustBe(isHttpUrl(options.baseUrl), 'baseUrl', 'an http(s) URL');
-  mustBe(typeof options.agent?.slug === 'string' && options.agent.slug !== '', 'agent.slug', 'a non-empty string');
-  const { deadlineMs = 1000, heartbeatMs = 30_000, drainMs = 5_000, maxArgumentChars = 200_000 } = options;
-  mustBe(deadlineMs > 0 && Number.isFinite(deadlineMs), 'deadlineMs', 'a positive number');
-  mustBe(heartbeatMs >= 0 && Number.isFinite(heartbeatMs), 'heartbeatMs', '0 or a positive number');
-  mustBe(drainMs >= 0 && Number.isFinite(drainMs), 'drainMs', '0 or a positive number');
-  const sink = { ...SINK_DEFAULTS, ...options.sink };
-  mustBe(Number.isInteger(sink.maxQueue) && sink.maxQueue > 0, 'sink.maxQueue', 'a positive whole number');
-  mustBe(Number.isInteger(sink.batchSize) && sink.batchSize > 0, 'sink.batchSize', 'a positive whole number');
   return {
     apiKey: options.apiKey,
     baseUrl: options.baseUrl,
     agent: options.agent,
     tools: options.tools ?? [],
-    enforceMode: oneOf(options.enforceMode, ['enforce', 'shadow', 'off'], 'enforceMode'),
-    failMode: oneOf(options.failMode, ['open', 'closed'], 'failMode'),
-    onOversized: oneOf(options.onOversized, ['block', 'allow'], 'onOversized'),
-    control: options.control ?? (background ? 'stream' : 'off'),
-    breaker: options.breaker === false ? null : { ...DEFAULT_BREAKER_LIMITS, ...options.breaker },
+    enforceMode: options.enforceMode ?? 'enforce',
+    failMode: options.failMode ?? 'open',
+    deadlineMs: options.deadlineMs ?? 1_000,
+    breaker: options.breaker === false ? null : { ...DEFAULT_BREAKER_LIMITS, ...given(options.breaker) },
     rules: options.rules ?? null,
+    control: options.control ?? (background ? 'stream' : 'off'),
+    heartbeatMs: options.heartbeatMs ?? 30_000,
     redactMessage: options.redactMessage ?? null,
     recordContent: options.recordContent ?? true,
+    maxArgumentChars: options.maxArgumentChars ?? 200_000,
+    onOversized: options.onOversized ?? 'block',
+    drainMs: options.drainMs ?? 5_000,
+    sink: { ...SINK_DEFAULTS, ...given(options.sink) },
     logger: options.logger ?? SILENT,
-    ...{ deadlineMs, heartbeatMs, drainMs, maxArgumentChars, sink },
   };
 }
 
-function mustBe(holds: boolean, option: string, what: string): void {
-  if (!holds) throw new TypeError(`AgentLens.init: ${option} must be ${what}`);
-}
-
-function oneOf<T extends string>(value: T | undefined, known: readonly [T, ...T[]], option: string): T {
-  if (value === undefined) return known[0];
-  mustBe(known.includes(value), option, known.join(' or '));
-  return value;
-}
-
-function isHttpUrl(text: unknown): boolean {
-  if (typeof text !== 'string' || !URL.canParse(text)) return false;
-  return ['http:', 'https:'].includes(new URL(text).protocol);
+/** Without what is undefined: a limit that is not configured is the default one, not none. */
+function given<T extends object>(some: Partial<T> | undefined): Partial<T> {
+  return Object.fromEntries(Object.entries(some ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
