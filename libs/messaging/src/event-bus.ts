@@ -143,6 +143,12 @@ export interface EventBus {
   /** Answers a command; replicas of one service share the questions. A throw is answered as an internal error. */
   serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Promise<Subscription>;
   lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag>;
+  /**
+   * How long ago as many messages came as the group has not settled, ms; 0 where it has settled all. It is what a
+   * message waits in a group that works its messages off in order, and unlike `oldestAgeMs` it does not rise because of
+   * a few that a dead replica holds while the others go on.
+   */
+  backlogAgeMs<T>(topic: Topic<T>, group: string): Promise<number>;
   /** What groups gave up on, oldest first. */
   deadLetters(group?: string): Promise<readonly DeadLetter[]>;
   /**

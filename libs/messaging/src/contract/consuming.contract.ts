@@ -218,6 +218,32 @@ export function consumingContract(start: StartBus): void {
       await eventually(async () => expect(await bus.lag(guardrailTriggered, 'behind')).toEqual(none));
     });
 
+    it('tells the age of a backlog from how many messages wait, not from one that is held', async () => {
+      const { bus } = current();
+      expect(await bus.backlogAgeMs(guardrailTriggered, 'unknown')).toBe(0);
+      const release = gate();
+      const held = aTrigger();
+      const group = recorder(async ({ messageId }) => {
+        if (messageId === held.id) await release.opened;
+        return ACK;
+      });
+      await bus.consume(guardrailTriggered, { group: 'held', concurrency: 2 }, group.handler);
+      const sent = [bus.publish(guardrailTriggered, held)];
+      await eventually(async () => expect(await bus.backlogAgeMs(guardrailTriggered, 'held')).toBeGreaterThan(50));
+      const later = aTrigger();
+      sent.push(bus.publish(guardrailTriggered, later));
+      await eventually(async () => {
+        const backlogAgeMs = await bus.backlogAgeMs(guardrailTriggered, 'held');
+        const { oldestAgeMs } = await bus.lag(guardrailTriggered, 'held');
+        expect(group.ids()).toContain(later.id);
+        // By then only one is not settled, so the newest stands for it.
+        expect(backlogAgeMs).toBeLessThan(oldestAgeMs - 25);
+      });
+      release.open();
+      await Promise.all(sent);
+      await eventually(async () => expect(await bus.backlogAgeMs(guardrailTriggered, 'held')).toBe(0));
+    });
+
     it('refuses one group name for two topics of a stream, and groups on topics that are not kept', async () => {
       const { bus } = current();
       await bus.consume(guardrailTriggered, { group: 'mine' }, recorder().handler);

@@ -18,6 +18,8 @@ interface Queued {
 export class ConsumerGroup {
   private readonly ready: Queued[] = [];
   private readonly unsettled = new Map<Queued, number>();
+  /** When as many messages came as are not settled, the newest ones, whichever those are that are not. */
+  private readonly backlog: number[] = [];
   private readonly resting = new Set<NodeJS.Timeout>();
   private readonly replicas = new Set<BatchPump<Delivery>>();
   private bytes = 0;
@@ -37,6 +39,7 @@ export class ConsumerGroup {
   offer(message: StoredMessage, settle: () => void): void {
     const queued: Queued = { message, attempt: 0, settle };
     this.unsettled.set(queued, message.publishedAtMs);
+    this.backlog.push(message.publishedAtMs);
     this.bytes += message.raw.byteLength;
     this.enqueue(queued);
   }
@@ -64,8 +67,12 @@ export class ConsumerGroup {
     return {
       pending: this.ready.length,
       unacknowledged: this.unsettled.size - this.ready.length,
-      oldestAgeMs: oldest === undefined ? 0 : Math.max(0, this.now() - oldest),
+      oldestAgeMs: this.ageOf(oldest),
     };
+  }
+
+  backlogAgeMs(): number {
+    return this.ageOf(this.backlog[0]);
   }
 
   /** Waits for running handlers; what is still queued stays unsettled. */
@@ -75,11 +82,16 @@ export class ConsumerGroup {
     await Promise.all([...this.replicas].map((pump) => pump.close()));
   }
 
+  private ageOf(publishedAtMs: number | undefined): number {
+    return publishedAtMs === undefined ? 0 : Math.max(0, this.now() - publishedAtMs);
+  }
+
   private deliver(queued: Queued): Delivery {
     queued.attempt += 1;
     const { message, attempt } = queued;
     const done = () => {
       if (!this.unsettled.delete(queued)) return;
+      this.backlog.shift();
       this.bytes -= message.raw.byteLength;
       queued.settle();
     };

@@ -185,6 +185,11 @@ class MemoryEventBus implements EventBus {
     return known?.lag() ?? { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
   }
 
+  async backlogAgeMs<T>(topic: Topic<T>, group: string): Promise<number> {
+    const known = topic.stream === null ? undefined : this.streams.knownGroup(topic.stream, group);
+    return known?.backlogAgeMs() ?? 0;
+  }
+
   deadLetters(group?: string): Promise<readonly DeadLetter[]> {
     return listDeadLetters(this.letterAccess(), group);
   }

@@ -20,7 +20,24 @@ export async function consumerLag(
   const { num_pending: pending, num_ack_pending: unacknowledged } = info;
   if (pending + unacknowledged === 0) return NONE;
   const oldest = await firstAfter(manager, stream, info.ack_floor.stream_seq, info.config.filter_subject ?? '>');
-  return { pending, unacknowledged, oldestAgeMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest) };
+  return { pending, unacknowledged, oldestAgeMs: ageOf(oldest, nowMs) };
+}
+
+/**
+ * Age of the first of as many of the newest messages as the durable has not settled, ms. Exact where its filter takes all
+ * of the stream; else the messages of other filters make it younger.
+ */
+export async function backlogAge(
+  manager: JetStreamManager,
+  stream: string,
+  durable: string,
+  nowMs: number,
+): Promise<number> {
+  const info = await infoOf(manager, stream, durable);
+  if (!info || info.num_pending + info.num_ack_pending === 0) return 0;
+  const settled = Math.max(info.ack_floor.stream_seq, info.delivered.stream_seq - info.num_ack_pending);
+  const oldest = await firstAfter(manager, stream, settled, info.config.filter_subject ?? '>');
+  return ageOf(oldest, nowMs);
 }
 
 async function infoOf(manager: JetStreamManager, stream: string, durable: string): Promise<ConsumerInfo | undefined> {
@@ -46,4 +63,8 @@ async function firstAfter(
     if (error instanceof JetStreamApiError && error.code === NO_MESSAGE) return undefined;
     throw error;
   }
+}
+
+function ageOf(publishedAtMs: number | undefined, nowMs: number): number {
+  return publishedAtMs === undefined ? 0 : Math.max(0, nowMs - publishedAtMs);
 }

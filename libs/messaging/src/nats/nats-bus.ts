@@ -21,7 +21,7 @@ import {
 import type { BusLogger } from '../logger.ts';
 import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
 import { parseMessage } from '../parse-message.ts';
-import { consumerLag } from './consumer-lag.ts';
+import { backlogAge, consumerLag } from './consumer-lag.ts';
 import { readEnvelopes } from './envelopes.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
 import type { NatsLink } from './nats-link.ts';
@@ -160,6 +160,10 @@ export class NatsEventBus implements EventBus {
   async lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag> {
     if (topic.stream === null) return { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
     return consumerLag(this.parts.manager, topic.stream, group, Date.now());
+  }
+
+  async backlogAgeMs<T>(topic: Topic<T>, group: string): Promise<number> {
+    return topic.stream === null ? 0 : backlogAge(this.parts.manager, topic.stream, group, Date.now());
   }
 
   deadLetters(group?: string): Promise<readonly DeadLetter[]> {
