@@ -57,12 +57,12 @@ export class Admission {
     this.#logger.warn({ behindMs, perTenant }, message);
   }
 
-  /** Unknown lag is no lag: where the broker does not say, publishing to it decides. */
+  /** Unknown is no backlog: where the broker does not say, publishing to it decides. */
   async #behindMs(): Promise<number> {
     try {
-      return (await this.#bus.lag(agentEvents, GROUPS.guardrailEvaluator)).oldestAgeMs;
+      return await this.#bus.backlogAgeMs(agentEvents, GROUPS.guardrailEvaluator);
     } catch (error) {
-      this.#logger.debug({ err: error }, 'the lag of the evaluator is not known');
+      this.#logger.debug({ err: error }, 'the backlog of the evaluator is not known');
       return 0;
     }
   }

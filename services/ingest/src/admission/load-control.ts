@@ -19,10 +19,10 @@ export class LoadControl {
     return this.#shares.admit(tenantId, events, nowMs);
   }
 
-  /** To be called several times a second with the age of the oldest unsettled message. */
-  tick(oldestAgeMs: number, nowMs: number): void {
-    const overloaded = this.#overload.read(oldestAgeMs, nowMs);
-    const allowed = this.#pace.tick(this.#shares.admitted, oldestAgeMs, overloaded, nowMs);
+  /** To be called several times a second with the age of what waits to be settled. */
+  tick(backlogAgeMs: number, nowMs: number): void {
+    const overloaded = this.#overload.read(backlogAgeMs, nowMs);
+    const allowed = this.#pace.tick(this.#shares.admitted, backlogAgeMs, overloaded, nowMs);
     this.#shares.share(allowed, nowMs - (this.#tickedAtMs ?? nowMs));
     this.#tickedAtMs = nowMs;
     if (!overloaded && this.#shares.level === Number.POSITIVE_INFINITY) this.#pace.release();
