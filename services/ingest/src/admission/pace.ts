@@ -15,8 +15,8 @@ interface Mark {
 }
 
 /**
- * How many events per second to let in, learnt from what is let in and how old the oldest unsettled message is: messages
- * are settled in order, so all that was admitted before that age has been handled.
+ * How many events per second to let in, learnt from what is let in and how old the backlog is: as many messages as came
+ * before that are settled, so about as much as was admitted until then has been handled.
  */
 export class Pace {
   #marks: Mark[] = [];
@@ -25,17 +25,17 @@ export class Pace {
   #allowed = Number.POSITIVE_INFINITY;
 
   /** `admitted` counts all events let in so far. Answers events per second; Infinity where nobody needs to wait. */
-  tick(admitted: number, oldestAgeMs: number, overloaded: boolean, nowMs: number): number {
+  tick(admitted: number, backlogAgeMs: number, overloaded: boolean, nowMs: number): number {
     const previous = this.#marks.at(-1);
     this.#marks.push({ atMs: nowMs, admitted });
-    const handled = this.#admittedUntil(nowMs - oldestAgeMs);
+    const handled = this.#admittedUntil(nowMs - backlogAgeMs);
     if (previous !== undefined && this.#handled !== null && nowMs > previous.atMs) {
       const reading = (Math.max(0, handled - this.#handled) * 1000) / (nowMs - previous.atMs);
       this.#handledPerSecond += (reading - this.#handledPerSecond) * WEIGHT;
     }
     this.#handled = handled;
-    this.#forget(nowMs - oldestAgeMs);
-    this.#allowed = this.#next(oldestAgeMs, overloaded);
+    this.#forget(nowMs - backlogAgeMs);
+    this.#allowed = this.#next(backlogAgeMs, overloaded);
     return this.#allowed;
   }
 
@@ -44,12 +44,13 @@ export class Pace {
     this.#allowed = Number.POSITIVE_INFINITY;
   }
 
-  #next(oldestAgeMs: number, overloaded: boolean): number {
+  #next(backlogAgeMs: number, overloaded: boolean): number {
     if (overloaded) {
-      const share = 1 - (oldestAgeMs - AIM_MS) / WORK_OFF_MS;
+      const share = 1 - (backlogAgeMs - AIM_MS) / WORK_OFF_MS;
       return this.#handledPerSecond * Math.min(1, Math.max(LEAST_SHARE, share));
     }
-    return oldestAgeMs < CALM_MS ? this.#allowed * RAISE_BY : this.#allowed;
+    // What is being handled may come in, whatever was learnt while little was.
+    return backlogAgeMs < CALM_MS ? Math.max(this.#allowed, this.#handledPerSecond) * RAISE_BY : this.#allowed;
   }
 
   /** By linear interpolation between the marks. */
