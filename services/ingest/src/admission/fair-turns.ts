@@ -12,7 +12,6 @@ const THERE_MS = 2_000;
 const LONGEST_MS = 50;
 /** Events that may wait for their turn. More than a second's worth would only be answered late. */
 const MOST_WAITING = 20_000;
-
 /** More than this many seconds of a restrained tenant's events would be answered too late to be of use. */
 const LONGEST_WAIT_S = 2;
 

@@ -1,4 +1,5 @@
 import { Contention } from './contention.ts';
+import { TenantRates } from './tenant-rates.ts';
 
 /** How often it is seen how scarce the CPU is. */
 const LOOK_MS = 250;
@@ -13,17 +14,6 @@ const RAISE_BY = 1.05;
 const LEAST_SHARE = 0.5;
 /** Who sends more than this share of all events floods. */
 const MOST = 0.5;
-/** Weight of the newest reading; single ones jump by a request. */
-const WEIGHT = 0.3;
-/** Tenants that send less are forgotten, events per second. */
-const FORGET_BELOW = 0.5;
-
-interface Sent {
-  /** Events begun since the last tick. */
-  begun: number;
-  /** Smoothed, events per second. */
-  rate: number;
-}
 
 /** Who floods, and how much it may have begun. */
 interface Flood {
@@ -39,7 +29,7 @@ interface Flood {
  * wait for at each step of their events' way. Alone it is its own neighbour and takes what there is.
  */
 export class Restraint {
-  readonly #sent = new Map<string, Sent>();
+  readonly #rates = new TenantRates();
   #flood: Flood | undefined;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -61,9 +51,7 @@ export class Restraint {
 
   /** So many events of a tenant were begun. */
   begun(tenantId: string, events: number, nowMs: number): void {
-    const sent = this.#sent.get(tenantId);
-    if (sent === undefined) this.#sent.set(tenantId, { begun: events, rate: 0 });
-    else sent.begun += events;
+    this.#rates.add(tenantId, events);
     const flood = this.#flood;
     if (flood?.tenantId !== tenantId || flood.perSecond === Number.POSITIVE_INFINITY) return;
     flood.restsUntilMs = Math.max(nowMs, flood.restsUntilMs) + (events * 1_000) / flood.perSecond;
@@ -76,12 +64,14 @@ export class Restraint {
     this.#lookedAtMs = nowMs;
     const before = this.#flood;
     const wasRestrained = before !== undefined && Number.isFinite(before.perSecond);
-    this.#judge(this.contention.read(), this.#measure(sinceMs), othersAreThere);
+    this.#rates.measure(sinceMs);
+    this.#judge(this.contention.read(), othersAreThere);
     const { tenantId = before?.tenantId ?? '', perSecond = Number.POSITIVE_INFINITY } = this.#flood ?? {};
     if (wasRestrained !== Number.isFinite(perSecond)) this.told(tenantId, perSecond);
   }
 
-  #judge(contention: number, loudest: readonly [string, number] | undefined, othersAreThere: boolean): void {
+  #judge(contention: number, othersAreThere: boolean): void {
+    const loudest = this.#loudest();
     if (loudest === undefined || !othersAreThere) {
       this.#flood = undefined;
       return;
@@ -92,16 +82,13 @@ export class Restraint {
     adjust(this.#flood, rate, contention);
   }
 
-  /** Takes what was begun into account. Answers who sends most of all events, and how many. */
-  #measure(sinceLastMs: number): readonly [string, number] | undefined {
+  /** Who sends most of all events, and how many per second. */
+  #loudest(): readonly [string, number] | undefined {
     let all = 0;
     let loudest: readonly [string, number] = ['', 0];
-    for (const [tenantId, sent] of this.#sent) {
-      sent.rate += ((sent.begun * 1_000) / sinceLastMs - sent.rate) * WEIGHT;
-      sent.begun = 0;
-      all += sent.rate;
-      if (sent.rate > loudest[1]) loudest = [tenantId, sent.rate];
-      if (sent.rate < FORGET_BELOW) this.#sent.delete(tenantId);
+    for (const [tenantId, rate] of this.#rates.perSecond) {
+      all += rate;
+      if (rate > loudest[1]) loudest = [tenantId, rate];
     }
     return loudest[1] > all * MOST ? loudest : undefined;
   }

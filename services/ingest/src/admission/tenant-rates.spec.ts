@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+import { TenantRates } from './tenant-rates.ts';
+
+describe('TenantRates', () => {
+  it('approaches what each tenant sends per second, whatever the time between two readings', () => {
+    const rates = new TenantRates();
+    for (const sinceLastMs of Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? 250 : 1_000))) {
+      rates.add('loud', (8_000 * sinceLastMs) / 1_000);
+      rates.add('quiet', (4 * sinceLastMs) / 2_000);
+      rates.add('quiet', (4 * sinceLastMs) / 2_000);
+      rates.measure(sinceLastMs);
+    }
+    expect(rates.perSecond.get('loud')).toBeCloseTo(8_000, 0);
+    expect(rates.perSecond.get('quiet')).toBeCloseTo(4, 3);
+  });
+
+  it('moves by a part of one reading only', () => {
+    const rates = new TenantRates();
+    rates.add('acme', 1_000);
+    rates.measure(1_000);
+    expect(rates.perSecond.get('acme')).toBeCloseTo(300);
+    rates.measure(1_000);
+    expect(rates.perSecond.get('acme')).toBeCloseTo(210);
+  });
+
+  it('forgets who has ceased to send', () => {
+    const rates = new TenantRates();
+    rates.add('acme', 1_000);
+    for (let second = 0; second < 30; second++) rates.measure(1_000);
+    expect([...rates.perSecond.keys()]).toEqual([]);
+  });
+});
