@@ -1,7 +1,7 @@
 import type { EventBatch } from '@agentlens/contracts';
 import { ACK, type Outcome, type Received } from '@agentlens/messaging';
 import { aBatch, anEvent } from '@agentlens/testing';
-import { describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Gathering } from './gathering.ts';
 import { messageOf } from './message.testing.ts';
 
@@ -57,37 +57,41 @@ describe('gathering', () => {
     expect(ids()).toHaveLength(2);
   });
 
-  it('keeps few events that follow others to a pace, many not at all', async () => {
-    jest.useFakeTimers();
-    try {
-      const { gathering, begun, ids } = statements(200);
-      const ended = async (call: Promise<unknown>) => {
-        begun.at(-1)?.end();
-        await call;
-      };
+  describe('with a pace', () => {
+    beforeEach(() => {
+      jest.useFakeTimers();
+    });
 
-      await ended(gathering.record([message('first', 50)]));
+    afterEach(() => {
+      jest.useRealTimers();
+    });
+
+    /** Statements of which the first has ended. */
+    async function afterFirst(events: number) {
+      const story = statements(200);
+      const first = story.gathering.record([message('first', events)]);
+      story.begun[0]?.end();
+      await first;
+      return story;
+    }
+
+    it('keeps few events that follow others to it, many not at all', async () => {
+      const { gathering, begun, ids } = await afterFirst(50);
+
       void gathering.record([message('b')]);
       jest.advanceTimersByTime(199);
       expect(ids()).toEqual([['first']]);
       const last = gathering.record([message('c')]);
       jest.advanceTimersByTime(1);
       expect(ids()).toEqual([['first'], ['b', 'c']]);
-      await ended(last);
+      begun[1]?.end();
+      await last;
       void gathering.record([message('many', 500)]);
       expect(ids()).toEqual([['first'], ['b', 'c'], ['many']]);
-    } finally {
-      jest.useRealTimers();
-    }
-  });
+    });
 
-  it('lets an event that follows few of them wait less, and none that comes after quiet', async () => {
-    jest.useFakeTimers();
-    try {
-      const { gathering, begun, ids } = statements(200);
-      const first = gathering.record([message('first')]);
-      begun[0]?.end();
-      await first;
+    it('lets an event that follows few of them wait less, and none that comes after quiet', async () => {
+      const { gathering, begun, ids } = await afterFirst(1);
 
       const second = gathering.record([message('second')]);
       expect(ids()).toHaveLength(1);
@@ -98,26 +102,16 @@ describe('gathering', () => {
       jest.advanceTimersByTime(25);
       void gathering.record([message('third')]);
       expect(ids()).toHaveLength(3);
-    } finally {
-      jest.useRealTimers();
-    }
-  });
+    });
 
-  it('takes many calls for enough, however few events they bring', async () => {
-    jest.useFakeTimers();
-    try {
-      const { gathering, begun, ids } = statements(200);
-      const first = gathering.record([message('first')]);
-      begun[0]?.end();
-      await first;
+    it('takes many calls for enough, however few events they bring', async () => {
+      const { gathering, ids } = await afterFirst(1);
 
       for (let call = 1; call < 50; call++) void gathering.record([message(`${call}`)]);
       expect(ids()).toHaveLength(1);
       void gathering.record([message('50')]);
       expect(ids()).toHaveLength(2);
-    } finally {
-      jest.useRealTimers();
-    }
+    });
   });
 
   it('goes on after a statement that threw, which every call in it learns of', async () => {
