@@ -18,6 +18,7 @@ import {
   timeWindow,
   wrongTime,
 } from './identity.ts';
+import { inPieces } from './in-pieces.ts';
 import { conflict, invalid, type Refusal } from './refusal.ts';
 import { sanitise } from './sanitise.ts';
 
@@ -57,14 +58,16 @@ export class EventIntake {
 
   async judge(delivery: Delivery): Promise<Intake> {
     const window = timeWindow(delivery.nowMs, this.retentionDays);
-    const safety = delivery.events.map(sanitise);
+    const safety = await inPieces(delivery.events, sanitise);
     const receivedAtMs = await this.#firstArrival(delivery, safety);
     if (receivedAtMs === undefined) return { kind: 'key_reused' };
     const arrival = arrivalOf(delivery.tenantId, delivery.key, receivedAtMs);
-    const read = delivery.events.map((raw, index) => this.#read(raw, safety[index], delivery, window));
+    const read = await inPieces(delivery.events, (raw, index) => this.#read(raw, safety[index], delivery, window));
     const isTolerant = delivery.dialect?.wrongTime === 'redate';
     const times = await this.#times(read, arrival, window, isTolerant);
-    const verdicts = read.map((event, index) => identified(event, index, times[index] ?? receivedAtMs, arrival));
+    const verdicts = await inPieces(read, (event, index) =>
+      identified(event, index, times[index] ?? receivedAtMs, arrival),
+    );
     return { kind: 'judged', arrival, verdicts: await this.#withoutConflicts(verdicts, read, arrival) };
   }
 
@@ -88,7 +91,9 @@ export class EventIntake {
   async #firstArrival(delivery: Delivery, safety: readonly (ProblemDetail | undefined)[]): Promise<number | undefined> {
     const { tenantId, key, events, nowMs } = delivery;
     if (key === undefined) return nowMs;
-    const texts = events.map((event, index) => (safety[index] === undefined ? canonicalJson(event) : 'refused'));
+    const texts = await inPieces(events, (event, index) =>
+      safety[index] === undefined ? canonicalJson(event) : 'refused',
+    );
     const bodyHash = sha256Hex(texts.join('\n'));
     const known = await this.memory.remember(tenantId, `request:${key}`, { bodyHash, receivedAtMs: nowMs });
     return known.bodyHash === bodyHash ? known.receivedAtMs : undefined;
