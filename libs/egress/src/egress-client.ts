@@ -14,7 +14,7 @@ const undici = () => load('undici') as typeof import('undici');
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** As many as a caller has in flight at most: waiting for a connection would use up a request's time. */
-const CONNECTIONS_PER_ORIGIN = 32;
+const CONNECTIONS_PER_ORIGIN = 64;
 const MAX_ORIGINS = 4_096;
 const MAX_BODY_BYTES = 64 * 1024;
 

@@ -29,7 +29,7 @@ export interface Backlog {
 }
 
 /** How many times the room is looked through for deliveries there is room for. */
-const LOOK_AHEAD = 4;
+const LOOK_AHEAD = 2;
 
 type TriggerRow = Pick<
   Selectable<GuardrailTriggersTable>,
@@ -65,23 +65,23 @@ export class DeliveriesRepository {
         select * from unnest(
           ${destinations.map(({ destination }) => destination.tenantId)}::text[],
           ${destinations.map(({ destination }) => destination.id)}::text[],
-          ${destinations.map(({ count }) => count)}::int[]
-        ) as held (tenant_id, destination, count)
+          ${destinations.map(({ free }) => free)}::int[]
+        ) as held (tenant_id, destination, free)
       ), held_tenants as materialized (
         select * from unnest(
           ${tenants.map(({ tenantId }) => tenantId)}::text[],
-          ${tenants.map(({ count }) => count)}::int[]
-        ) as held (tenant_id, count)
+          ${tenants.map(({ free }) => free)}::int[]
+        ) as held (tenant_id, free)
       ), waiting as (
         select tenant_id, delivery_id, destination, next_attempt_at
         from deliveries d
         where next_attempt_at <= ${at}
           and (lease_until is null or lease_until <= ${at})
           and (destination is null) = ${lane === 'internal'}
-          and not exists (select from held_tenants h where h.tenant_id = d.tenant_id and h.count >= ${perTenant})
+          and not exists (select from held_tenants h where h.tenant_id = d.tenant_id and h.free <= 0)
           and not exists (
             select from held_destinations h
-            where h.tenant_id = d.tenant_id and h.destination = d.destination and h.count >= ${perDestination}
+            where h.tenant_id = d.tenant_id and h.destination = d.destination and h.free <= 0
           )
         order by next_attempt_at
         limit ${limit * LOOK_AHEAD}
@@ -95,8 +95,8 @@ export class DeliveriesRepository {
         ) w
         left join held_destinations hd on hd.tenant_id = w.tenant_id and hd.destination = w.destination
         left join held_tenants ht on ht.tenant_id = w.tenant_id
-        where (w.destination is null or w.of_destination <= ${perDestination} - coalesce(hd.count, 0))
-          and w.of_tenant <= ${perTenant} - coalesce(ht.count, 0)
+        where (w.destination is null or w.of_destination <= coalesce(hd.free, ${perDestination}))
+          and w.of_tenant <= coalesce(ht.free, ${perTenant})
         order by w.next_attempt_at
         limit ${limit}
       ), due as (

@@ -8,25 +8,30 @@ import { DeliveryWorker, type LaneLimits } from './delivery-worker.ts';
 /** No test here may wait for the poll. */
 const NEVER_MS = 3_600_000;
 const PATIENCE_MS = 4_000;
+const AT = '2026-03-01T12:00:00.000Z';
 const share = (total: number, perDestination: number) => ({ total, perDestination, perTenant: total });
 const ONE_AT_A_TIME: LaneLimits = { running: share(8, 1), held: share(16, 4) };
 const DELIVERED: Execution = {
   kind: 'settle',
-  settlement: { at: 0, next: { kind: 'settled', result: 'success' }, detail: null },
+  settlement: {
+    at: 0,
+    next: { kind: 'settled', result: 'success' },
+    detail: null,
+    attempt: { started_at: AT, finished_at: AT, outcome: 'delivered', http_status: 200, detail: null },
+  },
 };
 
 function aDelivery(deliveryId: string, destination = 'hook'): ClaimedDelivery {
-  const at = '2026-03-01T12:00:00.000Z';
   return {
-    ...{ tenantId: 'acme', deliveryId, triggerId: `t-${deliveryId}`, triggeredAt: at, ruleId: 'r', agentId: 'a' },
-    ...{ leaseId: 'lease', attempts: 0, createdAt: at, actionType: 'notify_webhook', actionConfig: {} },
+    ...{ tenantId: 'acme', deliveryId, triggerId: `t-${deliveryId}`, triggeredAt: AT, ruleId: 'r', agentId: 'a' },
+    ...{ leaseId: 'lease', attempts: 0, createdAt: AT, actionType: 'notify_webhook', actionConfig: {} },
     ...{ destination: { tenantId: 'acme', id: destination }, disabled: null, traceparent: null, trigger: null },
   };
 }
 
 /** A worker whose claims and attempts end when the test says so. */
 class Bench {
-  readonly clock = fixedClock('2026-03-01T12:00:00.000Z');
+  readonly clock = fixedClock(AT);
   readonly claims: { readonly claim: Claim; readonly answer: (brought: ClaimedDelivery[]) => void }[] = [];
   readonly attempts = new Map<string, PromiseWithResolvers<Execution>>();
   readonly recorded: string[] = [];
@@ -110,11 +115,11 @@ describe('a lane', () => {
     await bench.answerClaim(1, [aDelivery('a'), aDelivery('b')]);
     worker.wake();
     await eventually(() => expect(bench.claims).toHaveLength(2));
-    expect(bench.claims[1]?.claim.room.destinations).toMatchObject([{ count: 2 }]);
+    expect(bench.claims[1]?.claim.room.destinations).toMatchObject([{ free: 2 }]);
     for (const id of ['a', 'b']) await bench.end(id);
     await bench.answerClaim(2, [aDelivery('c'), aDelivery('d')]);
     await eventually(() => expect(bench.claims).toHaveLength(3));
-    expect(bench.claims[2]?.claim.room.destinations).toMatchObject([{ count: 2 }]);
+    expect(bench.claims[2]?.claim.room.destinations).toMatchObject([{ free: 2 }]);
   });
 
   it('begins what was recorded here without asking, and asks nobody for the next one', async () => {
@@ -141,6 +146,29 @@ describe('a lane', () => {
     worker.begin([quick]);
     await bench.begun('s1', 'quick');
     expect([...bench.attempts.keys()]).toEqual(['s1', 'quick']);
+  });
+
+  it('runs more for a destination that answers quickly, until it hangs', async () => {
+    const { worker } = start({ running: share(64, 1), held: share(128, 16) });
+    await bench.answerClaim(1);
+    const begin = (...ids: string[]) => {
+      for (const id of ids) expect(worker.reserve(aDelivery(id))).toBe(true);
+      worker.begin(ids.map((id) => aDelivery(id)));
+    };
+    for (let n = 0; n < 48; n++) {
+      begin(`quick ${n}`);
+      await bench.end(`quick ${n}`);
+    }
+    begin('a', 'b', 'c', 'd', 'e', 'f');
+    await bench.begun('a', 'b', 'c', 'd');
+    expect(bench.attempts.has('e')).toBe(false);
+
+    bench.clock.advance(PATIENCE_MS - 1);
+    for (const id of ['a', 'b', 'c']) await bench.end(id);
+    expect(bench.attempts.has('e')).toBe(false);
+    await bench.end('d');
+    await bench.begun('e');
+    expect(bench.attempts.has('f')).toBe(false);
   });
 
   it('gives back what has waited too long for a place, so that no attempt outlasts its lease', async () => {

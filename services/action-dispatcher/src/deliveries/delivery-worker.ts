@@ -5,6 +5,7 @@ import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { DeliveryExecutor, Execution } from './delivery-executor.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { Holdings } from './holdings.ts';
+import { Paces } from './paces.ts';
 import { type Limits, type Occupant, Places } from './places.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import { WaitingLine } from './waiting-line.ts';
@@ -34,7 +35,7 @@ export interface WorkerParts {
 }
 
 /** One claim in so many passes over the queues that are behind already. */
-const OTHERS_EVERY = 8;
+const OTHERS_EVERY = 4;
 
 /**
  * Carries out due deliveries of one lane. It holds more leases than it has places, so that a place that comes free is
@@ -45,6 +46,7 @@ const OTHERS_EVERY = 8;
 export class DeliveryWorker implements DirectIntake {
   readonly leaseMs: number;
   readonly #parts: WorkerParts;
+  readonly #paces = new Paces();
   readonly #places: Places;
   readonly #holdings: Holdings;
   readonly #waiting = new WaitingLine();
@@ -59,8 +61,8 @@ export class DeliveryWorker implements DirectIntake {
   constructor(parts: WorkerParts) {
     this.#parts = parts;
     this.leaseMs = parts.leaseMs;
-    this.#places = new Places(parts.limits.running);
-    this.#holdings = new Holdings(parts.limits.held);
+    this.#places = new Places(parts.limits.running, this.#paces.of);
+    this.#holdings = new Holdings(parts.limits.held, this.#paces.of);
     this.#lastClaimAt = parts.now();
   }
 
@@ -120,8 +122,11 @@ export class DeliveryWorker implements DirectIntake {
     await this.#release(this.#waiting.leaveSince(now() - patienceMs));
     this.#rounds += 1;
     const asked = this.#holdings.ask({ others: this.#rounds % OTHERS_EVERY === 0 });
-    if (asked.limit === 0) return false;
     const { limit, room } = asked;
+    if (limit === 0) {
+      this.#holdings.claimed(asked, []);
+      return false;
+    }
     const claimed = await deliveries.claim({ limit, room, lane, leaseMs, now: now(), leaseId: randomUUID() });
     this.#lastClaimAt = now();
     const fell = this.#holdings.claimed(asked, claimed);
@@ -166,7 +171,7 @@ export class DeliveryWorker implements DirectIntake {
     const startedAt = now();
     try {
       const execution = await executor.execute(delivery);
-      this.#count(delivery, execution, now() - startedAt);
+      this.#learn(delivery, execution, now() - startedAt);
       const gone = execution.kind === 'settle' && execution.settlement.disable !== undefined;
       return { execution, sentBack: gone ? this.#waiting.leaveWith(delivery) : [] };
     } finally {
@@ -175,11 +180,12 @@ export class DeliveryWorker implements DirectIntake {
     }
   }
 
-  #count(delivery: ClaimedDelivery, execution: Execution, durationMs: number): void {
+  #learn(delivery: ClaimedDelivery, execution: Execution, durationMs: number): void {
     const { metrics, now } = this.#parts;
-    const { actionType, triggeredAt } = delivery;
+    const { actionType, triggeredAt, destination } = delivery;
     const outcome = execution.kind === 'defer' ? 'deferred' : (execution.settlement.attempt?.outcome ?? 'dropped');
     metrics.ended(actionType, outcome, durationMs);
+    if (destination !== null) this.#paces.learn(destination, outcome === 'delivered', durationMs);
     if (outcome === 'delivered') metrics.delivered(actionType, now() - Date.parse(triggeredAt));
   }
 

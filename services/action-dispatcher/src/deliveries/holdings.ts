@@ -1,67 +1,75 @@
-import { type Limits, type Occupant, Places, type Room, type Share } from './places.ts';
+import { ALL, type Limits, type Occupant, Places, type Room, type Share, type Stretch } from './places.ts';
 
 /** What a claim may bring. */
 export interface Asked {
   readonly limit: number;
   readonly room: Room;
-  /** What the claim knows to be taken of each share. */
-  readonly counts: ReadonlyMap<string, number>;
-  /** Shares that were behind when it was asked: of those that fell behind since, it may not have seen who waits. */
-  readonly behind: ReadonlySet<string>;
+  /** The same by share: what the claim was told to be free. */
+  readonly told: ReadonlyMap<string, Told>;
 }
+
+interface Told {
+  readonly share: Share;
+  readonly free: number;
+}
+
+/** A claim looks through several times as many rows as it may bring, whether or not they are there to be brought. */
+const MOST_AT_ONCE = 128;
 
 /**
  * The leases a lane holds, and for which shares more may wait in the table. What waits there goes before what is just
  * being recorded: else those who came first would wait for as long as others keep coming.
+ *
+ * A share is *behind* while somebody may wait for it that no claim will meet: since one was refused, or since a claim
+ * could not have brought more of it. Only a claim that could have and did not says that nobody waits. It may have missed
+ * one whose transaction had not ended: whoever writes a delivery that was refused has a claim made after the commit.
  */
 export class Holdings {
   readonly #places: Places;
-  /** Used up when the table was last looked at. */
-  readonly #behind = new Map<string, Share>();
+  #behind = new Map<string, Share>();
 
-  constructor(limits: Limits) {
-    this.#places = new Places(limits);
+  constructor(limits: Limits, stretch?: Stretch) {
+    this.#places = new Places(limits, stretch);
   }
 
   /** @param others leave out those whose shares are behind: the others may stand far back in their queues */
   ask({ others = false } = {}): Asked {
-    const usedUp = others ? [...this.#behind.values()] : [];
-    const counts = this.#places.counts();
-    for (const { key, limit } of usedUp) counts.set(key, Math.max(limit, this.#places.count(key)));
-    const behind = new Set(this.#behind.keys());
-    return { limit: Math.max(0, this.#places.free), room: this.#places.room(usedUp), counts, behind };
+    const limit = Math.min(MOST_AT_ONCE, Math.max(0, this.#places.free));
+    const told = new Map<string, Told>();
+    for (const share of [...this.#places.taken, ...this.#behind.values()]) {
+      const free = others && this.#behind.has(share.key) ? 0 : this.#places.freeOf(share);
+      told.set(share.key, { share, free });
+    }
+    told.set(ALL.key, { share: ALL, free: limit });
+    return { limit, told, room: this.#places.room(told.values()) };
   }
 
   /**
-   * Keeps what a claim brought, also where places were given away meanwhile. A share is behind where the claim could not
-   * have brought more of it: that is judged by what the claim knew, whoever left while it was on its way.
+   * Keeps what a claim brought, also where places were given away meanwhile. What the claim could have brought is judged
+   * by what it was told, whoever came or left while it was on its way.
    *
    * @returns true where a share fell behind: what stands behind its queue was perhaps not reached
    */
-  claimed({ counts, behind: before }: Asked, occupants: readonly Occupant[]): boolean {
-    const told = new Map(counts);
-    const behind = new Map(
-      [...this.#behind].filter(([key, { limit }]) => !before.has(key) || (told.get(key) ?? 0) >= limit),
-    );
+  claimed({ told }: Asked, occupants: readonly Occupant[]): boolean {
+    const left = new Map(told);
     for (const occupant of occupants) {
       this.#places.add(occupant);
       for (const share of this.#places.sharesOf(occupant)) {
-        const count = (told.get(share.key) ?? 0) + 1;
-        told.set(share.key, count);
-        if (count >= share.limit) behind.set(share.key, share);
+        const free = left.get(share.key)?.free ?? this.#places.plainLimitOf(share.kind);
+        left.set(share.key, { share, free: free - 1 });
       }
     }
-    const fell = [...behind.keys()].some((key) => !this.#behind.has(key));
-    this.#behind.clear();
-    for (const [key, share] of behind) this.#behind.set(key, share);
-    return fell;
+    const before = this.#behind;
+    this.#behind = new Map();
+    for (const [key, { share, free }] of left) if (free <= 0) this.#behind.set(key, share);
+    return [...this.#behind.keys()].some((key) => !before.has(key));
   }
 
   /** False where it has to wait in the table. */
   reserve(occupant: Occupant): boolean {
     const shares = this.#places.sharesOf(occupant);
     if (shares.some(({ key }) => this.#behind.has(key))) return false;
-    const usedUp = shares.filter(({ key, limit }) => this.#places.count(key) >= limit);
+    const usedUp = shares.filter((share) => this.#places.freeOf(share) <= 0);
     for (const share of usedUp) this.#behind.set(share.key, share);
     if (usedUp.length > 0) return false;
     this.#places.add(occupant);
@@ -74,7 +82,9 @@ export class Holdings {
 
   /** True where somebody may wait for a share of which half is free again: fetching one by one would cost a claim each. */
   get wanting(): boolean {
-    for (const { key, limit } of this.#behind.values()) if (this.#places.count(key) <= limit / 2) return true;
+    for (const share of this.#behind.values()) {
+      if (this.#places.count(share.key) <= this.#places.limitOf(share) / 2) return true;
+    }
     return false;
   }
 }

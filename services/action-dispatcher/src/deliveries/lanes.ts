@@ -9,8 +9,8 @@ export const LIMITS: Readonly<Record<Lane, LaneLimits>> = {
     held: { total: 64, perDestination: 64, perTenant: 48 },
   },
   outbound: {
-    running: { total: 32, perDestination: 4, perTenant: 24 },
-    held: { total: 256, perDestination: 32, perTenant: 192 },
+    running: { total: 64, perDestination: 4, perTenant: 48 },
+    held: { total: 512, perDestination: 32, perTenant: 384 },
   },
 };
 

@@ -33,26 +33,46 @@ describe('places', () => {
       expect(places.free).toBe(0);
       places.leave(occupant);
     }
-    expect(places.room()).toMatchObject({ destinations: [], tenants: [] });
+    expect(places.taken).toEqual([]);
     expect(places.free).toBe(1);
   });
 
-  it('says who holds how much', () => {
+  it('lets a destination take several times its share while half of all places and of its tenant are free', () => {
+    const stretch = ({ id }: { readonly id: string }) => (id === 'quick' ? 4 : 1);
+    const taken = (limits: ConstructorParameters<typeof Places>[0]) => {
+      const places = new Places(limits, stretch);
+      let count = 0;
+      while (places.take(to('quick'))) count += 1;
+      return { count, places };
+    };
+    expect(taken({ total: 32, perDestination: 2, perTenant: 32 }).count).toBe(8);
+    expect(taken({ total: 32, perDestination: 2, perTenant: 6 }).count).toBe(3);
+    const { count, places } = taken({ total: 8, perDestination: 2, perTenant: 8 });
+    expect(count).toBe(4);
+    expect([places.take(to('a')), places.take(to('a')), places.take(to('a')), places.take(to('b'))]).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  it('says what is free of what is shared', () => {
     const places = new Places({ total: 9, perDestination: 5, perTenant: 7 });
     for (const occupant of [to('a'), to('a'), to('b'), to('a', 'beta'), { tenantId: 'acme', destination: null }]) {
       places.take(occupant);
     }
-    expect(places.room()).toEqual({
+    expect(places.room(places.taken.map((share) => ({ share, free: places.freeOf(share) })))).toEqual({
       perDestination: 5,
       perTenant: 7,
       destinations: [
-        { destination: { tenantId: 'acme', id: 'a' }, count: 2 },
-        { destination: { tenantId: 'acme', id: 'b' }, count: 1 },
-        { destination: { tenantId: 'beta', id: 'a' }, count: 1 },
+        { destination: { tenantId: 'acme', id: 'a' }, free: 3 },
+        { destination: { tenantId: 'acme', id: 'b' }, free: 4 },
+        { destination: { tenantId: 'beta', id: 'a' }, free: 4 },
       ],
       tenants: [
-        { tenantId: 'acme', count: 4 },
-        { tenantId: 'beta', count: 1 },
+        { tenantId: 'acme', free: 3 },
+        { tenantId: 'beta', free: 6 },
       ],
     });
   });

@@ -7,12 +7,12 @@ export interface Limits {
   readonly perTenant: number;
 }
 
-/** Shares per destination and tenant, and what is taken of them now. */
+/** What is free of the shares that are told, and of any other. */
 export interface Room {
   readonly perDestination: number;
   readonly perTenant: number;
-  readonly destinations: readonly { readonly destination: Destination; readonly count: number }[];
-  readonly tenants: readonly { readonly tenantId: string; readonly count: number }[];
+  readonly destinations: readonly { readonly destination: Destination; readonly free: number }[];
+  readonly tenants: readonly { readonly tenantId: string; readonly free: number }[];
 }
 
 export interface Occupant {
@@ -23,19 +23,31 @@ export interface Occupant {
 /** Something that is limited: all places, those of a tenant, those of a destination. */
 export interface Share {
   readonly key: string;
-  readonly limit: number;
+  readonly kind: 'all' | 'tenant' | 'destination';
   /** Somebody whose share it is. */
   readonly occupant: Occupant;
 }
 
-/** Who has a place, so that one slow receiver or one busy tenant cannot take every place. */
+/** How many times its share a destination may take, 1 or more. */
+export type Stretch = (destination: Destination) => number;
+
+/** All places. No tenant is called so. */
+export const ALL: Share = { key: '*', kind: 'all', occupant: { tenantId: '*', destination: null } };
+
+/**
+ * Who has a place, so that one slow receiver or one busy tenant cannot take every place. A destination may take several
+ * times its share while half of all places, and of its tenant's, are free: the other half is there for plain shares.
+ */
 export class Places {
   readonly #taken = new Map<string, { readonly share: Share; readonly count: number }>();
 
-  constructor(private readonly limits: Limits) {}
+  constructor(
+    private readonly limits: Limits,
+    private readonly stretch: Stretch = () => 1,
+  ) {}
 
   get free(): number {
-    return this.limits.total - this.count(TOTAL);
+    return this.freeOf(ALL);
   }
 
   /** How much of a share is taken. */
@@ -43,38 +55,52 @@ export class Places {
     return this.#taken.get(key)?.count ?? 0;
   }
 
-  counts(): Map<string, number> {
-    return new Map([...this.#taken].map(([key, { count }]) => [key, count]));
+  get taken(): Share[] {
+    return [...this.#taken.values()].map(({ share }) => share);
   }
 
-  /** @param usedUp shares that are told as used up, whatever is taken of them */
-  room(usedUp: Iterable<Share> = []): Room {
+  /** What may be taken of a share as things are now. */
+  limitOf({ kind, occupant }: Share): number {
+    const { tenantId, destination } = occupant;
+    if (kind === 'destination' && destination !== null && this.#halfIsFree(tenantId)) {
+      return this.limits.perDestination * this.stretch(destination);
+    }
+    return this.plainLimitOf(kind);
+  }
+
+  /** Of a share nothing else is known of. */
+  plainLimitOf(kind: Share['kind']): number {
+    const { total, perDestination, perTenant } = this.limits;
+    return { all: total, tenant: perTenant, destination: perDestination }[kind];
+  }
+
+  freeOf(share: Share): number {
+    return this.limitOf(share) - this.count(share.key);
+  }
+
+  /** @param told what to tell of shares; all others are told to be free */
+  room(told: Iterable<{ readonly share: Share; readonly free: number }>): Room {
     const { perDestination, perTenant } = this.limits;
-    const told = new Map(this.#taken);
-    for (const share of usedUp) told.set(share.key, { share, count: Math.max(share.limit, this.count(share.key)) });
     const tenants: Room['tenants'][number][] = [];
     const destinations: Room['destinations'][number][] = [];
-    for (const [key, { share, count }] of told) {
+    for (const { share, free } of told) {
       const { tenantId, destination } = share.occupant;
-      if (key === tenantId) tenants.push({ tenantId, count });
-      else if (key !== TOTAL && destination !== null) destinations.push({ destination, count });
+      if (share.kind === 'tenant') tenants.push({ tenantId, free });
+      if (share.kind === 'destination' && destination !== null) destinations.push({ destination, free });
     }
     return { perDestination, perTenant, destinations, tenants };
   }
 
   sharesOf(occupant: Occupant): Share[] {
     const { tenantId, destination } = occupant;
-    const { total, perDestination, perTenant } = this.limits;
-    const shares = [
-      { key: TOTAL, limit: total, occupant },
-      { key: tenantId, limit: perTenant, occupant },
-    ];
-    return destination === null ? shares : [...shares, { key: keyOf(destination), limit: perDestination, occupant }];
+    const shares: Share[] = [ALL, { key: tenantId, kind: 'tenant', occupant }];
+    if (destination !== null) shares.push({ key: keyOf(destination), kind: 'destination', occupant });
+    return shares;
   }
 
   /** False, and nothing is taken, where a share is used up. */
   take(occupant: Occupant): boolean {
-    if (this.sharesOf(occupant).some(({ key, limit }) => this.count(key) >= limit)) return false;
+    if (this.sharesOf(occupant).some((share) => this.freeOf(share) <= 0)) return false;
     this.add(occupant);
     return true;
   }
@@ -93,10 +119,12 @@ export class Places {
       else this.#taken.delete(share.key);
     }
   }
-}
 
-/** No tenant is called so. */
-const TOTAL = '*';
+  #halfIsFree(tenantId: string): boolean {
+    const { total, perTenant } = this.limits;
+    return this.count(ALL.key) < total / 2 && this.count(tenantId) < perTenant / 2;
+  }
+}
 
 function keyOf({ tenantId, id }: Destination): string {
   return `${tenantId}:${id}`;

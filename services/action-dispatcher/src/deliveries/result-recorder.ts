@@ -23,7 +23,7 @@ interface Result {
 type Deferred = Extract<Execution, { kind: 'defer' }>;
 
 /** Results of attempts that end together are worth waiting for: a statement for ten costs little more than for one. */
-const GATHER_MS = 4;
+const GATHER_MS = 15;
 const MAX_BATCH = 128;
 /** Pauses between tries to record results: what was sent should be known as sent, or it is sent again. */
 const RECORD_AGAIN_MS = [100, 500, 2_000, 5_000];

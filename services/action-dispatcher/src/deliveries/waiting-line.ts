@@ -19,10 +19,12 @@ export class WaitingLine {
 
   /** The next one that `take` gives a place to. */
   next(take: (delivery: ClaimedDelivery) => boolean): ClaimedDelivery | undefined {
-    for (const [key, [first, ...rest]] of this.#lines) {
+    for (const [key, line] of this.#lines) {
+      const [first] = line;
       if (first === undefined || !take(first.delivery)) continue;
+      line.shift();
       this.#lines.delete(key);
-      if (rest.length > 0) this.#lines.set(key, rest);
+      if (line.length > 0) this.#lines.set(key, line);
       return first.delivery;
     }
     return undefined;
