@@ -55,6 +55,7 @@ export { type Candidate, type Folding, fold, type Reading } from './evaluation/f
 export { type DegradedRule, type Indexed, type Plan, planAgent } from './evaluation/plan.ts';
 export { STOP_REASONS, type StopReason, type Stops } from './evaluation/stop-reason.ts';
 export { minuteOf, type TickReading, tick } from './evaluation/tick.ts';
+export { oncePer } from './once-per.ts';
 export { readPolicy } from './policies/read-policy.ts';
 export type {
   AskedUsage,

@@ -1,4 +1,5 @@
 import type { AgentEvent, EventBatch, EventKind } from '@agentlens/contracts';
+import { oncePer } from '../once-per.ts';
 import type { AdvanceRequest, Increment } from '../ports/window-store.ts';
 import type { EventRule } from '../rules/active-rule.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -115,17 +116,12 @@ class AgentPlanner {
 
 type Cooldowns = AdvanceRequest['cooldowns'];
 
-/** By the list of rules, which a book hands out again and again. */
-const cooldownsOfLists = new WeakMap<readonly EventRule[], Cooldowns>();
+/** A book hands out the same list of rules again and again. */
+const cooldownsOfList = oncePer((rules: readonly EventRule[]) => cooldownsOfRules(rules));
 
 function cooldownsOf(lists: ReadonlySet<readonly EventRule[]>): Cooldowns {
   const [only] = lists;
-  if (lists.size !== 1 || only === undefined) return cooldownsOfRules(new Set([...lists].flat()));
-  const known = cooldownsOfLists.get(only);
-  if (known !== undefined) return known;
-  const cooldowns = cooldownsOfRules(only);
-  cooldownsOfLists.set(only, cooldowns);
-  return cooldowns;
+  return lists.size === 1 && only !== undefined ? cooldownsOfList(only) : cooldownsOfRules(new Set([...lists].flat()));
 }
 
 function cooldownsOfRules(rules: Iterable<EventRule>): Cooldowns {

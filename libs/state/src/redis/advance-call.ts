@@ -1,4 +1,4 @@
-import type { AdvanceRequest } from '@agentlens/guardrails';
+import { type AdvanceRequest, oncePer } from '@agentlens/guardrails';
 import { LIFETIMES } from '../lifetimes.ts';
 import type { Question } from '../windows/answer.ts';
 import { type PlannedSeries, planSeen, planSeries, type SeenEvent } from '../windows/plan.ts';
@@ -139,11 +139,5 @@ function addContributions(work: Item[], { layout, nowEpoch, contributions, certa
   }
 }
 
-/** By the list itself, which many questions share. */
-const jsonOfLists = new WeakMap<readonly string[], string>();
-
-function jsonOf(names: readonly string[]): string {
-  const json = jsonOfLists.get(names) ?? JSON.stringify(names);
-  jsonOfLists.set(names, json);
-  return json;
-}
+/** Many questions share a list. */
+const jsonOf = oncePer((names: readonly string[]) => JSON.stringify(names));

@@ -1,4 +1,4 @@
-import type { AdvanceAnswer, AdvanceRequest, Totals } from '@agentlens/guardrails';
+import { type AdvanceAnswer, type AdvanceRequest, oncePer, type Totals } from '@agentlens/guardrails';
 import { escaped } from '../escaped.ts';
 import { seriesName } from './series-name.ts';
 
@@ -14,16 +14,8 @@ export function questionOf(request: AdvanceRequest): Question {
   return { series: request.series.map(seriesName), cooldowns: cooldownNames(request.cooldowns) };
 }
 
-/** By the list of the rules whose cooldowns they are: most messages of a tenant are about the same. */
-const namesOfCooldowns = new WeakMap<AdvanceRequest['cooldowns'], readonly string[]>();
-
-function cooldownNames(cooldowns: AdvanceRequest['cooldowns']): readonly string[] {
-  const known = namesOfCooldowns.get(cooldowns);
-  if (known !== undefined) return known;
-  const names = cooldowns.map(cooldownName);
-  namesOfCooldowns.set(cooldowns, names);
-  return names;
-}
+/** Most messages of a tenant are about the same list of rules. */
+const cooldownNames = oncePer((cooldowns: AdvanceRequest['cooldowns']) => cooldowns.map(cooldownName));
 
 /** One name per cooldown of an agent, the same in every store. A dry run cools for itself. */
 export function cooldownName({ ruleId, dryRun }: AdvanceRequest['cooldowns'][number]): string {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type AdvanceRequest, binOf, type Series, type SeriesShape } from '@agentlens/guardrails';
+import { type AdvanceRequest, binOf, oncePer, type Series, type SeriesShape } from '@agentlens/guardrails';
 import { type ExactSum, exactly } from '../exact-sum.ts';
 import { BUCKETS, LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
 import { AddedUp } from './added-up.ts';
@@ -39,18 +39,7 @@ export interface SeenEvent {
   readonly fingerprint: string;
 }
 
-/** Rules name the same series objects with every message. */
-const layouts = new WeakMap<Series, Layout>();
-
-export function layoutOf(series: Series): Layout {
-  const known = layouts.get(series);
-  if (known !== undefined) return known;
-  const layout = layoutFor(series);
-  layouts.set(series, layout);
-  return layout;
-}
-
-function layoutFor({ span, shape }: Series): Layout {
+export const layoutOf = oncePer(({ span, shape }: Series): Layout => {
   switch (span.kind) {
     case 'sliding':
       return { bucketMs: span.minutes * 1000, shape, ttlMs: span.minutes * 60_000 + LIFETIMES.slidingSlack };
@@ -59,7 +48,7 @@ function layoutFor({ span, shape }: Series): Layout {
     case 'day':
       return { bucketMs: null, shape, ttlMs: LIFETIMES.day };
   }
-}
+});
 
 /** A window of n minutes has 60 buckets of n seconds. */
 export function epochOf(layout: Layout, atMs: number): number {
