@@ -125,6 +125,21 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       }
     });
 
+    it('keeps the same sketch of values that come together, one by one and late', async () => {
+      const quantiles = sliding(1, 'latency_ms', 'quantiles');
+      const values = Array.from({ length: 60 }, (_, i) => ({
+        atMs: START_MS - (i % 3) * 1000,
+        value: 1.1 ** (i % 40),
+      }));
+      const bins: Record<string, number> = {};
+      for (const { value } of values) bins[binOf(value)] = (bins[binOf(value)] ?? 0) + 1;
+      const [together, apart] = [fresh('agent'), fresh('agent')];
+      await stores().advance(batchOf(together, quantiles, START_MS, values));
+      for (const value of values) await stores().advance(batchOf(apart, quantiles, START_MS, [value]));
+      for (const agentId of [together, apart])
+        expect(await stores().read('acme', agentId, START_MS, [quantiles])).toMatchObject([{ count: 60, bins }]);
+    });
+
     it('finds an event that was counted in an earlier batch', async () => {
       const agentId = fresh('agent');
       const retryable = [{ event: 0, id: 'event-1', atMs: START_MS }];

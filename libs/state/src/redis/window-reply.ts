@@ -66,14 +66,16 @@ class Reader {
     return this.#reply.readDoubleLE(this.#at - DOUBLE);
   }
 
-  /** `;bin=count;bin=count;` */
+  /** `;bin=count;bin=count;`, in which a bin may come twice. */
   #bins(): Record<string, number> {
     const length = this.integer();
     this.#at += length;
     const bins: Record<string, number> = {};
     for (const entry of this.#reply.toString('latin1', this.#at - length + 1, this.#at - 1).split(';')) {
       const equals = entry.indexOf('=');
-      if (equals > 0) bins[entry.slice(0, equals)] = Number(entry.slice(equals + 1));
+      if (equals <= 0) continue;
+      const bin = entry.slice(0, equals);
+      bins[bin] = (bins[bin] ?? 0) + Number(entry.slice(equals + 1));
     }
     return bins;
   }

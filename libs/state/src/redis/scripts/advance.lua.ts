@@ -184,7 +184,8 @@ local function countSeries(agent, count, nowMs, repeated)
         head = now
       end
       if head == now then
-        cell, sumAt, spreadAt, bins = list, begin + WINDOW, begin + WINDOW_SPREAD, agent.windowBins[place]
+        cell, sumAt, spreadAt = list, begin + WINDOW, begin + WINDOW_SPREAD
+        if shape == 2 then bins = agent.olderBins[place] .. agent.newestBins[place] end
       else
         cell, bins = gather(list, begin, shape, bucketsKey(agent, place), agent.newestBins[place], now)
         sumAt, spreadAt = 1, 4

@@ -9,9 +9,11 @@ import { BUCKETS } from '../../lifetimes.ts';
  *
  * A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
  * `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
- * its field of the agent's hash. The other buckets are a hash of their own, by epoch modulo 60, which is touched when
- * the newest bucket moves and by late events. Rings lie one after the other in one list, each known by where it begins,
- * so that all of an agent's are unpacked and packed at once.
+ * its field of the agent's hash. Bins alone are not kept of the window but of its older buckets together, so that an
+ * event changes one text, that of the newest; the two after each other are the window's, in which a bin may come twice.
+ * The other buckets are a hash of their own, by epoch modulo 60, which is touched when the newest bucket moves and by
+ * late events. Rings lie one after the other in one list, each known by where it begins, so that all of an agent's are
+ * unpacked and packed at once.
  */
 export const CELLS = `
 local LIMB, BUCKETS = ${LIMB}, ${BUCKETS}
@@ -56,8 +58,26 @@ local function addBin(bins, bin, count)
   return string.sub(bins, 1, before) .. string.sub(bins, before + 1, after - 1) + count .. string.sub(bins, after)
 end
 
--- Adds a list of bin, count, bin, count.
+-- Adds many at once: all bins are passed over, but only once.
+local function addManyBins(bins, list)
+  local more, parts = {}, {}
+  for i = 1, #list, 2 do more[list[i]] = list[i + 1] end
+  parts[1] = string.gsub(bins, '([^;=]+)=(%d+)', function(bin, count)
+    local added = more[bin]
+    if not added then return nil end
+    more[bin] = nil
+    return bin .. '=' .. count + added
+  end)
+  for bin, count in pairs(more) do parts[#parts + 1] = bin .. '=' .. count .. ';' end
+  return table.concat(parts)
+end
+
+-- From so many on one pass over all bins costs less than to look for each: measured with sketches of 10 to 200 bins.
+local MANY_BINS = 12
+
+-- Adds a list of bin, count, bin, count, in which no bin comes twice.
 local function addBins(bins, list)
+  if #list >= 2 * MANY_BINS then return addManyBins(bins, list) end
   for i = 1, #list, 2 do bins = addBin(bins, list[i], list[i + 1]) end
   return bins
 end
@@ -89,7 +109,7 @@ end
 -- Bins in an answer: their length, then themselves.
 local function sized(text) return struct.pack('<I4', #text) .. text end
 
--- Of the text of a ring of shape 2, the bins of the newest bucket and those of the window.
+-- Of the text of a ring of shape 2, the bins of the newest bucket and those of the older ones.
 local function binsOf(text)
   local from = 8 * SPREAD_RING + 5
   local to = from + struct.unpack('<I4', text, from - 4)

@@ -19,14 +19,15 @@ local function totalsAt(name, shape, now)
   local text = redis.call('HGET', KEYS[1], name)
   if not text then return '' end
   local ring = {struct.unpack(doubles(shape == 0 and RING or SPREAD_RING), text)}
-  local newestBins, windowBins
-  if shape == 2 then newestBins, windowBins = binsOf(text) end
+  local newestBins, olderBins
+  if shape == 2 then newestBins, olderBins = binsOf(text) end
   if ring[1 + HEAD] ~= now then
     local cell, bins = gather(ring, 1, shape, KEYS[1] .. ':' .. name, newestBins, now)
     return cellOf(cell, bins, shape)
   end
   local from = 1 + WINDOW
-  return cellOf({ring[from], ring[from + 1], ring[from + 2], unpack(ring, 1 + WINDOW_SPREAD, 4 + WINDOW_SPREAD)}, windowBins, shape)
+  local cell = {ring[from], ring[from + 1], ring[from + 2], unpack(ring, 1 + WINDOW_SPREAD, 4 + WINDOW_SPREAD)}
+  return cellOf(cell, shape == 2 and olderBins .. newestBins, shape)
 end
 
 for i = 1, #asked, 3 do

@@ -45,8 +45,8 @@ local function loadSome(agent, from, to)
     local place, text = from + i - 1, texts[i]
     local shape = set.shapes[place]
     if shape == 2 then
-      agent.newestBins[place], agent.windowBins[place] = NO_BINS, NO_BINS
-      if text then agent.newestBins[place], agent.windowBins[place] = binsOf(text) end
+      agent.newestBins[place], agent.olderBins[place] = NO_BINS, NO_BINS
+      if text then agent.newestBins[place], agent.olderBins[place] = binsOf(text) end
       text = text and string.sub(text, 1, 8 * SPREAD_RING)
     end
     texts[i] = text or (shape == 0 and NEW_RING or NEW_SPREAD_RING)
@@ -61,7 +61,7 @@ local function loadSome(agent, from, to)
 end
 
 local function load(agent)
-  agent.list, agent.changed, agent.newestBins, agent.windowBins = {}, {}, {}, {}
+  agent.list, agent.changed, agent.newestBins, agent.olderBins = {}, {}, {}, {}
   local count = #agent.set.names
   for from = 1, count, RINGS_AT_ONCE do loadSome(agent, from, math.min(from + RINGS_AT_ONCE - 1, count)) end
 end
@@ -125,7 +125,7 @@ local function moveTo(agent, place, at, now)
   local cell, bins = gather(list, at, shape, key, agent.newestBins[place], now)
   local spread = at + WINDOW_SPREAD
   list[spread], list[spread + 1], list[spread + 2], list[spread + 3] = cell[4], cell[5], cell[6], cell[7]
-  agent.windowBins[place] = bins
+  agent.olderBins[place] = bins
 end
 
 local function putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
@@ -149,8 +149,10 @@ local function putIntoRing(agent, place, epoch, count, high, low, min, max, time
   agent.changed[place] = true
   plus(list, at + WINDOW, count, high, low)
   if shape > 0 then widen(list, at + WINDOW_SPREAD, min, max, time, value) end
-  if shape == 2 then agent.windowBins[place] = addBins(agent.windowBins[place], bins) end
-  if epoch ~= head then return putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins) end
+  if epoch ~= head then
+    if shape == 2 then agent.olderBins[place] = addBins(agent.olderBins[place], bins) end
+    return putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
+  end
   plus(list, at + NEWEST, count, high, low)
   if shape > 0 then widen(list, at + NEWEST_SPREAD, min, max, time, value) end
   if shape == 2 then agent.newestBins[place] = addBins(agent.newestBins[place], bins) end
@@ -166,7 +168,7 @@ local function saveSome(agent, from, to)
       local at = 8 * (set.begins[place] - begin)
       local shape = set.shapes[place]
       local ring = string.sub(text, at + 1, at + 8 * (shape == 0 and RING or SPREAD_RING))
-      if shape == 2 then ring = ring .. sized(agent.newestBins[place]) .. agent.windowBins[place] end
+      if shape == 2 then ring = ring .. sized(agent.newestBins[place]) .. agent.olderBins[place] end
       fields[filled + 1], fields[filled + 2] = set.names[place], ring
       filled = filled + 2
     end
