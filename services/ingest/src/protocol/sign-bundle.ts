@@ -19,7 +19,8 @@ export function signBundle(bundle: RuleBundle, apiKey: string): SignedBundle {
 }
 
 /** Names what a bundle says, so that bundles made at different times (their `version`) are the same to a client. */
-export function bundleTag({ version: _, ...said }: RuleBundle): string {
+export function bundleTag(bundle: RuleBundle): string {
+  const { version: _, ...said } = bundle;
   return `W/"${sha256Hex(canonicalJson(said))}"`;
 }
 
