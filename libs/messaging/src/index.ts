@@ -20,5 +20,4 @@ export {
 } from './event-bus.ts';
 export type { BusLogger } from './logger.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
-export { type ApplyStreamsOptions, applyStreams } from './nats/apply-streams.ts';
 export { connectNatsBus, type NatsBusOptions } from './nats/connect-nats-bus.ts';

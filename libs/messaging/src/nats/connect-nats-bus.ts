@@ -1,10 +1,5 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { BusUnavailable, type EventBus } from '../event-bus.ts';
-import { type BusLogger, SILENT } from '../logger.ts';
-import { applyStreams } from './apply-streams.ts';
-import { NatsEventBus } from './nats-bus.ts';
-import { NatsLink } from './nats-link.ts';
+import type { EventBus } from '../event-bus.ts';
+import type { BusLogger } from '../logger.ts';
 
 export interface NatsBusOptions {
   /** `nats://[user:password@]host:port`, one or several. */
@@ -25,76 +20,11 @@ export interface NatsBusOptions {
   readonly backOffMs?: readonly number[];
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const ONE_TRY_MS = 2_000;
-const BETWEEN_TRIES_MS = 250;
-const API_TIMEOUT_MS = 5_000;
-const PUBLISH_TIMEOUT_MS = 2_000;
-const MAX_IN_FLIGHT = 1_024;
-
-/** @throws BusUnavailable when no server answers within `connectTimeoutMs` */
+/**
+ * Loads the NATS client when it is asked for: one process with all services has no use for it.
+ * @throws BusUnavailable when no server answers within `connectTimeoutMs`
+ */
 export async function connectNatsBus(options: NatsBusOptions): Promise<EventBus> {
-  const logger = options.logger ?? SILENT;
-  const connection = await firstConnection(options);
-  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: API_TIMEOUT_MS });
-  try {
-    logger.info({ server: connection.getServer(), version: connection.info?.version }, 'connected to NATS');
-    if (options.applyStreams ?? true) await applyStreams(manager, logger, { replicas: options.replicas });
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
-  return new NatsEventBus({
-    link: new NatsLink(connection, logger, addressesOf(options.servers).length),
-    client: jetstream(connection, { timeout: API_TIMEOUT_MS }),
-    manager,
-    logger,
-    publishTimeoutMs: options.publishTimeoutMs ?? PUBLISH_TIMEOUT_MS,
-    maxInFlight: options.maxInFlight ?? MAX_IN_FLIGHT,
-    backOffMs: options.backOffMs,
-  });
-}
-
-async function firstConnection(options: NatsBusOptions): Promise<NatsConnection> {
-  const deadline = performance.now() + (options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
-  const { servers, name } = options;
-  const account = {
-    ...credentialsIn(servers),
-    ...(options.user === undefined ? {} : { user: options.user, pass: options.password ?? '' }),
-  };
-  for (;;) {
-    try {
-      return await connect({
-        servers: addressesOf(servers),
-        name,
-        ...account,
-        timeout: ONE_TRY_MS,
-        // A half-open connection is noticed within 3 s; with the library's defaults it takes minutes.
-        pingInterval: 1_000,
-        maxPingOut: 2,
-        maxReconnectAttempts: -1,
-        reconnectTimeWait: BETWEEN_TRIES_MS,
-        reconnectJitter: 100,
-        ignoreAuthErrorAbort: true,
-        // Saves a stack trace per request on the publishing path.
-        noAsyncTraces: true,
-      });
-    } catch (error) {
-      if (performance.now() > deadline)
-        throw new BusUnavailable(`no NATS server answered: ${String(error)}`, BETWEEN_TRIES_MS, { cause: error });
-      await new Promise((resolve) => setTimeout(resolve, BETWEEN_TRIES_MS));
-    }
-  }
-}
-
-function addressesOf(servers: string | readonly string[]): string[] {
-  return typeof servers === 'string' ? servers.split(',') : [...servers];
-}
-
-/** The client reads only host and port of an address. */
-function credentialsIn(servers: string | readonly string[]): { user?: string; pass?: string } {
-  const [first] = addressesOf(servers);
-  if (!first?.includes('@')) return {};
-  const url = new URL(first.includes('://') ? first : `nats://${first}`);
-  return { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) };
+  const { openNatsBus } = await import('./open-nats-bus.ts');
+  return openNatsBus(options);
 }

@@ -1,4 +1,5 @@
-import { type CooldownClaim, type CooldownHolder, type CooldownStore, cooling } from '@agentlens/guardrails';
+import type { CooldownClaim, CooldownHolder, CooldownStore } from '@agentlens/guardrails';
+import { cooling } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
 import type { ExpiringMap } from './expiring-map.ts';
 import type { MemoryShelf } from './memory-shelf.ts';

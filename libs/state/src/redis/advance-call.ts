@@ -1,4 +1,5 @@
-import { type AdvanceRequest, oncePer } from '@agentlens/guardrails';
+import type { AdvanceRequest } from '@agentlens/guardrails';
+import { oncePer } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
 import type { Question } from '../windows/answer.ts';
 import { type PlannedSeries, planSeen, planSeries, type SeenEvent } from '../windows/plan.ts';

@@ -13,8 +13,12 @@ import { RECOUNTED } from './scripts/recounted.lua.ts';
 import { TAKE } from './scripts/take.lua.ts';
 import { TALLY } from './scripts/tally.lua.ts';
 
-// OpenTelemetry patches what CommonJS loads; an import would leave this client without spans.
-const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis');
+const load = createRequire(import.meta.url);
+/**
+ * OpenTelemetry patches what CommonJS loads; an import would leave this client without spans. Loaded with the first
+ * connection: one process with all services has none.
+ */
+const ioredis = () => load('ioredis') as typeof import('ioredis');
 
 export interface RedisStateOptions {
   /** `redis://` or `rediss://`, with user, password and database number where needed. */
@@ -86,7 +90,7 @@ const SCRIPTS: Readonly<Record<keyof Scripts, string>> = {
 
 /** Connects and waits until Redis answers; rejects with StateUnavailable when it does not. */
 export async function connect(options: RedisStateOptions): Promise<RedisConnection> {
-  const redis = new ioredis.Redis(options.url, {
+  const redis = new (ioredis().Redis)(options.url, {
     lazyConnect: true,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,

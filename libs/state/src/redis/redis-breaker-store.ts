@@ -1,14 +1,14 @@
-import {
-  type Breaker,
-  type BreakerAnswers,
-  type BreakerChange,
-  type BreakerQuestion,
-  type BreakerRef,
-  type BreakerStore,
-  CLOSED_BREAKER,
-  type EventMark,
-  type StoredBreaker,
+import type {
+  Breaker,
+  BreakerAnswers,
+  BreakerChange,
+  BreakerQuestion,
+  BreakerRef,
+  BreakerStore,
+  EventMark,
+  StoredBreaker,
 } from '@agentlens/guardrails';
+import { CLOSED_BREAKER } from '@agentlens/guardrails/ports';
 import { LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
 import { microsOf, usdOf } from '../micro-dollars.ts';
 import { fingerprint } from '../windows/plan.ts';

@@ -1,4 +1,5 @@
-import { type AdvanceAnswer, type AdvanceRequest, oncePer, type Totals } from '@agentlens/guardrails';
+import type { AdvanceAnswer, AdvanceRequest, Totals } from '@agentlens/guardrails';
+import { oncePer } from '@agentlens/guardrails/ports';
 import { escaped } from '../escaped.ts';
 import { seriesName } from './series-name.ts';
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { type AdvanceRequest, binOf, oncePer, type Series, type SeriesShape } from '@agentlens/guardrails';
+import type { AdvanceRequest, Series, SeriesShape } from '@agentlens/guardrails';
+import { binOf, oncePer } from '@agentlens/guardrails/ports';
 import { type ExactSum, exactly } from '../exact-sum.ts';
 import { BUCKETS, LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
 import { AddedUp } from './added-up.ts';

@@ -1,4 +1,5 @@
-import { oncePer, type Series, type Span } from '@agentlens/guardrails';
+import type { Series, Span } from '@agentlens/guardrails';
+import { oncePer } from '@agentlens/guardrails/ports';
 import { escaped } from '../escaped.ts';
 
 /** One name per series, the same in every store: `cost_usd:10m:sum`, `error_count:run:<run id>:sum`, `x:day:2026-11-21:spread`. */

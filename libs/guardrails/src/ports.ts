@@ -1,0 +1,5 @@
+/** What a store needs to hold state for guardrails, without the rules themselves. */
+export { CLOSED_BREAKER } from './breaker/index.ts';
+export { oncePer } from './once-per.ts';
+export { cooling } from './ports/cooldown-store.ts';
+export { binOf } from './windows/sketch.ts';
