@@ -61,6 +61,23 @@ async function started() {
   return { address, stop: (lingerMs?: number) => shutDown(app, platform, lingerMs) };
 }
 
+describe('listening', () => {
+  it('comes after what only starting needed was given back', async () => {
+    const { gc } = globalThis;
+    globalThis.gc = (async (options: NodeJS.GCOptions) => {
+      log.push(`collected ${options.type}`);
+    }) as unknown as NodeJS.GCFunction;
+    try {
+      const { address, stop } = await started();
+      expect(log).toEqual(['collected major']);
+      expect((await fetch(`${address}/healthz`)).status).toBe(200);
+      await stop();
+    } finally {
+      globalThis.gc = gc;
+    }
+  });
+});
+
 describe('draining', () => {
   it('finishes the running requests first, then closes consumers, then connections', async () => {
     const { address, stop } = await started();

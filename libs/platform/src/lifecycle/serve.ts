@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Platform } from '../platform.ts';
 import { stopTelemetry } from '../telemetry/telemetry.ts';
+import { giveBackMemory } from './give-back-memory.ts';
 
 /** How long a process behind a balancer serves on after it said that it is not ready, so that nobody is sent to it. */
 export const LINGER_MS = 1_500;
@@ -15,6 +16,8 @@ const SAME_SIGNAL_MS = 500;
 /** Listens. Port 0 takes a free one. @returns the address it can be reached at. */
 export async function listen(app: NestFastifyApplication, platform: Platform): Promise<string> {
   const { host, port } = platform.config.http;
+  await app.init();
+  giveBackMemory();
   await app.listen(port, host);
   const address = app.getHttpServer().address();
   const actual = address !== null && typeof address === 'object' ? address.port : port;
