@@ -107,3 +107,4 @@ export {
   type Topic,
 } from './topics.ts';
 export { ACTION_RESULTS, ActionResult, DeliverySettled, Trigger } from './triggers.ts';
+export { type EventFacts, readWrittenBatch, type WrittenBatch, type WrittenContents } from './written-batch.ts';

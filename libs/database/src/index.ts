@@ -7,7 +7,7 @@ export { type DatabaseOptions, openDatabase } from './open-database.ts';
 export { type OutboxMessage, OutboxRelay, type OutboxRelayOptions } from './outbox-relay.ts';
 export { dropPartitions, ensurePartitions, type PartitionedTable, partitionSpan } from './partitions.ts';
 export { DATABASE_ROLES, READER_ROLE, roleName } from './roles.ts';
-export { RowArray } from './row-arrays/row-array.ts';
+export { type Columns, JsonText, RowArray } from './row-arrays/row-array.ts';
 export { type RowType, readRowTypes } from './row-arrays/row-types.ts';
 export { alertFromRow } from './rows/alert-row.ts';
 export { budgetFromRow } from './rows/budget-row.ts';

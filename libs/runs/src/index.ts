@@ -1,4 +1,5 @@
 export { isAfter, placeOf } from './event-place.ts';
+export { type FoldedEvent, readsPayload } from './folded-event.ts';
 export {
   type DailyRollup,
   type DimensionScore,

@@ -1,5 +1,6 @@
-import type { AgentEvent, JsonObject } from '@agentlens/contracts';
+import type { JsonObject } from '@agentlens/contracts';
 import { byCodePoint, isAfter, type Latest, later, lesser, placeOf } from './event-place.ts';
+import type { FoldedEvent } from './folded-event.ts';
 
 /** Tools of one agent beyond this many, by name, are not kept. */
 export const MAX_TOOLS = 1_000;
@@ -17,10 +18,10 @@ export interface Registration {
 export const NO_REGISTRATION: Registration = { tools: new Map() };
 
 /** The registration as it is when this event is known too. Commutative, like `withEvent`. */
-export function withRegistration(known: Registration, event: AgentEvent): Registration {
+export function withRegistration(known: Registration, event: FoldedEvent): Registration {
   if (event.kind !== 'agent.registered') return known;
   const place = placeOf(event);
-  const { slug, description, tags, tools } = event.payload;
+  const { slug, description, tags, tools } = event.payload ?? {};
   const isSlug = typeof slug === 'string' && slug !== '' && Array.from(slug).length <= MAX_SLUG_CHARS;
   return {
     slug: lesser(known.slug, isSlug ? slug : undefined),

@@ -1,5 +1,6 @@
-import type { AgentEvent, JsonObject } from '@agentlens/contracts';
+import type { JsonObject } from '@agentlens/contracts';
 import { byCodePoint } from './event-place.ts';
+import type { FoldedEvent } from './folded-event.ts';
 import { outcomeOf } from './run-status.ts';
 
 /** More tags than this on one run are noise; the first ones in code point order are kept. */
@@ -30,9 +31,9 @@ export interface EndFacts {
 }
 
 /** Of a `run.started`: payload members `actor`, `tags`, `runTtlMs`, `heartbeatEveryMs`; parents beside it or in it. */
-export function startFactsOf(event: AgentEvent): StartFacts | undefined {
+export function startFactsOf(event: FoldedEvent): StartFacts | undefined {
   if (event.kind !== 'run.started') return undefined;
-  const { actor, tags, runTtlMs, heartbeatEveryMs, parentRunId, parentToolUseId } = event.payload;
+  const { actor, tags, runTtlMs, heartbeatEveryMs, parentRunId, parentToolUseId } = event.payload ?? {};
   return {
     actor: isActor(actor) ? actor : undefined,
     runTags: isRecord(tags) ? textsOf(tags) : {},
@@ -44,9 +45,9 @@ export function startFactsOf(event: AgentEvent): StartFacts | undefined {
 }
 
 /** Of a `run.ended`: payload members `result` (or `summary`) and `error` (a text, or an object with a `message`). */
-export function endFactsOf(event: AgentEvent): EndFacts | undefined {
+export function endFactsOf(event: FoldedEvent): EndFacts | undefined {
   if (outcomeOf(event) === undefined) return undefined;
-  const { result, summary, error } = event.payload;
+  const { result, summary, error } = event.payload ?? {};
   const message = isRecord(error) ? error.message : error;
   return {
     result: result ?? summary ?? undefined,

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '@agentlens/contracts';
+import type { FoldedEvent } from './folded-event.ts';
 import { microUsd } from './money.ts';
 
 /** What is added up over the events of a run, an agent or a day. */
@@ -39,7 +39,7 @@ export const NO_TOTALS: RunTotals = {
 const REPORTS_CALLS_ENDED = 'handlebar';
 
 /** What one event adds to the totals of its run, its agent and its day. */
-export function totalsOf({ kind, dialect, isError, usage }: AgentEvent): RunTotals {
+export function totalsOf({ kind, dialect, isError, usage }: FoldedEvent): RunTotals {
   const endsTool = kind === 'tool.completed';
   const ended = dialect === REPORTS_CALLS_ENDED;
   return {

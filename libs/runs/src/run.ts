@@ -1,5 +1,5 @@
-import type { AgentEvent } from '@agentlens/contracts';
 import { byCodePoint, earlier, isAfter, type Latest, later, lesser, placeOf } from './event-place.ts';
+import type { FoldedEvent } from './folded-event.ts';
 import { type EndFacts, endFactsOf, MAX_RUN_TAGS, mergedTags, type RunActor, startFactsOf } from './run-facts.ts';
 import { outcomeOf, type RunStatus } from './run-status.ts';
 import { NO_TOTALS, type RunTotals, sumOf } from './run-totals.ts';
@@ -37,7 +37,7 @@ export interface Run {
  * The run as it is when this event, which adds these totals and was not in it before, is known too. Commutative: the
  * order says nothing.
  */
-export function withEvent(run: Run | undefined, event: AgentEvent, totals: RunTotals): Run {
+export function withEvent(run: Run | undefined, event: FoldedEvent, totals: RunTotals): Run {
   const place = placeOf(event);
   const ended = outcomeOf(event);
   const { agentName, model, provider, occurredAt } = event;

@@ -1,5 +1,5 @@
-import type { AgentEvent } from '@agentlens/contracts';
 import { type Latest, later, placeOf } from './event-place.ts';
+import type { FoldedEvent } from './folded-event.ts';
 import { NO_REGISTRATION, type Registration, withRegistration } from './registration.ts';
 import { type Run, withEvent } from './run.ts';
 import { NO_TOTALS, type RunTotals, sumOf, totalsOf } from './run-totals.ts';
@@ -38,7 +38,7 @@ export class GrowingTally implements Tally {
   readonly runs = new Map<string, Run>();
   readonly agents = new Map<string, OpenAgent>();
 
-  add(event: AgentEvent): void {
+  add(event: FoldedEvent): void {
     const { runs, agents } = this;
     const totals = totalsOf(event);
     // A registration is no part of any run, although it names one as every event does.
@@ -49,7 +49,7 @@ export class GrowingTally implements Tally {
   }
 }
 
-function opened({ agentId, occurredAt }: AgentEvent): OpenAgent {
+function opened({ agentId, occurredAt }: FoldedEvent): OpenAgent {
   return {
     agentId,
     registration: NO_REGISTRATION,
@@ -59,7 +59,7 @@ function opened({ agentId, occurredAt }: AgentEvent): OpenAgent {
   };
 }
 
-function hear(agent: OpenAgent, event: AgentEvent, totals: RunTotals): void {
+function hear(agent: OpenAgent, event: FoldedEvent, totals: RunTotals): void {
   const { agentName, occurredAt } = event;
   if (agentName !== undefined) agent.name = later(agent.name, { place: placeOf(event), value: agentName });
   agent.registration = withRegistration(agent.registration, event);

@@ -1,4 +1,6 @@
 const START_BYTES = 16_384;
+/** What once had to hold more is not kept for it. */
+const MOST_KEPT_BYTES = 2 * 1024 * 1024;
 /** UTF-8 needs at most so many bytes for a UTF-16 unit. */
 const MOST_BYTES_PER_UNIT = 3;
 const HIGH = 2 ** 32;
@@ -12,6 +14,12 @@ export class ByteWriter {
   constructor(bytes = START_BYTES) {
     this.#buffer = Buffer.allocUnsafeSlow(bytes);
     this.#view = viewOf(this.#buffer);
+  }
+
+  /** Begins again, over what was written. */
+  clear(): void {
+    this.#end = 0;
+    if (this.#buffer.length > MOST_KEPT_BYTES) this.#take(Buffer.allocUnsafeSlow(START_BYTES));
   }
 
   /** Answers where it was written. */
@@ -73,8 +81,12 @@ export class ByteWriter {
     if (this.#end + bytes <= this.#buffer.length) return;
     const bigger = Buffer.allocUnsafeSlow(Math.max(this.#buffer.length * 2, this.#end + bytes));
     this.#buffer.copy(bigger, 0, 0, this.#end);
-    this.#buffer = bigger;
-    this.#view = viewOf(bigger);
+    this.#take(bigger);
+  }
+
+  #take(buffer: Buffer): void {
+    this.#buffer = buffer;
+    this.#view = viewOf(buffer);
   }
 }
 

@@ -1,7 +1,7 @@
 import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { RowArray } from './row-array.ts';
+import { type Columns, JsonText, RowArray } from './row-array.ts';
 import { type RowType, readRowTypes } from './row-types.ts';
 
 describe('row arrays', () => {
@@ -22,13 +22,17 @@ describe('row arrays', () => {
     await fresh.drop();
   });
 
-  const rowsFor = (...rows: Readonly<Record<string, unknown>>[]): RowArray => {
-    const array = new RowArray(type, 32);
+  type Row = Readonly<Record<string, unknown>>;
+  const columns: Columns<Row> = Object.fromEntries(
+    ['name', 'yes', 'count', 'share', 'tags', 'body'].map((name) => [name, (row: Row) => row[name]]),
+  );
+  const rowsFor = (...rows: Row[]): RowArray<Row> => {
+    const array = new RowArray(type, columns, 32);
     for (const row of rows) array.add(row);
     return array;
   };
 
-  async function answered(array: RowArray): Promise<unknown[]> {
+  async function answered(array: RowArray<Row>): Promise<unknown[]> {
     const text = 'select name, yes, count::text, share, tags, body from unnest($1::thing[])';
     return (await pool.query(text, [array.toBuffer()])).rows;
   }
@@ -46,6 +50,24 @@ describe('row arrays', () => {
     const nothing = { name: null, yes: null, count: null, share: null, tags: null, body: null };
     expect(await answered(rowsFor({}, { ...nothing, body: undefined }))).toEqual([nothing, nothing]);
     expect(await answered(rowsFor())).toEqual([]);
+  });
+
+  it('hold JSON as it was written', async () => {
+    const array = rowsFor({ body: new JsonText('{"n":1e400}') });
+    const { rows } = await pool.query(`select body->'n' = '1e400'::jsonb as same from unnest($1::thing[])`, [
+      array.toBuffer(),
+    ]);
+    expect(rows).toEqual([{ same: true }]);
+    await expect(answered(rowsFor({ body: new JsonText('{') }))).rejects.toMatchObject({ code: '22P02' });
+  });
+
+  it('hold only what was added since they were cleared', async () => {
+    const array = rowsFor({ name: 'a long name' }, { name: 'b' });
+    array.clear();
+    array.add({ name: 'c' });
+
+    expect(array.count).toBe(1);
+    expect(await answered(array)).toMatchObject([{ name: 'c' }]);
   });
 
   it.each([

@@ -13,37 +13,57 @@ const ONE_DIMENSION = 1;
 const NO_NULLS = 0;
 const FIRST = 1;
 
+/** JSON that is written down already; the server reads it. */
+export class JsonText {
+  constructor(readonly text: string) {}
+}
+
+/** What each column of a row holds, by its name. Columns that are not named, and missing values, are null. */
+export type Columns<T> = Readonly<Record<string, (row: T) => unknown>>;
+
 /**
  * Rows for one parameter of a statement, an array of a composite type in the binary form of PostgreSQL (`array_send` and
  * `record_send` of its sources): the server takes it over without parsing, which for JSON costs it more than storing.
  *
- * Columns may be boolean, bigint (whole numbers), double precision, text, text[] and jsonb (anything JSON can say).
+ * Columns may be boolean, bigint (whole numbers), double precision, text, text[] and jsonb (anything JSON can say, or `JsonText`).
  */
-export class RowArray {
+export class RowArray<T> {
   readonly #type: RowType;
+  readonly #columns: readonly (RowType['columns'][number] & { readonly valueIn: (row: T) => unknown })[];
   readonly #bytes: ByteWriter;
-  readonly #countAt: number;
+  #countAt = 0;
   #rows = 0;
 
   /** @param bytes how big it may become, where that is known: spares growing */
-  constructor(type: RowType, bytes?: number) {
+  constructor(type: RowType, columns: Columns<T>, bytes?: number) {
     this.#type = type;
+    this.#columns = type.columns.map(({ name, oid }) => ({ name, oid, valueIn: columns[name] ?? nothing }));
     this.#bytes = new ByteWriter(bytes);
-    this.#bytes.int32(ONE_DIMENSION);
-    this.#bytes.int32(NO_NULLS);
-    this.#bytes.int32(type.oid);
-    this.#countAt = this.#bytes.int32(0);
-    this.#bytes.int32(FIRST);
+    this.clear();
   }
 
-  /** Columns by name; what is missing is null. @throws RangeError where a value is none of its column's type */
-  add(row: Readonly<Record<string, unknown>>): void {
-    const { columns } = this.#type;
+  get count(): number {
+    return this.#rows;
+  }
+
+  /** Begins again, over what `toBuffer` answered. */
+  clear(): void {
+    this.#bytes.clear();
+    this.#bytes.int32(ONE_DIMENSION);
+    this.#bytes.int32(NO_NULLS);
+    this.#bytes.int32(this.#type.oid);
+    this.#countAt = this.#bytes.int32(0);
+    this.#bytes.int32(FIRST);
+    this.#rows = 0;
+  }
+
+  /** @throws RangeError where a value is none of its column's type */
+  add(row: T): void {
     const lengthAt = this.#bytes.int32(0);
-    this.#bytes.int32(columns.length);
-    for (const { name, oid } of columns) {
+    this.#bytes.int32(this.#columns.length);
+    for (const { name, oid, valueIn } of this.#columns) {
       this.#bytes.int32(oid);
-      const value = row[name];
+      const value = valueIn(row);
       if (value === undefined || value === null) this.#bytes.int32(-1);
       else this.#write(name, oid, value);
     }
@@ -51,7 +71,7 @@ export class RowArray {
     this.#rows += 1;
   }
 
-  /** To be given to a query as a value. Nothing may be added afterwards. */
+  /** To be given to a query as a value, which must have been sent before this is cleared. */
   toBuffer(): Buffer {
     this.#bytes.setInt32(this.#countAt, this.#rows);
     return this.#bytes.toBuffer();
@@ -63,7 +83,7 @@ export class RowArray {
     else if (oid === INT8 && typeof value === 'number') bytes.int8(value);
     else if (oid === BOOL && typeof value === 'boolean') bytes.bool(value);
     else if (oid === FLOAT8 && typeof value === 'number') bytes.float8(value);
-    else if (oid === JSONB) bytes.text(JSON.stringify(value), JSONB_VERSION);
+    else if (oid === JSONB) bytes.text(value instanceof JsonText ? value.text : JSON.stringify(value), JSONB_VERSION);
     else if (oid === TEXT_ARRAY && Array.isArray(value)) this.#texts(name, value);
     else throw new RangeError(`${name} cannot hold a ${typeof value}`);
   }
@@ -84,4 +104,8 @@ export class RowArray {
     }
     bytes.close(lengthAt);
   }
+}
+
+function nothing(): undefined {
+  return undefined;
 }

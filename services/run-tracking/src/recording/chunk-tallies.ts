@@ -1,5 +1,6 @@
-import type { AgentEvent, EventBatch } from '@agentlens/contracts';
-import { GrowingTally, type Tally } from '@agentlens/runs';
+import type { EventBatch } from '@agentlens/contracts';
+import { type FoldedEvent, GrowingTally, type Tally } from '@agentlens/runs';
+import type { ChunkEvent, ReadBatch } from './chunk-events.ts';
 
 /** What makes an event the same one. */
 export interface EventKey {
@@ -13,41 +14,68 @@ export class UnreadableChunk extends Error {
   override readonly name = 'UnreadableChunk';
 }
 
+/** What events amount to, by tenant. */
+export type Tallies = ReadonlyMap<string, Tally>;
+
 /**
- * What the events of these batches amount to by tenant: all of them, or each of these keys once. They are read to be
- * counted and not looked into otherwise: the statement refuses what is no event.
- * @param counted is told of each event that was
+ * What all events of these batches amount to. They are read to be counted and not looked into otherwise: the statement
+ * refuses what is no event.
+ * @param counted is told of each event
  * @throws UnreadableChunk
  */
-export function talliesOf(
+export function talliesOfAll(
   batches: readonly string[],
-  { only, counted }: { only?: readonly EventKey[]; counted?: (batch: EventBatch, event: AgentEvent) => void } = {},
-): ReadonlyMap<string, Tally> {
-  const wanted = only && new Set(only.map(textOf));
-  const tallies = new Map<string, GrowingTally>();
-  try {
-    // One after the other, so that few of them are in memory at a time.
-    for (const text of batches) count(JSON.parse(text) as EventBatch, tallies, wanted, counted);
-  } catch (cause) {
-    throw new UnreadableChunk('a chunk cannot be read', { cause });
+  read: ReadBatch,
+  counted: (event: ChunkEvent) => void,
+): Tallies {
+  const tallies = new GrowingTallies();
+  for (const text of batches) {
+    reading(() => {
+      for (const event of read(text)) {
+        tallies.add(event.batch.tenantId, event.event);
+        counted(event);
+      }
+    });
   }
-  if (wanted && wanted.size > 0) throw new UnreadableChunk('events were stored that are not found in their chunk');
-  return tallies;
+  return tallies.byTenant;
 }
 
-function count(
-  batch: EventBatch,
-  tallies: Map<string, GrowingTally>,
-  wanted?: Set<string>,
-  counted?: (batch: EventBatch, event: AgentEvent) => void,
-): void {
-  const { tenantId, events } = batch;
-  const tally = tallies.get(tenantId) ?? new GrowingTally();
-  for (const event of events) {
-    if (wanted && !wanted.delete(textOf({ tenantId, occurredAt: event.occurredAt, id: event.id }))) continue;
-    tallies.set(tenantId, tally);
+/** What those events amount to that have these keys, each once. @throws UnreadableChunk */
+export function talliesOf(batches: readonly string[], keys: readonly EventKey[]): Tallies {
+  const wanted = new Set(keys.map(textOf));
+  const tallies = new GrowingTallies();
+  for (const text of batches) {
+    reading(() => {
+      const { tenantId, events } = JSON.parse(text) as EventBatch;
+      for (const event of events) {
+        const { occurredAt, id } = event;
+        if (wanted.delete(textOf({ tenantId, occurredAt, id }))) tallies.add(tenantId, event);
+      }
+    });
+  }
+  if (wanted.size > 0) throw new UnreadableChunk('events were stored that are not found in their chunk');
+  return tallies.byTenant;
+}
+
+class GrowingTallies {
+  readonly byTenant = new Map<string, GrowingTally>();
+
+  add(tenantId: string, event: FoldedEvent): void {
+    let tally = this.byTenant.get(tenantId);
+    if (tally === undefined) {
+      tally = new GrowingTally();
+      this.byTenant.set(tenantId, tally);
+    }
     tally.add(event);
-    counted?.(batch, event);
+  }
+}
+
+/** One batch after the other, so that few of them are in memory at a time. */
+function reading(read: () => void): void {
+  try {
+    read();
+  } catch (cause) {
+    throw new UnreadableChunk('a chunk cannot be read', { cause });
   }
 }
 

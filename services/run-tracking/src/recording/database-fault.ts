@@ -11,7 +11,6 @@ export type DatabaseFault = 'data' | 'again' | 'away';
 const DATA_CLASSES = ['22', '23', '54'];
 /** Serialization failure, deadlock. */
 const CONFLICTS = ['40001', '40P01'];
-const UNIQUE_VIOLATION = '23505';
 
 export function databaseFault(error: unknown): DatabaseFault {
   // Not a database error, but of the same kind: nested too deep, or a number too big, to be written down at all.
@@ -20,11 +19,6 @@ export function databaseFault(error: unknown): DatabaseFault {
   if (typeof code !== 'string') return 'away';
   if (CONFLICTS.includes(code) || isMovedPartition(error)) return 'again';
   return DATA_CLASSES.includes(code.slice(0, 2)) && code.length === 5 ? 'data' : 'away';
-}
-
-/** Something is there already that was taken for new. */
-export function isRepetition(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === UNIQUE_VIOLATION;
 }
 
 /** For a dead letter: names the thing and the kind of error, never the contents. */

@@ -1,4 +1,4 @@
-import type { AgentEvent, EventBatch } from '@agentlens/contracts';
+import { type AgentEvent, batchJson, type EventBatch, writeEvent } from '@agentlens/contracts';
 import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { type Ledger, ledgerOf, statusOf, usdOf } from '@agentlens/runs';
 import { aBatch, anEvent, eventually, type FreshDatabase, freshDatabase } from '@agentlens/testing';
@@ -199,32 +199,70 @@ describe('event store', () => {
     expect(row?.payload).toEqual({ n: 1 });
   });
 
-  it('stores the same rows of new events as of events that may have been there', async () => {
+  it('stores the same of new events, as the gateway writes them or otherwise, as of events that may have been there', async () => {
     await fc.assert(
       fc.asyncProperty(anyEvents, async (events) => {
-        const [asNew, asOld] = [newTenant(), newTenant()];
+        const [asWritten, asNew, asOld] = [newTenant(), newTenant(), newTenant()];
+        await store.record(writtenChunk(aBatch({ tenantId: asWritten, events })));
         await record(aBatch({ tenantId: asNew, events }));
         await store.record({ ...chunkOf([aBatch({ tenantId: asOld, events })]), redelivered: true });
 
-        const [one, other] = [await eventsOf(database, asNew), await eventsOf(database, asOld)];
-        expect(one).toHaveLength(events.length);
-        expect(one).toEqual(other.map((row) => ({ ...row, tenant_id: asNew })));
+        const old = await eventsOf(database, asOld);
+        expect(old).toHaveLength(events.length);
+        for (const tenantId of [asWritten, asNew]) {
+          expect(await eventsOf(database, tenantId)).toEqual(old.map((row) => ({ ...row, tenant_id: tenantId })));
+          expect(await stateOf(database, tenantId)).toMatchObject(rowsOf(ledgerOf(events)));
+        }
       }),
       { numRuns: 30 },
     );
   });
 
+  it('stores contents that look like the events around them', async () => {
+    const tenantId = newTenant();
+    const inner = { id: 'x', metadata: { n: 1 }, payload: { n: 2 } };
+    const contents = [
+      { list: [inner, inner], payload: { n: {} } },
+      { list: [{ n: {} }, { id: 'x', n: { n: {} } }, { id: 'y' }] },
+      { list: [{ n: {} }, inner, { id: 'x' }] },
+    ];
+    const events = contents.flatMap((payload, i) => [
+      anEvent({ id: `a${i}`, payload }),
+      anEvent({ id: `b${i}`, metadata: payload }),
+    ]);
+
+    expect(await store.record(writtenChunk(aBatch({ tenantId, events })))).toMatchObject({ stored: 6, duplicates: 0 });
+
+    const stored = await eventsOf(database, tenantId);
+    expect(stored.map(({ event_id, payload, metadata }) => ({ id: event_id, payload, metadata }))).toEqual(
+      sorted(events, ({ id }) => id).map(({ id, payload, metadata }) => ({ id, payload, metadata })),
+    );
+  });
+
+  it('stores an event that has more behind its contents', async () => {
+    const tenantId = newTenant();
+    const { batches, eventCount } = writtenChunk(
+      aBatch({ tenantId, events: [anEvent({ id: 'x', payload: { n: 7 } })] }),
+    );
+
+    await store.record({ batches: batches.map((text) => text.replace('}]}', ',"n":1}]}')), eventCount });
+
+    expect(await eventsOf(database, tenantId)).toMatchObject([{ event_id: 'x', payload: { n: 7 } }]);
+  });
+
   it('stores a number as it was written that JavaScript cannot hold', async () => {
     const tenantId = newTenant();
-    const { batches, eventCount } = chunkOf([aBatch({ tenantId, events: [anEvent({ id: 'x', payload: { n: 7 } })] })]);
+    const batchOf = (id: string) => aBatch({ tenantId, events: [anEvent({ id, payload: { n: 7 } })] });
 
-    await store.record({ batches: batches.map((text) => text.replace('"n":7', '"n":1e400')), eventCount });
+    for (const { batches, eventCount } of [writtenChunk(batchOf('x')), chunkOf([batchOf('y')])]) {
+      await store.record({ batches: batches.map((text) => text.replace('"n":7', '"n":1e400')), eventCount });
+    }
 
     const huge = await database.pool.query(
       `select payload->'n' = '1e400'::jsonb as kept from events where tenant_id = $1`,
       [tenantId],
     );
-    expect(huge.rows).toEqual([{ kept: true }]);
+    expect(huge.rows).toEqual([{ kept: true }, { kept: true }]);
   });
 
   it('goes on where the types of its rows are others than before', async () => {
@@ -257,6 +295,21 @@ describe('event store', () => {
     expect(await stateOf(database, tenantId)).toMatchObject(rowsOf(ledgerOf([late, early])));
   });
 });
+
+/** As the gateway writes it. */
+function writtenChunk(batch: EventBatch) {
+  const { events } = batch;
+  return {
+    batches: [
+      batchJson(
+        batch,
+        // Their hashes are the builder's.
+        events.map((event) => writeEvent(event).json.replace(/"hash":"[^"]*"/, `"hash":"${event.hash}"`)),
+      ),
+    ],
+    eventCount: events.length,
+  };
+}
 
 async function eventsOf({ db }: Database, tenantId: string) {
   return db.selectFrom('events').selectAll().where('tenant_id', '=', tenantId).orderBy('event_id').execute();

@@ -1,20 +1,14 @@
 import type { EventBatch } from '@agentlens/contracts';
-import { RowArray, readRowTypes } from '@agentlens/database';
-import type { Tally } from '@agentlens/runs';
+import { readRowTypes } from '@agentlens/database';
 import type { Pool, PoolClient } from 'pg';
-import { type EventKey, talliesOf } from './chunk-tallies.ts';
+import { asParsed, asWritten, jsonText, type ReadBatch } from './chunk-events.ts';
+import { ChunkRows } from './chunk-rows.ts';
+import { type EventKey, type Tallies, talliesOf, talliesOfAll, UnreadableChunk } from './chunk-tallies.ts';
 import { COUNT_CONFLICTS } from './count-conflicts.sql.ts';
-import { isRepetition } from './database-fault.ts';
-import { eventRow } from './event-row.ts';
+import { databaseFault } from './database-fault.ts';
 import { INSERT_MISSING_EVENTS } from './events.sql.ts';
 import { ADD_TOTALS, RECORD_NEW_EVENTS } from './record.sql.ts';
 import { ROW_TYPES, type RowTypes } from './row-types.ts';
-import { totalRows } from './total-rows.ts';
-
-/** Room for what rows have beyond the text they come from, bytes; there is seldom any. */
-const ROOM_BYTES = 4_096;
-/** Perhaps a number that is infinite once it was read, and would be written down as null: such text is sent as it is. */
-const HUGE_NUMBER = /[:,[]\s*-?[\d.]+[eE]\+?\d{3}/;
 
 /** Batches of any tenants, and how many events they hold. */
 export interface Chunk {
@@ -44,6 +38,8 @@ export interface Recorded {
  */
 export class EventStore {
   #types: Promise<RowTypes> | undefined;
+  /** Rows of statements that are over. */
+  readonly #spare: ChunkRows[] = [];
 
   constructor(private readonly pool: Pool) {}
 
@@ -51,11 +47,12 @@ export class EventStore {
   async record(chunk: Chunk): Promise<Recorded> {
     const types = await this.#rowTypes();
     try {
-      if (chunk.redelivered !== true && !chunk.batches.some((batch) => HUGE_NUMBER.test(batch))) {
+      if (chunk.redelivered !== true) {
         try {
           return await this.#recordNew(chunk, types);
         } catch (error) {
-          if (!isRepetition(error)) throw error;
+          // Something is there already, or is not what it was taken for: numbers beyond JavaScript's, another form.
+          if (databaseFault(error) !== 'data') throw error;
         }
       }
       return await this.#recordMissing(chunk, types);
@@ -76,34 +73,40 @@ export class EventStore {
     }
   }
 
-  async #recordNew({ batches, eventCount }: Chunk, types: RowTypes): Promise<Recorded> {
-    const events = new RowArray(
-      types.event_row,
-      batches.reduce((sum, { length }) => sum + length, ROOM_BYTES),
-    );
-    const tallies = talliesOf(batches, { counted: (batch, event) => events.add(eventRow(batch, event)) });
-    const { runs, agents, days } = totalRows(tallies, types);
-    const values = [runs, agents, days, events.toBuffer()];
+  async #recordNew(chunk: Chunk, types: RowTypes): Promise<Recorded> {
+    const rows = this.#rowsFor(types);
+    const tallies = taken(chunk, asWritten, rows) ?? taken(chunk, asParsed, rows);
+    if (tallies === undefined)
+      throw new UnreadableChunk('a chunk holds more or fewer events than were said to be there');
+    rows.addTotals(tallies);
+    const values = [...rows.totals(), rows.events.toBuffer()];
     await this.pool.query({ name: 'record-new-events', text: RECORD_NEW_EVENTS, values });
-    return { stored: eventCount, duplicates: 0, conflicts: 0, runs: runsOf(tallies) };
+    this.#spare.push(rows);
+    return { stored: chunk.eventCount, duplicates: 0, conflicts: 0, runs: runsOf(tallies) };
   }
 
   async #recordMissing({ batches, eventCount }: Chunk, types: RowTypes): Promise<Recorded> {
     const json = `[${batches.join(',')}]`;
     const { stored, runs } = await this.#inTransaction(async (client) => {
-      const { rows } = await client.query<EventKey>({
+      const { rows: keys } = await client.query<EventKey>({
         name: 'insert-missing-events',
         text: INSERT_MISSING_EVENTS,
         values: [json],
       });
-      const tallies = talliesOf(batches, { only: rows });
-      const totals = totalRows(tallies, types);
-      const values = [totals.runs, totals.agents, totals.days];
-      if (rows.length > 0) await client.query({ name: 'add-totals', text: ADD_TOTALS, values });
-      return { stored: rows.length, runs: runsOf(tallies) };
+      const tallies = talliesOf(batches, keys);
+      const rows = new ChunkRows(types);
+      rows.addTotals(tallies);
+      if (keys.length > 0) await client.query({ name: 'add-totals', text: ADD_TOTALS, values: [...rows.totals()] });
+      return { stored: keys.length, runs: runsOf(tallies) };
     });
     const duplicates = Math.max(0, eventCount - stored);
     return { stored, duplicates, conflicts: duplicates === 0 ? 0 : await this.#conflicts(json), runs };
+  }
+
+  /** Some that no statement under way is sent from. */
+  #rowsFor(types: RowTypes): ChunkRows {
+    const rows = this.#spare.pop();
+    return rows?.types === types ? rows : new ChunkRows(types);
   }
 
   async #inTransaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -135,15 +138,16 @@ export class EventStore {
 /** @throws RangeError where an event cannot be written down as it is. */
 export function chunkOf(batches: readonly EventBatch[]): Chunk {
   const eventCount = batches.reduce((sum, batch) => sum + batch.events.length, 0);
-  return { batches: batches.map((batch) => JSON.stringify(batch, asItIs)), eventCount };
+  return { batches: batches.map(jsonText), eventCount };
 }
 
-/** JSON text can hold a number that JavaScript reads as infinite, and would write as null. */
-function asItIs(_key: string, value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('a number is too big');
-  return value;
+/** Makes a row of each event. Undefined where they are not as many as were said to be there. */
+function taken({ batches, eventCount }: Chunk, read: ReadBatch, rows: ChunkRows): Tallies | undefined {
+  rows.clear();
+  const tallies = talliesOfAll(batches, read, (event) => rows.events.add(event));
+  return rows.events.count === eventCount ? tallies : undefined;
 }
 
-function runsOf(tallies: ReadonlyMap<string, Tally>): Recorded['runs'] {
+function runsOf(tallies: Tallies): Recorded['runs'] {
   return [...tallies].flatMap(([tenantId, { runs }]) => Array.from(runs.keys(), (runId) => [tenantId, runId] as const));
 }
