@@ -1,4 +1,5 @@
 import { type BreakerChanged, type BreakerReason, breakerChanged, derivedId } from '@agentlens/contracts';
+import { refusalText } from '@agentlens/database';
 import { ACK, type EventBus, each, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
 import { isDataError } from '../triggers/data-error.ts';
 import type { AlertDesk } from './alert-desk.ts';
@@ -41,7 +42,7 @@ export class BreakerAlertsConsumer {
       await this.#tell(change);
       return ACK;
     } catch (error) {
-      if (isDataError(error)) return { kind: 'poison', reason: `the alert cannot be stored: ${error.message}` };
+      if (isDataError(error)) return { kind: 'poison', reason: `the alert cannot be stored: ${refusalText(error)}` };
       throw error;
     }
   }

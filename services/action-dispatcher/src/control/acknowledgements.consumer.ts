@@ -1,5 +1,5 @@
 import { type DirectiveAcknowledged, directiveAcknowledged } from '@agentlens/contracts';
-import type { Tables } from '@agentlens/database';
+import { refusalText, type Tables } from '@agentlens/database';
 import { ACK, type EventBus, each, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
 import type { Kysely } from 'kysely';
 import { isDataError } from '../triggers/data-error.ts';
@@ -32,7 +32,7 @@ export class AcknowledgementsConsumer {
       await this.#record(taken);
       return ACK;
     } catch (error) {
-      if (isDataError(error)) return { kind: 'poison', reason: `it cannot be stored: ${error.message}` };
+      if (isDataError(error)) return { kind: 'poison', reason: `it cannot be stored: ${refusalText(error)}` };
       throw error;
     }
   }

@@ -3,8 +3,13 @@ import { isMovedPartition } from '@agentlens/database';
 /** Classes of SQLSTATE that blame the data: 22 data exception, 23 integrity violation. */
 const DATA_CLASSES = /^(22|23)[0-9A-Z]{3}$/;
 
+export interface DataError {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** True where the database refuses this row and always will; false where it is the database that is unwell. */
-export function isDataError(error: unknown): error is { readonly code: string; readonly message: string } {
+export function isDataError(error: unknown): error is DataError {
   if (typeof error !== 'object' || error === null || isMovedPartition(error)) return false;
   return 'code' in error && typeof error.code === 'string' && DATA_CLASSES.test(error.code) && 'message' in error;
 }

@@ -1,4 +1,4 @@
-import { isDataError } from './data-error.ts';
+import { type DataError, isDataError } from './data-error.ts';
 
 /**
  * Does work on many items at once; where the database refuses what one of them holds, on each half, and so on, until the
@@ -10,7 +10,7 @@ import { isDataError } from './data-error.ts';
 export async function inHalves<T, R>(
   items: readonly T[],
   work: (items: readonly T[]) => Promise<readonly R[]>,
-  refused: (item: T, error: { readonly message: string }) => R,
+  refused: (item: T, error: DataError) => R,
 ): Promise<R[]> {
   try {
     return [...(await work(items))];

@@ -1,4 +1,5 @@
 import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import { refusalText } from '@agentlens/database';
 import { ACK, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
 import { inHalves } from './in-halves.ts';
 import type { Recorded, TriggerRecorder } from './trigger-recorder.ts';
@@ -36,7 +37,7 @@ export class TriggersConsumer {
         this.onRecorded(await this.recorder.record(arrivals), triggers);
         return some.map(() => ACK);
       },
-      (_message, error) => ({ kind: 'poison', reason: `the trigger cannot be stored: ${error.message}` }),
+      (_message, error) => ({ kind: 'poison', reason: `the trigger cannot be stored: ${refusalText(error)}` }),
     );
   }
 }

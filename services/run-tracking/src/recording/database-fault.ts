@@ -1,4 +1,4 @@
-import { isMovedPartition } from '@agentlens/database';
+import { isMovedPartition, refusalText } from '@agentlens/database';
 import { UnreadableChunk } from './chunk-tallies.ts';
 
 /**
@@ -21,9 +21,12 @@ export function databaseFault(error: unknown): DatabaseFault {
   return DATA_CLASSES.includes(code.slice(0, 2)) && code.length === 5 ? 'data' : 'away';
 }
 
-/** For a dead letter: names the thing and the kind of error, never the contents. */
+/** For a dead letter: names the thing, the kind of error and where it lies, never the contents. */
 export function faultText(what: 'event' | 'decision', id: string, error: unknown): string {
-  const code = (error as { code?: unknown }).code;
-  const fault = typeof code === 'string' ? `SQLSTATE ${code}` : 'nested too deep or a number too big';
+  const fault = isRefusal(error) ? refusalText(error) : 'nested too deep or a number too big';
   return `${what} ${id.slice(0, 256).toWellFormed()} cannot be stored: ${fault}`;
+}
+
+function isRefusal(error: unknown): error is { readonly code: string } {
+  return typeof (error as { code?: unknown } | null)?.code === 'string';
 }
