@@ -1,6 +1,5 @@
 import { Alert } from '@agentlens/contracts';
-import type { ActionOutcome, ActionTools } from '@agentlens/guardrails';
-import { postWebhook } from '@agentlens/guardrails/actions';
+import { type ActionOutcome, type ActionTools, postWebhook } from '@agentlens/guardrails';
 import { z } from 'zod';
 
 /** What a delivery that tells somebody's server of an alert is called; no rule can have it as its action. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { Paces } from '../destinations/paces.ts';
 import type { DirectIntake } from '../triggers/plan.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { DeliveryExecutor, Execution } from './delivery-executor.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { Holdings } from './holdings.ts';
-import { Paces } from './paces.ts';
 import { type Limits, type Occupant, Places } from './places.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import { WaitingLine } from './waiting-line.ts';

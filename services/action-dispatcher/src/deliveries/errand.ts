@@ -1,6 +1,5 @@
 import type { JsonObject } from '@agentlens/contracts';
-import type { ActionModule, ActionOutcome, ActionTools } from '@agentlens/guardrails';
-import { ACTIONS } from '@agentlens/guardrails/actions';
+import { ACTIONS, type ActionModule, type ActionOutcome, type ActionTools } from '@agentlens/guardrails';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 

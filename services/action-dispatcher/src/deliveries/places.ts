@@ -1,3 +1,4 @@
+import { destinationKey } from '../destinations/by-destination.ts';
 import type { Destination } from '../destinations/destination.ts';
 
 export interface Limits {
@@ -94,7 +95,7 @@ export class Places {
   sharesOf(occupant: Occupant): Share[] {
     const { tenantId, destination } = occupant;
     const shares: Share[] = [ALL, { key: tenantId, kind: 'tenant', occupant }];
-    if (destination !== null) shares.push({ key: keyOf(destination), kind: 'destination', occupant });
+    if (destination !== null) shares.push({ key: destinationKey(destination), kind: 'destination', occupant });
     return shares;
   }
 
@@ -124,8 +125,4 @@ export class Places {
     const { total, perTenant } = this.limits;
     return this.count(ALL.key) < total / 2 && this.count(tenantId) < perTenant / 2;
   }
-}
-
-function keyOf({ tenantId, id }: Destination): string {
-  return `${tenantId}:${id}`;
 }

@@ -1,15 +1,14 @@
 import { type Admission, admit, type Breaker, CLOSED, learn } from './breaker.ts';
+import { ByDestination } from './by-destination.ts';
 import type { Destination } from './destination.ts';
-
-/** Healthy destinations take no place; of the unwell ones the oldest are forgotten first, which merely costs a probe. */
-const MAX_REMEMBERED = 10_000;
 
 /**
  * The breakers of every destination this process calls. Kept in memory on purpose: a replica that starts anew finds out
  * within a few calls, and there is no shared state that could be wrong for all of them.
  */
 export class DestinationBreakers {
-  readonly #breakers = new Map<string, Breaker>();
+  /** Healthy destinations take no place; one that is forgotten merely costs a probe. */
+  readonly #breakers = new ByDestination<Breaker>();
 
   admit(destination: Destination, nowMs: number): Admission {
     const answer = admit(this.#of(destination), nowMs);
@@ -23,7 +22,7 @@ export class DestinationBreakers {
 
   /** Somebody says it is well again. */
   reset(destination: Destination): void {
-    this.#breakers.delete(keyOf(destination));
+    this.#breakers.delete(destination);
   }
 
   get unwell(): number {
@@ -33,22 +32,11 @@ export class DestinationBreakers {
   }
 
   #of(destination: Destination): Breaker {
-    return this.#breakers.get(keyOf(destination)) ?? CLOSED;
+    return this.#breakers.get(destination) ?? CLOSED;
   }
 
   #keep(destination: Destination, breaker: Breaker): void {
-    const key = keyOf(destination);
-    this.#breakers.delete(key);
-    if (breaker.state === 'closed' && breaker.failures === 0) return;
-    this.#breakers.set(key, breaker);
-    if (this.#breakers.size <= MAX_REMEMBERED) return;
-    for (const oldest of this.#breakers.keys()) {
-      this.#breakers.delete(oldest);
-      return;
-    }
+    if (breaker.state === 'closed' && breaker.failures === 0) this.#breakers.delete(destination);
+    else this.#breakers.set(destination, breaker);
   }
-}
-
-function keyOf({ tenantId, id }: Destination): string {
-  return `${tenantId}:${id}`;
 }
