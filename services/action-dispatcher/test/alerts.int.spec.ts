@@ -6,11 +6,12 @@ import {
   guardrailTriggered,
 } from '@agentlens/contracts';
 import { aTrigger, eventually, type RecordingServer, recordingServer } from '@agentlens/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { MOST_PER_MINUTE } from '../src/alerts/alert-desk.ts';
-import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
-import { granted, reviewing } from './reviewing.ts';
+import { type Dispatching, firedBy, START } from './dispatching.ts';
+import { granted, type reviewing } from './reviewing.ts';
+import { withReview } from './with-review.ts';
 
 const KEY = Buffer.alloc(32, 9).toString('base64');
 let tenants = 0;
@@ -19,18 +20,14 @@ describe('alerts', () => {
   let world: Dispatching;
   let review: ReturnType<typeof reviewing>;
   let tenantId: string;
-  beforeAll(async () => {
-    world = await dispatching();
-    review = reviewing(world);
+  withReview((its, reviewed) => {
+    [world, review] = [its, reviewed];
   });
-  afterAll(() => world.close());
   beforeEach(async () => {
-    world.clock.set(START);
     tenants += 1;
     tenantId = `tenant-${tenants}`;
     await world.start();
   });
-  afterEach(() => world.stopAll());
 
   const raise = async (fields = {}) => granted(await review.raise({ tenantId, ...fields }));
   const rows = () => review.alertsOf(tenantId);

@@ -1,24 +1,21 @@
 import { COMMANDS, canonicalJson, sha256Hex } from '@agentlens/contracts';
 import { eventually, hearMeters } from '@agentlens/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Dispatching, dispatching, START } from './dispatching.ts';
-import { granted, reviewing } from './reviewing.ts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { type Dispatching, START } from './dispatching.ts';
+import { granted, type reviewing } from './reviewing.ts';
+import { withReview } from './with-review.ts';
 
 describe('approvals', () => {
   let world: Dispatching;
   let review: ReturnType<typeof reviewing>;
   let run = 0;
-  beforeAll(async () => {
-    world = await dispatching();
-    review = reviewing(world);
+  withReview((its, reviewed) => {
+    [world, review] = [its, reviewed];
   });
-  afterAll(() => world.close());
   beforeEach(async () => {
-    world.clock.set(START);
     run += 1;
     await world.start();
   });
-  afterEach(() => world.stopAll());
 
   /** A call of a run of its own. */
   const aCall = (fields = {}) => review.binding({ runId: `run-${run}`, ...fields });

@@ -1,22 +1,17 @@
 import { directiveAcknowledged, guardrailTriggered } from '@agentlens/contracts';
 import { aTrigger, eventually } from '@agentlens/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
-import { granted, reviewing } from './reviewing.ts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { type Dispatching, firedBy, START } from './dispatching.ts';
+import { granted, type reviewing } from './reviewing.ts';
+import { withReview } from './with-review.ts';
 
 describe('control', () => {
   let world: Dispatching;
   let review: ReturnType<typeof reviewing>;
-  beforeAll(async () => {
-    world = await dispatching();
-    review = reviewing(world);
+  withReview((its, reviewed) => {
+    [world, review] = [its, reviewed];
   });
-  afterAll(() => world.close());
-  beforeEach(async () => {
-    world.clock.set(START);
-    await world.start();
-  });
-  afterEach(() => world.stopAll());
+  beforeEach(async () => void (await world.start()));
 
   const rowOf = (scope: 'run' | 'agent' | 'tenant', scopeId: string) =>
     world.db

@@ -1,10 +1,11 @@
 import { type BreakerChanged, breakerChanged } from '@agentlens/contracts';
 import { openDatabase } from '@agentlens/database';
 import { eventually, tcpProxy } from '@agentlens/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Dispatcher } from '../src/dispatcher.ts';
-import { type Dispatching, dispatching, START } from './dispatching.ts';
-import { granted, reviewing } from './reviewing.ts';
+import { type Dispatching, START } from './dispatching.ts';
+import { granted, type reviewing } from './reviewing.ts';
+import { withReview } from './with-review.ts';
 
 describe('human review while Postgres is away', () => {
   let world: Dispatching;
@@ -12,13 +13,10 @@ describe('human review while Postgres is away', () => {
   let proxy: Awaited<ReturnType<typeof tcpProxy>>;
   let database: ReturnType<typeof openDatabase>;
   let dispatcher: Dispatcher;
-  beforeAll(async () => {
-    world = await dispatching();
-    review = reviewing(world);
+  withReview((its, reviewed) => {
+    [world, review] = [its, reviewed];
   });
-  afterAll(() => world.close());
   beforeEach(async () => {
-    world.clock.set(START);
     proxy = await tcpProxy(world.url);
     database = openDatabase({ url: proxy.url, role: 'action-dispatcher' });
     dispatcher = new Dispatcher({ ...world.parts(), database, random: () => 0 });
