@@ -36,10 +36,11 @@ try {
   mkdirSync(dataDir, { recursive: true });
   console.log('Starting NATS, Postgres and Redis ...');
   servers = await startServers();
-  const { newApiKey } = await import(pathToFileURL(join(root, 'libs/platform/dist/auth/api-key.js')).href);
+  const { newApiKey } = await built('libs/platform/dist/auth/api-key.js');
+  const { humanLine } = await built('libs/platform/dist/log/human-line.js');
   const env = environment(servers, () => newApiKey().key);
   await runSetup(env);
-  const addresses = await startServices(env);
+  const addresses = await startServices(env, (line) => humanLine(line).trimEnd());
   proxy = await openProxy(addresses);
   announce(env.AGENTLENS_BOOTSTRAP_KEY, addresses);
 } catch (error) {
@@ -47,6 +48,11 @@ try {
     console.error(error.message);
     await stop(1);
   }
+}
+
+/** Only after the build. */
+function built(file) {
+  return import(pathToFileURL(join(root, file)).href);
 }
 
 function startServers() {
@@ -100,7 +106,7 @@ async function runSetup(env) {
   if (code !== 0) throw new Error('The schema and the streams could not be brought up to date.');
 }
 
-async function startServices(env) {
+async function startServices(env, readable) {
   const addresses = {};
   for (const name of SERVICES) {
     const port = await freePort();
@@ -108,6 +114,7 @@ async function startServices(env) {
     const service = new Supervised({
       name,
       width: WIDTH,
+      readable,
       command: process.execPath,
       args: [...NODE_OPTIONS, join(root, `services/${name}/dist/main.js`)],
       env: { ...env, AGENTLENS_HTTP_PORT: String(port) },
@@ -159,9 +166,17 @@ ${processes}
 
 See every trigger as it is published:   NATS_URL=${servers.nats} npm run nats:sub
 See what nobody could handle:           NATS_URL=${servers.nats} npm run dead-letters
-Watch a story:                          AGENTLENS_API_KEY=$(cat ${here('api-key')}) npm run demo
+Watch a story:                          ${sameSettings()}npm run demo
 Kill any service (kill -9 <pid>): it is started again, and nothing acknowledged is lost. Ctrl-C stops everything.
 `);
+}
+
+/** What the demo has to be told to find this platform and its key. */
+function sameSettings() {
+  return ['AGENTLENS_HTTP_PORT', 'AGENTLENS_DATA_DIR']
+    .filter((name) => process.env[name] !== undefined)
+    .map((name) => `${name}=${process.env[name]} `)
+    .join('');
 }
 
 function withoutPassword(url) {

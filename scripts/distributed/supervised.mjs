@@ -7,7 +7,7 @@ let made = 0;
 const PAUSES_MS = [100, 500, 2_000, 5_000];
 const STEADY_MS = 10_000;
 
-/** A child process whose lines get its name in front, and that is started again whenever it dies. */
+/** A child process whose lines get its name in front, made readable, and that is started again whenever it dies. */
 export class Supervised {
   #options;
   #child;
@@ -35,7 +35,7 @@ export class Supervised {
     const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) {
-      createInterface({ input: stream }).on('line', (line) => this.say(readable(line)));
+      createInterface({ input: stream }).on('line', (line) => this.say(this.#options.readable(line)));
     }
     child.once('error', (error) => this.say(`could not be started: ${error.message}`));
     child.once('exit', (code, signal) => {
@@ -63,16 +63,5 @@ export class Supervised {
   #again() {
     this.start();
     this.say(`started again, pid ${this.pid}`);
-  }
-}
-
-/** The services log JSON for machines; people get level and message. */
-function readable(line) {
-  try {
-    const { level, msg, err, reason, address } = JSON.parse(line);
-    const more = err?.message ?? reason ?? address;
-    return `${level === 'info' ? '' : `${String(level).toUpperCase()} `}${msg}${more === undefined ? '' : ` (${more})`}`;
-  } catch {
-    return line;
   }
 }

@@ -36,5 +36,24 @@ describe('log', () => {
     const json = logged((logger) => logger.warn({ err: new Error('no route') }, 'webhook failed'));
     expect(humanLine(json)).toMatch(/^\d\d:\d\d:\d\d WARN webhook failed \(no route\)\n$/);
     expect(humanLine('not json\n')).toBe('not json\n');
+    expect(humanLine('42\n')).toBe('42\n');
+  });
+
+  it('tells people every field, and not without end', () => {
+    const fields = {
+      reason: 'too late',
+      notStoredIds: ['a', 'b'],
+      count: 2,
+      tenantId: 'acme',
+      err: { message: 'no route' },
+    };
+    const json = logged((logger) =>
+      logger.warn({ ...fields, ids: Array.from({ length: 200 }, () => 'id') }, 'differs'),
+    );
+    const line = humanLine(json).slice(9);
+    const told = 'WARN differs (no route) reason="too late" notStoredIds=["a","b"] count=2 tenantId=acme ids=["id",';
+    expect(line).toContain(told);
+    expect(line).toMatch(/\.\.\.\n$/);
+    expect(line.length).toBeLessThan(500);
   });
 });
