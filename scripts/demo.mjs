@@ -101,9 +101,11 @@ async function makeSpendingRule(client) {
       actionConfig: { targetModel: 'gpt-4o-mini', message: 'It spends too much' },
     });
     say(
-      dim('  (Addresses of this machine are refused, as they should be. To see a webhook instead, start the platform'),
+      dim(
+        '  (Addresses of this machine are refused, as they should be. To see a webhook instead, start the platform on',
+      ),
     );
-    say(dim('   with AGENTLENS_EGRESS_ALLOW=127.0.0.1/32 npm start)'));
+    say(dim('   this machine with AGENTLENS_EGRESS_ALLOW=127.0.0.1/32 in its environment.)'));
     return rule;
   }
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const REFUSED = 'fetch failed';
 
-/** The platform's HTTP API with the key of this machine. */
+/** The platform's HTTP API with a key of this machine. */
 export class Client {
   #key;
 
@@ -21,11 +21,7 @@ export class Client {
     const address = (
       process.env.AGENTLENS_URL ?? `http://127.0.0.1:${process.env.AGENTLENS_HTTP_PORT ?? 3400}`
     ).replace(/\/$/, '');
-    const client = new Client(address, keyOfThisMachine());
-    const { status } = await client.call('GET', '/api/guardrails?limit=1').catch((error) => {
-      if (error.message !== REFUSED) throw error;
-      throw new Error(`No platform answers at ${address}. Start one in another terminal: npm start`);
-    });
+    const { client, status } = await welcomed(address);
     if (status === 401) {
       throw new Error(
         `The platform at ${address} does not know this API key. Set AGENTLENS_API_KEY to one of its keys.`,
@@ -90,12 +86,28 @@ async function* frameReader(body) {
   }
 }
 
-function keyOfThisMachine() {
-  if (process.env.AGENTLENS_API_KEY) return { key: process.env.AGENTLENS_API_KEY, asTyped: '$AGENTLENS_API_KEY' };
+/** Each form of the platform knows its own key only: the first key that is known, or else the first. */
+async function welcomed(address) {
+  const tried = [];
+  for (const key of keysOfThisMachine()) {
+    const client = new Client(address, key);
+    const { status } = await client.call('GET', '/api/guardrails?limit=1').catch((error) => {
+      if (error.message !== REFUSED) throw error;
+      throw new Error(`No platform answers at ${address}. Start one in another terminal: npm start`);
+    });
+    if (status !== 401) return { client, status };
+    tried.push({ client, status });
+  }
+  return tried[0];
+}
+
+function keysOfThisMachine() {
+  if (process.env.AGENTLENS_API_KEY) return [{ key: process.env.AGENTLENS_API_KEY, asTyped: '$AGENTLENS_API_KEY' }];
   const dataDir = resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens'));
   const files = [join(dataDir, 'api-key'), join(dataDir, 'distributed/api-key')].filter(existsSync);
-  if (files.length > 0) return { key: readFileSync(files[0], 'utf8').trim(), asTyped: `$(cat ${files[0]})` };
+  if (files.length > 0)
+    return files.map((file) => ({ key: readFileSync(file, 'utf8').trim(), asTyped: `$(cat ${file})` }));
   throw new Error(
-    `No API key: set AGENTLENS_API_KEY, or start the platform here first (npm start keeps its key in ${dataDir}/api-key).`,
+    `No API key: set AGENTLENS_API_KEY, or start the platform here first (its key is kept in ${dataDir}).`,
   );
 }
