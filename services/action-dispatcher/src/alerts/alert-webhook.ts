@@ -1,5 +1,6 @@
 import { Alert } from '@agentlens/contracts';
-import { type ActionOutcome, type ActionTools, postWebhook } from '@agentlens/guardrails';
+import type { ActionOutcome, ActionTools } from '@agentlens/guardrails';
+import { postWebhook } from '@agentlens/guardrails/actions';
 import { z } from 'zod';
 
 /** What a delivery that tells somebody's server of an alert is called; no rule can have it as its action. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@agentlens/contracts';
-import { ACTIONS, type ActionModule, type ActionOutcome, type ActionTools } from '@agentlens/guardrails';
+import type { ActionModule, ActionOutcome, ActionTools } from '@agentlens/guardrails';
+import { ACTIONS } from '@agentlens/guardrails/actions';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlens/contracts';
-import { mapActionSecrets } from '@agentlens/guardrails';
+import { mapActionSecrets } from '@agentlens/guardrails/actions';
 import type { SecretBox } from '@agentlens/platform';
 import { ALERT_WEBHOOK } from '../alerts/alert-webhook.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@agentlens/contracts';
-import { ACTIONS } from '@agentlens/guardrails';
+import { ACTIONS } from '@agentlens/guardrails/actions';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
 
 /** An address one tenant's actions call. Health, fairness and being disabled are per destination. */
