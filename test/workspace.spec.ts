@@ -66,6 +66,17 @@ describe('the workspace', () => {
     }
   });
 
+  it.each(['libs/state', 'libs/platform', 'services/ingest', 'services/run-tracking', 'services/action-dispatcher'])(
+    '%s does not load the catalog of conditions, which it has no use for: 5 MB of each process',
+    (folder) => {
+      const loads = /^(?:import|export) (?!type)[^;]*? from '@agentlens\/guardrails';/m;
+      const sources = readdirSync(join(root, folder, 'src'), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts') && !/\.(spec|contract|testing)\.ts$/.test(file))
+        .filter((file) => loads.test(readFileSync(join(root, folder, 'src', file), 'utf8')));
+      expect(sources).toEqual([]);
+    },
+  );
+
   it('uses the testing lib only in tests', () => {
     for (const manifest of [...manifests('libs'), ...manifests('services')])
       expect(own(manifest)).not.toContain('testing');
