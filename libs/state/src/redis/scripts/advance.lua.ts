@@ -185,7 +185,7 @@ local function countSeries(agent, count, nowMs, repeated)
       end
       if head == now then
         cell, sumAt, spreadAt = list, begin + WINDOW, begin + WINDOW_SPREAD
-        if shape == 2 then bins = agent.olderBins[place] .. agent.newestBins[place] end
+        if shape == 2 then bins = bothBins(agent.olderBins[place], agent.newestBins[place]) end
       else
         cell, bins = gather(list, begin, shape, bucketsKey(agent, place), agent.newestBins[place], now)
         sumAt, spreadAt = 1, 4

@@ -10,7 +10,7 @@ import { BUCKETS } from '../../lifetimes.ts';
  * A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
  * `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
  * its field of the agent's hash. Bins alone are not kept of the window but of its older buckets together, so that an
- * event changes one text, that of the newest; the two after each other are the window's, in which a bin may come twice.
+ * event changes one text, that of the newest; both after each other are the window's, in which a bin may come twice.
  * The other buckets are a hash of their own, by epoch modulo 60, which is touched when the newest bucket moves and by
  * late events. Rings lie one after the other in one list, each known by where it begins, so that all of an agent's are
  * unpacked and packed at once.
@@ -81,6 +81,9 @@ local function addBins(bins, list)
   for i = 1, #list, 2 do bins = addBin(bins, list[i], list[i + 1]) end
   return bins
 end
+
+-- Two texts of bins after each other; a bin may be in both.
+local function bothBins(bins, more) return bins .. string.sub(more, #NO_BINS + 1) end
 
 -- Several texts of bins as one.
 local function joinBins(texts)

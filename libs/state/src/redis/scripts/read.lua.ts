@@ -27,7 +27,7 @@ local function totalsAt(name, shape, now)
   end
   local from = 1 + WINDOW
   local cell = {ring[from], ring[from + 1], ring[from + 2], unpack(ring, 1 + WINDOW_SPREAD, 4 + WINDOW_SPREAD)}
-  return cellOf(cell, shape == 2 and olderBins .. newestBins, shape)
+  return cellOf(cell, shape == 2 and bothBins(olderBins, newestBins), shape)
 end
 
 for i = 1, #asked, 3 do
