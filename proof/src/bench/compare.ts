@@ -6,6 +6,7 @@ import { TEN_RULES } from './rule-drafts.ts';
 import { THROUGHPUT } from './scenarios/throughput.ts';
 import type { Stage } from './stage.ts';
 import { Stages } from './stages.ts';
+import { warmUp } from './warm-up.ts';
 import { whenInterrupted } from './when-interrupted.ts';
 
 /** Identical code differs by a few hundredths on a quiet machine and by more beside other work. */
@@ -81,7 +82,10 @@ export async function compareBuilds(
       }),
       ours: await ours.shared('distributed'),
     };
-    for (const stage of Object.values(stages)) await stage.setRules(TEN_RULES);
+    for (const stage of Object.values(stages)) {
+      await stage.setRules(TEN_RULES);
+      if (!smoke) await warmUp(stage, { scenario, ...THROUGHPUT[scenario] }, progress);
+    }
     const rounds: Round[] = [];
     const more = async () => {
       for (let round = 1; round <= count; round++) {

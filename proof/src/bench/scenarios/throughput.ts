@@ -1,6 +1,7 @@
 import { measureLoad } from '../measure-load.ts';
 import { TEN_RULES } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';
+import { warmUp } from '../warm-up.ts';
 
 /** Requests in flight, by how many events each holds. */
 export const THROUGHPUT = {
@@ -19,6 +20,7 @@ function throughput(name: keyof typeof THROUGHPUT, smoke: boolean): Scenario {
     async run(bench: Bench) {
       const stage = await bench.stage('distributed');
       await stage.setRules(TEN_RULES);
+      if (!bench.smoke) await warmUp(stage, { scenario: name, batchSize, concurrency }, (text) => bench.progress(text));
       bench.found(
         await measureLoad(stage, {
           scenario: name,
