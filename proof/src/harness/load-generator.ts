@@ -4,6 +4,7 @@ import { Latencies } from './latencies.ts';
 import type { AcceptedOfAgent, FromGenerator, LoadOrder, LoadReport, ToGenerator } from './load-protocol.ts';
 import { monotonicMs } from './monotonic-ms.ts';
 import { seededRandom } from './seeded-random.ts';
+import { markerEvent, modelEvent, toolEvent } from './sent-events.ts';
 
 // A process of its own, so that generating load is not counted as serving it. Takes one order over IPC.
 
@@ -180,8 +181,8 @@ function bodyOf(order: LoadOrder, serial: number, random: () => number): Body {
       ...(marker !== undefined && i === 0
         ? markerEvent(marker)
         : i % 2 === 0
-          ? toolEvent(serial, i)
-          : modelEvent(serial, i)),
+          ? toolEvent(serial, i, random)
+          : modelEvent(serial, i, random)),
     };
     if (order.reliable) {
       const id = derivedId(Date.now(), order.label, order.seed, serial, i);
@@ -191,36 +192,4 @@ function bodyOf(order: LoadOrder, serial: number, random: () => number): Body {
     events.push(event);
   }
   return { agent, text: JSON.stringify({ events }), ids, events: order.batchSize, errors, marker };
-}
-
-function markerEvent(marker: number): object {
-  return { eventType: 'custom', payload: { type: 'marker', data: { marker: marker + 1 } } };
-}
-
-function toolEvent(serial: number, i: number): object {
-  return {
-    eventType: 'tool_response',
-    payload: {
-      callId: `call-${serial}-${i}`,
-      toolName: 'search_documents',
-      durationMs: 41 + (i % 7),
-      result: { hits: 12, cursor: 'b2Zmc2V0PTEy', source: 'knowledge-base' },
-    },
-  };
-}
-
-function modelEvent(serial: number, i: number): object {
-  return {
-    eventType: 'llm_response',
-    payload: {
-      callId: `llm-${serial}-${i}`,
-      provider: 'openai',
-      model: 'gpt-4o-mini',
-      completion: 'The document describes the refund policy in section four.',
-      finishReason: 'stop',
-      usage: { inputTokens: 812, outputTokens: 34, totalTokens: 846 },
-      costUsd: 0.000142,
-      latencyMs: 640,
-    },
-  };
 }
