@@ -4,7 +4,8 @@ import { CLOSED_BREAKER, check, DEFAULT_BREAKER_LIMITS, record } from '@agentlen
 import { catalogRules } from '../dist/rules/index.js';
 import { idSource } from '../dist/runtime/ids.js';
 import { systemClock } from '../dist/runtime/system-clock.js';
-import { EventSink, SINK_DEFAULTS } from '../dist/sink/event-sink.js';
+import { EventSink } from '../dist/sink/event-sink.js';
+import { SINK_DEFAULTS } from '../dist/sink/sink-options.js';
 import { TestServer } from '../dist/testing/index.js';
 import { measure, measureAsync, print } from './measure.mjs';
 

@@ -37,7 +37,8 @@ export {
   wrapTool,
 } from './run/wrap-tool.ts';
 export type { Clock, ContextStore, Http, HttpAnswer, HttpCall, HttpStream, Runtime } from './runtime/runtime.ts';
-export type { SinkOptions, SinkStats } from './sink/event-sink.ts';
+export type { SinkStats } from './sink/event-sink.ts';
+export type { SinkOptions } from './sink/sink-options.ts';
 export type { Bypass, Decision, EvaluatedRule, WireDecision } from './wire/decision.ts';
 export type {
   Actor,
