@@ -1,5 +1,5 @@
 const colour = (code) => (text) => (process.stdout.isTTY ? `\u001b[${code}m${text}\u001b[0m` : text);
-export const bold = colour(1);
+const bold = colour(1);
 export const dim = colour(2);
 const red = colour(31);
 const green = colour(32);

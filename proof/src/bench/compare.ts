@@ -60,7 +60,7 @@ export async function compare(
 }
 
 /** Both builds run side by side and are loaded in turn, so that whatever else the machine does meets both alike. */
-export async function compareBuilds(
+async function compareBuilds(
   other: { readonly ref: string; readonly root: string },
   root: string,
   { only, rounds: asked, seconds, smoke }: Pick<BenchOptions, 'only' | 'rounds' | 'seconds' | 'smoke'>,

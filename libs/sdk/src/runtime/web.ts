@@ -29,7 +29,7 @@ function createContext(): ContextStore {
  * Knows the run only until the first `await` of the body: without help from the platform any longer memory would
  * answer one request with another one's run.
  */
-export function synchronousContext(): ContextStore {
+function synchronousContext(): ContextStore {
   let current: object | undefined;
   return {
     getStore: () => current,

@@ -77,7 +77,7 @@ export const SeverityList = CommaList.transform((words) => words.map((word) => (
   .meta({ type: 'string', description: `Comma-separated list of ${SEVERITIES.join(', ')}.` });
 
 /** Where to go on in a list: what `nextCursor` of the page before said. */
-export function cursorOf(list: string) {
+function cursorOf(list: string) {
   return z
     .string()
     .transform((text, context): Position => {

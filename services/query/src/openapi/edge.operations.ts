@@ -18,7 +18,7 @@ const IncomingEvent = z
   .meta({ id: 'IncomingEvent' });
 
 /** Served by the ingest gateway on the same address; described here so that the document is whole. */
-export const ingestEvents = operation({
+const ingestEvents = operation({
   method: 'post',
   path: '/api/events',
   tag: 'Events',

@@ -7,7 +7,7 @@ import { TriggerView } from '../guardrails/trigger-view.ts';
 import { DecisionView } from './decision-view.ts';
 
 /** What happened to an alert: it was opened, somebody looked at it, it came to its end, the approved call went ahead. */
-export const ALERT_MOMENTS = ['opened', 'acknowledged', 'decided', 'used'] as const;
+const ALERT_MOMENTS = ['opened', 'acknowledged', 'decided', 'used'] as const;
 export type AlertMoment = (typeof ALERT_MOMENTS)[number];
 
 const at = z.string();
