@@ -5,6 +5,8 @@ export interface Primitive {
   readonly here: number;
   /** What the machine took that the project's aims were set on: two quiet cores of a Zen 5, in the same unit. */
   readonly there: number;
+  /** Of a thing whose worst times bound those of the platform, in the same unit. */
+  readonly p99?: number;
 }
 
 /** How many times as long as there. */

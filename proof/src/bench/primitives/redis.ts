@@ -1,14 +1,14 @@
 import { Redis } from 'ioredis';
 import type { Primitive } from './primitive.ts';
-import { middleTime } from './sample.ts';
+import { callTimes } from './sample.ts';
 
 /** The smallest question to Redis that writes. */
 export async function measureRedis(url: string, milliseconds: number): Promise<readonly Primitive[]> {
   const redis = new Redis(url);
   try {
     let serial = 0;
-    const here = await middleTime(milliseconds, () => redis.set(`bench:${serial++}`, '1', 'PX', 10_000, 'NX'));
-    return [{ name: 'Redis SET NX, one at a time, p50', unit: 'ms', here, there: 0.059 }];
+    const { middle } = await callTimes(milliseconds, () => redis.set(`bench:${serial++}`, '1', 'PX', 10_000, 'NX'));
+    return [{ name: 'Redis SET NX, one at a time, p50', unit: 'ms', here: middle, there: 0.059 }];
   } finally {
     redis.disconnect();
   }

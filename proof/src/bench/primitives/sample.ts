@@ -9,8 +9,14 @@ export const HUNDRED_EVENTS = JSON.stringify({
   })),
 });
 
-/** Runs one call after the other for that long; answers the middle of their times in milliseconds. */
-export async function middleTime(milliseconds: number, once: () => Promise<unknown>): Promise<number> {
+/** How long one of many calls took, ms. */
+export interface CallTimes {
+  readonly middle: number;
+  readonly p99: number;
+}
+
+/** Runs one call after the other for that long. */
+export async function callTimes(milliseconds: number, once: () => Promise<unknown>): Promise<CallTimes> {
   const times: number[] = [];
   const until = performance.now() + milliseconds;
   for (let now = performance.now(); now < until; ) {
@@ -20,7 +26,8 @@ export async function middleTime(milliseconds: number, once: () => Promise<unkno
     now = after;
   }
   times.sort((a, b) => a - b);
-  return times[Math.floor(times.length / 2)] ?? Number.NaN;
+  const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN;
+  return { middle: at(0.5), p99: at(0.99) };
 }
 
 /** Keeps so many calls in flight for that long; answers how many were answered. */

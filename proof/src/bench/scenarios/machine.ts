@@ -1,11 +1,12 @@
+import { measureDisk } from '../primitives/disk.ts';
 import { measureHttp } from '../primitives/http.ts';
 import { measureNats } from '../primitives/nats.ts';
 import { measurePostgres } from '../primitives/postgres.ts';
-import { factor, medianFactor } from '../primitives/primitive.ts';
+import { factor, medianFactor, type Primitive } from '../primitives/primitive.ts';
 import { measureRedis } from '../primitives/redis.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 
-const MEASUREMENTS = 8;
+const MEASUREMENTS = 9;
 
 /**
  * What this machine takes for the things the platform is made of, beside what the machine took that the aims were set
@@ -27,17 +28,22 @@ export const machine: Scenario = {
       ...(await measureRedis(redisUrl, milliseconds)),
       ...(await measurePostgres(postgresUrl, milliseconds)),
     ];
+    // Not among the factors: aims of CPU and rate are not about the disk, which may be another world.
+    const disk = await measureDisk(milliseconds);
     bench.found({
       ...{ scenario: 'machine', variant: 'primitives', shape: 'distributed', unit: 'process' },
-      ...{ count: primitives.length, seconds: (performance.now() - startedAt) / 1000 },
+      ...{ count: primitives.length + 1, seconds: (performance.now() - startedAt) / 1000 },
       ...{ cpuMicros: {}, latency: {}, rssBytes: {}, checks: [] },
       notes: Object.fromEntries([
-        ...primitives.map((one) => [
-          one.name,
-          `${one.here.toPrecision(3)} ${one.unit}, there ${one.there} (x ${factor(one).toFixed(1)})`,
-        ]),
+        ...[...primitives, disk].map((one) => [one.name, noteOn(one)]),
         ['middle of the factors', medianFactor(primitives).toFixed(1)],
       ]),
     });
   },
 };
+
+function noteOn(primitive: Primitive): string {
+  const { here, there, unit, p99 } = primitive;
+  const worst = p99 === undefined ? '' : `; p99 ${p99.toPrecision(3)} ${unit}`;
+  return `${here.toPrecision(3)} ${unit}, there ${there} (x ${factor(primitive).toFixed(1)})${worst}`;
+}
