@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 export type PartitionedTable = 'events' | 'guardrail_triggers';
 
 /** UTC start of the partition that holds an instant, and of the one after it. */
-export function partitionSpan(table: PartitionedTable, atMs: number): { readonly from: number; readonly to: number } {
+function partitionSpan(table: PartitionedTable, atMs: number): { readonly from: number; readonly to: number } {
   const at = new Date(atMs);
   if (table === 'events') {
     const from = Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate());

@@ -53,8 +53,8 @@ export { isStateless } from './decisions/stateless.ts';
 export { redactDeep } from './detectors/redact-deep.ts';
 export { type Candidate, type Folding, fold, type Reading } from './evaluation/fold.ts';
 export { type DegradedRule, type Indexed, type Plan, planAgent } from './evaluation/plan.ts';
-export { STOP_REASONS, type StopReason, type Stops } from './evaluation/stop-reason.ts';
-export { minuteOf, type TickReading, tick } from './evaluation/tick.ts';
+export type { StopReason, Stops } from './evaluation/stop-reason.ts';
+export { minuteOf, tick } from './evaluation/tick.ts';
 export { oncePer } from './once-per.ts';
 export { readPolicy } from './policies/read-policy.ts';
 export type {

@@ -10,13 +10,12 @@ export {
   healthScore,
 } from './health/health-score.ts';
 export {
-  BASELINE_DAYS,
   baselineStart,
   type HealthWindow,
   healthWindow,
   windowBefore,
 } from './health/health-window.ts';
-export { type Agent, type AgentDay, isCompletedRun, isFailedRun, type Ledger, ledgerOf } from './ledger.ts';
+export { type Agent, type AgentDay, type Ledger, ledgerOf } from './ledger.ts';
 export { microUsd, usdOf } from './money.ts';
 export type { Registration } from './registration.ts';
 export { durationMs, type Run, statusOf } from './run.ts';

@@ -57,12 +57,12 @@ export function ledgerOf(events: Iterable<AgentEvent>): Ledger {
 }
 
 /** A run in which something went wrong: it failed, or an event of it was an error. */
-export function isFailedRun(run: Run): boolean {
+function isFailedRun(run: Run): boolean {
   return run.totals.errors > 0 || statusOf(run) === 'failed';
 }
 
 /** A run that came to its end, or that somebody ended on purpose. */
-export function isCompletedRun(run: Run): boolean {
+function isCompletedRun(run: Run): boolean {
   return statusOf(run) === 'succeeded' || statusOf(run) === 'cancelled';
 }
 

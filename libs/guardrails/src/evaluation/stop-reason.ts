@@ -1,20 +1,18 @@
 /** Why the evaluation of one rule on one event went no further. */
-export const STOP_REASONS = [
+export type StopReason =
   /** The agent's earlier trigger of this rule is still cooling down. */
-  'cooling',
+  | 'cooling'
   /** Another trigger took the cooldown in the meantime. */
-  'claim_refused',
-  'below_threshold',
+  | 'claim_refused'
+  | 'below_threshold'
   /** Too little in the window to measure. */
-  'no_data',
+  | 'no_data'
   /** The event says nothing to this condition. */
-  'not_concerned',
+  | 'not_concerned'
   /** The event was counted in an earlier batch. */
-  'duplicate_event',
+  | 'duplicate_event'
   /** The rule failed on an earlier event of this batch. */
-  'degraded',
-] as const;
-export type StopReason = (typeof STOP_REASONS)[number];
+  | 'degraded';
 
 /** How often each reason stopped an evaluation. */
 export type Stops = Partial<Record<StopReason, number>>;

@@ -1,8 +1,7 @@
 import { RE2JS } from 're2js';
-import { z } from 'zod';
 
 /** Longest pattern a rule may hold, in characters. */
-export const MAX_PATTERN = 256;
+const MAX_PATTERN = 256;
 /** Largest compiled program: counted repetitions multiply, and a scan costs its size times the length of the text. */
 const MAX_PROGRAM = 2_000;
 
@@ -19,16 +18,6 @@ export function compilePattern(source: string): Pattern {
   if (compiled.programSize() > MAX_PROGRAM) throw new Error('repeats too much, use smaller counts');
   return { found: (text) => compiled.matcher(text).find() };
 }
-
-/** Source of a pattern, checked by compiling it. */
-export const PatternSource = z
-  .string()
-  .min(1)
-  .max(MAX_PATTERN)
-  .superRefine((source, context) => {
-    const problem = patternProblem(source);
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-  });
 
 /** Why a text is no pattern; null: it is one. */
 export function patternProblem(source: string): string | null {

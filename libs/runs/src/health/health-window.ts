@@ -1,7 +1,7 @@
 const DAY_MS = 86_400_000;
 
 /** How far before the window the usual cost and duration of an agent are taken from. */
-export const BASELINE_DAYS = 30;
+const BASELINE_DAYS = 30;
 
 /** Closed range of UTC days (`2026-11-21`) that is scored. */
 export interface HealthWindow {
