@@ -92,12 +92,22 @@ export interface Subscription {
 }
 
 /** How far a group is behind. */
+/** How far a group is behind. */
 export interface ConsumerLag {
+  /** Messages not handed out yet. */
   readonly pending: number;
   readonly unacknowledged: number;
   /** Age of the oldest message not yet acknowledged, ms; 0 when there is none. */
   readonly oldestAgeMs: number;
+  /**
+   * How long ago as many messages came as are not acknowledged, ms. It is what a message waits in a group that works its
+   * messages off in order, and unlike `oldestAgeMs` it does not rise because of a few that a dead replica holds while
+   * the others go on.
+   */
+  readonly backlogAgeMs: number;
 }
+
+export const NO_LAG: ConsumerLag = { pending: 0, unacknowledged: 0, oldestAgeMs: 0, backlogAgeMs: 0 };
 
 /** The broker could not keep the message (away, full, too slow): nothing was accepted, try again after `afterMs`. */
 export class BusUnavailable extends Error {
@@ -143,12 +153,6 @@ export interface EventBus {
   /** Answers a command; replicas of one service share the questions. A throw is answered as an internal error. */
   serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Promise<Subscription>;
   lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag>;
-  /**
-   * How long ago as many messages came as the group has not settled, ms; 0 where it has settled all. It is what a
-   * message waits in a group that works its messages off in order, and unlike `oldestAgeMs` it does not rise because of
-   * a few that a dead replica holds while the others go on.
-   */
-  backlogAgeMs<T>(topic: Topic<T>, group: string): Promise<number>;
   /** What groups gave up on, oldest first. */
   deadLetters(group?: string): Promise<readonly DeadLetter[]>;
   /**

@@ -10,6 +10,7 @@ export {
   type Envelope,
   type EnvelopePage,
   type EventBus,
+  NO_LAG,
   type Outcome,
   type PublishAck,
   type PublishOptions,

@@ -1,7 +1,7 @@
 import { guardrailTriggered } from '@agentlens/contracts';
 import { aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { ACK, BusUnavailable } from '../event-bus.ts';
+import { ACK, BusUnavailable, NO_LAG } from '../event-bus.ts';
 import { freshBus, gate, recorder, type StartBus } from './harness.contract.ts';
 
 export function stoppingContract(start: StartBus): void {
@@ -28,8 +28,7 @@ export function stoppingContract(start: StartBus): void {
         await closed;
         expect(order).toEqual(['handled', 'closed']);
         expect(await sent).toMatchObject({ duplicate: false });
-        const none = { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
-        await eventually(async () => expect(await other.lag(guardrailTriggered, 'slow')).toEqual(none));
+        await eventually(async () => expect(await other.lag(guardrailTriggered, 'slow')).toEqual(NO_LAG));
       });
     }
 

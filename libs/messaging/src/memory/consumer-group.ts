@@ -68,11 +68,8 @@ export class ConsumerGroup {
       pending: this.ready.length,
       unacknowledged: this.unsettled.size - this.ready.length,
       oldestAgeMs: this.ageOf(oldest),
+      backlogAgeMs: this.ageOf(this.backlog[0]),
     };
-  }
-
-  backlogAgeMs(): number {
-    return this.ageOf(this.backlog[0]);
   }
 
   /** Waits for running handlers; what is still queued stays unsettled. */

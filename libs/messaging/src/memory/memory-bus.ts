@@ -8,6 +8,7 @@ import {
   type ConsumerLag,
   type EnvelopePage,
   type EventBus,
+  NO_LAG,
   type PublishAck,
   type PublishOptions,
   type Received,
@@ -182,12 +183,7 @@ class MemoryEventBus implements EventBus {
 
   async lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag> {
     const known = topic.stream === null ? undefined : this.streams.knownGroup(topic.stream, group);
-    return known?.lag() ?? { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
-  }
-
-  async backlogAgeMs<T>(topic: Topic<T>, group: string): Promise<number> {
-    const known = topic.stream === null ? undefined : this.streams.knownGroup(topic.stream, group);
-    return known?.backlogAgeMs() ?? 0;
+    return known?.lag() ?? NO_LAG;
   }
 
   deadLetters(group?: string): Promise<readonly DeadLetter[]> {

@@ -1,13 +1,13 @@
 import { type ConsumerInfo, JetStreamApiError, type JetStreamManager, type NextMsgRequest } from '@nats-io/jetstream';
-import type { ConsumerLag } from '../event-bus.ts';
+import { type ConsumerLag, NO_LAG } from '../event-bus.ts';
 
 const NO_MESSAGE = 10_037;
 const CONSUMER_NOT_FOUND = 10_014;
-const NONE: ConsumerLag = { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
 
 /**
  * How far a durable is behind. The oldest message not acknowledged is the first one of its filter above its ack floor; a
- * count alone says little where a message is a batch.
+ * count alone says little where a message is a batch. Where the filter leaves messages of the stream out, those make the
+ * backlog younger.
  */
 export async function consumerLag(
   manager: JetStreamManager,
@@ -16,28 +16,17 @@ export async function consumerLag(
   nowMs: number,
 ): Promise<ConsumerLag> {
   const info = await infoOf(manager, stream, durable);
-  if (!info) return NONE;
-  const { num_pending: pending, num_ack_pending: unacknowledged } = info;
-  if (pending + unacknowledged === 0) return NONE;
-  const oldest = await firstAfter(manager, stream, info.ack_floor.stream_seq, info.config.filter_subject ?? '>');
-  return { pending, unacknowledged, oldestAgeMs: ageOf(oldest, nowMs) };
-}
-
-/**
- * Age of the first of as many of the newest messages as the durable has not settled, ms. Exact where its filter takes all
- * of the stream; else the messages of other filters make it younger.
- */
-export async function backlogAge(
-  manager: JetStreamManager,
-  stream: string,
-  durable: string,
-  nowMs: number,
-): Promise<number> {
-  const info = await infoOf(manager, stream, durable);
-  if (!info || info.num_pending + info.num_ack_pending === 0) return 0;
-  const settled = Math.max(info.ack_floor.stream_seq, info.delivered.stream_seq - info.num_ack_pending);
-  const oldest = await firstAfter(manager, stream, settled, info.config.filter_subject ?? '>');
-  return ageOf(oldest, nowMs);
+  if (!info) return NO_LAG;
+  const { num_pending: pending, num_ack_pending: unacknowledged, ack_floor: floor, delivered, config } = info;
+  if (pending + unacknowledged === 0) return NO_LAG;
+  const ageAfter = async (sequence: number): Promise<number> => {
+    const publishedAtMs = await firstAfter(manager, stream, sequence, config.filter_subject ?? '>');
+    return publishedAtMs === undefined ? 0 : Math.max(0, nowMs - publishedAtMs);
+  };
+  const oldestAgeMs = await ageAfter(floor.stream_seq);
+  const settled = delivered.stream_seq - unacknowledged;
+  const backlogAgeMs = settled > floor.stream_seq ? await ageAfter(settled) : oldestAgeMs;
+  return { pending, unacknowledged, oldestAgeMs, backlogAgeMs };
 }
 
 async function infoOf(manager: JetStreamManager, stream: string, durable: string): Promise<ConsumerInfo | undefined> {
@@ -63,8 +52,4 @@ async function firstAfter(
     if (error instanceof JetStreamApiError && error.code === NO_MESSAGE) return undefined;
     throw error;
   }
-}
-
-function ageOf(publishedAtMs: number | undefined, nowMs: number): number {
-  return publishedAtMs === undefined ? 0 : Math.max(0, nowMs - publishedAtMs);
 }

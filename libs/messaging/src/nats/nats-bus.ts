@@ -12,6 +12,7 @@ import {
   type ConsumerLag,
   type EnvelopePage,
   type EventBus,
+  NO_LAG,
   type PublishAck,
   type PublishOptions,
   type Received,
@@ -21,7 +22,7 @@ import {
 import type { BusLogger } from '../logger.ts';
 import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
 import { parseMessage } from '../parse-message.ts';
-import { backlogAge, consumerLag } from './consumer-lag.ts';
+import { consumerLag } from './consumer-lag.ts';
 import { readEnvelopes } from './envelopes.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
 import type { NatsLink } from './nats-link.ts';
@@ -158,12 +159,8 @@ export class NatsEventBus implements EventBus {
   }
 
   async lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag> {
-    if (topic.stream === null) return { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
+    if (topic.stream === null) return NO_LAG;
     return consumerLag(this.parts.manager, topic.stream, group, Date.now());
-  }
-
-  async backlogAgeMs<T>(topic: Topic<T>, group: string): Promise<number> {
-    return topic.stream === null ? 0 : backlogAge(this.parts.manager, topic.stream, group, Date.now());
   }
 
   deadLetters(group?: string): Promise<readonly DeadLetter[]> {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { gate, recorder } from '../contract/harness.contract.ts';
-import { ACK, BusUnavailable, type EventBus } from '../event-bus.ts';
+import { ACK, BusUnavailable, type EventBus, NO_LAG } from '../event-bus.ts';
 import { type BusLogger, SILENT } from '../logger.ts';
 import { ORIGINAL_ID } from '../message-headers.ts';
 import { applyStreams } from './apply-streams.ts';
@@ -136,8 +136,7 @@ describe('NATS bus under faults', () => {
     for (const trigger of triggers) await bus.publish(guardrailTriggered, trigger);
     await eventually(async () => expect((await bus.lag(guardrailTriggered, 'long')).unacknowledged).toBe(2));
     await other.consume(guardrailTriggered, options, idle.handler);
-    const none = { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
-    await eventually(async () => expect(await bus.lag(guardrailTriggered, 'long')).toEqual(none));
+    await eventually(async () => expect(await bus.lag(guardrailTriggered, 'long')).toEqual(NO_LAG));
     expect(group.seen.map((message) => [message.messageId, message.attempt])).toEqual(
       triggers.map(({ id }) => [id, 1]),
     );
@@ -157,8 +156,7 @@ describe('NATS bus under faults', () => {
     await eventually(async () =>
       expect((await bus.deadLetters()).map((letter) => letter.messageId)).toEqual([trigger.id]),
     );
-    const none = { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
-    await eventually(async () => expect(await bus.lag(guardrailTriggered, 'careful')).toEqual(none));
+    await eventually(async () => expect(await bus.lag(guardrailTriggered, 'careful')).toEqual(NO_LAG));
   });
 
   it('refuses to publish into a full stream', async () => {
@@ -238,8 +236,7 @@ describe('NATS bus under faults', () => {
     }
     await publishing;
     await eventually(() => expect(new Set(group.ids())).toEqual(accepted));
-    const none = { pending: 0, unacknowledged: 0, oldestAgeMs: 0 };
-    await eventually(async () => expect(await bus.lag(guardrailTriggered, 'auditor')).toEqual(none));
+    await eventually(async () => expect(await bus.lag(guardrailTriggered, 'auditor')).toEqual(NO_LAG));
   });
 
   it('closes though the broker is away', async () => {

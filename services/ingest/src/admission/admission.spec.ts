@@ -8,47 +8,58 @@ import { Admission } from './admission.ts';
 const TICK_MS = 250;
 const EVENTS_PER_MESSAGE = 100;
 
+/** As many messages come in and are settled, the newest of them or the oldest; then the clock goes on. */
+type Tick = (coming: number, newest: number, oldest?: number) => Promise<void>;
+
 describe('Admission', () => {
   let clock: FixedClock;
   let bus: EventBus;
   let admission: Admission;
   /** Settles one message each, in the order in which they were handed out. */
   let inHand: (() => void)[];
+  let published: number;
   let settled: number;
+  let isOver: boolean;
 
-  beforeEach(async () => {
+  beforeEach(() => {
     clock = fixedClock();
     bus = createMemoryBus({ clock, drainMs: 0 });
     admission = new Admission(bus, clock, createLogger({ name: 'test', level: 'silent' }));
     inHand = [];
-    settled = 0;
-    await bus.consume(agentEvents, { group: GROUPS.guardrailEvaluator, concurrency: 1_000 }, async (messages) => {
-      await new Promise<void>((resolve) => inHand.push(resolve));
-      settled += messages.length;
-      return messages.map(() => ACK);
-    });
+    [published, settled] = [0, 0];
+    isOver = false;
   });
 
   afterEach(async () => {
+    isOver = true;
     for (const settle of inHand) settle();
+    await eventually(() => expect(settled).toBe(published));
     await bus.close();
   });
 
-  /** As many messages come in and are settled, the newest of them or the oldest; then the clock goes on. */
-  async function tick(coming: number, newest: number, oldest = 0): Promise<void> {
-    const handedOut = inHand.length + coming;
-    for (let i = 0; i < coming; i++) void bus.publish(agentEvents, aBatch());
-    await eventually(() => expect(inHand.length).toBe(handedOut));
-    const settling = [...inHand.splice(handedOut - newest), ...inHand.splice(0, oldest)];
-    const due = settled + settling.length;
-    for (const settle of settling) settle();
-    await eventually(() => expect(settled).toBe(due));
-    admission.admit('acme', coming * EVENTS_PER_MESSAGE);
-    clock.advance(TICK_MS);
-    await admission.tick();
+  /** Evaluators that hold so many messages at once. */
+  async function evaluate(atOnce: number): Promise<Tick> {
+    await bus.consume(agentEvents, { group: GROUPS.guardrailEvaluator, concurrency: atOnce }, async (messages) => {
+      if (!isOver) await new Promise<void>((resolve) => inHand.push(resolve));
+      settled += messages.length;
+      return messages.map(() => ACK);
+    });
+    return async (coming, newest, oldest = 0) => {
+      for (let i = 0; i < coming; i++) void bus.publish(agentEvents, aBatch());
+      published += coming;
+      await eventually(() => expect(inHand.length).toBe(Math.min(published - settled, atOnce)));
+      const settling = [...inHand.splice(inHand.length - newest), ...inHand.splice(0, oldest)];
+      const due = settled + settling.length;
+      for (const settle of settling) settle();
+      await eventually(() => expect(settled).toBe(due));
+      admission.admit('acme', coming * EVENTS_PER_MESSAGE);
+      clock.advance(TICK_MS);
+      await admission.tick();
+    };
   }
 
   it('turns nobody away for a few messages that a dead replica held, nor while they come back', async () => {
+    const tick = await evaluate(1_000);
     const levels = new Set<number>();
     for (let i = 0; i < 8; i++) await tick(20, 19);
     for (let i = 0; i < 20; i++) {
@@ -58,8 +69,19 @@ describe('Admission', () => {
     expect([...levels]).toEqual([Number.POSITIVE_INFINITY]);
   });
 
+  it('turns nobody away for all that came while the only evaluator did not know that its connection is dead', async () => {
+    const tick = await evaluate(1_000);
+    const levels = new Set<number>();
+    for (let i = 0; i < 24; i++) {
+      await tick(20, i < 12 ? 0 : 20);
+      levels.add(admission.level);
+    }
+    expect([...levels]).toEqual([Number.POSITIVE_INFINITY]);
+  });
+
   it('turns tenants away where more comes than is settled, although the newest are', async () => {
-    for (let i = 0; i < 12; i++) await tick(20, 10);
+    const tick = await evaluate(50);
+    for (let i = 0; i < 16; i++) await tick(20, 10);
     expect(admission.level).toBeLessThan((20 * EVENTS_PER_MESSAGE * 1_000) / TICK_MS);
   });
 });

@@ -1,5 +1,5 @@
 import { agentEvents, GROUPS } from '@agentlens/contracts';
-import type { EventBus } from '@agentlens/messaging';
+import { type ConsumerLag, type EventBus, NO_LAG } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
 import { LoadControl } from './load-control.ts';
 
@@ -47,23 +47,23 @@ export class Admission {
 
   async tick(): Promise<void> {
     const before = this.#control.level;
-    const behindMs = await this.#behindMs();
-    this.#control.tick(behindMs, this.#clock.now());
+    const lag = await this.#lag();
+    this.#control.tick(lag, this.#clock.now());
     const perTenant = this.#control.level;
     if (Number.isFinite(perTenant) === Number.isFinite(before)) return;
     const message = Number.isFinite(perTenant)
       ? 'evaluation is behind: the loudest tenants are held back'
       : 'evaluation has caught up: nobody is held back';
-    this.#logger.warn({ behindMs, perTenant }, message);
+    this.#logger.warn({ ...lag, perTenant }, message);
   }
 
-  /** Unknown is no backlog: where the broker does not say, publishing to it decides. */
-  async #behindMs(): Promise<number> {
+  /** Unknown is none: where the broker does not say, publishing to it decides. */
+  async #lag(): Promise<ConsumerLag> {
     try {
-      return await this.#bus.backlogAgeMs(agentEvents, GROUPS.guardrailEvaluator);
+      return await this.#bus.lag(agentEvents, GROUPS.guardrailEvaluator);
     } catch (error) {
-      this.#logger.debug({ err: error }, 'the backlog of the evaluator is not known');
-      return 0;
+      this.#logger.debug({ err: error }, 'how far the evaluator is behind is not known');
+      return NO_LAG;
     }
   }
 }

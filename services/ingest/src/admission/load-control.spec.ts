@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FairShare } from './fair-share.ts';
 import { LoadControl } from './load-control.ts';
-import { Overload } from './overload.ts';
+import { type EvaluationLag, Overload } from './overload.ts';
 
 const TICK_MS = 250;
 const STEP_MS = 10;
@@ -17,6 +17,11 @@ interface Outcome {
 }
 
 const SECOND_HALF_MS = (SECONDS * 1000) / 2;
+
+/** Where messages are settled in the order in which they came. */
+function inOrder(ageMs: number): EvaluationLag {
+  return { pending: ageMs > 0 ? 1 : 0, oldestAgeMs: ageMs, backlogAgeMs: ageMs };
+}
 
 /**
  * A platform that handles `capacity` events per second in order, behind a gateway that sheds. Evaluation is away for the
@@ -46,7 +51,7 @@ function simulate(capacity: number, offered: readonly number[], awayMs = 0): Out
     }
     const lagMs = queue[0] === undefined ? 0 : nowMs - queue[0].atMs;
     if (counting) worstLagMs = Math.max(worstLagMs, lagMs);
-    if (nowMs % TICK_MS === 0) control.tick(lagMs, nowMs);
+    if (nowMs % TICK_MS === 0) control.tick(inOrder(lagMs), nowMs);
   }
   const half = SECONDS / 2;
   return {
@@ -130,19 +135,35 @@ describe('FairShare', () => {
 describe('Overload', () => {
   it('is not seen in an outage, where the backlog ages with the clock', () => {
     const overload = new Overload();
-    const seen = Array.from({ length: 40 }, (_, i) => overload.read(i * TICK_MS, i * TICK_MS));
+    const seen = Array.from({ length: 40 }, (_, i) => overload.read(inOrder(i * TICK_MS), i * TICK_MS));
     expect(seen).not.toContain(true);
   });
 
   it('is seen where messages are settled and the backlog is old all the same', () => {
     const overload = new Overload();
-    const seen = Array.from({ length: 40 }, (_, i) => overload.read(i * TICK_MS * 0.6, i * TICK_MS));
+    const seen = Array.from({ length: 40 }, (_, i) => overload.read(inOrder(i * TICK_MS * 0.6), i * TICK_MS));
     expect(seen.slice(12)).not.toContain(false);
+  });
+
+  it('is not seen where the oldest is held by somebody who is gone, and all others are settled', () => {
+    const overload = new Overload();
+    const seen = Array.from({ length: 40 }, (_, i) =>
+      overload.read({ pending: 0, oldestAgeMs: 3_000 + i * TICK_MS, backlogAgeMs: 3_000 }, i * TICK_MS),
+    );
+    expect(seen.slice(4)).not.toContain(true);
+  });
+
+  it('is seen where more wait behind what somebody holds who is gone', () => {
+    const overload = new Overload();
+    const seen = Array.from({ length: 40 }, (_, i) =>
+      overload.read({ pending: 5, oldestAgeMs: 3_000 + i * TICK_MS, backlogAgeMs: 3_000 }, i * TICK_MS),
+    );
+    expect(seen.slice(4)).not.toContain(false);
   });
 
   it('is over when evaluation has caught up', () => {
     const overload = new Overload();
-    overload.read(5_000, 0);
-    expect(overload.read(10, 250)).toBe(false);
+    overload.read(inOrder(5_000), 0);
+    expect(overload.read(inOrder(10), 250)).toBe(false);
   });
 });

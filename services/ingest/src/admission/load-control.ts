@@ -1,5 +1,5 @@
 import { FairShare } from './fair-share.ts';
-import { Overload } from './overload.ts';
+import { type EvaluationLag, Overload } from './overload.ts';
 import { Pace } from './pace.ts';
 
 /** Who may send how much, given how far evaluation is behind. Pure but for its memory: time comes as an argument. */
@@ -19,10 +19,10 @@ export class LoadControl {
     return this.#shares.admit(tenantId, events, nowMs);
   }
 
-  /** To be called several times a second with the age of what waits to be settled. */
-  tick(backlogAgeMs: number, nowMs: number): void {
-    const overloaded = this.#overload.read(backlogAgeMs, nowMs);
-    const allowed = this.#pace.tick(this.#shares.admitted, backlogAgeMs, overloaded, nowMs);
+  /** To be called several times a second with how far evaluation is behind. */
+  tick(lag: EvaluationLag, nowMs: number): void {
+    const overloaded = this.#overload.read(lag, nowMs);
+    const allowed = this.#pace.tick(this.#shares.admitted, lag.backlogAgeMs, overloaded, nowMs);
     this.#shares.share(allowed, nowMs - (this.#tickedAtMs ?? nowMs));
     this.#tickedAtMs = nowMs;
     if (!overloaded && this.#shares.level === Number.POSITIVE_INFINITY) this.#pace.release();
