@@ -185,6 +185,7 @@ export class Dispatcher {
       deliveries: this.#deliveries,
       settlements: new SettlementsRepository(database.db),
       now,
+      leaseMs,
       onSettled: (ended) => this.#onSettled(ended),
     });
     return new DeliveryWorker({

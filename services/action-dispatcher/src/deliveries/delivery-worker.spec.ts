@@ -2,32 +2,15 @@ import { eventually, fixedClock } from '@agentlens/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { Claim } from './deliveries.repository.ts';
+import { AT, aDelivery, DELIVERED } from './delivery.testing.ts';
 import type { Execution } from './delivery-executor.ts';
 import { DeliveryWorker, type LaneLimits } from './delivery-worker.ts';
 
 /** No test here may wait for the poll. */
 const NEVER_MS = 3_600_000;
 const PATIENCE_MS = 4_000;
-const AT = '2026-03-01T12:00:00.000Z';
 const share = (total: number, perDestination: number) => ({ total, perDestination, perTenant: total });
 const ONE_AT_A_TIME: LaneLimits = { running: share(8, 1), held: share(16, 4) };
-const DELIVERED: Execution = {
-  kind: 'settle',
-  settlement: {
-    at: 0,
-    next: { kind: 'settled', result: 'success' },
-    detail: null,
-    attempt: { started_at: AT, finished_at: AT, outcome: 'delivered', http_status: 200, detail: null },
-  },
-};
-
-function aDelivery(deliveryId: string, destination = 'hook'): ClaimedDelivery {
-  return {
-    ...{ tenantId: 'acme', deliveryId, triggerId: `t-${deliveryId}`, triggeredAt: AT, ruleId: 'r', agentId: 'a' },
-    ...{ leaseId: 'lease', attempts: 0, createdAt: AT, actionType: 'notify_webhook', actionConfig: {} },
-    ...{ destination: { tenantId: 'acme', id: destination }, disabled: null, traceparent: null, trigger: null },
-  };
-}
 
 /** A worker whose claims and attempts end when the test says so. */
 class Bench {

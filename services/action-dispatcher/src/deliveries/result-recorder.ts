@@ -10,6 +10,9 @@ export interface ResultParts {
   readonly deliveries: Pick<DeliveriesRepository, 'defer'>;
   readonly settlements: Pick<SettlementsRepository, 'settle'>;
   readonly now: () => number;
+  /** Recording is tried this long, ms: while the database is away nobody else can begin what was sent already. */
+  readonly leaseMs: number;
+  readonly pause?: (ms: number) => Promise<unknown>;
   /** Called after a commit with what came to its end by it; a fact of each is in the outbox. */
   readonly onSettled: (ended: readonly Settled[]) => void;
 }
@@ -25,8 +28,8 @@ type Deferred = Extract<Execution, { kind: 'defer' }>;
 /** Results of attempts that end together are worth waiting for: a statement for ten costs little more than for one. */
 const GATHER_MS = 15;
 const MAX_BATCH = 128;
-/** Pauses between tries to record results: what was sent should be known as sent, or it is sent again. */
-const RECORD_AGAIN_MS = [100, 500, 2_000, 5_000];
+/** Pauses between tries to record results, the last one again and again. */
+const RECORD_AGAIN_MS = [100, 500, 2_000];
 
 /** Writes down what came of attempts, many at a time. */
 export class ResultRecorder {
@@ -67,7 +70,7 @@ export class ResultRecorder {
       await inHalves(
         [...results.keys()],
         async (some) => {
-          const ended = await again(() => this.#parts.settlements.settle(some));
+          const ended = await this.#again(() => this.#parts.settlements.settle(some));
           for (const settled of some) results.get(settled)?.done.resolve();
           if (ended.length > 0) this.#parts.onSettled(ended);
           return some.map(() => undefined);
@@ -94,23 +97,27 @@ export class ResultRecorder {
       const { untilMs, reason } = execution;
       const deferred = results.map(({ delivery }) => delivery);
       try {
-        await again(() => deliveries.defer(deferred, { now: now(), untilMs, reason }));
+        await this.#again(() => deliveries.defer(deferred, { now: now(), untilMs, reason }));
         for (const { done } of results) done.resolve();
       } catch (error) {
         for (const { done } of results) done.reject(error);
       }
     }
   }
-}
 
-async function again<T>(work: () => Promise<T>): Promise<T> {
-  for (const pause of RECORD_AGAIN_MS) {
-    try {
-      return await work();
-    } catch (error) {
-      if (isDataError(error)) throw error;
-      await sleep(pause);
+  /** What was sent should be known as sent, or it is sent again: given up only when its lease has run out. */
+  async #again<T>(work: () => Promise<T>): Promise<T> {
+    const { leaseMs, pause = sleep } = this.#parts;
+    const [...pauses] = RECORD_AGAIN_MS;
+    for (let pausedMs = 0, next = 0; pausedMs < leaseMs; pausedMs += next) {
+      try {
+        return await work();
+      } catch (error) {
+        if (isDataError(error)) throw error;
+        next = (pauses.length > 1 ? pauses.shift() : pauses[0]) ?? 0;
+        await pause(next);
+      }
     }
+    return work();
   }
-  return work();
 }
