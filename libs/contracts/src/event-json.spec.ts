@@ -3,28 +3,10 @@ import fc from 'fast-check';
 import { canonicalForm, sha256Hex } from './canonical-form.ts';
 import { batchJson, writeEvent } from './event-json.ts';
 import { AgentEvent } from './events.ts';
-
-const event: AgentEvent = {
-  id: '01987d3e-0000-7000-8000-000000000001',
-  agentId: 'agent "1"',
-  runId: 'session-1',
-  kind: 'tool.completed',
-  dialect: 'agentlens',
-  sourceType: 'tool_response',
-  severity: 'info',
-  isError: false,
-  occurredAt: '2026-03-01T12:00:00.000Z',
-  retryable: false,
-  hash: 'fc8b26b9',
-  usage: { latencyMs: 41 },
-  toolName: undefined,
-  payload: {},
-  metadata: {},
-};
+import { envelope, event } from './written-event.testing.ts';
 
 describe('the text of a batch', () => {
   it('reads as what JSON.stringify writes', () => {
-    const envelope = { id: 'b-1', tenantId: 'acme', partition: '07', receivedAt: '2026-03-01T12:00:00.000Z' };
     const events = [event, { ...event, id: 'second' }].map((one) => ({ ...one, hash: writeEvent(one).hash }));
     const batch = { ...envelope, events };
     const texts = batch.events.map((one) => writeEvent(one).json);

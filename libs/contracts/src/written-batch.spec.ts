@@ -3,25 +3,9 @@ import fc from 'fast-check';
 import { batchJson, writeEvent } from './event-json.ts';
 import type { AgentEvent, EventBatch } from './events.ts';
 import { readWrittenBatch } from './written-batch.ts';
+import { envelope, event as plainEvent } from './written-event.testing.ts';
 
-const envelope = { id: 'b-1', tenantId: 'acme', partition: '07', receivedAt: '2026-03-01T12:00:00.000Z' };
-const event: AgentEvent = {
-  id: 'e-1',
-  agentId: 'a "1"',
-  runId: 'r-1',
-  kind: 'tool.completed',
-  dialect: 'agentlens',
-  sourceType: 'tool_response',
-  severity: 'info',
-  isError: false,
-  occurredAt: '2026-03-01T12:00:00.000Z',
-  retryable: false,
-  hash: '',
-  usage: { latencyMs: 41 },
-  tags: ['],"metadata":{'],
-  payload: {},
-  metadata: {},
-};
+const event: AgentEvent = { ...plainEvent, tags: ['],"metadata":{'] };
 
 /** What stands between the parts of a batch, as names, as texts and as the structure that is written so. */
 const names = fc.constantFrom('id', 'payload', 'metadata', 'events', 'a', '"', '","payload":', '}},{"id":');
