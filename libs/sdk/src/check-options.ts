@@ -29,7 +29,7 @@ const LIMITS = {
   maxConsecutiveFailures: optional(wholeFrom(1)),
   maxConfidenceDrop: optional(share),
   confidenceWindow: optional(wholeFrom(3, 50)),
-  probeAfterSeconds: optional(orNull(wholeFrom(1))),
+  probeAfterSeconds: optional(unless(null, wholeFrom(1))),
 };
 
 const SINK = {
@@ -51,7 +51,7 @@ const OPTIONS = {
   enforceMode: optional(oneOf('enforce', 'shadow', 'off')),
   failMode: optional(oneOf('open', 'closed')),
   deadlineMs: optional(positive),
-  breaker: optional(orFalse(only(LIMITS))),
+  breaker: optional(unless(false, only(LIMITS))),
   rules: optional(having({ compile: callable })),
   control: optional(oneOf('stream', 'poll', 'off')),
   heartbeatMs: optional(orZero),
@@ -81,22 +81,15 @@ function is(what: string, holds: (value: unknown) => boolean): Check {
   };
 }
 
+/** Takes this one value unchecked. */
+function unless(taken: undefined | null | false, check: Check): Check {
+  return (value, path) => {
+    if (value !== taken) check(value, path);
+  };
+}
+
 function optional(check: Check): Check {
-  return (value, path) => {
-    if (value !== undefined) check(value, path);
-  };
-}
-
-function orNull(check: Check): Check {
-  return (value, path) => {
-    if (value !== null) check(value, path);
-  };
-}
-
-function orFalse(check: Check): Check {
-  return (value, path) => {
-    if (value !== false) check(value, path);
-  };
+  return unless(undefined, check);
 }
 
 function oneOf(...known: readonly [string, ...string[]]): Check {
