@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backOff } from '@agentlens/messaging';
 import { isDataError } from '../triggers/data-error.ts';
 import { inHalves } from '../triggers/in-halves.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
@@ -108,14 +109,14 @@ export class ResultRecorder {
   /** What was sent should be known as sent, or it is sent again: given up only when its lease has run out. */
   async #again<T>(work: () => Promise<T>): Promise<T> {
     const { leaseMs, pause = sleep } = this.#parts;
-    const [...pauses] = RECORD_AGAIN_MS;
-    for (let pausedMs = 0, next = 0; pausedMs < leaseMs; pausedMs += next) {
+    for (let attempt = 1, pausedMs = 0; pausedMs < leaseMs; attempt++) {
       try {
         return await work();
       } catch (error) {
         if (isDataError(error)) throw error;
-        next = (pauses.length > 1 ? pauses.shift() : pauses[0]) ?? 0;
-        await pause(next);
+        const restMs = backOff(attempt, RECORD_AGAIN_MS);
+        await pause(restMs);
+        pausedMs += restMs;
       }
     }
     return work();
