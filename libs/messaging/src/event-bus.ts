@@ -92,7 +92,6 @@ export interface Subscription {
 }
 
 /** How far a group is behind. */
-/** How far a group is behind. */
 export interface ConsumerLag {
   /** Messages not handed out yet. */
   readonly pending: number;
