@@ -1,3 +1,4 @@
+import { familyBytes, familyMicros } from '../harness/process-family.ts';
 import { usageOf } from '../harness/process-usage.ts';
 import type { Stack } from '../harness/stack.ts';
 
@@ -19,28 +20,33 @@ export class UsageMeter {
 
   constructor(stack: Stack) {
     this.stack = stack;
-    this.before = this.read();
-    this.timer = setInterval(() => this.read(), SAMPLE_EVERY_MS);
+    this.weigh();
+    this.before = cpuMicrosOf(stack);
+    this.timer = setInterval(() => this.weigh(), SAMPLE_EVERY_MS);
   }
 
   stop(): Usage {
     clearInterval(this.timer);
-    const after = this.read();
+    const after = cpuMicrosOf(this.stack);
+    this.weigh();
     const cpuMicros = Object.fromEntries(
       Object.entries(after).map(([name, micros]) => [name, micros - (this.before[name] ?? 0)]),
     );
     return { cpuMicros, rssBytes: { ...this.peak } };
   }
 
-  private read(): Record<string, number> {
-    const cpu: Record<string, number> = {};
+  private weigh(): void {
     for (const { name, pid, family } of processesOf(this.stack)) {
-      const { cpuMicros, rssBytes } = usageOf(pid, family);
-      cpu[name] = cpuMicros;
-      this.peak[name] = Math.max(this.peak[name] ?? 0, rssBytes);
+      const bytes = family ? familyBytes(pid) : usageOf(pid).rssBytes;
+      this.peak[name] = Math.max(this.peak[name] ?? 0, bytes);
     }
-    return cpu;
   }
+}
+
+function cpuMicrosOf(stack: Stack): Record<string, number> {
+  return Object.fromEntries(
+    processesOf(stack).map(({ name, pid, family }) => [name, family ? familyMicros(pid) : usageOf(pid).cpuMicros]),
+  );
 }
 
 interface Watched {

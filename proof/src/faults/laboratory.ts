@@ -1,4 +1,4 @@
-import { childrenOf } from '../harness/process-usage.ts';
+import { childrenOf } from '../harness/process-family.ts';
 import { seededRandom } from '../harness/seeded-random.ts';
 import { type Check, withinMs } from './check.ts';
 import { type Fault, type Lab, NotHere } from './fault.ts';

@@ -11,35 +11,33 @@ export interface ProcessUsage {
 const TICKS_PER_SECOND = 100;
 const MICROS_PER_TICK = 1_000_000 / TICKS_PER_SECOND;
 
-/** Reads /proc; with `family` the children are counted too (Postgres works in child processes). */
-export function usageOf(pid: number, family = false): ProcessUsage {
-  const pids = family ? [pid, ...descendantsOf(pid)] : [pid];
-  let ticks = 0;
-  let rssBytes = 0;
-  for (const one of pids) {
-    const fields = statFields(one);
-    if (!fields) continue;
-    // utime, stime, and the time of children that have ended and were waited for.
-    ticks += Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14]);
-    rssBytes += family ? proportionalBytes(one) : residentBytes(one);
-  }
-  return { cpuMicros: ticks * MICROS_PER_TICK, rssBytes, openFiles: openFilesOf(pid) };
+/** Reads /proc; nothing of a process that has ended. */
+export function usageOf(pid: number): ProcessUsage {
+  return { cpuMicros: spentMicros(pid) ?? 0, rssBytes: residentBytes(pid), openFiles: openFilesOf(pid) };
+}
+
+/** With that of children that have ended and were waited for; undefined of a process that has itself. */
+export function spentMicros(pid: number): number | undefined {
+  const fields = statFields(pid);
+  if (fields === undefined) return undefined;
+  // utime, stime, and both of the children.
+  return fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) * MICROS_PER_TICK;
 }
 
 function statFields(pid: number): string[] | undefined {
-  const text = read(`/proc/${pid}/stat`);
+  const text = readOrGone(`/proc/${pid}/stat`);
   // The second field is the program's name in brackets and may contain spaces.
   return text?.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
 function residentBytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1];
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readOrGone(`/proc/${pid}/status`) ?? '')?.[1];
   return Number(kilobytes ?? 0) * 1024;
 }
 
 /** Memory that a family shares is counted once. Costs more to read, and needs the right to. */
-function proportionalBytes(pid: number): number {
-  const kilobytes = /^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '')?.[1];
+export function proportionalBytesOf(pid: number): number {
+  const kilobytes = /^Pss:\s+(\d+) kB/m.exec(readOrGone(`/proc/${pid}/smaps_rollup`) ?? '')?.[1];
   return kilobytes === undefined ? residentBytes(pid) : Number(kilobytes) * 1024;
 }
 
@@ -51,18 +49,7 @@ function openFilesOf(pid: number): number {
   }
 }
 
-function descendantsOf(pid: number): number[] {
-  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
-}
-
-/** Processes that this one started and that still run, whichever of its threads did it. */
-export function childrenOf(pid: number): number[] {
-  return threadsOf(pid).flatMap((thread) =>
-    (read(`/proc/${pid}/task/${thread}/children`) ?? '').trim().split(' ').filter(Boolean).map(Number),
-  );
-}
-
-function threadsOf(pid: number): string[] {
+export function threadsOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`);
   } catch {
@@ -71,7 +58,7 @@ function threadsOf(pid: number): string[] {
 }
 
 /** A process may end between two reads: then it has no usage any more. */
-function read(path: string): string | undefined {
+export function readOrGone(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

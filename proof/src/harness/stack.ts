@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, startNats, startPostgres, startRedis, type TestServer } from '@agentlens/testing';
-import { childrenOf } from './process-usage.ts';
+import { childrenOf } from './process-family.ts';
 import { ServiceProcess } from './service-process.ts';
 
 export const SERVICES = ['ingest', 'run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query'] as const;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findProgram, freePort, NATS_PACKAGE, onPath } from '@agentlens/testing';
 import { connect } from '@nats-io/transport-node';
 import { until } from '../../bench/poll.ts';
-import { childrenOf } from '../../harness/process-usage.ts';
+import { childrenOf } from '../../harness/process-family.ts';
 import { NotHere } from '../fault.ts';
 import { syncedFiles } from './synced-files.ts';
 
