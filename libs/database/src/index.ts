@@ -1,3 +1,4 @@
+export { type DataError, isDataError } from './data-error.ts';
 export type { Database, DatabaseRole } from './database.ts';
 export { DataDirectoryInUse } from './embedded/previous-server.ts';
 export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';

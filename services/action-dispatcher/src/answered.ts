@@ -1,6 +1,6 @@
+import { isDataError } from '@agentlens/database';
 import { isDatabaseAway } from '@agentlens/platform';
 import { type Answer, refusal } from './answer.ts';
-import { isDataError } from './triggers/data-error.ts';
 
 /** What the database will not take is the asker's to change, and that it is away is the asker's to know. */
 export async function answered<T>(answer: Promise<Answer<T>>): Promise<Answer<T>> {
@@ -8,7 +8,8 @@ export async function answered<T>(answer: Promise<Answer<T>>): Promise<Answer<T>
     return await answer;
   } catch (error) {
     if (isDataError(error)) {
-      return refusal(400, 'It holds text that cannot be stored', 'Remove control characters and half characters.');
+      const remedy = 'Remove control characters and half characters, and shorten what is very long or deeply nested.';
+      return refusal(400, 'It holds text that cannot be stored', remedy);
     }
     if (isDatabaseAway(error)) {
       return refusal(503, 'The database does not answer now', 'Nothing was changed. Send the same request again.');

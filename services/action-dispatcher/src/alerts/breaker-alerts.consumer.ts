@@ -1,7 +1,6 @@
 import { type BreakerChanged, type BreakerReason, breakerChanged, derivedId } from '@agentlens/contracts';
-import { refusalText } from '@agentlens/database';
+import { isDataError, refusalText } from '@agentlens/database';
 import { ACK, type EventBus, each, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
-import { isDataError } from '../triggers/data-error.ts';
 import type { AlertDesk } from './alert-desk.ts';
 
 export const BREAKER_GROUP = 'action-dispatcher-breakers';

@@ -1,8 +1,7 @@
 import { type DirectiveAcknowledged, directiveAcknowledged } from '@agentlens/contracts';
-import { refusalText, type Tables } from '@agentlens/database';
+import { isDataError, refusalText, type Tables } from '@agentlens/database';
 import { ACK, type EventBus, each, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
 import type { Kysely } from 'kysely';
-import { isDataError } from '../triggers/data-error.ts';
 
 export const ACKNOWLEDGEMENTS_GROUP = 'action-dispatcher-acks';
 const MAX_BATCH = 64;

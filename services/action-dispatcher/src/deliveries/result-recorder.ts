@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDataError } from '@agentlens/database';
 import { backOff } from '@agentlens/messaging';
-import { isDataError } from '../triggers/data-error.ts';
 import { inHalves } from '../triggers/in-halves.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';

@@ -1,4 +1,4 @@
-import { type DataError, isDataError } from './data-error.ts';
+import { type DataError, isDataError } from '@agentlens/database';
 
 /**
  * Does work on many items at once; where the database refuses what one of them holds, on each half, and so on, until the

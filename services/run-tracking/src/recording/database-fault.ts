@@ -1,4 +1,4 @@
-import { isMovedPartition, refusalText } from '@agentlens/database';
+import { isDataError, isMovedPartition, refusalText } from '@agentlens/database';
 import { UnreadableChunk } from './chunk-tallies.ts';
 
 /**
@@ -7,8 +7,6 @@ import { UnreadableChunk } from './chunk-tallies.ts';
  */
 export type DatabaseFault = 'data' | 'again' | 'away';
 
-/** Data exceptions, integrity violations, and limits of one value (nesting too deep, row too big). */
-const DATA_CLASSES = ['22', '23', '54'];
 /** Serialization failure, deadlock. */
 const CONFLICTS = ['40001', '40P01'];
 
@@ -18,7 +16,7 @@ export function databaseFault(error: unknown): DatabaseFault {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return 'away';
   if (CONFLICTS.includes(code) || isMovedPartition(error)) return 'again';
-  return DATA_CLASSES.includes(code.slice(0, 2)) && code.length === 5 ? 'data' : 'away';
+  return isDataError(error) ? 'data' : 'away';
 }
 
 /** For a dead letter: names the thing, the kind of error and where it lies, never the contents. */

@@ -1,7 +1,11 @@
-import { isMovedPartition } from '@agentlens/database';
+import { isMovedPartition } from './moved-partition.ts';
 
-/** Classes of SQLSTATE that blame the data: 22 data exception, 23 integrity violation. */
-const DATA_CLASSES = /^(22|23)[0-9A-Z]{3}$/;
+/**
+ * Classes of SQLSTATE that blame the data: 22 data exception, 23 integrity violation, 54 limits of Postgres itself, which
+ * one value passes (nested too deep, too long for an index) and no later attempt will not; want of room or memory, which
+ * passes, is class 53.
+ */
+const DATA_CLASSES = /^(22|23|54)[0-9A-Z]{3}$/;
 
 export interface DataError {
   readonly code: string;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { isDataError } from './data-error.ts';
 
 describe('errors that blame the row', () => {
-  it.each(['22P02', '22003', '22P05', '23502'])('are known by SQLSTATE %s', (code) => {
+  it.each(['22P02', '22003', '22P05', '23502', '54000', '54001'])('are known by SQLSTATE %s', (code) => {
     expect(isDataError(Object.assign(new Error('refused'), { code }))).toBe(true);
   });
 
