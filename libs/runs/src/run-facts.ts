@@ -1,7 +1,6 @@
 import type { JsonObject } from '@agentlens/contracts';
 import { byCodePoint } from './event-place.ts';
 import type { FoldedEvent } from './folded-event.ts';
-import { outcomeOf } from './run-status.ts';
 
 /** More tags than this on one run are noise; the first ones in code point order are kept. */
 export const MAX_RUN_TAGS = 100;
@@ -46,7 +45,7 @@ export function startFactsOf(event: FoldedEvent): StartFacts | undefined {
 
 /** Of a `run.ended`: payload members `result` (or `summary`) and `error` (a text, or an object with a `message`). */
 export function endFactsOf(event: FoldedEvent): EndFacts | undefined {
-  if (outcomeOf(event) === undefined) return undefined;
+  if (event.kind !== 'run.ended') return undefined;
   const { result, summary, error } = event.payload ?? {};
   const message = isRecord(error) ? error.message : error;
   return {
