@@ -1,9 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { build, inherited } from '../harness/build.ts';
 
 const run = promisify(execFile);
 const SCOPE = '@agentlens';
@@ -11,11 +12,6 @@ const SCOPE = '@agentlens';
 export interface Checkout {
   readonly root: string;
   remove(): Promise<void>;
-}
-
-/** Compiles what has changed. */
-export async function build(root: string): Promise<void> {
-  await inherited(process.execPath, ['scripts/build.mjs'], root);
 }
 
 /** A built work tree of a commit beside this one. */
@@ -76,19 +72,4 @@ async function shareDependencies(root: string, tree: string): Promise<void> {
     const target = await readlink(link);
     if (existsSync(join(to, SCOPE, target))) await symlink(target, join(to, SCOPE, name));
   }
-}
-
-function inherited(command: string, args: readonly string[], cwd: string): Promise<void> {
-  const child = spawn(command, args, {
-    cwd,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}` },
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => {
-      if (code === 0) resolve();
-      else reject(new Error(`${command} ${args.join(' ')} failed in ${cwd} (exit ${code})`));
-    });
-  });
 }

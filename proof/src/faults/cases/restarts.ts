@@ -4,6 +4,7 @@ import { SERVICES } from '../../harness/stack.ts';
 import { Balancer } from '../balancer.ts';
 import { equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
+import type { Settled } from '../oracle.ts';
 import type { Site } from '../site.ts';
 import { noneRefused } from './none-refused.ts';
 import { underLoad } from './under-load.ts';
@@ -23,24 +24,8 @@ const terminated: Fault = {
   id: 'F-18',
   title: 'every service is told to stop under load, one replica after the other',
   async run(lab) {
-    const site = await lab.freshSite({ replicas: TWO_OF_EACH });
-    const balancer = await Balancer.open(site.stack.services.filter(({ name }) => name.startsWith('ingest')));
-    try {
-      const settled = await underLoad(lab, site, {
-        load: { eventsPerSecond: 1_000, seconds: 600, batchSize: 20 },
-        url: balancer.url,
-        allowance: { statuses: ['429'] },
-        faults: async (load) => {
-          await lab.sleep(1_000);
-          await restartAll(lab, site);
-          load.running.stop();
-        },
-      });
-      noneRefused(lab, settled);
-      lab.within('worst trigger: nothing had to be delivered again', ACK_WAIT_MS, settled.worstTriggerMs);
-    } finally {
-      await balancer.close();
-    }
+    const settled = await underLoadOnPairs(lab, (site) => restartAll(lab, site));
+    lab.within('worst trigger: nothing had to be delivered again', ACK_WAIT_MS, settled.worstTriggerMs);
   },
 };
 
@@ -48,31 +33,39 @@ const rolled: Fault = {
   id: 'F-19',
   title: 'a rolling restart over a schema that grows, and back',
   async run(lab) {
-    const site = await lab.freshSite({ replicas: TWO_OF_EACH });
-    const balancer = await Balancer.open(site.stack.services.filter(({ name }) => name.startsWith('ingest')));
-    try {
-      const settled = await underLoad(lab, site, {
-        load: { eventsPerSecond: 1_000, seconds: 600, batchSize: 20 },
-        url: balancer.url,
-        allowance: { statuses: ['429'] },
-        faults: async (load) => {
-          await lab.sleep(1_000);
-          await alter(site, ['events', 'runs', 'agents', 'guardrail_triggers'], 'add column of_tomorrow text');
-          lab.note('schema N+1: a column more in four tables');
-          await setUp(lab, site);
-          await restartAll(lab, site);
-          await alter(site, ['events', 'runs', 'agents', 'guardrail_triggers'], 'drop column of_tomorrow');
-          lab.note('schema N again');
-          await restartAll(lab, site);
-          load.running.stop();
-        },
-      });
-      noneRefused(lab, settled);
-    } finally {
-      await balancer.close();
-    }
+    await underLoadOnPairs(lab, async (site) => {
+      await alter(site, ['events', 'runs', 'agents', 'guardrail_triggers'], 'add column of_tomorrow text');
+      lab.note('schema N+1: a column more in four tables');
+      await setUp(lab, site);
+      await restartAll(lab, site);
+      await alter(site, ['events', 'runs', 'agents', 'guardrail_triggers'], 'drop column of_tomorrow');
+      lab.note('schema N again');
+      await restartAll(lab, site);
+    });
   },
 };
+
+/** Two replicas of each service behind a balancer take load for as long as the faults last, and refuse nothing. */
+async function underLoadOnPairs(lab: Lab, faults: (site: Site) => Promise<void>): Promise<Settled> {
+  const site = await lab.freshSite({ replicas: TWO_OF_EACH });
+  const balancer = await Balancer.open(site.stack.services.filter(({ name }) => name.startsWith('ingest')));
+  try {
+    const settled = await underLoad(lab, site, {
+      load: { eventsPerSecond: 1_000, seconds: 600, batchSize: 20 },
+      url: balancer.url,
+      allowance: { statuses: ['429'] },
+      faults: async (load) => {
+        await lab.sleep(1_000);
+        await faults(site);
+        load.running.stop();
+      },
+    });
+    noneRefused(lab, settled);
+    return settled;
+  } finally {
+    await balancer.close();
+  }
+}
 
 async function restartAll(lab: Lab, site: Site): Promise<void> {
   for (const name of SERVICES) {
