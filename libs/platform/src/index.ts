@@ -24,8 +24,9 @@ export {
   Scopes,
 } from './auth/caller.ts';
 export type { KeyCheck, KeyDirectory } from './auth/key-directory.ts';
-export { loadConfig, type PlatformConfig, type ProcessName } from './config/config.ts';
+export { loadConfig, type PlatformConfig } from './config/config.ts';
 export { ConfigError } from './config/config-error.ts';
+export type { ProcessName, ServiceName } from './config/process-names.ts';
 export {
   advance,
   ControlBoard,
@@ -48,7 +49,7 @@ export { ProblemException, type ProblemOptions } from './http/problem-exception.
 export { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
 export { createLogger, type LoggerOptions } from './log/create-logger.ts';
 export { ensureBootstrapKey, openPlatform } from './open-platform.ts';
-export { type Clock, type Platform, SERVICES, type ServiceName } from './platform.ts';
+export type { Clock, Platform } from './platform.ts';
 export { PlatformModule } from './platform-module.ts';
 export { explain, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';

@@ -2,9 +2,10 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiKeyGuard } from './auth/api-key.guard.ts';
 import { ApiKeys } from './auth/api-keys.ts';
+import type { ServiceName } from './config/process-names.ts';
 import { ControlBoard } from './control/control-board.ts';
 import { ControlTables } from './control/control-tables.ts';
-import type { Platform, ServiceName } from './platform.ts';
+import type { Platform } from './platform.ts';
 import {
   BREAKER_STORE,
   BUDGET_STORE,

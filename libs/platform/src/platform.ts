@@ -14,9 +14,6 @@ export interface Clock {
   now(): number;
 }
 
-export const SERVICES = ['ingest', 'run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query'] as const;
-export type ServiceName = (typeof SERVICES)[number];
-
 /**
  * Everything a service needs from the world. Five processes open one each, on NATS, Redis and Postgres; standalone opens
  * one in-process and gives it to all five. Service modules see no difference.

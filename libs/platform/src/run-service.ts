@@ -2,10 +2,11 @@ import { DataDirectoryInUse } from '@agentlens/database';
 import type { DynamicModule } from '@nestjs/common';
 import { loadConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
+import type { ServiceName } from './config/process-names.ts';
 import { createHttpApp } from './http/create-http-app.ts';
 import { LINGER_MS, listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
 import { openPlatform } from './open-platform.ts';
-import type { Platform, ServiceName } from './platform.ts';
+import type { Platform } from './platform.ts';
 
 /** A service's module: the same class in its own process and inside standalone. */
 export interface ServiceModule {

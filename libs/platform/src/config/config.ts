@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { SERVICES } from '../platform.ts';
 import { ConfigError } from './config-error.ts';
+import type { ProcessName } from './process-names.ts';
 import { refuseUnknownVariables } from './unknown-variables.ts';
-
-export const PROCESS_NAMES = [...SERVICES, 'standalone', 'setup'] as const;
-export type ProcessName = (typeof PROCESS_NAMES)[number];
 
 const port = z.coerce.number().pipe(z.int('must be a whole number').min(0).max(65_535, 'must be 0-65535'));
 const list = z.string().transform((text) =>
