@@ -1,6 +1,7 @@
 import { BatchPump } from '../batch-pump.ts';
 import type { BatchRunner, Delivery } from '../batch-runner.ts';
 import type { ConsumeOptions, ConsumerLag, Subscription } from '../event-bus.ts';
+import { Fifo } from './fifo.ts';
 import type { StoredMessage } from './message-log.ts';
 
 export interface QueueLimits {
@@ -16,10 +17,10 @@ interface Queued {
 
 /** One durable group: a bounded queue that its replicas share. It outlives them, as a durable consumer does. */
 export class ConsumerGroup {
-  private readonly ready: Queued[] = [];
+  private readonly ready = new Fifo<Queued>();
   private readonly unsettled = new Map<Queued, number>();
   /** When as many messages came as are not settled, the newest ones, whichever those are that are not. */
-  private readonly backlog: number[] = [];
+  private readonly backlog = new Fifo<number>();
   private readonly resting = new Set<NodeJS.Timeout>();
   private readonly replicas = new Set<BatchPump<Delivery>>();
   private bytes = 0;
@@ -47,7 +48,7 @@ export class ConsumerGroup {
   join<T>(runner: BatchRunner<T>, options: ConsumeOptions): Subscription {
     const limits = { maxBatch: options.maxBatch ?? 1, concurrency: options.concurrency ?? 1 };
     const pump = new BatchPump<Delivery>(
-      (most) => this.ready.splice(0, most).map((queued) => this.deliver(queued)),
+      (most) => this.ready.take(most).map((queued) => this.deliver(queued)),
       (batch) => runner.run(batch),
       limits,
     );
@@ -68,7 +69,7 @@ export class ConsumerGroup {
       pending: this.ready.length,
       unacknowledged: this.unsettled.size - this.ready.length,
       oldestAgeMs: this.ageOf(oldest),
-      backlogAgeMs: this.ageOf(this.backlog[0]),
+      backlogAgeMs: this.ageOf(this.backlog.first),
     };
   }
 

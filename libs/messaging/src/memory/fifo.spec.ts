@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Fifo } from './fifo.ts';
+
+describe('a queue', () => {
+  it('gives what an array would, whatever comes and goes', () => {
+    const steps = fc.array(fc.oneof(fc.constant('push' as const), fc.nat({ max: 5 })), { maxLength: 60 });
+    fc.assert(
+      fc.property(steps, (taken) => {
+        const [queue, model] = [new Fifo<number>(), [] as number[]];
+        for (const [n, step] of taken.entries()) {
+          if (step === 'push') {
+            queue.push(n);
+            model.push(n);
+          } else {
+            expect(queue.take(step)).toEqual(model.splice(0, step));
+          }
+          expect([queue.first, queue.length]).toEqual([model[0], model.length]);
+        }
+      }),
+    );
+  });
+});
