@@ -222,7 +222,7 @@ describe('fold', () => {
     ];
     const retried = anEvent({ retryable: true });
     const [folding] = evaluate(bookOf(...rules), store, aBatch({ events: [retried] }));
-    expect(folding?.stops).toEqual({ below_threshold: 1, no_data: 1, not_concerned: 1 });
+    expect(folding?.stops).toEqual({ threshold_not_met: 1, no_data: 1, not_concerned: 1 });
     const [again] = evaluate(bookOf(...rules), store, aBatch({ events: [retried] }));
     expect(again?.stops).toEqual({ duplicate_event: 3 });
   });

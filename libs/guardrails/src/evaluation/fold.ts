@@ -155,7 +155,7 @@ class AgentFold {
       const measured = rule.measure(totals);
       standing.value = measured !== null && Number.isFinite(measured) ? measured : null;
       if (standing.value === null) return 'no_data';
-      if (!meetsWithoutNoise(standing.value, rule.threshold)) return 'below_threshold';
+      if (!meetsWithoutNoise(standing.value, rule.threshold)) return 'threshold_not_met';
       const trigger = makeTrigger(rule, { agentId, atMs: nowMs, value: withoutNoise(standing.value), event });
       if (held && holder?.triggerId !== trigger.id) return 'cooling';
       this.#candidates.push({ rule, trigger });

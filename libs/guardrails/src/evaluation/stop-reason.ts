@@ -4,7 +4,8 @@ export type StopReason =
   | 'cooling'
   /** Another trigger took the cooldown in the meantime. */
   | 'claim_refused'
-  | 'below_threshold'
+  /** The value is not as the threshold wants it: too low, or too high for a rule on low values. */
+  | 'threshold_not_met'
   /** Too little in the window to measure. */
   | 'no_data'
   /** The event says nothing to this condition. */

@@ -33,6 +33,7 @@ export const costLimit: EventCondition<CostLimitConfig> = {
     };
   },
   threshold: (config) => ({ operator: 'gte', value: config.maxCostUsd }),
+  // Of a cost that just reaches it, too: clients know this wording.
   message: (config, value) =>
     `${config.scope === 'session' ? 'Session' : 'Daily'} cost $${value.toFixed(4)} exceeds limit $${config.maxCostUsd}`,
 };

@@ -33,5 +33,6 @@ export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
     };
   },
   threshold: (config) => ({ operator: 'gte', value: config.threshold }),
+  // Of a value that just reaches it, too: clients know this wording.
   message: (config, value) => `Error rate ${value.toFixed(1)}% exceeds threshold ${config.threshold}%`,
 };
