@@ -1,35 +1,41 @@
-import { guardrailTriggered } from '@agentlens/contracts';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { monotonicMs } from '../harness/monotonic-ms.ts';
+import { Worker } from 'node:worker_threads';
 
-interface Seen {
-  readonly agentId: string;
-  readonly conditionValue: number;
+/** What the thread that watches is told. */
+export interface WatchOrder {
+  readonly servers: readonly string[];
 }
+
+/** What it tells. */
+export type FromWatch =
+  | { readonly kind: 'watching' }
+  | { readonly kind: 'seen'; readonly agentId: string; readonly conditionValue: number; readonly atMs: number };
 
 /** Notes when triggers are published, as any subscriber of core NATS sees it; what is published while NATS is away from us is missed. */
 export class TriggerWatch {
-  private readonly connection: NatsConnection;
+  private readonly thread: Worker;
   private readonly seenAt = new Map<string, number>();
 
-  private constructor(connection: NatsConnection) {
-    this.connection = connection;
-    connection.subscribe(guardrailTriggered.pattern(), {
-      callback: (error, message) => {
-        if (error !== null) return;
-        const { agentId, conditionValue } = message.json<Seen>();
-        const key = `${labelOf(agentId)} ${conditionValue}`;
-        if (!this.seenAt.has(key)) this.seenAt.set(key, monotonicMs());
-      },
+  private constructor(thread: Worker) {
+    this.thread = thread;
+    thread.on('message', (message: FromWatch) => {
+      if (message.kind === 'watching') return;
+      const key = `${labelOf(message.agentId)} ${message.conditionValue}`;
+      if (!this.seenAt.has(key)) this.seenAt.set(key, message.atMs);
     });
   }
 
   static async open(natsUrl: string): Promise<TriggerWatch> {
-    const silence = { pingInterval: 1_000, maxPingOut: 2 };
-    const lasting = { maxReconnectAttempts: -1, reconnectTimeWait: 100 };
-    const connection = await connect({ servers: natsUrl.split(','), ...lasting, ...silence });
-    const watch = new TriggerWatch(connection);
-    await connection.flush();
+    const order: WatchOrder = { servers: natsUrl.split(',') };
+    const thread = new Worker(new URL('./trigger-watch-thread.ts', import.meta.url), { workerData: order });
+    const watch = new TriggerWatch(thread);
+    await new Promise((resolve, reject) => {
+      // Once it watches, an error of it is nobody's to handle and ends the run: what it did not see was not measured.
+      thread.once('error', reject);
+      thread.once('message', () => {
+        thread.off('error', reject);
+        resolve(undefined);
+      });
+    });
     return watch;
   }
 
@@ -42,7 +48,7 @@ export class TriggerWatch {
   }
 
   async close(): Promise<void> {
-    await this.connection.close();
+    await this.thread.terminate();
   }
 }
 
