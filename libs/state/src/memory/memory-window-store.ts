@@ -6,8 +6,22 @@ import { seriesName } from '../windows/series-name.ts';
 import { type Cell, count, emptyCell, totalsOf } from './cell.ts';
 import type { ExpiringMap } from './expiring-map.ts';
 import type { MemoryCooldownStore } from './memory-cooldown-store.ts';
-import type { MemoryShelf } from './memory-shelf.ts';
+import type { Form, MemoryShelf } from './memory-shelf.ts';
 import { RING_FORM, Ring } from './ring.ts';
+
+/** A message that was counted, one for each of an hour. Its answer is text: that takes a quarter less memory than a clone. */
+interface Counted {
+  readonly question: Question;
+  readonly answer: string;
+}
+
+const COUNTED_FORM: Form<Counted> = {
+  put: ({ question, answer }) => ({ question, answer: JSON.parse(answer) }),
+  take: (put) => {
+    const { question, answer } = put as { question: Question; answer: AdvanceAnswer };
+    return { question, answer: JSON.stringify(answer) };
+  },
+};
 
 /** Windows of one process. Nothing here waits, so every `advance` is one step. */
 export class MemoryWindowStore implements WindowStore {
@@ -19,14 +33,14 @@ export class MemoryWindowStore implements WindowStore {
     recounted: async () => false,
   };
   readonly #cooldowns: MemoryCooldownStore;
-  readonly #inbox: ExpiringMap<{ question: Question; answer: AdvanceAnswer }>;
+  readonly #inbox: ExpiringMap<Counted>;
   readonly #seen: ExpiringMap<Set<string>>;
   readonly #rings: ExpiringMap<Ring>;
   readonly #plain: ExpiringMap<Cell>;
 
   constructor(shelf: MemoryShelf, cooldowns: MemoryCooldownStore) {
     this.#cooldowns = cooldowns;
-    this.#inbox = shelf.map('inbox');
+    this.#inbox = shelf.map('inbox', COUNTED_FORM);
     this.#seen = shelf.map('seen');
     this.#rings = shelf.map('rings', RING_FORM);
     this.#plain = shelf.map('totals');
@@ -45,7 +59,7 @@ export class MemoryWindowStore implements WindowStore {
     const question = questionOf(request);
     const inboxKey = keyOf(tenantId, agentId, request.messageId);
     const kept = this.#inbox.get(inboxKey);
-    if (kept) return structuredClone(answerAgain(question, kept.question, kept.answer));
+    if (kept) return answerAgain(question, kept.question, JSON.parse(kept.answer) as AdvanceAnswer);
 
     const duplicates = this.#duplicates(request);
     const repeated = new Set(duplicates);
@@ -61,8 +75,8 @@ export class MemoryWindowStore implements WindowStore {
         this.#cooldowns.holder({ tenantId, agentId, ruleId, dryRun }),
       ),
     };
-    this.#inbox.set(inboxKey, { question, answer }, LIFETIMES.inbox);
-    return structuredClone(answer);
+    this.#inbox.set(inboxKey, { question, answer: JSON.stringify(answer) }, LIFETIMES.inbox);
+    return answer;
   }
 
   async read(tenantId: string, agentId: string, nowMs: number, series: readonly Series[]): Promise<readonly Totals[]> {
