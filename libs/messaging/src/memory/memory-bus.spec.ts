@@ -92,6 +92,18 @@ describe('memory bus', () => {
     await bus.close();
   });
 
+  it('knows of more messages than it has bodies of', async () => {
+    const bus = createMemoryBus({ history: { messages: 3, bytes: 1 } });
+    const sequences: number[] = [];
+    for (let i = 0; i < 4; i++) sequences.push((await bus.publish(guardrailTriggered, aTrigger())).sequence);
+    const page = await bus.envelopes(guardrailTriggered, 0, 10);
+    expect(page.envelopes.map(({ sequence }) => sequence)).toEqual(sequences.slice(1));
+    const seen: number[] = [];
+    await bus.watch(guardrailTriggered, { from: 0 }, ({ sequence }) => seen.push(sequence));
+    await eventually(() => expect(seen).toEqual(sequences.slice(3)));
+    await bus.close();
+  });
+
   it('goes on counting sequences over a restart, so that a screen can resume', async () => {
     const clock = fixedClock();
     const before = await createMemoryBus({ clock }).publish(guardrailTriggered, aTrigger());

@@ -32,7 +32,7 @@ export interface MemoryBusOptions {
   readonly publishDeadlineMs?: number;
   /** Most unsettled messages and bytes of one group; beyond, publishing is refused. */
   readonly queue?: QueueLimits;
-  /** How much of each stream's past is kept for watchers and late groups. */
+  /** How much of each stream's past is kept: bodies for watchers and late groups, what came at all for the audit. */
   readonly history?: LogLimits;
   readonly backOffMs?: readonly number[];
   /** How long `close` lets unsettled messages finish, ms. */
@@ -43,6 +43,8 @@ const MEBIBYTE = 1024 ** 2;
 const DEFAULT_DEADLINE_MS = 5_000;
 const DEFAULT_QUEUE: QueueLimits = { messages: 10_000, bytes: 64 * MEBIBYTE };
 const DEFAULT_HISTORY: LogLimits = { messages: 4_096, bytes: 16 * MEBIBYTE };
+/** Nearly all that a process carries. Under load these are seconds however much is kept; a screen resumes from less. */
+const EVENT_HISTORY: LogLimits = { messages: 4_096, bytes: 6 * MEBIBYTE };
 const DRAIN_MS = 3_000;
 
 /** The bus of the embedded mode. */
@@ -74,7 +76,8 @@ class MemoryEventBus implements EventBus {
     const limits = {
       publishDeadlineMs: options.publishDeadlineMs ?? DEFAULT_DEADLINE_MS,
       queue: options.queue ?? DEFAULT_QUEUE,
-      history: options.history ?? DEFAULT_HISTORY,
+      historyOf: (stream: StreamName) =>
+        options.history ?? (stream === 'AGENT_EVENTS' ? EVENT_HISTORY : DEFAULT_HISTORY),
       drainMs: options.drainMs ?? DRAIN_MS,
     };
     this.streams = new MemoryStreams(limits, this.now, (stream, message) => this.showAll(stream, message));
@@ -161,7 +164,7 @@ class MemoryEventBus implements EventBus {
     if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: there is nothing to read`);
     const log = this.streams.log(topic.stream);
     const read = log
-      .after(after)
+      .pastAfter(after)
       .filter(({ subject }) => subjectMatches(topic.pattern(), subject))
       .slice(0, most);
     const newest = log.newestSequence;

@@ -8,7 +8,7 @@ import { settlementOf } from './settlement.ts';
 export interface StreamsLimits {
   readonly publishDeadlineMs: number;
   readonly queue: QueueLimits;
-  readonly history: LogLimits;
+  readonly historyOf: (stream: StreamName) => LogLimits;
   readonly drainMs: number;
 }
 
@@ -90,7 +90,7 @@ export class MemoryStreams {
   log(stream: StreamName): MessageLog {
     const existing = this.logs.get(stream);
     if (existing) return existing;
-    const log = new MessageLog(STREAMS[stream], this.limits.history, this.now());
+    const log = new MessageLog(STREAMS[stream], this.limits.historyOf(stream), this.now());
     this.logs.set(stream, log);
     return log;
   }

@@ -17,8 +17,13 @@ export interface StoredMessage {
 /** What is remembered of an id for the duplicate window: without the body, which may be large and is not needed. */
 export type KnownMessage = Pick<StoredMessage, 'messageId' | 'sequence' | 'publishedAtMs' | 'settled'>;
 
+/** What is remembered of a message when its body is gone. */
+export type PastMessage = Pick<StoredMessage, 'subject' | 'sequence' | 'headers' | 'onlyGroup'>;
+
 export interface LogLimits {
+  /** Most messages that are known without their bodies. */
   readonly messages: number;
+  /** Most bytes of bodies. */
   readonly bytes: number;
 }
 
@@ -28,6 +33,7 @@ export interface LogLimits {
  */
 export class MessageLog {
   private readonly recent: StoredMessage[] = [];
+  private readonly past: PastMessage[] = [];
   private readonly newest = new Map<string, StoredMessage>();
   private readonly ids = new Map<string, KnownMessage>();
   private bytes = 0;
@@ -65,6 +71,11 @@ export class MessageLog {
     this.newest.delete(message.subject);
     this.newest.set(message.subject, message);
     if (this.spec.lastPerSubject) return;
+    const { subject, headers, onlyGroup } = message;
+    this.past.push(
+      onlyGroup === undefined ? { subject, sequence, headers } : { subject, sequence, headers, onlyGroup },
+    );
+    if (this.past.length > this.limits.messages) this.past.shift();
     this.recent.push(message);
     this.bytes += message.raw.byteLength;
     while (this.recent.length > this.limits.messages || (this.bytes > this.limits.bytes && this.recent.length > 1)) {
@@ -73,6 +84,12 @@ export class MessageLog {
       this.bytes -= dropped.raw.byteLength;
       if (this.newest.get(dropped.subject) === dropped) this.newest.delete(dropped.subject);
     }
+  }
+
+  /** What is known of messages after a sequence, oldest first, also where their bodies are gone. */
+  pastAfter(sequence: number): PastMessage[] {
+    const known = this.spec.lastPerSubject ? this.newestPerSubject() : this.past;
+    return known.filter((message) => message.sequence > sequence);
   }
 
   /** Kept messages after a sequence, oldest first. */
@@ -85,8 +102,8 @@ export class MessageLog {
   }
 
   remove(sequence: number): void {
-    const index = this.recent.findIndex((message) => message.sequence === sequence);
-    const [removed] = index < 0 ? [] : this.recent.splice(index, 1);
+    removeFrom(this.past, sequence);
+    const removed = removeFrom(this.recent, sequence);
     if (removed) this.bytes -= removed.raw.byteLength;
     for (const [subject, message] of this.newest) if (message.sequence === sequence) this.newest.delete(subject);
   }
@@ -94,4 +111,9 @@ export class MessageLog {
   private kept(): StoredMessage[] {
     return this.spec.lastPerSubject ? this.newestPerSubject() : this.recent;
   }
+}
+
+function removeFrom<M extends PastMessage>(messages: M[], sequence: number): M | undefined {
+  const index = messages.findIndex((message) => message.sequence === sequence);
+  return index < 0 ? undefined : messages.splice(index, 1)[0];
 }
