@@ -21,4 +21,5 @@ export {
 } from './event-bus.ts';
 export type { BusLogger } from './logger.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
-export { connectNatsBus, type NatsBusOptions } from './nats/connect-nats-bus.ts';
+export { connectNatsBus } from './nats/connect-nats-bus.ts';
+export type { NatsBusOptions } from './nats/nats-bus-options.ts';

@@ -1,10 +1,7 @@
 import { agentEvents, BreakerChanged, breakerChanged, RulesChanged, rulesChanged } from '@agentlens/contracts';
 import { type Database, OutboxRelay } from '@agentlens/database';
-import type { EgressPolicy } from '@agentlens/egress';
-import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
-import type { Clock, ControlBoard, HealthAnswer, Platform, SecretBox } from '@agentlens/platform';
-import type { EvaluationTally } from '@agentlens/state';
+import type { HealthAnswer, Platform } from '@agentlens/platform';
 import { AgentEventsConsumer, GROUP } from './agent-events.consumer.ts';
 import { Decisions } from './decisions/decisions.ts';
 import { DropMetrics } from './drop-metrics.ts';
@@ -14,6 +11,7 @@ import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
 import { TriggerDesk } from './evaluation/trigger-desk.ts';
 import { WindowGap } from './evaluation/window-gap.ts';
 import { WindowKeeper } from './evaluation/window-keeper.ts';
+import type { EvaluatorPorts } from './evaluator-ports.ts';
 import { HealthTicker } from './health/health-ticker.ts';
 import { RollupHealthScores } from './health/rollup-health-scores.ts';
 import { RuleLibrary } from './rules/rule-library.ts';
@@ -22,24 +20,6 @@ import { serveRuleCommands } from './rules/rules.commands.ts';
 import { RulesRepository, WRITER } from './rules/rules.repository.ts';
 import { StateRecorder } from './states/state-recorder.ts';
 import { StatesRepository } from './states/states.repository.ts';
-
-/** What the evaluator needs of the world. */
-export interface EvaluatorPorts {
-  readonly bus: EventBus;
-  readonly windows: WindowStore;
-  readonly cooldowns: CooldownStore;
-  readonly calls: CallHistory;
-  readonly breakers: BreakerStore;
-  readonly budgets: BudgetStore;
-  readonly control: Pick<ControlBoard, 'standing'>;
-  /** Absent: nobody audits. */
-  readonly evaluationTally?: EvaluationTally | undefined;
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly secrets: SecretBox;
-  readonly egressPolicy: EgressPolicy;
-  readonly logger: Platform['logger'];
-}
 
 const RETRY_MS = 1_000;
 /** A batch waiting longer than this means that evaluation stands still. */

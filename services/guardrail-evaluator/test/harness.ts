@@ -7,7 +7,8 @@ import { connectNatsBus, type EventBus } from '@agentlens/messaging';
 import { AesSecretBox, createLogger } from '@agentlens/platform';
 import { connectRedisState, type StateStores } from '@agentlens/state';
 import { freshDatabase, startNats, startRedis } from '@agentlens/testing';
-import { type EvaluatorPorts, GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
+import type { EvaluatorPorts } from '../src/evaluator-ports.ts';
+import { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
 
 const BACK_OFF_MS = [20, 50, 100];
 

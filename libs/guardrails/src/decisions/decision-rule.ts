@@ -1,7 +1,7 @@
 import type { DecisionPhase, DecisionRequest, GuardrailRule, RuleSelector } from '@agentlens/contracts';
 import type { ActionEffect } from '../catalog/action-module.ts';
 import type { EventFeed } from '../catalog/condition-module.ts';
-import type { RuleIdentity } from '../rules/active-rule.ts';
+import type { RuleIdentity } from '../rules/rule-identity.ts';
 import type { Answer } from './answer.ts';
 import type { CallFacts, ConditionNeeds } from './facts.ts';
 

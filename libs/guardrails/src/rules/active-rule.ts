@@ -7,21 +7,7 @@ import { CONDITIONS } from '../conditions/index.ts';
 import { callTest } from '../decisions/call-test.ts';
 import type { DecisionRule } from '../decisions/decision-rule.ts';
 import { phasesOf, selectsOf } from '../decisions/selector.ts';
-
-/** What evaluation needs of a rule; no action config, so that no secret lies about in memory. */
-export type RuleIdentity = Pick<
-  GuardrailRule,
-  | 'id'
-  | 'tenantId'
-  | 'version'
-  | 'name'
-  | 'agentId'
-  | 'conditionType'
-  | 'actionType'
-  | 'cooldownMinutes'
-  | 'dryRun'
-  | 'priority'
->;
+import type { RuleIdentity } from './rule-identity.ts';
 
 interface Compiled extends RuleIdentity {
   readonly threshold: Threshold;

@@ -8,7 +8,8 @@ import { ACK, BusUnavailable, type EventBus, NO_LAG } from '../event-bus.ts';
 import { type BusLogger, SILENT } from '../logger.ts';
 import { ORIGINAL_ID } from '../message-headers.ts';
 import { applyStreams } from './apply-streams.ts';
-import { connectNatsBus, type NatsBusOptions } from './connect-nats-bus.ts';
+import { connectNatsBus } from './connect-nats-bus.ts';
+import type { NatsBusOptions } from './nats-bus-options.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
 

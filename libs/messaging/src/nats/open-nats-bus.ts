@@ -3,8 +3,8 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { BusUnavailable, type EventBus } from '../event-bus.ts';
 import { SILENT } from '../logger.ts';
 import { applyStreams } from './apply-streams.ts';
-import type { NatsBusOptions } from './connect-nats-bus.ts';
 import { NatsEventBus } from './nats-bus.ts';
+import type { NatsBusOptions } from './nats-bus-options.ts';
 import { NatsLink } from './nats-link.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;

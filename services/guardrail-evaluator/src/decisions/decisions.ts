@@ -15,7 +15,7 @@ import { BudgetsRepository } from '../budgets/budgets.repository.ts';
 import { EventSpender } from '../budgets/event-spender.ts';
 import { LedgerWriter } from '../budgets/ledger-writer.ts';
 import type { DropMetrics } from '../drop-metrics.ts';
-import type { EvaluatorPorts } from '../guardrail-evaluator.ts';
+import type { EvaluatorPorts } from '../evaluator-ports.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
 import { orAway } from '../rules/rules.commands.ts';
 import { TenantSettings } from '../settings/tenant-settings.ts';

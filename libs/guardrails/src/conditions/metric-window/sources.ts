@@ -1,11 +1,8 @@
 import type { AgentEvent, DecisionRequest } from '@agentlens/contracts';
 import type { Addition } from '../../decisions/facts.ts';
 import type { Series, Span } from '../../ports/window-store.ts';
-import { BUILT_IN_METRICS, quantityOf } from '../../windows/metrics.ts';
-import type { MetricWindowConfig } from './metric-window.ts';
-
-/** Metrics that only events report. */
-export const EVENT_METRICS: readonly string[] = Object.keys(BUILT_IN_METRICS);
+import { isBuiltIn, quantityOf } from '../../windows/metrics.ts';
+import type { Aggregate, MetricWindowConfig } from './metric-window-config.ts';
 
 /** What both report, by the names calls and events have for it. Events are the authority and come later. */
 const TWICE_REPORTED: Readonly<Record<string, string>> = {
@@ -16,10 +13,6 @@ const TWICE_REPORTED: Readonly<Record<string, string>> = {
 
 const CALL_PREFIX = 'call:';
 
-export function isEventMetric(metric: string): boolean {
-  return EVENT_METRICS.includes(metric);
-}
-
 /** The series a metric is read from; none where it is counted per end user and the request names none. */
 export function sourcesOf(config: MetricWindowConfig, { runId, actor }: DecisionRequest): readonly Series[] {
   const { scope, metric } = config;
@@ -28,7 +21,7 @@ export function sourcesOf(config: MetricWindowConfig, { runId, actor }: Decision
   }
   const event = eventName(metric);
   const sources = event === undefined ? [] : [seriesOf(config, event, runId)];
-  return isEventMetric(metric) ? sources : [...sources, seriesOf(config, CALL_PREFIX + metric, runId)];
+  return isBuiltIn(metric) ? sources : [...sources, seriesOf(config, CALL_PREFIX + metric, runId)];
 }
 
 /** The series an event adds to; null: it says nothing of the metric. */
@@ -44,7 +37,7 @@ export function feedOf(config: MetricWindowConfig, event: AgentEvent): readonly 
 export function additionsTo(
   sources: readonly Series[],
   { phase, metrics }: DecisionRequest,
-  aggregate: MetricWindowConfig['aggregate'],
+  aggregate: Aggregate,
 ): Addition[] {
   return sources.flatMap((series): Addition[] => {
     const [prefixed = ''] = series.metric.split('@');
@@ -58,7 +51,7 @@ export function additionsTo(
 }
 
 function eventName(metric: string): string | undefined {
-  return isEventMetric(metric) ? metric : TWICE_REPORTED[metric];
+  return isBuiltIn(metric) ? metric : TWICE_REPORTED[metric];
 }
 
 function seriesOf({ scope, windowMinutes = 1, aggregate }: MetricWindowConfig, metric: string, runId: string): Series {
