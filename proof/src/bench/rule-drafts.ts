@@ -1,14 +1,4 @@
-/** Body of `POST /api/guardrails`, as far as the bench needs it. */
-export interface RuleDraft {
-  readonly name: string;
-  readonly conditionType: string;
-  readonly conditionConfig: object;
-  readonly actionType: string;
-  readonly actionConfig: object;
-  readonly cooldownMinutes: number;
-  readonly agentId?: string;
-  readonly dryRun?: boolean;
-}
+import type { RuleDraft } from '../harness/rule-draft.ts';
 
 /** Never called: the rules that use it do not fire. */
 const NOWHERE = { url: 'http://127.0.0.1:9/never' };

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { request } from 'undici';
+import type { RuleDraft } from '../harness/rule-draft.ts';
 import { type Shape, type Stack, startStack } from '../harness/stack.ts';
 import { until } from './poll.ts';
 import { heldRules } from './readiness.ts';
-import type { RuleDraft } from './rule-drafts.ts';
 import { announceRules, copyRule, copyRulesTo, retireRules, rulesInForce } from './rule-seeds.ts';
 import { type SeededTenant, seedTenants } from './tenant-seeds.ts';
 

@@ -3,12 +3,13 @@ import pg from 'pg';
 import { request } from 'undici';
 import { until } from '../bench/poll.ts';
 import { heldRules } from '../bench/readiness.ts';
+import type { RuleDraft } from '../harness/rule-draft.ts';
 import { type ServerName, type ServiceName, type Stack, startStack } from '../harness/stack.ts';
 import { type Load, type LoadPlan, startLoad } from './load.ts';
 import { Proxies } from './proxies.ts';
 import { Streams } from './streams.ts';
 import { TriggerWatch } from './trigger-watch.ts';
-import { counterRule, limitRule, markerRule, type RuleDraft } from './watched-rules.ts';
+import { counterRule, limitRule, markerRule } from './watched-rules.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 
 export interface SiteOptions {

@@ -1,13 +1,4 @@
-/** Body of `POST /api/guardrails`, as far as the faults need it. */
-export interface RuleDraft {
-  readonly name: string;
-  readonly conditionType: string;
-  readonly conditionConfig: object;
-  readonly actionType: string;
-  readonly actionConfig: object;
-  readonly cooldownMinutes: number;
-  readonly agentId?: string;
-}
+import type { RuleDraft } from '../harness/rule-draft.ts';
 
 /** Longer than any fault test but the soak, so that what is counted stays counted. */
 export const WINDOW_MINUTES = 1_440;

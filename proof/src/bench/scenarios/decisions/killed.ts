@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { Latencies } from '../../../harness/latencies.ts';
 import { monotonicMs } from '../../../harness/monotonic-ms.ts';
-import type { RuleDraft } from '../../rule-drafts.ts';
+import type { RuleDraft } from '../../../harness/rule-draft.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { stateful } from './one-at-a-time.ts';

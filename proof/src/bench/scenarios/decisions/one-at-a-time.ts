@@ -1,5 +1,5 @@
 import { Latencies } from '../../../harness/latencies.ts';
-import type { RuleDraft } from '../../rule-drafts.ts';
+import type { RuleDraft } from '../../../harness/rule-draft.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';
