@@ -2,4 +2,4 @@
 export { CLOSED_BREAKER } from './breaker/index.ts';
 export { oncePer } from './once-per.ts';
 export { cooling } from './ports/cooldown-store.ts';
-export { binOf } from './windows/sketch.ts';
+export { type Bins, binOf, greatestBins, LEAST_QUANTILE } from './windows/sketch.ts';

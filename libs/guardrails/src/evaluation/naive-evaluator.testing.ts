@@ -95,7 +95,9 @@ function aggregated(aggregate: string, counted: readonly Counted[], read: (one: 
     return Math.max(...known.filter(({ atMs }) => atMs === newest).map((one) => Number(read(one))));
   }
   // Each reading stands for its bin, as a sketch of it alone says.
-  const binned = readings.map((reading) => quantileOf({ [binOf(reading)]: 1 }, 1) ?? Number.NaN).sort((x, y) => x - y);
+  const binned = readings
+    .map((reading) => quantileOf([{ bin: binOf(reading), count: 1 }], 1) ?? Number.NaN)
+    .sort((x, y) => x - y);
   return binned[Math.ceil(0.95 * binned.length) - 1] ?? Number.NaN;
 }
 

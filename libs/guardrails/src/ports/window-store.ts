@@ -1,3 +1,4 @@
+import type { Bins } from '../windows/sketch.ts';
 import type { CooldownHolder } from './cooldown-store.ts';
 
 /** What a series accumulates over: the last n minutes, one run, or one UTC day (`2026-11-21`). */
@@ -26,8 +27,8 @@ export interface Totals {
   readonly min: number | null;
   readonly max: number | null;
   readonly last: { readonly atMs: number; readonly value: number } | null;
-  /** Sketch bin -> count. */
-  readonly bins: Readonly<Record<string, number>>;
+  /** The `greatestBins` of its sketch, with all values of the request to come; empty where the shape keeps none. */
+  readonly bins: Bins;
 }
 
 /** One event's contribution to one series. */

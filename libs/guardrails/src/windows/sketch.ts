@@ -1,9 +1,20 @@
 /**
- * Quantiles with 1 % relative error from logarithmic bins (DDSketch, Masson, Rim and Lee, VLDB 2019). A bin is text, so
- * that a sketch is a plain record which adds up bin by bin in any store: `0`, `+i` and `-i` for the i-th bin of the
- * positive and negative numbers.
+ * Quantiles with 1 % relative error from logarithmic bins (DDSketch, Masson, Rim and Lee, VLDB 2019). Bins are numbered
+ * in the order of the numbers they stand for, so that a sketch adds up bin by bin in any store.
  */
-export type Bins = Readonly<Record<string, number>>;
+export interface Bin {
+  readonly bin: number;
+  readonly count: number;
+}
+
+/** Filled bins, the greatest first. */
+export type Bins = readonly Bin[];
+
+/**
+ * No rule asks for a lower quantile. Of a sketch of thousands of values it is found among the greatest few bins, which
+ * are all that is sent and kept of it for a message.
+ */
+export const LEAST_QUANTILE = 0.95;
 
 const RELATIVE_ERROR = 0.01;
 const LOG_GAMMA = Math.log((1 + RELATIVE_ERROR) / (1 - RELATIVE_ERROR));
@@ -12,96 +23,104 @@ const SMALLEST = 1e-12;
 /** Larger than the number of any bin: the bins of positive numbers come after that of zero, those of negative before. */
 const BEYOND = 100_000;
 
-/** Bin of a finite number. */
-export function binOf(value: number): string {
-  const place = placeOf(value);
-  if (place === 0) return '0';
-  return `${place < 0 ? '-' : '+'}${Math.abs(place) - BEYOND}`;
+/** Bin of a finite number: a whole number between -200,000 and 200,000. */
+export function binOf(value: number): number {
+  const magnitude = Math.abs(value);
+  if (magnitude < SMALLEST) return 0;
+  const bin = BEYOND + Math.ceil(Math.log(magnitude) / LOG_GAMMA);
+  return value < 0 ? -bin : bin;
+}
+
+/** Nearest rank, counted from 1. */
+function rankOf(q: number, total: number): number {
+  return Math.max(1, Math.ceil(Math.min(1, Math.max(0, q)) * total));
+}
+
+/**
+ * Of the bins of `total` values the greatest, as many as any quantile from `LEAST_QUANTILE` needs, also after `coming`
+ * more values, whatever they are.
+ */
+export function greatestBins(bins: Bins, total: number, coming: number): Bins {
+  let missing = total + coming - rankOf(LEAST_QUANTILE, total + coming) + 1;
+  const end = bins.findIndex(({ count }) => {
+    missing -= count;
+    return missing <= 0;
+  });
+  return end < 0 ? bins : bins.slice(0, end + 1);
 }
 
 /**
  * The value at quantile `q` (0 to 1) by nearest rank, within 1 % of the exact one; null when the sketch is empty.
- * Bins of count zero or less are ignored.
+ *
+ * @param total of all values, where only the greatest bins are given
  */
-export function quantileOf(bins: Bins, q: number): number | null {
-  return new Sketch(bins).quantile(q);
+export function quantileOf(bins: Bins, q: number, total = countOf(bins)): number | null {
+  return new Sketch(bins, total).quantile(q);
 }
 
-/** A sketch that grows value by value and is asked in between: its bins lie in the order of the numbers they stand for. */
-export class Sketch {
-  /** Places of the filled bins, ascending, and how many each holds. */
-  readonly #places: number[] = [];
-  readonly #counts: number[] = [];
-  #total = 0;
-  /** A quantile mostly stays in its bin from one value to the next. */
-  #lastFound = { place: 0, value: 0 };
+function countOf(bins: Bins): number {
+  return bins.reduce((sum, { count }) => sum + count, 0);
+}
 
-  constructor(bins: Bins = {}) {
-    const counts = new Map<number, number>();
-    for (const bin of Object.keys(bins)) {
-      const count = bins[bin] ?? 0;
-      if (count > 0) counts.set(placeOfBin(bin), count);
+/** A sketch that grows value by value and is asked in between. */
+export class Sketch {
+  /** The filled bins, ascending, and how many each holds. */
+  readonly #bins: number[] = [];
+  readonly #counts: number[] = [];
+  #total: number;
+  /** A quantile mostly stays in its bin from one value to the next. */
+  #lastFound = { bin: 0, value: 0 };
+
+  /** @param bins of `total` values, at least those `greatestBins` gives for the quantiles that will be asked for */
+  constructor(bins: Bins, total: number) {
+    for (let at = bins.length - 1; at >= 0; at--) {
+      this.#bins.push(bins[at]?.bin ?? 0);
+      this.#counts.push(bins[at]?.count ?? 0);
     }
-    for (const place of [...counts.keys()].sort((a, b) => a - b)) {
-      const count = counts.get(place) ?? 0;
-      this.#places.push(place);
-      this.#counts.push(count);
-      this.#total += count;
-    }
+    this.#total = total;
   }
 
   /** @param value a finite number */
   add(value: number): void {
-    const place = placeOf(value);
+    const bin = binOf(value);
     let low = 0;
-    let high = this.#places.length;
+    let high = this.#bins.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#places[middle] ?? 0) < place) low = middle + 1;
+      if ((this.#bins[middle] ?? 0) < bin) low = middle + 1;
       else high = middle;
     }
     this.#total += 1;
-    if (this.#places[low] === place) {
+    if (this.#bins[low] === bin) {
       this.#counts[low] = (this.#counts[low] ?? 0) + 1;
       return;
     }
-    this.#places.splice(low, 0, place);
+    this.#bins.splice(low, 0, bin);
     this.#counts.splice(low, 0, 1);
   }
 
-  /** See `quantileOf`. Goes down from the greatest: the quantiles that are asked for are high ones. */
+  /** See `quantileOf`. Goes down from the greatest; below the bins that are known it takes the least of them. */
   quantile(q: number): number | null {
-    const rank = Math.max(1, Math.ceil(Math.min(1, Math.max(0, q)) * this.#total));
+    if (this.#bins.length === 0) return null;
+    const rank = rankOf(q, this.#total);
     let below = this.#total;
-    for (let at = this.#counts.length - 1; at >= 0; at--) {
+    let at = this.#bins.length;
+    do {
+      at -= 1;
       below -= this.#counts[at] ?? 0;
-      if (below < rank) return this.#valueAt(this.#places[at] ?? 0);
-    }
-    return null;
+    } while (at > 0 && below >= rank);
+    return this.#valueAt(this.#bins[at] ?? 0);
   }
 
-  #valueAt(place: number): number {
-    if (place !== this.#lastFound.place) this.#lastFound = { place, value: numberAt(place) };
+  #valueAt(bin: number): number {
+    if (bin !== this.#lastFound.bin) this.#lastFound = { bin, value: numberAt(bin) };
     return this.#lastFound.value;
   }
 }
 
-function placeOf(value: number): number {
-  const magnitude = Math.abs(value);
-  if (magnitude < SMALLEST) return 0;
-  const place = BEYOND + Math.ceil(Math.log(magnitude) / LOG_GAMMA);
-  return value < 0 ? -place : place;
-}
-
-function placeOfBin(bin: string): number {
-  if (bin === '0') return 0;
-  const place = BEYOND + Number(bin.slice(1));
-  return bin.startsWith('-') ? -place : place;
-}
-
 /** The number a bin stands for: at most 1 % away from every number in it. */
-function numberAt(place: number): number {
-  if (place === 0) return 0;
-  const magnitude = Math.exp((Math.abs(place) - BEYOND) * LOG_GAMMA) * (1 - RELATIVE_ERROR);
-  return (place < 0 ? -1 : 1) * Math.min(magnitude, Number.MAX_VALUE);
+function numberAt(bin: number): number {
+  if (bin === 0) return 0;
+  const magnitude = Math.exp((Math.abs(bin) - BEYOND) * LOG_GAMMA) * (1 - RELATIVE_ERROR);
+  return (bin < 0 ? -1 : 1) * Math.min(magnitude, Number.MAX_VALUE);
 }

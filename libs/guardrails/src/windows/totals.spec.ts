@@ -6,8 +6,8 @@ describe('withValue', () => {
   it('keeps what the shape asks for', () => {
     expect(withValue(NO_TOTALS, 'sum', 1, 5)).toEqual({ ...NO_TOTALS, count: 1, sum: 5 });
     const spread = [5, -2, 3].reduce((totals, value, i) => withValue(totals, 'spread', i, value), NO_TOTALS);
-    expect(spread).toEqual({ count: 3, sum: 6, min: -2, max: 5, last: { atMs: 2, value: 3 }, bins: {} });
-    expect(withValue(withValue(NO_TOTALS, 'quantiles', 1, 0), 'quantiles', 1, 0).bins).toEqual({ '0': 2 });
+    expect(spread).toEqual({ count: 3, sum: 6, min: -2, max: 5, last: { atMs: 2, value: 3 }, bins: [] });
+    expect(withValue(withValue(NO_TOTALS, 'quantiles', 1, 0), 'quantiles', 1, 0).bins).toEqual([{ bin: 0, count: 2 }]);
   });
 
   it('takes the newest for the last, of equals the larger, in whatever order they come', () => {

@@ -1,8 +1,8 @@
 import type { SeriesShape, Totals } from '../ports/window-store.ts';
-import { binOf } from './sketch.ts';
+import { type Bins, binOf } from './sketch.ts';
 
 /** A series nothing was added to. */
-export const NO_TOTALS: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: {} };
+export const NO_TOTALS: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: [] };
 
 /**
  * `totals` with one value more. Of two values of the same millisecond the larger is the last, as in every store: so
@@ -18,8 +18,13 @@ export function withValue(totals: Totals, shape: SeriesShape, atMs: number, valu
     last: newer(totals.last, { atMs, value }),
   };
   if (shape === 'spread') return spread;
-  const bin = binOf(value);
-  return { ...spread, bins: { ...totals.bins, [bin]: (totals.bins[bin] ?? 0) + 1 } };
+  return { ...spread, bins: withOneMore(totals.bins, binOf(value)) };
+}
+
+function withOneMore(bins: Bins, bin: number): Bins {
+  const before = bins.find((one) => one.bin === bin)?.count ?? 0;
+  const others = bins.filter((one) => one.bin !== bin);
+  return [...others, { bin, count: before + 1 }].toSorted((a, b) => b.bin - a.bin);
 }
 
 type Last = NonNullable<Totals['last']>;

@@ -1,5 +1,5 @@
 import type { AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
-import { binOf } from '@agentlens/guardrails';
+import { type Bins, binOf, greatestBins } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { anAdvance, fresh, START_MS, sliding } from './requests.ts';
@@ -54,8 +54,8 @@ export function requestOf(agentId: string, { nowMs, facts: list }: Step, message
   });
 }
 
-/** The obvious way: look at every fact again. `untilMs` is the newest arrival so far. */
-function recount(series: Series, seen: readonly Step[], nowMs: number): Totals {
+/** The obvious way: look at every fact again. `coming` is how many facts will be added to what is answered. */
+function recount(series: Series, seen: readonly Step[], nowMs: number, coming: number): Totals {
   const inside = seen.flatMap(({ nowMs: arrivedMs, facts: list }) =>
     list.map(({ atMs, milli }) => ({ atMs: Math.min(atMs, arrivedMs), milli })),
   );
@@ -66,16 +66,20 @@ function recount(series: Series, seen: readonly Step[], nowMs: number): Totals {
   const values = kept.map(({ milli }) => milli / 1000 + 0);
   const wide = series.shape !== 'sum' && kept.length > 0;
   const [newest] = kept.toSorted((a, b) => b.atMs - a.atMs || b.milli - a.milli);
-  const bins: Record<string, number> = {};
-  if (series.shape === 'quantiles') for (const value of values) bins[binOf(value)] = (bins[binOf(value)] ?? 0) + 1;
   return {
     count: kept.length,
     sum: kept.reduce((sum, { milli }) => sum + milli, 0) / 1000,
     min: wide ? Math.min(...values) : null,
     max: wide ? Math.max(...values) : null,
     last: wide && newest ? { atMs: newest.atMs, value: newest.milli / 1000 } : null,
-    bins,
+    bins: series.shape === 'quantiles' ? greatestBins(binsOf(values), values.length, coming) : [],
   };
+}
+
+export function binsOf(values: readonly number[]): Bins {
+  const counts = new Map<number, number>();
+  for (const bin of values.map(binOf)) counts.set(bin, (counts.get(bin) ?? 0) + 1);
+  return Array.from(counts, ([bin, count]) => ({ bin, count })).sort((a, b) => b.bin - a.bin);
 }
 
 /** Random sequences against a naive recount. `numRuns` is smaller where each step is a round trip. */
@@ -88,7 +92,7 @@ export function windowModelContract(name: string, stores: () => WindowStore, num
           for (const [index, one] of list.entries()) {
             const { before } = await stores().advance(requestOf(agentId, one));
             const seen = list.slice(0, index);
-            expect(before).toEqual(SERIES.map((series) => recount(series, seen, one.nowMs)));
+            expect(before).toEqual(SERIES.map((series) => recount(series, seen, one.nowMs, one.facts.length)));
           }
         }),
         { numRuns },

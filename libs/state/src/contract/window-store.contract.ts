@@ -1,6 +1,7 @@
-import { binOf, quantileOf, type Series, type WindowStore } from '@agentlens/guardrails';
+import { binOf, greatestBins, quantileOf, type Series, type WindowStore } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import { anAdvance, batchOf, fresh, START_MS, sliding, sums } from './requests.ts';
+import { binsOf } from './window-model.contract.ts';
 
 /** What every WindowStore does. `stores` answers one store, empty or shared. */
 export function windowStoreContract(name: string, stores: () => WindowStore): void {
@@ -121,7 +122,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
         const values = Array.from({ length: times }, () => ({ atMs: START_MS, value: 41 }));
         await stores().advance(batchOf(agentId, quantiles, START_MS, values));
         const [totals] = await stores().read('acme', agentId, START_MS, [quantiles]);
-        expect(totals?.bins).toEqual({ [binOf(41)]: totals?.count });
+        expect(totals?.bins).toEqual([{ bin: binOf(41), count: totals?.count }]);
       }
     });
 
@@ -131,13 +132,34 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
         atMs: START_MS - (i % 3) * 1000,
         value: 1.1 ** (i % 40),
       }));
-      const bins: Record<string, number> = {};
-      for (const { value } of values) bins[binOf(value)] = (bins[binOf(value)] ?? 0) + 1;
+      const bins = greatestBins(binsOf(values.map(({ value }) => value)), values.length, 0);
       const [together, apart] = [fresh('agent'), fresh('agent')];
       await stores().advance(batchOf(together, quantiles, START_MS, values));
       for (const value of values) await stores().advance(batchOf(apart, quantiles, START_MS, [value]));
       for (const agentId of [together, apart])
         expect(await stores().read('acme', agentId, START_MS, [quantiles])).toMatchObject([{ count: 60, bins }]);
+    });
+
+    it('keeps a sketch of thousands of bins, and lets go of those whose buckets leave', async () => {
+      const agentId = fresh('agent');
+      const quantiles = sliding(1, 'latency_ms', 'quantiles');
+      const numberIn = (bin: number) => 1.03 ** (bin - 500);
+      // A bucket each, of which every bin but a few is also in the next one.
+      for (let bucket = 0; bucket < 70; bucket++) {
+        const nowMs = START_MS + bucket * 1000;
+        const values = Array.from({ length: 40 }, (_, i) => ({ atMs: nowMs, value: numberIn(20 * bucket + i) }));
+        await stores().advance(batchOf(agentId, quantiles, nowMs, values));
+      }
+      const newestMs = START_MS + 69_000;
+      for (const bucketsLater of [0, 30, 60]) {
+        const inside = Array.from({ length: 60 - bucketsLater }, (_, i) => 10 + bucketsLater + i);
+        const values = inside.flatMap((bucket) => Array.from({ length: 40 }, (_, i) => numberIn(20 * bucket + i)));
+        const nowMs = newestMs + bucketsLater * 1000;
+        // So many to come that all bins are answered.
+        const asked = Array.from({ length: 50_000 }, () => ({ atMs: nowMs - 60_000, value: 1 }));
+        const { before } = await stores().advance(batchOf(agentId, quantiles, nowMs, asked));
+        expect(before).toMatchObject([{ count: values.length, bins: binsOf(values) }]);
+      }
     });
 
     it('finds an event that was counted in an earlier batch', async () => {
@@ -206,7 +228,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       const values = [4, -2, 9, 3].map((value, index) => ({ atMs: START_MS + Math.min(index, 1), value }));
       await stores().advance(batchOf(agentId, spread, START_MS + 1, values));
       expect(await stores().read('acme', agentId, START_MS + 1, [spread])).toEqual([
-        { count: 4, sum: 14, min: -2, max: 9, last: { atMs: START_MS + 1, value: 9 }, bins: {} },
+        { count: 4, sum: 14, min: -2, max: 9, last: { atMs: START_MS + 1, value: 9 }, bins: [] },
       ]);
     });
 
@@ -220,7 +242,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       await stores().advance(batchOf(agentId, quantiles, START_MS + 1000, []));
       const [totals] = await stores().read('acme', agentId, START_MS + 1000, [quantiles]);
       expect(totals?.count).toBe(100);
-      expect(Math.abs((quantileOf(totals?.bins ?? {}, 0.95) ?? 0) - 95)).toBeLessThanOrEqual(0.951);
+      expect(Math.abs((quantileOf(totals?.bins ?? [], 0.95, 100) ?? 0) - 95)).toBeLessThanOrEqual(0.951);
       expect(totals?.max).toBe(100);
     });
 
@@ -236,15 +258,15 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       await stores().advance(batch(START_MS));
       const later = await stores().advance(batch(START_MS + 36_000_000));
       expect(later.before).toEqual([
-        { count: 1, sum: 0.25, min: null, max: null, last: null, bins: {} },
-        { count: 1, sum: 0.25, min: 0.25, max: 0.25, last: { atMs: START_MS, value: 0.25 }, bins: {} },
+        { count: 1, sum: 0.25, min: null, max: null, last: null, bins: [] },
+        { count: 1, sum: 0.25, min: 0.25, max: 0.25, last: { atMs: START_MS, value: 0.25 }, bins: [] },
         {
           count: 1,
           sum: 0.25,
           min: 0.25,
           max: 0.25,
           last: { atMs: START_MS, value: 0.25 },
-          bins: { [binOf(0.25)]: 1 },
+          bins: [{ bin: binOf(0.25), count: 1 }],
         },
       ]);
       expect(sums(await stores().read('acme', agentId, 0, spans))).toEqual(spans.map(() => ({ count: 2, sum: 0.5 })));

@@ -1,4 +1,5 @@
 import type { SeriesShape, Totals } from '@agentlens/guardrails';
+import { type Bins, greatestBins } from '@agentlens/guardrails/ports';
 import { type ExactSum, minus, plus, toNumber, ZERO } from '../exact-sum.ts';
 import type { Contribution } from '../windows/plan.ts';
 
@@ -10,7 +11,7 @@ export interface Cell {
   max: number;
   lastAtMs: number;
   lastValue: number;
-  readonly bins: Map<string, number>;
+  readonly bins: Map<number, number>;
 }
 
 export function emptyCell(): Cell {
@@ -32,7 +33,7 @@ export function count(cell: Cell, contribution: Contribution): void {
   cell.min = Math.min(cell.min, value);
   cell.max = Math.max(cell.max, value);
   keepNewest(cell, atMs, value);
-  if (bin) cell.bins.set(bin, (cell.bins.get(bin) ?? 0) + 1);
+  if (bin !== null) cell.bins.set(bin, (cell.bins.get(bin) ?? 0) + 1);
 }
 
 /** Of two values of the same millisecond the larger is the newer, so that arrival order does not matter. */
@@ -57,7 +58,8 @@ export function takeAway(total: Cell, gone: Cell): void {
   total.sum = minus(total.sum, gone.sum);
 }
 
-export function totalsOf(cell: Cell, shape: SeriesShape): Totals {
+/** @param coming values that will be added to what is answered */
+export function totalsOf(cell: Cell, shape: SeriesShape, coming = 0): Totals {
   const extremes = shape !== 'sum' && cell.count > 0;
   return {
     count: cell.count,
@@ -65,6 +67,10 @@ export function totalsOf(cell: Cell, shape: SeriesShape): Totals {
     min: extremes ? cell.min : null,
     max: extremes ? cell.max : null,
     last: extremes ? { atMs: cell.lastAtMs, value: cell.lastValue } : null,
-    bins: Object.fromEntries(cell.bins),
+    bins: greatestBins(sorted(cell.bins), cell.count, coming),
   };
+}
+
+function sorted(bins: Cell['bins']): Bins {
+  return Array.from(bins, ([bin, binCount]) => ({ bin, count: binCount })).sort((a, b) => b.bin - a.bin);
 }

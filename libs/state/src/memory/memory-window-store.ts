@@ -106,7 +106,7 @@ export class MemoryWindowStore implements WindowStore {
 
   #advancePlain(key: string, { layout, contributions }: PlannedSeries, repeated: ReadonlySet<number>): Totals {
     const cell = this.#plain.get(key) ?? emptyCell();
-    const before = totalsOf(cell, layout.shape);
+    const before = totalsOf(cell, layout.shape, contributions.length);
     for (const one of contributions) if (!repeated.has(one.event)) count(cell, one);
     if (cell.count > 0) this.#plain.set(key, cell, layout.ttlMs);
     return before;
@@ -116,7 +116,8 @@ export class MemoryWindowStore implements WindowStore {
     const { layout, nowEpoch, contributions } = planned;
     const ring = this.#rings.get(key) ?? new Ring(nowEpoch);
     ring.moveTo(nowEpoch);
-    const before = totalsOf(ring.totalsAt(nowEpoch, layout.shape === 'sum'), layout.shape);
+    const held = ring.totalsAt(nowEpoch, layout.shape === 'sum');
+    const before = totalsOf(held, layout.shape, contributions.length);
     for (const one of contributions) if (!repeated.has(one.event)) ring.add(one);
     this.#rings.set(key, ring, layout.ttlMs);
     return before;

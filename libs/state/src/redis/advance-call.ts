@@ -131,12 +131,12 @@ function addContributions(work: Item[], { layout, nowEpoch, contributions, certa
   for (const { event, epoch, amount, atMs, value, bin } of contributions) {
     work.push(event, nowEpoch - epoch, amount.high, amount.low);
     if (shape > 0) work.push(atMs, value);
-    if (shape === 2) work.push(bin);
+    if (shape === 2) work.push(bin ?? 0);
   }
   for (const { epoch, count, high, low, min, max, lastAtMs, last, bins } of certain.sums) {
     work.push(nowEpoch - epoch, count, high, low);
     if (shape > 0) work.push(min, max, lastAtMs, last);
-    if (shape === 2) work.push(bins.size, ...[...bins].flat());
+    if (shape === 2) work.push(bins.size, ...[...bins].sort(([a], [b]) => b - a).flat());
   }
 }
 

@@ -13,13 +13,13 @@ export interface BucketSum {
   readonly last: number;
   readonly lastAtMs: number;
   /** Sketch bin -> count; empty where the shape keeps none. */
-  readonly bins: ReadonlyMap<string, number>;
+  readonly bins: ReadonlyMap<number, number>;
 }
 
-type Growing = { -readonly [Field in keyof BucketSum]: BucketSum[Field] } & { readonly bins: Map<string, number> };
+type Growing = { -readonly [Field in keyof BucketSum]: BucketSum[Field] } & { readonly bins: Map<number, number> };
 
 /** Never added to: a series has bins or has none. */
-const NO_BINS = new Map<string, number>();
+const NO_BINS = new Map<number, number>();
 
 /** The values of one series by bucket: a batch of a hundred events is then one addition for the store, not a hundred. */
 export class AddedUp {
@@ -31,9 +31,9 @@ export class AddedUp {
     return this.#sums;
   }
 
-  /** @param bin of the sketch; empty where the shape keeps none */
-  add(epoch: number, atMs: number, value: number, bin: string): void {
-    const sum = this.#last?.epoch === epoch ? this.#last : this.#sumOf(epoch, bin !== '');
+  /** @param bin of the sketch; null where the shape keeps none */
+  add(epoch: number, atMs: number, value: number, bin: number | null): void {
+    const sum = this.#last?.epoch === epoch ? this.#last : this.#sumOf(epoch, bin !== null);
     this.#last = sum;
     const { high, low } = exactly(value);
     const carries = sum.low + low >= LIMB;
@@ -46,7 +46,7 @@ export class AddedUp {
       sum.last = value;
       sum.lastAtMs = atMs;
     }
-    if (bin !== '') sum.bins.set(bin, (sum.bins.get(bin) ?? 0) + 1);
+    if (bin !== null) sum.bins.set(bin, (sum.bins.get(bin) ?? 0) + 1);
   }
 
   #sumOf(epoch: number, hasBins: boolean): Growing {
@@ -54,7 +54,7 @@ export class AddedUp {
     if (known !== undefined) return known;
     const [lowest, highest] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
     const empty = { epoch, count: 0, high: 0, low: 0, min: highest, max: lowest, last: lowest, lastAtMs: lowest };
-    const sum = { ...empty, bins: hasBins ? new Map<string, number>() : NO_BINS };
+    const sum = { ...empty, bins: hasBins ? new Map<number, number>() : NO_BINS };
     this.#sums.push(sum);
     return sum;
   }

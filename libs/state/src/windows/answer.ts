@@ -3,7 +3,7 @@ import { oncePer } from '@agentlens/guardrails/ports';
 import { escaped } from '../escaped.ts';
 import { seriesName } from './series-name.ts';
 
-export const NOTHING_SEEN: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: {} };
+export const NOTHING_SEEN: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: [] };
 
 /** What a request asked for, by name, so that a kept answer can be matched to a later question. */
 export interface Question {

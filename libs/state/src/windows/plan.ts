@@ -20,8 +20,8 @@ export interface Contribution {
   readonly atMs: number;
   readonly value: number;
   readonly amount: ExactSum;
-  /** Sketch bin; empty where the shape keeps none. */
-  readonly bin: string;
+  /** Sketch bin; null where the shape keeps none. */
+  readonly bin: number | null;
 }
 
 export interface PlannedSeries {
@@ -85,7 +85,7 @@ export function planSeries(
     const epoch = epochOf(layout, atMs);
     // Adding 0 turns -0 into 0, which is what every store reads back.
     const value = increment.value + 0;
-    const bin = layout.shape === 'quantiles' ? binOf(value) : '';
+    const bin = layout.shape === 'quantiles' ? binOf(value) : null;
     if (isCertain(event)) target.certain.add(epoch, atMs, value, bin);
     else target.contributions.push({ event, epoch, atMs, value, amount: exactly(value), bin });
   }

@@ -12,7 +12,7 @@ const TOTALS = {
   min: 1,
   max: 4,
   last: { atMs: 1, value: 3 },
-  bins: { '0': 19, '+0': 1 },
+  bins: [{ bin: 0, count: 4 }],
 };
 const measured = (config: object, totals: Totals) =>
   condition.ready(configOf(config)).measure([new RunningTotals(totals)]);

@@ -14,7 +14,7 @@ import { RINGS } from './rings.lua.ts';
  * - number of series, and per series `place, sums`, or `place, increments below zero, sums`: place is that of the agent's
  *   ring, or below zero that of the total; an increment is `event, age, high, low` and, above shape 0, `time, value`, in
  *   shape 2 `bin`; a sum of what cannot have been counted before is `age, count, high, low`, above shape 0
- *   `least, greatest, newest time, newest value`, in shape 2 number of bins and per bin `bin, count`. Age is how many
+ *   `least, greatest, newest time, newest value`, in shape 2 number of bins and per bin, the greatest first, `bin, count`. Age is how many
  *   buckets it lies before that of now.
  *
  * Answers per message `0` and its answer, or `1`, names and answer kept, where it was counted before. An answer is, in
@@ -78,7 +78,7 @@ local function loadTotal(total)
   if total.shape == 2 then total.bins = total.text and string.sub(total.text, 57) or NO_BINS end
 end
 
--- Reads the increments and sums of one series and has them put into its ring or total.
+-- Reads the increments and sums of one series and has them put into its ring or total. Answers how many values they are.
 local function take(into, place, shape, now, put, repeated)
   local increments, sums = 0, work[at + 1]
   at = at + 1
@@ -86,6 +86,7 @@ local function take(into, place, shape, now, put, repeated)
     increments, sums = -sums, work[at + 1]
     at = at + 1
   end
+  local values = increments
   for _ = 1, increments do
     local event, epoch, high, low = work[at + 1], now - work[at + 2], work[at + 3], work[at + 4]
     local time, value, bins
@@ -114,8 +115,10 @@ local function take(into, place, shape, now, put, repeated)
       for i = 1, length do bins[i] = work[at + i] end
       at = at + length
     end
+    values = values + count
     if into then put(into, place, epoch, count, high, low, min, max, time, value, bins) end
   end
+  return values
 end
 
 -- Which events of a message were counted before, in an earlier one, and their list as an answer.
@@ -172,7 +175,7 @@ local function countSeries(agent, count, nowMs, repeated)
   local texts, numbers, filled = '', {}, 0
   for _ = 1, count do
     local place = work[at + 1]
-    local cell, shape, bins, sumAt, spreadAt
+    local cell, shape, bins, sumAt, spreadAt, held, coming
     at = at + 1
     if place > 0 then
       local begin, bucket = set.begins[place], set.buckets[place]
@@ -185,7 +188,7 @@ local function countSeries(agent, count, nowMs, repeated)
       end
       if head == now then
         cell, sumAt, spreadAt = list, begin + WINDOW, begin + WINDOW_SPREAD
-        if shape == 2 then bins = bothBins(agent.olderBins[place], agent.newestBins[place]) end
+        if shape == 2 then bins = agent.windowBins[place] end
       else
         cell, bins = gather(list, begin, shape, bucketsKey(agent, place), agent.newestBins[place], now)
         sumAt, spreadAt = 1, 4
@@ -197,7 +200,8 @@ local function countSeries(agent, count, nowMs, repeated)
         numbers[filled + 3], numbers[filled + 4] = cell[spreadAt + 2], cell[spreadAt + 3]
         filled = filled + 4
       end
-      take(agent, place, shape, now, putIntoRing, repeated)
+      held = cell[sumAt]
+      coming = take(agent, place, shape, now, putIntoRing, repeated)
     else
       local total = totals[-place]
       shape = total.shape
@@ -205,10 +209,11 @@ local function countSeries(agent, count, nowMs, repeated)
       cell, bins = total.cell, total.bins
       for i = 1, shape == 0 and 3 or 7 do numbers[filled + i] = cell[i] end
       filled = filled + (shape == 0 and 3 or 7)
-      take(total, place, shape, 0, putIntoTotal, repeated)
+      held = cell[1]
+      coming = take(total, place, shape, 0, putIntoTotal, repeated)
     end
     if shape == 2 then
-      texts, filled = texts .. packed(numbers, filled) .. sized(bins), 0
+      texts, filled = texts .. packed(numbers, filled) .. sized(greatestBins(bins, held, coming)), 0
     elseif filled >= SLICE then
       texts, filled = texts .. packed(numbers, filled), 0
     end

@@ -1,16 +1,17 @@
+import { LEAST_QUANTILE } from '@agentlens/guardrails/ports';
 import { LIMB } from '../../exact-sum.ts';
 import { BUCKETS } from '../../lifetimes.ts';
 
 /**
  * Lua shared by the window scripts. Everything that is counted lies in flat lists of doubles: a sum is three of them,
  * count, high and low (exact-sum.ts says how high and low make a sum), a spread four: least, greatest, newest time, newest
- * value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with the bins beside the list). Bins are text,
- * `;bin=count;bin=count;`, so that one is counted up without taking the others apart.
+ * value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with the bins beside the list). Bins are text of eight bytes
+ * each, number and count, the greatest first: one is found and counted up without taking the others apart, and quantiles
+ * need but the beginning.
  *
  * A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
  * `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
- * its field of the agent's hash. Bins alone are not kept of the window but of its older buckets together, so that an
- * event changes one text, that of the newest; both after each other are the window's, in which a bin may come twice.
+ * its field of the agent's hash; in shape 2 the bins of the newest bucket and of the window are in two more.
  * The other buckets are a hash of their own, by epoch modulo 60, which is touched when the newest bucket moves and by
  * late events. Rings lie one after the other in one list, each known by where it begins, so that all of an agent's are
  * unpacked and packed at once.
@@ -22,8 +23,10 @@ local HEAD, WINDOW, NEWEST, NEWEST_SPREAD, WINDOW_SPREAD = 0, 1, 4, 7, 11
 local SUM, CELL = '<ddd', '<ddddddd'
 -- Of shape 0 and of the others: doubles of a ring, and their bytes.
 local RING, SPREAD_RING = 7, 15
-local NO_BINS = ';'
+local BIN, BIN_FIELDS, BIN_BYTES, BIN_NUMBER = '<i3I5', 'i3I5', 8, '<i3'
+local NO_BINS = ''
 local INFINITE = math.huge
+local unpackFrom, floor = struct.unpack, math.floor
 
 local function doubles(count) return '<' .. string.rep('d', count) end
 
@@ -51,48 +54,101 @@ local function widen(list, at, min, max, time, value)
   end
 end
 
-local function addBin(bins, bin, count)
-  local _, before = string.find(bins, ';' .. bin .. '=', 1, true)
-  if not before then return bins .. bin .. '=' .. count .. ';' end
-  local after = string.find(bins, ';', before, true)
-  return string.sub(bins, 1, before) .. string.sub(bins, before + 1, after - 1) + count .. string.sub(bins, after)
+-- How many bytes of bins are of greater ones, of which so many are known to be.
+local function bytesBefore(bins, bin, known)
+  local low, high = known / BIN_BYTES, #bins / BIN_BYTES
+  while low < high do
+    local middle = floor((low + high) / 2)
+    if unpackFrom(BIN_NUMBER, bins, BIN_BYTES * middle + 1) > bin then low = middle + 1 else high = middle end
+  end
+  return BIN_BYTES * low
 end
 
--- Adds many at once: all bins are passed over, but only once.
-local function addManyBins(bins, list)
-  local more, parts = {}, {}
-  for i = 1, #list, 2 do more[list[i]] = list[i + 1] end
-  parts[1] = string.gsub(bins, '([^;=]+)=(%d+)', function(bin, count)
-    local added = more[bin]
-    if not added then return nil end
-    more[bin] = nil
-    return bin .. '=' .. count + added
-  end)
-  for bin, count in pairs(more) do parts[#parts + 1] = bin .. '=' .. count .. ';' end
+-- Adds few: each is looked for, and what lies between them is copied.
+local function addFewBins(bins, list)
+  local parts, filled, copied = {}, 0, 0
+  for i = 1, #list, 2 do
+    local bin, count = list[i], list[i + 1]
+    local at = bytesBefore(bins, bin, copied)
+    parts[filled + 1] = string.sub(bins, copied + 1, at)
+    copied = at
+    if at < #bins then
+      local found, counted = unpackFrom(BIN, bins, at + 1)
+      if found == bin then count, copied = count + counted, at + BIN_BYTES end
+    end
+    parts[filled + 2] = count > 0 and struct.pack(BIN, bin, count) or ''
+    filled = filled + 2
+  end
+  parts[filled + 1] = string.sub(bins, copied + 1)
   return table.concat(parts)
 end
 
--- From so many on one pass over all bins costs less than to look for each: measured with sketches of 10 to 200 bins.
-local MANY_BINS = 12
-
--- Adds a list of bin, count, bin, count, in which no bin comes twice.
-local function addBins(bins, list)
-  if #list >= 2 * MANY_BINS then return addManyBins(bins, list) end
-  for i = 1, #list, 2 do bins = addBin(bins, list[i], list[i + 1]) end
-  return bins
+-- Adds many at once: all bins are unpacked and packed, but only once.
+local function addManyBins(bins, list)
+  local size = #bins / BIN_BYTES
+  local old = {unpackFrom('<' .. string.rep(BIN_FIELDS, size), bins)}
+  -- What unpack adds is where it ended; here it is before all bins.
+  old[#old] = -INFINITE
+  local merged, filled, at = {}, 0, 1
+  for i = 1, #list, 2 do
+    local bin, count = list[i], list[i + 1]
+    while old[at] > bin do
+      merged[filled + 1], merged[filled + 2] = old[at], old[at + 1]
+      filled, at = filled + 2, at + 2
+    end
+    if old[at] == bin then count, at = count + old[at + 1], at + 2 end
+    if count > 0 then
+      merged[filled + 1], merged[filled + 2] = bin, count
+      filled = filled + 2
+    end
+  end
+  local from = BIN_BYTES * (at - 1) / 2
+  return struct.pack('<' .. string.rep(BIN_FIELDS, filled / 2), unpack(merged, 1, filled)) .. string.sub(bins, from + 1)
 end
 
--- Two texts of bins after each other; a bin may be in both.
-local function bothBins(bins, more) return bins .. string.sub(more, #NO_BINS + 1) end
+-- From so many on that costs less than to look for each, and up to so many bins there is room for them in a call.
+local MANY_BINS, MOST_UNPACKED = 24, 1500
+
+-- Adds a list of bin, count, bin, count, the greatest first, in which no bin comes twice. A count may be below zero.
+local function addBins(bins, list)
+  if #list >= 2 * MANY_BINS and #list / 2 + #bins / BIN_BYTES <= MOST_UNPACKED then return addManyBins(bins, list) end
+  return addFewBins(bins, list)
+end
+
+-- Takes away bins that were added.
+local function takeBins(bins, gone)
+  local list = {}
+  for at = 1, #gone, BIN_BYTES do
+    local bin, count = unpackFrom(BIN, gone, at)
+    list[#list + 1], list[#list + 2] = bin, -count
+  end
+  return addBins(bins, list)
+end
 
 -- Several texts of bins as one.
 local function joinBins(texts)
   local counts, list = {}, {}
   for _, text in ipairs(texts) do
-    for bin, count in string.gmatch(text, '([^;=]+)=(%d+)') do counts[bin] = (counts[bin] or 0) + tonumber(count) end
+    for at = 1, #text, BIN_BYTES do
+      local bin, count = unpackFrom(BIN, text, at)
+      if not counts[bin] then list[#list + 1] = bin end
+      counts[bin] = (counts[bin] or 0) + count
+    end
   end
-  for bin, count in pairs(counts) do list[#list + 1] = bin .. '=' .. count .. ';' end
-  return NO_BINS .. table.concat(list)
+  table.sort(list, function(a, b) return a > b end)
+  for i, bin in ipairs(list) do list[i] = struct.pack(BIN, bin, counts[bin]) end
+  return table.concat(list)
+end
+
+-- The beginning of the bins of so many values that greatestBins (sketch.ts) gives where so many more are coming.
+local function greatestBins(bins, total, coming)
+  total = total + coming
+  local missing, at = total - math.max(1, math.ceil(${LEAST_QUANTILE} * total)) + 1, 0
+  while missing > 0 and at < #bins do
+    local _, count = unpackFrom(BIN, bins, at + 1)
+    missing, at = missing - count, at + BIN_BYTES
+  end
+  return string.sub(bins, 1, at)
 end
 
 local function merge(cell, other, shape)
@@ -112,12 +168,9 @@ end
 -- Bins in an answer: their length, then themselves.
 local function sized(text) return struct.pack('<I4', #text) .. text end
 
--- Of the text of a ring of shape 2, the bins of the newest bucket and those of the older ones.
-local function binsOf(text)
-  local from = 8 * SPREAD_RING + 5
-  local to = from + struct.unpack('<I4', text, from - 4)
-  return string.sub(text, from, to - 1), string.sub(text, to)
-end
+-- Fields of an agent's hash with the bins of a ring's newest bucket and of its window. Beside the ring, because every
+-- text costs Lua by its length, and so they are not cut out of another.
+local function binFields(name) return name .. ':newest', name .. ':window' end
 
 -- What lies in the buckets of a ring in the window that ends with bucket now: cell and bins. The ring begins at a place
 -- of a list; beside it the name of its other buckets and, in shape 2, the bins of its newest.

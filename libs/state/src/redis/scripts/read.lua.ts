@@ -10,7 +10,7 @@ local asked, answers = cjson.decode(ARGV[1]), {}
 
 local function cellOf(cell, bins, shape)
   local text = packCell(cell, shape)
-  if shape == 2 then return text .. sized(bins) end
+  if shape == 2 then return text .. sized(greatestBins(bins, cell[1], 0)) end
   return text
 end
 
@@ -19,22 +19,21 @@ local function totalsAt(name, shape, now)
   local text = redis.call('HGET', KEYS[1], name)
   if not text then return '' end
   local ring = {struct.unpack(doubles(shape == 0 and RING or SPREAD_RING), text)}
-  local newestBins, olderBins
-  if shape == 2 then newestBins, olderBins = binsOf(text) end
+  local bins = shape == 2 and redis.call('HMGET', KEYS[1], binFields(name)) or {}
   if ring[1 + HEAD] ~= now then
-    local cell, bins = gather(ring, 1, shape, KEYS[1] .. ':' .. name, newestBins, now)
+    local cell, bins = gather(ring, 1, shape, KEYS[1] .. ':' .. name, bins[1], now)
     return cellOf(cell, bins, shape)
   end
   local from = 1 + WINDOW
   local cell = {ring[from], ring[from + 1], ring[from + 2], unpack(ring, 1 + WINDOW_SPREAD, 4 + WINDOW_SPREAD)}
-  return cellOf(cell, shape == 2 and bothBins(olderBins, newestBins), shape)
+  return cellOf(cell, bins[2], shape)
 end
 
 for i = 1, #asked, 3 do
   local name, shape, now = asked[i], asked[i + 1], asked[i + 2]
   if now == cjson.null then
     local text = redis.call('GET', KEYS[name])
-    if text and shape == 2 then text = string.sub(text, 1, 56) .. sized(string.sub(text, 57)) end
+    if text and shape == 2 then text = cellOf(unpackCell(text, shape), string.sub(text, 57), shape) end
     answers[#answers + 1] = text or ''
   else
     answers[#answers + 1] = totalsAt(name, shape, now)

@@ -38,18 +38,19 @@ local function formatOf(set, from, to)
   return format
 end
 
+local function loadBins(agent, place)
+  local texts = redis.call('HMGET', agent.key, binFields(agent.set.names[place]))
+  agent.newestBins[place], agent.windowBins[place] = texts[1] or NO_BINS, texts[2] or NO_BINS
+end
+
 local function loadSome(agent, from, to)
   local set, list = agent.set, agent.list
   local texts = redis.call('HMGET', agent.key, unpack(set.names, from, to))
   for i = 1, to - from + 1 do
-    local place, text = from + i - 1, texts[i]
+    local place = from + i - 1
     local shape = set.shapes[place]
-    if shape == 2 then
-      agent.newestBins[place], agent.olderBins[place] = NO_BINS, NO_BINS
-      if text then agent.newestBins[place], agent.olderBins[place] = binsOf(text) end
-      text = text and string.sub(text, 1, 8 * SPREAD_RING)
-    end
-    texts[i] = text or (shape == 0 and NEW_RING or NEW_SPREAD_RING)
+    if shape == 2 then loadBins(agent, place) end
+    texts[i] = texts[i] or (shape == 0 and NEW_RING or NEW_SPREAD_RING)
   end
   local values = {struct.unpack(formatOf(set, from, to), table.concat(texts))}
   if from == 1 then
@@ -61,7 +62,7 @@ local function loadSome(agent, from, to)
 end
 
 local function load(agent)
-  agent.list, agent.changed, agent.newestBins, agent.olderBins = {}, {}, {}, {}
+  agent.list, agent.changed, agent.newestBins, agent.windowBins = {}, {}, {}, {}
   local count = #agent.set.names
   for from = 1, count, RINGS_AT_ONCE do loadSome(agent, from, math.min(from + RINGS_AT_ONCE - 1, count)) end
 end
@@ -78,16 +79,22 @@ local function closeNewest(agent, place, at, shape, key)
   redis.call('PEXPIRE', key, agent.set.ttls[place])
 end
 
+local function letBinsGo(agent, place, key, field)
+  local bins = redis.call('HGET', key, field)
+  if not bins then return end
+  agent.windowBins[place] = takeBins(agent.windowBins[place], bins)
+  redis.call('HDEL', key, field)
+end
+
 -- Takes away the buckets that leave the window when its newest bucket becomes now.
-local function letGo(list, at, shape, key, now)
-  local slots = {}
+local function letGo(agent, place, at, shape, key, now)
+  local list, slots, gone = agent.list, {}, {}
   for epoch = list[at + HEAD] + 1, now do slots[#slots + 1] = epoch % BUCKETS end
-  local gone = {}
   for i, text in ipairs(redis.call('HMGET', key, unpack(slots))) do
     if text then
       minus(list, at + WINDOW, struct.unpack(SUM, text))
       gone[#gone + 1] = slots[i]
-      if shape == 2 then gone[#gone + 1] = 'b' .. slots[i] end
+      if shape == 2 then letBinsGo(agent, place, key, 'b' .. slots[i]) end
     end
   end
   if #gone > 0 then redis.call('HDEL', key, unpack(gone)) end
@@ -115,17 +122,18 @@ local function moveTo(agent, place, at, now)
   if now - head >= BUCKETS then
     redis.call('DEL', key)
     list[at + WINDOW], list[at + WINDOW + 1], list[at + WINDOW + 2] = 0, 0, 0
+    if shape == 2 then agent.windowBins[place] = NO_BINS end
   else
-    letGo(list, at, shape, key, now)
+    letGo(agent, place, at, shape, key, now)
     closeNewest(agent, place, at, shape, key)
   end
   emptyNewest(agent, place, at, shape)
   list[at + HEAD] = now
   if shape == 0 then return end
-  local cell, bins = gather(list, at, shape, key, agent.newestBins[place], now)
+  -- Other than counts, least and greatest cannot be taken away.
+  local cell = gather(list, at, 1, key, nil, now)
   local spread = at + WINDOW_SPREAD
   list[spread], list[spread + 1], list[spread + 2], list[spread + 3] = cell[4], cell[5], cell[6], cell[7]
-  agent.olderBins[place] = bins
 end
 
 local function putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
@@ -149,8 +157,8 @@ local function putIntoRing(agent, place, epoch, count, high, low, min, max, time
   agent.changed[place] = true
   plus(list, at + WINDOW, count, high, low)
   if shape > 0 then widen(list, at + WINDOW_SPREAD, min, max, time, value) end
+  if shape == 2 then agent.windowBins[place] = addBins(agent.windowBins[place], bins) end
   if epoch ~= head then
-    if shape == 2 then agent.olderBins[place] = addBins(agent.olderBins[place], bins) end
     return putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
   end
   plus(list, at + NEWEST, count, high, low)
@@ -168,9 +176,13 @@ local function saveSome(agent, from, to)
       local at = 8 * (set.begins[place] - begin)
       local shape = set.shapes[place]
       local ring = string.sub(text, at + 1, at + 8 * (shape == 0 and RING or SPREAD_RING))
-      if shape == 2 then ring = ring .. sized(agent.newestBins[place]) .. agent.olderBins[place] end
       fields[filled + 1], fields[filled + 2] = set.names[place], ring
       filled = filled + 2
+      if shape == 2 then
+        fields[filled + 1], fields[filled + 3] = binFields(set.names[place])
+        fields[filled + 2], fields[filled + 4] = agent.newestBins[place], agent.windowBins[place]
+        filled = filled + 4
+      end
     end
   end
   if filled > 0 then redis.call('HSET', agent.key, unpack(fields)) end
