@@ -3,10 +3,12 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long each kind of state is kept after it was last written, in milliseconds. Both adapters keep the same. */
+/** How long each kind of state is kept after it was last written, in milliseconds. Both adapters keep the same but for the inbox. */
 export const LIFETIMES = {
   /** Longer than any redelivery: ack wait, back-off and an evaluator that was down for a while. */
   inbox: HOUR,
+  /** In memory, where nobody is down for a while: ten times the longest back-off, and anew with each redelivery. */
+  inboxInProcess: 5 * MINUTE,
   /** Ids of events that a client may send again in another batch. */
   seenEvents: 2 * HOUR,
   /** A ring outlives its window by as much as a message can be late. */

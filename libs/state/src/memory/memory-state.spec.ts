@@ -46,7 +46,7 @@ describe('memory state', () => {
     expect((await state.windows.advance(request)).duplicates).toEqual([]);
   });
 
-  it('forgets an inbox entry after its hour, and the windows of an idle agent', async () => {
+  it('forgets that a message was counted, and the windows of an idle agent', async () => {
     const request = batchOf('agent-idle', sliding(1), START_MS, [{ atMs: START_MS, value: 1 }]);
     await state.windows.advance(request);
     await elapse(3_600_000 + 60_000);
@@ -54,6 +54,18 @@ describe('memory state', () => {
       { count: 0, sum: 0 },
     ]);
     expect(sums((await state.windows.advance(request)).before)).toEqual([{ count: 0, sum: 0 }]);
+  });
+
+  it('knows of a message that it was counted as long as it is delivered again and again', async () => {
+    const request = batchOf('agent-late', sliding(60), START_MS, [{ atMs: START_MS, value: 1 }]);
+    await state.windows.advance(request);
+    for (let minutes = 0; minutes < 20; minutes += 4) {
+      await elapse(4 * 60_000);
+      expect(sums((await state.windows.advance(request)).before)).toEqual([{ count: 0, sum: 0 }]);
+    }
+    expect(sums(await state.windows.read('acme', 'agent-late', START_MS, [sliding(60)]))).toEqual([
+      { count: 1, sum: 1 },
+    ]);
   });
 
   it('is always healthy', async () => {

@@ -9,7 +9,7 @@ import type { MemoryCooldownStore } from './memory-cooldown-store.ts';
 import type { Form, MemoryShelf } from './memory-shelf.ts';
 import { RING_FORM, Ring } from './ring.ts';
 
-/** A message that was counted, one for each of an hour. Its answer is text: that takes a quarter less memory than a clone. */
+/** A message that was counted. Its answer is text: that takes a quarter less memory than a clone. */
 interface Counted {
   readonly question: Question;
   readonly answer: string;
@@ -59,7 +59,10 @@ export class MemoryWindowStore implements WindowStore {
     const question = questionOf(request);
     const inboxKey = keyOf(tenantId, agentId, request.messageId);
     const kept = this.#inbox.get(inboxKey);
-    if (kept) return answerAgain(question, kept.question, JSON.parse(kept.answer) as AdvanceAnswer);
+    if (kept) {
+      this.#inbox.set(inboxKey, kept, LIFETIMES.inboxInProcess);
+      return answerAgain(question, kept.question, JSON.parse(kept.answer) as AdvanceAnswer);
+    }
 
     const duplicates = this.#duplicates(request);
     const repeated = new Set(duplicates);
@@ -75,7 +78,7 @@ export class MemoryWindowStore implements WindowStore {
         this.#cooldowns.holder({ tenantId, agentId, ruleId, dryRun }),
       ),
     };
-    this.#inbox.set(inboxKey, { question, answer: JSON.stringify(answer) }, LIFETIMES.inbox);
+    this.#inbox.set(inboxKey, { question, answer: JSON.stringify(answer) }, LIFETIMES.inboxInProcess);
     return answer;
   }
 
