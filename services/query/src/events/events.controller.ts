@@ -1,7 +1,6 @@
 import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { pageJson } from '../http/json-of.ts';
 import { Serves } from '../http/operation.ts';
 import { getEvent, listEvents } from './events.operations.ts';
 import { EventsQueries } from './events.queries.ts';
@@ -12,7 +11,8 @@ export class EventsController {
 
   @Serves(listEvents)
   async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    return pageJson('events', await this.events.list(caller.tenantId, parseOr400(listEvents.query, query)));
+    const { items, ...page } = await this.events.list(caller.tenantId, parseOr400(listEvents.query, query));
+    return { events: items, ...page };
   }
 
   @Serves(getEvent)

@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { JsonOf } from '../http/json-of.ts';
-import type { Page } from '../http/page.ts';
+import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type Total, totalOf } from '../http/total.ts';
 import { EVENTS_LIST, type EventFilter } from './events.operations.ts';
-import type { StoredEvent } from './stored-event.ts';
+import { eventFromRow, type StoredEvent } from './stored-event.ts';
 import { timeInId } from './time-in-id.ts';
-import { eventPage, writtenEvents } from './written-event.ts';
 
 /** Between the making of an id and what its event says of its time. */
 const NEAR_MS = 3_600_000;
@@ -17,41 +15,51 @@ const LATEST_MS = Date.parse('9999-01-01T00:00:00.000Z');
 export class EventsQueries {
   constructor(private readonly reads: TenantReads) {}
 
-  async list(tenantId: string, filter: EventFilter): Promise<Page<JsonOf<StoredEvent>> & Total> {
-    const { events, total } = await this.reads.read(tenantId, async (db) => ({
-      events: await pageEvents(db, tenantId, filter),
+  async list(tenantId: string, filter: EventFilter): Promise<Page<StoredEvent> & Total> {
+    const { rows, total } = await this.reads.read(tenantId, async (db) => ({
+      rows: await pageRows(db, tenantId, filter),
       total: await totalOf(db, matching(db, tenantId, filter)),
     }));
-    return { ...eventPage(EVENTS_LIST, events, filter.limit), ...total };
-  }
-
-  async get(tenantId: string, eventId: string): Promise<JsonOf<StoredEvent> | undefined> {
-    return this.reads.read(
-      tenantId,
-      async (db) => (await eventNear(db, tenantId, eventId)) ?? latest(db, ofId(db, tenantId, eventId)),
+    const page = pageOf(
+      EVENTS_LIST,
+      rows,
+      filter.limit,
+      (row) => ({ at: row.occurred_at, id: row.event_id }),
+      eventFromRow,
     );
+    return { ...page, ...total };
+  }
+
+  async get(tenantId: string, eventId: string): Promise<StoredEvent | undefined> {
+    const row = await this.reads.read(
+      tenantId,
+      async (db) => (await rowNear(db, tenantId, eventId)) ?? anyRow(db, tenantId, eventId).executeTakeFirst(),
+    );
+    return row && eventFromRow(row);
   }
 }
 
-function ofId(db: ReadOnly, tenantId: string, eventId: string) {
-  return db.selectFrom('events').selectAll().where('tenant_id', '=', tenantId).where('event_id', '=', eventId);
-}
-
-async function latest(db: ReadOnly, events: ReturnType<typeof ofId>): Promise<JsonOf<StoredEvent> | undefined> {
-  return (await writtenEvents(db, events.limit(1), 'desc'))[0];
+function anyRow(db: ReadOnly, tenantId: string, eventId: string) {
+  return db
+    .selectFrom('events')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('event_id', '=', eventId)
+    .orderBy('occurred_at', 'desc')
+    .limit(1);
 }
 
 /** Events are kept by time: an id that holds one is looked for around it first, in a few partitions instead of all. */
-async function eventNear(db: ReadOnly, tenantId: string, eventId: string) {
+async function rowNear(db: ReadOnly, tenantId: string, eventId: string) {
   const time = timeInId(eventId);
   if (time === null || time > LATEST_MS) return undefined;
-  const near = ofId(db, tenantId, eventId)
+  return anyRow(db, tenantId, eventId)
     .where('occurred_at', '>=', new Date(Math.max(0, time - NEAR_MS)).toISOString())
-    .where('occurred_at', '<=', new Date(time + NEAR_MS).toISOString());
-  return latest(db, near);
+    .where('occurred_at', '<=', new Date(time + NEAR_MS).toISOString())
+    .executeTakeFirst();
 }
 
-function pageEvents(db: ReadOnly, tenantId: string, filter: EventFilter) {
+function pageRows(db: ReadOnly, tenantId: string, filter: EventFilter) {
   let query = matching(db, tenantId, filter).selectAll();
   if (filter.cursor !== undefined) {
     const place = sql`(${filter.cursor.at}::timestamptz, ${filter.cursor.id})`;
@@ -60,7 +68,12 @@ function pageEvents(db: ReadOnly, tenantId: string, filter: EventFilter) {
         ? query.where(sql<boolean>`(occurred_at, event_id) > ${place}`)
         : query.where(sql<boolean>`(occurred_at, event_id) < ${place}`);
   }
-  return writtenEvents(db, query.limit(filter.limit + 1).offset(filter.offset), filter.order);
+  return query
+    .orderBy('occurred_at', filter.order)
+    .orderBy('event_id', filter.order)
+    .limit(filter.limit + 1)
+    .offset(filter.offset)
+    .execute();
 }
 
 function matching(db: ReadOnly, tenantId: string, filter: EventFilter) {

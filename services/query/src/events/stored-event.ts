@@ -1,4 +1,6 @@
 import { type AgentEvent, CostSource, EventKind, JsonObject, Severity } from '@agentlens/contracts';
+import type { EventsTable } from '@agentlens/database';
+import type { Selectable } from 'kysely';
 import { z } from 'zod';
 
 const Count = z.number().nullable();
@@ -42,7 +44,41 @@ export const StoredEvent = z
   .meta({ id: 'Event' });
 export type StoredEvent = z.infer<typeof StoredEvent>;
 
-/** An event from the stream, before (or without) being stored; `writtenEvent` is the same of its row. */
+/** An event from its row. */
+export function eventFromRow(row: Selectable<EventsTable>): StoredEvent {
+  return {
+    id: row.event_id,
+    timestamp: row.occurred_at,
+    sessionId: row.run_id,
+    agentId: row.agent_id,
+    eventType: row.source_type,
+    severity: row.severity as Severity,
+    payload: row.payload,
+    metadata: row.metadata,
+    prevHash: null,
+    hash: row.hash,
+    tenantId: row.tenant_id,
+    kind: row.kind as EventKind,
+    dialect: row.dialect,
+    isError: row.is_error,
+    tags: row.tags,
+    toolName: row.tool_name,
+    callId: row.call_id,
+    model: row.model,
+    provider: row.provider,
+    usage: {
+      inputTokens: row.input_tokens,
+      outputTokens: row.output_tokens,
+      totalTokens: row.total_tokens,
+      costUsd: row.cost_usd,
+      costSource: row.cost_source as CostSource | null,
+      latencyMs: row.latency_ms,
+    },
+    receivedAt: row.received_at,
+  };
+}
+
+/** The same event from the stream, before (or without) being stored. */
 export function eventFromBatch(event: AgentEvent, batch: { tenantId: string; receivedAt: string }): StoredEvent {
   const usage = event.usage ?? {};
   return {

@@ -1,5 +1,5 @@
 import { AllowQueryToken, Public, type Scope, Scopes } from '@agentlens/platform';
-import { applyDecorators, Header, HttpCode, RequestMapping, RequestMethod } from '@nestjs/common';
+import { applyDecorators, HttpCode, RequestMapping, RequestMethod } from '@nestjs/common';
 import type { z } from 'zod';
 
 /**
@@ -44,12 +44,11 @@ const METHODS = {
   delete: RequestMethod.DELETE,
 } as const;
 
-/** Routes a controller method as its operation says: path, scope of the key, status of success. Text it answers is JSON. */
+/** Routes a controller method as its operation says: path, scope of the key, status of success. */
 export function Serves(op: Operation): MethodDecorator {
   return applyDecorators(
     RequestMapping({ method: METHODS[op.method], path: op.path }),
     HttpCode(op.status ?? 200),
-    ...(op.contentType === undefined ? [Header('content-type', 'application/json; charset=utf-8')] : []),
     op.scope === null ? Public() : Scopes(op.scope),
     ...(op.queryToken ? [AllowQueryToken()] : []),
   );

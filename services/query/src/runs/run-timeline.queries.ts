@@ -4,17 +4,16 @@ import {
   type CircuitBreakersTable,
   type ControlOrdersTable,
   type DecisionsTable,
+  type EventsTable,
   type GuardrailTriggersTable,
   orderFromRow,
 } from '@agentlens/database';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { breakerFromRow } from '../breakers/breakers.queries.ts';
-import type { StoredEvent } from '../events/stored-event.ts';
-import { eventValues, writtenEvent } from '../events/written-event.ts';
+import { eventFromRow } from '../events/stored-event.ts';
 import { triggerFromRow } from '../guardrails/trigger-view.ts';
 import type { Position } from '../http/cursor.ts';
-import { type JsonOf, jsonOf } from '../http/json-of.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { decisionFromRow } from './decision-view.ts';
@@ -36,11 +35,7 @@ export class RunTimelineQueries {
   constructor(private readonly reads: TenantReads) {}
 
   /** Undefined where nobody ever heard of the run. */
-  async page(
-    tenantId: string,
-    runId: string,
-    query: RunTimelineQuery,
-  ): Promise<Page<JsonOf<TimelineEntry>> | undefined> {
+  async page(tenantId: string, runId: string, query: RunTimelineQuery): Promise<Page<TimelineEntry> | undefined> {
     return this.reads.read(tenantId, async (db) => {
       const span = await spanOfRun(db, tenantId, runId);
       if (span === undefined) return undefined;
@@ -108,10 +103,10 @@ async function entriesOf(db: ReadOnly, run: RunRef, keys: readonly Key[]) {
   const alerts = await rowsOf(db, run, 'alerts', 'alert_id', idsOf('alert'));
   const orders = await standing(db, run, 'control_orders', idsOf('order'));
   const breakers = await standing(db, run, 'circuit_breakers', idsOf('breaker'));
-  return ({ type, id, at, moment }: Key): JsonOf<TimelineEntry> | undefined => {
+  return ({ type, id, at, moment }: Key): TimelineEntry | undefined => {
     switch (type) {
       case 'event':
-        return events.get(`${at} ${id}`);
+        return found(events.get(`${at} ${id}`), (row) => ({ type, at, event: eventFromRow(row) }));
       case 'decision':
         return found(decisions.get(id), (row) => ({ type, at, decision: decisionFromRow(row) }));
       case 'trigger':
@@ -126,8 +121,8 @@ async function entriesOf(db: ReadOnly, run: RunRef, keys: readonly Key[]) {
   };
 }
 
-function found<R>(row: R | undefined, entry: (row: R) => TimelineEntry): JsonOf<TimelineEntry> | undefined {
-  return row === undefined ? undefined : jsonOf(entry(row));
+function found<R>(row: R | undefined, entry: (row: R) => TimelineEntry): TimelineEntry | undefined {
+  return row === undefined ? undefined : entry(row);
 }
 
 interface RunRef {
@@ -135,25 +130,19 @@ interface RunRef {
   readonly runId: string;
 }
 
-function eventEntry(at: string, event: JsonOf<StoredEvent>): JsonOf<TimelineEntry> {
-  return `{"type":"event","at":${JSON.stringify(at)},"event":${event}}`;
-}
-
-/** Entries by instant and id: an id alone need not be one event. */
+/** By instant and id: an id alone need not be one event. */
 async function eventsBetween(db: ReadOnly, run: RunRef, ids: readonly string[], first: string, last: string) {
-  if (ids.length === 0) return new Map<string, JsonOf<TimelineEntry>>();
+  if (ids.length === 0) return new Map<string, Selectable<EventsTable>>();
   const rows = await db
     .selectFrom('events')
-    .select(['occurred_at', 'event_id', eventValues.as('values')])
+    .selectAll()
     .where('tenant_id', '=', run.tenantId)
     .where('run_id', '=', run.runId)
     .where('occurred_at', '>=', first)
     .where('occurred_at', '<=', last)
     .where('event_id', 'in', ids)
     .execute();
-  return new Map(
-    rows.map((row) => [`${row.occurred_at} ${row.event_id}`, eventEntry(row.occurred_at, writtenEvent(row.values))]),
-  );
+  return new Map(rows.map((row) => [`${row.occurred_at} ${row.event_id}`, row]));
 }
 
 interface RowsOfRun {

@@ -1,7 +1,6 @@
 import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { pageJson } from '../http/json-of.ts';
 import { Serves } from '../http/operation.ts';
 import { RunDetailQueries } from './run-detail.queries.ts';
 import { RunTimelineQueries } from './run-timeline.queries.ts';
@@ -34,7 +33,8 @@ export class RunsController {
   async events(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
     const { id } = parseOr400(listRunEvents.params, params);
     const page = await this.runs.events(caller.tenantId, id, parseOr400(listRunEvents.query, query));
-    return pageJson('events', foundOr404('Run', page));
+    const { items, ...rest } = foundOr404('Run', page);
+    return { events: items, ...rest };
   }
 
   @Serves(listRunDecisions)
@@ -49,7 +49,8 @@ export class RunsController {
   async timeline(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
     const { id } = parseOr400(getRunTimeline.params, params);
     const page = await this.timelines.page(caller.tenantId, id, parseOr400(getRunTimeline.query, query));
-    return pageJson('entries', foundOr404('Run', page));
+    const { items, ...rest } = foundOr404('Run', page);
+    return { entries: items, ...rest };
   }
 
   @Serves(getRunTree)

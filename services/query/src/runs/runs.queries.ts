@@ -2,9 +2,7 @@ import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { eventPageRows } from '../events/event-page-rows.ts';
-import type { StoredEvent } from '../events/stored-event.ts';
-import { eventPage } from '../events/written-event.ts';
-import type { JsonOf } from '../http/json-of.ts';
+import { eventFromRow, type StoredEvent } from '../events/stored-event.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type DecisionView, decisionFromRow } from './decision-view.ts';
@@ -34,12 +32,14 @@ export class RunsQueries {
   }
 
   /** Undefined where nobody ever heard of the run. */
-  async events(tenantId: string, runId: string, query: RunEventsQuery): Promise<Page<JsonOf<StoredEvent>> | undefined> {
-    const events = await this.reads.read(tenantId, async (db) => {
+  async events(tenantId: string, runId: string, query: RunEventsQuery): Promise<Page<StoredEvent> | undefined> {
+    const rows = await this.reads.read(tenantId, async (db) => {
       const span = await spanOfRun(db, tenantId, runId);
       return span && eventPageRows(db, ofRun(tenantId, runId, span), query);
     });
-    return events && eventPage(RUN_EVENTS_LIST, events, query.limit);
+    if (rows === undefined) return undefined;
+    const positionOf = (row: { occurred_at: string; event_id: string }) => ({ at: row.occurred_at, id: row.event_id });
+    return pageOf(RUN_EVENTS_LIST, rows, query.limit, positionOf, eventFromRow);
   }
 
   /** Undefined where nobody ever heard of the run. */

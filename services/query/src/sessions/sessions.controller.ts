@@ -1,7 +1,6 @@
 import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { pageJson } from '../http/json-of.ts';
 import { Serves } from '../http/operation.ts';
 import { getSession, getTimeline, listSessions } from './sessions.operations.ts';
 import { SessionsQueries } from './sessions.queries.ts';
@@ -28,6 +27,7 @@ export class SessionsController {
   async timeline(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
     const { id } = parseOr400(getTimeline.params, params);
     const page = await this.sessions.timeline(caller.tenantId, id, parseOr400(getTimeline.query, query));
-    return pageJson('events', { ...foundOr404('Session', page), chained: false, chainValid: null });
+    const { items, ...rest } = foundOr404('Session', page);
+    return { events: items, ...rest, chained: false, chainValid: null };
   }
 }

@@ -2,9 +2,7 @@ import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { eventPageRows } from '../events/event-page-rows.ts';
-import type { StoredEvent } from '../events/stored-event.ts';
-import { eventPage } from '../events/written-event.ts';
-import type { JsonOf } from '../http/json-of.ts';
+import { eventFromRow, type StoredEvent } from '../events/stored-event.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type Total, totalOf } from '../http/total.ts';
@@ -51,12 +49,8 @@ export class SessionsQueries {
   }
 
   /** Undefined where there is no such session. */
-  async timeline(
-    tenantId: string,
-    runId: string,
-    query: TimelineQuery,
-  ): Promise<Page<JsonOf<StoredEvent>> | undefined> {
-    const events = await this.reads.read(tenantId, async (db) => {
+  async timeline(tenantId: string, runId: string, query: TimelineQuery): Promise<Page<StoredEvent> | undefined> {
+    const rows = await this.reads.read(tenantId, async (db) => {
       const run = await db
         .selectFrom('runs')
         .select(['started_at', 'last_event_at'])
@@ -65,7 +59,8 @@ export class SessionsQueries {
         .executeTakeFirst();
       return run && eventPageRows(db, ofRun(tenantId, runId, spanOfRow(run)), query);
     });
-    return events && eventPage(TIMELINE, events, query.limit);
+    if (rows === undefined) return undefined;
+    return pageOf(TIMELINE, rows, query.limit, (row) => ({ at: row.occurred_at, id: row.event_id }), eventFromRow);
   }
 
   #pageRows(db: ReadOnly, tenantId: string, filter: SessionFilter) {
