@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { migrate } from '../migrate.ts';
 import { openDatabase } from '../open-database.ts';
+import { stopProcess } from './previous-server.ts';
 import { serverUser } from './server-user.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './start-embedded-postgres.ts';
 
@@ -154,7 +155,7 @@ describe('embedded Postgres', () => {
     } finally {
       other.child.kill();
       const lock = await readFile(join(folder, 'data/cluster/postmaster.pid'), 'utf8');
-      process.kill(Number(lock.split('\n')[0]), 'SIGINT');
+      await stopProcess(Number(lock.split('\n')[0]));
     }
   });
 });
