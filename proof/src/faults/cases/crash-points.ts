@@ -14,6 +14,7 @@ const SMOKE_SHARE = 0.01;
 /** Load for so many seconds, and on to the most of them while there were too few crashes. */
 const PLAN = { seconds: 30, most: 180, crashes: 5 };
 const SMOKE_PLAN = { seconds: 10, most: 60, crashes: 2 };
+const RUNNING_DEADLINE_MS = 60_000;
 const VICTIMS = ['guardrail-evaluator', 'run-tracking'] as const;
 const PRELOAD = new URL('../preload/crash-points.ts', import.meta.url).href;
 
@@ -69,6 +70,19 @@ async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: str
   load.running.stop();
   await load.report;
   await rm(switchFile);
+  // Who answers from now on is not about to be killed: from looking for the switch to the kill is one step.
+  for (const name of VICTIMS) {
+    const ready = () => site.stack.service(name).ready();
+    await until(
+      `${name} to run`,
+      () =>
+        ready().then(
+          () => true,
+          () => undefined,
+        ),
+      RUNNING_DEADLINE_MS,
+    );
+  }
   going = false;
   await Promise.all(supervisors);
   const crashes = await Promise.all(VICTIMS.map(crashesOf));

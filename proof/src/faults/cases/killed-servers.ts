@@ -73,7 +73,8 @@ const redis: Fault = {
   async run(lab) {
     const site = await lab.site();
     await underLoad(lab, site, {
-      load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: 20 },
+      // Ended when all is over: whether things go on is seen only while there is load.
+      load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: 300 },
       allowance: { countError: EVENTS_PER_SECOND * TIMES },
       faults: async (load) => {
         for (let time = 1; time <= TIMES; time++) {
@@ -84,6 +85,7 @@ const redis: Fault = {
           await site.server('redis').start();
           lab.note(`everything goes on ${(await recovered(site, load)).toFixed(0)} ms after its return`);
         }
+        load.running.stop();
       },
     });
   },

@@ -39,11 +39,12 @@ function watchSockets(switchFile: string, logFile: string, seedOfAll: number, pr
   const write = Reflect.get(Socket.prototype, 'write') as Method;
   const push = Reflect.get(Readable.prototype, 'push') as Method;
 
-  function drawn(point: CrashPoint): boolean {
-    return random() < probability && existsSync(switchFile) && point.name !== '';
+  function drawn(): boolean {
+    return random() < probability;
   }
 
   function crash({ name }: CrashPoint): void {
+    if (!existsSync(switchFile)) return;
     appendFileSync(logFile, `${name}\n`);
     process.kill(process.pid, 'SIGKILL');
   }
@@ -51,7 +52,7 @@ function watchSockets(switchFile: string, logFile: string, seedOfAll: number, pr
   Socket.prototype.write = function (this: Socket, ...call: unknown[]): boolean {
     const done = Reflect.apply(write, this, call);
     const point = pointIn(call[0], (one) => one.when !== 'heard');
-    if (point === undefined || !drawn(point)) return done;
+    if (point === undefined || !drawn()) return done;
     if (point.when === 'answered') awaited.set(this, point);
     else setImmediate(() => crash(point));
     return done;
@@ -59,9 +60,12 @@ function watchSockets(switchFile: string, logFile: string, seedOfAll: number, pr
 
   Socket.prototype.push = function (this: Socket, ...call: unknown[]): boolean {
     const answered = awaited.get(this);
-    if (answered !== undefined) crash(answered);
+    if (answered !== undefined) {
+      awaited.delete(this);
+      crash(answered);
+    }
     const point = pointIn(call[0], (one) => one.when === 'heard');
-    if (point !== undefined && drawn(point)) crash(point);
+    if (point !== undefined && drawn()) crash(point);
     return Reflect.apply(push, this, call);
   } as Socket['push'];
 }
