@@ -1,8 +1,7 @@
 import { request } from 'undici';
-import { generateLoad } from '../../harness/generate-load.ts';
-import type { LoadReport } from '../../harness/load-protocol.ts';
 import { atLeast } from '../check.ts';
-import type { Fault, Lab } from '../fault.ts';
+import type { Fault } from '../fault.ts';
+import { startFlood } from '../flood.ts';
 import { recovered } from '../recovery.ts';
 import type { Site } from '../site.ts';
 
@@ -16,7 +15,7 @@ const overload: Fault = {
   async run(lab) {
     const site = await lab.freshSite();
     const seconds = lab.minutes >= 30 ? OVERLOAD_SECONDS : SMALLEST_SECONDS;
-    const peak = await flood(lab, site, 'peak', 8, PEAK_SECONDS);
+    const peak = await startFlood(lab, site, { label: 'peak', concurrency: 8, seconds: PEAK_SECONDS }).report;
     const peakRate = peak.acceptedEvents / peak.seconds;
     lab.note(`peak: ${peakRate.toFixed(0)} events/s`);
     const refusals: number[] = [];
@@ -28,7 +27,7 @@ const overload: Fault = {
         await lab.sleep(100);
       }
     })();
-    const over = await flood(lab, site, 'over', 24, seconds);
+    const over = await startFlood(lab, site, { label: 'over', concurrency: 24, seconds }).report;
     asking = false;
     await asker;
     const overRate = over.acceptedEvents / over.seconds;
@@ -46,22 +45,6 @@ const overload: Fault = {
     lab.within('recovered', 10_000, ms);
   },
 };
-
-function flood(lab: Lab, site: Site, label: string, concurrency: number, seconds: number): Promise<LoadReport> {
-  return generateLoad({
-    url: site.stack.ingestUrl,
-    keys: [site.stack.key],
-    batchSize: 100,
-    concurrency,
-    durationMs: seconds * 1_000,
-    agents: 50,
-    errorShare: 0.02,
-    reliable: false,
-    markEvery: 0,
-    seed: lab.seed,
-    label,
-  }).report;
-}
 
 /** How long a request took that was refused; undefined where it was not. */
 async function refusal(site: Site): Promise<number | undefined> {

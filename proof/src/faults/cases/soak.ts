@@ -1,6 +1,5 @@
 import { until } from '../../bench/poll.ts';
 import { backlogOf } from '../../bench/readiness.ts';
-import { generateLoad } from '../../harness/generate-load.ts';
 import type { LoadReport } from '../../harness/load-protocol.ts';
 import { usageOf } from '../../harness/process-usage.ts';
 import { SERVICES } from '../../harness/stack.ts';
@@ -8,6 +7,7 @@ import { audited, differencesOf } from '../audit.ts';
 import { atMost, equal } from '../check.ts';
 import { EventLoops } from '../event-loops.ts';
 import type { Fault, Lab } from '../fault.ts';
+import { startFlood } from '../flood.ts';
 import type { Site } from '../site.ts';
 import { underLoad } from './under-load.ts';
 
@@ -101,18 +101,12 @@ async function soaked(lab: Lab, site: Site): Promise<void> {
 
 /** What the platform takes when it is given all it takes, in requests like those of the soak. */
 async function peakOf(lab: Lab, site: Site): Promise<LoadReport> {
-  const peak = await generateLoad({
-    url: site.stack.ingestUrl,
-    keys: [site.stack.key],
-    batchSize: BATCH,
-    concurrency: PEAK_CLIENTS,
-    durationMs: PEAK_SECONDS * 1_000,
-    agents: 20,
-    errorShare: 0.02,
-    reliable: false,
-    markEvery: 0,
-    seed: lab.seed,
+  const peak = await startFlood(lab, site, {
     label: 'peak',
+    concurrency: PEAK_CLIENTS,
+    seconds: PEAK_SECONDS,
+    batchSize: BATCH,
+    agents: 20,
   }).report;
   lab.measure('peak', peak.acceptedEvents / peak.seconds, 'events/s');
   await until(

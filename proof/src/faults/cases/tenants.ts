@@ -7,6 +7,7 @@ import type { LoadReport } from '../../harness/load-protocol.ts';
 import { usageOf } from '../../harness/process-usage.ts';
 import { atLeast, atMost, equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
+import { startFlood } from '../flood.ts';
 import type { Site } from '../site.ts';
 import { DEFAULT_TENANT } from '../site.ts';
 
@@ -18,6 +19,7 @@ const WARM_UP_SECONDS = 5;
 const TURN_SECONDS = 18;
 const BEGINNING_SECONDS = 5;
 const QUIET_EVENTS_PER_SECOND = 10;
+const LOUD_CLIENTS = 32;
 /** Below this, by how slow the machine is, a ratio of latencies is a ratio of noise. */
 const FLOOR_MS = 50;
 const SETTLED_DEADLINE_MS = 30_000;
@@ -33,7 +35,7 @@ const noisy: Fault = {
     await copyRulesTo(site.pool, DEFAULT_TENANT, [quiet.id, loud.id]);
     await announceRules(site.pool, [quiet.id, loud.id]);
     await site.rulesHeld(9);
-    const warmUp = startFlood(lab, site, loud.key, 'warmup');
+    const warmUp = startFlood(lab, site, { key: loud.key, concurrency: LOUD_CLIENTS, label: 'warmup' });
     await lab.sleep(WARM_UP_SECONDS * 1_000);
     await ended(site, warmUp);
     const turns: Turn[] = [];
@@ -69,7 +71,7 @@ interface Turn {
 async function takeTurn(lab: Lab, site: Site, quiet: SeededTenant, loud: SeededTenant, turn: number): Promise<Turn> {
   const alone = await quietly(lab, site, quiet.key, `alone${turn}`, TURN_SECONDS);
   lab.note(`alone: ${described(alone.latencies)}`);
-  const flood = startFlood(lab, site, loud.key, `loud${turn}`);
+  const flood = startFlood(lab, site, { key: loud.key, concurrency: LOUD_CLIENTS, label: `loud${turn}` });
   const beginning = await quietly(lab, site, quiet.key, `beginning${turn}`, BEGINNING_SECONDS);
   lab.note(`while the flood begins: ${described(beginning.latencies)}`);
   const beside = await quietly(lab, site, quiet.key, `beside${turn}`, TURN_SECONDS);
@@ -85,22 +87,6 @@ async function ended(site: Site, flood: RunningLoad): Promise<LoadReport> {
   const settled = async () => ((await backlogOf(site.stack)) === 0 ? true : undefined);
   await until('the flood to be worked off', settled, SETTLED_DEADLINE_MS);
   return report;
-}
-
-function startFlood(lab: Lab, site: Site, key: string, label: string): RunningLoad {
-  return generateLoad({
-    url: site.stack.ingestUrl,
-    keys: [key],
-    batchSize: 100,
-    concurrency: 32,
-    durationMs: 600_000,
-    agents: 50,
-    errorShare: 0.02,
-    reliable: false,
-    markEvery: 0,
-    seed: lab.seed,
-    label,
-  });
 }
 
 /** What was heard of the quiet one's triggers. */
