@@ -99,6 +99,6 @@ export { RuleBook } from './rules/rule-book.ts';
 export { patternPath } from './rules/user-patterns.ts';
 export { type Validated, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
 export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
-export { type Bin, type Bins, binOf, greatestBins, quantileOf } from './windows/sketch.ts';
+export { type Bin, type Bins, binOf, binsOf, greatestBins, quantileOf } from './windows/sketch.ts';
 export { seriesKey, spanStart, spans } from './windows/span.ts';
 export { NO_TOTALS, withValue } from './windows/totals.ts';

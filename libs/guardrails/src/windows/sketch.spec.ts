@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Bins, binOf, greatestBins, LEAST_QUANTILE, quantileOf, Sketch } from './sketch.ts';
+import { type Bins, binOf, binsOf, greatestBins, LEAST_QUANTILE, quantileOf, Sketch } from './sketch.ts';
 
 function sketchOf(values: readonly number[]): Bins {
   const counts = new Map<number, number>();
   for (const bin of values.map(binOf)) counts.set(bin, (counts.get(bin) ?? 0) + 1);
-  return Array.from(counts, ([bin, count]) => ({ bin, count })).sort((a, b) => b.bin - a.bin);
+  return binsOf(counts);
 }
 
 const magnitudes = fc.double({ min: 1e-9, max: 1e15, noNaN: true });

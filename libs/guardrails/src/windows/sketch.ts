@@ -31,6 +31,11 @@ export function binOf(value: number): number {
   return value < 0 ? -bin : bin;
 }
 
+/** The sketch of so many values in each bin. */
+export function binsOf(counts: ReadonlyMap<number, number>): Bins {
+  return Array.from(counts, ([bin, count]) => ({ bin, count })).sort((a, b) => b.bin - a.bin);
+}
+
 /** Nearest rank, counted from 1. */
 function rankOf(q: number, total: number): number {
   return Math.max(1, Math.ceil(Math.min(1, Math.max(0, q)) * total));

@@ -1,5 +1,5 @@
 import type { AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
-import { type Bins, binOf, greatestBins } from '@agentlens/guardrails';
+import { type Bins, binOf, binsOf, greatestBins } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { anAdvance, fresh, START_MS, sliding } from './requests.ts';
@@ -72,14 +72,14 @@ function recount(series: Series, seen: readonly Step[], nowMs: number, coming: n
     min: wide ? Math.min(...values) : null,
     max: wide ? Math.max(...values) : null,
     last: wide && newest ? { atMs: newest.atMs, value: newest.milli / 1000 } : null,
-    bins: series.shape === 'quantiles' ? greatestBins(binsOf(values), values.length, coming) : [],
+    bins: series.shape === 'quantiles' ? greatestBins(sketchOf(values), values.length, coming) : [],
   };
 }
 
-export function binsOf(values: readonly number[]): Bins {
+export function sketchOf(values: readonly number[]): Bins {
   const counts = new Map<number, number>();
   for (const bin of values.map(binOf)) counts.set(bin, (counts.get(bin) ?? 0) + 1);
-  return Array.from(counts, ([bin, count]) => ({ bin, count })).sort((a, b) => b.bin - a.bin);
+  return binsOf(counts);
 }
 
 /** Random sequences against a naive recount. `numRuns` is smaller where each step is a round trip. */

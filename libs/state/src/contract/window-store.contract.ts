@@ -1,7 +1,7 @@
 import { binOf, greatestBins, quantileOf, type Series, type WindowStore } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import { anAdvance, batchOf, fresh, START_MS, sliding, sums } from './requests.ts';
-import { binsOf } from './window-model.contract.ts';
+import { sketchOf } from './window-model.contract.ts';
 
 /** What every WindowStore does. `stores` answers one store, empty or shared. */
 export function windowStoreContract(name: string, stores: () => WindowStore): void {
@@ -132,7 +132,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
         atMs: START_MS - (i % 3) * 1000,
         value: 1.1 ** (i % 40),
       }));
-      const bins = greatestBins(binsOf(values.map(({ value }) => value)), values.length, 0);
+      const bins = greatestBins(sketchOf(values.map(({ value }) => value)), values.length, 0);
       const [together, apart] = [fresh('agent'), fresh('agent')];
       await stores().advance(batchOf(together, quantiles, START_MS, values));
       for (const value of values) await stores().advance(batchOf(apart, quantiles, START_MS, [value]));
@@ -158,7 +158,7 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
         // So many to come that all bins are answered.
         const asked = Array.from({ length: 50_000 }, () => ({ atMs: nowMs - 60_000, value: 1 }));
         const { before } = await stores().advance(batchOf(agentId, quantiles, nowMs, asked));
-        expect(before).toMatchObject([{ count: values.length, bins: binsOf(values) }]);
+        expect(before).toMatchObject([{ count: values.length, bins: sketchOf(values) }]);
       }
     });
 

@@ -1,5 +1,5 @@
 import type { SeriesShape, Totals } from '@agentlens/guardrails';
-import { type Bins, greatestBins } from '@agentlens/guardrails/ports';
+import { binsOf, greatestBins } from '@agentlens/guardrails/ports';
 import { type ExactSum, minus, plus, toNumber, ZERO } from '../exact-sum.ts';
 import type { Contribution } from '../windows/plan.ts';
 
@@ -67,10 +67,6 @@ export function totalsOf(cell: Cell, shape: SeriesShape, coming = 0): Totals {
     min: extremes ? cell.min : null,
     max: extremes ? cell.max : null,
     last: extremes ? { atMs: cell.lastAtMs, value: cell.lastValue } : null,
-    bins: greatestBins(sorted(cell.bins), cell.count, coming),
+    bins: greatestBins(binsOf(cell.bins), cell.count, coming),
   };
-}
-
-function sorted(bins: Cell['bins']): Bins {
-  return Array.from(bins, ([bin, binCount]) => ({ bin, count: binCount })).sort((a, b) => b.bin - a.bin);
 }

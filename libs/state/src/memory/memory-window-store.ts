@@ -1,6 +1,7 @@
 import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowMarker, WindowStore } from '@agentlens/guardrails';
+import { NO_TOTALS } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
-import { answerAgain, NOTHING_SEEN, type Question, questionOf } from '../windows/answer.ts';
+import { answerAgain, type Question, questionOf } from '../windows/answer.ts';
 import { epochOf, type Layout, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
 import { type Cell, count, emptyCell, totalsOf } from './cell.ts';
@@ -89,10 +90,10 @@ export class MemoryWindowStore implements WindowStore {
   #read(key: string, layout: Layout, nowMs: number): Totals {
     if (layout.bucketMs === null) {
       const cell = this.#plain.get(key);
-      return cell ? totalsOf(cell, layout.shape) : NOTHING_SEEN;
+      return cell ? totalsOf(cell, layout.shape) : NO_TOTALS;
     }
     const ring = this.#rings.get(key);
-    return ring ? totalsOf(ring.totalsAt(epochOf(layout, nowMs), false), layout.shape) : NOTHING_SEEN;
+    return ring ? totalsOf(ring.totalsAt(epochOf(layout, nowMs), false), layout.shape) : NO_TOTALS;
   }
 
   #duplicates(request: AdvanceRequest): number[] {

@@ -1,6 +1,7 @@
 import type { AdvanceAnswer, Bin, Bins, CooldownHolder, Totals } from '@agentlens/guardrails';
+import { NO_TOTALS } from '@agentlens/guardrails/ports';
 import { toNumber } from '../exact-sum.ts';
-import { answerAgain, NOTHING_SEEN, type Question } from '../windows/answer.ts';
+import { answerAgain, type Question } from '../windows/answer.ts';
 
 const DOUBLE = 8;
 const INTEGER = 4;
@@ -19,7 +20,7 @@ export function readAdvanced(question: Question, reply: Buffer): AdvanceAnswer {
 
 /** What read.lua.ts answers for one series, by name. */
 export function readTotals(series: string, reply: Buffer): Totals {
-  return reply.length === 0 ? NOTHING_SEEN : new Reader(reply, 0).totals(series);
+  return reply.length === 0 ? NO_TOTALS : new Reader(reply, 0).totals(series);
 }
 
 function readAnswer({ series, cooldowns }: Question, reader: Reader): AdvanceAnswer {
@@ -56,11 +57,11 @@ class Reader {
   totals(series: string): Totals {
     const count = this.#double();
     const sum = toNumber({ high: this.#double(), low: this.#double() });
-    if (series.endsWith(':sum')) return count === 0 ? NOTHING_SEEN : { ...NOTHING_SEEN, count, sum };
+    if (series.endsWith(':sum')) return count === 0 ? NO_TOTALS : { ...NO_TOTALS, count, sum };
     const [min, max] = [this.#double(), this.#double()];
     const last = { atMs: this.#double(), value: this.#double() };
-    const bins = series.endsWith(':quantiles') ? this.#bins() : NOTHING_SEEN.bins;
-    return count === 0 ? NOTHING_SEEN : { count, sum, min, max, last, bins };
+    const bins = series.endsWith(':quantiles') ? this.#bins() : NO_TOTALS.bins;
+    return count === 0 ? NO_TOTALS : { count, sum, min, max, last, bins };
   }
 
   #double(): number {

@@ -1,9 +1,7 @@
-import type { AdvanceAnswer, AdvanceRequest, Totals } from '@agentlens/guardrails';
-import { oncePer } from '@agentlens/guardrails/ports';
+import type { AdvanceAnswer, AdvanceRequest } from '@agentlens/guardrails';
+import { NO_TOTALS, oncePer } from '@agentlens/guardrails/ports';
 import { escaped } from '../escaped.ts';
 import { seriesName } from './series-name.ts';
-
-export const NOTHING_SEEN: Totals = { count: 0, sum: 0, min: null, max: null, last: null, bins: [] };
 
 /** What a request asked for, by name, so that a kept answer can be matched to a later question. */
 export interface Question {
@@ -38,7 +36,7 @@ function sameList(a: readonly string[], b: readonly string[]): boolean {
 export function answerAgain(asked: Question, kept: Question, answer: AdvanceAnswer): AdvanceAnswer {
   if (sameQuestion(asked, kept)) return answer;
   return {
-    before: asked.series.map((name) => answer.before[kept.series.indexOf(name)] ?? NOTHING_SEEN),
+    before: asked.series.map((name) => answer.before[kept.series.indexOf(name)] ?? NO_TOTALS),
     duplicates: answer.duplicates,
     cooling: asked.cooldowns.map((name) => answer.cooling[kept.cooldowns.indexOf(name)] ?? null),
   };
