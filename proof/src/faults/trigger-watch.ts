@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
 /** What the thread that watches is told. */
@@ -28,14 +29,8 @@ export class TriggerWatch {
     const order: WatchOrder = { servers: natsUrl.split(',') };
     const thread = new Worker(new URL('./trigger-watch-thread.ts', import.meta.url), { workerData: order });
     const watch = new TriggerWatch(thread);
-    await new Promise((resolve, reject) => {
-      // Once it watches, an error of it is nobody's to handle and ends the run: what it did not see was not measured.
-      thread.once('error', reject);
-      thread.once('message', () => {
-        thread.off('error', reject);
-        resolve(undefined);
-      });
-    });
+    // Once it watches, an error of it is nobody's to handle and ends the run: what it did not see was not measured.
+    await once(thread, 'message');
     return watch;
   }
 

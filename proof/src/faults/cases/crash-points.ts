@@ -72,16 +72,13 @@ async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: str
   await rm(switchFile);
   // Who answers from now on is not about to be killed: from looking for the switch to the kill is one step.
   for (const name of VICTIMS) {
-    const ready = () => site.stack.service(name).ready();
-    await until(
-      `${name} to run`,
-      () =>
-        ready().then(
-          () => true,
-          () => undefined,
-        ),
-      RUNNING_DEADLINE_MS,
-    );
+    const service = site.stack.service(name);
+    const running = async () =>
+      service
+        .ready()
+        .then(() => true)
+        .catch(() => undefined);
+    await until(`${name} to run`, running, RUNNING_DEADLINE_MS);
   }
   going = false;
   await Promise.all(supervisors);
