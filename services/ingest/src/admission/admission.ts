@@ -16,6 +16,7 @@ export class Admission {
   readonly #logger: Platform['logger'];
   #timer: NodeJS.Timeout | undefined;
   #ticking: Promise<void> = Promise.resolve();
+  #isTicking = false;
 
   constructor(bus: EventBus, clock: Clock, logger: Platform['logger']) {
     this.#bus = bus;
@@ -30,6 +31,8 @@ export class Admission {
 
   start(): void {
     this.#timer = setInterval(() => {
+      // An answer that takes longer than this is waited for: two that come out of order would tell of leaps in time.
+      if (this.#isTicking) return;
       this.#ticking = this.tick();
     }, TICK_MS);
     this.#timer.unref();
@@ -46,9 +49,12 @@ export class Admission {
   }
 
   async tick(): Promise<void> {
+    this.#isTicking = true;
     const before = this.#control.level;
+    const askedAtMs = this.#clock.now();
     const lag = await this.#lag();
-    this.#control.tick(lag, this.#clock.now());
+    this.#isTicking = false;
+    this.#control.tick(lag, askedAtMs);
     const perTenant = this.#control.level;
     if (Number.isFinite(perTenant) === Number.isFinite(before)) return;
     const message = Number.isFinite(perTenant)

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FairShare } from './fair-share.ts';
 import { LoadControl } from './load-control.ts';
-import { type EvaluationLag, Overload } from './overload.ts';
+import { type EvaluationLag, type Reading, type Standing, StandingJudge } from './standing.ts';
 
 const TICK_MS = 250;
 const STEP_MS = 10;
@@ -23,13 +23,19 @@ function inOrder(ageMs: number): EvaluationLag {
   return { pending: ageMs > 0 ? 1 : 0, oldestAgeMs: ageMs, backlogAgeMs: ageMs };
 }
 
-/**
- * A platform that handles `capacity` events per second in order, behind a gateway that sheds. Evaluation is away for the
- * first `awayMs` of the second half.
- */
-function simulate(capacity: number, offered: readonly number[], awayMs = 0): Outcome {
+/** What happens to evaluation at the beginning of the second half. */
+interface Mishap {
+  /** It is away for so long. */
+  readonly awayMs?: number;
+  /** It is so many times as slow for so long. */
+  readonly slow?: { readonly forMs: number; readonly times: number };
+}
+
+/** A platform that handles `capacity` events per second in order, behind a gateway that sheds. */
+function simulate(capacity: number, offered: readonly number[], { awayMs = 0, slow }: Mishap = {}): Outcome {
   const control = new LoadControl();
   const queue: { atMs: number; events: number }[] = [];
+  const largest = (Math.max(...offered) * STEP_MS) / 1000;
   const got = offered.map(() => 0);
   let handled = 0;
   let credit = 0;
@@ -43,7 +49,10 @@ function simulate(capacity: number, offered: readonly number[], awayMs = 0): Out
       queue.push({ atMs: nowMs, events });
       if (counting) got[tenant] = (got[tenant] ?? 0) + events;
     });
-    credit = isAway ? 0 : Math.min(capacity, credit + (capacity * STEP_MS) / 1000);
+    const isSlow = slow !== undefined && counting && nowMs < SECOND_HALF_MS + slow.forMs;
+    const able = isSlow ? capacity / slow.times : capacity;
+    // What was not used is lost: nobody has handled in advance what comes later.
+    credit = isAway ? 0 : Math.min(largest + (able * STEP_MS) / 1000, credit + (able * STEP_MS) / 1000);
     for (let first = queue[0]; first !== undefined && first.events <= credit; first = queue[0]) {
       credit -= first.events;
       if (counting) handled += first.events;
@@ -89,8 +98,26 @@ describe('LoadControl', () => {
     );
   });
 
-  it('lets everybody in again soon after evaluation was away', () => {
-    expect(simulate(10_000, [2_000], 3_000).admitted[0]).toBeGreaterThan(0.98);
+  it('turns nobody away because evaluation was away, however long, where it can catch up', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2_000, max: 20_000 }),
+        fc.double({ min: 0.1, max: 0.8, noNaN: true }),
+        fc.integer({ min: 0, max: 6_000 }),
+        (capacity, share, awayMs) => {
+          expect(simulate(capacity, [capacity * share], { awayMs }).admitted[0]).toBeCloseTo(1, 2);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('lets everybody in again within seconds after evaluation was slow', () => {
+    const slow = { forMs: 5_000, times: 10 };
+    const { admitted } = simulate(10_000, [8_000], { slow });
+    // Of half a minute it was slow for five seconds, and takes about as much to catch up.
+    expect(admitted[0]).toBeGreaterThan(0.65);
+    expect(admitted[0]).toBeLessThan(0.95);
   });
 
   it('keeps the backlog bounded', () => {
@@ -132,38 +159,56 @@ describe('FairShare', () => {
   });
 });
 
-describe('Overload', () => {
-  it('is not seen in an outage, where the backlog ages with the clock', () => {
-    const overload = new Overload();
-    const seen = Array.from({ length: 40 }, (_, i) => overload.read(inOrder(i * TICK_MS), i * TICK_MS));
-    expect(seen).not.toContain(true);
+describe('StandingJudge', () => {
+  /** What is said, tick for tick, where so much comes per second and the lag is as told. */
+  function judged(ticks: number, perSecond: number, lagOf: (tick: number) => EvaluationLag): Standing[] {
+    const judge = new StandingJudge();
+    return Array.from({ length: ticks }, (_, tick) => {
+      const atMs = tick * TICK_MS;
+      const lag = lagOf(tick);
+      const [admitted, handled] = [atMs, Math.max(0, atMs - lag.backlogAgeMs)].map((ms) => (ms * perSecond) / 1_000);
+      return judge.read({ atMs, lag, admitted, handled } as Reading);
+    });
+  }
+
+  it('calls it a stall where the backlog ages with the clock', () => {
+    expect(new Set(judged(40, 1_000, (tick) => inOrder(tick * TICK_MS)).slice(4))).toEqual(new Set(['stalled']));
   });
 
-  it('is seen where messages are settled and the backlog is old all the same', () => {
-    const overload = new Overload();
-    const seen = Array.from({ length: 40 }, (_, i) => overload.read(inOrder(i * TICK_MS * 0.6), i * TICK_MS));
-    expect(seen.slice(12)).not.toContain(false);
+  it('calls it catching up from when a stall ends until it has', () => {
+    const age = (tick: number) => (tick < 20 ? tick * TICK_MS : Math.max(0, 20 - (tick - 20)) * TICK_MS);
+    expect(judged(40, 1_000, (tick) => inOrder(age(tick))).slice(21)).toEqual([
+      ...Array(15).fill('catching up'),
+      ...Array(4).fill('calm'),
+    ]);
   });
 
-  it('is not seen where the oldest is held by somebody who is gone, and all others are settled', () => {
-    const overload = new Overload();
-    const seen = Array.from({ length: 40 }, (_, i) =>
-      overload.read({ pending: 0, oldestAgeMs: 3_000 + i * TICK_MS, backlogAgeMs: 3_000 }, i * TICK_MS),
-    );
-    expect(seen.slice(4)).not.toContain(true);
+  it('calls it overload where messages are settled and the backlog grows old all the same, or stays so', () => {
+    for (const growth of [0.6, 0]) {
+      const age = (tick: number) => 1_000 + (tick + 1) * TICK_MS * growth;
+      const seen = judged(40, 1_000, (tick) => inOrder(Math.max(1_001, age(tick))));
+      expect(new Set(seen.slice(12))).toEqual(new Set(['overloaded']));
+    }
   });
 
-  it('is seen where more wait behind what somebody holds who is gone', () => {
-    const overload = new Overload();
-    const seen = Array.from({ length: 40 }, (_, i) =>
-      overload.read({ pending: 5, oldestAgeMs: 3_000 + i * TICK_MS, backlogAgeMs: 3_000 }, i * TICK_MS),
-    );
-    expect(seen.slice(4)).not.toContain(false);
+  it('calls it overload again a second after a stall, where more comes than is handled', () => {
+    const age = (tick: number) => (tick < 20 ? tick * TICK_MS : (20 + (tick - 20) * 0.6) * TICK_MS);
+    const seen = judged(40, 1_000, (tick) => inOrder(age(tick)));
+    expect(seen.slice(20, 23)).not.toContain('overloaded');
+    expect(new Set(seen.slice(24))).toEqual(new Set(['overloaded']));
   });
 
-  it('is over when evaluation has caught up', () => {
-    const overload = new Overload();
-    overload.read(inOrder(5_000), 0);
-    expect(overload.read(inOrder(10), 250)).toBe(false);
+  it('knows what is held by somebody who is gone, while all others are settled', () => {
+    const held = (tick: number) => ({ pending: 0, oldestAgeMs: 3_000 + tick * TICK_MS, backlogAgeMs: 3_000 });
+    expect(new Set(judged(40, 1_000, held).slice(4))).toEqual(new Set(['held']));
+  });
+
+  it('calls it overload where more wait behind what somebody holds who is gone', () => {
+    const held = (tick: number) => ({ pending: 5, oldestAgeMs: 3_000 + tick * TICK_MS, backlogAgeMs: 3_000 });
+    expect(new Set(judged(40, 1_000, held).slice(12))).toEqual(new Set(['overloaded']));
+  });
+
+  it('is calm as soon as evaluation has caught up', () => {
+    expect(judged(2, 1_000, (tick) => inOrder(tick === 0 ? 5_000 : 10))[1]).toBe('calm');
   });
 });

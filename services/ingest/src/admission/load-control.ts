@@ -1,11 +1,13 @@
+import { Arrivals } from './arrivals.ts';
 import { FairShare } from './fair-share.ts';
-import { type EvaluationLag, Overload } from './overload.ts';
 import { Pace } from './pace.ts';
+import { type EvaluationLag, StandingJudge } from './standing.ts';
 
 /** Who may send how much, given how far evaluation is behind. Pure but for its memory: time comes as an argument. */
 export class LoadControl {
   readonly #shares = new FairShare();
-  readonly #overload = new Overload();
+  readonly #arrivals = new Arrivals();
+  readonly #judge = new StandingJudge();
   readonly #pace = new Pace();
   #tickedAtMs: number | null = null;
 
@@ -19,12 +21,16 @@ export class LoadControl {
     return this.#shares.admit(tenantId, events, nowMs);
   }
 
-  /** To be called several times a second with how far evaluation is behind. */
+  /** To be called several times a second with how far evaluation was behind at that time. */
   tick(lag: EvaluationLag, nowMs: number): void {
-    const overloaded = this.#overload.read(lag, nowMs);
-    const allowed = this.#pace.tick(this.#shares.admitted, lag.backlogAgeMs, overloaded, nowMs);
-    this.#shares.share(allowed, nowMs - (this.#tickedAtMs ?? nowMs));
+    const { admitted } = this.#shares;
+    this.#arrivals.note(admitted, nowMs);
+    // As many messages as came before that are settled, so about as much as was admitted until then has been handled.
+    const handled = this.#arrivals.until(nowMs - lag.backlogAgeMs);
+    const reading = { atMs: nowMs, lag, admitted, handled };
+    const standing = this.#judge.read(reading);
+    this.#shares.share(this.#pace.next(reading, standing), nowMs - (this.#tickedAtMs ?? nowMs));
     this.#tickedAtMs = nowMs;
-    if (!overloaded && this.#shares.level === Number.POSITIVE_INFINITY) this.#pace.release();
+    if (standing !== 'overloaded' && this.#shares.level === Number.POSITIVE_INFINITY) this.#pace.release();
   }
 }

@@ -1,3 +1,5 @@
+import type { Reading, Standing } from './standing.ts';
+
 /** The backlog that is aimed at while the platform is behind: enough to keep it busy, not enough to be felt. */
 const AIM_MS = 200;
 /** Below this the platform keeps up, and the pace may rise. */
@@ -5,37 +7,27 @@ const CALM_MS = 150;
 /** A backlog of the aim and this much more would be worked off in about this time. */
 const WORK_OFF_MS = 2_000;
 const LEAST_SHARE = 0.3;
+/** Towards what is known to be too much in small steps; up to what was handled lately in large ones. */
 const RAISE_BY = 1.05;
+const RETURN_BY = 1.5;
+/** Of the most that was handled lately this much is still thought possible a reading later. */
+const LATELY = 0.995;
 /** Weight of the newest reading; single ones jump by a batch. */
 const WEIGHT = 0.2;
 
-interface Mark {
-  readonly atMs: number;
-  readonly admitted: number;
-}
-
-/**
- * How many events per second to let in, learnt from what is let in and how old the backlog is: as many messages as came
- * before that are settled, so about as much as was admitted until then has been handled.
- */
+/** How many events per second to let in, learnt from what was handled. */
 export class Pace {
-  #marks: Mark[] = [];
-  #handled: number | null = null;
+  #last: Reading | null = null;
   #handledPerSecond = 0;
+  #mostLately = 0;
   #allowed = Number.POSITIVE_INFINITY;
 
-  /** `admitted` counts all events let in so far. Answers events per second; Infinity where nobody needs to wait. */
-  tick(admitted: number, backlogAgeMs: number, overloaded: boolean, nowMs: number): number {
-    const previous = this.#marks.at(-1);
-    this.#marks.push({ atMs: nowMs, admitted });
-    const handled = this.#admittedUntil(nowMs - backlogAgeMs);
-    if (previous !== undefined && this.#handled !== null && nowMs > previous.atMs) {
-      const reading = (Math.max(0, handled - this.#handled) * 1000) / (nowMs - previous.atMs);
-      this.#handledPerSecond += (reading - this.#handledPerSecond) * WEIGHT;
-    }
-    this.#handled = handled;
-    this.#forget(nowMs - backlogAgeMs);
-    this.#allowed = this.#next(backlogAgeMs, overloaded);
+  /** Answers events per second; Infinity where nobody needs to wait. */
+  next(reading: Reading, standing: Standing): number {
+    // What is handled while nothing can be tells nothing of how much could.
+    if (standing !== 'stalled') this.#learn(reading);
+    this.#last = reading;
+    this.#allowed = this.#judge(reading.lag.backlogAgeMs, standing);
     return this.#allowed;
   }
 
@@ -44,28 +36,23 @@ export class Pace {
     this.#allowed = Number.POSITIVE_INFINITY;
   }
 
-  #next(backlogAgeMs: number, overloaded: boolean): number {
-    if (overloaded) {
+  #learn({ handled, atMs }: Reading): void {
+    const last = this.#last;
+    if (last === null || atMs <= last.atMs) return;
+    const perSecond = (Math.max(0, handled - last.handled) * 1000) / (atMs - last.atMs);
+    this.#handledPerSecond += (perSecond - this.#handledPerSecond) * WEIGHT;
+    this.#mostLately = Math.max(this.#mostLately * LATELY, this.#handledPerSecond);
+  }
+
+  #judge(backlogAgeMs: number, standing: Standing): number {
+    if (standing === 'stalled') return Math.max(this.#allowed, this.#mostLately);
+    if (standing === 'overloaded') {
       const share = 1 - (backlogAgeMs - AIM_MS) / WORK_OFF_MS;
       return this.#handledPerSecond * Math.min(1, Math.max(LEAST_SHARE, share));
     }
+    if (standing === 'catching up' || (standing === 'calm' && backlogAgeMs >= CALM_MS)) return this.#allowed;
     // What is being handled may come in, whatever was learnt while little was.
-    return backlogAgeMs < CALM_MS ? Math.max(this.#allowed, this.#handledPerSecond) * RAISE_BY : this.#allowed;
-  }
-
-  /** By linear interpolation between the marks. */
-  #admittedUntil(atMs: number): number {
-    const after = this.#marks.findIndex((mark) => mark.atMs >= atMs);
-    const next = this.#marks[after];
-    if (next === undefined) return this.#marks.at(-1)?.admitted ?? 0;
-    const before = this.#marks[after - 1];
-    if (before === undefined) return next.admitted;
-    const share = (atMs - before.atMs) / (next.atMs - before.atMs);
-    return before.admitted + (next.admitted - before.admitted) * share;
-  }
-
-  #forget(beforeMs: number): void {
-    const needed = this.#marks.findIndex((mark) => mark.atMs >= beforeMs);
-    if (needed > 1) this.#marks = this.#marks.slice(needed - 1);
+    const known = Math.max(this.#allowed, this.#handledPerSecond);
+    return Math.max(known * RAISE_BY, Math.min(known * RETURN_BY, this.#mostLately));
   }
 }
