@@ -1,5 +1,5 @@
-// The alert rules and the scrape configuration, read by Prometheus' own promtool: from PATH, or from the Debian package
-// unpacked into the cache folder of the tests. Where there is neither it says so and passes.
+// The alert rules with their tests and the scrape configuration, read by Prometheus' own promtool: from PATH, or from the
+// Debian package unpacked into the cache folder of the tests. Where there is neither it says so and passes.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { findProgram } from '../libs/testing/src/servers/find-program.ts';
@@ -9,18 +9,19 @@ const promtool = await findProgram('promtool', 'prometheus').catch(() => undefin
 if (promtool === undefined) {
   console.log('prometheus: skipped, promtool is neither on PATH nor to be had as a Debian package');
 } else {
-  check('rules', join(folder, 'alerts.yml'));
+  ask('check', 'rules', join(folder, 'alerts.yml'));
+  ask('test', 'rules', join(folder, 'alerts.test.yml'));
   // The rule file is named as it lies in the container.
-  check('config', '--syntax-only', join(folder, 'prometheus.yml'));
-  console.log('prometheus: rules and configuration are fine');
+  ask('check', 'config', '--syntax-only', join(folder, 'prometheus.yml'));
+  console.log('prometheus: rules, their tests and configuration are fine');
 }
 
-function check(...args) {
-  const { status, stdout, stderr } = spawnSync(promtool.command, ['check', ...args], {
+function ask(...args) {
+  const { status, stdout, stderr } = spawnSync(promtool.command, args, {
     encoding: 'utf8',
     env: promtool.env,
   });
   if (status === 0) return;
-  console.error(`promtool check ${args.join(' ')}\n${stdout}${stderr}`);
+  console.error(`promtool ${args.join(' ')}\n${stdout}${stderr}`);
   process.exit(1);
 }
