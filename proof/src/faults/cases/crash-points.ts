@@ -15,7 +15,12 @@ const SMOKE_SHARE = 0.01;
 const PLAN = { seconds: 30, most: 180, crashes: 5 };
 const SMOKE_PLAN = { seconds: 10, most: 60, crashes: 2 };
 const RUNNING_DEADLINE_MS = 60_000;
-const VICTIMS = ['guardrail-evaluator', 'run-tracking'] as const;
+/** And the steps that each of them takes under any load: one of them unseen is one nobody was killed after. */
+const VICTIMS = {
+  'guardrail-evaluator': ['fetched', 'script ran', 'trigger published', 'acknowledged'],
+  'run-tracking': ['fetched', 'stored', 'acknowledged'],
+} as const;
+const NAMES = Object.keys(VICTIMS) as (keyof typeof VICTIMS)[];
 const PRELOAD = new URL('../preload/crash-points.ts', import.meta.url).href;
 
 const crashPoints: Fault = {
@@ -29,10 +34,11 @@ const crashPoints: Fault = {
     const envOf = (name: string) => ({
       PROOF_CRASH_WHILE: switchFile,
       PROOF_CRASH_LOG: logOf(name),
+      PROOF_CRASH_STEPS: stepsOf(logOf(name)),
       PROOF_CRASH_SEED: String(lab.seed),
       PROOF_CRASH_SHARE: String(lab.smoke ? SMOKE_SHARE : SHARE),
     });
-    const serviceEnv = Object.fromEntries(VICTIMS.map((name) => [name, envOf(name)]));
+    const serviceEnv = Object.fromEntries(NAMES.map((name) => [name, envOf(name)]));
     try {
       const site = await lab.freshSite({ nodeOptions: ['--import', PRELOAD], serviceEnv });
       await story(lab, site, switchFile, logOf);
@@ -47,12 +53,9 @@ async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: str
   const { seconds, most, crashes: wanted } = lab.smoke ? SMOKE_PLAN : PLAN;
   const load = site.load(lab.seed, { eventsPerSecond: 1_000, seconds: most, batchSize: 20 });
   await writeFile(switchFile, '');
-  const crashesOf = async (name: string) => {
-    const text = await readFile(logOf(name), 'utf8').catch(() => '');
-    return text.split('\n').filter((line) => line !== '');
-  };
+  const crashesOf = (name: string) => linesOf(logOf(name));
   let going = true;
-  const supervisors = VICTIMS.map(async (name) => {
+  const supervisors = NAMES.map(async (name) => {
     const service = site.stack.service(name);
     while (going || !service.running) {
       // It may be killed again while it starts.
@@ -63,7 +66,7 @@ async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: str
   await lab.sleep(seconds * 1_000);
   // A slow machine takes fewer steps in the same time.
   const enough = async () => {
-    const crashes = await Promise.all(VICTIMS.map(crashesOf));
+    const crashes = await Promise.all(NAMES.map(crashesOf));
     return crashes.flat().length >= wanted ? true : undefined;
   };
   await until('enough crashes', enough, (most - seconds) * 1_000).catch(() => undefined);
@@ -71,7 +74,7 @@ async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: str
   await load.report;
   await rm(switchFile);
   // Who answers from now on is not about to be killed: from looking for the switch to the kill is one step.
-  for (const name of VICTIMS) {
+  for (const name of NAMES) {
     const service = site.stack.service(name);
     const running = async () =>
       service
@@ -82,17 +85,30 @@ async function story(lab: Lab, site: Site, switchFile: string, logOf: (name: str
   }
   going = false;
   await Promise.all(supervisors);
-  const crashes = await Promise.all(VICTIMS.map(crashesOf));
-  for (const [i, name] of VICTIMS.entries()) {
+  const crashes = await Promise.all(NAMES.map(crashesOf));
+  for (const [i, name] of NAMES.entries()) {
     lab.note(`${name} was killed after: ${crashes[i]?.join(', ') || 'nothing'}`);
   }
   const exits = crashes.flat().length;
   // What a killed store held comes back after its wait, which may be once more within the deadline.
   const settled = await settle(site, load, was, { exits });
   lab.check(...settled.checks, atLeast('crashes', wanted, exits));
+  for (const name of NAMES) {
+    const steps = new Set(await linesOf(stepsOf(logOf(name))));
+    const unseen = VICTIMS[name].filter((step) => !steps.has(step));
+    lab.check(holds(`steps of ${name} that were not seen`, unseen.length === 0, unseen.join(', ') || 'none', 'none'));
+  }
   lab.measure('accepted', settled.report.acceptedEvents, 'events');
   lab.measure('crashes', exits, 'kills');
   lab.measure('drained after load', settled.drainMs, 'ms');
+}
+
+/** Steps a process has taken, beside the log of its kills. */
+const stepsOf = (log: string) => `${log}.steps`;
+
+async function linesOf(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return text.split('\n').filter((line) => line !== '');
 }
 
 const dispatcher: Fault = {

@@ -21,25 +21,40 @@ const POINTS: readonly CrashPoint[] = [
   { name: 'script ran', sign: 'evalsha', when: 'answered' },
   { name: 'trigger published', sign: 'PUB guardrail.triggered.', when: 'answered' },
   { name: 'acknowledged', sign: '+ACK', when: 'sent' },
-  { name: 'stored', sign: 'record-events', when: 'answered' },
+  { name: 'stored', sign: 'record-new-events', when: 'answered' },
+  // What came again is stored in a transaction of several statements.
+  { name: 'committed', sign: 'commit\0', when: 'answered' },
 ];
 
 const {
   PROOF_CRASH_WHILE: whileExists,
   PROOF_CRASH_LOG: log,
+  PROOF_CRASH_STEPS: steps,
   PROOF_CRASH_SEED: seed,
   PROOF_CRASH_SHARE: share,
 } = process.env;
 
-if (whileExists !== undefined && log !== undefined) watchSockets(whileExists, log, Number(seed), Number(share));
+if (whileExists !== undefined && log !== undefined && steps !== undefined) {
+  watchSockets(whileExists, log, steps, Number(seed), Number(share));
+}
 
-function watchSockets(switchFile: string, logFile: string, seedOfAll: number, probability: number): void {
+/** Kills are written to `logFile`, steps that were taken, killed after them or not, to `stepsFile`. */
+function watchSockets(
+  switchFile: string,
+  logFile: string,
+  stepsFile: string,
+  seedOfAll: number,
+  probability: number,
+): void {
   const random = seededRandom(seedOfAll + crashesSoFar(logFile));
   const awaited = new WeakMap<Socket, CrashPoint>();
+  const taken = new Set<CrashPoint>();
   const write = Reflect.get(Socket.prototype, 'write') as Method;
   const push = Reflect.get(Readable.prototype, 'push') as Method;
 
-  function drawn(): boolean {
+  function drawn(point: CrashPoint): boolean {
+    if (!taken.has(point)) appendFileSync(stepsFile, `${point.name}\n`);
+    taken.add(point);
     return random() < probability;
   }
 
@@ -52,7 +67,7 @@ function watchSockets(switchFile: string, logFile: string, seedOfAll: number, pr
   Socket.prototype.write = function (this: Socket, ...call: unknown[]): boolean {
     const done = Reflect.apply(write, this, call);
     const point = pointIn(call[0], (one) => one.when !== 'heard');
-    if (point === undefined || !drawn()) return done;
+    if (point === undefined || !drawn(point)) return done;
     if (point.when === 'answered') awaited.set(this, point);
     else setImmediate(() => crash(point));
     return done;
@@ -65,7 +80,7 @@ function watchSockets(switchFile: string, logFile: string, seedOfAll: number, pr
       crash(answered);
     }
     const point = pointIn(call[0], (one) => one.when === 'heard');
-    if (point !== undefined && drawn()) crash(point);
+    if (point !== undefined && drawn(point)) crash(point);
     return Reflect.apply(push, this, call);
   } as Socket['push'];
 }
