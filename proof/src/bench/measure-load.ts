@@ -3,6 +3,7 @@ import type { LatencySummary } from '../harness/latencies.ts';
 import type { LoadOrder, LoadReport } from '../harness/load-protocol.ts';
 import type { Check, Figure } from './figure.ts';
 import { GENERATOR } from './figure.ts';
+import { loadChecks } from './load-checks.ts';
 import { countedEvents, countedTriggers, recordOf } from './on-record.ts';
 import { until } from './poll.ts';
 import { backlogOf } from './readiness.ts';
@@ -60,7 +61,7 @@ export async function measureLoad(stage: Stage, plan: LoadPlan): Promise<Figure>
       ),
       latency: { post: report.latency, ...aftermath?.latency },
       rssBytes: usage.rssBytes,
-      checks: [...(await checksOf(stage, label, report, expectedTriggers)), ...(aftermath?.checks ?? [])],
+      checks: [...loadChecks(report, await recordOf(stage.pool, label)), ...(aftermath?.checks ?? [])],
       notes: { ...refusals(report), ...aftermath?.notes, sendingSeconds: report.seconds },
     };
   } finally {
@@ -104,18 +105,6 @@ async function drained(stage: Stage, label: string, accepted: number, triggers: 
       return `(${events} events counted, ${waiting} messages wait, ${recorded} triggers recorded)\n${said}`;
     },
   );
-}
-
-async function checksOf(stage: Stage, label: string, report: LoadReport, triggers: number): Promise<Check[]> {
-  const record = await recordOf(stage.pool, label);
-  const { acceptedEvents: expected } = report;
-  return [
-    { name: 'rows stored', expected, actual: record.rows },
-    { name: 'events counted by agent', expected, actual: record.counted },
-    { name: 'events counted by run', expected, actual: record.countedInRuns },
-    { name: 'errors counted by agent', expected: report.acceptedErrors, actual: record.countedErrors },
-    { name: 'triggers recorded', expected: triggers, actual: record.triggers },
-  ];
 }
 
 function refusals({ statuses }: LoadReport): Record<string, number> {

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import type { LoadReport } from '../harness/load-protocol.ts';
+import type { Check } from './figure.ts';
+import { loadChecks } from './load-checks.ts';
+
+const report: LoadReport = {
+  ...{ seconds: 1, requests: 4, statuses: { 201: 3, 429: 1 }, latency: { count: 3, p50: 1, p95: 1, p99: 1, max: 1 } },
+  ...{ longestStallMs: 1, cpuMicros: 1, acceptedEvents: 30, acceptedErrors: 2, markers: { 0: 10 } },
+};
+const record = { rows: 30, counted: 30, countedInRuns: 30, countedErrors: 2, triggers: 1 };
+const wrong = (checks: readonly Check[]) =>
+  checks.filter(({ expected, actual }) => expected !== actual).map(({ name }) => name);
+
+describe('the checks of a load', () => {
+  it('hold where everything that was accepted is on record', () => {
+    expect(wrong(loadChecks(report, record))).toEqual([]);
+  });
+
+  it.each([
+    ['rows', 'rows stored'],
+    ['counted', 'events counted by agent'],
+    ['countedInRuns', 'events counted by run'],
+    ['countedErrors', 'errors counted by agent'],
+    ['triggers', 'triggers recorded'],
+  ] as const)('name %s that are one too few or too many', (what, name) => {
+    for (const off of [-1, 1])
+      expect(wrong(loadChecks(report, { ...record, [what]: record[what] + off }))).toEqual([name]);
+  });
+
+  it('do not hold of a load of which nothing was accepted', () => {
+    const nothing = { ...report, acceptedEvents: 0, acceptedErrors: 0, markers: {}, statuses: { 503: 4 } };
+    const empty = { rows: 0, counted: 0, countedInRuns: 0, countedErrors: 0, triggers: 0 };
+    expect(wrong(loadChecks(nothing, empty))).toEqual(['loads of which something was accepted']);
+  });
+});
