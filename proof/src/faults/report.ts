@@ -3,14 +3,24 @@ import { join } from 'node:path';
 import type { Machine } from '../bench/machine.ts';
 import type { Finding } from './finding.ts';
 
-/** Writes `faults.json` and `faults.md`. */
-export async function writeReports(folder: string, machine: Machine, findings: readonly Finding[]): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'faults.json'), `${JSON.stringify({ machine, findings }, null, 2)}\n`);
-  await writeFile(join(folder, 'faults.md'), markdown(machine, findings));
+/** What was found, and how it was looked for. */
+export interface FaultReport {
+  readonly machine: Machine;
+  readonly smoke: boolean;
+  readonly minutes: number;
+  readonly findings: readonly Finding[];
 }
 
-function markdown(machine: Machine, findings: readonly Finding[]): string {
+/** Writes `faults.json` and `faults.md`. */
+export async function writeReports(folder: string, report: FaultReport): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'faults.json'), `${JSON.stringify(report, null, 2)}\n`);
+  await writeFile(join(folder, 'faults.md'), markdown(report));
+}
+
+/** The same report for people. */
+export function markdown(report: FaultReport): string {
+  const { machine, findings } = report;
   const rows = findings.map(
     ({ id, title, outcome, seconds, checks }) =>
       `| ${id} | ${title} | ${outcome} | ${checks.filter(({ ok }) => ok).length}/${checks.length} | ${seconds.toFixed(0)} s |`,
@@ -24,16 +34,16 @@ function markdown(machine: Machine, findings: readonly Finding[]): string {
     '|---|---|---|---|---|',
     ...rows,
     '',
-    ...findings.flatMap(section),
+    ...findings.flatMap((finding) => section(finding, report)),
   ].join('\n');
 }
 
-function section(finding: Finding): string[] {
+function section(finding: Finding, { smoke, minutes }: FaultReport): string[] {
   const { id, title, outcome, reason, measures, checks, timeline, seed } = finding;
   return [
     `## ${id} ${title}: ${outcome}`,
     '',
-    `Replay: \`npm run faults -- --only ${id} --seed ${seed}\``,
+    `Replay: \`npm run faults -- --only ${id} --seed ${seed} ${smoke ? '--smoke ' : ''}--minutes ${minutes}\``,
     '',
     ...(reason === undefined ? [] : ['```', reason, '```', '']),
     ...Object.entries(measures).map(([name, value]) => `- ${name}: ${value}`),

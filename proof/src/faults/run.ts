@@ -17,15 +17,15 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
   const chosen = choose(options);
   const machine = describeMachine(root);
   const progress = (text: string) => console.log(text);
-  const smoke = !options.all && options.only.length === 0;
-  const laboratory = new Laboratory({ root, seed: options.seed, smoke, minutes: options.minutes, progress });
+  const { seed, smoke, minutes } = options;
+  const laboratory = new Laboratory({ root, seed, smoke, minutes, progress });
   const findings: Finding[] = [];
   const startedAt = performance.now();
   const calm = whenInterrupted(() => laboratory.close());
   try {
     for (const fault of chosen) {
-      const minutes = (performance.now() - startedAt) / 60_000;
-      console.log(`[${findings.length + 1} of ${chosen.length}, ${minutes.toFixed(1)} min so far]`);
+      const gone = (performance.now() - startedAt) / 60_000;
+      console.log(`[${findings.length + 1} of ${chosen.length}, ${gone.toFixed(1)} min so far]`);
       let finding = await laboratory.run(fault);
       print(finding);
       if (smoke && mayBeTheMachine(finding)) {
@@ -34,7 +34,7 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
         print(finding);
       }
       findings.push(finding);
-      await writeReports(resolve(options.reports), machine, findings);
+      await writeReports(resolve(options.reports), { machine, smoke, minutes, findings });
     }
   } finally {
     await laboratory.close();

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Finding } from './finding.ts';
+import { type FaultReport, markdown } from './report.ts';
+
+const finding: Finding = {
+  ...{ id: 'F-01', title: 'the gateway is killed', seed: 4711, outcome: 'passed', startedAt: '2026-11-22T10:00:00Z' },
+  ...{ seconds: 12, timeline: [{ at: 1, text: 'SIGKILL ingest' }], measures: { accepted: '10 events' } },
+  checks: [{ name: 'lost', ok: true, wanted: '= 0', found: '0' }],
+};
+const machine = {
+  ...{ cpu: 'a CPU', cores: 2, memoryGb: 4, kernel: 'x', node: 'v24', parseMicros: 1, loadBefore: 0, commit: 'abc' },
+};
+const report: FaultReport = { machine, smoke: false, minutes: 3, findings: [finding] };
+
+describe('the report of the fault suite', () => {
+  it('says how to see the same again', () => {
+    expect(markdown({ ...report, minutes: 30 })).toContain('npm run faults -- --only F-01 --seed 4711 --minutes 30`');
+    expect(markdown({ ...report, smoke: true })).toContain('npm run faults -- --only F-01 --seed 4711 --smoke');
+  });
+
+  it('holds checks, figures and timeline', () => {
+    const text = markdown(report);
+    for (const part of ['| lost | = 0 | 0 | ok |', '- accepted: 10 events', '- 1.0 s SIGKILL ingest']) {
+      expect(text).toContain(part);
+    }
+  });
+});
