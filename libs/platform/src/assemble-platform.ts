@@ -6,7 +6,7 @@ import type { StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
 import { AesSecretBox } from './aes-secret-box.ts';
 import { CachedKeyDirectory } from './auth/cached-key-directory.ts';
-import { readKeyRecord } from './auth/read-key-record.ts';
+import { readKeyRecords } from './auth/read-key-records.ts';
 import type { PlatformConfig } from './config/config.ts';
 import { HealthRegistry } from './health/health-registry.ts';
 import type { Clock, Platform } from './platform.ts';
@@ -41,7 +41,7 @@ export function assemblePlatform(parts: PlatformParts): Platform & { readonly ke
     return open;
   };
   const keys = new CachedKeyDirectory({
-    read: (keyId) => readKeyRecord(database(config.service === 'ingest' ? 'ingest' : 'query'), keyId),
+    read: (keyIds) => readKeyRecords(database(config.service === 'ingest' ? 'ingest' : 'query'), keyIds),
     clock,
     defaultEventsPerSecond: config.keyEventsPerSecond,
     onUse: ({ tenantId, keyId, atMs }) => {

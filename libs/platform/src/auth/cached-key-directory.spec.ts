@@ -1,5 +1,5 @@
 import { fixedClock } from '@agentlens/testing';
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { apiKeyHash, newApiKey } from './api-key.ts';
 import { CachedKeyDirectory, type KeyRecord } from './cached-key-directory.ts';
 
@@ -19,10 +19,10 @@ describe('key directory', () => {
     directory = new CachedKeyDirectory({
       clock,
       defaultEventsPerSecond: 500,
-      read: async (keyId) => {
+      read: async (keyIds) => {
         reads++;
         if (away) throw new Error('away');
-        return rows.get(keyId) ?? null;
+        return keyIds.flatMap((keyId) => rows.get(keyId) ?? []);
       },
     });
   });
@@ -70,6 +70,21 @@ describe('key directory', () => {
     expect((await directory.check(key)).kind).toBe('accepted');
     clock.advance(1);
     expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'revoked' });
+  });
+
+  it('reads a key in use again before anybody has to wait for it', async () => {
+    jest.useFakeTimers({ doNotFake: ['performance'] });
+    try {
+      await directory.check(key);
+      clock.advance(2_000);
+      await directory.check(key);
+      rows.set(id, record({ revokedAtMs: clock.now() }));
+      await jest.advanceTimersByTimeAsync(250);
+      expect(reads).toBe(2);
+      expect(await directory.check(key)).toEqual({ kind: 'refused', reason: 'revoked' });
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('sees a revocation at once when told', async () => {

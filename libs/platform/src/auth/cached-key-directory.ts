@@ -2,6 +2,7 @@ import type { Clock } from '../platform.ts';
 import { isSameHash } from './api-key.ts';
 import { SCOPES, type Scope } from './caller.ts';
 import type { KeyCheck, KeyDirectory } from './key-directory.ts';
+import { KeyReads } from './key-reads.ts';
 import { KeyUses } from './key-uses.ts';
 import { ShownKeys } from './shown-keys.ts';
 
@@ -19,8 +20,8 @@ export interface KeyRecord {
 }
 
 export interface CachedKeyDirectoryOptions {
-  /** Reads one key from where they are kept; null when there is none. Throws when they cannot be read now. */
-  readonly read: (keyId: string) => Promise<KeyRecord | null>;
+  /** Reads keys from where they are kept, without those there are none of. Throws when they cannot be read now. */
+  readonly read: (keyIds: readonly string[]) => Promise<readonly KeyRecord[]>;
   readonly clock: Clock;
   readonly defaultEventsPerSecond: number;
   /** Told of uses, at most once a minute per key. */
@@ -29,6 +30,8 @@ export interface CachedKeyDirectoryOptions {
 
 /** Together with the 1 s a read may take, a revocation holds everywhere within 5 s even if its message is lost. */
 const FRESH_MS = 4_000;
+/** A key in use is read again from then on, along with others and before anybody has to wait for it. */
+const DUE_MS = 2_000;
 /** Only while keys cannot be read: a known key goes on working this long. */
 const STALE_MS = 5 * 60_000;
 const READ_DEADLINE_MS = 1_000;
@@ -47,7 +50,10 @@ interface Entry {
 export class CachedKeyDirectory implements KeyDirectory {
   readonly #options: CachedKeyDirectoryOptions;
   readonly #entries = new Map<string, Entry>();
-  readonly #reading = new Map<string, Promise<Entry | null>>();
+  readonly #reads = new KeyReads<Entry>(
+    (keyIds) => this.#read(keyIds),
+    (keyId, entry) => this.#remember(keyId, entry),
+  );
   readonly #uses = new KeyUses();
   readonly #shown = new ShownKeys();
   #failedAtMs = Number.NEGATIVE_INFINITY;
@@ -71,7 +77,7 @@ export class CachedKeyDirectory implements KeyDirectory {
   /** The key changed: the next check reads it again. */
   forget(keyId: string): void {
     this.#entries.delete(keyId);
-    this.#reading.delete(keyId);
+    this.#reads.forget(keyId);
   }
 
   #judge(record: KeyRecord, accepted: KeyCheck): KeyCheck {
@@ -86,41 +92,38 @@ export class CachedKeyDirectory implements KeyDirectory {
 
   #fresh(keyId: string): Entry | undefined {
     const known = this.#entries.get(keyId);
-    return known !== undefined && this.#isWithin(known.readAtMs, FRESH_MS) ? known : undefined;
+    if (known === undefined || !this.#isWithin(known.readAtMs, FRESH_MS)) return undefined;
+    if (!this.#isWithin(known.readAtMs, DUE_MS) && !this.#isPausing()) this.#reads.soon(keyId);
+    return known;
   }
 
   async #readEntry(keyId: string): Promise<Entry | null> {
     const known = this.#entries.get(keyId);
-    const read = this.#isWithin(this.#failedAtMs, READ_PAUSE_MS) ? null : await this.#readOnce(keyId);
+    const read = this.#isPausing() ? null : await this.#reads.now(keyId);
     if (read !== null) return read;
     // Absence is never vouched for by memory: the key may have been made since.
     const usable = known !== undefined && known.record !== null && this.#isWithin(known.readAtMs, STALE_MS);
     return usable ? known : null;
   }
 
-  /** Concurrent checks of one key share one read. */
-  #readOnce(keyId: string): Promise<Entry | null> {
-    const running = this.#reading.get(keyId);
-    if (running !== undefined) return running;
-    const reading = this.#read(keyId).finally(() => {
-      if (this.#reading.get(keyId) === reading) this.#reading.delete(keyId);
-    });
-    this.#reading.set(keyId, reading);
-    return reading;
+  #isPausing(): boolean {
+    return this.#isWithin(this.#failedAtMs, READ_PAUSE_MS);
   }
 
-  async #read(keyId: string): Promise<Entry | null> {
+  async #read(keyIds: readonly string[]): Promise<ReadonlyMap<string, Entry> | null> {
     const readAtMs = this.#options.clock.now();
     try {
-      const record = await withDeadline(this.#options.read(keyId), READ_DEADLINE_MS);
-      const accepted = record && acceptanceOf(record, this.#options.defaultEventsPerSecond);
-      const entry: Entry = { record, accepted, readAtMs };
-      this.#remember(keyId, entry);
-      return entry;
+      const records = await withDeadline(this.#options.read(keyIds), READ_DEADLINE_MS);
+      const found = new Map(records.map((record) => [record.keyId, record]));
+      return new Map(keyIds.map((keyId) => [keyId, this.#entryOf(found.get(keyId) ?? null, readAtMs)]));
     } catch {
       this.#failedAtMs = this.#options.clock.now();
       return null;
     }
+  }
+
+  #entryOf(record: KeyRecord | null, readAtMs: number): Entry {
+    return { record, accepted: record && acceptanceOf(record, this.#options.defaultEventsPerSecond), readAtMs };
   }
 
   #remember(keyId: string, entry: Entry): void {

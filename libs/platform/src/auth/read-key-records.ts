@@ -1,17 +1,20 @@
 import type { Database } from '@agentlens/database';
+import { sql } from 'kysely';
 import type { KeyRecord } from './cached-key-directory.ts';
 
-/** Key ids are unique across tenants: this is the one look-up that cannot name a tenant, because it finds it. */
-export async function readKeyRecord(database: Database, keyId: string): Promise<KeyRecord | null> {
-  const row = await database.db
+/**
+ * What there is of these keys. Key ids are unique across tenants: this is the one look-up that cannot name a tenant,
+ * because it finds it.
+ */
+export async function readKeyRecords(database: Database, keyIds: readonly string[]): Promise<readonly KeyRecord[]> {
+  const rows = await database.db
     .selectFrom('api_keys')
     .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')
     .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'events_per_second', 'expires_at', 'revoked_at'])
     .select('decision_fail_mode')
-    .where('key_id', '=', keyId)
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  return {
+    .where('key_id', '=', sql<string>`any(${keyIds}::text[])`)
+    .execute();
+  return rows.map((row) => ({
     tenantId: row.tenant_id,
     keyId: row.key_id,
     secretHash: row.secret_hash,
@@ -20,5 +23,5 @@ export async function readKeyRecord(database: Database, keyId: string): Promise<
     decisionFailMode: row.decision_fail_mode,
     expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
     revokedAtMs: row.revoked_at === null ? null : Date.parse(row.revoked_at),
-  };
+  }));
 }
