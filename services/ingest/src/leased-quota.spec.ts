@@ -85,8 +85,20 @@ describe('a leased quota', () => {
 
   it('lets go of what a key did not use', async () => {
     await take(1);
-    clock.advance(1_000);
+    clock.advance(9_999);
+    await take(1);
+    expect(shared.asked).toBe(1);
+    clock.advance(1);
     await take(1);
     expect(shared.asked).toBe(2);
+  });
+
+  it('tells of what has come back since it asked', async () => {
+    for (let request = 0; request < 5 * SLICE; request++) await take(1);
+    expect((await take(1)).remaining).toBe(PER_SECOND - 5 * SLICE - 1);
+    clock.advance(50);
+    expect((await take(1)).remaining).toBe(PER_SECOND - 5 * SLICE - 2 + 50);
+    clock.advance(5_000);
+    expect((await take(1)).remaining).toBe(PER_SECOND);
   });
 });

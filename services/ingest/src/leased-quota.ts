@@ -5,7 +5,7 @@ const SLICE_SECONDS = 0.02;
 /** Requests that would use a slice up within a few gain nothing from it. */
 const REQUESTS_PER_SLICE = 4;
 /** What a key did not use by then is let go, so that a quiet key holds nothing for long. */
-const KEPT_MS = 1_000;
+const KEPT_MS = 10_000;
 /** A key that is at its limit is counted exactly for this long. */
 const EXACT_MS = 100;
 const MOST_KEYS = 10_000;
@@ -13,7 +13,7 @@ const MOST_KEYS = 10_000;
 interface Lease {
   tokens: number;
   readonly perSecond: number;
-  readonly untilMs: number;
+  readonly takenAtMs: number;
   /** What the shared quota said when it gave the slice. */
   readonly answer: QuotaAnswer;
 }
@@ -21,7 +21,7 @@ interface Lease {
 /**
  * Takes slices of a key's quota from where all gateways share it, and serves requests from them, so that most need no
  * round trip. Every token still comes from the shared bucket once: over a second a key gets no more than its rate and
- * one slice (2 % of it) per gateway, saved from the second before; a key that pauses loses at most that.
+ * one slice (2 % of it) per gateway, saved from the seconds before; a key that pauses loses at most that.
  */
 export class LeasedQuota implements Quota {
   readonly #leases = new Map<string, Lease>();
@@ -44,11 +44,11 @@ export class LeasedQuota implements Quota {
 
   #fromLease(keyId: string, cost: number, perSecond: number, nowMs: number): QuotaAnswer | undefined {
     const lease = this.#leases.get(keyId);
-    if (lease === undefined || lease.tokens < cost || lease.untilMs <= nowMs || lease.perSecond !== perSecond) {
-      return undefined;
-    }
+    if (lease === undefined || lease.tokens < cost || lease.perSecond !== perSecond) return undefined;
+    const ageMs = nowMs - lease.takenAtMs;
+    if (ageMs >= KEPT_MS) return undefined;
     lease.tokens -= cost;
-    return { ...lease.answer, remaining: lease.answer.remaining + lease.tokens };
+    return { ...lease.answer, remaining: remainingOf(lease, ageMs) };
   }
 
   /** Requests that need a slice at the same time share one. */
@@ -63,7 +63,7 @@ export class LeasedQuota implements Quota {
   async #ask(keyId: string, slice: number, perSecond: number, nowMs: number): Promise<void> {
     const answer = await this.shared.take(keyId, slice, perSecond, nowMs);
     if (this.#leases.size >= MOST_KEYS) this.#leases.clear();
-    if (answer.allowed) this.#leases.set(keyId, { tokens: slice, perSecond, untilMs: nowMs + KEPT_MS, answer });
+    if (answer.allowed) this.#leases.set(keyId, { tokens: slice, perSecond, takenAtMs: nowMs, answer });
     else this.#exactUntilMs.set(keyId, nowMs + EXACT_MS);
   }
 
@@ -74,4 +74,10 @@ export class LeasedQuota implements Quota {
     this.#exactUntilMs.delete(keyId);
     return false;
   }
+}
+
+/** With what has come back to the shared bucket since, if no other gateway took it. */
+function remainingOf({ tokens, perSecond, answer }: Lease, ageMs: number): number {
+  const back = Math.floor((Math.max(0, ageMs) * perSecond) / 1000);
+  return Math.min(answer.limit, answer.remaining + back + tokens);
 }
