@@ -25,7 +25,7 @@ const special = fc.constantFrom(
 );
 const someText = fc.oneof(anyText, special);
 const anId = someText.filter((text) => text !== '');
-/** V8 13.6 reads a name that begins with an escape as a lone backslash where it has just met one. */
+/** Node reads a name that begins with an escape as a lone backslash where it has met one (docs/wire-format.md, limits). */
 const aName = someText.filter((text) => text !== '\\');
 const number = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
 const { value: someJson } = fc.letrec((tie) => ({
