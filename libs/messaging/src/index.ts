@@ -19,6 +19,7 @@ export {
   UnreadableMessage,
   type WatchOptions,
 } from './event-bus.ts';
+export { Fifo } from './fifo.ts';
 export type { BusLogger } from './logger.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
 export { connectNatsBus } from './nats/connect-nats-bus.ts';

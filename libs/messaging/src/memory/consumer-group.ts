@@ -1,7 +1,7 @@
 import { BatchPump } from '../batch-pump.ts';
 import type { BatchRunner, Delivery } from '../batch-runner.ts';
 import type { ConsumeOptions, ConsumerLag, Subscription } from '../event-bus.ts';
-import { Fifo } from './fifo.ts';
+import { Fifo } from '../fifo.ts';
 import type { StoredMessage } from './message-log.ts';
 
 export interface QueueLimits {

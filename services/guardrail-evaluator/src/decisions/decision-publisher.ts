@@ -1,5 +1,5 @@
 import { type Decision, decisionDecided } from '@agentlens/contracts';
-import type { EventBus } from '@agentlens/messaging';
+import { type EventBus, Fifo } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { DecisionMetrics } from './decision-metrics.ts';
 
@@ -28,7 +28,7 @@ export class DecisionPublisher {
   readonly #metrics: Pick<DecisionMetrics, 'dropped'>;
   readonly #logger: Platform['logger'];
   readonly #limits: Required<PublisherLimits>;
-  readonly #waiting: Decision[] = [];
+  readonly #waiting = new Fifo<Decision>();
   readonly #idle: (() => void)[] = [];
   #sending = 0;
   #gathering: NodeJS.Timeout | undefined;
@@ -72,7 +72,7 @@ export class DecisionPublisher {
     await Promise.race([sent, tooLate]);
     clearTimeout(timer);
     clearTimeout(this.#resting);
-    const lost = this.#waiting.splice(0).length + this.#sending;
+    const lost = this.#waiting.take(Number.POSITIVE_INFINITY).length + this.#sending;
     if (lost === 0) return;
     this.#metrics.dropped(lost);
     this.#logger.warn({ decisions: lost }, 'decisions were answered and could not be published before stopping');

@@ -1,3 +1,5 @@
+import { Fifo } from '@agentlens/messaging';
+
 /** What one tenant may have more than another in a row. */
 const QUANTUM = 50;
 
@@ -7,7 +9,7 @@ interface Item<T> {
 }
 
 interface Line<T> {
-  readonly items: Item<T>[];
+  readonly items: Fifo<Item<T>>;
   /** Weight the tenant may still take before it is the next one's turn. */
   credit: number;
 }
@@ -21,9 +23,12 @@ export class FairQueue<T> {
   readonly #lines = new Map<string, Line<T>>();
 
   add(tenantId: string, weight: number, value: T): void {
-    const line = this.#lines.get(tenantId);
-    if (line === undefined) this.#lines.set(tenantId, { items: [{ weight, value }], credit: 0 });
-    else line.items.push({ weight, value });
+    let line = this.#lines.get(tenantId);
+    if (line === undefined) {
+      line = { items: new Fifo(), credit: 0 };
+      this.#lines.set(tenantId, line);
+    }
+    line.items.push({ weight, value });
   }
 
   get empty(): boolean {
@@ -40,9 +45,9 @@ export class FairQueue<T> {
       this.#lines.delete(tenantId);
       line.credit += QUANTUM;
       for (
-        let item = line.items[0];
+        let item = line.items.first;
         item !== undefined && item.weight <= line.credit && left > 0;
-        item = line.items[0]
+        item = line.items.first
       ) {
         line.items.shift();
         line.credit -= item.weight;

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { Fifo } from '@agentlens/messaging';
 
 export interface Frame {
   readonly event: string;
@@ -26,7 +27,7 @@ interface Waiting {
  */
 export class FrameQueue {
   readonly #bounds: QueueBounds;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new Fifo<Waiting>();
   #waitingBytes = 0;
   #out: Writable | undefined;
   #blocked = true;

@@ -16,6 +16,11 @@ export class Fifo<T extends NonNullable<unknown>> {
     this.entering.push(item);
   }
 
+  /** Puts one back, before all others. */
+  unshift(item: T): void {
+    this.leaving.push(item);
+  }
+
   shift(): T | undefined {
     if (this.leaving.length === 0) [this.leaving, this.entering] = [this.entering.reverse(), this.leaving];
     return this.leaving.pop();

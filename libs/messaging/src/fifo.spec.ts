@@ -4,16 +4,16 @@ import { Fifo } from './fifo.ts';
 
 describe('a queue', () => {
   it('gives what an array would, whatever comes and goes', () => {
-    const steps = fc.array(fc.oneof(fc.constant('push' as const), fc.nat({ max: 5 })), { maxLength: 60 });
+    const steps = fc.array(fc.oneof(fc.constantFrom('push', 'unshift'), fc.nat({ max: 5 })), { maxLength: 60 });
     fc.assert(
       fc.property(steps, (taken) => {
         const [queue, model] = [new Fifo<number>(), [] as number[]];
         for (const [n, step] of taken.entries()) {
-          if (step === 'push') {
-            queue.push(n);
-            model.push(n);
-          } else {
+          if (typeof step === 'number') {
             expect(queue.take(step)).toEqual(model.splice(0, step));
+          } else {
+            queue[step](n);
+            model[step](n);
           }
           expect([queue.first, queue.length]).toEqual([model[0], model.length]);
         }
