@@ -1,10 +1,11 @@
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { asTenant } from './as-tenant.ts';
 import type { Database, DatabaseRole } from './database.ts';
 import { AnswerWatch } from './lost-answers/answer-watch.ts';
 import { closeAfterTimeout } from './lost-answers/close-after-timeout.ts';
 import { ServerInquiry } from './lost-answers/server-inquiry.ts';
-import { READER_ROLE, roleName } from './roles.ts';
+import { roleName } from './roles.ts';
 import type { Tables } from './schema/tables.ts';
 import { typeParsers } from './type-parsers.ts';
 
@@ -58,13 +59,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     db,
     pool,
-    asTenant: (tenantId, work) =>
-      db.transaction().execute(async (transaction) => {
-        await sql`select set_config('role', ${READER_ROLE}, true), set_config('agentlens.tenant', ${tenantId}, true)`.execute(
-          transaction,
-        );
-        return work(transaction);
-      }),
+    asTenant: (tenantId, work) => asTenant(db, tenantId, work),
     ping: async () => {
       await pool.query('select 1');
     },

@@ -76,6 +76,51 @@ describe('row level security', () => {
     expect(seen).toEqual([{ tenant_id: 'acme' }]);
   });
 
+  it('reads in three messages: who asks, what, and that this was all', async () => {
+    const database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1 });
+    const messages: unknown[] = [];
+    database.pool.on('connect', (client) => {
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      const heard = (...args: unknown[]) => {
+        messages.push(args[0]);
+        return query(...args);
+      };
+      client.query = heard as typeof client.query;
+    });
+    try {
+      await database.asTenant('acme', (db) => db.selectFrom('agents').select('tenant_id').execute());
+    } finally {
+      await database.close();
+    }
+
+    expect(messages).toEqual([expect.stringMatching(/^begin/), expect.stringMatching(/^select/), 'commit']);
+  });
+
+  it.each(["acme' or 'acme' = 'acme", "'); reset role; select ('", 'acme\\', '"acme"', ''])(
+    'takes %j for a name, whatever it would mean as a statement',
+    async (tenantId) => {
+      const seen = await as('query').asTenant(tenantId, (db) => db.selectFrom('agents').selectAll().execute());
+
+      expect(seen).toEqual([]);
+    },
+  );
+
+  it('is there for the next one after a read that failed', async () => {
+    const database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1 });
+    try {
+      await expect(database.asTenant('acme', (db) => sql`select 1 / 0`.execute(db))).rejects.toMatchObject({
+        code: '22012',
+      });
+
+      const seen = await database.asTenant('globex', (db) => db.selectFrom('agents').select('tenant_id').execute());
+      expect(seen).toEqual([{ tenant_id: 'globex' }]);
+      const { rows } = await sql<{ name: string }>`select current_user as name`.execute(database.db);
+      expect(rows).toEqual([{ name: 'agentlens_query' }]);
+    } finally {
+      await database.close();
+    }
+  });
+
   it('shows nothing where no tenant was named, also on a connection that named one before', async () => {
     const count = await as('query')
       .db.transaction()
