@@ -11,10 +11,15 @@ export interface IdempotencyStore {
   remember(tenantId: string, key: string, request: IdempotentRequest): Promise<IdempotentRequest>;
   /**
    * Remembers the content hash of client-made event ids, and answers the ids that are known with another content.
-   * Best effort within the retention of the store.
+   * Best effort within the retention of the store, and in memory among the latest ids only.
    */
   conflicts(
     tenantId: string,
     events: readonly { readonly id: string; readonly hash: string }[],
   ): Promise<readonly string[]>;
+}
+
+/** Of a content's SHA-256: enough to tell two contents of one id apart. */
+export function shortHash(hash: string): string {
+  return hash.slice(0, 12);
 }

@@ -1,15 +1,19 @@
-import type { IdempotencyStore, IdempotentRequest } from '../idempotency-store.ts';
+import { type IdempotencyStore, type IdempotentRequest, shortHash } from '../idempotency-store.ts';
 import { LIFETIMES } from '../lifetimes.ts';
 import { ExpiringMap } from './expiring-map.ts';
+import { RecentMap } from './recent-map.ts';
+
+/** Some 130 bytes each: 13 MB, where all that come in five minutes of full load would be hundreds. */
+const MOST_CONTENTS = 100_000;
 
 /** Requests and event contents that one process remembers. */
 export class MemoryIdempotencyStore implements IdempotencyStore {
   readonly #requests: ExpiringMap<IdempotentRequest>;
-  readonly #contents: ExpiringMap<string>;
+  readonly #contents: RecentMap<string>;
 
   constructor(now: () => number) {
     this.#requests = new ExpiringMap(now);
-    this.#contents = new ExpiringMap(now);
+    this.#contents = new RecentMap(now, { ttlMs: LIFETIMES.eventContent, most: MOST_CONTENTS });
   }
 
   async remember(tenantId: string, key: string, request: IdempotentRequest): Promise<IdempotentRequest> {
@@ -26,10 +30,12 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     events: readonly { readonly id: string; readonly hash: string }[],
   ): Promise<readonly string[]> {
     const conflicting = new Set<string>();
-    for (const { id, hash } of events) {
+    for (const event of events) {
+      const { id } = event;
+      const hash = shortHash(event.hash);
       const name = JSON.stringify([tenantId, id]);
       const known = this.#contents.get(name);
-      if (known === undefined) this.#contents.set(name, hash, LIFETIMES.eventContent);
+      if (known === undefined) this.#contents.set(name, hash);
       else if (known !== hash) conflicting.add(id);
     }
     return [...conflicting];

@@ -1,12 +1,9 @@
-import type { IdempotencyStore, IdempotentRequest } from '../idempotency-store.ts';
+import { type IdempotencyStore, type IdempotentRequest, shortHash } from '../idempotency-store.ts';
 import { LIFETIMES } from '../lifetimes.ts';
 import { StateUnavailable } from '../state-unavailable.ts';
 import { fingerprint } from '../windows/plan.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { contentKey, idempotencyKey } from './keys.ts';
-
-/** Of a content's SHA-256: enough to tell two contents of one id apart. */
-const SHORT_HASH = 12;
 
 /** Requests and event contents that all gateways remember together. */
 export class RedisIdempotencyStore implements IdempotencyStore {
@@ -30,7 +27,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     // Best effort: without Redis a reused id is found by the unique key of the event, not here.
     if (events.length === 0 || this.#redis.status !== 'ready') return [];
     const keys = events.map(({ id }) => contentKey(tenantId, fingerprint(id)));
-    const hashes = events.map(({ hash }) => hash.slice(0, SHORT_HASH));
+    const hashes = events.map(({ hash }) => shortHash(hash));
     try {
       const call = this.#redis.rememberContents(keys.length, ...keys, LIFETIMES.eventContent, ...hashes);
       const positions = (await answered('conflicts', call)) as number[];
