@@ -48,11 +48,6 @@ export class EventDesk {
       this.metrics.turnedAway('quota');
       throw tooMany(answer);
     }
-    const waitMs = this.admission.admit(caller.tenantId, cost);
-    if (waitMs !== null) {
-      this.metrics.shed(cost);
-      throw heldBack(waitMs);
-    }
     if (this.turns.isFull(caller.tenantId)) {
       this.metrics.shed(cost);
       throw heldBack(LINE_MS);
@@ -60,6 +55,12 @@ export class EventDesk {
     if (this.gate.saturated) {
       this.metrics.turnedAway('saturated');
       throw unavailable('The platform takes no more events just now', 1_000);
+    }
+    // Last: it learns how much is handled from how much it let in.
+    const waitMs = this.admission.admit(caller.tenantId, cost);
+    if (waitMs !== null) {
+      this.metrics.shed(cost);
+      throw heldBack(waitMs);
     }
   }
 
