@@ -2,7 +2,7 @@ import { derivedId } from '@agentlens/contracts';
 import { until } from '../bench/poll.ts';
 import { backlogOf } from '../bench/readiness.ts';
 import type { LoadReport } from '../harness/load-protocol.ts';
-import { atMost, type Check, equal, holds, sameMembers } from './check.ts';
+import { atLeast, atMost, type Check, equal, holds, sameMembers } from './check.ts';
 import type { Load } from './load.ts';
 import { countsOf, type OnRecord, readingsOf, recordOf } from './record.ts';
 import type { Site } from './site.ts';
@@ -28,6 +28,8 @@ export interface Settled {
   /** From the last request until everything was stored, evaluated and carried out. */
   readonly drainMs: number;
   readonly worstTriggerMs: number;
+  /** Whether most triggers were seen when they were published: the worst of none is none. */
+  readonly triggersTimed: Check;
 }
 
 /** What was there before a load, so that one platform serves several faults. */
@@ -64,10 +66,12 @@ export async function settle(site: Site, load: Load, was: Before, allowance: All
   );
   const { countError = 0 } = allowance;
   const receipts = countsById(site.receiver.of(load.label));
+  const latencies = site.triggers.latencies(load.label, report.acceptedMarkersSentAt ?? {});
   return {
     report,
     drainMs,
-    worstTriggerMs: Math.max(0, ...site.triggers.latencies(load.label, report.acceptedMarkersSentAt ?? {})),
+    worstTriggerMs: Math.max(0, ...latencies),
+    triggersTimed: atLeast('triggers that were timed', Math.max(1, Math.ceil(markers.length / 2)), latencies.length),
     checks: [
       { ...holds('drained in time', inTime === undefined, inTime ?? 'yes'), ofTime: true },
       sameMembers('rows are the accepted events', report.acceptedIds ?? [], record.eventIds),

@@ -70,7 +70,7 @@ const evaluator: Fault = {
   async run(lab) {
     const site = await lab.site();
     let restartMs = 0;
-    const { worstTriggerMs } = await underLoad(lab, site, {
+    const { worstTriggerMs, triggersTimed } = await underLoad(lab, site, {
       load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: killsOf(lab) * 8 },
       faults: async () => {
         // Apart enough that a batch is not caught by two kills, which would wait twice.
@@ -79,6 +79,7 @@ const evaluator: Fault = {
     });
     // Nothing triggers before the process is back, however soon the batch is.
     lab.within('worst trigger', Math.max(ACK_WAIT_MS, restartMs) + 1_000, worstTriggerMs);
+    lab.check(triggersTimed);
   },
 };
 

@@ -26,6 +26,7 @@ const terminated: Fault = {
   async run(lab) {
     const settled = await underLoadOnPairs(lab, (site) => restartAll(lab, site));
     lab.within('worst trigger: nothing had to be delivered again', ACK_WAIT_MS, settled.worstTriggerMs);
+    lab.check(settled.triggersTimed);
   },
 };
 
