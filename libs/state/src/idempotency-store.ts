@@ -7,7 +7,10 @@ export interface IdempotentRequest {
 }
 
 export interface IdempotencyStore {
-  /** Remembers the request if the key is new, and answers what is now remembered under it. */
+  /**
+   * Remembers the request if the key is new, and answers what is now remembered under it. For 24 hours, in memory among
+   * the latest requests only.
+   */
   remember(tenantId: string, key: string, request: IdempotentRequest): Promise<IdempotentRequest>;
   /**
    * Remembers the content hash of client-made event ids, and answers the ids that are known with another content.

@@ -1,18 +1,19 @@
 import { type IdempotencyStore, type IdempotentRequest, shortHash } from '../idempotency-store.ts';
 import { LIFETIMES } from '../lifetimes.ts';
-import { ExpiringMap } from './expiring-map.ts';
 import { RecentMap } from './recent-map.ts';
 
+/** Some 250 bytes each: 25 MB, where all that come in a day at a hundred a second would be two gigabytes. */
+const MOST_REQUESTS = 100_000;
 /** Some 130 bytes each: 13 MB, where all that come in five minutes of full load would be hundreds. */
 const MOST_CONTENTS = 100_000;
 
 /** Requests and event contents that one process remembers. */
 export class MemoryIdempotencyStore implements IdempotencyStore {
-  readonly #requests: ExpiringMap<IdempotentRequest>;
+  readonly #requests: RecentMap<IdempotentRequest>;
   readonly #contents: RecentMap<string>;
 
   constructor(now: () => number) {
-    this.#requests = new ExpiringMap(now);
+    this.#requests = new RecentMap(now, { ttlMs: LIFETIMES.idempotencyKey, most: MOST_REQUESTS });
     this.#contents = new RecentMap(now, { ttlMs: LIFETIMES.eventContent, most: MOST_CONTENTS });
   }
 
@@ -21,7 +22,7 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     const known = this.#requests.get(name);
     if (known) return known;
     const remembered = { bodyHash: request.bodyHash, receivedAtMs: request.receivedAtMs };
-    this.#requests.set(name, remembered, LIFETIMES.idempotencyKey);
+    this.#requests.set(name, remembered);
     return remembered;
   }
 
