@@ -3,8 +3,9 @@ import type { LoadReport } from '../harness/load-protocol.ts';
 import type { Check } from './figure.ts';
 import { loadChecks } from './load-checks.ts';
 
+const latency = { count: 3, p50: 1, p95: 1, p99: 1, max: 1 };
 const report: LoadReport = {
-  ...{ seconds: 1, requests: 4, statuses: { 201: 3, 429: 1 }, latency: { count: 3, p50: 1, p95: 1, p99: 1, max: 1 } },
+  ...{ seconds: 1, requests: 4, statuses: { 201: 3, 429: 1 }, latency, refusedLatency: latency },
   ...{ longestStallMs: 1, cpuMicros: 1, acceptedEvents: 30, acceptedErrors: 2, markers: { 0: 10 } },
 };
 const record = { rows: 30, counted: 30, countedInRuns: 30, countedErrors: 2, triggers: 1 };

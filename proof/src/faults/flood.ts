@@ -14,21 +14,26 @@ export interface FloodPlan {
   readonly seconds?: number;
   readonly batchSize?: number;
   readonly agents?: number;
+  /** What is offered, however little of it is taken; then `concurrency` is only the cap on what is in flight. */
+  readonly eventsPerSecond?: number;
+  /** Every n-th request carries a marker. */
+  readonly markEvery?: number;
 }
 
-/** Clients that send as fast as they are answered, whatever the answer, and of whose events nothing is remembered. */
+/** Clients that send as fast as they are answered, or as they were told, and of whose events nothing is remembered. */
 export function startFlood(lab: Lab, site: Site, plan: FloodPlan): RunningLoad {
-  const { label, concurrency, key = site.stack.key, seconds, batchSize = 100, agents = 50 } = plan;
+  const { label, concurrency, key = site.stack.key, seconds, batchSize = 100, agents = 50, markEvery = 0 } = plan;
   return generateLoad({
     url: site.stack.ingestUrl,
     keys: [key],
     batchSize,
     concurrency,
+    ...(plan.eventsPerSecond === undefined ? {} : { eventsPerSecond: plan.eventsPerSecond }),
     durationMs: seconds === undefined ? ENDLESS_MS : seconds * 1_000,
     agents,
     errorShare: 0.02,
     reliable: false,
-    markEvery: 0,
+    markEvery,
     seed: lab.seed,
     label,
   });

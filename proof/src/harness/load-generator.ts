@@ -52,6 +52,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   });
   const random = seededRandom(order.seed);
   const latencies = new Latencies();
+  const refused = new Latencies();
   const statuses: Record<string, number> = {};
   const markers: Record<string, number> = {};
   const acceptedIds: string[] = [];
@@ -106,6 +107,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
         if (order.reliable) remember(body);
         return;
       }
+      if (status === 429 || status === 503) refused.record((now - sentAt) * 1000);
       // Unreliable load is measured, not saved; a client's mistake stays one however often it is sent.
       const worthRepeating = status === 0 || status === 429 || status >= 500;
       if (!order.reliable && everyMs === 0 && worthRepeating) await restAfterRefusal();
@@ -154,6 +156,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     acceptedEvents,
     statuses,
     latency: latencies.summary(),
+    refusedLatency: refused.summary(),
     longestStallMs,
     acceptedErrors,
     markers,

@@ -29,7 +29,10 @@ export interface LoadReport {
   readonly acceptedEvents: number;
   /** Answers by status code; 0 counts requests without an answer. */
   readonly statuses: Readonly<Record<string, number>>;
+  /** Of requests that were accepted. */
   readonly latency: LatencySummary;
+  /** Of requests that were refused, 429 or 503. */
+  readonly refusedLatency: LatencySummary;
   /** Longest time without an accepted request, ms. */
   readonly longestStallMs: number;
   readonly acceptedErrors: number;
