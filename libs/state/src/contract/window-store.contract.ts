@@ -140,6 +140,30 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
         expect(await stores().read('acme', agentId, START_MS, [quantiles])).toMatchObject([{ count: 60, bins }]);
     });
 
+    it('answers the bins that are needed of hundreds of values, whether they come singly, together or late', async () => {
+      const agentId = fresh('agent');
+      const quantiles = sliding(1, 'latency_ms', 'quantiles');
+      const seen: { atMs: number; value: number }[] = [];
+      for (let i = 0; i < 300; i++) {
+        // A bucket has more values than wait for one another, the last ones see the first leave.
+        const nowMs = START_MS + Math.floor(i / 100) * 1000 + (i < 280 ? 0 : 58_000);
+        const size = i % 90 === 89 ? 80 : i % 20 === 19 ? 5 : 1;
+        const values = Array.from({ length: size }, (_, j) => ({
+          atMs: i % 35 === 34 ? nowMs - 3000 : nowMs,
+          value: 1.02 ** ((i * 7919 + j * 104_729) % 400),
+        }));
+        const { before } = await stores().advance(batchOf(agentId, quantiles, nowMs, values));
+        const inside = seen.filter(({ atMs }) => atMs >= nowMs - 59_000).map(({ value }) => value);
+        const bins = greatestBins(sketchOf(inside), inside.length, size);
+        expect(before).toMatchObject([{ count: inside.length, bins }]);
+        seen.push(...values);
+      }
+      const nowMs = START_MS + 60_000;
+      const inside = seen.filter(({ atMs }) => atMs >= nowMs - 59_000).map(({ value }) => value);
+      const bins = greatestBins(sketchOf(inside), inside.length, 0);
+      expect(await stores().read('acme', agentId, nowMs, [quantiles])).toMatchObject([{ count: inside.length, bins }]);
+    });
+
     it('keeps a sketch of thousands of bins, and lets go of those whose buckets leave', async () => {
       const agentId = fresh('agent');
       const quantiles = sliding(1, 'latency_ms', 'quantiles');

@@ -33,6 +33,8 @@ interface AgentWork {
 export interface AdvanceCall {
   readonly keys: readonly string[];
   readonly args: readonly string[];
+  /** Per message how many values come of its series that have bins, by the place of the series. */
+  readonly coming: readonly ReadonlyMap<number, number>[];
 }
 
 /** For messages of agents of one tenant. What several of them count is touched once. */
@@ -52,6 +54,7 @@ class CallWriter {
   readonly #seenSets = new Numbered();
   readonly #cooldowns = new Numbered();
   readonly #work: Item[] = [];
+  readonly #coming: ReadonlyMap<number, number>[] = [];
 
   constructor(tenantId: string) {
     this.#keys = new WindowKeys(tenantId);
@@ -83,6 +86,7 @@ class CallWriter {
         ...questions.map(({ series }) => JSON.stringify(series)),
         ...this.#cooldowns.keys,
       ],
+      coming: this.#coming,
     };
   }
 
@@ -95,8 +99,15 @@ class CallWriter {
       this.#work.push(this.#seenSets.position(this.#keys.seen(agentId, epoch)), event, fingerprint);
     }
     this.#work.push(names.length);
+    const coming = new Map<number, number>();
+    this.#coming.push(coming);
     planSeries(request, certainty(seen)).forEach((planned, index) => {
       this.#work.push(this.#place(agentId, rings, planned, names[index] ?? ''));
+      if (planned.layout.shape === 'quantiles') {
+        const values = valuesOf(planned);
+        coming.set(index, values);
+        this.#work.push(values);
+      }
       addContributions(this.#work, planned);
     });
   }
@@ -138,6 +149,10 @@ function addContributions(work: Item[], { layout, nowEpoch, contributions, certa
     if (shape > 0) work.push(min, max, lastAtMs, last);
     if (shape === 2) work.push(bins.size, ...[...bins].sort(([a], [b]) => b - a).flat());
   }
+}
+
+function valuesOf({ contributions, certain }: PlannedSeries): number {
+  return certain.sums.reduce((values, { count }) => values + count, contributions.length);
 }
 
 /** Many questions share a list. */

@@ -38,13 +38,15 @@ export class RedisWindowStore implements WindowStore {
       return position;
     });
     const questions = messages.map(questionOf);
-    const { keys, args } = advanceCall(first.tenantId, messages, questions);
+    const { keys, args, coming } = advanceCall(first.tenantId, messages, questions);
     const call = this.#redis.advanceWindowsBuffer(keys.length, ...keys, ...args);
     const replies = (await answered('advance', call)) as Buffer[];
     return positions.map((position) => {
-      const [question, reply] = [questions[position], replies[position]];
-      if (question === undefined || reply === undefined) throw new Error('Redis did not answer for every message');
-      return readAdvanced(question, reply);
+      const [question, values, reply] = [questions[position], coming[position], replies[position]];
+      if (values === undefined || question === undefined || reply === undefined) {
+        throw new Error('Redis did not answer for every message');
+      }
+      return readAdvanced(values, question, reply);
     });
   }
 

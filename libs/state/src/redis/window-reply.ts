@@ -1,7 +1,15 @@
-import type { AdvanceAnswer, Bin, Bins, CooldownHolder, Totals } from '@agentlens/guardrails';
+import {
+  type AdvanceAnswer,
+  type Bin,
+  type Bins,
+  type CooldownHolder,
+  greatestBins,
+  type Totals,
+} from '@agentlens/guardrails';
 import { NO_TOTALS } from '@agentlens/guardrails/ports';
 import { toNumber } from '../exact-sum.ts';
 import { answerAgain, type Question } from '../windows/answer.ts';
+import type { AdvanceCall } from './advance-call.ts';
 
 const DOUBLE = 8;
 const INTEGER = 4;
@@ -11,11 +19,22 @@ const REPEATED = 0x31;
 const LINE_FEED = 0x0a;
 
 /** What advance.lua.ts answers for a message: as it is, or, of one counted before, what was asked and answered then. */
-export function readAdvanced(question: Question, reply: Buffer): AdvanceAnswer {
+export function readAdvanced(coming: AdvanceCall['coming'][number], question: Question, reply: Buffer): AdvanceAnswer {
+  const answer = readReply(question, reply);
+  return { ...answer, before: answer.before.map((totals, at) => withoutSpareBins(totals, coming.get(at) ?? 0)) };
+}
+
+function readReply(question: Question, reply: Buffer): AdvanceAnswer {
   if (reply[0] !== REPEATED) return readAnswer(question, new Reader(reply, 1));
   const end = reply.indexOf(LINE_FEED);
   const kept = JSON.parse(reply.toString('utf8', 1, end)) as Question;
   return answerAgain(question, kept, readAnswer(kept, new Reader(reply, end + 1)));
+}
+
+/** A reply holds as many bins as are quickly had, which may be more than are needed. */
+function withoutSpareBins(totals: Totals, coming: number): Totals {
+  if (totals.bins.length === 0) return totals;
+  return { ...totals, bins: greatestBins(totals.bins, totals.count, coming) };
 }
 
 /** What read.lua.ts answers for one series, by name. */

@@ -11,11 +11,11 @@ import { RINGS } from './rings.lua.ts';
  * its set of rings; per message:
  *
  * - `agent, now, list of cooldowns, repeatables`, and per repeatable event `set of seen ids, event, id`
- * - number of series, and per series `place, sums`, or `place, increments below zero, sums`: place is that of the agent's
- *   ring, or below zero that of the total; an increment is `event, age, high, low` and, above shape 0, `time, value`, in
- *   shape 2 `bin`; a sum of what cannot have been counted before is `age, count, high, low`, above shape 0
- *   `least, greatest, newest time, newest value`, in shape 2 number of bins and per bin, the greatest first, `bin, count`. Age is how many
- *   buckets it lies before that of now.
+ * - number of series, and per series `place`, in shape 2 how many values come, and `sums`, or `increments below zero,
+ *   sums`: place is that of the agent's ring, or below zero that of the total; an increment is `event, age, high, low`
+ *   and, above shape 0, `time, value`, in shape 2 `bin`; a sum of what cannot have been counted before is `age, count,
+ *   high, low`, above shape 0 `least, greatest, newest time, newest value`, in shape 2 number of bins and per bin, the
+ *   greatest first, `bin, count`. Age is how many buckets it lies before that of now.
  *
  * Answers per message `0` and its answer, or `1`, names and answer kept, where it was counted before. An answer is, in
  * integers of 4 bytes: number of duplicates, each; number of cooldowns held, per cooldown place in the question, length,
@@ -78,7 +78,7 @@ local function loadTotal(total)
   if total.shape == 2 then total.bins = total.text and string.sub(total.text, 57) or NO_BINS end
 end
 
--- Reads the increments and sums of one series and has them put into its ring or total. Answers how many values they are.
+-- Reads the increments and sums of one series and has them put into its ring or total.
 local function take(into, place, shape, now, put, repeated)
   local increments, sums = 0, work[at + 1]
   at = at + 1
@@ -86,7 +86,6 @@ local function take(into, place, shape, now, put, repeated)
     increments, sums = -sums, work[at + 1]
     at = at + 1
   end
-  local values = increments
   for _ = 1, increments do
     local event, epoch, high, low = work[at + 1], now - work[at + 2], work[at + 3], work[at + 4]
     local time, value, bins
@@ -115,10 +114,8 @@ local function take(into, place, shape, now, put, repeated)
       for i = 1, length do bins[i] = work[at + i] end
       at = at + length
     end
-    values = values + count
     if into then put(into, place, epoch, count, high, low, min, max, time, value, bins) end
   end
-  return values
 end
 
 -- Which events of a message were counted before, in an earlier one, and their list as an answer.
@@ -155,8 +152,9 @@ end
 local function passOver(set, count)
   for _ = 1, count do
     local place = work[at + 1]
-    at = at + 1
-    take(nil, place, place > 0 and set.shapes[place] or totals[-place].shape, 0)
+    local shape = place > 0 and set.shapes[place] or totals[-place].shape
+    at = at + (shape == 2 and 2 or 1)
+    take(nil, place, shape, 0)
   end
 end
 
@@ -175,7 +173,7 @@ local function countSeries(agent, count, nowMs, repeated)
   local texts, numbers, filled = '', {}, 0
   for _ = 1, count do
     local place = work[at + 1]
-    local cell, shape, bins, sumAt, spreadAt, held, coming
+    local cell, shape, bins, sumAt, spreadAt, coming
     at = at + 1
     if place > 0 then
       local begin, bucket = set.begins[place], set.buckets[place]
@@ -186,12 +184,15 @@ local function countSeries(agent, count, nowMs, repeated)
         moveTo(agent, place, begin, now)
         head = now
       end
+      if shape == 2 then coming, at = work[at + 1], at + 1 end
       if head == now then
         cell, sumAt, spreadAt = list, begin + WINDOW, begin + WINDOW_SPREAD
-        if shape == 2 then bins = agent.windowBins[place] end
+        if shape == 2 then bins = answerBins(agent, place, list[sumAt], coming) end
       else
+        if shape == 2 then open(agent, place) end
         cell, bins = gather(list, begin, shape, bucketsKey(agent, place), agent.newestBins[place], now)
         sumAt, spreadAt = 1, 4
+        if shape == 2 then bins = greatestBins(bins, cell[sumAt], coming) end
       end
       numbers[filled + 1], numbers[filled + 2], numbers[filled + 3] = cell[sumAt], cell[sumAt + 1], cell[sumAt + 2]
       filled = filled + 3
@@ -200,20 +201,21 @@ local function countSeries(agent, count, nowMs, repeated)
         numbers[filled + 3], numbers[filled + 4] = cell[spreadAt + 2], cell[spreadAt + 3]
         filled = filled + 4
       end
-      held = cell[sumAt]
-      coming = take(agent, place, shape, now, putIntoRing, repeated)
+      take(agent, place, shape, now, putIntoRing, repeated)
     else
       local total = totals[-place]
       shape = total.shape
       if not total.cell then loadTotal(total) end
-      cell, bins = total.cell, total.bins
+      cell = total.cell
       for i = 1, shape == 0 and 3 or 7 do numbers[filled + i] = cell[i] end
       filled = filled + (shape == 0 and 3 or 7)
-      held = cell[1]
-      coming = take(total, place, shape, 0, putIntoTotal, repeated)
+      if shape == 2 then
+        bins, at = greatestBins(total.bins, cell[1], work[at + 1]), at + 1
+      end
+      take(total, place, shape, 0, putIntoTotal, repeated)
     end
     if shape == 2 then
-      texts, filled = texts .. packed(numbers, filled) .. sized(greatestBins(bins, held, coming)), 0
+      texts, filled = texts .. packed(numbers, filled) .. sized(bins), 0
     elseif filled >= SLICE then
       texts, filled = texts .. packed(numbers, filled), 0
     end
@@ -221,7 +223,8 @@ local function countSeries(agent, count, nowMs, repeated)
   return filled == 0 and texts or texts .. packed(numbers, filled)
 end
 
--- Counts the next message of the work. Answers its answer, nil where it was counted before, and the names of cooldowns.
+-- Counts the next message of the work. Answers the names of its cooldowns and, where it was not counted before, the three
+-- parts of its answer: texts cost by their length, so they become one no sooner than they must.
 local function advance(counted)
   local a, nowMs, names = work[at + 1], work[at + 2], ARGV[1 + messageCount + work[at + 3]]
   local agent = agents[a]
@@ -231,18 +234,22 @@ local function advance(counted)
   at = at + 1
   if counted then
     passOver(agent.set, count)
-    return nil, names
+    return names
   end
   if not agent.list then load(agent) end
   local cells = countSeries(agent, count, nowMs, repeated)
-  return duplicates .. (anyCooling and holdersOf(cooling[a], names) or NONE) .. cells, names
+  return names, duplicates, anyCooling and holdersOf(cooling[a], names) or NONE, cells
 end
 
 local answers, inbox = {}, {}
 for m = 1, messageCount do
-  local answer, names = advance(stored[m])
-  answers[m] = answer and '0' .. answer or '1' .. stored[m]
-  inbox[m] = answer and '{"series":' .. ARGV[1 + m] .. ',"cooldowns":' .. names .. '}\\n' .. answer
+  local names, duplicates, holders, cells = advance(stored[m])
+  if cells then
+    answers[m] = '0' .. duplicates .. holders .. cells
+    inbox[m] = '{"series":' .. ARGV[1 + m] .. ',"cooldowns":' .. names .. '}\\n' .. duplicates .. holders .. cells
+  else
+    answers[m] = '1' .. stored[m]
+  end
 end
 
 for i = 1, totalCount do

@@ -11,7 +11,8 @@ import { BUCKETS } from '../../lifetimes.ts';
  *
  * A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
  * `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
- * its field of the agent's hash; in shape 2 the bins of the newest bucket and of the window are in two more.
+ * its field of the agent's hash; in shape 2 the bins of the newest bucket and of the window are in two more. Most messages
+ * need neither: single values wait in a third field, and answers are made of a fourth (quickFields).
  * The other buckets are a hash of their own, by epoch modulo 60, which is touched when the newest bucket moves and by
  * late events. Rings lie one after the other in one list, each known by where it begins, so that all of an agent's are
  * unpacked and packed at once.
@@ -111,6 +112,7 @@ local MANY_BINS, MOST_UNPACKED = 24, 1500
 
 -- Adds a list of bin, count, bin, count, the greatest first, in which no bin comes twice. A count may be below zero.
 local function addBins(bins, list)
+  if #list == 0 then return bins end
   if #list >= 2 * MANY_BINS and #list / 2 + #bins / BIN_BYTES <= MOST_UNPACKED then return addManyBins(bins, list) end
   return addFewBins(bins, list)
 end
@@ -171,6 +173,31 @@ local function sized(text) return struct.pack('<I4', #text) .. text end
 -- Fields of an agent's hash with the bins of a ring's newest bucket and of its window. Beside the ring, because every
 -- text costs Lua by its length, and so they are not cut out of another.
 local function binFields(name) return name .. ':newest', name .. ':window' end
+
+-- Fields with what most messages need instead: the greatest bins of the window, and the values that are not among those
+-- of newest bucket and window yet.
+local function quickFields(name) return name .. ':greatest', name .. ':pending' end
+
+-- Values that wait to be added to the bins of newest bucket and window at once: at most so many, a bin's number each.
+local MOST_PENDING, PENDING_BYTES = 64, 3
+
+-- Pending values as a list that addBins takes.
+local function listOf(pending)
+  if pending == NO_BINS then return {} end
+  local numbers, list, filled = {unpackFrom(string.rep(BIN_NUMBER, #pending / PENDING_BYTES), pending)}, {}, 0
+  -- What unpack adds is where it ended.
+  numbers[#numbers] = nil
+  table.sort(numbers, function(a, b) return a > b end)
+  for _, bin in ipairs(numbers) do
+    if list[filled - 1] == bin then
+      list[filled] = list[filled] + 1
+    else
+      list[filled + 1], list[filled + 2] = bin, 1
+      filled = filled + 2
+    end
+  end
+  return list
+end
 
 -- What lies in the buckets of a ring in the window that ends with bucket now: cell and bins. The ring begins at a place
 -- of a list; beside it the name of its other buckets and, in shape 2, the bins of its newest.

@@ -14,19 +14,29 @@ local function cellOf(cell, bins, shape)
   return text
 end
 
+-- The bins of newest bucket and window with what is pending.
+local function settledBins(key, name)
+  local newestField, windowField = binFields(name)
+  local _, pendingField = quickFields(name)
+  local texts = redis.call('HMGET', key, newestField, windowField, pendingField)
+  local pending = listOf(texts[3])
+  return {addBins(texts[1], pending), addBins(texts[2], pending)}
+end
+
 -- What the window held that ends with bucket now.
 local function totalsAt(name, shape, now)
   local text = redis.call('HGET', KEYS[1], name)
   if not text then return '' end
   local ring = {struct.unpack(doubles(shape == 0 and RING or SPREAD_RING), text)}
-  local bins = shape == 2 and redis.call('HMGET', KEYS[1], binFields(name)) or {}
+  local newest, window
+  if shape == 2 then newest, window = unpack(settledBins(KEYS[1], name)) end
   if ring[1 + HEAD] ~= now then
-    local cell, bins = gather(ring, 1, shape, KEYS[1] .. ':' .. name, bins[1], now)
+    local cell, bins = gather(ring, 1, shape, KEYS[1] .. ':' .. name, newest, now)
     return cellOf(cell, bins, shape)
   end
   local from = 1 + WINDOW
   local cell = {ring[from], ring[from + 1], ring[from + 2], unpack(ring, 1 + WINDOW_SPREAD, 4 + WINDOW_SPREAD)}
-  return cellOf(cell, bins[2], shape)
+  return cellOf(cell, window, shape)
 end
 
 for i = 1, #asked, 3 do

@@ -13,12 +13,13 @@ local NEW_SPREAD_RING = NEW_RING .. struct.pack(doubles(SPREAD_RING - RING),
   INFINITE, -INFINITE, -INFINITE, -INFINITE, INFINITE, -INFINITE, -INFINITE, -INFINITE)
 
 local function ringSet()
-  return {names = {}, shapes = {}, buckets = {}, ttls = {}, begins = {}, formats = {}, length = 0}
+  return {names = {}, shapes = {}, buckets = {}, ttls = {}, begins = {}, formats = {}, fields = {}, quick = {}, length = 0}
 end
 
 local function addRing(set, name, shape, bucket, ttl)
   local place = #set.names + 1
   set.names[place], set.shapes[place], set.buckets[place], set.ttls[place] = name, shape, bucket, ttl
+  if shape == 2 then set.quick[place] = {quickFields(name)} end
   set.begins[place] = set.length + 1
   set.length = set.length + (shape == 0 and RING or SPREAD_RING)
 end
@@ -38,21 +39,46 @@ local function formatOf(set, from, to)
   return format
 end
 
-local function loadBins(agent, place)
+-- Which fields hold the rings from one place to another, and after them what most messages need of their bins.
+local function fieldsOf(set, from, to)
+  local fields = set.fields[from]
+  if fields then return fields end
+  fields = {unpack(set.names, from, to)}
+  for place = from, to do
+    local quick = set.quick[place]
+    if quick then fields[#fields + 1], fields[#fields + 2] = quick[1], quick[2] end
+  end
+  set.fields[from] = fields
+  return fields
+end
+
+-- Reads the bins of a ring and adds what is pending: in the rest of the call values go straight into them.
+local function open(agent, place)
+  if agent.windowBins[place] then return end
   local texts = redis.call('HMGET', agent.key, binFields(agent.set.names[place]))
-  agent.newestBins[place], agent.windowBins[place] = texts[1] or NO_BINS, texts[2] or NO_BINS
+  local pending = listOf(agent.pending[place])
+  agent.newestBins[place], agent.windowBins[place] = addBins(texts[1], pending), addBins(texts[2], pending)
+  agent.pending[place] = NO_BINS
 end
 
 local function loadSome(agent, from, to)
   local set, list = agent.set, agent.list
-  local texts = redis.call('HMGET', agent.key, unpack(set.names, from, to))
-  for i = 1, to - from + 1 do
+  local count = to - from + 1
+  local texts = redis.call('HMGET', agent.key, unpack(fieldsOf(set, from, to)))
+  local extra = count
+  for i = 1, count do
     local place = from + i - 1
     local shape = set.shapes[place]
-    if shape == 2 then loadBins(agent, place) end
+    if shape == 2 then
+      agent.greatest[place], agent.pending[place] = texts[extra + 1], texts[extra + 2]
+      extra = extra + 2
+      if not texts[i] then
+        agent.newestBins[place], agent.windowBins[place], agent.pending[place] = NO_BINS, NO_BINS, NO_BINS
+      end
+    end
     texts[i] = texts[i] or (shape == 0 and NEW_RING or NEW_SPREAD_RING)
   end
-  local values = {struct.unpack(formatOf(set, from, to), table.concat(texts))}
+  local values = {struct.unpack(formatOf(set, from, to), table.concat(texts, '', 1, count))}
   if from == 1 then
     agent.list = values
     return
@@ -62,9 +88,23 @@ local function loadSome(agent, from, to)
 end
 
 local function load(agent)
-  agent.list, agent.changed, agent.newestBins, agent.windowBins = {}, {}, {}, {}
+  agent.list, agent.changed, agent.greatest, agent.pending = {}, {}, {}, {}
+  agent.newestBins, agent.windowBins, agent.batched, agent.raised = {}, {}, {}, {}
   local count = #agent.set.names
   for from = 1, count, RINGS_AT_ONCE do loadSome(agent, from, math.min(from + RINGS_AT_ONCE - 1, count)) end
+end
+
+-- The greatest bins of a window of so many values, at least those that an answer needs where so many more are coming.
+-- They are at hand where these values may become pending.
+local function answerBins(agent, place, total, coming)
+  local greatest = agent.greatest[place]
+  if not agent.windowBins[place] then
+    local pending = #agent.pending[place] / PENDING_BYTES
+    if greatest ~= NO_BINS and pending + coming <= MOST_PENDING then return greatest end
+    open(agent, place)
+    agent.batched[place] = coming > MOST_PENDING
+  end
+  return greatestBins(agent.windowBins[place], total, coming)
 end
 
 local function bucketsKey(agent, place) return agent.key .. ':' .. agent.set.names[place] end
@@ -118,6 +158,7 @@ local function moveTo(agent, place, at, now)
     list[at + HEAD] = now
     return
   end
+  if shape == 2 then open(agent, place) end
   local key = bucketsKey(agent, place)
   if now - head >= BUCKETS then
     redis.call('DEL', key)
@@ -150,6 +191,25 @@ local function putLate(agent, place, shape, epoch, count, high, low, min, max, t
   redis.call('PEXPIRE', key, agent.set.ttls[place])
 end
 
+-- Adds bins to the newest bucket and to the window, or lets their values wait for that.
+local function putBins(agent, place, bins)
+  if agent.windowBins[place] then
+    agent.newestBins[place] = addBins(agent.newestBins[place], bins)
+    agent.windowBins[place] = addBins(agent.windowBins[place], bins)
+    return
+  end
+  local pending, greatest = agent.pending[place], agent.greatest[place]
+  local least = unpackFrom(BIN_NUMBER, greatest, #greatest - BIN_BYTES + 1)
+  for i = 1, #bins, 2 do
+    local bin, count = bins[i], bins[i + 1]
+    pending = pending .. string.rep(struct.pack(BIN_NUMBER, bin), count)
+    if bin >= least then
+      greatest, agent.raised[place] = addBins(greatest, {bin, count}), true
+    end
+  end
+  agent.pending[place], agent.greatest[place] = pending, greatest
+end
+
 local function putIntoRing(agent, place, epoch, count, high, low, min, max, time, value, bins)
   local list, at, shape = agent.list, agent.set.begins[place], agent.set.shapes[place]
   local head = list[at + HEAD]
@@ -157,13 +217,36 @@ local function putIntoRing(agent, place, epoch, count, high, low, min, max, time
   agent.changed[place] = true
   plus(list, at + WINDOW, count, high, low)
   if shape > 0 then widen(list, at + WINDOW_SPREAD, min, max, time, value) end
-  if shape == 2 then agent.windowBins[place] = addBins(agent.windowBins[place], bins) end
   if epoch ~= head then
+    if shape == 2 then
+      open(agent, place)
+      agent.windowBins[place] = addBins(agent.windowBins[place], bins)
+    end
     return putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
   end
   plus(list, at + NEWEST, count, high, low)
   if shape > 0 then widen(list, at + NEWEST_SPREAD, min, max, time, value) end
-  if shape == 2 then agent.newestBins[place] = addBins(agent.newestBins[place], bins) end
+  if shape == 2 then putBins(agent, place, bins) end
+end
+
+-- What answers are made of until the bins are opened again: enough for as many values as may be pending. None where
+-- the next message will open them in any case, or may need more than all the bins there are.
+local function greatestToKeep(agent, place)
+  local total = agent.list[agent.set.begins[place] + WINDOW]
+  if agent.batched[place] or total < MOST_PENDING then return NO_BINS end
+  return greatestBins(agent.windowBins[place], total, MOST_PENDING)
+end
+
+-- Adds to a list of fields those of a ring's bins that may have changed. Answers how long the list is then.
+local function addBinFields(agent, place, fields, filled)
+  local window, quick = agent.windowBins[place], agent.set.quick[place]
+  fields[filled + 1], fields[filled + 2] = quick[2], agent.pending[place]
+  if not window and not agent.raised[place] then return filled + 2 end
+  fields[filled + 3], fields[filled + 4] = quick[1], window and greatestToKeep(agent, place) or agent.greatest[place]
+  if not window then return filled + 4 end
+  fields[filled + 5], fields[filled + 7] = binFields(agent.set.names[place])
+  fields[filled + 6], fields[filled + 8] = agent.newestBins[place], window
+  return filled + 8
 end
 
 local function saveSome(agent, from, to)
@@ -178,11 +261,7 @@ local function saveSome(agent, from, to)
       local ring = string.sub(text, at + 1, at + 8 * (shape == 0 and RING or SPREAD_RING))
       fields[filled + 1], fields[filled + 2] = set.names[place], ring
       filled = filled + 2
-      if shape == 2 then
-        fields[filled + 1], fields[filled + 3] = binFields(set.names[place])
-        fields[filled + 2], fields[filled + 4] = agent.newestBins[place], agent.windowBins[place]
-        filled = filled + 4
-      end
+      if shape == 2 then filled = addBinFields(agent, place, fields, filled) end
     end
   end
   if filled > 0 then redis.call('HSET', agent.key, unpack(fields)) end
