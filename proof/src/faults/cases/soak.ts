@@ -1,3 +1,4 @@
+import { STREAMS } from '@agentlens/contracts';
 import { until } from '../../bench/poll.ts';
 import { backlogOf } from '../../bench/readiness.ts';
 import type { LoadReport } from '../../harness/load-protocol.ts';
@@ -66,7 +67,8 @@ async function soaked(lab: Lab, site: Site): Promise<void> {
     faults: async () => {
       const since = performance.now();
       const minutesGone = () => (performance.now() - since) / MINUTE_MS;
-      let reconciledAt = since;
+      /** When which message was the newest, of those that are not settled by all. */
+      let unsettled: { atMs: number; sequence: number }[] = [];
       let told = 0;
       while (minutesGone() < lab.minutes) {
         await lab.sleep(SAMPLE_MS);
@@ -77,12 +79,14 @@ async function soaked(lab: Lab, site: Site): Promise<void> {
         }
         const { notStored, notEvaluated } = await differencesOf(site);
         worstDifference = Math.max(worstDifference, notStored + notEvaluated);
-        const waiting = await unseen(site);
-        if (waiting === 0) reconciledAt = performance.now();
-        longestApartMs = Math.max(longestApartMs, performance.now() - reconciledAt);
+        const { newest, settled } = await progressOf(site);
+        const atMs = performance.now();
+        unsettled = [...unsettled, { atMs, sequence: newest }].filter(({ sequence }) => sequence > settled);
+        longestApartMs = Math.max(longestApartMs, atMs - (unsettled[0]?.atMs ?? atMs));
         if (minutesGone() >= told + 1) {
           told = Math.floor(minutesGone());
-          lab.note(`minute ${told} of ${lab.minutes}: ${waiting} messages wait, memory ${memoryNow(samples)}`);
+          const apart = `${newest - settled} messages are not settled by all`;
+          lab.note(`minute ${told} of ${lab.minutes}: ${apart}, memory ${memoryNow(samples)}`);
         }
       }
     },
@@ -117,11 +121,15 @@ async function peakOf(lab: Lab, site: Site): Promise<LoadReport> {
   return peak;
 }
 
-/** Messages of which one consumer or the other knows nothing yet. */
-async function unseen(site: Site): Promise<number> {
-  let waiting = 0;
-  for await (const { num_pending } of site.streams.manager.consumers.list('AGENT_EVENTS')) waiting += num_pending;
-  return waiting;
+/** The newest message of events, and the one up to which every consumer has settled all. */
+async function progressOf(site: Site): Promise<{ readonly newest: number; readonly settled: number }> {
+  const { manager } = site.streams;
+  const { state } = await manager.streams.info(STREAMS.AGENT_EVENTS.name);
+  let settled = state.last_seq;
+  for await (const { ack_floor } of manager.consumers.list(STREAMS.AGENT_EVENTS.name)) {
+    settled = Math.min(settled, ack_floor.stream_seq);
+  }
+  return { newest: state.last_seq, settled };
 }
 
 function memoryNow(samples: ReadonlyMap<string, readonly Sample[]>): string {
