@@ -121,6 +121,23 @@ describe('FairTurns', () => {
     expect(requests.turns.isFull('loud')).toBe(false);
   });
 
+  it('is full where what waits takes too long at the speed of the line', async () => {
+    let nowMs = 0;
+    const requests = new Requests(new FairTurns({ longestMs: 60_000, nowMs: () => nowMs }));
+    for (let i = 0; i < 40; i++) requests.send('slow', 100);
+    await requests.settle();
+    expect(requests.turns.isFull('slow')).toBe(false);
+    // A hundred events each fifth of a second, with more than half a second's worth behind them.
+    for (let i = 0; i < 10; i++) {
+      nowMs += 200;
+      await requests.end();
+    }
+    expect(requests.turns.isFull('slow')).toBe(true);
+    expect(requests.turns.isFull('quiet')).toBe(false);
+    await requests.finish();
+    expect(requests.turns.isFull('slow')).toBe(false);
+  });
+
   it('goes round where more tenants wait than have room', async () => {
     const requests = new Requests();
     const tenants = Array.from({ length: 30 }, (_, i) => `t${i}`);
@@ -155,6 +172,7 @@ describe('FairTurns', () => {
       nowMs: () => nowMs,
       restraint: {
         look: () => undefined,
+        isActive: true,
         begun: (tenantId) => {
           if (tenantId === 'loud') restsUntilMs = nowMs + 20;
         },
@@ -190,6 +208,7 @@ describe('FairTurns', () => {
       },
       restraint: {
         look: () => undefined,
+        isActive: true,
         begun: (_tenantId, _events, atMs) => {
           restsUntilMs = atMs + 30;
         },

@@ -1,3 +1,4 @@
+import { LineSpeed } from './line-speed.ts';
 import { Restraint } from './restraint.ts';
 
 /** Events that are worked on at once. */
@@ -10,7 +11,9 @@ const BESIDE_OTHERS = 200;
 const THERE_MS = 2_000;
 /** After so long a turn is over even if its work is not: then it waits for a store, and is in nobody's way. */
 const LONGEST_MS = 50;
-/** Events that may wait for their turn. More than a second's worth would only be answered late. */
+/** More than this many seconds of a tenant's events would be answered late, and their triggers be late. */
+const LATE_S = 0.5;
+/** Events that may wait for their turn, whose parsed bodies are held meanwhile: some 40 MB. */
 const MOST_WAITING = 20_000;
 /** More than this many seconds of a restrained tenant's events would be answered too late to be of use. */
 const LONGEST_WAIT_S = 2;
@@ -19,7 +22,7 @@ export interface FairTurnsParts {
   readonly longestMs?: number;
   /** Milliseconds that only go forward. */
   readonly nowMs?: () => number;
-  readonly restraint?: Pick<Restraint, 'look' | 'begun' | 'perSecondOf' | 'restsUntil'>;
+  readonly restraint?: Pick<Restraint, 'look' | 'begun' | 'isActive' | 'perSecondOf' | 'restsUntil'>;
 }
 
 interface Line {
@@ -49,6 +52,7 @@ export class FairTurns {
   /** Until then more than one tenant is there. */
   #mixedUntilMs = 0;
 
+  readonly #speed = new LineSpeed();
   readonly #restraint: NonNullable<FairTurnsParts['restraint']>;
   readonly #longestMs: number;
   readonly #nowMs: () => number;
@@ -92,11 +96,13 @@ export class FairTurns {
     };
   }
 
-  /** Too much waits, and of this tenant no less than of the others: what it sends now is better sent later. */
+  /** So much of this tenant waits that what it sends now is better sent later. */
   isFull(tenantId: string): boolean {
     const behind = this.#lines.get(tenantId)?.behind ?? 0;
     if (behind > this.#restraint.perSecondOf(tenantId) * LONGEST_WAIT_S) return true;
-    return this.#waiting >= MOST_WAITING && behind * this.#lines.size >= this.#waiting;
+    // Lines take turns: each moves at its part of the speed.
+    const inAll = behind * this.#lines.size;
+    return inAll > this.#speed.perSecond * LATE_S || (this.#waiting >= MOST_WAITING && inAll >= this.#waiting);
   }
 
   #notice(tenantId: string): void {
@@ -164,6 +170,8 @@ export class FairTurns {
     this.#waiting -= turn.events;
     if (this.#waiting === 0) this.#crowded = false;
     this.#begin(next, turn.events);
+    // Who rests waits for no line.
+    this.#speed.begun(turn.events, this.#restraint.isActive ? 0 : this.#waiting, nowMs);
     turn.begin();
     this.#schedule();
   }

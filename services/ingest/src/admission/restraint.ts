@@ -44,6 +44,11 @@ export class Restraint {
     return this.#flood?.tenantId === tenantId ? this.#flood.perSecond : Number.POSITIVE_INFINITY;
   }
 
+  /** Somebody is. */
+  get isActive(): boolean {
+    return this.#flood !== undefined && Number.isFinite(this.#flood.perSecond);
+  }
+
   /** Until when nothing more of this tenant is to begin. */
   restsUntil(tenantId: string): number {
     return this.#flood?.tenantId === tenantId ? this.#flood.restsUntilMs : Number.NEGATIVE_INFINITY;
@@ -63,11 +68,11 @@ export class Restraint {
     if (sinceMs < LOOK_MS) return;
     this.#lookedAtMs = nowMs;
     const before = this.#flood;
-    const wasRestrained = before !== undefined && Number.isFinite(before.perSecond);
+    const wasRestrained = this.isActive;
     this.#rates.measure(sinceMs);
     this.#judge(this.contention.read(), othersAreThere);
     const { tenantId = before?.tenantId ?? '', perSecond = Number.POSITIVE_INFINITY } = this.#flood ?? {};
-    if (wasRestrained !== Number.isFinite(perSecond)) this.told(tenantId, perSecond);
+    if (wasRestrained !== this.isActive) this.told(tenantId, perSecond);
   }
 
   #judge(contention: number, othersAreThere: boolean): void {
