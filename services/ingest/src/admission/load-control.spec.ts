@@ -195,7 +195,7 @@ describe('StandingJudge', () => {
     const age = (tick: number) => (tick < 20 ? tick * TICK_MS : (20 + (tick - 20) * 0.6) * TICK_MS);
     const seen = judged(40, 1_000, (tick) => inOrder(age(tick)));
     expect(seen.slice(20, 23)).not.toContain('overloaded');
-    expect(new Set(seen.slice(24))).toEqual(new Set(['overloaded']));
+    expect(new Set(seen.slice(25))).toEqual(new Set(['overloaded']));
   });
 
   it('knows what is held by somebody who is gone, while all others are settled', () => {

@@ -7,6 +7,8 @@ const CALM_MS = 150;
 /** A backlog of the aim and this much more would be worked off in about this time. */
 const WORK_OFF_MS = 2_000;
 const LEAST_SHARE = 0.3;
+/** What is worked off while this much of what is handled comes. */
+const WORKING_OFF_SHARE = 0.7;
 /** Towards what is known to be too much in small steps; up to what was handled lately in large ones. */
 const RAISE_BY = 1.05;
 const RETURN_BY = 1.5;
@@ -50,7 +52,8 @@ export class Pace {
       const share = 1 - (backlogAgeMs - AIM_MS) / WORK_OFF_MS;
       return this.#handledPerSecond * Math.min(1, Math.max(LEAST_SHARE, share));
     }
-    if (standing === 'catching up' || (standing === 'calm' && backlogAgeMs >= CALM_MS)) return this.#allowed;
+    if (standing === 'catching up') return Math.max(this.#allowed, this.#handledPerSecond * WORKING_OFF_SHARE);
+    if (standing === 'calm' && backlogAgeMs >= CALM_MS) return this.#allowed;
     // What is being handled may come in, whatever was learnt while little was.
     const known = Math.max(this.#allowed, this.#handledPerSecond);
     return Math.max(known * RAISE_BY, Math.min(known * RETURN_BY, this.#mostLately));

@@ -53,8 +53,8 @@ export class StandingJudge {
     if (reading.lag.pending === 0 && agesWithTheClock('oldestAgeMs', first, reading))
       return this.#away('held', reading);
     if (reading.lag.backlogAgeMs <= BEHIND_MS) return 'calm';
-    // A second that somebody was away for part of does not tell whether what comes is too much.
-    const wasAway = reading.atMs - this.#awayAtMs < JUDGED_OVER_MS;
+    // A span that somebody was away for part of does not tell whether what comes is too much.
+    const wasAway = this.#awayAtMs >= first.atMs;
     return wasAway || isWorkedOff(first, reading) ? 'catching up' : 'overloaded';
   }
 
