@@ -43,6 +43,16 @@ function send(message: FromGenerator): void {
   process.send?.(message, undefined, undefined, () => process.disconnect());
 }
 
+/** Agents keep their connections: how quickly new ones are accepted is not what is measured. */
+async function connected(pool: Pool, connections: number): Promise<void> {
+  const look = async () => {
+    const answer = await pool.request({ method: 'GET', path: '/healthz' });
+    await answer.body.dump();
+  };
+  // Who is not there now is found out by the load itself.
+  await Promise.allSettled(Array.from({ length: connections }, look));
+}
+
 async function run(order: LoadOrder): Promise<LoadReport> {
   const pool = new Pool(order.url, {
     connections: order.concurrency,
@@ -59,6 +69,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const acceptedMarkerIds: string[] = [];
   const acceptedMarkersSentAt: Record<string, number> = {};
   const acceptedByAgent: Record<string, AcceptedOfAgent> = {};
+  await connected(pool, order.concurrency);
   const startedAt = performance.now();
   const cpuAtStart = process.cpuUsage();
   let serial = 0;
