@@ -24,15 +24,6 @@ export class Streams {
     return (await this.manager.streams.info(STREAMS.DEAD_LETTERS.name)).state.messages;
   }
 
-  /** Redeliveries that are outstanding, over all consumers of events. */
-  async redelivered(): Promise<number> {
-    let sum = 0;
-    for await (const { num_redelivered } of this.manager.consumers.list(STREAMS.AGENT_EVENTS.name)) {
-      sum += num_redelivered;
-    }
-    return sum;
-  }
-
   async close(): Promise<void> {
     await this.connection.close();
   }
