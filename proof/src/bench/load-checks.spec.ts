@@ -8,7 +8,7 @@ const report: LoadReport = {
   ...{ seconds: 1, requests: 4, statuses: { 201: 3, 429: 1 }, latency, refusedLatency: latency },
   ...{ longestStallMs: 1, cpuMicros: 1, acceptedEvents: 30, acceptedErrors: 2, markers: { 0: 10 } },
 };
-const record = { rows: 30, counted: 30, countedInRuns: 30, countedErrors: 2, triggers: 1 };
+const record = { rows: 30, counted: 30, countedInRuns: 30, countedErrors: 2, triggers: 1, evaluated: 30 };
 const wrong = (checks: readonly Check[]) =>
   checks.filter(({ expected, actual }) => expected !== actual).map(({ name }) => name);
 
@@ -23,6 +23,7 @@ describe('the checks of a load', () => {
     ['countedInRuns', 'events counted by run'],
     ['countedErrors', 'errors counted by agent'],
     ['triggers', 'triggers recorded'],
+    ['evaluated', 'events evaluated'],
   ] as const)('name %s that are one too few or too many', (what, name) => {
     for (const off of [-1, 1])
       expect(wrong(loadChecks(report, { ...record, [what]: record[what] + off }))).toEqual([name]);
@@ -30,7 +31,7 @@ describe('the checks of a load', () => {
 
   it('do not hold of a load of which nothing was accepted', () => {
     const nothing = { ...report, acceptedEvents: 0, acceptedErrors: 0, markers: {}, statuses: { 503: 4 } };
-    const empty = { rows: 0, counted: 0, countedInRuns: 0, countedErrors: 0, triggers: 0 };
+    const empty = { rows: 0, counted: 0, countedInRuns: 0, countedErrors: 0, triggers: 0, evaluated: 0 };
     expect(wrong(loadChecks(nothing, empty))).toEqual(['loads of which something was accepted']);
   });
 });

@@ -42,12 +42,15 @@ export async function measureLoad(stage: Stage, plan: LoadPlan): Promise<Figure>
   const meter = new UsageMeter(stage.stack);
   const startedAt = performance.now();
   try {
+    const evaluatedBefore = await stage.evaluatedEvents();
     const report = await generateLoad(orderOf(stage, plan, label)).report;
     const expectedTriggers = Object.keys(report.markers).length;
     await drained(stage, label, report.acceptedEvents, expectedTriggers);
     const aftermath = await plan.afterTriggers?.(report, label);
     const seconds = (performance.now() - startedAt) / 1000;
     const usage = meter.stop();
+    const evaluated = await stage.evaluatedEvents();
+    const record = { ...(await recordOf(stage.pool, label)), ...since(evaluatedBefore, evaluated) };
     const cpu = { ...usage.cpuMicros, [GENERATOR]: report.cpuMicros };
     return {
       scenario: plan.scenario,
@@ -61,12 +64,16 @@ export async function measureLoad(stage: Stage, plan: LoadPlan): Promise<Figure>
       ),
       latency: { post: report.latency, ...aftermath?.latency },
       rssBytes: usage.rssBytes,
-      checks: [...loadChecks(report, await recordOf(stage.pool, label)), ...(aftermath?.checks ?? [])],
+      checks: [...loadChecks(report, record), ...(aftermath?.checks ?? [])],
       notes: { ...refusals(report), ...aftermath?.notes, sendingSeconds: report.seconds },
     };
   } finally {
     meter.stop();
   }
+}
+
+function since(before: number | undefined, now: number | undefined): { readonly evaluated?: number } {
+  return before === undefined || now === undefined ? {} : { evaluated: now - before };
 }
 
 function orderOf(stage: Stage, plan: LoadPlan, label: string): LoadOrder {

@@ -7,6 +7,8 @@ export interface OnRecord {
   readonly countedErrors: number;
   readonly countedInRuns: number;
   readonly triggers: number;
+  /** By the evaluators' own tally, where they share one. */
+  readonly evaluated?: number;
 }
 
 /** Cheap enough to be asked while the platform works. */

@@ -1,3 +1,4 @@
+import { connectRedisState, minuteOf, type StateStores } from '@agentlens/state';
 import pg from 'pg';
 import { request } from 'undici';
 import type { RuleDraft } from '../harness/rule-draft.ts';
@@ -9,6 +10,7 @@ import { type SeededTenant, seedTenants } from './tenant-seeds.ts';
 
 export const DEFAULT_TENANT = 'default';
 const RULES_DEADLINE_MS = 60_000;
+const MINUTE_MS = 60_000;
 
 export interface StageOptions {
   readonly shape: Shape;
@@ -21,19 +23,25 @@ export class Stage {
   readonly stack: Stack;
   readonly pool: pg.Pool;
   private readonly root: string;
+  private readonly openedAtMs = Date.now();
+  private readonly state: StateStores | undefined;
   private tenants: readonly SeededTenant[] = [];
   private closing: Promise<void> | undefined;
 
-  private constructor(stack: Stack, root: string) {
+  private constructor(stack: Stack, root: string, state: StateStores | undefined) {
     this.stack = stack;
     this.root = root;
+    this.state = state;
     this.pool = new pg.Pool({ connectionString: stack.postgresUrl, max: 4 });
     // Its server is stopped under it at the end.
     this.pool.on('error', () => undefined);
   }
 
   static async open({ shape, root, nodeOptions = [] }: StageOptions): Promise<Stage> {
-    const stage = new Stage(await startStack({ shape, root, nodeOptions }), root);
+    const stack = await startStack({ shape, root, nodeOptions });
+    const { redisUrl } = stack;
+    const state = redisUrl === undefined ? undefined : await connectRedisState({ url: redisUrl });
+    const stage = new Stage(stack, root, state);
     try {
       await stage.refuseIfNotDurable();
     } catch (error) {
@@ -45,8 +53,21 @@ export class Stage {
 
   /** Once, however often it is asked for. */
   close(): Promise<void> {
-    this.closing ??= this.pool.end().then(() => this.stack.stop());
+    this.closing ??= this.pool
+      .end()
+      .then(() => this.state?.close())
+      .then(() => this.stack.stop());
     return this.closing;
+  }
+
+  /** Events that the evaluators say they have evaluated, each once; undefined where one process keeps its own count. */
+  async evaluatedEvents(): Promise<number | undefined> {
+    if (this.state === undefined) return undefined;
+    let events = 0;
+    for (let minuteMs = minuteOf(this.openedAtMs); minuteMs <= Date.now(); minuteMs += MINUTE_MS) {
+      for (const ofTenant of (await this.state.evaluationTally.read(minuteMs)).values()) events += ofTenant;
+    }
+    return events;
   }
 
   /** Makes these the only rules in force, of tenant `default`, and waits until the evaluator holds them. */
