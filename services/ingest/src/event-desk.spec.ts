@@ -53,3 +53,11 @@ describe('what admission is told was let in', () => {
     },
   );
 });
+
+describe('a request that is still to be read', () => {
+  it('is refused where its tenant has its line full, and nobody else', () => {
+    const { desk } = deskWith({ full: true });
+    expect(() => desk.refuseUnread('acme')).toThrow('The platform is behind');
+    expect(() => deskWith({}).desk.refuseUnread('acme')).not.toThrow();
+  });
+});

@@ -40,6 +40,13 @@ export class EventDesk {
     private readonly turns: FairTurns,
   ) {}
 
+  /** For a request whose body is still to come; how many events it holds is not known. */
+  refuseUnread(tenantId: string): void {
+    if (!this.turns.isFull(tenantId)) return;
+    this.metrics.turnedAway('overload');
+    throw heldBack(LINE_MS);
+  }
+
   /** This key's quota first, so that one loud client meets its own limit before the platform's. */
   async admit(caller: Caller, cost: number, reply: Reply): Promise<void> {
     const answer = await this.quota.take(caller.keyId, cost, caller.eventsPerSecond, this.clock.now());

@@ -30,7 +30,8 @@ export class IngestMetrics {
       advice: { explicitBucketBoundaries: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
     });
     this.#shed = meter.createCounter('agentlens.ingest.events_shed', {
-      description: 'Events turned away because evaluation is behind and their tenant is among the loudest',
+      description:
+        'Events turned away because evaluation is behind and their tenant is among the loudest, without those of requests that were refused unread',
     });
     this.#lostByClients = meter.createCounter('agentlens.ingest.client_events_dropped', {
       description: 'Events that SDKs say they gave up before they arrived, each report counted once',

@@ -45,9 +45,13 @@ export class ApiKeyGuard implements CanActivate {
     return true;
   }
 
-  /** For a route without decorators. @throws ProblemException where its caller is not known or has none of the scopes */
-  async authorize(request: FastifyRequest, scopes: readonly Scope[]): Promise<Caller> {
-    const caller = await this.#authenticate(request, false);
+  /**
+   * For a route without decorators; a request's key is looked up once, however often it is asked for.
+   * @throws ProblemException where its caller is not known or has none of the scopes
+   */
+  async authorize(request: FastifyRequest & AuthenticatedRequest, scopes: readonly Scope[]): Promise<Caller> {
+    const caller = callerOf(request) ?? (await this.#authenticate(request, false));
+    setCaller(request, caller);
     requireScope(caller, scopes);
     return caller;
   }
