@@ -3,6 +3,7 @@ import pg from 'pg';
 import { request } from 'undici';
 import type { RuleDraft } from '../harness/rule-draft.ts';
 import { type Shape, type Stack, startStack } from '../harness/stack.ts';
+import { newestEvent } from './newest-event.ts';
 import { until } from './poll.ts';
 import { heldRules } from './readiness.ts';
 import { announceRules, copyRule, copyRulesTo, retireRules, rulesInForce } from './rule-seeds.ts';
@@ -95,11 +96,17 @@ export class Stage {
     return chosen.map(({ key }) => key);
   }
 
-  /** Forgets what was stored, so that one measurement does not slow the next. Only while nothing is in flight. */
+  /**
+   * Forgets what was stored, so that one measurement does not slow the next. Only while nothing is in flight. The auditor
+   * forgets it too, or it would read every message again to find what is missing.
+   */
   async forgetEvents(): Promise<void> {
+    const { natsUrl } = this.stack;
+    const read = natsUrl === undefined ? 0 : await newestEvent(natsUrl);
     await this.pool.query(
-      `truncate events, runs, agents, agent_daily, guardrail_states, guardrail_triggers, trigger_cooldowns,
-        deliveries, delivery_attempts`,
+      `update audit_position set sequence = ${read};
+      truncate events, runs, agents, agent_daily, guardrail_states, guardrail_triggers, trigger_cooldowns,
+        deliveries, delivery_attempts, audit_minutes`,
     );
     await this.pool.query('checkpoint');
   }
