@@ -1,12 +1,5 @@
-import {
-  type AdvanceAnswer,
-  type Bin,
-  type Bins,
-  type CooldownHolder,
-  greatestBins,
-  type Totals,
-} from '@agentlens/guardrails';
-import { NO_TOTALS } from '@agentlens/guardrails/ports';
+import type { AdvanceAnswer, Bin, Bins, CooldownHolder, Totals } from '@agentlens/guardrails';
+import { greatestBins, NO_TOTALS } from '@agentlens/guardrails/ports';
 import { toNumber } from '../exact-sum.ts';
 import { answerAgain, type Question } from '../windows/answer.ts';
 import type { AdvanceCall } from './advance-call.ts';
