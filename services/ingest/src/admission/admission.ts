@@ -15,8 +15,7 @@ export class Admission {
   readonly #clock: Clock;
   readonly #logger: Platform['logger'];
   #timer: NodeJS.Timeout | undefined;
-  #ticking: Promise<void> = Promise.resolve();
-  #isTicking = false;
+  #ticking: Promise<void> | undefined;
 
   constructor(bus: EventBus, clock: Clock, logger: Platform['logger']) {
     this.#bus = bus;
@@ -32,8 +31,9 @@ export class Admission {
   start(): void {
     this.#timer = setInterval(() => {
       // An answer that takes longer than this is waited for: two that come out of order would tell of leaps in time.
-      if (this.#isTicking) return;
-      this.#ticking = this.tick();
+      this.#ticking ??= this.tick().finally(() => {
+        this.#ticking = undefined;
+      });
     }, TICK_MS);
     this.#timer.unref();
   }
@@ -49,11 +49,9 @@ export class Admission {
   }
 
   async tick(): Promise<void> {
-    this.#isTicking = true;
     const before = this.#control.level;
     const askedAtMs = this.#clock.now();
     const lag = await this.#lag();
-    this.#isTicking = false;
     this.#control.tick(lag, askedAtMs);
     const perTenant = this.#control.level;
     if (Number.isFinite(perTenant) === Number.isFinite(before)) return;
