@@ -38,10 +38,7 @@ export class ApiKeyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const access = this.#accessOf(context);
     if (access.isPublic) return true;
-    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    const caller = callerOf(request) ?? (await this.#authenticate(request, access.allowsQueryToken));
-    setCaller(request, caller);
-    requireScope(caller, access.scopes);
+    await this.#authorize(context.switchToHttp().getRequest<AuthenticatedRequest>(), access);
     return true;
   }
 
@@ -49,8 +46,15 @@ export class ApiKeyGuard implements CanActivate {
    * For a route without decorators; a request's key is looked up once, however often it is asked for.
    * @throws ProblemException where its caller is not known or has none of the scopes
    */
-  async authorize(request: FastifyRequest & AuthenticatedRequest, scopes: readonly Scope[]): Promise<Caller> {
-    const caller = callerOf(request) ?? (await this.#authenticate(request, false));
+  authorize(request: AuthenticatedRequest, scopes: readonly Scope[]): Promise<Caller> {
+    return this.#authorize(request, { scopes, allowsQueryToken: false });
+  }
+
+  async #authorize(
+    request: AuthenticatedRequest,
+    { scopes, allowsQueryToken }: Omit<Access, 'isPublic'>,
+  ): Promise<Caller> {
+    const caller = callerOf(request) ?? (await this.#authenticate(request, allowsQueryToken));
     setCaller(request, caller);
     requireScope(caller, scopes);
     return caller;
