@@ -76,3 +76,4 @@ export {
   SECRET_BOX,
   WINDOW_STORE,
 } from './tokens.ts';
+export { withDeadline } from './with-deadline.ts';

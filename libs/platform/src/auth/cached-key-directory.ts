@@ -1,4 +1,5 @@
 import type { Clock } from '../platform.ts';
+import { withDeadline } from '../with-deadline.ts';
 import { isSameHash } from './api-key.ts';
 import { SCOPES, type Scope } from './caller.ts';
 import type { KeyCheck, KeyDirectory } from './key-directory.ts';
@@ -152,14 +153,4 @@ function acceptanceOf(record: KeyRecord, defaultEventsPerSecond: number): KeyChe
       ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),
     },
   };
-}
-
-async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`No answer within ${ms} ms`)), ms);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,3 +1,5 @@
+import { withDeadline } from '../with-deadline.ts';
+
 export interface HealthAnswer {
   readonly ok: boolean;
   /** Shown on `/readyz`: ages, counts; never secrets. */
@@ -48,24 +50,17 @@ export class HealthRegistry {
 
   async report(): Promise<HealthReport> {
     const names = [...this.#checks.keys()];
-    const answers = await Promise.all([...this.#checks.values()].map(withDeadline));
+    const answers = await Promise.all([...this.#checks.values()].map(answerOf));
     const checks = Object.fromEntries(names.map((name, i) => [name, answers[i] ?? { ok: false }]));
     if (this.#draining) return { ready: false, checks: { ...checks, draining: { ok: false } } };
     return { ready: answers.every((answer) => answer.ok), checks };
   }
 }
 
-async function withDeadline(check: HealthCheck): Promise<HealthAnswer> {
-  const deadline = Promise.withResolvers<HealthAnswer>();
-  const timer = setTimeout(
-    () => deadline.resolve({ ok: false, detail: { reason: `no answer within ${CHECK_DEADLINE_MS} ms` } }),
-    CHECK_DEADLINE_MS,
-  );
+async function answerOf(check: HealthCheck): Promise<HealthAnswer> {
   try {
-    return await Promise.race([check(), deadline.promise]);
+    return await withDeadline(check(), CHECK_DEADLINE_MS);
   } catch (error) {
     return { ok: false, detail: { reason: error instanceof Error ? error.message : String(error) } };
-  } finally {
-    clearTimeout(timer);
   }
 }

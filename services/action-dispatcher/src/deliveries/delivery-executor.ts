@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentlens/contracts';
 import type { EgressClient } from '@agentlens/egress';
 import type { ActionOutcome, ActionTools, Alerts, Directives } from '@agentlens/guardrails';
-import type { SecretBox } from '@agentlens/platform';
+import { type SecretBox, withDeadline } from '@agentlens/platform';
 import { addressOf } from '../destinations/destination.ts';
 import type { DestinationBreakers } from '../destinations/destination-breakers.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
@@ -161,14 +161,4 @@ function disabling(delivery: ClaimedDelivery, outcome: ActionOutcome): Pick<Sett
 /** Short, one line, no control characters: details are shown to people and kept for ever. */
 function safe(text: string | null): string | null {
   return text === null ? null : text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_DETAIL);
-}
-
-async function withDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no result within ${deadlineMs} ms`)), deadlineMs);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

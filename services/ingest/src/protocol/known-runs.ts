@@ -1,5 +1,5 @@
 import type { DecisionRequest } from '@agentlens/contracts';
-import type { Platform } from '@agentlens/platform';
+import { type Platform, withDeadline } from '@agentlens/platform';
 import type { RunContext, RunContexts } from '@agentlens/state';
 
 /** Runs this instance remembers by itself; the oldest make room. */
@@ -49,19 +49,11 @@ export class KnownRuns {
   }
 
   async #find({ tenantId, runId }: DecisionRequest): Promise<RunContext | undefined | 'late'> {
-    const late = Promise.withResolvers<'late'>();
-    const timer = setTimeout(() => {
-      this.#rest(new Error(`no answer within ${PATIENCE_MS} ms`));
-      late.resolve('late');
-    }, PATIENCE_MS);
-    const find = this.contexts.find(tenantId, runId).catch((error: unknown) => {
-      this.#rest(error);
-      return 'late' as const;
-    });
     try {
-      return await Promise.race([find, late.promise]);
-    } finally {
-      clearTimeout(timer);
+      return await withDeadline(this.contexts.find(tenantId, runId), PATIENCE_MS);
+    } catch (error) {
+      this.#rest(error);
+      return 'late';
     }
   }
 
