@@ -1,4 +1,4 @@
-import { COMMANDS, type Decision, type DecisionRequest } from '@agentlens/contracts';
+import { COMMANDS, type ControlOrder, type Decision, type DecisionRequest, derivedId } from '@agentlens/contracts';
 import type { Subscription } from '@agentlens/messaging';
 import { type Answer, type Gateway, NOW, startGateway } from './gateway.ts';
 
@@ -70,3 +70,23 @@ export function allowing({ tenantId, agentId, runId, phase, tool }: DecisionRequ
 }
 
 export const QUESTION = { phase: 'tool.before', agentId: 'bot', tool: { name: 'search' }, args: { q: 'x' }, tags: {} };
+
+export const RUN = derivedId(Date.parse('2026-03-01T11:59:00.000Z'), 'run');
+export function auditEvent(fields: Record<string, unknown>): object {
+  return { schema: 'handlebar.audit.v1', ts: '2026-03-01T11:59:30.000Z', runId: RUN, ...fields };
+}
+
+export function anOrder(fields: Partial<ControlOrder> = {}): ControlOrder {
+  return {
+    id: 'order-1',
+    tenantId: 'acme',
+    scope: 'run',
+    scopeId: RUN,
+    state: 'killed',
+    reason: 'runaway',
+    by: 'ops',
+    version: 1,
+    issuedAt: NOW,
+    ...fields,
+  };
+}

@@ -1,0 +1,255 @@
+import { controlOrdered, type Decision } from '@agentlens/contracts';
+import { eventually } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { anOrder, type Protocol, QUESTION, RUN, startProtocol } from './agent-protocol.ts';
+import { NOW, noted } from './gateway.ts';
+
+let protocol: Protocol;
+beforeEach(async () => {
+  protocol = await startProtocol();
+});
+afterEach(() => protocol.close());
+
+describe('asking for a decision', () => {
+  it('answers what the evaluator decided, on the wire of the client in the field and nothing more', async () => {
+    protocol.answer(() => ({
+      verdict: 'BLOCK',
+      control: 'TERMINATE',
+      effect: 'ask',
+      cause: { kind: 'HITL_PENDING', approvalId: 'a1', ruleId: 'r1' },
+      message: 'Needs a human',
+      finalRuleId: 'r1',
+      approvalId: 'a1',
+      modifiedArgs: { q: 'y' },
+      evaluatedRules: [
+        { ruleId: 'r1', ruleVersion: 3, enabled: true, matched: true, violated: true, effect: 'ask', mode: 'enforce' },
+      ],
+    }));
+    const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, QUESTION);
+    expect(answer).toMatchObject({ status: 200 });
+    expect(answer.body).toEqual({
+      verdict: 'BLOCK',
+      control: 'TERMINATE',
+      cause: { kind: 'HITL_PENDING', approvalId: 'a1', ruleId: 'r1' },
+      message: 'Needs a human',
+      evaluatedRules: [{ ruleId: 'r1', enabled: true, matched: true, violated: true }],
+      finalRuleId: 'r1',
+    });
+  });
+
+  it('tells clients that send our additions the rest, and nothing of the inside', async () => {
+    protocol.answer(() => ({ effect: 'modify', modifiedArgs: { q: '[email]' } }));
+    const { body } = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, callId: 'call-1' });
+    expect(body).toMatchObject({ effect: 'modify', modifiedArgs: { q: '[email]' }, decisionId: 'decision-1' });
+    expect(Object.keys(body)).not.toEqual(expect.arrayContaining(['tenantId']));
+    expect(Object.keys(body)).not.toEqual(expect.arrayContaining(['inputsDigest']));
+  });
+
+  it('hands the evaluator everything it was asked', async () => {
+    await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, {
+      phase: 'tool.after',
+      agentId: 'bot',
+      tool: { name: 'mail', tags: ['write', 7] },
+      args: { to: 'x' },
+      result: { ok: true },
+      actor: { externalId: 'user-1' },
+      tags: { env: 'prod', retries: 2 },
+      subjects: [{ subjectType: 'customer', value: 'v'.repeat(300) }, 'nonsense'],
+      metrics: { bytes_in: 12, custom: null },
+      callId: 'call-1',
+      estimate: { tokens: 10, costUsd: 0.1 },
+      deadlineMs: 60_000,
+    });
+    expect(protocol.asked).toEqual([
+      {
+        tenantId: 'acme',
+        runId: RUN,
+        phase: 'tool.after',
+        agentId: 'bot',
+        tool: { name: 'mail', tags: ['write'] },
+        args: { to: 'x' },
+        result: { ok: true },
+        actor: { externalId: 'user-1' },
+        tags: { env: 'prod', retries: '2' },
+        subjects: [{ subjectType: 'customer', value: 'v'.repeat(256) }],
+        metrics: { bytes_in: 12 },
+        callId: 'call-1',
+        estimate: { tokens: 10, costUsd: 0.1 },
+        receivedAt: NOW,
+        deadlineMs: 10_000,
+      },
+    ]);
+  });
+
+  it('adds what the run’s start said: session, tags, and the tags of the same actor', async () => {
+    const start = {
+      agentId: 'bot',
+      sessionId: 's1',
+      actor: { externalId: 'u', metadata: { plan: 'pro' } },
+      tags: { a: '1', b: '1' },
+    };
+    await protocol.call('POST', `/v1/runs/${RUN}/start`, start);
+    const ask = async (fields: object) => {
+      await protocol.call(
+        'POST',
+        `/v1/runs/${RUN}/evaluate`,
+        { ...QUESTION, ...fields },
+        { headers: { 'idempotency-key': 'q1' } },
+      );
+      return protocol.asked.at(-1);
+    };
+    expect(await ask({ actor: { externalId: 'u' }, tags: { b: '2' } })).toMatchObject({
+      requestId: 'q1',
+      sessionId: 's1',
+      actor: { externalId: 'u', metadata: { plan: 'pro' } },
+      tags: { a: '1', b: '2' },
+    });
+    expect(await ask({ actor: { externalId: 'someone-else' } })).toMatchObject({
+      actor: { externalId: 'someone-else' },
+    });
+    expect(protocol.asked.at(-1)?.actor?.metadata).toBeUndefined();
+    expect(await ask({ sessionId: 's2' })).toMatchObject({ sessionId: 's2', actor: { externalId: 'u' } });
+  });
+
+  it('knows a run that was started at another instance', async () => {
+    await protocol.gateway.platform.runContexts.keep('acme', 'elsewhere', { sessionId: 's9' });
+    await protocol.call('POST', '/v1/runs/elsewhere/evaluate', QUESTION);
+    expect(protocol.asked[0]).toMatchObject({ sessionId: 's9' });
+  });
+
+  it('answers for a run never started, one that ended, and a client that never got its agent id', async () => {
+    await protocol.call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'success' });
+    for (const [runId, agentId] of [
+      [RUN, 'bot'],
+      ['never-started', 'bot'],
+      ['never-started', ''],
+    ]) {
+      const answer = await protocol.call('POST', `/v1/runs/${runId}/evaluate`, { ...QUESTION, agentId });
+      expect(answer).toMatchObject({ status: 200, body: { verdict: 'ALLOW', control: 'CONTINUE' } });
+    }
+    expect(protocol.asked.at(-1)?.agentId).toBe('unknown');
+  });
+
+  it('answers for a model call, which has no tool', async () => {
+    const question = { phase: 'llm.before', agentId: 'bot', estimate: { tokens: 100 } };
+    expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, question)).status).toBe(200);
+    expect(protocol.asked[0]).toMatchObject({ phase: 'llm.before', estimate: { tokens: 100, costUsd: 0 } });
+    expect(protocol.asked[0]?.tool).toBeUndefined();
+  });
+
+  it.each([
+    ['no phase', { ...QUESTION, phase: undefined }, 'phase'],
+    ['a phase nobody knows', { ...QUESTION, phase: 'tool.during' }, 'phase'],
+    ['no tool', { ...QUESTION, tool: undefined }, 'tool'],
+    ['a tool without a name', { ...QUESTION, tool: { name: '' } }, 'tool.name'],
+  ])('refuses what is no question: %s', async (_, body, path) => {
+    const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, body);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { details: expect.arrayContaining([expect.objectContaining({ path })]) },
+    });
+  });
+
+  it.each([
+    ['nested 100,000 levels', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'unreadable'],
+    ['with a NUL', '{"q":"x\\u0000y"}', 'unreadable'],
+    ['with __proto__', '{"__proto__":{"admin":true}}', 'unreadable'],
+    ['with an infinite number', '{"n":1e400}', 'unreadable'],
+    ['that are only an infinite number', '1e400', 'unreadable'],
+    ['of a megabyte', JSON.stringify({ list: Array.from({ length: 6 }, () => 'x'.repeat(200_000)) }), 'too_large'],
+  ])('goes on with arguments %s, which rules find missing', async (_, args, reason) => {
+    const text = JSON.stringify({ ...QUESTION, args: 'ARGS' }).replace('"ARGS"', () => args);
+    expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, text)).status).toBe(200);
+    expect(protocol.asked[0]?.args).toEqual({ $omitted: { reason, sha256: expect.any(String) } });
+    expect(protocol.asked[0]?.tool?.name).toBe('search');
+  });
+
+  it.each([
+    ['what looks like a circle', { a: { $ref: '#' }, b: '[Circular]' }],
+    ['markup, quotes and escapes', { q: '</script>"\'; drop table runs; -- {{y}} \\u0000 %s' }],
+    ['a list', [1, 'two', null]],
+    ['a text', 'plain'],
+    ['nothing', null],
+  ])('hands over arguments with %s unchanged', async (_, args) => {
+    expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, args })).status).toBe(200);
+    expect(protocol.asked[0]?.args).toEqual(args);
+  });
+
+  it('mends a tool name that cannot be stored', async () => {
+    const tool = { name: `a\u0000b${'x'.repeat(300)}` };
+    expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tool })).status).toBe(200);
+    expect(protocol.asked[0]?.tool?.name).toBe(`ab${'x'.repeat(254)}`);
+  });
+
+  it('keeps a question with a load of tags below what the broker takes', async () => {
+    const tags = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, 'v'.repeat(2_000)]));
+    const args = { text: 'y'.repeat(200_000) };
+    expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tags, args })).status).toBe(200);
+    expect(JSON.stringify(protocol.asked[0]).length).toBeLessThan(900_000);
+    expect(protocol.asked[0]?.args).toEqual(args);
+  });
+});
+
+describe('a question with an Idempotency-Key', () => {
+  const ask = (fields: object = {}, key = 'q1') =>
+    protocol.call(
+      'POST',
+      `/v1/runs/${RUN}/evaluate`,
+      { ...QUESTION, ...fields },
+      { headers: { 'idempotency-key': key } },
+    );
+
+  it('is asked once and answered the same, also while the first is being answered', async () => {
+    const held = Promise.withResolvers<Partial<Decision>>();
+    protocol.answer(() => held.promise);
+    const both = [ask(), ask()];
+    await eventually(() => expect(protocol.asked).toHaveLength(1));
+    held.resolve({ verdict: 'BLOCK', message: 'first' });
+    for (const { body } of await Promise.all(both)) expect(body).toMatchObject({ verdict: 'BLOCK', message: 'first' });
+    protocol.answer(() => ({ message: 'second' }));
+    expect((await ask()).body.message).toBe('first');
+    expect(protocol.asked).toHaveLength(1);
+  });
+
+  it('is another question with another key, call or run', async () => {
+    await ask();
+    await ask({}, 'q2');
+    await ask({ args: { q: 'y' } });
+    await ask({ phase: 'tool.after', result: 1 });
+    expect(protocol.asked).toHaveLength(4);
+  });
+
+  it.each<[string, Partial<Decision>]>([
+    ['a human is waited for', { cause: { kind: 'HITL_PENDING', approvalId: 'a' } }],
+    ['a rule could not be asked', { bypasses: [{ ruleId: 'r', why: 'unavailable', did: 'allow' }] }],
+  ])('is asked again where %s', async (_, first) => {
+    protocol.answer(() => first);
+    await ask();
+    await ask();
+    expect(protocol.asked).toHaveLength(2);
+  });
+
+  it('is not answered from memory once the run was stopped', async () => {
+    await ask();
+    await protocol.gateway.bus.publish(controlOrdered, anOrder());
+    await ask();
+    expect(protocol.asked).toHaveLength(2);
+  });
+});
+
+describe('a key that asks more often than it may', () => {
+  it('is blocked without the evaluator being asked, and counts apart from its events', async () => {
+    const { gateway } = protocol;
+    const question = () => protocol.call('POST', `/v1/runs/${RUN}/evaluate`, QUESTION, { key: gateway.keys.slow });
+    for (let i = 0; i < 10; i++) expect((await question()).body.verdict).toBe('ALLOW');
+    const refused = await question();
+    expect(refused).toMatchObject({
+      status: 200,
+      body: { verdict: 'BLOCK', control: 'CONTINUE', message: expect.stringContaining('more decisions per second') },
+    });
+    expect(protocol.asked).toHaveLength(10);
+    expect((await gateway.post({ events: [noted(1)] }, { key: gateway.keys.slow })).status).toBe(201);
+    gateway.clock.advance(100);
+    expect((await question()).body.verdict).toBe('ALLOW');
+  });
+});
