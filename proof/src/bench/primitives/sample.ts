@@ -1,3 +1,5 @@
+import { quantile } from '../../harness/quantile.ts';
+
 /** A hundred events of about 400 bytes, as one request carries them. */
 export const HUNDRED_EVENTS = JSON.stringify({
   events: Array.from({ length: 100 }, (_, i) => ({
@@ -25,9 +27,7 @@ export async function callTimes(milliseconds: number, once: () => Promise<unknow
     times.push(after - now);
     now = after;
   }
-  times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN;
-  return { middle: at(0.5), p99: at(0.99) };
+  return { middle: quantile(times, 0.5), p99: quantile(times, 0.99) };
 }
 
 /** Keeps so many calls in flight for that long; answers how many were answered. */

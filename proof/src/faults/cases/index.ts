@@ -14,6 +14,7 @@ import { POISON } from './poison.ts';
 import { POWER_CUT } from './power-cut.ts';
 import { REPEATED } from './repeated.ts';
 import { RESTARTS } from './restarts.ts';
+import { SLOW_RECEIVER } from './slow-receiver.ts';
 import { SOAK } from './soak.ts';
 import { SPECS } from './specs.ts';
 import { STREAM_FULL } from './stream-full.ts';
@@ -29,6 +30,7 @@ const ALL: readonly Fault[] = [
   ...POISON,
   ...STREAM_FULL,
   ...RESTARTS,
+  ...SLOW_RECEIVER,
   ...TENANTS,
   ...CLUSTER,
   ...SPECS,

@@ -1,5 +1,6 @@
 import { directiveIssued } from '@agentlens/contracts';
 import { monotonicMs } from '../../harness/monotonic-ms.ts';
+import { quantile } from '../../harness/quantile.ts';
 import { equal } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Site } from '../site.ts';
@@ -96,11 +97,6 @@ function report(lab: Lab, site: Site, pauses: readonly Pause[]): void {
   lab.within('p99 from event to directive', P99_MS, quantile(told, 0.99));
   lab.within('p99 from trigger to refusal', P99_MS, quantile(triggers, 0.99));
   lab.check(equal('agents refused', AGENTS, pauses.length), equal('triggers seen', AGENTS, triggers.length));
-}
-
-function quantile(times: readonly number[], q: number): number {
-  const sorted = [...times].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 }
 
 export const PAUSE = [pause];
