@@ -46,6 +46,7 @@ export async function compare(
   progress: (text: string) => void,
 ): Promise<Comparison> {
   const startedAt = performance.now();
+  const scenario = loadOf(options.only);
   const other = await checkOut(root, ref, progress).catch((error: unknown) => {
     throw new NotComparable(`${ref} could not be built here`, { cause: error });
   });
@@ -53,7 +54,7 @@ export async function compare(
     if (options.smoke && performance.now() - startedAt > SMOKE_READY_WITHIN_MS) {
       throw new NotComparable(`building ${ref} alone took longer than the comparison may`);
     }
-    return await compareBuilds({ ref, root: other.root }, root, options, progress);
+    return await compareBuilds({ ref, root: other.root }, root, { ...options, scenario }, progress);
   } finally {
     await other.remove();
   }
@@ -63,12 +64,16 @@ export async function compare(
 async function compareBuilds(
   other: { readonly ref: string; readonly root: string },
   root: string,
-  { only, rounds: asked, seconds, smoke }: Pick<BenchOptions, 'only' | 'rounds' | 'seconds' | 'smoke'>,
+  {
+    scenario,
+    rounds: asked,
+    seconds,
+    smoke,
+  }: Pick<Load, 'scenario'> & Pick<BenchOptions, 'rounds' | 'seconds' | 'smoke'>,
   progress: (text: string) => void,
 ): Promise<Comparison> {
   const startedAt = performance.now();
   const count = smoke ? SMOKE_ROUNDS : asked;
-  const scenario = loadOf(only);
   const [theirs, ours] = [new Stages(other.root, [], progress), new Stages(root, [], progress)];
   const close = async () => {
     await theirs.close();

@@ -30,7 +30,8 @@ export const HELP = `npm run bench -- [scenario ...] [options]
   --rows N            stored events for the queries (default 1000000)
   --json FILE         write the figures as JSON
   --against REF       run this build and the one of REF in turn; exit 1 where the CPU per event
-                      of this one is more than 1.15 times that of REF; under T1, or T2 or T3 where named
+                      of this one is more than 1.15 times that of REF; under T1, or T2 or T3 where named;
+                      with --smoke 0 as well where REF cannot be measured here, which it then says
   --rounds N          pairs of runs in a comparison (default 4)
   --profile FOLDER    write a CPU profile of every service there
   --list              name the scenarios`;

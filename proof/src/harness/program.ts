@@ -14,7 +14,7 @@ interface Program<O> {
 /** A program that is run from a checkout on what that checkout builds; its exit code says whether all was well. */
 export async function runProgram<O extends { readonly help: boolean }>(program: Program<O>): Promise<void> {
   try {
-    const options = program.parse(process.argv.slice(2));
+    const options = optionsOf(program);
     if (options.help) {
       console.log(program.help);
       return;
@@ -25,5 +25,15 @@ export async function runProgram<O extends { readonly help: boolean }>(program: 
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;
+  }
+}
+
+function optionsOf<O>({ parse }: Pick<Program<O>, 'parse'>): O {
+  try {
+    return parse(process.argv.slice(2));
+  } catch (error) {
+    // What Node says beyond the first sentence is about arguments that begin with a dash.
+    const [what] = (error as Error).message.split('. ');
+    throw new Error(`${what}; --help names what there is`);
   }
 }
