@@ -19,6 +19,8 @@ export interface Finding {
   readonly measures: Readonly<Record<string, string>>;
   /** Why it broke off, or why it cannot be tried here. */
   readonly reason?: string;
+  /** The try before this one, which may have failed by the machine. */
+  readonly earlier?: Finding;
 }
 
 /**

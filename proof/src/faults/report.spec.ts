@@ -18,6 +18,14 @@ describe('the report of the fault suite', () => {
     expect(markdown({ ...report, smoke: true })).toContain('npm run faults -- --only F-01 --seed 4711 --smoke');
   });
 
+  it('holds the try before as well, where a fault was tried once more', () => {
+    const earlier: Finding = { ...finding, outcome: 'failed', timeline: [{ at: 2, text: 'the first try' }] };
+    const text = markdown({ ...report, findings: [{ ...finding, earlier }] });
+    expect(text).toContain('## F-01 the gateway is killed: passed when tried once more');
+    expect(text).toContain('## F-01 the gateway is killed: failed');
+    expect(text).toContain('- 2.0 s the first try');
+  });
+
   it('holds checks, figures and timeline', () => {
     const text = markdown(report);
     for (const part of ['| lost | = 0 | 0 | ok |', '- accepted: 10 events', '- 1.0 s SIGKILL ingest']) {

@@ -34,14 +34,16 @@ export function markdown(report: FaultReport): string {
     '|---|---|---|---|---|',
     ...rows,
     '',
-    ...findings.flatMap((finding) => section(finding, report)),
+    ...findings
+      .flatMap((finding) => [finding, ...(finding.earlier === undefined ? [] : [finding.earlier])])
+      .flatMap((finding) => section(finding, report)),
   ].join('\n');
 }
 
 function section(finding: Finding, { smoke, minutes }: FaultReport): string[] {
-  const { id, title, outcome, reason, measures, checks, timeline, seed } = finding;
+  const { id, title, outcome, reason, measures, checks, timeline, seed, earlier } = finding;
   return [
-    `## ${id} ${title}: ${outcome}`,
+    `## ${id} ${title}: ${outcome}${earlier === undefined ? '' : ' when tried once more'}`,
     '',
     `Replay: \`npm run faults -- --only ${id} --seed ${seed} ${smoke ? '--smoke ' : ''}--minutes ${minutes}\``,
     '',

@@ -30,7 +30,7 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
       print(finding);
       if (smoke && mayBeTheMachine(finding)) {
         console.log('once more: that may have been the machine');
-        finding = await laboratory.run(fault);
+        finding = { ...(await laboratory.run(fault)), earlier: finding };
         print(finding);
       }
       findings.push(finding);
