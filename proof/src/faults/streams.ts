@@ -24,6 +24,15 @@ export class Streams {
     return (await this.manager.streams.info(STREAMS.DEAD_LETTERS.name)).state.messages;
   }
 
+  /** How often the durables of events were handed a message again. They read all of the stream, from its beginning. */
+  async redeliveries(): Promise<number> {
+    let times = 0;
+    for await (const { config, delivered } of this.manager.consumers.list(STREAMS.AGENT_EVENTS.name)) {
+      if (config.durable_name !== undefined) times += delivered.consumer_seq - delivered.stream_seq;
+    }
+    return times;
+  }
+
   async close(): Promise<void> {
     await this.connection.close();
   }

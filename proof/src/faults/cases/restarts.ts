@@ -49,6 +49,7 @@ const rolled: Fault = {
 /** Two replicas of each service behind a balancer take load for as long as the faults last, and refuse nothing. */
 async function underLoadOnPairs(lab: Lab, faults: (site: Site) => Promise<void>): Promise<Settled> {
   const site = await lab.freshSite({ replicas: TWO_OF_EACH });
+  const setOutWith = await site.streams.redeliveries();
   const balancer = await Balancer.open(site.stack.services.filter(({ name }) => name.startsWith('ingest')));
   try {
     const settled = await underLoad(lab, site, {
@@ -62,6 +63,8 @@ async function underLoadOnPairs(lab: Lab, faults: (site: Site) => Promise<void>)
       },
     });
     noneRefused(lab, settled);
+    // Who stops gives back what it has not begun, and another one is handed it at once.
+    lab.measure('messages handed out again', (await site.streams.redeliveries()) - setOutWith, 'times');
     return settled;
   } finally {
     await balancer.close();
