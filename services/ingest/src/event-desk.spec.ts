@@ -1,63 +1,95 @@
-import type { Caller } from '@agentlens/platform';
+import type { Caller, ProblemException } from '@agentlens/platform';
 import { fixedClock } from '@agentlens/testing';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import fc from 'fast-check';
 import { EventDesk } from './event-desk.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 
 const caller = { keyId: 'k', tenantId: 'acme', eventsPerSecond: 1_000 } as Caller;
 const reply = { headers: () => undefined };
 
-/** A desk with quota to spare, and how many events its admission let in. */
-function deskWith({ full = false, saturated = false }: { readonly full?: boolean; readonly saturated?: boolean }) {
+/** What may stand in the way of a request that is within its quota. */
+const OBSTACLES = ['a line that is full', 'a bus that takes no more', 'a pace that is held'] as const;
+type Obstacle = (typeof OBSTACLES)[number];
+
+/** A desk with quota to spare: who its admission let in, and what was counted as shed. */
+function deskWith(inTheWay: () => Obstacle | undefined) {
   const letIn: number[] = [];
-  const parts = {
-    gate: { saturated } as never,
-    quota: { take: async () => ({ allowed: true, limit: 1_000, remaining: 900, resetMs: 1_000 }) } as never,
-    admission: {
-      admit: (_tenantId: string, events: number) => {
-        letIn.push(events);
-        return null;
-      },
-    } as never,
-    turns: { isFull: () => full } as never,
+  const metrics = new IngestMetrics();
+  const shed = jest.spyOn(metrics, 'shed');
+  const gate = {
+    get saturated() {
+      return inTheWay() === 'a bus that takes no more';
+    },
   };
-  const clock = fixedClock('2026-03-01T12:00:00.000Z');
+  const quota = { take: async () => ({ allowed: true, limit: 1_000, remaining: 900, resetMs: 1_000 }) };
+  const admission = {
+    admit: (_tenantId: string, events: number) => {
+      if (inTheWay() === 'a pace that is held') return 500;
+      letIn.push(events);
+      return null;
+    },
+  };
+  const turns = { isFull: () => inTheWay() === 'a line that is full' };
   const desk = new EventDesk(
     {} as never,
-    parts.gate,
-    new IngestMetrics(),
-    parts.quota,
-    clock,
-    parts.admission,
-    parts.turns,
+    gate as never,
+    metrics,
+    quota as never,
+    fixedClock('2026-03-01T12:00:00.000Z'),
+    admission as never,
+    turns as never,
   );
-  return { desk, letIn };
+  return { desk, letIn, shed: () => shed.mock.calls.map(([events]) => events) };
 }
 
 describe('what admission is told was let in', () => {
   it('is what came in', async () => {
-    const { desk, letIn } = deskWith({});
+    const { desk, letIn } = deskWith(() => undefined);
     await desk.admit(caller, 100, reply);
     expect(letIn).toEqual([100]);
   });
 
-  it.each([
-    ['a line that is full', { full: true }],
-    ['a bus that takes no more', { saturated: true }],
-  ])(
+  it.each(OBSTACLES)(
     'is nothing of what %s refuses, or a pace would be learnt from events that nobody handled',
-    async (_, refusing) => {
-      const { desk, letIn } = deskWith(refusing);
+    async (obstacle) => {
+      const { desk, letIn } = deskWith(() => obstacle);
       await expect(desk.admit(caller, 100, reply)).rejects.toThrow();
       expect(letIn).toEqual([]);
     },
   );
 });
 
+describe('what is counted as shed', () => {
+  it('is what was refused because the platform is behind, each event once', async () => {
+    const obstacle = fc.option(fc.constantFrom(...OBSTACLES), { nil: undefined });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.integer({ min: 1, max: 500 }), obstacle)), async (requests) => {
+        let inTheWay: Obstacle | undefined;
+        const { desk, shed } = deskWith(() => inTheWay);
+        const behind: number[] = [];
+        for (const [events, next] of requests) {
+          inTheWay = next;
+          const refusal = await desk.admit(caller, events, reply).then(
+            () => undefined,
+            (error: ProblemException) => error.getStatus(),
+          );
+          if (refusal === 429) behind.push(events);
+        }
+        expect(shed()).toEqual(behind);
+      }),
+    );
+  });
+});
+
 describe('a request that is still to be read', () => {
-  it('is refused where its tenant has its line full, and nobody else', () => {
-    const { desk } = deskWith({ full: true });
-    expect(() => desk.refuseUnread('acme')).toThrow('The platform is behind');
-    expect(() => deskWith({}).desk.refuseUnread('acme')).not.toThrow();
+  it('is refused where its tenant has its line full, its events unknown', () => {
+    const { desk, shed } = deskWith(() => 'a line that is full');
+    expect(() => desk.refuseIfFull('acme')).toThrow('The platform is behind');
+    expect(shed()).toEqual([0]);
+  });
+
+  it('is let through otherwise', () => {
+    expect(() => deskWith(() => undefined).desk.refuseIfFull('acme')).not.toThrow();
   });
 });

@@ -36,6 +36,7 @@ import { PriceTable } from './price-table.ts';
 import { DecisionDesk } from './protocol/decision-desk.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';
 import { PROTOCOL_CONTROLLERS, PROTOCOL_PROVIDERS } from './protocol/protocol.providers.ts';
+import { UnreadRefusals } from './unread-refusals.ts';
 
 /** A message this old has outlived its retries: traffic is better sent to another instance. */
 const STUCK_MS = 15_000;
@@ -60,6 +61,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
       controllers: PROTOCOL_CONTROLLERS,
       providers: [
         IngestMetrics,
+        UnreadRefusals,
         EventsRoute,
         { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER] },
         { provide: EventGate, useFactory: eventGate, inject: [EVENT_BUS, IngestMetrics, CLOCK] },

@@ -124,10 +124,10 @@ describe('FairTurns', () => {
   it('is full where what waits takes too long at the speed of the line', async () => {
     let nowMs = 0;
     const requests = new Requests(new FairTurns({ longestMs: 60_000, nowMs: () => nowMs }));
-    for (let i = 0; i < 40; i++) requests.send('slow', 100);
+    for (let i = 0; i < 35; i++) requests.send('slow', 100);
     await requests.settle();
     expect(requests.turns.isFull('slow')).toBe(false);
-    // A hundred events each fifth of a second, with more than half a second's worth behind them.
+    // A hundred events each fifth of a second, with more than three tenths of a second's worth behind them.
     for (let i = 0; i < 10; i++) {
       nowMs += 200;
       await requests.end();

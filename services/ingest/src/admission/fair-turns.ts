@@ -12,7 +12,7 @@ const THERE_MS = 2_000;
 /** After so long a turn is over even if its work is not: then it waits for a store, and is in nobody's way. */
 const LONGEST_MS = 50;
 /** More than this many seconds of a tenant's events would be answered late, and their triggers be late. */
-const LATE_S = 0.5;
+const LATE_S = 0.3;
 /** Events that may wait for their turn, whose parsed bodies are held meanwhile: some 40 MB. */
 const MOST_WAITING = 20_000;
 /** More than this many seconds of a restrained tenant's events would be answered too late to be of use. */

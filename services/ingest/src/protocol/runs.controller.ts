@@ -16,6 +16,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { handlebar } from '../dialect.ts';
 import { EventDesk } from '../event-desk.ts';
 import { eventsOf, idempotencyKeyOf } from '../events-request.ts';
+import { BATCH_ROUTE } from '../unread-refusals.ts';
 import { type AuditAnswer, auditAnswer } from './audit-answer.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns } from './known-runs.ts';
@@ -91,7 +92,7 @@ export class RunsController {
   /** Good events are taken whatever else is in the batch; the client in the field drops a batch that is refused. */
   @Post('events')
   @HttpCode(200)
-  @RouteConfig({ checksKeys: true })
+  @RouteConfig(BATCH_ROUTE)
   @Scopes('ingest')
   async events(
     @CurrentCaller() caller: Caller,
