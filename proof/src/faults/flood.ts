@@ -18,6 +18,8 @@ export interface FloodPlan {
   readonly eventsPerSecond?: number;
   /** Every n-th request carries a marker. */
   readonly markEvery?: number;
+  /** So many requests are made beforehand: whoever makes them as they go takes the CPU from what is measured. */
+  readonly premade?: number;
 }
 
 /** Clients that send as fast as they are answered, or as they were told, and of whose events nothing is remembered. */
@@ -34,6 +36,7 @@ export function startFlood(lab: Lab, site: Site, plan: FloodPlan): RunningLoad {
     errorShare: 0.02,
     reliable: false,
     markEvery,
+    ...(plan.premade === undefined ? {} : { premade: plan.premade }),
     seed: lab.seed,
     label,
   });

@@ -14,7 +14,7 @@ const REQUEST_DEADLINE_MS = 10_000;
 
 interface Body {
   readonly agent: string;
-  readonly text: string;
+  readonly bytes: Buffer;
   readonly ids: readonly string[];
   readonly events: number;
   readonly errors: number;
@@ -69,6 +69,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const acceptedMarkerIds: string[] = [];
   const acceptedMarkersSentAt: Record<string, number> = {};
   const acceptedByAgent: Record<string, AcceptedOfAgent> = {};
+  const premade = Array.from({ length: order.premade ?? 0 }, (_, i) => bodyOf({ ...order, markEvery: 0 }, i, random));
   await connected(pool, order.concurrency);
   const startedAt = performance.now();
   const cpuAtStart = process.cpuUsage();
@@ -90,7 +91,8 @@ async function run(order: LoadOrder): Promise<LoadReport> {
         if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
         if (over()) return;
       }
-      await deliver(bodyOf(order, mine, random), mine);
+      const ready = isMarked(order, mine) ? undefined : premade[mine % premade.length];
+      await deliver(ready ?? bodyOf(order, mine, random), mine);
     }
   }
 
@@ -101,7 +103,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
       const sentAt = performance.now();
       const attemptedAt = monotonicMs();
       if (attempt === 0) firstSentAt = attemptedAt;
-      const status = await post(key, body.text);
+      const status = await post(key, body.bytes);
       requests += 1;
       statuses[status] = (statuses[status] ?? 0) + 1;
       const now = performance.now();
@@ -141,13 +143,13 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     return new Promise((resolve) => setTimeout(resolve, RETRY_BASE_MS * (1 + random())));
   }
 
-  async function post(key: string, text: string): Promise<number> {
+  async function post(key: string, bytes: Buffer): Promise<number> {
     try {
       const answer = await pool.request({
         method: 'POST',
         path: '/api/events',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-        body: text,
+        body: bytes,
       });
       await answer.body.dump();
       return answer.statusCode;
@@ -180,7 +182,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
 function bodyOf(order: LoadOrder, serial: number, random: () => number): Body {
   const agent = `${order.label}-agent-${serial % order.agents}`;
   const session = `${order.label}-session-${serial % (order.agents * 4)}`;
-  const marker = order.markEvery > 0 && serial % order.markEvery === 0 ? serial : undefined;
+  const marker = isMarked(order, serial) ? serial : undefined;
   const ids: string[] = [];
   const events: object[] = [];
   let errors = 0;
@@ -205,5 +207,10 @@ function bodyOf(order: LoadOrder, serial: number, random: () => number): Body {
     }
     events.push(event);
   }
-  return { agent, text: JSON.stringify({ events }), ids, events: order.batchSize, errors, marker };
+  const bytes = Buffer.from(JSON.stringify({ events }));
+  return { agent, bytes, ids, events: order.batchSize, errors, marker };
+}
+
+function isMarked({ markEvery }: LoadOrder, serial: number): boolean {
+  return markEvery > 0 && serial % markEvery === 0;
 }

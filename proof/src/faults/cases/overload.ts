@@ -1,19 +1,25 @@
 import { until } from '../../bench/poll.ts';
 import { backlogOf } from '../../bench/readiness.ts';
+import { quantile } from '../../harness/quantile.ts';
 import { atLeast, atMost, equal, holds } from '../check.ts';
 import type { Fault } from '../fault.ts';
 import { startFlood } from '../flood.ts';
 import { countsOf } from '../record.ts';
 import { recovered } from '../recovery.ts';
 
+/** Until code is compiled; what comes before is not the most it can. */
+const WARM_UP_SECONDS = 5;
 const PEAK_SECONDS = 10;
-const PEAK_CLIENTS = 16;
+const PEAK_CLIENTS = 24;
 const OVERLOAD_SECONDS = 60;
 const SMALLEST_SECONDS = 15;
 const TIMES = 3;
 /** Enough that what is offered does not wait for what was answered. */
 const MOST_IN_FLIGHT = 256;
 const BATCH = 100;
+const MARK_EVERY = 5;
+/** Once round all agents and their runs. */
+const PREMADE = 200;
 const DIGESTED_WITHIN_MS = 60_000;
 
 const overload: Fault = {
@@ -22,21 +28,24 @@ const overload: Fault = {
   async run(lab) {
     const site = await lab.freshSite();
     const seconds = lab.minutes >= 30 ? OVERLOAD_SECONDS : SMALLEST_SECONDS;
-    const peak = await startFlood(lab, site, { label: 'peak', concurrency: PEAK_CLIENTS, seconds: PEAK_SECONDS })
-      .report;
+    // Of what costs the same: markers trigger.
+    const load = { batchSize: BATCH, markEvery: MARK_EVERY, premade: PREMADE };
+    const atPeak = { ...load, concurrency: PEAK_CLIENTS };
+    await startFlood(lab, site, { ...atPeak, label: 'warmup', seconds: WARM_UP_SECONDS }).report;
+    const peak = await startFlood(lab, site, { ...atPeak, label: 'peak', seconds: PEAK_SECONDS }).report;
     const peakRate = peak.acceptedEvents / peak.seconds;
     lab.note(`peak: ${peakRate.toFixed(0)} events/s`);
     const offered = TIMES * peakRate;
-    const plan = { label: 'over', concurrency: MOST_IN_FLIGHT, seconds, batchSize: BATCH, markEvery: 5 };
-    const over = await startFlood(lab, site, { ...plan, eventsPerSecond: offered }).report;
+    const overPeak = { ...load, label: 'over', concurrency: MOST_IN_FLIGHT, seconds, eventsPerSecond: offered };
+    const over = await startFlood(lab, site, overPeak).report;
     const overRate = over.acceptedEvents / over.seconds;
     lab.note(
       `${offered.toFixed(0)} offered: ${overRate.toFixed(0)} events/s, answers ${JSON.stringify(over.statuses)}`,
     );
-    const load = site.load(lab.seed, { eventsPerSecond: 500, seconds: 120 });
-    const ms = await recovered(site, load);
-    load.running.stop();
-    await load.report;
+    const afterwards = site.load(lab.seed, { eventsPerSecond: 500, seconds: 120 });
+    const ms = await recovered(site, afterwards);
+    afterwards.running.stop();
+    await afterwards.report;
     lab.note(`recovered after ${ms.toFixed(0)} ms`);
     const digested = async () => ((await backlogOf(site.stack)) === 0 ? true : undefined);
     await until('what was accepted to be digested', digested, DIGESTED_WITHIN_MS);
@@ -44,11 +53,12 @@ const overload: Fault = {
     // An answer that never came leaves it open whether its events were accepted.
     const unanswered = over.statuses['0'] ?? 0;
     const triggers = site.triggers.latencies('over', over.markers);
+    const triggerMs = quantile(triggers, 0.99);
     lab.measure('peak', peakRate, 'events/s');
     lab.measure('sent at overload', (over.requests * BATCH) / over.seconds, 'events/s');
     lab.measure('goodput at overload', overRate, 'events/s');
     lab.measure('p99 of an acceptance', over.latency.p99, 'ms');
-    lab.measure('p99 of the triggers of what was accepted', p99(triggers), 'ms');
+    lab.measure('p99 of a trigger', triggerMs, 'ms');
     lab.check(
       atLeast('goodput', 0.8 * peakRate, overRate, 'events/s'),
       // Or it was no overload.
@@ -59,6 +69,7 @@ const overload: Fault = {
       equal('triggers seen', Object.keys(over.markers).length, triggers.length),
       equal('processes ended by themselves', 0, site.unexpectedExits),
     );
+    lab.within('p99 of a trigger', 1_000, triggerMs);
     lab.within('p99 of a refusal', 100, over.refusedLatency.p99);
     lab.within('recovered', 10_000, ms);
   },
@@ -67,11 +78,6 @@ const overload: Fault = {
 function answers(statuses: Readonly<Record<string, number>>) {
   const others = Object.keys(statuses).filter((status) => !['201', '429', '503'].includes(status));
   return holds('answers of the gateway', others.length === 0, JSON.stringify(statuses), '201, 429, 503');
-}
-
-function p99(times: readonly number[]): number {
-  const sorted = [...times].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
 }
 
 export const OVERLOAD = [overload];
