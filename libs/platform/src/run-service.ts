@@ -1,4 +1,5 @@
 import { DataDirectoryInUse } from '@agentlens/database';
+import { BusUnavailable } from '@agentlens/messaging';
 import type { DynamicModule } from '@nestjs/common';
 import { loadConfig } from './config/config.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -52,5 +53,6 @@ export function explain(name: string, error: unknown): string {
       'Stop that one, or give this one a folder and a port of its own: AGENTLENS_DATA_DIR=... AGENTLENS_HTTP_PORT=3401'
     );
   }
+  if (error instanceof BusUnavailable) return `${name} could not start: ${error.message}`;
   return `${name} could not start: ${error.stack ?? error.message}`;
 }

@@ -6,22 +6,28 @@ import { applyStreams } from './apply-streams.ts';
 import { NatsEventBus } from './nats-bus.ts';
 import type { NatsBusOptions } from './nats-bus-options.ts';
 import { NatsLink } from './nats-link.ts';
+import { whenReady } from './when-ready.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const ONE_TRY_MS = 2_000;
 const BETWEEN_TRIES_MS = 250;
 const API_TIMEOUT_MS = 5_000;
+/** A lost leader is replaced 4 to 9 s after its last sign, a first one is found no sooner. */
+const READY_WITHIN_MS = 30_000;
 const PUBLISH_TIMEOUT_MS = 2_000;
 const MAX_IN_FLIGHT = 1_024;
 
-/** @throws BusUnavailable when no server answers within `connectTimeoutMs` */
+/** @throws BusUnavailable when no server answers within `connectTimeoutMs`, or their JetStream does not in 30 s */
 export async function openNatsBus(options: NatsBusOptions): Promise<EventBus> {
   const logger = options.logger ?? SILENT;
   const connection = await firstConnection(options);
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: API_TIMEOUT_MS });
   try {
     logger.info({ server: connection.getServer(), version: connection.info?.version }, 'connected to NATS');
-    if (options.applyStreams ?? true) await applyStreams(manager, logger, { replicas: options.replicas });
+    if (options.applyStreams ?? true) {
+      const apply = () => applyStreams(manager, logger, { replicas: options.replicas });
+      await whenReady(apply, READY_WITHIN_MS, logger);
+    }
   } catch (error) {
     await connection.close();
     throw error;

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { TimeoutError } from '@nats-io/nats-core';
+import { BusUnavailable } from '../event-bus.ts';
+import { SILENT } from '../logger.ts';
+import { whenReady } from './when-ready.ts';
+
+const refusal = (err_code: number) => new JetStreamApiError({ code: 503, err_code, description: 'told by the server' });
+
+describe('work for a JetStream that may not be ready', () => {
+  it.each([
+    ['is silent', new TimeoutError()],
+    ['has no leader yet', refusal(10_008)],
+    ['does not know its servers yet', refusal(10_005)],
+  ])('is done again where it %s', async (_, error) => {
+    let tries = 0;
+    await whenReady(
+      async () => {
+        tries += 1;
+        if (tries < 3) throw error;
+      },
+      60_000,
+      SILENT,
+    );
+    expect(tries).toBe(3);
+  });
+
+  it('is given up when its time is over, with what to look at', async () => {
+    const attempt = whenReady(() => Promise.reject(refusal(10_008)), 0, SILENT);
+    await expect(attempt).rejects.toBeInstanceOf(BusUnavailable);
+    await expect(attempt).rejects.toThrow('told by the server');
+    await expect(attempt).rejects.toThrow('see that most of its servers run');
+  });
+
+  it.each([refusal(10_058), new Error('anything else')])('is not done again for %s', async (error) => {
+    let tries = 0;
+    const attempt = whenReady(
+      () => {
+        tries += 1;
+        return Promise.reject(error);
+      },
+      60_000,
+      SILENT,
+    );
+    await expect(attempt).rejects.toBe(error);
+    expect(tries).toBe(1);
+  });
+});
