@@ -1,0 +1,182 @@
+import { COMMANDS } from '@agentlens/contracts';
+import { eventually } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import { told } from './asking.ts';
+import { aModelCall, anEventOfTheRun, decidingPlatform } from './deciding-platform.ts';
+
+const platform = decidingPlatform();
+const { newTenant, replica, stopAll, asking, limit, publish, runBreaker, settled } = platform;
+
+describe('the breaker of a run', () => {
+  it('counts events once, however often and wherever they come again, also when the evaluator dies in between', async () => {
+    newTenant();
+    await replica();
+    await limit('tenant', platform.tenantId, { maxIterations: 100 });
+    await stopAll();
+    let deaths = 0;
+    await replica(({ breakers }) => ({
+      breakers: {
+        read: breakers.read.bind(breakers),
+        recorded: breakers.recorded.bind(breakers),
+        watch: breakers.watch.bind(breakers),
+        watched: breakers.watched.bind(breakers),
+        write: async (...args) => {
+          const written = await breakers.write(...args);
+          deaths += 1;
+          if (deaths === 1) throw new Error('killed after counting');
+          return written;
+        },
+      },
+    }));
+    const events = [1, 2, 3].map((n) => aModelCall({ id: `${platform.tenantId}-${n}`, retryable: true }));
+    await publish(...events);
+    await settled();
+    await publish(...events.toReversed());
+    await publish(...events.slice(1), aModelCall({ id: `${platform.tenantId}-4` }));
+    await settled();
+    expect((await runBreaker())?.breaker.usage).toMatchObject({ tokens: 400, iterations: 4, costUsd: 2 });
+    expect(deaths).toBeGreaterThan(1);
+  });
+
+  it('opens over its limit, not at it; is recorded and announced once, for others to tell people; and is reset', async () => {
+    newTenant();
+    const replicas = [await replica(), await replica()];
+    await limit('run', 'run-1', { maxIterations: 2 });
+    for (const { evaluator } of replicas) await evaluator.decisions.reload(platform.tenantId);
+    await publish(aModelCall(), aModelCall());
+    await settled();
+    expect((await asking({ phase: 'tool.before' })).verdict).toBe('ALLOW');
+    const blocked = await asking({ phase: 'llm.before', tool: undefined });
+    expect(blocked).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'LOCKDOWN' } });
+    expect(blocked.message).toBe('The circuit breaker of this run is open: iterations');
+    await Promise.all(Array.from({ length: 5 }, () => asking()));
+    await eventually(() =>
+      expect(platform.changes.filter((one) => one.tenantId === platform.tenantId)).toHaveLength(1),
+    );
+    const rows = await platform.harness.database.db
+      .selectFrom('circuit_breakers')
+      .selectAll()
+      .where('tenant_id', '=', platform.tenantId)
+      .execute();
+    expect(rows).toMatchObject([{ scope: 'run', scope_id: 'run-1', state: { kind: 'open', reason: 'iterations' } }]);
+    await told(
+      platform.harness.bus.request(COMMANDS.resetBreaker, {
+        tenantId: platform.tenantId,
+        scope: 'run',
+        scopeId: 'run-1',
+        by: 'ann',
+      }),
+    );
+    expect((await asking({ phase: 'llm.before', tool: undefined })).verdict).toBe('ALLOW');
+    await eventually(() =>
+      expect(
+        platform.changes.filter((one) => one.tenantId === platform.tenantId).map(({ state }) => state.kind),
+      ).toEqual(['open', 'closed']),
+    );
+  });
+
+  it('lets one probe through of all replicas, and its success closes the breaker', async () => {
+    newTenant();
+    const replicas = [await replica(), await replica()];
+    await limit('run', 'run-1', { maxIterations: 0, probeAfterSeconds: 1 });
+    for (const { evaluator } of replicas) await evaluator.decisions.reload(platform.tenantId);
+    expect((await asking({ phase: 'llm.before', tool: undefined })).verdict).toBe('BLOCK');
+    const calls = Array.from({ length: 8 }, (_, i) => `call-${i}`);
+    const probe = await eventually(async () => {
+      const answers = await Promise.all(calls.map((callId) => asking({ callId })));
+      const allowed = answers.filter(({ verdict }) => verdict === 'ALLOW');
+      expect(allowed).toHaveLength(1);
+      return allowed[0];
+    });
+    expect((await asking({ callId: 'another' })).verdict).toBe('BLOCK');
+    await publish(anEventOfTheRun({ kind: 'tool.completed', toolName: 'search', callId: probe?.callId }));
+    await settled();
+    expect((await runBreaker())?.breaker).toMatchObject({ state: { kind: 'closed' }, usage: { tokens: 0 } });
+    expect((await asking({ callId: 'another' })).verdict).toBe('ALLOW');
+  });
+
+  it('takes the greater of what the agent says and what its events say, never both', async () => {
+    newTenant();
+    await replica();
+    await limit('agent', 'agent-1', { maxTokens: 1_000, maxIterations: 100 });
+    const metrics = { llm_tokens_in: 300, llm_tokens_out: 200 };
+    expect((await asking({ metrics, callId: 'a' })).verdict).toBe('ALLOW');
+    expect((await asking({ metrics, callId: 'a' })).verdict).toBe('ALLOW');
+    await publish(aModelCall({ usage: { totalTokens: 500 } }));
+    await settled();
+    expect((await asking({ metrics, callId: 'b' })).verdict).toBe('ALLOW');
+    expect((await asking({ metrics: { llm_tokens_in: 1 }, callId: 'c' })).message).toMatch(/open: tokens/);
+  });
+
+  it('by default stops a run that asks, and leaves alone those who never do', async () => {
+    newTenant();
+    await replica();
+    await publish(...Array.from({ length: 12 }, () => aModelCall({ runId: 'silent' })));
+    await settled();
+    await asking();
+    await eventually(async () => {
+      await publish(aModelCall());
+      await settled();
+      expect((await runBreaker())?.breaker.usage.iterations).toBeGreaterThan(0);
+    });
+    await publish(...Array.from({ length: 12 }, () => aModelCall()));
+    await publish(...Array.from({ length: 12 }, () => aModelCall({ runId: 'silent' })));
+    await settled();
+    expect((await runBreaker('silent'))?.breaker.state.kind).toBe('closed');
+    expect((await asking()).message).toMatch(/open: iterations/);
+    expect(
+      platform.changes.filter((one) => one.tenantId === platform.tenantId).map(({ scopeId }) => scopeId),
+    ).not.toContain('silent');
+  });
+
+  it('is open again from the record after Redis lost everything', async () => {
+    newTenant();
+    await replica();
+    await limit('tenant', platform.tenantId, { maxIterations: 0 });
+    await asking({ phase: 'llm.before', tool: undefined });
+    await eventually(() =>
+      expect(platform.changes.filter((one) => one.tenantId === platform.tenantId)).toHaveLength(1),
+    );
+    await platform.harness.flushRedis();
+    await eventually(async () => expect((await asking()).message).toMatch(/open: iterations/));
+  });
+
+  it('of an agent opens on failures in a row over its runs, where limits are set', async () => {
+    newTenant();
+    await replica();
+    await limit('agent', 'agent-1', { maxConsecutiveFailures: 2, maxIterations: 0, maxConfidenceDrop: null });
+    const failing = (n: number) =>
+      anEventOfTheRun({ kind: 'tool.completed', toolName: 'x', isError: true, runId: `other-${n}`, severity: 'error' });
+    await publish(failing(1), failing(2));
+    await settled();
+    expect((await asking()).verdict).toBe('ALLOW');
+    await publish(failing(3));
+    await settled();
+    expect((await asking()).message).toBe('The circuit breaker of this agent is open: failures');
+  });
+
+  it('refuses limits that make no sense, and resets of runs nobody knows', async () => {
+    newTenant();
+    await replica();
+    const set = (body: unknown) =>
+      platform.harness.bus.request(COMMANDS.setBreakerLimits, {
+        tenantId: platform.tenantId,
+        scope: 'run',
+        scopeId: 'run-1',
+        body,
+      });
+    expect(await set({ maxTokens: -1 })).toMatchObject({
+      ok: false,
+      problem: { status: 400, details: [{ path: 'maxTokens' }] },
+    });
+    expect(await set({ maxTokns: 1 })).toMatchObject({ ok: false, problem: { status: 400 } });
+    expect(
+      await platform.harness.bus.request(COMMANDS.resetBreaker, {
+        tenantId: platform.tenantId,
+        scope: 'run',
+        scopeId: 'nobody',
+        by: 'ann',
+      }),
+    ).toMatchObject({ ok: false, problem: { status: 404 } });
+  });
+});

@@ -1,0 +1,186 @@
+import { COMMANDS, type DecisionRequest } from '@agentlens/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { aQuestion, told } from './asking.ts';
+import { aModelCall, anEventOfTheRun, decidingPlatform } from './deciding-platform.ts';
+
+const platform = decidingPlatform();
+const { newTenant, replica, asking, publish, budget, settled } = platform;
+
+describe('a budget', () => {
+  const reserve = (costUsd: number, fields: Partial<DecisionRequest> = {}) =>
+    asking({ phase: 'llm.before', tool: undefined, estimate: { tokens: 10, costUsd }, ...fields });
+  const spent = async ({ id: budgetId }: { id: string }, scopeId = platform.tenantId) => {
+    const account = { budgetId, scopeId, periodStart: '1970-01-01', keptMs: 1_000_000 };
+    return (await platform.harness.state.budgets.standing(platform.tenantId, [account], Date.now()))?.[0];
+  };
+
+  it('holds an estimate, and the event of the same call settles it, once', async () => {
+    newTenant();
+    await replica();
+    const money = await budget({});
+    const decision = await reserve(0.8, { callId: 'call' });
+    expect(decision).toMatchObject({ verdict: 'ALLOW', reservationId: expect.any(String) });
+    expect(await spent(money)).toEqual({ spentUsd: 0, heldUsd: 0.8 });
+    const refused = await reserve(0.3, { callId: 'other' });
+    expect(refused).toMatchObject({
+      ...{ verdict: 'BLOCK', control: 'CONTINUE', cause: { kind: 'RULE_VIOLATION', ruleId: money.id } },
+      message: 'What this call is expected to cost does not fit into the budget "Money" any more',
+    });
+    const done = aModelCall({ callId: 'call', usage: { costUsd: 0.25 } });
+    await publish(done);
+    await publish(done);
+    await settled();
+    expect(await spent(money)).toEqual({ spentUsd: 0.25, heldUsd: 0 });
+    expect((await reserve(0.75, { callId: 'other' })).verdict).toBe('ALLOW');
+    expect((await asking()).verdict).toBe('ALLOW');
+  });
+
+  it('that is spent stops every call under it, and says nothing of its size', async () => {
+    newTenant();
+    await replica();
+    await budget({ name: 'Per run', scope: 'run', limitUsd: 1.2345 });
+    await publish(aModelCall({ usage: { costUsd: 1.3 } }));
+    await settled();
+    const decision = await asking();
+    expect(decision).toMatchObject({ verdict: 'BLOCK', control: 'CONTINUE', message: 'The budget "Per run" is spent' });
+    expect(JSON.stringify(decision)).not.toContain('1.2345');
+    expect((await asking({ runId: 'run-2' })).verdict).toBe('ALLOW');
+  });
+
+  it('is in the ledger, and is what it was after Redis lost everything', async () => {
+    newTenant();
+    const { evaluator } = await replica();
+    const money = await budget({ scope: 'agent', limitUsd: 2 });
+    const { reservationId = '' } = await reserve(1, { callId: 'call' });
+    await publish(aModelCall({ usage: { costUsd: 0.7 } }));
+    await told(
+      platform.harness.bus.request(COMMANDS.settleReservation, {
+        tenantId: platform.tenantId,
+        reservationId,
+        costUsd: 0.4,
+      }),
+    );
+    await settled();
+    await evaluator.decisions.ledger.flush();
+    const rows = await platform.harness.database.db
+      .selectFrom('budget_ledger')
+      .select(['cost_usd', 'estimate_usd'])
+      .where('tenant_id', '=', platform.tenantId)
+      .orderBy('cost_usd')
+      .execute();
+    expect(rows).toEqual([
+      { cost_usd: 0.4, estimate_usd: 1 },
+      { cost_usd: 0.7, estimate_usd: 0 },
+    ]);
+    await platform.harness.flushRedis();
+    await asking();
+    expect(await spent(money, 'agent-1')).toEqual({ spentUsd: 1.1, heldUsd: 0 });
+    expect((await reserve(0.91)).verdict).toBe('BLOCK');
+    expect((await reserve(0.9)).verdict).toBe('ALLOW');
+  });
+
+  it('is overshot by 500 callers at once by no more than their estimates were wrong, and refuses none while money is left', async () => {
+    newTenant();
+    const replicas = [await replica(), await replica()];
+    const money = await budget({ limitUsd: 4 });
+    for (const { evaluator } of replicas) await evaluator.decisions.reload(platform.tenantId);
+    const patient = { ...COMMANDS.decide, deadlineMs: 30_000 };
+    const estimate = { tokens: 0, costUsd: 0.01 };
+    const caller = (n: number) => ({ tenantId: platform.tenantId, estimate, callId: `call-${n}`, deadlineMs: 30_000 });
+    const answers = await Promise.all(
+      Array.from({ length: 500 }, (_, n) => told(platform.harness.bus.request(patient, aQuestion(caller(n))))),
+    );
+    const allowed = answers.filter(({ verdict }) => verdict === 'ALLOW');
+    expect(allowed).toHaveLength(400);
+    expect(await spent(money)).toEqual({ spentUsd: 0, heldUsd: 4 });
+    // Every call costs 20 % more than it was thought to.
+    await publish(...allowed.map(({ callId }) => aModelCall({ callId, usage: { costUsd: 0.012 } })));
+    await settled();
+    expect(await spent(money)).toEqual({ spentUsd: 4.8, heldUsd: 0 });
+  }, 60_000);
+
+  it('tells what is spent, reserved and left, and of whom', async () => {
+    newTenant();
+    const { evaluator } = await replica();
+    const standing = (scopeId?: string) =>
+      platform.harness.bus.request(COMMANDS.budgetStanding, {
+        tenantId: platform.tenantId,
+        budgetId: money.id,
+        scopeId,
+      });
+    const money = await budget({ scope: 'agent', limitUsd: 2, period: 'day' });
+    expect(await told(standing())).toMatchObject({ budget: { id: money.id }, pots: [] });
+    await publish(aModelCall({ usage: { costUsd: 0.7 } }), aModelCall({ agentId: 'agent-2', usage: { costUsd: 2.5 } }));
+    await settled();
+    await reserve(0.4, { callId: 'call' });
+    await evaluator.decisions.ledger.flush();
+    const periodStart = new Date().toISOString().slice(0, 10);
+    const pot = { scopeId: 'agent-1', periodStart, spentUsd: 0.7, reservedUsd: 0.4, remainingUsd: 0.9 };
+    const overdrawn = { scopeId: 'agent-2', periodStart, spentUsd: 2.5, reservedUsd: 0, remainingUsd: 0 };
+    expect((await told(standing())).pots).toEqual([overdrawn, pot]);
+    expect((await told(standing('agent-1'))).pots).toEqual([pot]);
+    const unknown = { tenantId: platform.tenantId, budgetId: 'nobody' };
+    expect(await platform.harness.bus.request(COMMANDS.budgetStanding, unknown)).toMatchObject({
+      problem: { status: 404 },
+    });
+  });
+
+  it('of an end user is his alone', async () => {
+    newTenant();
+    await replica();
+    await budget({ scope: 'actor', limitUsd: 1 });
+    await publish(aModelCall({ metadata: { actorExternalId: 'ann' }, usage: { costUsd: 1 } }));
+    await settled();
+    expect((await asking({ actor: { externalId: 'ann' } })).verdict).toBe('BLOCK');
+    expect((await asking({ actor: { externalId: 'bob' } })).verdict).toBe('ALLOW');
+    expect((await asking()).verdict).toBe('ALLOW');
+  });
+
+  it('of a session is shared by its runs, also where only their events tell the session', async () => {
+    newTenant();
+    await replica();
+    await budget({ scope: 'session', limitUsd: 1 });
+    await publish(aModelCall({ runId: 'run-1', sessionId: 'talk', usage: { costUsd: 1 } }));
+    await publish(anEventOfTheRun({ kind: 'run.started', runId: 'run-2', sessionId: 'talk' }));
+    await settled();
+    for (const runId of ['run-1', 'run-2']) expect((await asking({ runId })).verdict).toBe('BLOCK');
+    expect((await asking({ runId: 'run-3', sessionId: 'talk' })).verdict).toBe('BLOCK');
+    expect((await asking({ runId: 'run-3' })).verdict).toBe('ALLOW');
+  });
+
+  it('no longer holds once it is deleted', async () => {
+    newTenant();
+    await replica();
+    const money = await budget({ limitUsd: 0.01 });
+    await publish(aModelCall({ usage: { costUsd: 1 } }));
+    await settled();
+    expect((await asking()).verdict).toBe('BLOCK');
+    await told(
+      platform.harness.bus.request(COMMANDS.deleteBudget, { tenantId: platform.tenantId, budgetId: money.id }),
+    );
+    expect((await asking()).verdict).toBe('ALLOW');
+    const again = await platform.harness.bus.request(COMMANDS.deleteBudget, {
+      tenantId: platform.tenantId,
+      budgetId: money.id,
+    });
+    expect(again).toMatchObject({ ok: false, problem: { status: 404 } });
+  });
+
+  it.each([
+    [{ limitUsd: 0 }, 'limitUsd'],
+    [{ scope: 'planet' }, 'scope'],
+    [{ scope: 'tenant', scopeId: 'x' }, 'scopeId'],
+    [{ period: 'hour' }, 'period'],
+    [{ name: '' }, 'name'],
+    [{ limit: 5 }, ''],
+  ])('is refused with %j', async (body, path) => {
+    newTenant();
+    await replica();
+    const draft = { name: 'Money', scope: 'tenant', period: 'total', limitUsd: 1, ...body };
+    const answer = await platform.harness.bus.request(COMMANDS.createBudget, {
+      tenantId: platform.tenantId,
+      body: draft,
+    });
+    expect(answer).toMatchObject({ ok: false, problem: { status: 400, details: [{ path }] } });
+  });
+});

@@ -1,0 +1,107 @@
+import {
+  type AgentEvent,
+  agentEvents,
+  type BreakerChanged,
+  breakerChanged,
+  COMMANDS,
+  type Decision,
+  type DecisionRequest,
+  decisionDecided,
+} from '@agentlens/contracts';
+import { aBatch, anEvent, eventually } from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
+import { ask, told } from './asking.ts';
+import { type Harness, openHarness } from './harness.ts';
+
+/**
+ * Evaluators that decide, over real servers, and who asks them. Belongs to the spec file that calls it: they start with its
+ * tests and end with them. Everything is of the latest tenant.
+ */
+export function decidingPlatform() {
+  let harness: Harness;
+  let tenantNumber = 0;
+  let tenantId = '';
+  const changes: BreakerChanged[] = [];
+  const published: Decision[] = [];
+  const running: { stop(): Promise<void> }[] = [];
+
+  beforeAll(async () => {
+    harness = await openHarness();
+    await harness.bus.watch(breakerChanged, { from: 'new' }, ({ value }) => changes.push(value));
+    await harness.bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
+  }, 120_000);
+  afterAll(() => harness.close(), 60_000);
+  afterEach(async () => {
+    for (const replica of running.splice(0)) await replica.stop();
+  }, 60_000);
+
+  return {
+    get harness() {
+      return harness;
+    },
+    get tenantId() {
+      return tenantId;
+    },
+    /** Of breakers, and decisions, of all tenants so far. */
+    changes,
+    published,
+
+    newTenant(): void {
+      tenantNumber += 1;
+      tenantId = `deciding-${tenantNumber}`;
+    },
+
+    /** Stopped after the test, if not before. */
+    async replica(change?: Parameters<Harness['replica']>[0]) {
+      const started = await harness.replica(change);
+      running.push(started);
+      return started;
+    },
+
+    /** All that run stop now. */
+    async stopAll(): Promise<void> {
+      for (const replica of running.splice(0)) await replica.stop();
+    },
+
+    asking: (fields: Partial<DecisionRequest> = {}) => ask(harness.bus, { tenantId, ...fields }),
+
+    limit: (scope: 'tenant' | 'agent' | 'run', scopeId: string, body: object) =>
+      told(harness.bus.request(COMMANDS.setBreakerLimits, { tenantId, scope, scopeId, body })),
+
+    publish: (...events: AgentEvent[]) =>
+      harness.bus.publish(agentEvents, aBatch({ tenantId, receivedAt: new Date().toISOString(), events })),
+
+    async runBreaker(runId = 'run-1', agentId = 'agent-1') {
+      const refs = [{ scope: 'run', scopeId: runId } as const];
+      const { breakers } = await harness.state.breakers.read({ tenantId, agentId, refs });
+      return breakers[0];
+    },
+
+    budget: (body: object) =>
+      told(
+        harness.bus.request(COMMANDS.createBudget, {
+          tenantId,
+          body: { name: 'Money', scope: 'tenant', period: 'total', limitUsd: 1, ...body },
+        }),
+      ),
+
+    /** Nothing is left to deliver: whatever was going to be counted is counted. */
+    async settled(): Promise<void> {
+      await eventually(
+        async () => {
+          const { pending, unacknowledged } = await harness.bus.lag(agentEvents, 'guardrail-evaluator');
+          expect({ pending, unacknowledged }).toEqual({ pending: 0, unacknowledged: 0 });
+        },
+        { timeoutMs: 25_000 },
+      );
+    },
+  };
+}
+
+export function anEventOfTheRun(fields: Partial<AgentEvent> = {}): AgentEvent {
+  return anEvent({ runId: 'run-1', occurredAt: new Date().toISOString(), ...fields });
+}
+
+export function aModelCall(fields: Partial<AgentEvent> = {}): AgentEvent {
+  return anEventOfTheRun({ kind: 'llm.completed', usage: { totalTokens: 100, costUsd: 0.5 }, ...fields });
+}
