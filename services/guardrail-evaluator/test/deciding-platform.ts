@@ -46,20 +46,20 @@ export function decidingPlatform() {
     changes,
     published,
 
-    newTenant(): void {
+    newTenant: (): void => {
       tenantNumber += 1;
       tenantId = `deciding-${tenantNumber}`;
     },
 
     /** Stopped after the test, if not before. */
-    async replica(change?: Parameters<Harness['replica']>[0]) {
+    replica: async (change?: Parameters<Harness['replica']>[0]) => {
       const started = await harness.replica(change);
       running.push(started);
       return started;
     },
 
     /** All that run stop now. */
-    async stopAll(): Promise<void> {
+    stopAll: async (): Promise<void> => {
       for (const replica of running.splice(0)) await replica.stop();
     },
 
@@ -71,7 +71,7 @@ export function decidingPlatform() {
     publish: (...events: AgentEvent[]) =>
       harness.bus.publish(agentEvents, aBatch({ tenantId, receivedAt: new Date().toISOString(), events })),
 
-    async runBreaker(runId = 'run-1', agentId = 'agent-1') {
+    runBreaker: async (runId = 'run-1', agentId = 'agent-1') => {
       const refs = [{ scope: 'run', scopeId: runId } as const];
       const { breakers } = await harness.state.breakers.read({ tenantId, agentId, refs });
       return breakers[0];
@@ -86,7 +86,7 @@ export function decidingPlatform() {
       ),
 
     /** Nothing is left to deliver: whatever was going to be counted is counted. */
-    async settled(): Promise<void> {
+    settled: async (): Promise<void> => {
       await eventually(
         async () => {
           const { pending, unacknowledged } = await harness.bus.lag(agentEvents, 'guardrail-evaluator');
