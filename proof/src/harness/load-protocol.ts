@@ -18,7 +18,7 @@ export interface LoadOrder {
   readonly reliable: boolean;
   /** Every n-th request carries one marker event (payload.data.marker = serial) to measure trigger latency; 0: none. */
   readonly markEvery: number;
-  /** So many requests without a marker are made before the first is sent, and sent in turn; without it each when it is due. */
+  /** So many requests without a marker are made before the first is sent, and sent in turn; not with `reliable`, whose ids would repeat. */
   readonly premade?: number;
   readonly seed: number;
   /** Prefix of agents, sessions and ids, so that runs do not meet. */
