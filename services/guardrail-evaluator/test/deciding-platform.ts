@@ -31,9 +31,10 @@ export function decidingPlatform() {
     await harness.bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
   }, 120_000);
   afterAll(() => harness.close(), 60_000);
-  afterEach(async () => {
+  const stopAll = async (): Promise<void> => {
     for (const replica of running.splice(0)) await replica.stop();
-  }, 60_000);
+  };
+  afterEach(stopAll, 60_000);
 
   return {
     get harness() {
@@ -59,9 +60,7 @@ export function decidingPlatform() {
     },
 
     /** All that run stop now. */
-    stopAll: async (): Promise<void> => {
-      for (const replica of running.splice(0)) await replica.stop();
-    },
+    stopAll,
 
     asking: (fields: Partial<DecisionRequest> = {}) => ask(harness.bus, { tenantId, ...fields }),
 

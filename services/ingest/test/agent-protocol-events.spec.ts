@@ -1,4 +1,3 @@
-import { type AgentEvent } from '@agentlens/contracts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { auditEvent, type Protocol, RUN, startProtocol } from './agent-protocol.ts';
 import { NOW } from './gateway.ts';
@@ -10,9 +9,6 @@ beforeEach(async () => {
 afterEach(() => protocol.close());
 
 const events = () => protocol.gateway.events();
-const distinct = (kind: AgentEvent['kind']) =>
-  new Set(events().flatMap((event) => (event.kind === kind ? [`${event.occurredAt}/${event.id}/${event.hash}`] : [])));
-const send = (list: readonly unknown[]) => protocol.call('POST', '/v1/runs/events', { agentId: 'bot', events: list });
 
 describe('audit events', () => {
   it('are priced, counted once, and taken before, during and after the end', async () => {
@@ -29,9 +25,9 @@ describe('audit events', () => {
         data: { tool: { name: 'search' }, outcome: 'error', durationMs: 5 },
       }),
     ];
-    await send(list);
+    await protocol.send(list);
     await protocol.call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'success' });
-    expect(await send(list)).toMatchObject({ status: 200, body: { accepted: 3, rejected: 0 } });
+    expect(await protocol.send(list)).toMatchObject({ status: 200, body: { accepted: 3, rejected: 0 } });
     const [, llm, tool] = events();
     expect(llm).toMatchObject({
       kind: 'llm.completed',
@@ -40,11 +36,12 @@ describe('audit events', () => {
     });
     expect(llm?.usage?.costUsd).toBeGreaterThan(0);
     expect(tool).toMatchObject({ kind: 'tool.completed', toolName: 'search', isError: true, usage: { latencyMs: 5 } });
-    for (const kind of ['run.started', 'llm.completed', 'tool.completed'] as const) expect(distinct(kind).size).toBe(1);
+    for (const kind of ['run.started', 'llm.completed', 'tool.completed'] as const)
+      expect(protocol.distinct(kind).size).toBe(1);
   });
 
   it('keep what this server does not know, and say so', async () => {
-    const answer = await send([
+    const answer = await protocol.send([
       auditEvent({ kind: 'agent.dreamt', data: { of: 'sheep' } }),
       auditEvent({ schema: 'handlebar.audit.v9', kind: 'error', data: { scope: 'agent', message: 'x' } }),
       auditEvent({ kind: 'error', data: { scope: 'agent', message: 'y' } }),
@@ -62,7 +59,7 @@ describe('audit events', () => {
   });
 
   it('refuse a bad one alone, with its place', async () => {
-    const answer = await send([
+    const answer = await protocol.send([
       auditEvent({ kind: 'error' }),
       auditEvent({ runId: '', kind: 'error' }),
       'x',
@@ -79,15 +76,15 @@ describe('audit events', () => {
       auditEvent({ ts: '2031-01-01T00:00:00Z', kind: 'error', data: { message: 'x' } }),
       auditEvent({ ts: 5, kind: 'error' }),
     ];
-    expect((await send(list)).body).toEqual({ accepted: 2, rejected: 0 });
+    expect((await protocol.send(list)).body).toEqual({ accepted: 2, rejected: 0 });
     protocol.gateway.clock.advance(5_000);
-    await send(list);
-    expect(distinct('error.raised').size).toBe(2);
+    await protocol.send(list);
+    expect(protocol.distinct('error.raised').size).toBe(2);
     expect(events()[0]).toMatchObject({ occurredAt: NOW, metadata: { clientTime: '2031-01-01T00:00:00.000Z' } });
   });
 
   it('carry ids, parents and tags of clients that know our additions', async () => {
-    await send([
+    await protocol.send([
       auditEvent({ id: 'mine-1', kind: 'tool.result', parentRunId: 'p', parentToolUseId: 't', tags: ['a', 'a'] }),
     ]);
     expect(events()[0]).toMatchObject({ id: 'mine-1', parentRunId: 'p', parentToolUseId: 't', tags: ['a'] });
@@ -105,7 +102,7 @@ describe('audit events', () => {
   });
 
   it('never forge a registration', async () => {
-    await send([auditEvent({ kind: 'agent.registered', data: { slug: 'other' } })]);
+    await protocol.send([auditEvent({ kind: 'agent.registered', data: { slug: 'other' } })]);
     expect(events()[0]?.kind).toBe('custom.recorded');
   });
 

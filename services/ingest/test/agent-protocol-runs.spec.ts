@@ -1,5 +1,4 @@
 import {
-  type AgentEvent,
   controlOrdered,
   type Directive,
   type DirectiveAcknowledged,
@@ -20,9 +19,6 @@ beforeEach(async () => {
 afterEach(() => protocol.close());
 
 const events = () => protocol.gateway.events();
-const distinct = (kind: AgentEvent['kind']) =>
-  new Set(events().flatMap((event) => (event.kind === kind ? [`${event.occurredAt}/${event.id}/${event.hash}`] : [])));
-const send = (list: readonly unknown[]) => protocol.call('POST', '/v1/runs/events', { agentId: 'bot', events: list });
 
 describe('registering', () => {
   it('answers the slug as the agent id, the same each time, and makes a durable fact of it', async () => {
@@ -91,7 +87,7 @@ describe('starting a run', () => {
       expect(answer).toMatchObject({ status: 200, body: { runId: RUN, lockdown: { active: false } } });
       protocol.gateway.clock.advance(1_000);
     }
-    expect(distinct('run.started').size).toBe(1);
+    expect(protocol.distinct('run.started').size).toBe(1);
     expect(events()[0]).toMatchObject({
       runId: RUN,
       sessionId: 'session-1',
@@ -113,7 +109,7 @@ describe('starting a run', () => {
       await protocol.call('POST', '/v1/runs/my-run/start', { agentId: 'bot' });
       protocol.gateway.clock.advance(60_000);
     }
-    expect(distinct('run.started').size).toBe(1);
+    expect(protocol.distinct('run.started').size).toBe(1);
     expect(events()[0]?.occurredAt).toBe(NOW);
   });
 
@@ -175,7 +171,7 @@ describe('ending a run', () => {
       expect(answer).toMatchObject({ status: 200, body: { runId: RUN, status } });
       protocol.gateway.clock.advance(1_000);
     }
-    expect(distinct('run.ended').size).toBe(1);
+    expect(protocol.distinct('run.ended').size).toBe(1);
     expect(events()[0]).toMatchObject({ kind: 'run.ended', outcome, runId: RUN });
   });
 
@@ -183,10 +179,12 @@ describe('ending a run', () => {
     const call = () => protocol.call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'success' });
     await call();
     protocol.gateway.clock.advance(900);
-    await send([auditEvent({ kind: 'run.ended', data: { status: 'success', totalSteps: 2 } })]);
-    await send([auditEvent({ runId: 'other', kind: 'run.ended', data: { status: 'success', totalSteps: 2 } })]);
+    await protocol.send([auditEvent({ kind: 'run.ended', data: { status: 'success', totalSteps: 2 } })]);
+    await protocol.send([
+      auditEvent({ runId: 'other', kind: 'run.ended', data: { status: 'success', totalSteps: 2 } }),
+    ]);
     await protocol.call('POST', '/v1/runs/other/end', { agentId: 'bot', status: 'success' });
-    expect(distinct('run.ended').size).toBe(2);
+    expect(protocol.distinct('run.ended').size).toBe(2);
   });
 
   it('refuses a status nobody knows', async () => {

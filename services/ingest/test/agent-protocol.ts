@@ -1,4 +1,11 @@
-import { COMMANDS, type ControlOrder, type Decision, type DecisionRequest, derivedId } from '@agentlens/contracts';
+import {
+  type AgentEvent,
+  COMMANDS,
+  type ControlOrder,
+  type Decision,
+  type DecisionRequest,
+  derivedId,
+} from '@agentlens/contracts';
 import type { Subscription } from '@agentlens/messaging';
 import { type Answer, type Gateway, NOW, startGateway } from './gateway.ts';
 
@@ -13,6 +20,10 @@ export interface Protocol {
   answer(script: Scripted): void;
   /** The evaluator goes away. */
   leave(): Promise<void>;
+  /** What was published of these events: first arrival, id and hash, each once. */
+  distinct(kind: AgentEvent['kind']): ReadonlySet<string>;
+  /** Tells audit events of agent `bot`. */
+  send(events: readonly unknown[]): Promise<Answer>;
   call(method: 'POST' | 'PUT' | 'GET', path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -30,6 +41,13 @@ export async function startProtocol(env: Record<string, string> = {}): Promise<P
     asked.push(request);
     return { ok: true as const, value: { ...allowing(request), ...(await script(request)) } };
   });
+  const call: Protocol['call'] = (method, path, body, { key = gateway.keys.agent, headers = {} } = {}) =>
+    gateway.inject({
+      method,
+      url: path,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
   return {
     gateway,
     asked,
@@ -37,13 +55,12 @@ export async function startProtocol(env: Record<string, string> = {}): Promise<P
       script = next;
     },
     leave: () => evaluator.close(),
-    call: (method, path, body, { key = gateway.keys.agent, headers = {} } = {}) =>
-      gateway.inject({
-        method,
-        url: path,
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-        ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
-      }),
+    distinct: (kind) => {
+      const ofKind = gateway.events().filter((event) => event.kind === kind);
+      return new Set(ofKind.map(({ occurredAt, id, hash }) => `${occurredAt}/${id}/${hash}`));
+    },
+    send: (events) => call('POST', '/v1/runs/events', { agentId: 'bot', events }),
+    call,
     close: () => gateway.close(),
   };
 }
@@ -72,6 +89,7 @@ export function allowing({ tenantId, agentId, runId, phase, tool }: DecisionRequ
 export const QUESTION = { phase: 'tool.before', agentId: 'bot', tool: { name: 'search' }, args: { q: 'x' }, tags: {} };
 
 export const RUN = derivedId(Date.parse('2026-03-01T11:59:00.000Z'), 'run');
+
 export function auditEvent(fields: Record<string, unknown>): object {
   return { schema: 'handlebar.audit.v1', ts: '2026-03-01T11:59:30.000Z', runId: RUN, ...fields };
 }
