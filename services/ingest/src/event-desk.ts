@@ -12,7 +12,7 @@ import type { IngestMetrics } from './ingest-metrics.ts';
 import type { EventIntake, Verdict } from './intake.ts';
 import { heldBack, rateLimitFields, tooMany } from './rate-limit.ts';
 
-/** Made once: in an overload it is said hundreds of times a second, and a stack trace would be a third of its cost. */
+/** Made once: in an overload it is said hundreds of times a second, and a stack trace would be a quarter of its cost. */
 const LINE_IS_FULL = heldBack(1_000);
 
 /** A request's events, as a controller hands them over. */
