@@ -111,12 +111,12 @@ export class Stage {
     await this.pool.query('checkpoint');
   }
 
-  /** An authorised GET of the query service: its status and body. */
-  async get(path: string): Promise<{ readonly status: number; readonly body: unknown }> {
+  /** An authorised GET of the query service: its status and the text of its body, whose last byte has come. */
+  async get(path: string): Promise<{ readonly status: number; readonly text: string }> {
     const answer = await request(`${this.stack.queryUrl}${path}`, {
       headers: { authorization: `Bearer ${this.stack.key}` },
     });
-    return { status: answer.statusCode, body: await answer.body.json() };
+    return { status: answer.statusCode, text: await answer.body.text() };
   }
 
   /** A figure of a server that may forget is not comparable. */
