@@ -11,6 +11,7 @@ export { refusalText } from './refusal-text.ts';
 export { DATABASE_ROLES, READER_ROLE, roleName } from './roles.ts';
 export { type Columns, JsonText, RowArray } from './row-arrays/row-array.ts';
 export { type RowType, readRowTypes } from './row-arrays/row-types.ts';
+export { rowGroups } from './row-groups.ts';
 export { alertFromRow } from './rows/alert-row.ts';
 export { budgetFromRow } from './rows/budget-row.ts';
 export { directiveFromRow } from './rows/directive-row.ts';

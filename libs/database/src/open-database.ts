@@ -3,6 +3,7 @@ import pg from 'pg';
 import { asTenant } from './as-tenant.ts';
 import type { Database, DatabaseRole } from './database.ts';
 import { AnswerWatch } from './lost-answers/answer-watch.ts';
+import { AnsweredCursor } from './lost-answers/answered-cursor.ts';
 import { closeAfterTimeout } from './lost-answers/close-after-timeout.ts';
 import { ServerInquiry } from './lost-answers/server-inquiry.ts';
 import { roleName } from './roles.ts';
@@ -55,7 +56,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   // A connection lost between two statements of a transaction is told by an event; unheard, that ends the process. The
   // next statement on it reports the loss to the one who needs it.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool, cursor: AnsweredCursor }) });
   return {
     db,
     pool,

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { AnsweredCursor } from './answered-cursor.ts';
 import { abandon } from './pg-internals.ts';
 
 /**
@@ -7,13 +8,13 @@ import { abandon } from './pg-internals.ts';
  */
 export function closeAfterTimeout(client: PoolClient): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const failed = (error: unknown) => {
+    if (error instanceof Error && error.message === 'Query read timeout') abandon(client);
+  };
   const guarded = (...args: unknown[]): unknown => {
     const answer = query(...args);
-    if (answer instanceof Promise) {
-      answer.catch((error: unknown) => {
-        if (error instanceof Error && error.message === 'Query read timeout') abandon(client);
-      });
-    }
+    if (answer instanceof Promise) answer.catch(failed);
+    if (answer instanceof AnsweredCursor) answer.once('error', failed);
     return answer;
   };
   client.query = guarded as typeof client.query;

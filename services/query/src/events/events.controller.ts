@@ -2,6 +2,7 @@ import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { Serves } from '../http/operation.ts';
+import { answerOf } from '../http/written-page.ts';
 import { getEvent, listEvents } from './events.operations.ts';
 import { EventsQueries } from './events.queries.ts';
 
@@ -12,7 +13,7 @@ export class EventsController {
   @Serves(listEvents)
   async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
     const { items, ...page } = await this.events.list(caller.tenantId, parseOr400(listEvents.query, query));
-    return { events: items, ...page };
+    return answerOf('events', items, page);
   }
 
   @Serves(getEvent)

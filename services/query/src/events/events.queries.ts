@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type Total, totalOf } from '../http/total.ts';
+import type { WrittenPage } from '../http/written-page.ts';
+import { eventPage } from './event-page.ts';
 import { EVENTS_LIST, type EventFilter } from './events.operations.ts';
 import { eventFromRow, type StoredEvent } from './stored-event.ts';
 import { timeInId } from './time-in-id.ts';
@@ -15,19 +16,12 @@ const LATEST_MS = Date.parse('9999-01-01T00:00:00.000Z');
 export class EventsQueries {
   constructor(private readonly reads: TenantReads) {}
 
-  async list(tenantId: string, filter: EventFilter): Promise<Page<StoredEvent> & Total> {
-    const { rows, total } = await this.reads.read(tenantId, async (db) => ({
-      rows: await pageRows(db, tenantId, filter),
-      total: await totalOf(db, matching(db, tenantId, filter)),
-    }));
-    const page = pageOf(
-      EVENTS_LIST,
-      rows,
-      filter.limit,
-      (row) => ({ at: row.occurred_at, id: row.event_id }),
-      eventFromRow,
-    );
-    return { ...page, ...total };
+  async list(tenantId: string, filter: EventFilter): Promise<WrittenPage & Total> {
+    return this.reads.read(tenantId, async (db) => {
+      const found = matching(db, tenantId, filter);
+      const page = await eventPage(db, EVENTS_LIST, found, filter, filter.order);
+      return { ...page, ...(await totalOf(db, found)) };
+    });
   }
 
   async get(tenantId: string, eventId: string): Promise<StoredEvent | undefined> {
@@ -57,23 +51,6 @@ async function rowNear(db: ReadOnly, tenantId: string, eventId: string) {
     .where('occurred_at', '>=', new Date(Math.max(0, time - NEAR_MS)).toISOString())
     .where('occurred_at', '<=', new Date(time + NEAR_MS).toISOString())
     .executeTakeFirst();
-}
-
-function pageRows(db: ReadOnly, tenantId: string, filter: EventFilter) {
-  let query = matching(db, tenantId, filter).selectAll();
-  if (filter.cursor !== undefined) {
-    const place = sql`(${filter.cursor.at}::timestamptz, ${filter.cursor.id})`;
-    query =
-      filter.order === 'asc'
-        ? query.where(sql<boolean>`(occurred_at, event_id) > ${place}`)
-        : query.where(sql<boolean>`(occurred_at, event_id) < ${place}`);
-  }
-  return query
-    .orderBy('occurred_at', filter.order)
-    .orderBy('event_id', filter.order)
-    .limit(filter.limit + 1)
-    .offset(filter.offset)
-    .execute();
 }
 
 function matching(db: ReadOnly, tenantId: string, filter: EventFilter) {

@@ -32,3 +32,8 @@ export function ofRun(tenantId: string, runId: string, span: RunSpan | 'empty') 
 export function spanOfRow(row: { readonly started_at: string; readonly last_event_at: string }): RunSpan {
   return { first: row.started_at, last: row.last_event_at };
 }
+
+/** The events of a run, to be ordered and cut into pages. */
+export function eventsOfRun(db: ReadOnly, tenantId: string, runId: string, span: RunSpan | 'empty') {
+  return db.selectFrom('events').where(ofRun(tenantId, runId, span));
+}

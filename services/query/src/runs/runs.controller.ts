@@ -2,6 +2,7 @@ import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { Serves } from '../http/operation.ts';
+import { answerOf } from '../http/written-page.ts';
 import { RunDetailQueries } from './run-detail.queries.ts';
 import { RunTimelineQueries } from './run-timeline.queries.ts';
 import { RunTreeQueries } from './run-tree.queries.ts';
@@ -34,7 +35,7 @@ export class RunsController {
     const { id } = parseOr400(listRunEvents.params, params);
     const page = await this.runs.events(caller.tenantId, id, parseOr400(listRunEvents.query, query));
     const { items, ...rest } = foundOr404('Run', page);
-    return { events: items, ...rest };
+    return answerOf('events', items, rest);
   }
 
   @Serves(listRunDecisions)

@@ -1,12 +1,12 @@
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { eventPageRows } from '../events/event-page-rows.ts';
-import { eventFromRow, type StoredEvent } from '../events/stored-event.ts';
+import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import type { WrittenPage } from '../http/written-page.ts';
 import { type DecisionView, decisionFromRow } from './decision-view.ts';
-import { ofRun, spanOfRun } from './run-span.ts';
+import { eventsOfRun, spanOfRun } from './run-span.ts';
 import { type Run, runFromRow } from './run-view.ts';
 import {
   RUN_DECISIONS_LIST,
@@ -32,14 +32,11 @@ export class RunsQueries {
   }
 
   /** Undefined where nobody ever heard of the run. */
-  async events(tenantId: string, runId: string, query: RunEventsQuery): Promise<Page<StoredEvent> | undefined> {
-    const rows = await this.reads.read(tenantId, async (db) => {
+  async events(tenantId: string, runId: string, query: RunEventsQuery): Promise<WrittenPage | undefined> {
+    return this.reads.read(tenantId, async (db) => {
       const span = await spanOfRun(db, tenantId, runId);
-      return span && eventPageRows(db, ofRun(tenantId, runId, span), query);
+      return span && eventPage(db, RUN_EVENTS_LIST, eventsOfRun(db, tenantId, runId, span), query);
     });
-    if (rows === undefined) return undefined;
-    const positionOf = (row: { occurred_at: string; event_id: string }) => ({ at: row.occurred_at, id: row.event_id });
-    return pageOf(RUN_EVENTS_LIST, rows, query.limit, positionOf, eventFromRow);
   }
 
   /** Undefined where nobody ever heard of the run. */

@@ -2,6 +2,7 @@ import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { Serves } from '../http/operation.ts';
+import { answerOf } from '../http/written-page.ts';
 import { getSession, getTimeline, listSessions } from './sessions.operations.ts';
 import { SessionsQueries } from './sessions.queries.ts';
 
@@ -28,6 +29,6 @@ export class SessionsController {
     const { id } = parseOr400(getTimeline.params, params);
     const page = await this.sessions.timeline(caller.tenantId, id, parseOr400(getTimeline.query, query));
     const { items, ...rest } = foundOr404('Session', page);
-    return { events: items, ...rest, chained: false, chainValid: null };
+    return answerOf('events', items, { ...rest, chained: false, chainValid: null });
   }
 }

@@ -1,12 +1,12 @@
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { eventPageRows } from '../events/event-page-rows.ts';
-import { eventFromRow, type StoredEvent } from '../events/stored-event.ts';
+import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type Total, totalOf } from '../http/total.ts';
-import { ofRun, spanOfRow } from '../runs/run-span.ts';
+import type { WrittenPage } from '../http/written-page.ts';
+import { eventsOfRun, spanOfRow } from '../runs/run-span.ts';
 import { IDLE_AFTER_MS, RUN_STATUSES_OF, type Session, type SessionStatus, sessionFromRow } from './session.ts';
 import { SESSIONS_LIST, type SessionFilter, TIMELINE, type TimelineQuery } from './sessions.operations.ts';
 
@@ -49,18 +49,16 @@ export class SessionsQueries {
   }
 
   /** Undefined where there is no such session. */
-  async timeline(tenantId: string, runId: string, query: TimelineQuery): Promise<Page<StoredEvent> | undefined> {
-    const rows = await this.reads.read(tenantId, async (db) => {
+  async timeline(tenantId: string, runId: string, query: TimelineQuery): Promise<WrittenPage | undefined> {
+    return this.reads.read(tenantId, async (db) => {
       const run = await db
         .selectFrom('runs')
         .select(['started_at', 'last_event_at'])
         .where('tenant_id', '=', tenantId)
         .where('run_id', '=', runId)
         .executeTakeFirst();
-      return run && eventPageRows(db, ofRun(tenantId, runId, spanOfRow(run)), query);
+      return run && eventPage(db, TIMELINE, eventsOfRun(db, tenantId, runId, spanOfRow(run)), query);
     });
-    if (rows === undefined) return undefined;
-    return pageOf(TIMELINE, rows, query.limit, (row) => ({ at: row.occurred_at, id: row.event_id }), eventFromRow);
   }
 
   #pageRows(db: ReadOnly, tenantId: string, filter: SessionFilter) {

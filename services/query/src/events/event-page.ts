@@ -1,0 +1,51 @@
+import { rowGroups, type Tables } from '@agentlens/database';
+import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import type { Position } from '../http/cursor.ts';
+import type { ReadOnly } from '../http/tenant-reads.ts';
+import { type WrittenPage, writePage } from '../http/written-page.ts';
+import { eventFromRow } from './stored-event.ts';
+
+/** As many events of usual size as make a string V8 keeps among others; longer ones are only freed by a full collection. */
+const ROWS_AT_ONCE = 100;
+
+interface PageQuery {
+  readonly limit: number;
+  readonly offset: number;
+  readonly cursor?: Position | undefined;
+}
+
+type Matching = SelectQueryBuilder<Tables, 'events', object>;
+
+/** One page of the events that match; `list` is the name its cursors carry. */
+export function eventPage(
+  db: ReadOnly,
+  list: string,
+  matching: Matching,
+  query: PageQuery,
+  order: 'asc' | 'desc' = 'asc',
+): Promise<WrittenPage> {
+  const rows = starting(matching.selectAll(), query.cursor, order)
+    .orderBy('occurred_at', order)
+    .orderBy('event_id', order)
+    .limit(query.limit + 1)
+    .offset(query.offset);
+  return writePage(list, rowGroups(db, rows, ROWS_AT_ONCE), query.limit, positionOf, eventFromRow);
+}
+
+function starting(
+  rows: SelectQueryBuilder<Tables, 'events', Selectable<Tables['events']>>,
+  cursor: Position | undefined,
+  order: 'asc' | 'desc',
+) {
+  if (cursor === undefined) return rows;
+  const place = sql`(${cursor.at}::timestamptz, ${cursor.id})`;
+  return rows.where(
+    order === 'asc'
+      ? sql<boolean>`(occurred_at, event_id) > ${place}`
+      : sql<boolean>`(occurred_at, event_id) < ${place}`,
+  );
+}
+
+function positionOf(row: { readonly occurred_at: string; readonly event_id: string }): Position {
+  return { at: row.occurred_at, id: row.event_id };
+}

@@ -1,0 +1,49 @@
+import { Readable } from 'node:stream';
+import { StreamableFile } from '@nestjs/common';
+import { encodeCursor, type Position } from './cursor.ts';
+import type { Page } from './page.ts';
+
+/** A page whose items are JSON already. */
+export interface WrittenPage extends Omit<Page<never>, 'items'> {
+  /** What stands between the brackets of their array. */
+  readonly items: readonly Buffer[];
+}
+
+/**
+ * One page out of `limit + 1` rows: the extra row only says that there is more. Rows become text as they are read, so that of
+ * a long page neither rows nor objects are in memory all at once.
+ */
+export async function writePage<Row>(
+  list: string,
+  groups: AsyncIterable<readonly Row[]>,
+  limit: number,
+  positionOf: (row: Row) => Position,
+  shape: (row: Row) => object,
+): Promise<WrittenPage> {
+  const items: Buffer[] = [];
+  let read = 0;
+  let last: Row | undefined;
+  for await (const rows of groups) {
+    const shown = rows.slice(0, limit - read);
+    read += rows.length;
+    if (shown.length === 0) continue;
+    const text = JSON.stringify(shown.map(shape)).slice(1, -1);
+    items.push(Buffer.from(items.length > 0 ? `,${text}` : text));
+    last = shown.at(-1);
+  }
+  if (read <= limit || last === undefined) return { items, hasMore: false };
+  return { items, hasMore: true, nextCursor: encodeCursor(list, positionOf(last)) };
+}
+
+/** Answers `{ [name]: items, ...rest }`; `rest` has at least one member. */
+export function answerOf(name: string, items: readonly Buffer[], rest: object): StreamableFile {
+  const pieces = [
+    Buffer.from(`{${JSON.stringify(name)}:[`),
+    ...items,
+    Buffer.from(`],${JSON.stringify(rest).slice(1)}`),
+  ];
+  return new StreamableFile(Readable.from(pieces, { objectMode: false }), {
+    type: 'application/json; charset=utf-8',
+    length: pieces.reduce((sum, { length }) => sum + length, 0),
+  });
+}
