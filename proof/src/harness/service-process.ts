@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { request } from 'undici';
 
 export interface ServiceSpec {
@@ -117,8 +117,10 @@ export class ServiceProcess {
   }
 }
 
-/** What every start of a service gives Node, of the build that `entry` belongs to; older builds gave nothing. */
+/** What every start of a service gives Node, of the build that `entry` belongs to; older builds gave all the same, or nothing. */
 function ownNodeOptions(entry: string): readonly string[] {
-  const file = join(entry, '../../../../scripts/node-options');
-  return existsSync(file) ? readFileSync(file, 'utf8').trim().split(/\s+/) : [];
+  const service = basename(join(entry, '../..'));
+  const scripts = join(entry, '../../../../scripts');
+  const file = [`node-options.${service}`, 'node-options'].map((name) => join(scripts, name)).find(existsSync);
+  return file === undefined ? [] : readFileSync(file, 'utf8').trim().split(/\s+/);
 }
