@@ -95,6 +95,22 @@ describe('openDatabase', () => {
     }
   });
 
+  it('goes on with a connection on which a later group failed', async () => {
+    const database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1 });
+    const failing = {
+      compile: () => sql`select 1 / (15 - n) from generate_series(1, 20) n`.compile(database.db),
+    };
+    try {
+      const groups = rowGroups(database.db, failing, 10);
+      expect((await groups.next()).value).toHaveLength(10);
+      await expect(groups.next()).rejects.toMatchObject({ code: '22012', message: 'division by zero' });
+
+      expect(await database.db.selectFrom('tenants').selectAll().execute()).toEqual([]);
+    } finally {
+      await database.close();
+    }
+  });
+
   it('recovers when the network stops answering between two groups', async () => {
     const proxy = await tcpProxy(fresh.url);
     const database = openDatabase({ url: proxy.url, role: 'query', maxConnections: 1, queryTimeoutMs: 300 });
