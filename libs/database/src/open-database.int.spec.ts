@@ -2,10 +2,8 @@ import { type FreshDatabase, freshDatabase, tcpProxy } from '@agentlens/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { rowGroups } from './row-groups.ts';
 
 describe('openDatabase', () => {
   let fresh: FreshDatabase;
@@ -64,72 +62,4 @@ describe('openDatabase', () => {
       await proxy.close();
     }
   });
-
-  it('reads rows in groups, and leaves no timer behind', async () => {
-    const database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1 });
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-    try {
-      await database.ping();
-      const before = timers();
-
-      const groups: (readonly { n: number }[])[] = [];
-      for await (const group of rowGroups(database.db, numbersTo(250, database), 100)) groups.push(group);
-      expect(groups.map(({ length }) => length)).toEqual([100, 100, 50]);
-      expect(groups.flat()).toEqual(Array.from({ length: 250 }, (_, i) => ({ n: i + 1 })));
-      expect(timers()).toBe(before);
-    } finally {
-      await database.close();
-    }
-  });
-
-  it('goes on with a connection whose groups were not all taken', async () => {
-    const database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1 });
-    try {
-      for await (const [first] of rowGroups(database.db, numbersTo(1_000, database), 10)) {
-        expect(first).toEqual({ n: 1 });
-        break;
-      }
-      expect(await database.db.selectFrom('tenants').selectAll().execute()).toEqual([]);
-    } finally {
-      await database.close();
-    }
-  });
-
-  it('goes on with a connection on which a later group failed', async () => {
-    const database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1 });
-    const failing = {
-      compile: () => sql`select 1 / (15 - n) from generate_series(1, 20) n`.compile(database.db),
-    };
-    try {
-      const groups = rowGroups(database.db, failing, 10);
-      expect((await groups.next()).value).toHaveLength(10);
-      await expect(groups.next()).rejects.toMatchObject({ code: '22012', message: 'division by zero' });
-
-      expect(await database.db.selectFrom('tenants').selectAll().execute()).toEqual([]);
-    } finally {
-      await database.close();
-    }
-  });
-
-  it('recovers when the network stops answering between two groups', async () => {
-    const proxy = await tcpProxy(fresh.url);
-    const database = openDatabase({ url: proxy.url, role: 'query', maxConnections: 1, queryTimeoutMs: 300 });
-    try {
-      const groups = rowGroups(database.db, numbersTo(1_000, database), 1);
-      await groups.next();
-
-      proxy.mode('half-open');
-      await expect(groups.next()).rejects.toThrow('Query read timeout');
-      proxy.mode('pass');
-
-      expect(await database.db.selectFrom('tenants').selectAll().execute()).toEqual([]);
-    } finally {
-      await database.close();
-      await proxy.close();
-    }
-  });
 });
-
-function numbersTo(last: number, { db }: Database) {
-  return { compile: () => sql<{ n: number }>`select n from generate_series(1, ${last}::int) n`.compile(db) };
-}

@@ -96,7 +96,7 @@ async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Benc
   const one = async () => {
     const startedAt = performance.now();
     const { status, text } = await stage.get(question.path(random));
-    // To read 1,000 events out of it takes this program as long as a third of the answer, and is not the platform's time.
+    // To read 1,000 events out of it takes this program a fifth as long again, and is not the platform's time.
     latencies.record((performance.now() - startedAt) * 1000);
     lastCheck = status === 200 ? question.check(JSON.parse(text) as never) : check('status of the answer', 200, status);
     if (lastCheck.expected !== lastCheck.actual) failed.push(lastCheck);

@@ -1,9 +1,13 @@
 import { encodeCursor, type Position } from './cursor.ts';
 
-export interface Page<T> {
-  readonly items: readonly T[];
+/** What follows the items of a page. */
+export interface PageEnd {
   readonly hasMore: boolean;
   readonly nextCursor?: string;
+}
+
+export interface Page<T> extends PageEnd {
+  readonly items: readonly T[];
 }
 
 /** One page out of `limit + 1` rows: the extra row only says that there is more. */
@@ -15,11 +19,16 @@ export function pageOf<Row, T>(
   shape: (row: Row) => T,
 ): Page<T> {
   const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const hasMore = rows.length > limit;
-  return {
-    items: shown.map(shape),
-    hasMore,
-    ...(hasMore && last !== undefined ? { nextCursor: encodeCursor(list, positionOf(last)) } : {}),
-  };
+  return { items: shown.map(shape), ...endOfPage(list, rows.length > limit, shown.at(-1), positionOf) };
+}
+
+/** After `last`, the last row shown. */
+export function endOfPage<Row>(
+  list: string,
+  hasMore: boolean,
+  last: Row | undefined,
+  positionOf: (row: Row) => Position,
+): PageEnd {
+  if (!hasMore || last === undefined) return { hasMore };
+  return { hasMore, nextCursor: encodeCursor(list, positionOf(last)) };
 }

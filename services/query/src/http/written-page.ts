@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
-import { encodeCursor, type Position } from './cursor.ts';
-import type { Page } from './page.ts';
+import type { Position } from './cursor.ts';
+import { endOfPage, type PageEnd } from './page.ts';
 
 /** A page whose items are JSON already. */
-export interface WrittenPage extends Omit<Page<never>, 'items'> {
+export interface WrittenPage extends PageEnd {
   /** What stands between the brackets of their array. */
   readonly items: readonly Buffer[];
 }
@@ -31,8 +31,7 @@ export async function writePage<Row>(
     items.push(Buffer.from(items.length > 0 ? `,${text}` : text));
     last = shown.at(-1);
   }
-  if (read <= limit || last === undefined) return { items, hasMore: false };
-  return { items, hasMore: true, nextCursor: encodeCursor(list, positionOf(last)) };
+  return { items, ...endOfPage(list, read > limit, last, positionOf) };
 }
 
 /** Answers `{ [name]: items, ...rest }`; `rest` has at least one member. */
