@@ -2,9 +2,9 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { asTenant } from './as-tenant.ts';
 import type { Database, DatabaseRole } from './database.ts';
+import { answerWithin } from './lost-answers/answer-deadline.ts';
 import { AnswerWatch } from './lost-answers/answer-watch.ts';
 import { AnsweredCursor } from './lost-answers/answered-cursor.ts';
-import { closeAfterTimeout } from './lost-answers/close-after-timeout.ts';
 import { ServerInquiry } from './lost-answers/server-inquiry.ts';
 import { roleName } from './roles.ts';
 import type { Tables } from './schema/tables.ts';
@@ -44,13 +44,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     options: sessionOptions(options.role),
     types: typeParsers,
     statement_timeout: Math.min(STATEMENT_TIMEOUT_MS, queryTimeoutMs),
-    query_timeout: queryTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
   });
   const answers = new AnswerWatch(new ServerInquiry(options.url, CONNECT_TIMEOUT_MS));
-  pool.on('connect', closeAfterTimeout);
+  pool.on('connect', answerWithin(queryTimeoutMs));
   pool.on('connect', (client) => answers.watch(client));
   pool.on('error', (error) => options.onIdleError?.(error));
   // A connection lost between two statements of a transaction is told by an event; unheard, that ends the process. The

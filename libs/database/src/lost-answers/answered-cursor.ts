@@ -9,12 +9,12 @@ interface Answers {
 const inherited = Cursor.prototype as unknown as Answers;
 
 /**
- * A cursor that ends as every other query of `pg` does. One of `pg-cursor` never calls back: the client would keep the timer
- * of its deadline, and by it the last rows, and a trace would not end. And it waits for a server that is gone to confirm that
+ * A cursor that ends as every other query of `pg` does. One of `pg-cursor` never calls back: its deadline would pass after it
+ * was answered, and a trace would not end. And it waits for a server that is gone to confirm that
  * nothing more is wanted.
  */
 export class AnsweredCursor<Row> extends Cursor<Row> implements Answers {
-  /** Wrapped by the client, and by whoever traces it. */
+  /** Wrapped by whoever sets a deadline for it, and by whoever traces it. */
   callback: (error: Error | null) => void = () => undefined;
   private readonly failure = Promise.withResolvers<void>();
   private failed = false;
