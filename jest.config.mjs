@@ -23,6 +23,7 @@ export default {
       },
     ],
   },
+  moduleNameMapper: process.env.PROOF_PROPERTY_SEED ? { '^fast-check$': '<rootDir>/test/seeded-fast-check.mjs' } : {},
   modulePathIgnorePatterns: ['<rootDir>/.*/dist/'],
   // Integration tests wait more than they compute; the default leaves a core idle.
   maxWorkers: '100%',

@@ -2,6 +2,8 @@ import { STREAMS } from '@agentlens/contracts';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 
+const GIVEN_BACK = '$JS.EVENT.ADVISORY.CONSUMER.MSG_NAKED';
+
 /** The streams as their operator sees them, past all proxies. */
 export class Streams {
   readonly connection: NatsConnection;
@@ -31,6 +33,22 @@ export class Streams {
       if (config.durable_name !== undefined) times += delivered.consumer_seq - delivered.stream_seq;
     }
     return times;
+  }
+
+  /** Counts the messages that whoever had them gave back; the broker hands each out again without waiting. */
+  async countGivenBack(): Promise<{ count(): Promise<number>; stop(): void }> {
+    let times = 0;
+    const subscription = this.connection.subscribe(`${GIVEN_BACK}.${STREAMS.AGENT_EVENTS.name}.>`, {
+      callback: () => {
+        times += 1;
+      },
+    });
+    await this.connection.flush();
+    const count = async () => {
+      await this.connection.flush();
+      return times;
+    };
+    return { count, stop: () => subscription.unsubscribe() };
   }
 
   async close(): Promise<void> {

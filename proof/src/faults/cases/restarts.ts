@@ -50,6 +50,7 @@ const rolled: Fault = {
 async function underLoadOnPairs(lab: Lab, faults: (site: Site) => Promise<void>): Promise<Settled> {
   const site = await lab.freshSite({ replicas: TWO_OF_EACH });
   const setOutWith = await site.streams.redeliveries();
+  const givenBack = await site.streams.countGivenBack();
   const balancer = await Balancer.open(site.stack.services.filter(({ name }) => name.startsWith('ingest')));
   try {
     const settled = await underLoad(lab, site, {
@@ -63,10 +64,14 @@ async function underLoadOnPairs(lab: Lab, faults: (site: Site) => Promise<void>)
       },
     });
     noneRefused(lab, settled);
+    const again = (await site.streams.redeliveries()) - setOutWith;
     // Who stops gives back what it has not begun, and another one is handed it at once.
-    lab.measure('messages handed out again', (await site.streams.redeliveries()) - setOutWith, 'times');
+    const unbegun = await givenBack.count();
+    lab.measure('messages given back: unbegun at a stop, or to be tried again', unbegun, 'times');
+    lab.check(equal('messages handed out again that nobody had given back', 0, again - unbegun));
     return settled;
   } finally {
+    givenBack.stop();
     await balancer.close();
   }
 }
