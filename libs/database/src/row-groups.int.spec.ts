@@ -37,15 +37,24 @@ describe('rows in groups', () => {
     const before = timers();
 
     const groups: (readonly { n: number }[])[] = [];
-    for await (const group of rowGroups(database.db, numbersTo(250), 100)) groups.push(group);
+    for await (const group of rowGroups(database.db, numbersTo(250), { size: 100 })) groups.push(group);
     expect(groups.map(({ length }) => length)).toEqual([100, 100, 50]);
     expect(groups.flat()).toEqual(Array.from({ length: 250 }, (_, i) => ({ n: i + 1 })));
     expect(timers()).toBe(before);
   });
 
+  it('are one, and no cursor, where one holds them all', async () => {
+    open();
+    const opened = sql<{ statement: string }>`select statement from pg_cursors`;
+    const groups = rowGroups(database.db, { compile: () => opened.compile(database.db) }, { size: 10, atMost: 10 });
+    expect((await groups.next()).value).toEqual([]);
+    expect((await groups.next()).done).toBe(true);
+    await expectUsable();
+  });
+
   it('leave a connection that can be used where not all are taken', async () => {
     open();
-    for await (const [first] of rowGroups(database.db, numbersTo(1_000), 10)) {
+    for await (const [first] of rowGroups(database.db, numbersTo(1_000), { size: 10 })) {
       expect(first).toEqual({ n: 1 });
       break;
     }
@@ -54,7 +63,7 @@ describe('rows in groups', () => {
 
   it('leave a connection that can be used where a later one fails', async () => {
     open();
-    const groups = rowGroups(database.db, numbersTo(20, '1 / (15 - n)'), 10);
+    const groups = rowGroups(database.db, numbersTo(20, '1 / (15 - n)'), { size: 10 });
     expect((await groups.next()).value).toHaveLength(10);
     await expect(groups.next()).rejects.toMatchObject({ code: '22012', message: 'division by zero' });
 
@@ -65,7 +74,7 @@ describe('rows in groups', () => {
     const proxy = await tcpProxy(fresh.url);
     try {
       open({ url: proxy.url, queryTimeoutMs: 300 });
-      const groups = rowGroups(database.db, numbersTo(1_000), 1);
+      const groups = rowGroups(database.db, numbersTo(1_000), { size: 1 });
       await groups.next();
 
       proxy.mode('half-open');

@@ -29,7 +29,8 @@ export function eventPage(
     .orderBy('event_id', order)
     .limit(query.limit + 1)
     .offset(query.offset);
-  return writePage(list, rowGroups(db, rows, ROWS_AT_ONCE), query.limit, positionOf, eventFromRow);
+  const groups = rowGroups(db, rows, { size: ROWS_AT_ONCE, atMost: query.limit + 1 });
+  return writePage(list, groups, query.limit, positionOf, eventFromRow);
 }
 
 function starting(
