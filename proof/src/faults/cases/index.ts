@@ -5,6 +5,7 @@ import { CLOCK_JUMP } from './clock-jump.ts';
 import { CLUSTER } from './cluster.ts';
 import { CRASH_POINTS } from './crash-points.ts';
 import { DISORDERED } from './disordered.ts';
+import { EMPTY_REDIS } from './empty-redis.ts';
 import { FUZZ } from './fuzz.ts';
 import { KILLED_SERVERS } from './killed-servers.ts';
 import { KILLED_SERVICES } from './killed-services.ts';
@@ -24,6 +25,7 @@ const ALL: readonly Fault[] = [
   ...KILLED_SERVICES,
   ...CRASH_POINTS,
   ...KILLED_SERVERS,
+  ...EMPTY_REDIS,
   ...BROKEN_LINKS,
   ...REPEATED,
   ...DISORDERED,

@@ -1,5 +1,3 @@
-import { Redis } from 'ioredis';
-import { equal } from '../check.ts';
 import type { Fault } from '../fault.ts';
 import { recovered, resumed } from '../recovery.ts';
 import { noneRefused } from './none-refused.ts';
@@ -91,33 +89,4 @@ const redis: Fault = {
   },
 };
 
-const emptyRedis: Fault = {
-  id: 'F-09',
-  title: 'Redis loses everything it held',
-  async run(lab) {
-    const site = await lab.site();
-    const settled = await underLoad(lab, site, {
-      // So many errors that every agent is over its limit before and after.
-      load: { eventsPerSecond: EVENTS_PER_SECOND, seconds: 16, errorShare: 0.3 },
-      faults: async (load) => {
-        for (let time = 1; time <= 2; time++) {
-          await lab.sleep(4_000);
-          const redis = new Redis(site.stack.redisUrl ?? '');
-          await redis.flushall();
-          redis.disconnect();
-          lab.note(`FLUSHALL, ${time} of 2`);
-          lab.note(`everything goes on ${(await recovered(site, load)).toFixed(0)} ms later`);
-        }
-      },
-    });
-    const { rows } = await site.pool.query<{ refused: number }>(
-      `select count(*)::int as refused from guardrail_triggers where agent_id like 'f%' and action_result = 'cooldown'`,
-    );
-    lab.measure('second actions the dispatcher refused', rows[0]?.refused ?? 0, 'triggers');
-    const { requests, statuses } = settled.report;
-    lab.check(equal('answers other than 201 and 429', 0, requests - (statuses['201'] ?? 0) - (statuses['429'] ?? 0)));
-    noneRefused(lab, settled);
-  },
-};
-
-export const KILLED_SERVERS = [nats, postgres, redis, emptyRedis];
+export const KILLED_SERVERS = [nats, postgres, redis];

@@ -101,7 +101,9 @@ const AgentState = z.object({
   ...state,
   dryRunCount: z.int(),
   coolingUntil: z.string().optional(),
-  degradedReason: z.string().optional().meta({ description: 'Why the rule cannot be evaluated for this agent now.' }),
+  degradedReason: z.string().optional().meta({
+    description: 'Why the value was less than there was, or could not be measured, when it was last evaluated.',
+  }),
 });
 export type AgentState = z.infer<typeof AgentState>;
 

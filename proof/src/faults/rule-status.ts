@@ -1,0 +1,68 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { request } from 'undici';
+import type { StatusLook } from './lost-windows.ts';
+import type { Site } from './site.ts';
+
+const EVERY_MS = 100;
+const DEADLINE_MS = 5_000;
+
+interface RuleStatus {
+  readonly agents: readonly {
+    readonly agentId: string;
+    readonly currentValue?: number;
+    readonly degradedReason?: string;
+  }[];
+}
+
+/** Asks the API for a rule's status again and again, as whoever is on call would, and keeps what it says of some agents. */
+export class RuleStatusWatch {
+  readonly looks: StatusLook[] = [];
+  readonly #site: Site;
+  readonly #ruleId: string;
+  readonly #agents: string;
+  readonly #over = new AbortController();
+  readonly #watching: Promise<void>;
+
+  /** @param agents what the ids of the agents begin with */
+  constructor(site: Site, ruleId: string, agents: string) {
+    this.#site = site;
+    this.#ruleId = ruleId;
+    this.#agents = agents;
+    this.#watching = this.#watch();
+    // Told when the watch is closed; until then a look that failed is nobody's unhandled rejection.
+    this.#watching.catch(() => undefined);
+  }
+
+  /** Looks no more. */
+  stop(): void {
+    this.#over.abort();
+  }
+
+  /** Looks no more. @throws what a look failed with: the status has to be there, whatever becomes of Redis */
+  async close(): Promise<void> {
+    this.stop();
+    await this.#watching;
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      this.looks.push(await this.#look());
+      await pause(EVERY_MS, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    }
+  }
+
+  async #look(): Promise<StatusLook> {
+    const { queryUrl, key } = this.#site.stack;
+    const answer = await request(`${queryUrl}/api/guardrails/${this.#ruleId}/status`, {
+      headers: { authorization: `Bearer ${key}` },
+      headersTimeout: DEADLINE_MS,
+      bodyTimeout: DEADLINE_MS,
+    });
+    // What was true when it was asked, not when it was answered.
+    const atMs = Date.now();
+    if (answer.statusCode !== 200) throw new Error(`a rule's status: ${answer.statusCode} ${await answer.body.text()}`);
+    const { agents } = (await answer.body.json()) as RuleStatus;
+    const own = agents.filter(({ agentId }) => agentId.startsWith(this.#agents));
+    return { atMs, agents: own.map(({ currentValue = 0, ...agent }) => ({ ...agent, value: currentValue })) };
+  }
+}
