@@ -24,3 +24,4 @@ export type { BusLogger } from './logger.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
 export { connectNatsBus } from './nats/connect-nats-bus.ts';
 export type { NatsBusOptions } from './nats/nats-bus-options.ts';
+export { type BoundedQueue, observeQueue } from './observe-queue.ts';

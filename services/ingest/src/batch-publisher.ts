@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
-import { BusUnavailable, type EventBus } from '@agentlens/messaging';
+import { BusUnavailable, type EventBus, observeQueue } from '@agentlens/messaging';
 import { type Link, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { IngestMetrics } from './ingest-metrics.ts';
 
@@ -31,7 +31,10 @@ export class BatchPublisher {
     private readonly metrics: IngestMetrics,
     private readonly now: () => number,
     private readonly wait: (ms: number) => Promise<unknown> = (ms) => pause(ms),
-  ) {}
+  ) {
+    observeQueue({ name: 'batches_on_their_way', capacity: MOST_IN_FLIGHT, size: () => this.#running.size });
+    observeQueue({ name: 'bytes_on_their_way', capacity: MOST_BYTES_IN_FLIGHT, size: () => this.#bytes });
+  }
 
   /** More than this on the way means that the broker is slower than the clients: taking more would only queue it. */
   get saturated(): boolean {

@@ -21,6 +21,7 @@ import {
 } from '../event-bus.ts';
 import type { BusLogger } from '../logger.ts';
 import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
+import { observeQueue } from '../observe-queue.ts';
 import { parseMessage } from '../parse-message.ts';
 import { consumerLag } from './consumer-lag.ts';
 import { readEnvelopes } from './envelopes.ts';
@@ -51,9 +52,13 @@ export class NatsEventBus implements EventBus {
   private readonly metrics = new BusMetrics();
   private readonly open = new Set<Subscription>();
   private readonly inFlight = new Set<Promise<unknown>>();
+  private readonly stopObserving: () => void;
   private closed = false;
 
-  constructor(private readonly parts: NatsBusParts) {}
+  constructor(private readonly parts: NatsBusParts) {
+    const size = () => this.inFlight.size;
+    this.stopObserving = observeQueue({ name: 'nats_publishes', capacity: parts.maxInFlight, size });
+  }
 
   async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
     const headers = headersFor(topic, message);
@@ -181,6 +186,7 @@ export class NatsEventBus implements EventBus {
     await Promise.allSettled(this.inFlight);
     this.closed = true;
     this.metrics.close();
+    this.stopObserving();
     const { connection, connected } = this.parts.link;
     if (connected) await within(DRAIN_MS, connection.drain());
     await connection.close();

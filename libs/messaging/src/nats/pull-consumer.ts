@@ -8,6 +8,7 @@ import {
 import { createInbox, type Msg, nanos, type Subscription } from '@nats-io/nats-core';
 import type { BusLogger } from '../logger.ts';
 import { ONLY_GROUP } from '../message-headers.ts';
+import { observeQueue } from '../observe-queue.ts';
 import type { NatsLink } from './nats-link.ts';
 import { StreamMessage } from './stream-message.ts';
 import { within } from './within.ts';
@@ -48,6 +49,7 @@ export class PullConsumer {
   private heardAt = 0;
   private recovering = false;
   private closing = false;
+  private stopObserving: () => void = () => undefined;
 
   constructor(
     private readonly link: NatsLink,
@@ -63,6 +65,8 @@ export class PullConsumer {
   /** @throws when the consumer cannot be made */
   async start(): Promise<void> {
     await ensureConsumer(this.manager, this.spec);
+    const { durable, capacity } = this.spec;
+    this.stopObserving = observeQueue({ name: `messages_of_${durable}`, capacity, size: () => this.held.size });
     this.subscription = this.link.connection.subscribe(this.inbox, {
       callback: (error, message) => {
         if (error) this.logger.error({ err: error, group: this.spec.durable }, 'subscription failed');
@@ -98,6 +102,7 @@ export class PullConsumer {
   /** After the last handler: what it said has left this process. */
   async finish(): Promise<void> {
     clearInterval(this.beat);
+    this.stopObserving();
     if (this.link.connected) await within(FLUSH_MS, this.link.connection.flush());
   }
 

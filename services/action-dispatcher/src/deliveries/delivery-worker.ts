@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { observeQueue } from '@agentlens/messaging';
 import { Paces } from '../destinations/paces.ts';
 import type { DirectIntake } from '../triggers/plan.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
@@ -64,6 +65,8 @@ export class DeliveryWorker implements DirectIntake {
     this.#places = new Places(parts.limits.running, this.#paces.of);
     this.#holdings = new Holdings(parts.limits.held, this.#paces.of);
     this.#lastClaimAt = parts.now();
+    const { lane, limits } = parts;
+    observeQueue({ name: `deliveries_${lane}`, capacity: limits.held.total, size: () => this.#holdings.size });
   }
 
   /** When it last managed to ask for work. */

@@ -32,6 +32,11 @@ export class Holdings {
     this.#places = new Places(limits, stretch);
   }
 
+  /** Leases that are held. */
+  get size(): number {
+    return this.#places.count(ALL.key);
+  }
+
   /** @param others leave out those whose shares are behind: the others may stand far back in their queues */
   ask({ others = false } = {}): Asked {
     const limit = Math.min(MOST_AT_ONCE, Math.max(0, this.#places.free));

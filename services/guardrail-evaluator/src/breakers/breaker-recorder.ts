@@ -1,5 +1,6 @@
 import type { BreakerState } from '@agentlens/contracts';
 import type { BreakerRef, BreakerStore } from '@agentlens/guardrails';
+import { observeQueue } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { DropMetrics } from '../drop-metrics.ts';
 import type { BreakersRepository } from './breakers.repository.ts';
@@ -41,6 +42,8 @@ export class BreakerRecorder {
 
   constructor(parts: BreakerRecorderParts) {
     this.#parts = parts;
+    const { mostPending: capacity = MOST_PENDING } = parts;
+    observeQueue({ name: 'breaker_changes', capacity, size: () => this.#pending.size });
   }
 
   record(change: RecordedChange): void {

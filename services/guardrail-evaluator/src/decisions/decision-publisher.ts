@@ -1,5 +1,5 @@
 import { type Decision, decisionDecided } from '@agentlens/contracts';
-import { type EventBus, Fifo } from '@agentlens/messaging';
+import { type EventBus, Fifo, observeQueue } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { DecisionMetrics } from './decision-metrics.ts';
 
@@ -46,6 +46,8 @@ export class DecisionPublisher {
     this.#logger = logger;
     const usual = { mostWaiting: MOST_WAITING, gatherMs: GATHER_MS, retryMs: RETRY_MS, drainMs: DRAIN_MS };
     this.#limits = { ...usual, ...limits };
+    const capacity = this.#limits.mostWaiting;
+    observeQueue({ name: 'decisions', capacity, size: () => this.#waiting.length });
   }
 
   offer(decision: Decision): void {

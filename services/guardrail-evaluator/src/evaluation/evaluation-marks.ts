@@ -1,5 +1,5 @@
 import type { EventBatch } from '@agentlens/contracts';
-import type { Received } from '@agentlens/messaging';
+import { observeQueue, type Received } from '@agentlens/messaging';
 import type { EvaluatedMessage, EvaluationTally } from '@agentlens/state';
 
 /** Marks that could not be written are kept for the next time; more than this would be a long outage of Redis. */
@@ -19,7 +19,9 @@ export class EvaluationMarks {
     /** So many will not be told of. */
     private readonly onDropped: (count: number) => void,
     private readonly mostOwed = MOST_OWED,
-  ) {}
+  ) {
+    observeQueue({ name: 'evaluation_marks', capacity: mostOwed, size: () => this.#owed.length });
+  }
 
   /** What is evaluated together is told together. Never throws. */
   add(messages: readonly Received<EventBatch>[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { observeQueue } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { DropMetrics } from '../drop-metrics.ts';
 import type { RuleState, StatesRepository } from './states.repository.ts';
@@ -34,6 +35,7 @@ export class StateRecorder {
     this.#drops = drops;
     this.#logger = logger;
     this.#mostPending = mostPending;
+    observeQueue({ name: 'rule_states', capacity: mostPending, size: () => this.#size });
   }
 
   start(flushMs = FLUSH_MS): void {

@@ -1,3 +1,4 @@
+import { observeQueue } from '@agentlens/messaging';
 import { LineSpeed } from './line-speed.ts';
 import { Restraint } from './restraint.ts';
 
@@ -62,6 +63,7 @@ export class FairTurns {
     this.#longestMs = longestMs;
     this.#nowMs = nowMs ?? (() => performance.now());
     this.#restraint = restraint ?? new Restraint();
+    observeQueue({ name: 'waiting_events', capacity: MOST_WAITING, size: () => this.#waiting });
   }
 
   /** Does the work when it is this tenant's turn, at once where nobody is in the way. */

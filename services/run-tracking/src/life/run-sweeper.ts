@@ -1,6 +1,6 @@
 import { agentEvents, runHeartbeats } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
-import type { EventBus, Subscription } from '@agentlens/messaging';
+import { type EventBus, observeQueue, type Subscription } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
 import { DropMetrics } from '../drop-metrics.ts';
@@ -45,6 +45,7 @@ export class RunSweeper {
     this.#overdue = metrics.getMeter('@agentlens/run-tracking').createCounter('agentlens.runs.overdue', {
       description: 'Runs the platform ended because nobody did, by status',
     });
+    observeQueue({ name: 'heartbeats', capacity: MOST_BEATS, size: () => this.#beats.size });
     this.#changes = new RunChanges(
       parts.bus,
       () => parts.clock.now(),
