@@ -1,8 +1,6 @@
-import { usageOf } from '../../harness/process-usage.ts';
 import type { ServerName, ServiceName } from '../../harness/stack.ts';
-import { atMost, holds } from '../check.ts';
 import type { Fault } from '../fault.ts';
-import { answering, recovered, standstill } from '../recovery.ts';
+import { answering, standstill } from '../recovery.ts';
 import { underLoad } from './under-load.ts';
 
 const LINKS: readonly (readonly [ServiceName, ServerName])[] = [
@@ -25,8 +23,6 @@ const TIMES = 3;
 const STANDSTILL_MS = 5_000;
 /** NATS takes 6 s to find a listener gone that says nothing; a question waits 5 s for its answer. */
 const ANSWERING_MS = 15_000;
-const MEGABYTE = 1_048_576;
-const RSS_LIMIT_MB = 400;
 
 const halfOpen: Fault = {
   id: 'F-10',
@@ -67,46 +63,4 @@ const halfOpen: Fault = {
   },
 };
 
-const latency: Fault = {
-  id: 'F-11',
-  title: 'each server answers late: 200 ms, then 2 s',
-  async run(lab) {
-    const site = await lab.site();
-    const rss = new Map<string, number>();
-    const watch = setInterval(() => {
-      for (const service of site.stack.services) {
-        if (service.running) {
-          const { rssBytes } = usageOf(service.pid);
-          rss.set(service.name, Math.max(rss.get(service.name) ?? 0, rssBytes));
-        }
-      }
-    }, 500);
-    try {
-      await underLoad(lab, site, {
-        load: { eventsPerSecond: 1_000, seconds: 600 },
-        allowance: { statuses: ['429', '503'] },
-        faults: async (load) => {
-          for (const server of ['postgres', 'redis', 'nats'] as const) {
-            for (const ms of [200, 2_000]) {
-              for (const link of site.proxies.of(server)) link.mode('latency', ms);
-              lab.note(`${server} answers ${ms} ms late for 5 s`);
-              await lab.sleep(5_000);
-              for (const link of site.proxies.of(server)) link.mode('pass');
-              lab.note(`everything goes on ${(await recovered(site, load)).toFixed(0)} ms later`);
-            }
-          }
-          load.running.stop();
-        },
-      });
-    } finally {
-      clearInterval(watch);
-      for (const server of ['postgres', 'redis', 'nats'] as const) {
-        for (const link of site.proxies.of(server)) link.mode('pass');
-      }
-    }
-    for (const [name, bytes] of rss) lab.check(atMost(`memory of ${name}`, RSS_LIMIT_MB, bytes / MEGABYTE, 'MB'));
-    lab.check(holds('no process ran out of memory', site.unexpectedExits === 0, String(site.unexpectedExits), '0'));
-  },
-};
-
-export const BROKEN_LINKS = [halfOpen, latency];
+export const BROKEN_LINKS = [halfOpen];

@@ -9,6 +9,7 @@ import { EMPTY_REDIS } from './empty-redis.ts';
 import { FUZZ } from './fuzz.ts';
 import { KILLED_SERVERS } from './killed-servers.ts';
 import { KILLED_SERVICES } from './killed-services.ts';
+import { LATE_SERVERS } from './late-servers.ts';
 import { OVERLOAD } from './overload.ts';
 import { PAUSE } from './pause.ts';
 import { POISON } from './poison.ts';
@@ -27,6 +28,7 @@ const ALL: readonly Fault[] = [
   ...KILLED_SERVERS,
   ...EMPTY_REDIS,
   ...BROKEN_LINKS,
+  ...LATE_SERVERS,
   ...REPEATED,
   ...DISORDERED,
   ...POISON,
