@@ -113,7 +113,7 @@ async function undergo(lab: Lab, site: Site, { name, lose, slowly }: Loss, watch
         const account = accountOfLoss(watch.looks, lostAtMs);
         // What is too little is written down a moment later than it is counted.
         const seenMs = (watch.looks.at(-1)?.atMs ?? 0) - lostAtMs - (account.wholeMs ?? 0);
-        return account.wholeMs !== undefined && seenMs > SAID_MS * lab.slowness() ? account : undefined;
+        return account.wholeMs !== undefined && seenMs > SAID_MS ? account : undefined;
       },
       WHOLE_DEADLINE_MS,
     );
