@@ -21,6 +21,7 @@ export interface DecisionExtras {
   readonly effect: Decision['effect'];
   readonly approvalId?: string;
   readonly modifiedArgs?: unknown;
+  readonly reservationId?: string;
   readonly bypasses: Decision['bypasses'];
 }
 
@@ -42,8 +43,16 @@ export function decisionBody(decision: Decision): DecisionBody {
   };
 }
 
-/** The same with our additions; whatever else a decision tells the agent (such as a reservation) comes along. */
+/** The same with our additions. */
 export function decisionBodyWithExtras(decision: Decision): DecisionBody & DecisionExtras {
-  const { id, tenantId: _1, agentId: _2, runId: _3, phase: _4, inputsDigest: _5, decidedAt: _6, ...told } = decision;
-  return { ...told, ...decisionBody(decision), decisionId: id };
+  const { id, effect, approvalId, modifiedArgs, reservationId, bypasses } = decision;
+  return {
+    ...decisionBody(decision),
+    decisionId: id,
+    effect,
+    ...(approvalId === undefined ? {} : { approvalId }),
+    ...(modifiedArgs === undefined ? {} : { modifiedArgs }),
+    ...(reservationId === undefined ? {} : { reservationId }),
+    bypasses,
+  };
 }
