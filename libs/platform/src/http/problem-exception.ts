@@ -10,6 +10,8 @@ export interface ProblemOptions {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
+const OWNER_RETRY_AFTER_S = 5;
+
 /** A refusal with the body every client knows: `{error, status, details?, hint?}`. */
 export class ProblemException extends HttpException {
   override readonly name = 'ProblemException';
@@ -21,9 +23,10 @@ export class ProblemException extends HttpException {
     this.headers = options.headers ?? {};
   }
 
-  /** The refusal an owner answered to a command, as this edge's answer. */
-  static from(problem: Problem): ProblemException {
-    return new ProblemException(problem.status, problem.error, { details: problem.details, hint: problem.hint });
+  /** The refusal an owner answered to a command, as this edge's answer. Who cannot now is to be asked again. */
+  static from({ status, error, details, hint }: Problem): ProblemException {
+    const retry = status === 503 ? { headers: { 'retry-after': String(OWNER_RETRY_AFTER_S) } } : {};
+    return new ProblemException(status, error, { details, hint, ...retry });
   }
 }
 
