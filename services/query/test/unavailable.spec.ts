@@ -5,6 +5,7 @@ import { createMemoryState } from '@agentlens/state';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { QueryModule } from '../src/index.ts';
+import { getServiceHealth } from '../src/service/service.operations.ts';
 
 const { key } = newApiKey();
 let app: NestFastifyApplication;
@@ -56,6 +57,7 @@ describe('without a database', () => {
     const answer = await app.inject({ method: 'GET', url: '/api/health' });
     expect(answer.statusCode).toBe(503);
     expect(answer.json()).toMatchObject({ status: 'degraded', db: { ok: false } });
+    expect(getServiceHealth.unavailable.parse(answer.json())).toEqual(answer.json());
   });
 
   it('the service asks for no requests', async () => {

@@ -28,7 +28,9 @@ export interface Operation {
   readonly tagged?: boolean;
   /** The key may come as `?token=`. */
   readonly queryToken?: boolean;
-  /** Statuses of problem answers beyond 400, 401, 403, 429 and 503. */
+  /** What 503 answers, where it says more than a Problem. */
+  readonly unavailable?: z.ZodType;
+  /** Statuses of problem answers beyond 400, 401, 403, 429 and 503, and 413 and 415 where there is a body. */
   readonly problems?: readonly number[];
 }
 

@@ -2,12 +2,15 @@ import {
   AcknowledgeBody,
   AgentBody,
   ClientId,
-  DecisionCause,
+  ControlOrder,
+  Decision,
+  Directive,
   EndBody,
   EvaluateBody,
   GuardrailRule,
   HeartbeatBody,
   Problem,
+  RuleFinding,
   StartBody,
   ToolsBody,
 } from '@agentlens/contracts';
@@ -20,21 +23,34 @@ const run = z.object({ runId: z.string() });
 const Lockdown = z.object({
   active: z.boolean(),
   reason: z.string().optional(),
-  until_ts: z.number().optional().meta({ description: 'Milliseconds since the epoch.' }),
+  kind: z.enum(['paused', 'killed']).optional(),
+  lockdownId: z.string().optional().meta({ description: 'What to acknowledge.' }),
+});
+/** What stands against a run, where it is told: at its start and with every heartbeat. */
+const standing = run.extend({
+  lockdown: Lockdown,
+  modelOverride: z.string().optional().meta({ description: 'The model to use instead.' }),
 });
 
+const { verdict, control, cause, message, finalRuleId, ...decided } = Decision.shape;
 const Verdict = z
   .object({
-    verdict: z.enum(['ALLOW', 'BLOCK']),
-    control: z.enum(['CONTINUE', 'TERMINATE']),
-    cause: DecisionCause,
-    message: z.string(),
-    evaluatedRules: z.array(
-      z.object({ ruleId: z.string(), enabled: z.boolean(), matched: z.boolean(), violated: z.boolean() }),
-    ),
-    finalRuleId: z.string().optional(),
+    ...{ verdict, control, cause, message },
+    evaluatedRules: z.array(RuleFinding.pick({ ruleId: true, enabled: true, matched: true, violated: true })),
+    finalRuleId,
   })
   .meta({ id: 'Verdict' });
+const VerdictWithExtras = Verdict.extend({
+  decisionId: decided.id,
+  effect: decided.effect,
+  approvalId: decided.approvalId,
+  modifiedArgs: decided.modifiedArgs,
+  reservationId: decided.reservationId,
+  bypasses: decided.bypasses,
+}).meta({
+  id: 'VerdictWithExtras',
+  description: 'To a question with a callId, an estimate or a deadlineMs.',
+});
 
 const AuditAnswer = z.object({
   accepted: z.int(),
@@ -49,7 +65,6 @@ const register = {
   scope: 'decide',
   body: AgentBody,
   response: agent,
-  problems: [413, 415],
 } as const;
 
 const Listener = z.object({
@@ -70,7 +85,6 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     params: agent,
     body: ToolsBody,
     response: agent.extend({ tools: z.int() }),
-    problems: [413, 415],
   }),
   operation({
     method: 'post',
@@ -80,8 +94,7 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     scope: 'decide',
     params: run,
     body: StartBody,
-    response: run.extend({ lockdown: Lockdown }),
-    problems: [413, 415],
+    response: standing,
   }),
   operation({
     method: 'post',
@@ -91,8 +104,7 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     scope: 'decide',
     params: run,
     body: EvaluateBody,
-    response: Verdict,
-    problems: [413, 415],
+    response: z.union([Verdict, VerdictWithExtras]),
   }),
   operation({
     method: 'post',
@@ -103,7 +115,6 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     params: run,
     body: EndBody,
     response: run.extend({ status: z.string() }),
-    problems: [413, 415],
   }),
   operation({
     method: 'post',
@@ -113,8 +124,7 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     scope: 'decide',
     params: run,
     body: HeartbeatBody,
-    response: run.extend({ lockdown: Lockdown }),
-    problems: [413, 415],
+    response: standing,
   }),
   operation({
     method: 'post',
@@ -126,7 +136,7 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     body: z.object({ agentId: ClientId, events: z.array(z.record(z.string(), z.unknown())).min(1).max(1000) }),
     response: AuditAnswer,
     partial: AuditAnswer,
-    problems: [413, 415, 422],
+    problems: [422],
   }),
   operation({
     method: 'get',
@@ -155,7 +165,12 @@ export const AGENT_PROTOCOL_OPERATIONS = [
       waitMs: z.coerce.number().min(0).default(25_000).meta({ description: 'At most 25000.' }),
     }),
     response: z.object({
-      items: z.array(z.object({ kind: z.string(), id: z.string(), value: z.unknown() })),
+      items: z.array(
+        z.discriminatedUnion('kind', [
+          z.object({ kind: z.literal('order'), id: z.string(), value: ControlOrder }),
+          z.object({ kind: z.literal('directive'), id: z.string(), value: Directive }),
+        ]),
+      ),
       next: z.string(),
     }),
   }),
@@ -168,7 +183,6 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     params: z.object({ directiveId: z.string() }),
     body: AcknowledgeBody,
     response: z.object({ directiveId: z.string(), acknowledged: z.literal(true) }),
-    problems: [413, 415],
   }),
   operation({
     method: 'post',
@@ -179,7 +193,6 @@ export const AGENT_PROTOCOL_OPERATIONS = [
     body: z.object({ policy: z.record(z.string(), z.unknown()), rules: z.array(z.record(z.string(), z.unknown())) }),
     status: 201,
     response: z.object({ policyId: z.string(), rules: z.array(GuardrailRule) }),
-    problems: [413, 415],
   }),
   operation({
     method: 'get',

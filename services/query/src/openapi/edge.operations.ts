@@ -41,7 +41,7 @@ const ingestEvents = operation({
       }),
     ),
   }),
-  problems: [409, 413, 415, 422],
+  problems: [409, 422],
 });
 
 /** Routes of the public address that other services serve. */

@@ -17,7 +17,21 @@ const PROBLEMS: Readonly<Record<number, string>> = {
   503: 'The platform cannot do this now; see Retry-After.',
 };
 
-const ETAG = { ETag: { description: 'Names what the answer says.', schema: { type: 'string' } } };
+const PlainProblem = Problem.meta({ id: 'Problem' });
+
+const Forbidden = Problem.extend({
+  required: z.array(z.string()).meta({ description: 'Scopes of which the key needs one.' }),
+  current: z.array(z.string()).meta({ description: 'Scopes the key has.' }),
+}).meta({ id: 'Forbidden' });
+
+const TooLarge = Problem.extend({
+  maxSize: z.int().meta({ description: 'Bytes that are taken at once.' }),
+}).meta({ id: 'TooLarge' });
+
+const ETAG = { ETag: { description: 'Names what the answer says.', required: true, schema: { type: 'string' } } };
+const RETRY_AFTER = {
+  'Retry-After': { description: 'Seconds to wait.', required: true, schema: { type: 'integer' } },
+};
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
@@ -28,7 +42,7 @@ const IF_NONE_MATCH = {
 
 /** OpenAPI 3.1 from the schemas the routes themselves parse with. */
 export function openApiDocument(operations: readonly Operation[], version: string): Json {
-  const schemas: Json = { Problem: jsonSchema(Problem, 'output', {}) };
+  const schemas: Json = {};
   const paths: Record<string, Json> = {};
   for (const op of operations) {
     const path = op.path.replaceAll(/:(\w+)/g, '{$1}');
@@ -62,7 +76,7 @@ function describe(op: Operation, schemas: Json): Json {
     ...(op.body === undefined
       ? {}
       : { requestBody: { content: { 'application/json': { schema: jsonSchema(op.body, 'input', schemas) } } } }),
-    responses: { ...successes(op, schemas), ...problemResponses(op) },
+    responses: { ...successes(op, schemas), ...problemResponses(op, schemas) },
   };
 }
 
@@ -81,13 +95,21 @@ function successes(
   };
 }
 
-function problemResponses(op: Operation): Json {
+function problemResponses(op: Operation, schemas: Json): Json {
   const always = op.scope === null ? [503] : [400, 401, 403, 429, 503];
-  const statuses = [...new Set([...always, ...(op.problems ?? [])])].sort((a, b) => a - b);
-  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } };
-  return Object.fromEntries(
-    statuses.map((status) => [status, { description: PROBLEMS[status] ?? 'Refused', content }]),
-  );
+  const ofBodies = op.body === undefined ? [] : [413, 415];
+  const statuses = [...new Set([...always, ...ofBodies, ...(op.problems ?? [])])].sort((a, b) => a - b);
+  const bodies: Readonly<Record<number, z.ZodType | undefined>> = {
+    403: Forbidden,
+    413: TooLarge,
+    503: op.unavailable,
+  };
+  const problem = (status: number): Json => ({
+    description: PROBLEMS[status] ?? 'Refused',
+    ...(status === 429 || status === 503 ? { headers: RETRY_AFTER } : {}),
+    content: { 'application/json': { schema: jsonSchema(bodies[status] ?? PlainProblem, 'output', schemas) } },
+  });
+  return Object.fromEntries(statuses.map((status) => [status, problem(status)]));
 }
 
 function parameters(place: 'path' | 'query', schema: z.ZodType | undefined, schemas: Json): Json[] {

@@ -1,5 +1,11 @@
+import { Problem } from '@agentlens/contracts';
 import { z } from 'zod';
 import { operation } from '../http/operation.ts';
+
+const health = {
+  version: z.string(),
+  db: z.object({ ok: z.boolean(), latencyMs: z.number() }),
+};
 
 export const getServiceHealth = operation({
   method: 'get',
@@ -7,13 +13,8 @@ export const getServiceHealth = operation({
   tag: 'Service',
   summary: 'Whether the API and its database answer. 503 while the database does not.',
   scope: null,
-  response: z
-    .object({
-      status: z.enum(['ok', 'degraded']),
-      version: z.string(),
-      db: z.object({ ok: z.boolean(), latencyMs: z.number() }),
-    })
-    .meta({ id: 'ServiceHealth' }),
+  response: z.object({ status: z.literal('ok'), ...health }).meta({ id: 'ServiceHealth' }),
+  unavailable: Problem.extend({ status: z.literal('degraded'), ...health }).meta({ id: 'DegradedHealth' }),
 });
 
 export const getFeatures = operation({
