@@ -1,122 +1,100 @@
-import { request } from 'undici';
-import { equal, holds } from '../check.ts';
+import { until } from '../../bench/poll.ts';
+import { atLeast, equal } from '../check.ts';
 import type { Fault } from '../fault.ts';
-import { JsonFromSchema } from '../json-from-schema.ts';
-
-type Schema = Readonly<Record<string, unknown>>;
-
-interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query';
-  readonly required?: boolean;
-  readonly schema: Schema;
-}
-
-interface Operation {
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
-  readonly responses: Readonly<Record<string, unknown>>;
-}
-
-interface OpenApi {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-}
+import type { DocumentedOperation } from '../openapi/document.ts';
+import { type Catalog, examplesOf, FIRST_EVENTS, FIRST_QUESTIONS, firstRules } from '../openapi/examples.ts';
+import { JudgedClient } from '../openapi/judged-client.ts';
+import { RequestDraw } from '../openapi/request-draw.ts';
+import type { Site } from '../site.ts';
 
 const REQUESTS = 20_000;
 const AT_ONCE = 8;
-const MISCHIEF = 0.08;
-/** Would end the test: the key itself, and streams, which end only when their reader leaves. */
-const LEFT_OUT = (path: string) => path.includes('/keys') || path.includes('stream');
-/** What the ingest gateway serves; the rest is the query service's. */
-const AT_INGEST = (path: string, method: string) =>
-  path.startsWith('/v1/') || (path === '/api/events' && method === 'post');
-const EXAMPLES = 5;
+/** Of requests without the key that may do everything. */
+const WEAK = 0.02;
+/** Those it watches itself. */
+const RULES_OF_SITE = 3;
+const MADE_WITHIN_MS = 30_000;
+/** What can be done with what waits for a human; drawn requests seldom come before it is decided. */
+const VERBS = ['acknowledge', 'approve', 'deny', 'cancel'] as const;
+const DEFECTS_SHOWN = 12;
+/** Of operations that must have succeeded, so that not only refusals are judged. */
+const SUCCEEDED = 0.9;
+/** Would end the test where drawn: the key itself. */
+const isOfKeys = ({ path }: DocumentedOperation) => path.startsWith('/api/keys');
+
+interface Alert {
+  readonly id: string;
+  readonly kind: string;
+}
 
 const fuzz: Fault = {
   id: 'F-23',
   title: `${REQUESTS} requests drawn from the OpenAPI document`,
   async run(lab) {
-    const site = await lab.freshSite();
-    const answer = await request(`${site.stack.queryUrl}/openapi.json`);
-    const document = (await answer.body.json()) as OpenApi;
-    const draw = new JsonFromSchema(lab.random, document.components.schemas);
-    const operations = Object.entries(document.paths)
-      .filter(([path]) => !LEFT_OUT(path))
-      .flatMap(([path, methods]) =>
-        Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
-      );
+    // Strict: a rejection that nobody handles ends the process, whoever listens for it.
+    const site = await lab.freshSite({ nodeOptions: ['--unhandled-rejections=strict'] });
+    const client = await JudgedClient.open(site.stack);
+    const { operations, judgement, known } = client;
+    const weakKey = await makeThings(site, client);
+    const catalog = await client.ask<Catalog>('get /api/guardrails/catalog');
+    const draw = new RequestDraw(lab.random, client.document, known, examplesOf(catalog, site.receiver.url('/fuzz')));
+    const drawn = operations.filter((operation) => !isOfKeys(operation));
+    const keys = [null, 'agk_nonsense', weakKey];
     lab.note(`${operations.length} operations`);
-    const statuses: Record<number, number> = {};
-    const wrong: string[] = [];
-    const serverErrors: string[] = [];
     let sent = 0;
-
-    async function one(): Promise<void> {
-      const { path, method, operation } = draw.oneOf(operations);
-      const url = urlOf(draw, path, operation);
-      const schema = operation.requestBody?.content['application/json']?.schema;
-      const body = schema === undefined ? undefined : JSON.stringify(draw.value(schema, MISCHIEF));
-      const base = AT_INGEST(path, method) ? site.stack.ingestUrl : site.stack.queryUrl;
-      const {
-        statusCode,
-        headers,
-        body: received,
-      } = await request(`${base}${url}`, {
-        method: method.toUpperCase() as 'GET',
-        headers: {
-          authorization: `Bearer ${site.stack.key}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body }),
-        headersTimeout: 20_000,
-      });
-      const text = await received.text();
-      statuses[statusCode] = (statuses[statusCode] ?? 0) + 1;
-      const said = `${method} ${url} ${body?.slice(0, 200) ?? ''} -> ${statusCode} ${text.slice(0, 200)}`;
-      const declared = operation.responses[statusCode] !== undefined;
-      const problem = statusCode < 400 || isProblem(text, String(headers['content-type']));
-      if (statusCode >= 500) serverErrors.push(said);
-      else if (!declared || !problem) wrong.push(said);
-    }
-
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
         while (sent < REQUESTS) {
           sent += 1;
-          await one();
+          const operation = oneOf(lab.random, drawn);
+          const key = lab.random() < WEAK ? oneOf(lab.random, keys) : site.stack.key;
+          await client.send(operation, draw.of(operation), key);
         }
       }),
     );
-    lab.note(`answers ${JSON.stringify(statuses)}`);
-    for (const said of [...serverErrors.slice(0, EXAMPLES), ...wrong.slice(0, EXAMPLES)]) lab.note(`wrong: ${said}`);
+    const succeeded = judgement.succeededOf(operations);
+    lab.note(`answers ${JSON.stringify(judgement.statuses)}`);
+    lab.note(`never answered with success: ${succeeded.never.join(', ') || 'none'}`);
+    for (const defect of judgement.defects().slice(0, DEFECTS_SHOWN)) lab.note(`wrong: ${defect}`);
+    lab.measure('operations whose success was judged', succeeded.count, `of ${operations.length}`);
     lab.check(
-      equal('server errors', 0, serverErrors.length),
-      equal('answers that the document does not know, or errors that are no Problem', 0, wrong.length),
-      equal('processes ended by themselves', 0, site.unexpectedExits),
-      holds('something was accepted', (statuses[200] ?? 0) + (statuses[201] ?? 0) > 0, JSON.stringify(statuses), '> 0'),
+      equal('server errors', 0, judgement.serverErrors),
+      equal('answers that are not as the document says', 0, judgement.nonconforming),
+      equal('processes ended by themselves, as by an unhandled rejection', 0, site.unexpectedExits),
+      atLeast('operations whose success was judged', Math.ceil(operations.length * SUCCEEDED), succeeded.count),
     );
   },
 };
 
-function urlOf(draw: JsonFromSchema, path: string, { parameters = [] }: Operation): string {
-  let url = path;
-  const query = new URLSearchParams();
-  for (const { name, in: place, required, schema } of parameters) {
-    const drawn = draw.value(schema, MISCHIEF);
-    const value = (typeof drawn === 'string' ? drawn : JSON.stringify(drawn)).toWellFormed();
-    if (place === 'path')
-      url = url.replace(`{${name}}`, encodeURIComponent(value === '' || value === '..' ? 'x' : value));
-    else if (required || draw.oneOf([true, false])) query.append(name, value);
-  }
-  const text = query.toString();
-  return text === '' ? url : `${url}?${text}`;
+/** Something of everything there is to read and to decide, and keys. @returns a key that may only send events */
+async function makeThings(site: Site, client: JudgedClient): Promise<string> {
+  const rules = firstRules(site.receiver.url('/fuzz'));
+  for (const rule of rules) await client.ask('post /api/guardrails', rule);
+  await site.rulesHeld(RULES_OF_SITE + rules.length);
+  for (const event of FIRST_EVENTS) await client.ask('post /api/events', { events: [event] });
+  for (const question of FIRST_QUESTIONS) await client.ask('post /v1/runs/{runId}/evaluate', question, question.callId);
+  const alerts = await listed<Alert>(client, 'get /api/alerts', 'alerts', FIRST_QUESTIONS.length + 1);
+  const approvals = alerts.filter(({ kind }) => kind === 'approval');
+  for (const [nth, verb] of VERBS.entries()) await client.ask(`post /api/alerts/{id}/${verb}`, {}, approvals[nth]?.id);
+  await listed(client, 'get /api/guardrails/deliveries', 'deliveries', 1);
+  const { key } = await client.ask<{ readonly key: string }>('post /api/keys', { name: 'weak', scopes: ['ingest'] });
+  const { id } = await client.ask<{ readonly id: string }>('post /api/keys', {});
+  await client.ask('post /api/keys/{id}/rotate', {}, id);
+  await client.ask('delete /api/keys/{id}', undefined, id);
+  await client.ask('get /api/keys');
+  return key;
 }
 
-function isProblem(text: string, contentType: string): boolean {
-  if (!contentType.includes('json')) return false;
-  const body = JSON.parse(text) as { readonly error?: unknown; readonly status?: unknown };
-  return typeof body.error === 'string' && typeof body.status === 'number';
+function listed<T>(client: JudgedClient, name: string, member: string, count: number): Promise<readonly T[]> {
+  const enough = async () => {
+    const { [member]: items = [] } = await client.ask<Readonly<Record<string, readonly T[]>>>(name);
+    return items.length >= count ? items : undefined;
+  };
+  return until(`${count} ${member}`, enough, MADE_WITHIN_MS);
+}
+
+function oneOf<T>(random: () => number, items: readonly T[]): T {
+  return items[Math.floor(random() * items.length)] as T;
 }
 
 export const FUZZ = [fuzz];

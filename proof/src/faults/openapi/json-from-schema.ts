@@ -1,4 +1,4 @@
-type Schema = Readonly<Record<string, unknown>>;
+import type { Schema } from './document.ts';
 
 /** Draws JSON values that a JSON schema allows, or, now and then, just does not. */
 export class JsonFromSchema {

@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Answer, Conformance } from './conformance.ts';
+import type { DocumentedOperation } from './document.ts';
+
+const components = {
+  schemas: {
+    Thing: {
+      type: 'object',
+      properties: { id: { type: 'string' }, count: { type: 'integer' }, at: { type: 'string', format: 'date-time' } },
+      required: ['id'],
+      additionalProperties: false,
+    },
+  },
+};
+const content = { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } };
+const operation: DocumentedOperation = {
+  path: '/things/{id}',
+  method: 'get',
+  operation: {
+    responses: {
+      200: { content },
+      201: { content, headers: { ETag: { required: true }, Link: {} } },
+      304: {},
+    },
+  },
+};
+const conformance = new Conformance({ components });
+const complaintsOf = (answer: Partial<Answer>) =>
+  conformance.complaints(operation, {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    text: '{"id":"a"}',
+    ...answer,
+  });
+
+describe('an answer', () => {
+  it('is as the document says', () => {
+    expect(complaintsOf({ text: '{"id":"a","count":1,"at":"2026-03-01T12:00:00.000Z"}' })).toEqual([]);
+    expect(complaintsOf({ status: 304, headers: {}, text: '' })).toEqual([]);
+  });
+
+  it.each([
+    ['lacks a member', '{}', "must have required property 'id'"],
+    [
+      'has a member too many',
+      '{"id":"a","secret":1}',
+      'must NOT have additional properties {"additionalProperty":"secret"}',
+    ],
+    ['has a member of another type', '{"id":"a","count":"1"}', 'body/count must be integer'],
+    ['has a member of another format', '{"id":"a","at":"yesterday"}', 'body/at must match format "date-time"'],
+    ['is something else altogether', '[]', 'body must be object'],
+    ['is no JSON', '{"id"', 'the body is no JSON'],
+  ])('%s', (_name, text, complaint) => {
+    expect(complaintsOf({ text })).toEqual([expect.stringContaining(complaint)]);
+  });
+
+  it('has a status that is not declared', () => {
+    expect(complaintsOf({ status: 404 })).toEqual(['status 404 is not declared']);
+  });
+
+  it('has a content type that is not declared, or none', () => {
+    const only = 'is not declared, only application/json';
+    expect(complaintsOf({ headers: { 'content-type': 'text/html' } })).toEqual([`content type "text/html" ${only}`]);
+    expect(complaintsOf({ headers: {} })).toEqual([`content type "" ${only}`]);
+  });
+
+  it('has a body where none is declared', () => {
+    expect(complaintsOf({ status: 304 })).toEqual(['has a body, and none is declared']);
+  });
+
+  it('lacks a header that is required', () => {
+    expect(complaintsOf({ status: 201 })).toEqual(['has no header ETag']);
+    const headers = { 'content-type': 'application/json', etag: '"1"' };
+    expect(complaintsOf({ status: 201, headers })).toEqual([]);
+  });
+});
+
+it('takes no schema whose words it does not know', () => {
+  const schema = { type: 'object', propertys: {} };
+  const odd = { ...operation, operation: { responses: { 200: { content: { 'application/json': { schema } } } } } };
+  const answer = { status: 200, headers: { 'content-type': 'application/json' }, text: '{}' };
+  expect(() => conformance.complaints(odd, answer)).toThrow('unknown keyword: "propertys"');
+});

@@ -1,0 +1,91 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { DeclaredResponse, DocumentedOperation, OpenApi, Schema } from './document.ts';
+
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Where the components stand, so that each is compiled once for all that refer to it. */
+const DOCUMENT = 'document';
+/** More of them say nothing new about an answer. */
+const MOST_COMPLAINTS = 5;
+
+/**
+ * Compares answers with what an OpenAPI 3.1 document says of them: the status, the required headers, the content type and
+ * every member of the body. Strict: an unknown keyword in a schema is an error, so that nothing is taken for checked that
+ * was not.
+ */
+export class Conformance {
+  private readonly ajv: Ajv2020;
+  private readonly validators = new Map<Schema, ValidateFunction>();
+
+  constructor({ components }: Pick<OpenApi, 'components'>) {
+    this.ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
+    addFormats.default(this.ajv);
+    this.ajv.addVocabulary(['components']);
+    this.ajv.addSchema({ $id: DOCUMENT, components });
+  }
+
+  /** What is wrong with an answer, in words; nothing where it is as the document says. */
+  complaints({ operation }: DocumentedOperation, answer: Answer): string[] {
+    const declared = operation.responses[answer.status];
+    if (declared === undefined) return [`status ${answer.status} is not declared`];
+    return [...missingHeaders(declared, answer), ...this.ofContent(declared, answer)];
+  }
+
+  private ofContent({ content }: DeclaredResponse, answer: Answer): string[] {
+    if (content === undefined) return answer.text === '' ? [] : ['has a body, and none is declared'];
+    const type = mediaTypeOf(answer);
+    const declared = content[type];
+    if (declared === undefined) {
+      return [`content type "${type}" is not declared, only ${Object.keys(content).join(', ')}`];
+    }
+    if (type !== 'application/json') return [];
+    const body = parsed(answer.text);
+    return body === undefined ? ['the body is no JSON'] : this.ofBody(declared.schema, body.json);
+  }
+
+  private ofBody(schema: Schema, body: unknown): string[] {
+    const validate = this.validatorOf(schema);
+    if (validate(body)) return [];
+    return (validate.errors ?? [])
+      .slice(0, MOST_COMPLAINTS)
+      .map(({ instancePath, message, params }) => `body${instancePath} ${message ?? ''} ${JSON.stringify(params)}`);
+  }
+
+  private validatorOf(schema: Schema): ValidateFunction {
+    const known = this.validators.get(schema);
+    if (known !== undefined) return known;
+    const validate = this.ajv.compile(fromOutside(schema));
+    this.validators.set(schema, validate);
+    return validate;
+  }
+}
+
+/** A schema of the document as it is to be read outside of it: its references name the document. */
+function fromOutside(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', `"$ref":"${DOCUMENT}#/`)) as Schema;
+}
+
+function missingHeaders({ headers = {} }: DeclaredResponse, answer: Answer): string[] {
+  return Object.entries(headers)
+    .filter(([name, { required }]) => required === true && answer.headers[name.toLowerCase()] === undefined)
+    .map(([name]) => `has no header ${name}`);
+}
+
+function mediaTypeOf({ headers }: Answer): string {
+  const [type = ''] = String(headers['content-type'] ?? '').split(';', 1);
+  return type.trim().toLowerCase();
+}
+
+function parsed(text: string): { readonly json: unknown } | undefined {
+  try {
+    return { json: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+import type { DocumentedOperation, OpenApi, Parameter, Schema } from './document.ts';
+import { JsonFromSchema } from './json-from-schema.ts';
+import type { KnownValues } from './known-values.ts';
+
+export interface DrawnRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Bodies that are known to be good, by method and path: `post /api/budgets`. */
+export type Examples = Readonly<Record<string, readonly object[]>>;
+
+const MISCHIEF = 0.08;
+/** Of the values and bodies that are known to be good. */
+const KNOWN = 0.6;
+/** Of bodies that are no JSON, or say that they are something else. */
+const GARBLED = 0.02;
+/** Waiting longer says nothing more about the answer. */
+const LONGEST_WAIT_MS = 20;
+
+/** Draws requests to the operations of a document: mostly good ones, often about things that exist. */
+export class RequestDraw {
+  private readonly random: () => number;
+  private readonly json: JsonFromSchema;
+  private readonly known: KnownValues;
+  private readonly examples: Examples;
+
+  constructor(random: () => number, document: OpenApi, known: KnownValues, examples: Examples) {
+    this.random = random;
+    this.json = new JsonFromSchema(random, document.components.schemas);
+    this.known = known;
+    this.examples = examples;
+  }
+
+  of({ path, method, operation }: DocumentedOperation): DrawnRequest {
+    const { url, headers } = this.placed(path, operation.parameters ?? []);
+    const schema = operation.requestBody?.content['application/json']?.schema;
+    if (schema === undefined) return { method, url, headers };
+    const body = JSON.stringify(this.body(`${method} ${path}`, schema));
+    const garbled = this.random() < GARBLED;
+    const contentType = garbled ? this.json.oneOf(['text/plain', 'application/json', 'nonsense']) : 'application/json';
+    return {
+      method,
+      url,
+      headers: { ...headers, 'content-type': contentType },
+      body: garbled ? body.slice(0, -1) : body,
+    };
+  }
+
+  private placed(path: string, parameters: readonly Parameter[]): Pick<DrawnRequest, 'url' | 'headers'> {
+    let url = path;
+    const query = new URLSearchParams();
+    const headers: Record<string, string> = {};
+    for (const parameter of parameters) {
+      const { name, required } = parameter;
+      if (!required && name !== 'waitMs' && this.random() < 0.5) continue;
+      const value = this.text(path, parameter);
+      if (parameter.in === 'path') {
+        url = url.replace(`{${name}}`, encodeURIComponent(value === '' || value === '..' ? 'x' : value));
+      } else if (parameter.in === 'query') query.append(name, value);
+      else headers[name] = this.json.oneOf(['"x"', ...this.known.of(path, name)]);
+    }
+    const text = query.toString();
+    return { url: text === '' ? url : `${url}?${text}`, headers };
+  }
+
+  private text(path: string, { name, schema }: Parameter): string {
+    const known = this.known.of(path, name);
+    if (known.length > 0 && this.random() < KNOWN) return this.json.oneOf(known);
+    if (name === 'waitMs') return String(Math.floor(this.random() * LONGEST_WAIT_MS));
+    const drawn = this.json.value(schema, MISCHIEF);
+    return (typeof drawn === 'string' ? drawn : JSON.stringify(drawn)).toWellFormed();
+  }
+
+  private body(operation: string, schema: Schema): unknown {
+    const examples = this.examples[operation];
+    if (examples !== undefined && this.random() < KNOWN) return this.json.oneOf(examples);
+    const drawn = this.json.value(schema, MISCHIEF);
+    const waits = typeof drawn === 'object' && drawn !== null && 'waitMs' in drawn;
+    return waits ? { ...drawn, waitMs: Math.floor(this.random() * LONGEST_WAIT_MS) } : drawn;
+  }
+}
