@@ -1,3 +1,4 @@
+export { againWhile, type Patience } from './again-while.ts';
 export { BACK_OFF_MS, backOff } from './back-off.ts';
 export { each } from './each.ts';
 export {

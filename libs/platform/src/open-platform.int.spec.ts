@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { migrate } from '@agentlens/database';
 import { createMemoryBus } from '@agentlens/messaging';
 import { createMemoryState } from '@agentlens/state';
-import { eventually, type FreshDatabase, fixedClock, freshDatabase } from '@agentlens/testing';
+import { eventually, type FreshDatabase, fixedClock, freshDatabase, tcpProxy } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { assemblePlatform } from './assemble-platform.ts';
@@ -52,6 +52,27 @@ describe('API keys on Postgres', () => {
       caller: { tenantId: 'default', scopes: ['admin'], eventsPerSecond: 50_000 },
     });
     expect(await bootstrapKey(database, clock, undefined)).toBeNull();
+  });
+
+  it('waits for a database that does not answer yet', async () => {
+    const proxy = await tcpProxy(fresh.url);
+    proxy.mode('blackhole');
+    const starting = assemblePlatform({
+      config: loadConfig('standalone', { DATABASE_URL: proxy.url }),
+      bus: createMemoryBus(),
+      state: createMemoryState(),
+      databaseUrl: proxy.url,
+      secretKeys: [SECRET_KEY],
+      logger: pino({ level: 'warn' }, { write: () => proxy.mode('pass') }),
+      clock,
+    });
+    try {
+      await ensureBootstrapKey(starting);
+      expect(await bootstrapKey(starting.database('query'), clock, undefined)).toBeNull();
+    } finally {
+      await starting.close();
+      await proxy.close();
+    }
   });
 
   it('takes a given first key, once', async () => {

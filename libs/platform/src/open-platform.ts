@@ -1,16 +1,20 @@
 import { join } from 'node:path';
 import { keysChanged } from '@agentlens/contracts';
 import { migrate, startEmbeddedPostgres } from '@agentlens/database';
-import { connectNatsBus, createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { againWhile, connectNatsBus, createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
 import { assemblePlatform } from './assemble-platform.ts';
 import { bootstrapKey } from './auth/bootstrap-key.ts';
 import type { PlatformConfig } from './config/config.ts';
 import { secretKeysOf } from './config/secret-keys.ts';
+import { isDatabaseAway } from './http/database-away.ts';
 import { keptMemoryState } from './kept-memory-state.ts';
 import { createLogger } from './log/create-logger.ts';
 import type { Platform } from './platform.ts';
+
+/** A server that was just started, on a machine with other work, may take seconds for its first connections. */
+const FIRST_ANSWER_MS = 30_000;
 
 /** Opens what the configuration names. Whatever was opened is closed again if a later part fails. */
 export async function openPlatform(config: PlatformConfig, logger: Logger = loggerOf(config)): Promise<Platform> {
@@ -44,8 +48,13 @@ export async function openPlatform(config: PlatformConfig, logger: Logger = logg
 }
 
 /** The first admin key, made now if there was none; its maker is the only one who ever sees it. */
-export function ensureBootstrapKey(platform: Platform): Promise<string | null> {
-  return bootstrapKey(platform.database('query'), platform.clock, platform.config.bootstrapKey);
+export async function ensureBootstrapKey(platform: Platform): Promise<string | null> {
+  const database = platform.database('query');
+  const onFirstFailure = (error: unknown) =>
+    platform.logger.warn({ err: error }, 'Postgres does not answer yet, trying again');
+  // Only the question is repeated: of a key that was made and not answered, nobody would know.
+  await againWhile(isDatabaseAway, { forMs: FIRST_ANSWER_MS, onFirstFailure }, () => database.ping());
+  return bootstrapKey(database, platform.clock, platform.config.bootstrapKey);
 }
 
 function loggerOf(config: PlatformConfig): Logger {

@@ -1,5 +1,6 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { againWhile } from '../again-while.ts';
 import { BusUnavailable, type EventBus } from '../event-bus.ts';
 import { SILENT } from '../logger.ts';
 import { applyStreams } from './apply-streams.ts';
@@ -44,34 +45,35 @@ export async function openNatsBus(options: NatsBusOptions): Promise<EventBus> {
 }
 
 async function firstConnection(options: NatsBusOptions): Promise<NatsConnection> {
-  const deadline = performance.now() + (options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
   const { servers, name } = options;
   const account = {
     ...credentialsIn(servers),
     ...(options.user === undefined ? {} : { user: options.user, pass: options.password ?? '' }),
   };
-  for (;;) {
-    try {
-      return await connect({
-        servers: addressesOf(servers),
-        name,
-        ...account,
-        timeout: ONE_TRY_MS,
-        // A half-open connection is noticed within 3 s; with the library's defaults it takes minutes.
-        pingInterval: 1_000,
-        maxPingOut: 2,
-        maxReconnectAttempts: -1,
-        reconnectTimeWait: BETWEEN_TRIES_MS,
-        reconnectJitter: 100,
-        ignoreAuthErrorAbort: true,
-        // Saves a stack trace per request on the publishing path.
-        noAsyncTraces: true,
-      });
-    } catch (error) {
-      if (performance.now() > deadline)
-        throw new BusUnavailable(`no NATS server answered: ${String(error)}`, BETWEEN_TRIES_MS, { cause: error });
-      await new Promise((resolve) => setTimeout(resolve, BETWEEN_TRIES_MS));
-    }
+  const forMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+  try {
+    return await againWhile(
+      () => true,
+      { forMs, pauseMs: BETWEEN_TRIES_MS },
+      () =>
+        connect({
+          servers: addressesOf(servers),
+          name,
+          ...account,
+          timeout: ONE_TRY_MS,
+          // A half-open connection is noticed within 3 s; with the library's defaults it takes minutes.
+          pingInterval: 1_000,
+          maxPingOut: 2,
+          maxReconnectAttempts: -1,
+          reconnectTimeWait: BETWEEN_TRIES_MS,
+          reconnectJitter: 100,
+          ignoreAuthErrorAbort: true,
+          // Saves a stack trace per request on the publishing path.
+          noAsyncTraces: true,
+        }),
+    );
+  } catch (error) {
+    throw new BusUnavailable(`no NATS server answered: ${String(error)}`, BETWEEN_TRIES_MS, { cause: error });
   }
 }
 

@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
+import { againWhile } from '../again-while.ts';
 import { BusUnavailable } from '../event-bus.ts';
 import type { BusLogger } from '../logger.ts';
 
-const BETWEEN_TRIES_MS = 250;
+const COME_BACK_MS = 250;
 /** Cluster incomplete, no suitable peers, not assigned, JetStream temporarily unavailable, not leader. */
 const NOT_READY = new Set([10_004, 10_005, 10_007, 10_008, 10_009]);
 
@@ -14,16 +14,11 @@ const NOT_READY = new Set([10_004, 10_005, 10_007, 10_008, 10_009]);
  * @throws BusUnavailable where that lasts longer than `forMs`; any other error as it is
  */
 export async function whenReady(work: () => Promise<void>, forMs: number, logger: BusLogger): Promise<void> {
-  const deadline = performance.now() + forMs;
-  for (let said = false; ; said = true) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isNotReady(error)) throw error;
-      if (performance.now() >= deadline) throw notReady(error);
-      if (!said) logger.warn({ err: error }, 'JetStream is not ready yet, trying again');
-    }
-    await pause(BETWEEN_TRIES_MS);
+  const onFirstFailure = (error: unknown) => logger.warn({ err: error }, 'JetStream is not ready yet, trying again');
+  try {
+    await againWhile(isNotReady, { forMs, onFirstFailure }, work);
+  } catch (error) {
+    throw isNotReady(error) ? notReady(error) : error;
   }
 }
 
@@ -35,7 +30,7 @@ function notReady(cause: unknown): BusUnavailable {
   const why = cause instanceof TimeoutError ? 'it does not answer' : String(cause);
   return new BusUnavailable(
     `NATS answers but its JetStream does not work (${why}): in a cluster, see that most of its servers run and reach each other`,
-    BETWEEN_TRIES_MS,
+    COME_BACK_MS,
     { cause },
   );
 }
