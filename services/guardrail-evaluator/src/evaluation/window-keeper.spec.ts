@@ -25,7 +25,11 @@ beforeEach(() => {
 });
 afterEach(() => bus.close());
 
-function keeperOf(found: Completeness, recount?: (batches: readonly EventBatch[]) => Promise<void>): WindowKeeper {
+function keeperOf(
+  found: Completeness,
+  recount?: (batches: readonly EventBatch[]) => Promise<void>,
+  read: Pick<EventBus, 'watch' | 'envelopes'> = bus,
+): WindowKeeper {
   return new WindowKeeper({
     marker: {
       adopt: async () => undefined,
@@ -35,7 +39,7 @@ function keeperOf(found: Completeness, recount?: (batches: readonly EventBatch[]
     },
     evaluator: { recount: recount ?? (async (batches) => void recounted.push(...batches.map(({ id }) => id))) },
     gap,
-    bus,
+    bus: read,
     clock,
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
@@ -73,6 +77,21 @@ describe('WindowKeeper', () => {
     await keeperOf({ kind: 'lost', turn: 'turn-1' }, async () => clock.advance(9_000)).look();
     expect(said).toEqual([since]);
     expect(gap.open).toBe(true);
+  });
+
+  it('does not take messages that nobody can read for the beginning of the stream', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 250; i++) ids.push(await published(HOUR_MS));
+    const unreadable = new Set(ids.slice(100, 180));
+    await keeperOf({ kind: 'lost', turn: 'turn-1' }, undefined, {
+      envelopes: (topic, after, most) => bus.envelopes(topic, after, most),
+      watch: (topic, options, handler) =>
+        bus.watch(topic, options, (message) => {
+          if (!unreadable.has(message.messageId)) handler(message);
+        }),
+    }).look();
+    expect(recounted.toSorted()).toEqual(ids.filter((id) => !unreadable.has(id)).toSorted());
+    expect(said).toEqual([0]);
   });
 
   it('stops, and calls nothing complete, where the windows are lost once more meanwhile', async () => {

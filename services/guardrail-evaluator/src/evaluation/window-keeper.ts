@@ -74,6 +74,7 @@ export class WindowKeeper {
     const { marker, gap, bus, clock, logger } = this.#parts;
     const startedMs = clock.now();
     const { newest } = await bus.envelopes(agentEvents, Number.MAX_SAFE_INTEGER, 1);
+    const { upTo: oldest } = await bus.envelopes(agentEvents, 0, 1);
     // Before the first event there are no windows, and nothing is lost.
     const level = newest === 0 ? 'debug' : 'warn';
     logger[level]('the windows are lost: counting again what the stream still holds');
@@ -85,8 +86,8 @@ export class WindowKeeper {
       messages += batches.length;
       upTo -= PAGE_MESSAGES;
       sinceMs = Math.min(sinceMs, ...batches.map(({ receivedAt }) => Date.parse(receivedAt)));
-      // Older than any window, or before the first message there is.
-      if (sinceMs < startedMs - LONGEST_WINDOW_MS || batches.length === 0 || upTo <= 0) sinceMs = 0;
+      // Older than any window, or before the first message there is. A page of nothing that can be read is no end.
+      if (sinceMs < startedMs - LONGEST_WINDOW_MS || upTo < oldest) sinceMs = 0;
       // Lost once more: what matters most, the newest, has to be counted first again.
       if (!(await marker.holds(turn))) break;
     }
