@@ -6,7 +6,7 @@ import { createMemoryBus } from '@agentlens/messaging';
 import { createMemoryState } from '@agentlens/state';
 import { eventually, type FreshDatabase, fixedClock, freshDatabase, tcpProxy } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { assemblePlatform } from './assemble-platform.ts';
 import { newApiKey } from './auth/api-key.ts';
 import { ApiKeys } from './auth/api-keys.ts';
@@ -24,17 +24,20 @@ describe('API keys on Postgres', () => {
   let platform: Platform;
   let keys: ApiKeys;
 
-  beforeAll(async () => {
-    fresh = await freshDatabase({ migrate });
-    platform = assemblePlatform({
-      config: loadConfig('standalone', { DATABASE_URL: fresh.url }),
+  const platformOn = (databaseUrl: string, logger: Logger) =>
+    assemblePlatform({
+      config: loadConfig('standalone', { DATABASE_URL: databaseUrl }),
       bus: createMemoryBus(),
       state: createMemoryState(),
-      databaseUrl: fresh.url,
+      databaseUrl,
       secretKeys: [SECRET_KEY],
-      logger: silent,
+      logger,
       clock,
     });
+
+  beforeAll(async () => {
+    fresh = await freshDatabase({ migrate });
+    platform = platformOn(fresh.url, silent);
     keys = new ApiKeys(platform.database('query'), platform.bus, clock, silent);
   });
   afterAll(async () => {
@@ -57,15 +60,7 @@ describe('API keys on Postgres', () => {
   it('waits for a database that does not answer yet', async () => {
     const proxy = await tcpProxy(fresh.url);
     proxy.mode('blackhole');
-    const starting = assemblePlatform({
-      config: loadConfig('standalone', { DATABASE_URL: proxy.url }),
-      bus: createMemoryBus(),
-      state: createMemoryState(),
-      databaseUrl: proxy.url,
-      secretKeys: [SECRET_KEY],
-      logger: pino({ level: 'warn' }, { write: () => proxy.mode('pass') }),
-      clock,
-    });
+    const starting = platformOn(proxy.url, pino({ level: 'warn' }, { write: () => proxy.mode('pass') }));
     try {
       await ensureBootstrapKey(starting);
       expect(await bootstrapKey(starting.database('query'), clock, undefined)).toBeNull();

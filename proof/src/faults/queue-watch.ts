@@ -1,8 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { STREAMS } from '@agentlens/contracts';
 import { request } from 'undici';
 import type { ServiceProcess } from '../harness/service-process.ts';
 import { GreatestDepths, type QueueDepth, queuesIn } from './queue-depths.ts';
+import { RepeatedLook } from './repeated-look.ts';
 import type { Site } from './site.ts';
 
 const EVERY_MS = 200;
@@ -14,37 +14,26 @@ const WATCHED_STREAMS = [STREAMS.AGENT_EVENTS, STREAMS.GUARDRAILS];
 export class QueueWatch {
   readonly #site: Site;
   readonly #depths = new GreatestDepths();
-  readonly #over = new AbortController();
-  readonly #watching: Promise<unknown>;
+  readonly #looks: readonly RepeatedLook[];
 
   constructor(site: Site) {
     this.#site = site;
-    const services = site.stack.services.map((service) =>
-      this.#watch(async () => this.#depths.note(service.name, await scraped(service))),
-    );
-    const broker = this.#watch(async () => this.#depths.note('nats', await this.#handedOut()));
-    this.#watching = Promise.all([...services, broker]);
-    // Told when the watch is closed; until then a look that failed is nobody's unhandled rejection.
-    this.#watching.catch(() => undefined);
+    const services = site.stack.services.map((service) => async () => {
+      this.#depths.note(service.name, await scraped(service));
+    });
+    const broker = async () => this.#depths.note('nats', await this.#handedOut());
+    this.#looks = [...services, broker].map((look) => new RepeatedLook(look, EVERY_MS));
   }
 
   /** Looks no more. */
   stop(): void {
-    this.#over.abort();
+    for (const look of this.#looks) look.stop();
   }
 
   /** Looks no more; answers the greatest depths. @throws what a look failed with */
   async close(): Promise<readonly QueueDepth[]> {
-    this.stop();
-    await this.#watching;
+    await Promise.all(this.#looks.map((look) => look.close()));
     return this.#depths.all;
-  }
-
-  async #watch(look: () => Promise<void>): Promise<void> {
-    while (!this.#over.signal.aborted) {
-      await look();
-      await pause(EVERY_MS, undefined, { signal: this.#over.signal }).catch(() => undefined);
-    }
   }
 
   /** Messages of each durable consumer that are handed out and not acknowledged, beside how many may be. */

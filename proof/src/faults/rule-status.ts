@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import type { StatusLook } from './lost-windows.ts';
+import { RepeatedLook } from './repeated-look.ts';
 import type { Site } from './site.ts';
 
 const EVERY_MS = 100;
@@ -20,35 +20,24 @@ export class RuleStatusWatch {
   readonly #site: Site;
   readonly #ruleId: string;
   readonly #agents: string;
-  readonly #over = new AbortController();
-  readonly #watching: Promise<void>;
+  readonly #watching: RepeatedLook;
 
   /** @param agents what the ids of the agents begin with */
   constructor(site: Site, ruleId: string, agents: string) {
     this.#site = site;
     this.#ruleId = ruleId;
     this.#agents = agents;
-    this.#watching = this.#watch();
-    // Told when the watch is closed; until then a look that failed is nobody's unhandled rejection.
-    this.#watching.catch(() => undefined);
+    this.#watching = new RepeatedLook(async () => void this.looks.push(await this.#look()), EVERY_MS);
   }
 
   /** Looks no more. */
   stop(): void {
-    this.#over.abort();
+    this.#watching.stop();
   }
 
   /** Looks no more. @throws what a look failed with: the status has to be there, whatever becomes of Redis */
-  async close(): Promise<void> {
-    this.stop();
-    await this.#watching;
-  }
-
-  async #watch(): Promise<void> {
-    while (!this.#over.signal.aborted) {
-      this.looks.push(await this.#look());
-      await pause(EVERY_MS, undefined, { signal: this.#over.signal }).catch(() => undefined);
-    }
+  close(): Promise<void> {
+    return this.#watching.close();
   }
 
   async #look(): Promise<StatusLook> {

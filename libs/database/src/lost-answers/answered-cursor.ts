@@ -10,8 +10,7 @@ const inherited = Cursor.prototype as unknown as Answers;
 
 /**
  * A cursor that ends as every other query of `pg` does. One of `pg-cursor` never calls back: its deadline would pass after it
- * was answered, and a trace would not end. And it waits for a server that is gone to confirm that
- * nothing more is wanted.
+ * was answered, and a trace would not end. And it waits for a server that is gone to confirm that nothing more is wanted.
  */
 export class AnsweredCursor<Row> extends Cursor<Row> implements Answers {
   /** Wrapped by whoever sets a deadline for it, and by whoever traces it. */

@@ -97,7 +97,6 @@ function callerOrRefusal(check: KeyCheck): Caller {
   if (check.kind === 'unavailable') {
     throw new ProblemException(503, 'API keys cannot be checked now', {
       hint: 'This is a fault of the platform, your key may be fine: send the same request again.',
-      headers: { 'retry-after': '5' },
     });
   }
   switch (check.reason) {

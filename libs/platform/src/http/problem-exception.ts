@@ -10,7 +10,8 @@ export interface ProblemOptions {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-const OWNER_RETRY_AFTER_S = 5;
+/** With 503 unless something else is said: who cannot now is to be asked again. */
+const RETRY_AFTER = { 'retry-after': '5' };
 
 /** A refusal with the body every client knows: `{error, status, details?, hint?}`. */
 export class ProblemException extends HttpException {
@@ -20,13 +21,12 @@ export class ProblemException extends HttpException {
   constructor(status: number, error: string, options: ProblemOptions = {}) {
     super(problemBody(status, error, options), status);
     this.message = error;
-    this.headers = options.headers ?? {};
+    this.headers = { ...(status === 503 ? RETRY_AFTER : {}), ...options.headers };
   }
 
-  /** The refusal an owner answered to a command, as this edge's answer. Who cannot now is to be asked again. */
+  /** The refusal an owner answered to a command, as this edge's answer. */
   static from({ status, error, details, hint }: Problem): ProblemException {
-    const retry = status === 503 ? { headers: { 'retry-after': String(OWNER_RETRY_AFTER_S) } } : {};
-    return new ProblemException(status, error, { details, hint, ...retry });
+    return new ProblemException(status, error, { details, hint });
   }
 }
 

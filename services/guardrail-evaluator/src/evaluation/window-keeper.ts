@@ -73,8 +73,7 @@ export class WindowKeeper {
   async #recount(turn: string): Promise<void> {
     const { marker, gap, bus, clock, logger } = this.#parts;
     const startedMs = clock.now();
-    const { newest } = await bus.envelopes(agentEvents, Number.MAX_SAFE_INTEGER, 1);
-    const { upTo: oldest } = await bus.envelopes(agentEvents, 0, 1);
+    const { newest, upTo: oldest } = await bus.envelopes(agentEvents, 0, 1);
     // Before the first event there are no windows, and nothing is lost.
     const level = newest === 0 ? 'debug' : 'warn';
     logger[level]('the windows are lost: counting again what the stream still holds');

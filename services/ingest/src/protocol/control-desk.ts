@@ -66,7 +66,7 @@ export class ControlDesk implements OnApplicationBootstrap, BeforeApplicationShu
 
   open(listener: Hearer, after: ControlPosition | undefined, key: string, reply: FastifyReply): void {
     if (this.#streams.size >= MOST_STREAMS) {
-      throw new ProblemException(503, 'Too many streams are open', { headers: { 'retry-after': '5' } });
+      throw new ProblemException(503, 'Too many streams are open');
     }
     reply.hijack();
     const { board, listeners, keys, clock, metrics } = this.#parts;

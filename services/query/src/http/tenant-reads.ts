@@ -21,7 +21,6 @@ export class TenantReads {
       if (!isCanceled(error)) throw error;
       throw new ProblemException(503, 'The query took too long', {
         hint: 'Ask for a shorter time range, or filter by agent or session.',
-        headers: { 'retry-after': '5' },
       });
     }
   }

@@ -25,7 +25,6 @@ export class ServiceController {
     const db = { ok, latencyMs: Math.round((performance.now() - startedAt) * 10) / 10 };
     if (ok) return { status: 'ok', version: VERSION, db };
     throw new ProblemException(503, 'The database does not answer', {
-      headers: { 'retry-after': '5' },
       extra: { status: 'degraded', version: VERSION, db },
     });
   }
