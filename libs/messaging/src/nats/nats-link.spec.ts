@@ -34,13 +34,28 @@ describe('a link to a cluster whose server keeps nothing any more', () => {
     expect(reconnect).not.toHaveBeenCalled();
   });
 
-  it('does not move about while the cluster elects', () => {
+  it('moves on soon where the other is silent too, and then less and less often', () => {
     const link = new NatsLink(connection, SILENT, 3);
-    for (let second = 0; second < 9; second++) {
+    const movedAfter: number[] = [];
+    for (let second = 1; second <= 40; second++) {
+      jest.advanceTimersByTime(1_000);
+      link.unanswered();
+      if (reconnect.mock.calls.length > movedAfter.length) movedAfter.push(second);
+    }
+    expect(movedAfter).toEqual([2, 5, 11, 23, 35]);
+  });
+
+  it('begins anew once a stream answered', () => {
+    const link = new NatsLink(connection, SILENT, 3);
+    for (let second = 1; second <= 12; second++) {
       jest.advanceTimersByTime(1_000);
       link.unanswered();
     }
-    expect(reconnect).toHaveBeenCalledTimes(1);
+    expect(reconnect).toHaveBeenCalledTimes(3);
+    link.answered();
+    jest.advanceTimersByTime(3_000);
+    link.unanswered();
+    expect(reconnect).toHaveBeenCalledTimes(4);
   });
 
   it('stays where there is no other server', () => {

@@ -1,16 +1,22 @@
 import type { NatsConnection } from '@nats-io/transport-node';
+import { backOff } from '../back-off.ts';
 import type { BusLogger } from '../logger.ts';
 
 /** So long without an answer from any stream: no hiccup. A leader that is gone is replaced after 4 to 9 s. */
 const SILENCE_MS = 2_000;
-/** In a cluster that is electing, every server is silent, and moving about would only add to the wait. */
-const MOVE_EVERY_MS = 10_000;
+/**
+ * The pause after the 1st, 2nd, ... move, ms. The first may lead to the very server that is cut off; but in a cluster that is
+ * electing every server is silent, and moving about would only add to the wait.
+ */
+const MOVE_AGAIN_MS = [3_000, 6_000, 12_000];
 
 /** The connection with its state: what must not wait for a broker that is away asks `connected` first. */
 export class NatsLink {
   connected = true;
   private answeredAt = performance.now();
   private movedAt = Number.NEGATIVE_INFINITY;
+  /** Since a stream answered. */
+  private moves = 0;
   private readonly lost = new Set<() => void>();
   private readonly reconnected = new Set<() => void>();
 
@@ -26,6 +32,7 @@ export class NatsLink {
   /** To be told when a stream answered. */
   answered(): void {
     this.answeredAt = performance.now();
+    this.moves = 0;
   }
 
   /**
@@ -35,8 +42,9 @@ export class NatsLink {
   unanswered(): void {
     const now = performance.now();
     if (this.servers < 2 || !this.connected) return;
-    if (now - this.answeredAt < SILENCE_MS || now - this.movedAt < MOVE_EVERY_MS) return;
+    if (now - this.answeredAt < SILENCE_MS || now - this.movedAt < backOff(this.moves, MOVE_AGAIN_MS)) return;
     this.movedAt = now;
+    this.moves += 1;
     this.logger.warn({ server: this.connection.getServer() }, 'no stream answers through this server, trying another');
     void this.connection.reconnect();
   }

@@ -3,6 +3,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { againWhile } from '../again-while.ts';
 import { BusUnavailable, type EventBus } from '../event-bus.ts';
 import { SILENT } from '../logger.ts';
+import { anotherServer } from './another-server.ts';
 import { applyStreams } from './apply-streams.ts';
 import { NatsEventBus } from './nats-bus.ts';
 import type { NatsBusOptions } from './nats-bus-options.ts';
@@ -67,6 +68,7 @@ async function firstConnection(options: NatsBusOptions): Promise<NatsConnection>
           maxReconnectAttempts: -1,
           reconnectTimeWait: BETWEEN_TRIES_MS,
           reconnectJitter: 100,
+          reconnectToServer: anotherServer,
           ignoreAuthErrorAbort: true,
           // Saves a stack trace per request on the publishing path.
           noAsyncTraces: true,

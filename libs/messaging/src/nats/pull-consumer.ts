@@ -120,7 +120,8 @@ export class PullConsumer {
       this.ask();
       return;
     }
-    if (this.closing) {
+    // A request from before a reconnection may still be answered beside the one that took its place.
+    if (this.closing || this.held.size >= this.spec.capacity) {
       received.retry(0);
       return;
     }
