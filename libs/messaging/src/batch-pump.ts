@@ -1,17 +1,27 @@
+export interface PumpLimits {
+  readonly maxBatch: number;
+  readonly concurrency: number;
+  /** Between the beginnings of two batches, ms. */
+  readonly paceMs: number;
+}
+
 /**
- * Runs batches of whatever is ready, a bounded number at once. No timer and no polling: `kick` says that something may
- * be ready, and everything that arrived in the same turn of the event loop lands in one batch.
+ * Runs batches of whatever is ready, a bounded number at once. No polling: `kick` says that something may be ready, and
+ * everything that arrived in the same turn of the event loop, or until a batch may begin, lands in one batch.
  */
 export class BatchPump<D> {
   private active = 0;
   private scheduled = false;
   private closed = false;
   private idle: (() => void)[] = [];
+  /** Before this no batch begins. */
+  private dueAt = Number.NEGATIVE_INFINITY;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly take: (most: number) => readonly D[],
     private readonly run: (batch: readonly D[]) => Promise<void>,
-    private readonly limits: { readonly maxBatch: number; readonly concurrency: number },
+    private readonly limits: PumpLimits,
   ) {}
 
   kick(): void {
@@ -26,16 +36,31 @@ export class BatchPump<D> {
   /** Starts no more batches; resolves when the running ones are done. */
   async close(): Promise<void> {
     this.closed = true;
+    clearTimeout(this.timer);
     if (this.active > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
   }
 
   private fill(): void {
     while (!this.closed && this.active < this.limits.concurrency) {
+      if (this.isEarly()) return;
       const batch = this.take(this.limits.maxBatch);
       if (batch.length === 0) return;
+      this.dueAt = performance.now() + this.limits.paceMs;
       this.active += 1;
       void this.run(batch).finally(() => this.finished());
     }
+  }
+
+  /** Comes back in time. */
+  private isEarly(): boolean {
+    if (this.limits.paceMs === 0) return false;
+    const early = this.dueAt - performance.now();
+    if (early <= 0) return false;
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.fill();
+    }, early);
+    return true;
   }
 
   private finished(): void {

@@ -63,6 +63,11 @@ export interface ConsumeOptions {
   readonly maxBatch?: number;
   /** Calls of the handler that may run at once. Default 1. */
   readonly concurrency?: number;
+  /**
+   * At least so long between the beginnings of two calls, ms: what arrives meanwhile is handled together. What comes after
+   * quiet waits for nobody; nor does anything in one process, where whoever publishes would wait too. Default 0.
+   */
+  readonly paceMs?: number;
   /** How long a delivery may take before another replica gets it; extended while a handler runs. Default 5,000 ms. */
   readonly ackWaitMs?: number;
   /**

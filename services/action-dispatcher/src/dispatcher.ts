@@ -53,7 +53,7 @@ const TIMINGS: Timings = { pollMs: 1_000, leaseMs: 30_000, deadlineMs: 20_000, o
 /** How long a delivery that was taken may wait for a place. */
 const PATIENCE_MS = 4_000;
 /** Facts that nobody waits for are published together. */
-const PUBLISH_SETTLED_MS = 20;
+const PUBLISH_SETTLED_MS = 50;
 /** Shutting down has ten seconds for everything. */
 const GRACE_MS = 7_000;
 /** Without progress for this long, something hangs. */

@@ -46,11 +46,12 @@ export class ConsumerGroup {
   }
 
   join<T>(runner: BatchRunner<T>, options: ConsumeOptions): Subscription {
-    const limits = { maxBatch: options.maxBatch ?? 1, concurrency: options.concurrency ?? 1 };
+    const { maxBatch = 1, concurrency = 1 } = options;
     const pump = new BatchPump<Delivery>(
       (most) => this.ready.take(most).map((queued) => this.deliver(queued)),
       (batch) => runner.run(batch),
-      limits,
+      // A publish is answered when its message is settled.
+      { maxBatch, concurrency, paceMs: 0 },
     );
     this.replicas.add(pump);
     pump.kick();

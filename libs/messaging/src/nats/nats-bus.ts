@@ -78,7 +78,7 @@ export class NatsEventBus implements EventBus {
   async consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription> {
     if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: watch it, nothing can be redelivered`);
     const { link, manager, logger, backOffMs } = this.parts;
-    const { group, maxBatch = 1, concurrency = 1, ackWaitMs = DEFAULT_ACK_WAIT_MS, lazy } = options;
+    const { group, maxBatch = 1, concurrency = 1, paceMs = 0, ackWaitMs = DEFAULT_ACK_WAIT_MS, lazy } = options;
     const stream = topic.stream;
     const bury = (letter: DeadLetter, sequence: number) => this.bury(letter, sequence);
     const now = () => Date.now();
@@ -99,7 +99,7 @@ export class NatsEventBus implements EventBus {
     const pump = new BatchPump<StreamMessage>(
       (most) => consumer.take(most),
       (batch) => runner.run(batch.map((message) => deliveryOf(message, consumer))),
-      { maxBatch, concurrency },
+      { maxBatch, concurrency, paceMs },
     );
     await consumer.start();
     const stopObserving = this.metrics.observeLag(topic.name, group, () => this.lag(topic, group));
