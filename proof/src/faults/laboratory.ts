@@ -1,5 +1,6 @@
 import { childrenOf } from '../harness/process-family.ts';
 import { seededRandom } from '../harness/seeded-random.ts';
+import type { ServiceProcess } from '../harness/service-process.ts';
 import { type Check, withinMs } from './check.ts';
 import { type Fault, type Lab, NotHere } from './fault.ts';
 import type { Finding, TimelineEntry } from './finding.ts';
@@ -18,6 +19,8 @@ export interface LaboratoryOptions {
   readonly minutes: number;
   /** Tells whoever watches. */
   readonly progress: (text: string) => void;
+  /** Given what the services of a fault that failed have said, before they are stopped. */
+  readonly onFailed: (id: string, services: readonly ServiceProcess[]) => Promise<void>;
 }
 
 /** Runs faults one after the other; those that leave the platform well share it. */
@@ -84,14 +87,21 @@ export class Laboratory {
     }
     lab.measure('slowness of the machine (1: quiet)', slowness.factor, 'x');
     slowness.close();
+    const wrong = !impossible && (reason !== undefined || checks.some(({ ok }) => !ok));
+    if (wrong) await this.options.onFailed(fault.id, await this.services());
     await this.closeOwn();
-    const wrong = reason !== undefined || checks.some(({ ok }) => !ok);
-    if (wrong && !impossible) await this.closeShared();
+    if (wrong) await this.closeShared();
     if (this.shared === undefined) endChildren((text) => lab.note(text));
     const outcome = impossible ? 'not here' : wrong ? 'failed' : 'passed';
     const { id, title } = fault;
     const finding = { id, title, seed: this.options.seed, outcome, startedAt, seconds: seconds(), timeline } as const;
     return { ...finding, checks, measures, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  /** Of the platform that a fault had last. */
+  private async services(): Promise<readonly ServiceProcess[]> {
+    const site = this.own.at(-1) ?? (await this.shared?.catch(() => undefined));
+    return site?.stack.services ?? [];
   }
 
   /** Ends every platform, also in the middle of a fault. */

@@ -1,6 +1,9 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Finding } from './finding.ts';
-import { type FaultReport, markdown } from './report.ts';
+import { type FaultReport, markdown, writeOutput } from './report.ts';
 
 const finding: Finding = {
   ...{ id: 'F-01', title: 'the gateway is killed', seed: 4711, outcome: 'passed', startedAt: '2026-11-22T10:00:00Z' },
@@ -30,6 +33,17 @@ describe('the report of the fault suite', () => {
     const text = markdown(report);
     for (const part of ['| lost | = 0 | 0 | ok |', '- accepted: 10 events', '- 1.0 s SIGKILL ingest']) {
       expect(text).toContain(part);
+    }
+  });
+
+  it('keeps what services said, apart for each fault', async () => {
+    const reports = await mkdtemp(join(tmpdir(), 'agentlens-report-'));
+    try {
+      const said = await writeOutput(reports, 'F-01', [{ name: 'ingest', output: ['{"msg":"one"}', '{"msg":"two"}'] }]);
+      expect(said).toBe(join(reports, 'output', 'F-01'));
+      expect(await readFile(join(said, 'ingest.log'), 'utf8')).toBe('{"msg":"one"}\n{"msg":"two"}\n');
+    } finally {
+      await rm(reports, { recursive: true });
     }
   });
 });

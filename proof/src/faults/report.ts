@@ -18,6 +18,18 @@ export async function writeReports(folder: string, report: FaultReport): Promise
   await writeFile(join(folder, 'faults.md'), markdown(report));
 }
 
+/** Writes what each service said lately, a line an entry, as it said it. Answers where. */
+export async function writeOutput(
+  reports: string,
+  id: string,
+  services: readonly { readonly name: string; readonly output: readonly string[] }[],
+): Promise<string> {
+  const folder = join(reports, 'output', id);
+  await mkdir(folder, { recursive: true });
+  for (const { name, output } of services) await writeFile(join(folder, `${name}.log`), `${output.join('\n')}\n`);
+  return folder;
+}
+
 /** The same report for people. */
 export function markdown(report: FaultReport): string {
   const { machine, findings } = report;

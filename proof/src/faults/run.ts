@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { describeMachine } from '../bench/machine.ts';
 import { whenInterrupted } from '../bench/when-interrupted.ts';
+import type { ServiceProcess } from '../harness/service-process.ts';
 import { FAULTS } from './cases/index.ts';
 import type { Fault } from './fault.ts';
 import { type Finding, mayBeTheMachine } from './finding.ts';
 import { Laboratory } from './laboratory.ts';
 import type { FaultOptions } from './options.ts';
-import { writeReports } from './report.ts';
+import { writeOutput, writeReports } from './report.ts';
 
 /** Runs what was asked for; answers whether the platform stood all of it. */
 export async function run(root: string, options: FaultOptions): Promise<boolean> {
@@ -18,7 +19,11 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
   const machine = describeMachine(root);
   const progress = (text: string) => console.log(text);
   const { seed, smoke, minutes } = options;
-  const laboratory = new Laboratory({ root, seed, smoke, minutes, progress });
+  const reports = resolve(options.reports);
+  const onFailed = async (id: string, services: readonly ServiceProcess[]) => {
+    if (services.length > 0) progress(`what the services said: ${await writeOutput(reports, id, services)}`);
+  };
+  const laboratory = new Laboratory({ root, seed, smoke, minutes, progress, onFailed });
   const findings: Finding[] = [];
   const startedAt = performance.now();
   const calm = whenInterrupted(() => laboratory.close());
@@ -34,7 +39,7 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
         print(finding);
       }
       findings.push(finding);
-      await writeReports(resolve(options.reports), { machine, smoke, minutes, findings });
+      await writeReports(reports, { machine, smoke, minutes, findings });
     }
   } finally {
     await laboratory.close();

@@ -17,7 +17,9 @@ export interface ServiceSpec {
 const READY_DEADLINE_MS = 40_000;
 const STOP_DEADLINE_MS = 15_000;
 const PROBE_EVERY_MS = 25;
-const KEPT_LINES = 60;
+/** A service at rest says next to nothing; one in trouble may say a line a message. */
+const KEPT_LINES = 5_000;
+const SHOWN_LINES = 60;
 
 /** One service as its own process, killed and started again in place, with its last output kept for the report. */
 export class ServiceProcess {
@@ -46,8 +48,13 @@ export class ServiceProcess {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
+  /** What it said lately, before it was killed too. */
+  get output(): readonly string[] {
+    return this.lines;
+  }
+
   lastOutput(): string {
-    return this.lines.join('\n');
+    return this.lines.slice(-SHOWN_LINES).join('\n');
   }
 
   /** Resolves when /readyz answers 200; answers how long that took, in ms. */
