@@ -1,3 +1,5 @@
+import { DueTime } from './due-time.ts';
+
 export interface PumpLimits {
   readonly maxBatch: number;
   readonly concurrency: number;
@@ -14,9 +16,7 @@ export class BatchPump<D> {
   private scheduled = false;
   private closed = false;
   private idle: (() => void)[] = [];
-  /** Before this no batch begins. */
-  private dueAt = Number.NEGATIVE_INFINITY;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly next = new DueTime(() => this.fill());
 
   constructor(
     private readonly take: (most: number) => readonly D[],
@@ -36,31 +36,19 @@ export class BatchPump<D> {
   /** Starts no more batches; resolves when the running ones are done. */
   async close(): Promise<void> {
     this.closed = true;
-    clearTimeout(this.timer);
+    this.next.stop();
     if (this.active > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
   }
 
   private fill(): void {
     while (!this.closed && this.active < this.limits.concurrency) {
-      if (this.isEarly()) return;
+      if (this.next.isAhead()) return;
       const batch = this.take(this.limits.maxBatch);
       if (batch.length === 0) return;
-      this.dueAt = performance.now() + this.limits.paceMs;
+      this.next.setIn(this.limits.paceMs);
       this.active += 1;
       void this.run(batch).finally(() => this.finished());
     }
-  }
-
-  /** Comes back in time. */
-  private isEarly(): boolean {
-    if (this.limits.paceMs === 0) return false;
-    const early = this.dueAt - performance.now();
-    if (early <= 0) return false;
-    this.timer ??= setTimeout(() => {
-      this.timer = undefined;
-      this.fill();
-    }, early);
-    return true;
   }
 
   private finished(): void {

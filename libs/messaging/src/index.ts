@@ -1,5 +1,6 @@
 export { againWhile, type Patience } from './again-while.ts';
 export { BACK_OFF_MS, backOff } from './back-off.ts';
+export { DueTime } from './due-time.ts';
 export { each } from './each.ts';
 export {
   ACK,

@@ -5,11 +5,11 @@ import { inHalves } from './in-halves.ts';
 import type { Recorded, TriggerRecorder } from './trigger-recorder.ts';
 
 export const GROUP = 'action-dispatcher';
+const MAX_BATCH = 256;
 /**
  * At rest a trigger waits for nobody. What follows is recorded together: a transaction for three costs what one for one does,
  * and each is a synced write that the events and triggers of others wait behind.
  */
-const MAX_BATCH = 256;
 const PACE_MS = 25;
 
 /** Takes triggers off the bus: acknowledged once they are recorded, whatever becomes of carrying them out. */

@@ -1,4 +1,4 @@
-import type { Outcome, Received } from '@agentlens/messaging';
+import { DueTime, type Outcome, type Received } from '@agentlens/messaging';
 
 /** So many events make a statement worth its beginning, which costs as much as some thirty of them. */
 const ENOUGH_EVENTS = 500;
@@ -34,12 +34,12 @@ export class Gathering<T> {
   #waiting: Call<T>[] = [];
   #events = 0;
   #running = 0;
-  /** Before this the next statement needs enough events to begin. */
-  #dueAt = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
+  /** Before it the next statement needs enough events to begin. */
+  readonly #next: DueTime;
 
   constructor(parts: GatheringParts<T>) {
     this.#parts = parts;
+    this.#next = new DueTime(() => this.#go(), parts.now);
   }
 
   /** One outcome per message, in order. Rejects as `record` does, together with the calls it was gathered with. */
@@ -55,24 +55,13 @@ export class Gathering<T> {
     if (this.#waiting.length === 0) return;
     const enough = this.#events >= ENOUGH_EVENTS || this.#waiting.length >= ENOUGH_CALLS;
     if (this.#running >= (enough ? STATEMENTS_AT_ONCE : 1)) return;
-    const early = enough ? 0 : this.#dueAt - this.#parts.now();
-    if (early > 0) {
-      this.#timer ??= setTimeout(() => this.#due(), early);
-      return;
-    }
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    if (!enough && this.#next.isAhead()) return;
     const calls = this.#waiting;
     const busy = Math.min(1, Math.max(QUIETEST, this.#events / BUSY_EVENTS));
-    this.#dueAt = this.#parts.now() + this.#parts.paceMs * busy;
+    this.#next.setIn(this.#parts.paceMs * busy);
     this.#waiting = [];
     this.#events = 0;
     void this.#store(calls);
-  }
-
-  #due(): void {
-    this.#timer = undefined;
-    this.#go();
   }
 
   async #store(calls: readonly Call<T>[]): Promise<void> {
