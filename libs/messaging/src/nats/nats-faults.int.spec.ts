@@ -1,48 +1,18 @@
 import { guardrailTriggered, rulesChanged, runChanged, STREAMS } from '@agentlens/contracts';
-import { aTrigger, eventually, startNats, type TcpProxy, type TestServer, tcpProxy } from '@agentlens/testing';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
+import { aTrigger, eventually } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
 import { gate, recorder } from '../contract/harness.contract.ts';
-import { ACK, BusUnavailable, type EventBus, NO_LAG } from '../event-bus.ts';
-import { type BusLogger, SILENT } from '../logger.ts';
+import { ACK, BusUnavailable, NO_LAG } from '../event-bus.ts';
+import { SILENT } from '../logger.ts';
 import { ORIGINAL_ID } from '../message-headers.ts';
 import { applyStreams } from './apply-streams.ts';
 import { connectNatsBus } from './connect-nats-bus.ts';
-import type { NatsBusOptions } from './nats-bus-options.ts';
+import { natsOfItsOwn } from './nats-of-its-own.testing.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
 
 describe('NATS bus under faults', () => {
-  let server: TestServer;
-  let closers: (() => Promise<unknown>)[];
-
-  beforeEach(async () => {
-    closers = [];
-    server = await startNats();
-  });
-  afterEach(async () => {
-    await Promise.all(closers.map((close) => close()));
-    await server.stop();
-  });
-
-  async function open(servers = server.url, options: Partial<NatsBusOptions> = {}): Promise<EventBus> {
-    const bus = await connectNatsBus({ servers, name: 'faults', ...options });
-    closers.push(() => bus.close());
-    return bus;
-  }
-
-  async function proxied(): Promise<TcpProxy> {
-    const proxy = await tcpProxy(server.url);
-    closers.push(() => proxy.close());
-    return proxy;
-  }
-
-  async function manager() {
-    const connection = await connect({ servers: server.url });
-    closers.push(() => connection.close());
-    return jetstreamManager(connection);
-  }
+  const { server, open, proxied, connection, manager } = natsOfItsOwn();
 
   it('refuses to publish while the broker is away, and goes on by itself when it is back', async () => {
     const bus = await open();
@@ -58,13 +28,13 @@ describe('NATS bus under faults', () => {
     await bus.publish(guardrailTriggered, before);
     await eventually(() => expect([group.ids(), screen]).toEqual([[before.id], [before.id]]));
 
-    await server.kill();
+    await server().kill();
     await eventually(() => expect(bus.healthy()).toBe(false));
     const refused = bus.publish(guardrailTriggered, after);
     await expect(refused).rejects.toBeInstanceOf(BusUnavailable);
     await expect(bus.publish(runChanged, { tenantId: 'acme', runIds: ['lost'], at })).resolves.toBeDefined();
 
-    await server.start();
+    await server().start();
     await eventually(() => expect(bus.healthy()).toBe(true));
     await bus.publish(guardrailTriggered, after);
     await bus.publish(rulesChanged, { tenantId: 'acme', version: 'v1', at });
@@ -147,7 +117,7 @@ describe('NATS bus under faults', () => {
   });
 
   it('keeps the message when its dead letter cannot be kept', async () => {
-    const bus = await open(server.url, { backOffMs: [5] });
+    const bus = await open(server().url, { backOffMs: [5] });
     const api = await manager();
     await api.streams.delete('DEAD_LETTERS');
     const group = recorder(() => ({ kind: 'poison', reason: 'never' }));
@@ -165,7 +135,7 @@ describe('NATS bus under faults', () => {
   it('refuses to publish into a full stream', async () => {
     const api = await manager();
     await applyStreams(api, SILENT, { streams: [{ ...STREAMS.GUARDRAILS, maxBytes: 4_096 }] });
-    const bus = await open(server.url, { applyStreams: false });
+    const bus = await open(server().url, { applyStreams: false });
     const fill = async () => {
       for (let i = 0; i < 20; i += 1) await bus.publish(guardrailTriggered, aTrigger());
     };
@@ -180,9 +150,8 @@ describe('NATS bus under faults', () => {
   });
 
   it('does not take the duplicate of a message that is not safe for a message that is', async () => {
-    const leader = await connect({ servers: server.url });
-    closers.push(() => leader.close());
-    const bus = await open(server.url, { applyStreams: false });
+    const leader = await connection();
+    const bus = await open(server().url, { applyStreams: false });
     const trigger = aTrigger();
     const stored: { readonly body: string; readonly id: string }[] = [];
     // As a leader of 2.10 does that was given the message before and cannot reach its followers.
@@ -234,8 +203,8 @@ describe('NATS bus under faults', () => {
     const publishing = publishAll();
     for (const share of [50, 120]) {
       await eventually(() => expect(accepted.size).toBeGreaterThan(share));
-      await server.kill();
-      await server.start();
+      await server().kill();
+      await server().start();
     }
     await publishing;
     await eventually(() => expect(new Set(group.ids())).toEqual(accepted));
@@ -247,82 +216,17 @@ describe('NATS bus under faults', () => {
     await bus.consume(guardrailTriggered, { group: 'closing' }, recorder().handler);
     await bus.watch(guardrailTriggered, {}, () => undefined);
     await bus.watch(runChanged, {}, () => undefined);
-    await server.kill();
+    await server().kill();
     await eventually(() => expect(bus.healthy()).toBe(false));
     await bus.close();
     await expect(bus.publish(guardrailTriggered, aTrigger())).rejects.toBeInstanceOf(BusUnavailable);
-    await server.start();
+    await server().start();
   });
 
   it('says that no server answers', async () => {
-    await server.kill();
-    const attempt = connectNatsBus({ servers: server.url, name: 'nobody', connectTimeoutMs: 1 });
+    await server().kill();
+    const attempt = connectNatsBus({ servers: server().url, name: 'nobody', connectTimeoutMs: 1 });
     await expect(attempt).rejects.toBeInstanceOf(BusUnavailable);
-    await server.start();
-  });
-});
-
-describe('streams', () => {
-  let server: TestServer;
-  beforeEach(async () => {
-    server = await startNats();
-  });
-  afterEach(() => server.stop());
-
-  async function withManager(run: (api: Awaited<ReturnType<typeof jetstreamManager>>) => Promise<void>): Promise<void> {
-    const connection = await connect({ servers: server.url });
-    try {
-      await run(await jetstreamManager(connection));
-    } finally {
-      await connection.close();
-    }
-  }
-
-  function listening(): { logger: BusLogger; warnings: object[] } {
-    const warnings: object[] = [];
-    return { logger: { ...SILENT, warn: (fields) => warnings.push(fields) }, warnings };
-  }
-
-  it('are made as the catalog says, by any number of starters, any number of times', async () => {
-    await withManager(async (api) => {
-      await Promise.all([applyStreams(api, SILENT), applyStreams(api, SILENT), applyStreams(api, SILENT)]);
-      const before = await api.streams.info('AGENT_EVENTS');
-      await applyStreams(api, SILENT);
-      const after = await api.streams.info('AGENT_EVENTS');
-      expect(after.config).toEqual(before.config);
-      expect(after.created).toBe(before.created);
-      expect(after.config).toMatchObject({
-        subjects: ['agent.events.>'],
-        storage: 'file',
-        retention: 'limits',
-        discard: 'new',
-        max_age: 72 * 3_600 * 1e9,
-        duplicate_window: 600 * 1e9,
-        max_msgs_per_subject: -1,
-      });
-      expect((await api.streams.info('CONTROL')).config).toMatchObject({ max_msgs_per_subject: 1, max_age: 0 });
-    });
-  });
-
-  it('follow a change of the catalog', async () => {
-    await withManager(async (api) => {
-      await applyStreams(api, SILENT);
-      await applyStreams(api, SILENT, { streams: [{ ...STREAMS.GUARDRAILS, maxAgeMs: 3_600_000 }] });
-      expect((await api.streams.info('GUARDRAILS')).config.max_age).toBe(3_600 * 1e9);
-    });
-  });
-
-  it('are made smaller, and say so, where the disk has no room', async () => {
-    await withManager(async (api) => {
-      const { logger, warnings } = listening();
-      const spec = { ...STREAMS.GUARDRAILS, maxBytes: 2 ** 50 };
-      await applyStreams(api, logger, { streams: [spec] });
-      const { max_bytes } = (await api.streams.info('GUARDRAILS')).config;
-      expect(max_bytes).toBeLessThan(spec.maxBytes);
-      expect(warnings.at(-1)).toMatchObject({
-        stream: 'GUARDRAILS',
-        differences: [{ field: 'max_bytes', asked: spec.maxBytes, applied: max_bytes }],
-      });
-    });
+    await server().start();
   });
 });

@@ -1,45 +1,34 @@
 import { guardrailTriggered } from '@agentlens/contracts';
-import { aTrigger, eventually, hearMeters, startNats, type TestServer, tcpProxy } from '@agentlens/testing';
+import { aTrigger, eventually, type HeardMeters, hearMeters } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
 import { gate, recorder } from '../contract/harness.contract.ts';
 import { ACK } from '../event-bus.ts';
-import { connectNatsBus } from './connect-nats-bus.ts';
+import { natsOfItsOwn } from './nats-of-its-own.testing.ts';
 
 const GROUP = 'bounded';
 /** Twice what its handlers take at once. */
 const CAPACITY = 8;
 
 describe('a pull consumer', () => {
-  let server: TestServer;
-  let closers: (() => Promise<unknown>)[];
-
-  beforeEach(async () => {
-    closers = [];
-    server = await startNats();
+  const stuck = gate();
+  let meters: HeardMeters;
+  beforeEach(() => {
+    meters = hearMeters();
   });
-  afterEach(async () => {
-    for (const close of closers.reverse()) await close();
-    await server.stop();
+  afterEach(() => {
+    stuck.open();
+    meters.stop();
   });
+  // Last: buses are closed after the hook above, as they wait for their handlers.
+  const { open, proxied, manager } = natsOfItsOwn();
 
   it('holds no more than its capacity, also where a request from before a reconnection lives on', async () => {
-    const meters = hearMeters();
-    closers.push(async () => meters.stop());
-    const proxy = await tcpProxy(server.url);
-    closers.push(() => proxy.close());
-    const bus = await connectNatsBus({ servers: proxy.url, name: 'slow' });
-    closers.push(() => bus.close());
-    const elsewhere = await connectNatsBus({ servers: server.url, name: 'publisher' });
-    closers.push(() => elsewhere.close());
-    const connection = await connect({ servers: server.url });
-    closers.push(() => connection.close());
-    const { consumers } = await jetstreamManager(connection);
+    const proxy = await proxied();
+    const bus = await open(proxy.url);
+    const elsewhere = await open();
+    const { consumers } = await manager();
     const info = () => consumers.info('GUARDRAILS', GROUP);
 
-    const stuck = gate();
-    closers.push(async () => stuck.open());
     const group = recorder(async () => {
       await stuck.opened;
       return ACK;
