@@ -5,7 +5,8 @@ import { Departures, type Moments } from './departures.ts';
 import { LIMITS } from './limits.ts';
 import type { Part } from './parts.ts';
 
-const MOST_EVENTS = 500;
+/** A message of so many events wants no company: what it costs by itself is little beside what they cost. */
+export const FULL_MESSAGE = 500;
 
 /** A message that is still being filled. */
 interface Filling {
@@ -20,7 +21,7 @@ interface Filling {
 }
 
 /**
- * Small requests of one tenant share a message, one publish and one sync to disk: those that arrive until the next
+ * Requests of one tenant share a message, one publish and one sync to disk: those that arrive until the next
  * departure. Each request is answered when the message that carries its events is safe.
  */
 export class Coalescer {
@@ -44,7 +45,7 @@ export class Coalescer {
     filling.bytes += part.bytes;
     const span = trace.getSpanContext(context.active());
     if (span !== undefined && part.events.length !== filling.events.length) filling.links.push({ context: span });
-    if (filling.events.length >= MOST_EVENTS) void this.#send(part.tenantId, filling);
+    if (filling.events.length >= FULL_MESSAGE) void this.#send(part.tenantId, filling);
     else this.#departures.ask();
     return filling.safe.promise;
   }
@@ -81,5 +82,7 @@ export class Coalescer {
 }
 
 function fits(filling: Filling, part: Part): boolean {
-  return filling.events.length + part.events.length <= MOST_EVENTS && filling.bytes + part.bytes <= LIMITS.messageBytes;
+  return (
+    filling.events.length + part.events.length <= FULL_MESSAGE && filling.bytes + part.bytes <= LIMITS.messageBytes
+  );
 }

@@ -1,17 +1,17 @@
 import { batchJson, timeOrderedId } from '@agentlens/contracts';
 import type { BatchPublisher } from './batch-publisher.ts';
-import type { Coalescer } from './coalescer.ts';
+import { type Coalescer, FULL_MESSAGE } from './coalescer.ts';
 import type { Arrival, IdentifiedEvent } from './identity.ts';
 import { messageIdOf, type Part, partsOf } from './parts.ts';
 
-/** From here on a message of its own costs less than the wait for company. */
-const LARGE_PART = 100;
+/** Under a key so many events are a message of their own: the broker then knows a retry of the whole request. */
+const KEYED_MESSAGE = 100;
 
 /** Hands accepted events on, and resolves when every one of them is safe. */
 export class EventGate {
   constructor(
-    private readonly publisher: BatchPublisher,
-    private readonly coalescer: Coalescer,
+    private readonly publisher: Pick<BatchPublisher, 'publish' | 'saturated' | 'oldestMs' | 'drain'>,
+    private readonly coalescer: Pick<Coalescer, 'add' | 'flush'>,
     private readonly now: () => number,
   ) {}
 
@@ -34,9 +34,9 @@ export class EventGate {
   }
 
   #publish(arrival: Arrival, part: Part): Promise<void> {
-    // A retry under a key may so come in another message; its events are known by their ids, as those with ids of a client.
-    if (part.events.length < LARGE_PART) return this.coalescer.add(part);
     const { key, receivedAtMs } = arrival;
+    // A retry of fewer comes in another message; its events are known by their ids, as those with ids of a client.
+    if (part.events.length < (key === undefined ? FULL_MESSAGE : KEYED_MESSAGE)) return this.coalescer.add(part);
     if (key !== undefined) return this.#alone(part, messageIdOf(part, key, receivedAtMs), receivedAtMs);
     const nowMs = this.now();
     return this.#alone(part, timeOrderedId(nowMs), nowMs);
