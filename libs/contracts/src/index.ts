@@ -105,6 +105,7 @@ export {
   type StreamSpec,
   TOPICS,
   type Topic,
+  tenantOfEvents,
 } from './topics.ts';
 export { ACTION_RESULTS, ActionResult, DeliverySettled, Trigger } from './triggers.ts';
 export { type EventFacts, readWrittenBatch, type WrittenBatch, type WrittenContents } from './written-batch.ts';

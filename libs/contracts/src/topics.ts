@@ -129,6 +129,11 @@ export const agentEvents: Topic<EventBatch> = {
   summary: { headersOf: eventBatchHeaders, isIn: (headers) => eventBatchFacts(headers) !== undefined },
 };
 
+/** Whose events a message on this subject of `agentEvents` holds. */
+export function tenantOfEvents(subject: string): string {
+  return subject.slice(subject.lastIndexOf('.') + 1);
+}
+
 export const guardrailTriggered: Topic<Trigger> = {
   name: 'guardrail.triggered',
   schema: Trigger,

@@ -1,7 +1,14 @@
-import { agentEvents, type EventBatch, GROUPS } from '@agentlens/contracts';
-import { ACK, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
+import { agentEvents, type EventBatch, eventBatchFacts, GROUPS, tenantOfEvents } from '@agentlens/contracts';
+import {
+  ACK,
+  type EventBus,
+  type Outcome,
+  type Received,
+  type Subscription,
+  UnreadableMessage,
+} from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import type { BatchEvaluator } from './evaluation/batch-evaluator.ts';
+import type { BatchEvaluator, Round } from './evaluation/batch-evaluator.ts';
 import type { EvaluationMarks } from './evaluation/evaluation-marks.ts';
 import { Failures } from './evaluation/failures.ts';
 import { Rounds } from './evaluation/rounds.ts';
@@ -22,19 +29,19 @@ export class AgentEventsConsumer {
 
   constructor(
     private readonly bus: EventBus,
-    private readonly evaluator: Pick<BatchEvaluator, 'begin' | 'evaluate'>,
+    private readonly evaluator: Pick<BatchEvaluator, 'begin'>,
     private readonly works: readonly BatchWork[],
     private readonly logger: Platform['logger'],
     private readonly marks?: EvaluationMarks,
   ) {
-    this.#rounds = new Rounds(evaluator);
+    this.#rounds = new Rounds({ begin: (batches) => this.#begin(batches) });
   }
 
   async start(): Promise<void> {
     // The wait is how long a batch lies when an evaluator dies; running handlers extend it.
     this.#subscription = await this.bus.consume(
       agentEvents,
-      { group: GROUP, maxBatch: 1, concurrency: IN_HAND, ackWaitMs: 5_000 },
+      { group: GROUP, maxBatch: 1, concurrency: IN_HAND, ackWaitMs: 5_000, lazy: true },
       (messages) => this.#handleAll(messages),
     );
   }
@@ -49,33 +56,50 @@ export class AgentEventsConsumer {
     return outcomes;
   }
 
-  async #handle({ value: batch, messageId, attempt }: Received<EventBatch>): Promise<Outcome> {
+  async #handle(message: Received<EventBatch>): Promise<Outcome> {
+    const { messageId, attempt } = message;
     try {
-      await this.#work(batch, attempt);
+      await this.#evaluate(message);
       this.#failures.forget(messageId);
       return ACK;
     } catch (error) {
-      const outcome = this.#failures.outcome(messageId, attempt, error);
-      this.logger.warn(
-        { err: error, tenantId: batch.tenantId, messageId, attempt },
-        `batch not evaluated: ${outcome.kind}`,
-      );
+      const outcome = this.#outcomeOf(message, error);
+      const tenantId = tenantOfEvents(message.subject);
+      this.logger.warn({ err: error, tenantId, messageId, attempt }, `batch not evaluated: ${outcome.kind}`);
       return outcome;
     }
   }
 
-  /** All of it is waited for, so that nothing of a failed batch is still going on when it is asked for again. */
-  async #work(batch: EventBatch, attempt: number): Promise<void> {
-    const results = await Promise.allSettled([
-      this.#evaluate(batch, attempt),
-      ...this.works.map((work) => work(batch)),
-    ]);
-    const failure = results.find((result) => result.status === 'rejected');
-    if (failure !== undefined) throw failure.reason;
+  #outcomeOf({ messageId, attempt }: Received<EventBatch>, error: unknown): Outcome {
+    if (error instanceof UnreadableMessage) return { kind: 'poison', reason: error.message };
+    return this.#failures.outcome(messageId, attempt, error);
   }
 
   /** By itself once it has failed: whatever is wrong with it must not fail the others of its round again. */
-  #evaluate(batch: EventBatch, attempt: number): Promise<void> {
-    return attempt > 1 ? this.evaluator.evaluate(batch) : this.#rounds.evaluate(batch);
+  async #evaluate(message: Received<EventBatch>): Promise<void> {
+    if (message.attempt > 1) {
+      await Promise.all(this.#begin([message.value]).done);
+      return;
+    }
+    const tenantId = tenantOfEvents(message.subject);
+    const events = eventBatchFacts(message.headers)?.events ?? message.value.events.length;
+    await this.#rounds.evaluate({ tenantId, events, read: () => message.value });
   }
+
+  #begin(batches: readonly EventBatch[]): Round {
+    const { measured, done } = this.evaluator.begin(batches);
+    return {
+      measured,
+      done: batches.map((batch, at) =>
+        allOf([done[at] ?? Promise.resolve(), ...this.works.map((work) => work(batch))]),
+      ),
+    };
+  }
+}
+
+/** All of it is waited for, so that nothing of a failed batch is still going on when it is asked for again. */
+async function allOf(parts: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(parts);
+  const failure = results.find((result) => result.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
 }

@@ -16,8 +16,11 @@ function slowEvaluator() {
   };
 }
 
-const batch = (tenantId: string, events: number) =>
-  aBatch({ tenantId, events: Array.from({ length: events }, () => anEvent()) });
+const batch = (tenantId: string, events: number) => ({
+  tenantId,
+  events,
+  read: () => aBatch({ tenantId, events: Array.from({ length: events }, () => anEvent()) }),
+});
 
 const settled = () => new Promise(setImmediate);
 
@@ -69,5 +72,40 @@ describe('Rounds', () => {
     });
     const results = await Promise.allSettled([rounds.evaluate(batch('bad', 1)), rounds.evaluate(batch('good', 1))]);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  });
+
+  it('reads a batch when its round begins, not before', async () => {
+    const evaluator = slowEvaluator();
+    const rounds = new Rounds(evaluator);
+    const read: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const one = batch('a', 200);
+      const noted = () => {
+        read.push(i);
+        return one.read();
+      };
+      void rounds.evaluate({ ...one, read: noted });
+    }
+    await settled();
+    expect(read).toEqual([0, 1]);
+    evaluator.begun[0]?.measured.resolve();
+    await settled();
+    expect(read).toEqual([0, 1, 2]);
+  });
+
+  it('tells a batch that cannot be read from the others of its round', async () => {
+    const evaluator = slowEvaluator();
+    const rounds = new Rounds(evaluator);
+    const unreadable = {
+      ...batch('a', 1),
+      read: () => {
+        throw new Error('not JSON');
+      },
+    };
+    const results = Promise.allSettled([rounds.evaluate(unreadable), rounds.evaluate(batch('b', 1))]);
+    await settled();
+    for (const { measured } of evaluator.begun) measured.resolve();
+    expect((await results).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(evaluator.begun.map(({ tenants }) => tenants)).toEqual([['b']]);
   });
 });

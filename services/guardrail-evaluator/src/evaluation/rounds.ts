@@ -7,14 +7,24 @@ const ROUNDS = 2;
 /** Enough to share calls of the store; little enough that who comes next waits for milliseconds. */
 const EVENTS = 200;
 
+/** A batch that need not have been read yet. */
+export interface Unread {
+  readonly tenantId: string;
+  /** How many events it holds. */
+  readonly events: number;
+  /** Called once. @throws what is then said of this batch alone */
+  readonly read: () => EventBatch;
+}
+
 interface Waiting {
-  readonly batch: EventBatch;
+  readonly read: Unread['read'];
   readonly evaluated: PromiseWithResolvers<void>;
 }
 
 /**
  * Evaluates what waits in rounds, and shares each round out fairly between the tenants: a flood of one makes its own
- * batches wait. Batches of one agent that meet in a round are counted in one step.
+ * batches wait. Batches of one agent that meet in a round are counted in one step. A batch is read when its round begins:
+ * what waits is a few times as large once it is read, and what lives as long as a wait is dear to collect.
  */
 export class Rounds {
   readonly #evaluator: Pick<BatchEvaluator, 'begin'>;
@@ -27,9 +37,9 @@ export class Rounds {
   }
 
   /** Resolves when the batch is evaluated. @throws StateUnavailable, BusUnavailable: evaluate it again */
-  evaluate(batch: EventBatch): Promise<void> {
+  evaluate({ tenantId, events, read }: Unread): Promise<void> {
     const evaluated = Promise.withResolvers<void>();
-    this.#waiting.add(batch.tenantId, batch.events.length, { batch, evaluated });
+    this.#waiting.add(tenantId, events, { read, evaluated });
     this.#schedule();
     return evaluated.promise;
   }
@@ -46,8 +56,16 @@ export class Rounds {
 
   #begin(list: readonly Waiting[]): void {
     this.#running += 1;
-    const { measured, done } = this.#evaluator.begin(list.map(({ batch }) => batch));
-    list.forEach(({ evaluated }, at) => {
+    const readable = list.flatMap(({ read, evaluated }) => {
+      try {
+        return [{ batch: read(), evaluated }];
+      } catch (error) {
+        evaluated.reject(error);
+        return [];
+      }
+    });
+    const { measured, done } = this.#evaluator.begin(readable.map(({ batch }) => batch));
+    readable.forEach(({ evaluated }, at) => {
       (done[at] ?? Promise.resolve()).then(evaluated.resolve, evaluated.reject);
     });
     void measured.finally(() => {

@@ -1,4 +1,4 @@
-import { eventBatchFacts } from '@agentlens/contracts';
+import { eventBatchFacts, tenantOfEvents } from '@agentlens/contracts';
 import type { Envelope } from '@agentlens/messaging';
 import { minuteOf } from '@agentlens/state';
 
@@ -28,10 +28,10 @@ export function minuteTallies(envelopes: readonly Envelope[]): readonly MinuteTa
 
 function tallyOf({ subject, sequence, headers }: Envelope): MinuteTally | undefined {
   const facts = eventBatchFacts(headers);
-  const tenantId = subject.split('.').at(-1);
-  if (facts === undefined || tenantId === undefined) return undefined;
+  if (facts === undefined) return undefined;
   const { events, receivedAt } = facts;
   const minute = new Date(minuteOf(Date.parse(receivedAt))).toISOString();
+  const tenantId = tenantOfEvents(subject);
   return { tenantId, minute, accepted: events, firstSequence: sequence, lastSequence: sequence };
 }
 

@@ -1,0 +1,50 @@
+import { agentEvents, type EventBatch } from '@agentlens/contracts';
+import { createMemoryBus, type EventBus } from '@agentlens/messaging';
+import { createLogger } from '@agentlens/platform';
+import { aBatch, eventually } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AgentEventsConsumer, GROUP } from './agent-events.consumer.ts';
+
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+let bus: EventBus;
+let consumer: AgentEventsConsumer;
+let evaluated: string[];
+let counted: string[];
+
+const evaluator = {
+  begin: (batches: readonly EventBatch[]) => {
+    evaluated.push(...batches.map(({ id }) => id));
+    return { measured: Promise.resolve(), done: batches.map(() => Promise.resolve()) };
+  },
+};
+
+beforeEach(async () => {
+  bus = createMemoryBus();
+  [evaluated, counted] = [[], []];
+  consumer = new AgentEventsConsumer(bus, evaluator, [async ({ id }) => void counted.push(id)], logger);
+  await consumer.start();
+});
+afterEach(async () => {
+  await consumer.stop();
+  await bus.close();
+});
+
+describe('the consumer of agent events', () => {
+  it('has each batch evaluated and counted', async () => {
+    const batch = aBatch();
+    await bus.publish(agentEvents, batch);
+    await eventually(() => expect([evaluated, counted]).toEqual([[batch.id], [batch.id]]));
+  });
+
+  it('makes a dead letter of a message whose events cannot be read, and goes on with the others', async () => {
+    const [bad, good] = [aBatch(), aBatch()];
+    await bus.publish(agentEvents, bad, { json: '{"events":[' });
+    await bus.publish(agentEvents, good);
+    await eventually(async () => {
+      expect(await bus.deadLetters(GROUP)).toMatchObject([{ messageId: bad.id, attempts: 1 }]);
+    });
+    await eventually(() => expect(counted).toEqual([good.id]));
+    expect(evaluated).toEqual([good.id]);
+  });
+});
