@@ -46,6 +46,14 @@ describe('row arrays', () => {
     expect(await answered(rowsFor(...rows))).toEqual(rows.map((row) => ({ ...row, count: String(row.count) })));
   });
 
+  it.each([47, 48, 49, 5_000])('hold texts of %i characters, whatever characters', async (length) => {
+    const texts = ['a', 'ü', '\u007f', '\u0080', '😀'].map((character) => character.repeat(length));
+    const late = `${'a'.repeat(length - 1)}ü`;
+    const rows = [...texts, late].map((name) => ({ name, tags: [name, 'b'], body: name }));
+
+    expect(await answered(rowsFor(...rows))).toMatchObject(rows);
+  });
+
   it('hold null for what is missing, and may hold nothing', async () => {
     const nothing = { name: null, yes: null, count: null, share: null, tags: null, body: null };
     expect(await answered(rowsFor({}, { ...nothing, body: undefined }))).toEqual([nothing, nothing]);
