@@ -1,5 +1,5 @@
-import { guardrailTriggered } from '@agentlens/contracts';
-import { aTrigger, eventually, type HeardMeters, hearMeters } from '@agentlens/testing';
+import { agentEvents, type EventBatch, guardrailTriggered } from '@agentlens/contracts';
+import { aBatch, anEvent, aTrigger, eventually, type HeardMeters, hearMeters } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { gate, recorder } from '../contract/harness.contract.ts';
 import { ACK } from '../event-bus.ts';
@@ -10,9 +10,10 @@ const GROUP = 'bounded';
 const CAPACITY = 8;
 
 describe('a pull consumer', () => {
-  const stuck = gate();
+  let stuck: ReturnType<typeof gate>;
   let meters: HeardMeters;
   beforeEach(() => {
+    stuck = gate();
     meters = hearMeters();
   });
   afterEach(() => {
@@ -50,5 +51,27 @@ describe('a pull consumer', () => {
     stuck.open();
     await eventually(() => expect(new Set(group.ids())).toEqual(new Set(triggers.map(({ id }) => id))));
     expect(group.ids()).toHaveLength(triggers.length);
+  });
+
+  it('holds no more bytes than it has room for, and has every message in the end', async () => {
+    const bus = await open();
+    const { consumers } = await manager();
+    const info = () => consumers.info('AGENT_EVENTS', GROUP);
+    const payload = { text: 'x'.repeat(900_000) };
+    const batches = Array.from({ length: 60 }, () => aBatch({ events: [{ ...anEvent(), payload }] }));
+    for (const batch of batches) await bus.publish(agentEvents, batch);
+
+    const group = recorder<EventBatch>(async () => {
+      await stuck.opened;
+      return ACK;
+    });
+    await bus.consume(agentEvents, { group: GROUP, concurrency: 64, ackWaitMs: 60_000 }, group.handler);
+    // 32 MiB of them, and then no request waits any more although the capacity is not reached.
+    await eventually(async () => expect(await info()).toMatchObject({ num_ack_pending: 37, num_waiting: 0 }));
+    await eventually(() => expect(meters.gauge('agentlens.queue.size')).toBe(37));
+
+    stuck.open();
+    await eventually(() => expect(new Set(group.ids())).toEqual(new Set(batches.map(({ id }) => id))));
+    expect(group.ids()).toHaveLength(batches.length);
   });
 });

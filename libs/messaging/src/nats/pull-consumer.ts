@@ -23,19 +23,24 @@ export interface PullSpec {
 }
 
 const CONSUMER_NOT_FOUND = 10_014;
+/** Of the bodies held or asked for at once; messages of the greatest size are a million bytes. */
+const MOST_BYTES = 32 * 1024 * 1024;
 const EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 2_000;
 const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 const PAUSE_MS = 500;
+/** How the server says that the next message is more than what is left of `max_bytes`: the request is over, as it should be. */
+const REACHED_BYTES = /exceeds maxbytes/i;
 const FLUSH_MS = 1_000;
 /** Several replicas hold their fill at once before the broker stops handing out. */
 const MAX_ACK_PENDING = 1_000;
 const FULL_REPLICAS = 4;
 
 /**
- * A durable consumer's messages, asked for by demand: never more than `capacity` are held here, so replicas share what
- * is left, and every held message is kept alive while it waits or is handled. The client library's `consume()` gives
- * neither: it refills by arrival, not by completion. The protocol is ADR-37 of NATS.
+ * A durable consumer's messages, asked for by demand: never more than `capacity` are held here, nor more bytes than a
+ * process has room for, so replicas share what is left, and every held message is kept alive while it waits or is
+ * handled. The client library's `consume()` gives neither: it refills by arrival, not by completion. The protocol is
+ * ADR-37 of NATS.
  */
 export class PullConsumer {
   private readonly inbox: string;
@@ -45,7 +50,9 @@ export class PullConsumer {
   private subscription: Subscription | undefined;
   private beat: NodeJS.Timeout | undefined;
   private watchdog: NodeJS.Timeout | undefined;
+  private heldBytes = 0;
   private asked = 0;
+  private askedBytes = 0;
   private heardAt = 0;
   private recovering = false;
   private closing = false;
@@ -84,7 +91,7 @@ export class PullConsumer {
   }
 
   settled(message: StreamMessage): void {
-    this.held.delete(message);
+    this.letGo(message);
     this.ask();
   }
 
@@ -112,7 +119,7 @@ export class PullConsumer {
       this.onStatus(message);
       return;
     }
-    this.asked = Math.max(0, this.asked - 1);
+    this.answered(1, message.data.byteLength);
     const received = new StreamMessage(message);
     const only = message.headers?.get(ONLY_GROUP);
     if (only && only !== this.spec.durable) {
@@ -126,6 +133,7 @@ export class PullConsumer {
       return;
     }
     this.held.add(received);
+    this.heldBytes += received.raw.byteLength;
     this.ready.push(received);
     this.onReady();
   }
@@ -134,13 +142,12 @@ export class PullConsumer {
     const code = message.headers?.code ?? 0;
     // 100 is an idle heartbeat: heard, nothing to do.
     if (code === 100 || this.closing) return;
-    const left = Number(message.headers?.get('Nats-Pending-Messages') || Number.NaN);
-    this.asked = Number.isNaN(left) ? 0 : Math.max(0, this.asked - left);
-    if (code === 408) {
+    this.answered(pendingOf(message, 'Nats-Pending-Messages'), pendingOf(message, 'Nats-Pending-Bytes'));
+    const reason = message.headers?.description ?? '';
+    if (code === 408 || REACHED_BYTES.test(reason)) {
       this.ask();
       return;
     }
-    const reason = message.headers?.description;
     this.logger.warn(
       { group: this.spec.durable, stream: this.spec.stream, code, reason },
       'NATS ended a request for messages',
@@ -152,10 +159,13 @@ export class PullConsumer {
     if (this.closing || !this.link.connected || this.recovering) return;
     const { capacity, stream, durable } = this.spec;
     const batch = capacity - this.held.size - this.asked;
-    if (batch < Math.max(1, Math.floor(capacity / 2))) return;
+    const bytes = MOST_BYTES - this.heldBytes - this.askedBytes;
+    if (batch < Math.max(1, Math.floor(capacity / 2)) || bytes < MOST_BYTES / 2) return;
     if (this.asked === 0) this.heardAt = performance.now();
     this.asked += batch;
-    const request = JSON.stringify({ batch, expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) });
+    this.askedBytes += bytes;
+    const until = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
+    const request = JSON.stringify({ batch, max_bytes: bytes, ...until });
     this.link.connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`, request, { reply: this.inbox });
   }
 
@@ -184,8 +194,18 @@ export class PullConsumer {
       this.recovering = false;
       this.heardAt = performance.now();
     }
-    this.asked = 0;
+    this.answered(this.asked, this.askedBytes);
     this.ask();
+  }
+
+  /** So much of what was asked for has come, or will not. The server counts more bytes to a message than its body. */
+  private answered(messages: number, bytes: number): void {
+    this.asked = Math.max(0, this.asked - messages);
+    this.askedBytes = this.asked === 0 ? 0 : Math.max(0, this.askedBytes - bytes);
+  }
+
+  private letGo(message: StreamMessage): void {
+    if (this.held.delete(message)) this.heldBytes -= message.raw.byteLength;
   }
 
   private keepAlive(): void {
@@ -194,9 +214,14 @@ export class PullConsumer {
   }
 
   private giveBack(message: StreamMessage): void {
-    this.held.delete(message);
+    this.letGo(message);
     message.retry(0);
   }
+}
+
+/** What a request that is over leaves unanswered; all of it where the server does not say. */
+function pendingOf(status: Msg, header: string): number {
+  return Number(status.headers?.get(header) || Number.POSITIVE_INFINITY);
 }
 
 /** Makes the durable, or changes what may change on it. */
