@@ -8,6 +8,9 @@ import { natsOfItsOwn } from './nats-of-its-own.testing.ts';
 const GROUP = 'bounded';
 /** Twice what its handlers take at once. */
 const CAPACITY = 8;
+const LARGE = { group: GROUP, concurrency: 64, ackWaitMs: 60_000 };
+/** Of messages of 900 kB within 32 MiB. */
+const ROOM = 37;
 
 describe('a pull consumer', () => {
   let stuck: ReturnType<typeof gate>;
@@ -55,23 +58,46 @@ describe('a pull consumer', () => {
 
   it('holds no more bytes than it has room for, and has every message in the end', async () => {
     const bus = await open();
-    const { consumers } = await manager();
-    const info = () => consumers.info('AGENT_EVENTS', GROUP);
-    const payload = { text: 'x'.repeat(900_000) };
-    const batches = Array.from({ length: 60 }, () => aBatch({ events: [{ ...anEvent(), payload }] }));
+    const { info, group, batches } = await large();
     for (const batch of batches) await bus.publish(agentEvents, batch);
 
-    const group = recorder<EventBatch>(async () => {
-      await stuck.opened;
-      return ACK;
-    });
-    await bus.consume(agentEvents, { group: GROUP, concurrency: 64, ackWaitMs: 60_000 }, group.handler);
-    // 32 MiB of them, and then no request waits any more although the capacity is not reached.
-    await eventually(async () => expect(await info()).toMatchObject({ num_ack_pending: 37, num_waiting: 0 }));
-    await eventually(() => expect(meters.gauge('agentlens.queue.size')).toBe(37));
+    await bus.consume(agentEvents, LARGE, group.handler);
+    // No request waits any more although the capacity is not reached.
+    await eventually(async () => expect(await info()).toMatchObject({ num_ack_pending: ROOM, num_waiting: 0 }));
+    await eventually(() => expect(meters.gauge('agentlens.queue.size')).toBe(ROOM));
 
     stuck.open();
     await eventually(() => expect(new Set(group.ids())).toEqual(new Set(batches.map(({ id }) => id))));
     expect(group.ids()).toHaveLength(batches.length);
   });
+
+  it('holds no more bytes than that where a request from before a reconnection lives on', async () => {
+    const proxy = await proxied();
+    const bus = await open(proxy.url);
+    const elsewhere = await open();
+    const { info, group, batches } = await large();
+    await bus.consume(agentEvents, LARGE, group.handler);
+    await eventually(async () => expect((await info()).num_waiting).toBe(1));
+    proxy.mode('half-open');
+    await eventually(async () => expect((await info()).num_waiting).toBe(2));
+
+    for (const batch of batches) await elsewhere.publish(agentEvents, batch);
+    await eventually(async () => expect((await info()).num_waiting).toBe(0));
+    await eventually(() => expect(meters.gauge('agentlens.queue.size')).toBe(ROOM));
+
+    stuck.open();
+    await eventually(() => expect(new Set(group.ids())).toEqual(new Set(batches.map(({ id }) => id))));
+  });
+
+  /** More batches than there is room for. */
+  async function large() {
+    const { consumers } = await manager();
+    const payload = { text: 'x'.repeat(900_000) };
+    const batches = Array.from({ length: 2 * ROOM }, () => aBatch({ events: [{ ...anEvent(), payload }] }));
+    const group = recorder<EventBatch>(async () => {
+      await stuck.opened;
+      return ACK;
+    });
+    return { info: () => consumers.info('AGENT_EVENTS', GROUP), group, batches };
+  }
 });

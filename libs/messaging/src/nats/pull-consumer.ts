@@ -128,7 +128,7 @@ export class PullConsumer {
       return;
     }
     // A request from before a reconnection may still be answered beside the one that took its place.
-    if (this.closing || this.held.size >= this.spec.capacity) {
+    if (this.closing || !this.hasRoomFor(received)) {
       received.retry(0);
       return;
     }
@@ -204,6 +204,11 @@ export class PullConsumer {
     this.askedBytes = this.asked === 0 ? 0 : Math.max(0, this.askedBytes - bytes);
   }
 
+  private hasRoomFor({ raw }: StreamMessage): boolean {
+    if (this.held.size === 0) return true;
+    return this.held.size < this.spec.capacity && this.heldBytes + raw.byteLength <= MOST_BYTES;
+  }
+
   private letGo(message: StreamMessage): void {
     if (this.held.delete(message)) this.heldBytes -= message.raw.byteLength;
   }
@@ -221,7 +226,8 @@ export class PullConsumer {
 
 /** What a request that is over leaves unanswered; all of it where the server does not say. */
 function pendingOf(status: Msg, header: string): number {
-  return Number(status.headers?.get(header) || Number.POSITIVE_INFINITY);
+  const pending = Number.parseInt(status.headers?.get(header) ?? '', 10);
+  return Number.isNaN(pending) ? Number.POSITIVE_INFINITY : pending;
 }
 
 /** Makes the durable, or changes what may change on it. */
