@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventBatchFacts, eventBatchHeaders } from './event-batch-facts.ts';
+import { eventBatchFacts, eventBatchHeaders, factsOfEvents } from './event-batch-facts.ts';
 
 const receivedAt = '2026-03-02T12:00:01.000Z';
 const whole = { 'agentlens-events': '3', 'agentlens-days': '2026-03-01', 'agentlens-received-at': receivedAt };
@@ -21,5 +21,21 @@ describe('facts of a batch', () => {
     ['days that are none', { ...whole, 'agentlens-days': "2026-03-01'; drop" }],
   ])('are unknown where there are %s', (_what, headers) => {
     expect(eventBatchFacts(headers)).toBeUndefined();
+  });
+
+  it('are those of the headers, and the batch is not read for them', () => {
+    const message = {
+      headers: whole,
+      get value(): never {
+        throw new Error('read');
+      },
+    };
+    expect(factsOfEvents(message)).toMatchObject({ events: 3, days: ['2026-03-01'] });
+  });
+
+  it('are those of the batch where the headers do not say', () => {
+    const times = ['2026-03-02T00:00:00.000Z', '2026-03-01T23:59:59.999Z', '2026-03-02T12:00:00.000Z'];
+    const value = { events: times.map((occurredAt) => ({ occurredAt })) };
+    expect(factsOfEvents({ headers: {}, value })).toEqual({ events: 3, days: ['2026-03-02', '2026-03-01'] });
   });
 });

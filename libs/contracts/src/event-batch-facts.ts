@@ -37,3 +37,18 @@ export function eventBatchFacts(headers: Readonly<Record<string, string>>): Even
   if (!COUNT.test(events) || !DAY_LIST.test(days) || !INSTANT.test(receivedAt)) return undefined;
   return { events: Number(events), days: days.split(','), receivedAt };
 }
+
+/** A message of events that need not have been read. */
+interface EventsMessage {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: { readonly events: readonly { readonly occurredAt: string }[] };
+}
+
+/** What the headers say, else what the batch holds: to read it costs as much as most of what is done with it. */
+export function factsOfEvents(message: EventsMessage): Pick<EventBatchFacts, 'events' | 'days'> {
+  const facts = eventBatchFacts(message.headers);
+  if (facts !== undefined) return facts;
+  const { events } = message.value;
+  const days = new Set(events.map(({ occurredAt }) => String(occurredAt).slice(0, DAY_CHARS)));
+  return { events: events.length, days: [...days] };
+}

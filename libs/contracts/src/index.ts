@@ -61,7 +61,7 @@ export {
   UNKNOWN_AGENT_ID,
 } from './dialects/handlebar/index.ts';
 export { Directive } from './directives.ts';
-export { type EventBatchFacts, eventBatchFacts, eventBatchHeaders } from './event-batch-facts.ts';
+export { type EventBatchFacts, eventBatchFacts, eventBatchHeaders, factsOfEvents } from './event-batch-facts.ts';
 export { batchJson, type WrittenEvent, writeEvent } from './event-json.ts';
 export {
   AgentEvent,

@@ -17,6 +17,7 @@ const evaluator = {
     evaluated.push(...batches.map(({ id }) => id));
     return { measured: Promise.resolve(), done: batches.map(() => Promise.resolve()) };
   },
+  evaluate: async ({ id }: EventBatch) => void evaluated.push(id),
 };
 
 beforeEach(async () => {

@@ -1,12 +1,5 @@
-import { agentEvents, type EventBatch, eventBatchFacts, GROUPS, tenantOfEvents } from '@agentlens/contracts';
-import {
-  ACK,
-  type EventBus,
-  type Outcome,
-  type Received,
-  type Subscription,
-  UnreadableMessage,
-} from '@agentlens/messaging';
+import { agentEvents, type EventBatch, factsOfEvents, GROUPS, tenantOfEvents } from '@agentlens/contracts';
+import { ACK, allOf, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { BatchEvaluator, Round } from './evaluation/batch-evaluator.ts';
 import type { EvaluationMarks } from './evaluation/evaluation-marks.ts';
@@ -29,7 +22,7 @@ export class AgentEventsConsumer {
 
   constructor(
     private readonly bus: EventBus,
-    private readonly evaluator: Pick<BatchEvaluator, 'begin'>,
+    private readonly evaluator: Pick<BatchEvaluator, 'begin' | 'evaluate'>,
     private readonly works: readonly BatchWork[],
     private readonly logger: Platform['logger'],
     private readonly marks?: EvaluationMarks,
@@ -63,43 +56,30 @@ export class AgentEventsConsumer {
       this.#failures.forget(messageId);
       return ACK;
     } catch (error) {
-      const outcome = this.#outcomeOf(message, error);
+      const outcome = this.#failures.outcome(messageId, attempt, error);
       const tenantId = tenantOfEvents(message.subject);
       this.logger.warn({ err: error, tenantId, messageId, attempt }, `batch not evaluated: ${outcome.kind}`);
       return outcome;
     }
   }
 
-  #outcomeOf({ messageId, attempt }: Received<EventBatch>, error: unknown): Outcome {
-    if (error instanceof UnreadableMessage) return { kind: 'poison', reason: error.message };
-    return this.#failures.outcome(messageId, attempt, error);
-  }
-
   /** By itself once it has failed: whatever is wrong with it must not fail the others of its round again. */
   async #evaluate(message: Received<EventBatch>): Promise<void> {
     if (message.attempt > 1) {
-      await Promise.all(this.#begin([message.value]).done);
+      await this.#withWorks(message.value, this.evaluator.evaluate(message.value));
       return;
     }
     const tenantId = tenantOfEvents(message.subject);
-    const events = eventBatchFacts(message.headers)?.events ?? message.value.events.length;
+    const { events } = factsOfEvents(message);
     await this.#rounds.evaluate({ tenantId, events, read: () => message.value });
   }
 
   #begin(batches: readonly EventBatch[]): Round {
     const { measured, done } = this.evaluator.begin(batches);
-    return {
-      measured,
-      done: batches.map((batch, at) =>
-        allOf([done[at] ?? Promise.resolve(), ...this.works.map((work) => work(batch))]),
-      ),
-    };
+    return { measured, done: batches.map((batch, at) => this.#withWorks(batch, done[at] ?? Promise.resolve())) };
   }
-}
 
-/** All of it is waited for, so that nothing of a failed batch is still going on when it is asked for again. */
-async function allOf(parts: readonly Promise<void>[]): Promise<void> {
-  const results = await Promise.allSettled(parts);
-  const failure = results.find((result) => result.status === 'rejected');
-  if (failure !== undefined) throw failure.reason;
+  async #withWorks(batch: EventBatch, evaluated: Promise<void>): Promise<void> {
+    await allOf([evaluated, ...this.works.map((work) => work(batch))]);
+  }
 }

@@ -1,4 +1,5 @@
 import { batchJson, timeOrderedId } from '@agentlens/contracts';
+import { allOf } from '@agentlens/messaging';
 import type { BatchPublisher } from './batch-publisher.ts';
 import { type Coalescer, FULL_MESSAGE } from './coalescer.ts';
 import type { Arrival, IdentifiedEvent } from './identity.ts';
@@ -28,9 +29,7 @@ export class EventGate {
     const parts = partsOf(arrival.tenantId, events);
     const [only] = parts;
     if (only !== undefined && parts.length === 1) return this.#publish(arrival, only);
-    const outcomes = await Promise.allSettled(parts.map((part) => this.#publish(arrival, part)));
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    await allOf(parts.map((part) => this.#publish(arrival, part)));
   }
 
   #publish(arrival: Arrival, part: Part): Promise<void> {

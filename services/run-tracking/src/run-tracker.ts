@@ -1,10 +1,10 @@
-import { agentEvents, type EventBatch } from '@agentlens/contracts';
+import { agentEvents, type EventBatch, factsOfEvents } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
 import { DropMetrics } from './drop-metrics.ts';
 import { EventPartitions } from './partitions/event-partitions.ts';
-import { EventRecorder, factsOf } from './recording/event-recorder.ts';
+import { EventRecorder } from './recording/event-recorder.ts';
 import { EventStore } from './recording/event-store.ts';
 import { Gathering } from './recording/gathering.ts';
 import { RecordingMetrics } from './recording-metrics.ts';
@@ -83,7 +83,7 @@ export class RunTracker {
     this.#gathering = new Gathering({
       paceMs,
       now: () => performance.now(),
-      eventsOf: (message) => factsOf(message).events,
+      eventsOf: (message) => factsOfEvents(message).events,
       record: (messages) => recorder.record(messages),
     });
   }

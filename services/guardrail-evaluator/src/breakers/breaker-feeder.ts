@@ -8,6 +8,7 @@ import {
   recordUsage,
   type StoredBreaker,
 } from '@agentlens/guardrails';
+import { allOf } from '@agentlens/messaging';
 import type { TenantSettings } from '../settings/tenant-settings.ts';
 import { type BreakerShelf, type Revision, withAsked } from './breaker-shelf.ts';
 import { agentLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
@@ -51,9 +52,7 @@ export class BreakerFeeder {
     });
     if (counted.length === 0) return;
     const byAgent = Map.groupBy(counted, ({ event }) => event.agentId);
-    const results = await Promise.allSettled([...byAgent].map(([agentId, its]) => this.#agent(tenantId, agentId, its)));
-    const failure = results.find((result) => result.status === 'rejected');
-    if (failure !== undefined) throw failure.reason;
+    await allOf([...byAgent].map(([agentId, its]) => this.#agent(tenantId, agentId, its)));
   }
 
   async #counts(tenantId: string): Promise<boolean> {

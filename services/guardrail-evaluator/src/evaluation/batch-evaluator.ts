@@ -12,6 +12,7 @@ import {
   type Stops,
   type WindowStore,
 } from '@agentlens/guardrails';
+import { allOf } from '@agentlens/messaging';
 import type { Clock } from '@agentlens/platform';
 import type { DropMetrics } from '../drop-metrics.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
@@ -101,14 +102,10 @@ export class BatchEvaluator {
     }
   }
 
-  /** All of it is waited for, so that nothing of a failed batch is still going on when it is asked for again. */
   async #done({ receivedAt }: EventBatch, parts: readonly Promise<number>[]): Promise<void> {
     if (parts.length === 0) return;
-    const results = await Promise.allSettled(parts);
-    const failure = results.find((result) => result.status === 'rejected');
-    if (failure !== undefined) throw failure.reason;
-    // Only now: of a batch that is evaluated again the same values are late again.
-    for (const late of results) if (late.status === 'fulfilled') this.#parts.drops.dropped('late_value', late.value);
+    // Counted only now: of a batch that is evaluated again the same values are late again.
+    for (const late of await allOf(parts)) this.#parts.drops.dropped('late_value', late);
     this.#parts.metrics.evaluated(this.#parts.clock.now() - Date.parse(receivedAt));
   }
 

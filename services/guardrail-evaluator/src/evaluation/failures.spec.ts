@@ -1,4 +1,4 @@
-import { BusUnavailable } from '@agentlens/messaging';
+import { BusUnavailable, UnreadableMessage } from '@agentlens/messaging';
 import { StateUnavailable } from '@agentlens/state';
 import { describe, expect, it } from '@jest/globals';
 import { Failures } from './failures.ts';
@@ -23,6 +23,11 @@ describe('Failures', () => {
     const bug = new TypeError('undefined is not a function');
     const kinds = [1, 2, 3, 4, 5].map((attempt) => failures.outcome('m', attempt, bug).kind);
     expect(kinds).toEqual(['retry', 'retry', 'retry', 'retry', 'poison']);
+  });
+
+  it('gives a message up at once that cannot be read', () => {
+    const outcome = new Failures().outcome('m', 1, new UnreadableMessage('not JSON'));
+    expect(outcome).toEqual({ kind: 'poison', reason: 'not JSON' });
   });
 
   it('starts over once it was evaluated', () => {

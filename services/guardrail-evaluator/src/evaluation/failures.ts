@@ -1,4 +1,4 @@
-import { BusUnavailable, backOff, type Outcome } from '@agentlens/messaging';
+import { BusUnavailable, backOff, type Outcome, UnreadableMessage } from '@agentlens/messaging';
 import { StateUnavailable } from '@agentlens/state';
 
 const MOST_FAILURES = 5;
@@ -6,14 +6,15 @@ const MOST_REMEMBERED = 1_000;
 
 /**
  * What is to become of a message whose evaluation failed. A store or broker that is away says nothing against the
- * message: it waits. Anything else is a bug that this message brings out: after a few tries it becomes a dead letter
- * instead of holding up the others for ever.
+ * message: it waits. What cannot be read now cannot be read later. Anything else is a bug that this message brings
+ * out: after a few tries it becomes a dead letter instead of holding up the others for ever.
  */
 export class Failures {
   readonly #counts = new Map<string, number>();
 
   outcome(messageId: string, attempt: number, error: unknown): Outcome {
     const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof UnreadableMessage) return { kind: 'poison', reason };
     if (error instanceof BusUnavailable) {
       return { kind: 'retry', afterMs: Math.max(error.afterMs, backOff(attempt)), reason };
     }

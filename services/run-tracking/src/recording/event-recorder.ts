@@ -1,4 +1,4 @@
-import { type AgentEvent, type EventBatch, type EventBatchFacts, eventBatchFacts } from '@agentlens/contracts';
+import { type AgentEvent, type EventBatch, factsOfEvents } from '@agentlens/contracts';
 import { ACK, backOff, type Outcome, type Received, UnreadableMessage } from '@agentlens/messaging';
 import { databaseFault, faultText } from './database-fault.ts';
 import { type Chunk, chunkOf, type EventStore, type Recorded } from './event-store.ts';
@@ -47,7 +47,7 @@ export class EventRecorder {
   /** Reasons of the messages that hold an event that cannot be stored. @throws while the database is away. */
   async #recordGroup(group: readonly Message[]): Promise<ReadonlyMap<Message, string>> {
     const faults = new Map<Message, string>();
-    await this.parts.prepareDays(new Set(group.flatMap((message) => factsOf(message).days)));
+    await this.parts.prepareDays(new Set(group.flatMap((message) => factsOfEvents(message).days)));
     if (await this.#fits(rawChunk(group))) return faults;
     await this.#bisect(this.#piecesOf(group, faults), faults);
     return faults;
@@ -130,14 +130,14 @@ function chunked(messages: readonly Message[]): Message[][] {
   let events = 0;
   let bytes = 0;
   for (const message of messages) {
-    events += factsOf(message).events;
+    events += factsOfEvents(message).events;
     bytes += message.raw.byteLength;
     const open = chunks.at(-1);
     if (open !== undefined && events <= CHUNK_EVENTS && bytes <= CHUNK_BYTES) {
       open.push(message);
     } else {
       chunks.push([message]);
-      events = factsOf(message).events;
+      events = factsOfEvents(message).events;
       bytes = message.raw.byteLength;
     }
   }
@@ -148,7 +148,7 @@ function chunked(messages: readonly Message[]): Message[][] {
 function rawChunk(group: readonly Message[]): () => Chunk {
   return () => ({
     batches: group.map(({ raw }) => Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('utf8')),
-    eventCount: group.reduce((sum, message) => sum + factsOf(message).events, 0),
+    eventCount: group.reduce((sum, message) => sum + factsOfEvents(message).events, 0),
     redelivered: group.some(({ attempt }) => attempt > 1),
   });
 }
@@ -156,12 +156,4 @@ function rawChunk(group: readonly Message[]): () => Chunk {
 function batchesOf(pieces: readonly Piece[]): EventBatch[] {
   const byMessage = Map.groupBy(pieces, ({ message }) => message);
   return [...byMessage].map(([{ value }, own]) => ({ ...value, events: own.map(({ event }) => event) }));
-}
-
-/** What the headers say, else what the batch holds: parsing it costs as much as everything else that is done with it here. */
-export function factsOf(message: Message): Pick<EventBatchFacts, 'events' | 'days'> {
-  const facts = eventBatchFacts(message.headers);
-  if (facts !== undefined) return facts;
-  const { events } = message.value;
-  return { events: events.length, days: [...new Set(events.map(({ occurredAt }) => String(occurredAt).slice(0, 10)))] };
 }
