@@ -1,18 +1,32 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { canonicalForm, sha256Hex } from './canonical-form.ts';
-import { batchJson, writeEvent } from './event-json.ts';
+import { batchBody, writeEvent } from './event-json.ts';
 import { AgentEvent } from './events.ts';
 import { envelope, event } from './written-event.testing.ts';
 
 describe('the text of a batch', () => {
   it('reads as what JSON.stringify writes', () => {
-    const events = [event, { ...event, id: 'second' }].map((one) => ({ ...one, hash: writeEvent(one).hash }));
+    const events = [event, { ...event, id: 'second', agentName: 'Zoë 🙂' }].map((one) => ({
+      ...one,
+      hash: writeEvent(one).hash,
+    }));
     const batch = { ...envelope, events };
     const texts = batch.events.map((one) => writeEvent(one).json);
-    expect(JSON.parse(batchJson(batch, texts))).toEqual(JSON.parse(JSON.stringify(batch)));
+    const body = batchBody(batch, texts, bytesOf(texts));
+    expect(JSON.parse(body.toString('utf8'))).toEqual(JSON.parse(JSON.stringify(batch)));
+  });
+
+  it('is refused where its events take more or fewer bytes than was said', () => {
+    const texts = [writeEvent({ ...event, agentId: 'Zoë' }).json];
+    expect(() => batchBody(envelope, texts, bytesOf(texts) - 1)).toThrow(/do not end where they should/);
+    expect(() => batchBody(envelope, texts, bytesOf(texts) + 1)).toThrow(/do not end where they should/);
   });
 });
+
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
+}
 
 describe('the text of an event', () => {
   const text = fc.string({ unit: 'binary' }).map((value) => value.toWellFormed());

@@ -59,7 +59,31 @@ function text(label: string, value: string | undefined): string {
   return value === undefined ? '' : `${label}${quoted(value)},`;
 }
 
-/** A batch as JSON, of events that are JSON already. */
-export function batchJson({ id, tenantId, partition, receivedAt }: EventBatch, events: readonly string[]): string {
-  return `${JSON.stringify({ id, tenantId, partition, receivedAt }).slice(0, -1)},"events":[${events.join(',')}]}`;
+const COMMA = 0x2c;
+const BRACKET = 0x5d;
+const BRACE = 0x7d;
+
+/**
+ * A batch as JSON in UTF-8, of events that are JSON already. They are written where they stay: as one text they would be
+ * copied twice more, and a text of over 128 kB has pages of its own that the system clears each time.
+ *
+ * @param events at least one
+ * @param bytes what they take in UTF-8, with a separator for each
+ */
+export function batchBody(
+  { id, tenantId, partition, receivedAt }: Omit<EventBatch, 'events'>,
+  events: readonly string[],
+  bytes: number,
+): Buffer {
+  const envelope = `${JSON.stringify({ id, tenantId, partition, receivedAt }).slice(0, -1)},"events":[`;
+  const body = Buffer.allocUnsafe(Buffer.byteLength(envelope) + bytes + 1);
+  let at = body.write(envelope);
+  for (const event of events) {
+    at += body.write(event, at);
+    body[at++] = COMMA;
+  }
+  if (at !== body.length - 1) throw new Error(`events of ${bytes} bytes do not end where they should`);
+  body[at - 1] = BRACKET;
+  body[at] = BRACE;
+  return body;
 }

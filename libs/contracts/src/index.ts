@@ -62,7 +62,7 @@ export {
 } from './dialects/handlebar/index.ts';
 export { Directive } from './directives.ts';
 export { type EventBatchFacts, eventBatchFacts, eventBatchHeaders, factsOfEvents } from './event-batch-facts.ts';
-export { batchJson, type WrittenEvent, writeEvent } from './event-json.ts';
+export { batchBody, type WrittenEvent, writeEvent } from './event-json.ts';
 export {
   AgentEvent,
   CostSource,

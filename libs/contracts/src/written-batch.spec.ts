@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { batchJson, writeEvent } from './event-json.ts';
+import { batchBody, writeEvent } from './event-json.ts';
 import type { AgentEvent, EventBatch } from './events.ts';
 import { readWrittenBatch } from './written-batch.ts';
 import { envelope, event as plainEvent } from './written-event.testing.ts';
@@ -24,11 +24,10 @@ const events = fc
   .array(fc.record({ payload: contents, metadata: contents }), { minLength: 1, maxLength: 4 })
   .map((all) => all.map((own, index) => ({ ...event, ...own, id: `e-${index}` })));
 
-const textOf = (all: readonly AgentEvent[]): string =>
-  batchJson(
-    { ...envelope, events: [...all] },
-    all.map((one) => writeEvent(one).json),
-  );
+function textOf(all: readonly AgentEvent[]): string {
+  const texts = all.map((one) => writeEvent(one).json);
+  return batchBody(envelope, texts, Buffer.byteLength(`${texts.join()},`)).toString('utf8');
+}
 
 /** Everything parsed; undefined where the caller would have seen that it is not divided rightly. */
 function readOf(text: string, count: number): EventBatch | undefined {

@@ -14,7 +14,7 @@ export interface WrittenBatch extends Omit<EventBatch, 'events'> {
   readonly events: readonly WrittenContents[];
 }
 
-/** What stands between the parts where `batchJson` and `writeEvent` wrote them. */
+/** What stands between the parts where `batchBody` and `writeEvent` wrote them. */
 const EVENTS = ',"events":[';
 const METADATA = ',"metadata":';
 const PAYLOAD = ',"payload":';
@@ -24,7 +24,7 @@ const NEXT = '}},{"id":';
 const END = '}]}';
 
 /**
- * Reads the text of a batch as `batchJson` writes it, all but the contents of its events: to parse those costs as much as
+ * Reads the text of a batch as `batchBody` writes it, all but the contents of its events: to parse those costs as much as
  * the rest. Undefined where the text is not of that form, and only `JSON.parse` can say what it is.
  *
  * Contents may hold what stands between parts, too. Then there are more events than were written, or contents are no

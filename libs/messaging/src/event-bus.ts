@@ -52,8 +52,8 @@ export interface PublishAck {
 export interface PublishOptions {
   /** How long to wait until the message is safe. */
   readonly deadlineMs?: number;
-  /** The message as JSON, from a caller who has written it down already. */
-  readonly json?: string | undefined;
+  /** The message as JSON in UTF-8, from a caller who has written it down already. */
+  readonly body?: Uint8Array | undefined;
 }
 
 export interface ConsumeOptions {

@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BatchPublisher } from './batch-publisher.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 
+const written = (batch = aBatch()) => ({ body: Buffer.from(JSON.stringify(batch)) });
+
 describe('the publisher', () => {
   const clock = fixedClock();
   const now = () => clock.now();
@@ -28,7 +30,7 @@ describe('the publisher', () => {
     );
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now, async () => settle.resolve());
     const batch = aBatch();
-    await publisher.publish(batch, { bytes: 1 });
+    await publisher.publish(batch, written(batch));
     expect(seen).toEqual([batch]);
     await consumer.close();
   });
@@ -45,13 +47,13 @@ describe('the publisher', () => {
     const publisher = new BatchPublisher(full, new IngestMetrics(), now, async () => {
       throw new Error('waited');
     });
-    await expect(publisher.publish(aBatch(), { bytes: 1 })).rejects.toBeInstanceOf(BusUnavailable);
+    await expect(publisher.publish(aBatch(), written())).rejects.toBeInstanceOf(BusUnavailable);
     expect(asked).toBe(1);
   });
 
   it('is saturated while 64 MiB are on their way, and no longer', async () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
-    const safe = publisher.publish(aBatch(), { bytes: 64 * 1024 * 1024 });
+    const safe = publisher.publish(aBatch(), { body: Buffer.alloc(64 * 1024 * 1024) });
     expect(publisher.saturated).toBe(true);
     await safe;
     await publisher.drain();
@@ -60,7 +62,7 @@ describe('the publisher', () => {
 
   it('is saturated while 256 messages are on their way', async () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
-    const safe = Array.from({ length: 256 }, () => publisher.publish(aBatch(), { bytes: 1 }));
+    const safe = Array.from({ length: 256 }, () => publisher.publish(aBatch(), written()));
     expect(publisher.saturated).toBe(true);
     await Promise.all(safe);
     await publisher.drain();
@@ -70,9 +72,9 @@ describe('the publisher', () => {
   it('tells how long its oldest message is on its way', async () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
     expect(publisher.oldestMs).toBe(0);
-    const first = publisher.publish(aBatch(), { bytes: 1 });
+    const first = publisher.publish(aBatch(), written());
     clock.advance(30);
-    const second = publisher.publish(aBatch(), { bytes: 1 });
+    const second = publisher.publish(aBatch(), written());
     clock.advance(10);
     expect(publisher.oldestMs).toBe(40);
     await Promise.all([first, second]);

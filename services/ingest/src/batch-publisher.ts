@@ -12,9 +12,8 @@ const MOST_PAUSE_MS = 250;
 const LONGEST_BLIP_MS = 1_000;
 
 export interface PublishOptions {
-  readonly bytes: number;
-  /** The batch as JSON, where it has been written down already. */
-  readonly json?: string;
+  /** The batch as JSON in UTF-8. */
+  readonly body: Uint8Array;
   /** Spans of the other requests whose events the batch holds; the first one's is the active context. */
   readonly links?: readonly Link[];
 }
@@ -48,18 +47,18 @@ export class BatchPublisher {
   }
 
   /** Resolves when the batch is safe. @throws BusUnavailable */
-  publish(batch: EventBatch, { bytes, json, links = [] }: PublishOptions): Promise<void> {
-    this.#bytes += bytes;
+  publish(batch: EventBatch, { body, links = [] }: PublishOptions): Promise<void> {
+    this.#bytes += body.byteLength;
     const attributes = { 'messaging.batch.message_count': batch.events.length, 'agentlens.tenant': batch.tenantId };
     const running = this.#tracer.startActiveSpan(
       'events publish',
       { kind: SpanKind.INTERNAL, attributes, links: [...links] },
-      (span) => this.#traced(batch, json, span),
+      (span) => this.#traced(batch, body, span),
     );
     this.#running.set(running, this.now());
     const leave = () => {
       this.#running.delete(running);
-      this.#bytes -= bytes;
+      this.#bytes -= body.byteLength;
     };
     running.then(leave, leave);
     this.metrics.published(batch.events.length);
@@ -71,9 +70,9 @@ export class BatchPublisher {
     await Promise.allSettled(this.#running.keys());
   }
 
-  async #traced(batch: EventBatch, json: string | undefined, span: Span): Promise<void> {
+  async #traced(batch: EventBatch, body: Uint8Array, span: Span): Promise<void> {
     try {
-      await this.#attempt(batch, json);
+      await this.#attempt(batch, body);
     } catch (error) {
       span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
       throw error;
@@ -82,10 +81,10 @@ export class BatchPublisher {
     }
   }
 
-  async #attempt(batch: EventBatch, json: string | undefined): Promise<void> {
+  async #attempt(batch: EventBatch, body: Uint8Array): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.bus.publish(agentEvents, batch, { json });
+        await this.bus.publish(agentEvents, batch, { body });
         return;
       } catch (error) {
         if (!(error instanceof BusUnavailable) || attempt >= ATTEMPTS || error.afterMs > LONGEST_BLIP_MS) throw error;

@@ -8,11 +8,11 @@ import { IngestMetrics } from './ingest-metrics.ts';
 import { ManualMoments } from './manual-moments.testing.ts';
 import type { Part } from './parts.ts';
 
-function part(fields: Partial<Part> & { count?: number } = {}): Part {
-  const { count = 1, ...rest } = fields;
-  const events = Array.from({ length: count }, () => anEvent());
+function part(fields: Partial<Part> & { count?: number; eventFields?: Partial<AgentEvent> } = {}): Part {
+  const { count = 1, eventFields, ...rest } = fields;
+  const events = Array.from({ length: count }, () => anEvent(eventFields));
   const texts = events.map((event) => JSON.stringify(event));
-  return { tenantId: 'acme', partition: '07', events, texts, bytes: 500 * count, ...rest };
+  return { tenantId: 'acme', partition: '07', events, texts, bytes: Buffer.byteLength(`${texts.join()},`), ...rest };
 }
 
 const idsOf = (events: readonly AgentEvent[]) => events.map(({ id }) => id);
@@ -106,10 +106,17 @@ describe('the coalescer', () => {
   });
 
   it('never fills a message beyond its bytes', async () => {
-    const safe = Array.from({ length: 3 }, () => coalescer.add(part({ bytes: 400_000 })));
+    const eventFields = { payload: { text: 'x'.repeat(400_000) } };
+    const safe = Array.from({ length: 3 }, () => coalescer.add(part({ eventFields })));
     moments.pass(0);
     await Promise.all(safe);
     expect(batches.map(({ events }) => events.length)).toEqual([2, 1]);
+  });
+
+  it('tells every request of a message that cannot be written', async () => {
+    const safe = [coalescer.add(part()), coalescer.add(part({ bytes: 1 }))];
+    moments.pass(0);
+    for (const outcome of await Promise.allSettled(safe)) expect(outcome).toMatchObject({ status: 'rejected' });
   });
 
   it('answers each request only when its message is safe, and all of them when it is not', async () => {

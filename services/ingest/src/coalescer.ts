@@ -1,4 +1,4 @@
-import { type AgentEvent, batchJson, timeOrderedId } from '@agentlens/contracts';
+import { type AgentEvent, batchBody, timeOrderedId } from '@agentlens/contracts';
 import { type Context, context, type Link, trace } from '@opentelemetry/api';
 import type { BatchPublisher } from './batch-publisher.ts';
 import { Departures, type Moments } from './departures.ts';
@@ -75,8 +75,10 @@ export class Coalescer {
     this.#filling.delete(tenantId);
     const nowMs = this.now();
     const batch = { id: timeOrderedId(nowMs), tenantId, partition, receivedAt: new Date(nowMs).toISOString(), events };
-    const json = batchJson(batch, texts);
-    const sent = context.with(begun, () => this.publisher.publish(batch, { bytes, links, json }));
+    // A promise of its own: whatever is thrown here, all requests of the message are told.
+    const sent = context.with(begun, async () => {
+      await this.publisher.publish(batch, { body: batchBody(batch, texts, bytes), links });
+    });
     return sent.then(safe.resolve, safe.reject);
   }
 }

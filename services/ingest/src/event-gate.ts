@@ -1,4 +1,4 @@
-import { batchJson, timeOrderedId } from '@agentlens/contracts';
+import { batchBody, timeOrderedId } from '@agentlens/contracts';
 import { allOf } from '@agentlens/messaging';
 import type { BatchPublisher } from './batch-publisher.ts';
 import { type Coalescer, FULL_MESSAGE } from './coalescer.ts';
@@ -44,7 +44,7 @@ export class EventGate {
   #alone({ tenantId, partition, events, texts, bytes }: Part, id: string, receivedAtMs: number): Promise<void> {
     const receivedAt = new Date(receivedAtMs).toISOString();
     const batch = { id, tenantId, partition, receivedAt, events: [...events] };
-    return this.publisher.publish(batch, { bytes, json: batchJson(batch, texts) });
+    return this.publisher.publish(batch, { body: batchBody(batch, texts, bytes) });
   }
 
   /** Sends what waits and waits for what is on its way. */

@@ -59,14 +59,16 @@ describe('the trace of a message', () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), () => clock.now());
     const coalescer = new Coalescer(publisher, () => clock.now());
     const tenants = ['acme', 'acme', 'globex'];
+    const event = anEvent();
+    const text = JSON.stringify(event);
     const safe = tenants.map((tenantId, index) =>
       context.with(trace.setSpanContext(ROOT_CONTEXT, request(index + 1)), () =>
         coalescer.add({
           tenantId,
           partition: '07',
-          events: [anEvent()],
-          texts: [JSON.stringify(anEvent())],
-          bytes: 1,
+          events: [event],
+          texts: [text],
+          bytes: Buffer.byteLength(`${text},`),
         }),
       ),
     );

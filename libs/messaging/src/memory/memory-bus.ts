@@ -90,7 +90,7 @@ class MemoryEventBus implements EventBus {
     injectTrace(headers, (carrier, key, value) => {
       carrier[key] = value;
     });
-    const raw = Buffer.from(options?.json ?? JSON.stringify(message));
+    const raw = options?.body ?? Buffer.from(JSON.stringify(message));
     const subject = topic.subject(message);
     if (topic.stream === null) return this.scatter(subject, raw, headers);
     const id = topic.messageId(message);

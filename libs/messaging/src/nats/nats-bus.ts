@@ -63,7 +63,7 @@ export class NatsEventBus implements EventBus {
   async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
     const headers = headersFor(topic, message);
     const subject = topic.subject(message);
-    const body = Buffer.from(options?.json ?? JSON.stringify(message));
+    const body = options?.body ?? Buffer.from(JSON.stringify(message));
     if (topic.stream === null) return this.send(subject, body, headers);
     try {
       const ack = await this.keep(subject, body, headers, topic.messageId(message), options?.deadlineMs);

@@ -1,4 +1,4 @@
-import { type AgentEvent, batchJson, type EventBatch, writeEvent } from '@agentlens/contracts';
+import { type AgentEvent, batchBody, type EventBatch, writeEvent } from '@agentlens/contracts';
 import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { type Ledger, ledgerOf, statusOf, usdOf } from '@agentlens/runs';
 import { aBatch, anEvent, eventually, type FreshDatabase, freshDatabase } from '@agentlens/testing';
@@ -299,16 +299,10 @@ describe('event store', () => {
 /** As the gateway writes it. */
 function writtenChunk(batch: EventBatch) {
   const { events } = batch;
-  return {
-    batches: [
-      batchJson(
-        batch,
-        // Their hashes are the builder's.
-        events.map((event) => writeEvent(event).json.replace(/"hash":"[^"]*"/, `"hash":"${event.hash}"`)),
-      ),
-    ],
-    eventCount: events.length,
-  };
+  // Their hashes are the builder's.
+  const texts = events.map((event) => writeEvent(event).json.replace(/"hash":"[^"]*"/, `"hash":"${event.hash}"`));
+  const body = batchBody(batch, texts, Buffer.byteLength(`${texts.join()},`));
+  return { batches: [body.toString('utf8')], eventCount: events.length };
 }
 
 async function eventsOf({ db }: Database, tenantId: string) {
