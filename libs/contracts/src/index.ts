@@ -1,5 +1,6 @@
 export { AgentRegistration, AgentTool, REGISTRY_RUN_ID } from './agents.ts';
 export { ALERT_STATUSES, Alert, AlertStatus, ApprovalBinding } from './alerts.ts';
+export { parseBatch } from './batch-pieces.ts';
 export { BREAKER_REASONS, BreakerChanged, BreakerLimits, BreakerReason, BreakerState } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetPot, BudgetStanding, Reservation } from './budgets.ts';
 export {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Alert } from './alerts.ts';
+import { parseBatch } from './batch-pieces.ts';
 import { BreakerChanged } from './breakers.ts';
 import { ControlOrder, DirectiveAcknowledged } from './control.ts';
 import { DeadLetter } from './dead-letters.ts';
@@ -103,6 +104,8 @@ export interface Topic<T> {
   cloudEvent?(message: T): CloudEventAttributes;
   /** What a reader may want to know of a message without parsing it, as headers of the message. */
   readonly summary?: Summary<T>;
+  /** What `JSON.parse` makes of a message's text in UTF-8, where there is a cheaper way to it. @throws SyntaxError */
+  parse?(raw: Uint8Array): unknown;
 }
 
 export interface Summary<T> {
@@ -127,6 +130,7 @@ export const agentEvents: Topic<EventBatch> = {
   pattern: (tenantId = '*') => `agent.events.*.${tenantId}`,
   messageId: (batch) => batch.id,
   summary: { headersOf: eventBatchHeaders, isIn: (headers) => eventBatchFacts(headers) !== undefined },
+  parse: (raw) => parseBatch(raw),
 };
 
 /** Whose events a message on this subject of `agentEvents` holds. */

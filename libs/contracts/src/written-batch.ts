@@ -1,3 +1,4 @@
+import { BETWEEN_EVENTS, batchPieces } from './batch-pieces.ts';
 import type { AgentEvent, EventBatch } from './events.ts';
 
 /** An event without what its client put into it at will. */
@@ -18,8 +19,6 @@ export interface WrittenBatch extends Omit<EventBatch, 'events'> {
 const EVENTS = ',"events":[';
 const METADATA = ',"metadata":';
 const PAYLOAD = ',"payload":';
-/** The end of a payload and of its event, and the beginning of the next event. */
-const NEXT = '}},{"id":';
 /** The end of the last event and of the batch, behind its payload. */
 const END = '}]}';
 
@@ -31,20 +30,42 @@ const END = '}]}';
  * JSON; so the caller compares the count, and gives the contents to somebody who parses them. Where both are right so is
  * the division, as JSON can be read in one way only. What is read is not looked into otherwise.
  */
-export function readWrittenBatch(text: string): WrittenBatch | undefined {
-  const from = text.indexOf(EVENTS);
-  if (from < 0 || !text.endsWith(END)) return undefined;
+export function readWrittenBatch(body: Uint8Array, most?: number): WrittenBatch | undefined {
+  const pieces = batchPieces(body, most);
+  const [first = ''] = pieces;
+  const envelopeEnd = first.indexOf(EVENTS);
+  if (envelopeEnd < 0 || !pieces.at(-1)?.endsWith(END)) return undefined;
+  try {
+    const envelope = JSON.parse(`${first.slice(0, envelopeEnd)}}`) as Omit<EventBatch, 'events'>;
+    const events: WrittenContents[] = [];
+    for (const [index, piece] of pieces.entries()) {
+      const from = index === 0 ? envelopeEnd + EVENTS.length : 0;
+      const end = piece.length - (index < pieces.length - 1 ? '}'.length : END.length);
+      if (!readEvents(piece.slice(from, end), events)) return undefined;
+    }
+    return { ...envelope, events };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Adds the events of a text that ends with the payload of the last.
+ *
+ * @returns whether they are of that form
+ * @throws SyntaxError
+ */
+function readEvents(text: string, events: WrittenContents[]): boolean {
   const facts: string[] = [];
   const contents: { readonly metadata: string; readonly payload: string }[] = [];
-  const last = text.length - END.length;
-  for (let at = from + EVENTS.length; at < last; ) {
-    const next = text.indexOf(NEXT, at);
-    const end = next < 0 ? last : next + 1;
+  for (let at = 0; at < text.length; ) {
+    const next = text.indexOf(BETWEEN_EVENTS, at);
+    const end = next < 0 ? text.length : next + '}'.length;
     const metadataAt = text.indexOf(METADATA, at);
     const payloadAt = metadataAt < 0 ? -1 : text.indexOf(PAYLOAD, metadataAt);
-    if (payloadAt < 0 || payloadAt > end) return undefined;
+    if (payloadAt < 0 || payloadAt > end) return false;
     const another = text.indexOf(PAYLOAD, payloadAt + 1);
-    if (another >= 0 && another < end) return undefined;
+    if (another >= 0 && another < end) return false;
     facts.push(text.slice(at, metadataAt));
     contents.push({
       metadata: text.slice(metadataAt + METADATA.length, payloadAt),
@@ -52,12 +73,10 @@ export function readWrittenBatch(text: string): WrittenBatch | undefined {
     });
     at = end + '},'.length;
   }
-  try {
-    const read = JSON.parse(`[${facts.join('},')}}]`) as readonly EventFacts[];
-    if (read.length !== contents.length) return undefined;
-    const envelope = JSON.parse(`${text.slice(0, from)}}`) as Omit<EventBatch, 'events'>;
-    return { ...envelope, events: contents.map((own, index) => ({ facts: read[index] as EventFacts, ...own })) };
-  } catch {
-    return undefined;
-  }
+  const read = JSON.parse(`[${facts.join('},')}}]`) as readonly EventFacts[];
+  if (read.length !== contents.length) return false;
+  contents.forEach((own, index) => {
+    events.push({ facts: read[index] as EventFacts, ...own });
+  });
+  return true;
 }

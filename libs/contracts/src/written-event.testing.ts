@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import { batchBody, writeEvent } from './event-json.ts';
 import type { AgentEvent, EventBatch } from './events.ts';
 
 /** A batch without its events, as the gateway writes it down. */
@@ -26,3 +28,28 @@ export const event: AgentEvent = {
   payload: {},
   metadata: {},
 };
+
+/** A batch as the gateway publishes it. */
+export function bodyOf(events: readonly AgentEvent[]): Buffer {
+  const texts = events.map((one) => writeEvent(one).json);
+  return batchBody(envelope, texts, Buffer.byteLength(`${texts.join()},`));
+}
+
+/** What stands between the parts of a batch, as names, as texts and as the structure that is written so. */
+const names = fc.constantFrom('id', 'payload', 'metadata', 'events', 'a', '"', 'é', '","payload":', '}},{"id":');
+const contents = fc.dictionary(
+  names,
+  fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.oneof(names, fc.integer(), fc.constant(null), fc.constant({ id: 1 })),
+      fc.dictionary(names, tie('value')),
+      fc.array(tie('value'), { maxLength: 3 }),
+    ),
+  })).value,
+);
+
+/** Events whose contents look like what stands between the parts of a batch. */
+export const deceptiveEvents: fc.Arbitrary<AgentEvent[]> = fc
+  .array(fc.record({ payload: contents, metadata: contents }), { minLength: 1, maxLength: 4 })
+  .map((all) => all.map((own, index) => ({ ...event, tags: ['],"metadata":{'], ...own, id: `e-${index}` })));

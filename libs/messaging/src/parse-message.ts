@@ -9,7 +9,7 @@ export type Parsed<T> =
 export function parseMessage<T>(topic: Topic<T>, from: RawMessage): Parsed<T> {
   let json: unknown;
   try {
-    json = JSON.parse(Buffer.from(from.raw.buffer, from.raw.byteOffset, from.raw.byteLength).toString('utf8'));
+    json = topic.parse === undefined ? parseJson(from.raw) : topic.parse(from.raw);
   } catch {
     return { ok: false, reason: `not JSON (topic ${topic.name})` };
   }
@@ -26,6 +26,10 @@ export function parseMessage<T>(topic: Topic<T>, from: RawMessage): Parsed<T> {
     ok: true,
     message: { value: parsed.data, raw, subject, messageId, attempt, sequence, publishedAtMs, headers },
   };
+}
+
+function parseJson({ buffer, byteOffset, byteLength }: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'));
 }
 
 /** A message that is parsed when its value is first read. */

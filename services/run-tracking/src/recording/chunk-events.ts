@@ -1,4 +1,4 @@
-import { type EventBatch, readWrittenBatch } from '@agentlens/contracts';
+import { type EventBatch, parseBatch, readWrittenBatch } from '@agentlens/contracts';
 import { type FoldedEvent, readsPayload } from '@agentlens/runs';
 
 /** An event of a chunk, and its contents as JSON text. */
@@ -9,13 +9,13 @@ export interface ChunkEvent {
   readonly metadata: string;
 }
 
-/** Of the text of a batch. @throws where it cannot be read, or not be written down as it is */
-export type ReadBatch = (text: string) => readonly ChunkEvent[];
+/** Of the text of a batch in UTF-8. @throws where it cannot be read, or not be written down as it is */
+export type ReadBatch = (body: Uint8Array) => readonly ChunkEvent[];
 
 /** As the gateway wrote it, with contents that nobody parsed; what `readWrittenBatch` says of it is left to the caller. */
-export const asWritten: ReadBatch = (text) => {
-  const batch = readWrittenBatch(text);
-  if (batch === undefined) return asParsed(text);
+export const asWritten: ReadBatch = (body) => {
+  const batch = readWrittenBatch(body);
+  if (batch === undefined) return asParsed(body);
   return batch.events.map(({ facts, payload, metadata }) => {
     const event = readsPayload(facts.kind) ? { ...facts, payload: JSON.parse(payload) } : facts;
     return { batch, event, payload, metadata };
@@ -23,8 +23,8 @@ export const asWritten: ReadBatch = (text) => {
 };
 
 /** Whatever its form. */
-export const asParsed: ReadBatch = (text) => {
-  const batch = JSON.parse(text) as EventBatch;
+export const asParsed: ReadBatch = (body) => {
+  const batch = parseBatch(body) as EventBatch;
   return batch.events.map((event) => {
     const { payload, metadata } = event;
     return { batch, event, payload: jsonText(payload), metadata: jsonText(metadata) };

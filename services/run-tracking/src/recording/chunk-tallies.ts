@@ -1,4 +1,4 @@
-import type { EventBatch } from '@agentlens/contracts';
+import { type EventBatch, parseBatch } from '@agentlens/contracts';
 import { type FoldedEvent, GrowingTally, type Tally } from '@agentlens/runs';
 import type { ChunkEvent, ReadBatch } from './chunk-events.ts';
 
@@ -24,14 +24,14 @@ export type Tallies = ReadonlyMap<string, Tally>;
  * @throws UnreadableChunk
  */
 export function talliesOfAll(
-  batches: readonly string[],
+  batches: readonly Uint8Array[],
   read: ReadBatch,
   counted: (event: ChunkEvent) => void,
 ): Tallies {
   const tallies = new GrowingTallies();
-  for (const text of batches) {
+  for (const body of batches) {
     reading(() => {
-      for (const event of read(text)) {
+      for (const event of read(body)) {
         tallies.add(event.batch.tenantId, event.event);
         counted(event);
       }
@@ -41,12 +41,12 @@ export function talliesOfAll(
 }
 
 /** What those events amount to that have these keys, each once. @throws UnreadableChunk */
-export function talliesOf(batches: readonly string[], keys: readonly EventKey[]): Tallies {
+export function talliesOf(batches: readonly Uint8Array[], keys: readonly EventKey[]): Tallies {
   const wanted = new Set(keys.map(textOf));
   const tallies = new GrowingTallies();
-  for (const text of batches) {
+  for (const body of batches) {
     reading(() => {
-      const { tenantId, events } = JSON.parse(text) as EventBatch;
+      const { tenantId, events } = parseBatch(body) as EventBatch;
       for (const event of events) {
         const { occurredAt, id } = event;
         if (wanted.delete(textOf({ tenantId, occurredAt, id }))) tallies.add(tenantId, event);

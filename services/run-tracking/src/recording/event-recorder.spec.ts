@@ -1,4 +1,4 @@
-import { type EventBatch, eventBatchHeaders } from '@agentlens/contracts';
+import { type EventBatch, eventBatchHeaders, parseBatch } from '@agentlens/contracts';
 import { ACK, type Received, UnreadableMessage } from '@agentlens/messaging';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -31,7 +31,7 @@ function store(failures: Error[] = []) {
       statements += 1;
       const failure = failures.shift();
       if (failure !== undefined) throw failure;
-      const ids = batches.flatMap((text) => (JSON.parse(text) as EventBatch).events.map(({ id }) => id));
+      const ids = batches.flatMap((body) => (parseBatch(body) as EventBatch).events.map(({ id }) => id));
       if (ids.some((id) => id.startsWith('bad'))) throw codeError('22P05');
       for (const id of ids) stored.add(id);
       return { stored: ids.length, duplicates: 0, conflicts: 0, runs: [] };

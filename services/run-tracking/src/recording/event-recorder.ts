@@ -147,7 +147,7 @@ function chunked(messages: readonly Message[]): Message[][] {
 /** The messages' own bytes: writing the events down again would cost more than the rest of the work here. */
 function rawChunk(group: readonly Message[]): () => Chunk {
   return () => ({
-    batches: group.map(({ raw }) => Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('utf8')),
+    batches: group.map(({ raw }) => raw),
     eventCount: group.reduce((sum, message) => sum + factsOfEvents(message).events, 0),
     redelivered: group.some(({ attempt }) => attempt > 1),
   });

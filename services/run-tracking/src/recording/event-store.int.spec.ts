@@ -245,7 +245,7 @@ describe('event store', () => {
       aBatch({ tenantId, events: [anEvent({ id: 'x', payload: { n: 7 } })] }),
     );
 
-    await store.record({ batches: batches.map((text) => text.replace('}]}', ',"n":1}]}')), eventCount });
+    await store.record({ batches: batches.map((body) => replaced(body, '}]}', ',"n":1}]}')), eventCount });
 
     expect(await eventsOf(database, tenantId)).toMatchObject([{ event_id: 'x', payload: { n: 7 } }]);
   });
@@ -255,7 +255,7 @@ describe('event store', () => {
     const batchOf = (id: string) => aBatch({ tenantId, events: [anEvent({ id, payload: { n: 7 } })] });
 
     for (const { batches, eventCount } of [writtenChunk(batchOf('x')), chunkOf([batchOf('y')])]) {
-      await store.record({ batches: batches.map((text) => text.replace('"n":7', '"n":1e400')), eventCount });
+      await store.record({ batches: batches.map((body) => replaced(body, '"n":7', '"n":1e400')), eventCount });
     }
 
     const huge = await database.pool.query(
@@ -296,13 +296,17 @@ describe('event store', () => {
   });
 });
 
+function replaced(body: Uint8Array, written: string, by: string): Uint8Array {
+  return Buffer.from(Buffer.from(body).toString('utf8').replace(written, by));
+}
+
 /** As the gateway writes it. */
 function writtenChunk(batch: EventBatch) {
   const { events } = batch;
   // Their hashes are the builder's.
   const texts = events.map((event) => writeEvent(event).json.replace(/"hash":"[^"]*"/, `"hash":"${event.hash}"`));
   const body = batchBody(batch, texts, Buffer.byteLength(`${texts.join()},`));
-  return { batches: [body.toString('utf8')], eventCount: events.length };
+  return { batches: [body], eventCount: events.length };
 }
 
 async function eventsOf({ db }: Database, tenantId: string) {

@@ -12,8 +12,8 @@ import { ROW_TYPES, type RowTypes } from './row-types.ts';
 
 /** Batches of any tenants, and how many events they hold. */
 export interface Chunk {
-  /** Each as JSON text. */
-  readonly batches: readonly string[];
+  /** Each as JSON in UTF-8. */
+  readonly batches: readonly Uint8Array[];
   readonly eventCount: number;
   /** Some of it was delivered before, so that it may well be stored already. */
   readonly redelivered?: boolean;
@@ -86,7 +86,7 @@ export class EventStore {
   }
 
   async #recordMissing({ batches, eventCount }: Chunk, types: RowTypes): Promise<Recorded> {
-    const json = `[${batches.join(',')}]`;
+    const json = `[${batches.map(textOf).join(',')}]`;
     const { stored, runs } = await this.#inTransaction(async (client) => {
       const { rows: keys } = await client.query<EventKey>({
         name: 'insert-missing-events',
@@ -138,7 +138,7 @@ export class EventStore {
 /** @throws RangeError where an event cannot be written down as it is. */
 export function chunkOf(batches: readonly EventBatch[]): Chunk {
   const eventCount = batches.reduce((sum, batch) => sum + batch.events.length, 0);
-  return { batches: batches.map(jsonText), eventCount };
+  return { batches: batches.map((batch) => Buffer.from(jsonText(batch))), eventCount };
 }
 
 /** Makes a row of each event. Undefined where they are not as many as were said to be there. */
@@ -146,6 +146,10 @@ function taken({ batches, eventCount }: Chunk, read: ReadBatch, rows: ChunkRows)
   rows.clear();
   const tallies = talliesOfAll(batches, read, (event) => rows.events.add(event));
   return rows.events.count === eventCount ? tallies : undefined;
+}
+
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
 }
 
 function runsOf(tallies: Tallies): Recorded['runs'] {
