@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventBatchFacts, eventBatchHeaders, factsOfEvents } from './event-batch-facts.ts';
+import { eventBatchFacts, eventBatchHeaders, factsOfBatch, factsOfMessage } from './event-batch-facts.ts';
 
 const receivedAt = '2026-03-02T12:00:01.000Z';
 const whole = { 'agentlens-events': '3', 'agentlens-days': '2026-03-01', 'agentlens-received-at': receivedAt };
@@ -7,7 +7,9 @@ const whole = { 'agentlens-events': '3', 'agentlens-days': '2026-03-01', 'agentl
 describe('facts of a batch', () => {
   it('are read from its headers as they were written', () => {
     const times = ['2026-03-02T00:00:00.000Z', '2026-03-01T23:59:59.999Z', '2026-03-02T12:00:00.000Z'];
-    const headers = eventBatchHeaders({ receivedAt, events: times.map((occurredAt) => ({ occurredAt })) });
+    const headers = eventBatchHeaders(
+      factsOfBatch({ receivedAt, events: times.map((occurredAt) => ({ occurredAt })) }),
+    );
     expect(headers).toEqual({ ...whole, 'agentlens-days': '2026-03-01,2026-03-02' });
     expect(eventBatchFacts(headers)).toEqual({ events: 3, days: ['2026-03-01', '2026-03-02'], receivedAt });
   });
@@ -30,12 +32,12 @@ describe('facts of a batch', () => {
         throw new Error('read');
       },
     };
-    expect(factsOfEvents(message)).toMatchObject({ events: 3, days: ['2026-03-01'] });
+    expect(factsOfMessage(message)).toMatchObject({ events: 3, days: ['2026-03-01'] });
   });
 
   it('are those of the batch where the headers do not say', () => {
     const times = ['2026-03-02T00:00:00.000Z', '2026-03-01T23:59:59.999Z', '2026-03-02T12:00:00.000Z'];
     const value = { events: times.map((occurredAt) => ({ occurredAt })) };
-    expect(factsOfEvents({ headers: {}, value })).toEqual({ events: 3, days: ['2026-03-02', '2026-03-01'] });
+    expect(factsOfMessage({ headers: {}, value })).toEqual({ events: 3, days: ['2026-03-02', '2026-03-01'] });
   });
 });

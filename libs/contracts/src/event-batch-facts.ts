@@ -15,20 +15,35 @@ export interface EventBatchFacts {
   readonly receivedAt: string;
 }
 
-/** The headers of a batch: `agentlens-events: 2`, `agentlens-days: 2026-03-01,2026-03-02`, `agentlens-received-at: 2026-...Z`. */
-export function eventBatchHeaders(batch: {
+interface DatedEvent {
+  readonly occurredAt: string;
+}
+
+interface DatedBatch {
   readonly receivedAt: string;
-  readonly events: readonly { readonly occurredAt: string }[];
-}): Readonly<Record<string, string>> {
-  const { events, receivedAt } = batch;
+  readonly events: readonly DatedEvent[];
+}
+
+/** What is to be said of this batch. */
+export function factsOfBatch({ events, receivedAt }: DatedBatch): EventBatchFacts {
   const days = new Set<string>();
+  addDays(days, events);
+  return { events: events.length, days: [...days].sort(), receivedAt };
+}
+
+/** Adds the UTC days these events happened on. */
+export function addDays(days: Set<string>, events: readonly DatedEvent[]): void {
   let day = '';
   for (const { occurredAt } of events) {
     if (occurredAt.startsWith(day) && day !== '') continue;
     day = occurredAt.slice(0, DAY_CHARS);
     days.add(day);
   }
-  return { [EVENTS]: String(events.length), [DAYS]: [...days].sort().join(','), [RECEIVED_AT]: receivedAt };
+}
+
+/** Said as headers: `agentlens-events: 2`, `agentlens-days: 2026-03-01,2026-03-02`, `agentlens-received-at: 2026-...Z`. */
+export function eventBatchHeaders({ events, days, receivedAt }: EventBatchFacts): Readonly<Record<string, string>> {
+  return { [EVENTS]: String(events), [DAYS]: days.join(','), [RECEIVED_AT]: receivedAt };
 }
 
 /** Undefined where the headers do not say, or not in this form: then only the batch itself knows. */
@@ -41,11 +56,11 @@ export function eventBatchFacts(headers: Readonly<Record<string, string>>): Even
 /** A message of events that need not have been read. */
 interface EventsMessage {
   readonly headers: Readonly<Record<string, string>>;
-  readonly value: { readonly events: readonly { readonly occurredAt: string }[] };
+  readonly value: Pick<DatedBatch, 'events'>;
 }
 
 /** What the headers say, else what the batch holds: to read it costs as much as most of what is done with it. */
-export function factsOfEvents(message: EventsMessage): Pick<EventBatchFacts, 'events' | 'days'> {
+export function factsOfMessage(message: EventsMessage): Pick<EventBatchFacts, 'events' | 'days'> {
   const facts = eventBatchFacts(message.headers);
   if (facts !== undefined) return facts;
   const { events } = message.value;

@@ -62,7 +62,14 @@ export {
   UNKNOWN_AGENT_ID,
 } from './dialects/handlebar/index.ts';
 export { Directive } from './directives.ts';
-export { type EventBatchFacts, eventBatchFacts, eventBatchHeaders, factsOfEvents } from './event-batch-facts.ts';
+export {
+  addDays,
+  type EventBatchFacts,
+  eventBatchFacts,
+  eventBatchHeaders,
+  factsOfBatch,
+  factsOfMessage,
+} from './event-batch-facts.ts';
 export { batchBody, type WrittenEvent, writeEvent } from './event-json.ts';
 export {
   AgentEvent,
@@ -104,6 +111,7 @@ export {
   STREAMS,
   type StreamName,
   type StreamSpec,
+  subjectOfEvents,
   TOPICS,
   type Topic,
   tenantOfEvents,

@@ -6,7 +6,7 @@ import { ControlOrder, DirectiveAcknowledged } from './control.ts';
 import { DeadLetter } from './dead-letters.ts';
 import { Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
-import { eventBatchFacts, eventBatchHeaders } from './event-batch-facts.ts';
+import { eventBatchFacts, eventBatchHeaders, factsOfBatch } from './event-batch-facts.ts';
 import { EventBatch } from './events.ts';
 import { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 import { subjectToken } from './subject-token.ts';
@@ -126,12 +126,20 @@ export const agentEvents: Topic<EventBatch> = {
   name: 'agent.events',
   schema: TrustedEventBatch,
   stream: 'AGENT_EVENTS',
-  subject: (batch) => `agent.events.${batch.partition}.${batch.tenantId}`,
+  subject: subjectOfEvents,
   pattern: (tenantId = '*') => `agent.events.*.${tenantId}`,
   messageId: (batch) => batch.id,
-  summary: { headersOf: eventBatchHeaders, isIn: (headers) => eventBatchFacts(headers) !== undefined },
+  summary: {
+    headersOf: (batch) => eventBatchHeaders(factsOfBatch(batch)),
+    isIn: (headers) => eventBatchFacts(headers) !== undefined,
+  },
   parse: (raw) => parseBatch(raw),
 };
+
+/** The subject of `agentEvents` that a batch is published on. */
+export function subjectOfEvents({ partition, tenantId }: Pick<EventBatch, 'partition' | 'tenantId'>): string {
+  return `agent.events.${partition}.${tenantId}`;
+}
 
 /** Whose events a message on this subject of `agentEvents` holds. */
 export function tenantOfEvents(subject: string): string {

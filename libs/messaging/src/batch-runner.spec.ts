@@ -1,4 +1,4 @@
-import { agentEvents, type EventBatch, eventBatchHeaders } from '@agentlens/contracts';
+import { agentEvents, type EventBatch, eventBatchHeaders, factsOfBatch } from '@agentlens/contracts';
 import { aBatch } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { BatchRunner, type Delivery } from './batch-runner.ts';
@@ -38,7 +38,7 @@ function lazyRunner(handle: (message: Received<EventBatch>) => Outcome): BatchRu
   });
 }
 
-const summed = eventBatchHeaders(aBatch());
+const summed = eventBatchHeaders(factsOfBatch(aBatch()));
 
 describe('a lazy consumer', () => {
   it('gets a summed-up message without its body being parsed', async () => {

@@ -1,4 +1,5 @@
 import type { Command, DeadLetter, Topic } from '@agentlens/contracts';
+import type { WrittenMessage } from './written-message.ts';
 
 /** What a consumer group decided about one message. */
 export type Outcome =
@@ -52,8 +53,6 @@ export interface PublishAck {
 export interface PublishOptions {
   /** How long to wait until the message is safe. */
   readonly deadlineMs?: number;
-  /** The message as JSON in UTF-8, from a caller who has written it down already. */
-  readonly body?: Uint8Array | undefined;
 }
 
 export interface ConsumeOptions {
@@ -143,6 +142,8 @@ export interface EventBus {
    * @throws BusUnavailable
    */
   publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck>;
+  /** As `publish`, of a message that its publisher has written down. @throws BusUnavailable */
+  publishWritten<T>(topic: Topic<T>, message: WrittenMessage, options?: PublishOptions): Promise<PublishAck>;
   /** Joins a durable consumer group; delivery starts where the group left off. */
   consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription>;
   /** Sees every message on every instance, at most once, without acknowledging; for screens and caches. */

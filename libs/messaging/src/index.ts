@@ -28,3 +28,4 @@ export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
 export { connectNatsBus } from './nats/connect-nats-bus.ts';
 export type { NatsBusOptions } from './nats/nats-bus-options.ts';
 export { type BoundedQueue, observeQueue } from './observe-queue.ts';
+export { type WrittenMessage, writtenMessage } from './written-message.ts';

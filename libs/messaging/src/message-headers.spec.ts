@@ -29,6 +29,6 @@ describe('message headers', () => {
 
   it('leave out an absent CloudEvents subject', () => {
     const event = { id: 'i', source: 's', type: 't', time: '2026-03-01T12:00:00.000Z' };
-    expect(cloudEventHeaders(event).map(([name]) => name)).not.toContain('ce-subject');
+    expect(cloudEventHeaders(event)).not.toHaveProperty('ce-subject');
   });
 });

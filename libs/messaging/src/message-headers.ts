@@ -34,14 +34,13 @@ export function decodeHeader(value: string): string {
 }
 
 /** The `ce-*` headers of an outward fact, NATS binary mode: attributes in headers, the data as the body. */
-export function cloudEventHeaders(event: CloudEventAttributes): [string, string][] {
-  const pairs: [string, string][] = [
-    ['ce-specversion', '1.0'],
-    ['ce-id', event.id],
-    ['ce-source', event.source],
-    ['ce-type', event.type],
-    ['ce-time', event.time],
-  ];
-  if (event.subject !== undefined) pairs.push(['ce-subject', event.subject]);
-  return pairs;
+export function cloudEventHeaders(event: CloudEventAttributes): Readonly<Record<string, string>> {
+  return {
+    'ce-specversion': '1.0',
+    'ce-id': event.id,
+    'ce-source': event.source,
+    'ce-type': event.type,
+    'ce-time': event.time,
+    ...(event.subject !== undefined && { 'ce-subject': event.subject }),
+  };
 }

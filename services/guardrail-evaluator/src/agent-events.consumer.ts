@@ -1,4 +1,4 @@
-import { agentEvents, type EventBatch, factsOfEvents, GROUPS, tenantOfEvents } from '@agentlens/contracts';
+import { agentEvents, type EventBatch, factsOfMessage, GROUPS, tenantOfEvents } from '@agentlens/contracts';
 import { ACK, allOf, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { BatchEvaluator, Round } from './evaluation/batch-evaluator.ts';
@@ -70,7 +70,7 @@ export class AgentEventsConsumer {
       return;
     }
     const tenantId = tenantOfEvents(message.subject);
-    const { events } = factsOfEvents(message);
+    const { events } = factsOfMessage(message);
     await this.#rounds.evaluate({ tenantId, events, read: () => message.value });
   }
 

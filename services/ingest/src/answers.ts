@@ -8,6 +8,17 @@ export interface Receipt {
   readonly hash: string;
 }
 
+/** What a client is told of one event. */
+export type Outcome =
+  | ({ readonly ok: true; readonly notices?: readonly ProblemDetail[] } & Receipt)
+  | { readonly ok: false; readonly refusal: Refusal };
+
+export function outcomeOf(verdict: Verdict): Outcome {
+  if (!verdict.ok) return verdict;
+  const { event, notices } = verdict;
+  return { ok: true, notices, id: event.id, hash: event.hash };
+}
+
 /** 201: every event, in request order. */
 export interface AllTaken {
   readonly ingested: number;
@@ -27,45 +38,43 @@ export interface SomeTaken {
   readonly results: readonly EventResult[];
 }
 
-type Taken = Extract<Verdict, { ok: true }>;
-
-export function taken(verdicts: readonly Verdict[]): readonly Taken[] {
-  return verdicts.filter((verdict) => verdict.ok);
+export function taken<T extends { readonly ok: boolean }>(all: readonly T[]): readonly Extract<T, { ok: true }>[] {
+  return all.filter((one): one is Extract<T, { ok: true }> => one.ok);
 }
 
-export function refusals(verdicts: readonly Verdict[]): readonly Refusal[] {
-  return verdicts.flatMap((verdict) => (verdict.ok ? [] : [verdict.refusal]));
+export function refusals(outcomes: readonly Outcome[]): readonly Refusal[] {
+  return outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.refusal]));
 }
 
-export function allTaken(verdicts: readonly Verdict[]): AllTaken {
-  const events = taken(verdicts).map(({ event }) => ({ id: event.id, hash: event.hash }));
+export function allTaken(outcomes: readonly Outcome[]): AllTaken {
+  const events = taken(outcomes).map(({ id, hash }) => ({ id, hash }));
   return { ingested: events.length, events };
 }
 
-export function someTaken(verdicts: readonly Verdict[]): SomeTaken {
-  const results = verdicts.map((verdict, index): EventResult => {
-    if (verdict.ok) return { index, status: 201, id: verdict.event.id, hash: verdict.event.hash };
-    const { status, error, details } = verdict.refusal;
+export function someTaken(outcomes: readonly Outcome[]): SomeTaken {
+  const results = outcomes.map((outcome, index): EventResult => {
+    if (outcome.ok) return { index, status: 201, id: outcome.id, hash: outcome.hash };
+    const { status, error, details } = outcome.refusal;
     return { index, status, error: { error, status, details: details.map((detail) => placed(detail, index)) } };
   });
-  const ingested = taken(verdicts).length;
-  return { ingested, rejected: verdicts.length - ingested, results };
+  const ingested = taken(outcomes).length;
+  return { ingested, rejected: outcomes.length - ingested, results };
 }
 
 /** More details than this help nobody and make an error answer a weapon. */
 const MAX_DETAILS = 20;
 
 /** The answer to a request that is not taken because some of its events cannot be. */
-export function refusedWhole(verdicts: readonly Verdict[]): ProblemException {
-  const all = refusals(verdicts);
+export function refusedWhole(outcomes: readonly Outcome[]): ProblemException {
+  const all = refusals(outcomes);
   const status = all.some((refusal) => refusal.status === 400) ? 400 : 409;
-  const details = verdicts.flatMap((verdict, index) =>
-    verdict.ok ? [] : verdict.refusal.details.map((detail) => placed(detail, index)),
+  const details = outcomes.flatMap((outcome, index) =>
+    outcome.ok ? [] : outcome.refusal.details.map((detail) => placed(detail, index)),
   );
   const error = all.find((refusal) => refusal.status === status)?.error ?? 'Validation failed';
   const hint =
-    verdicts.length > all.length
-      ? `${all.length} of ${verdicts.length} events are refused, so none was taken. Add ?partial=true to have the good ones taken.`
+    outcomes.length > all.length
+      ? `${all.length} of ${outcomes.length} events are refused, so none was taken. Add ?partial=true to have the good ones taken.`
       : undefined;
   return new ProblemException(status, error, { details: details.slice(0, MAX_DETAILS), hint });
 }

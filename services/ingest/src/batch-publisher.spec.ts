@@ -1,11 +1,16 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
-import { BusUnavailable, createMemoryBus, type EventBus, each } from '@agentlens/messaging';
+import { BusUnavailable, createMemoryBus, type EventBus, each, writtenMessage } from '@agentlens/messaging';
 import { aBatch, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BatchPublisher } from './batch-publisher.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
+import type { OutgoingBatch } from './outgoing-batch.ts';
 
-const written = (batch = aBatch()) => ({ body: Buffer.from(JSON.stringify(batch)) });
+const outgoing = (batch = aBatch()): OutgoingBatch => ({
+  tenantId: batch.tenantId,
+  events: batch.events.length,
+  message: writtenMessage(agentEvents, batch),
+});
 
 describe('the publisher', () => {
   const clock = fixedClock();
@@ -30,7 +35,7 @@ describe('the publisher', () => {
     );
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now, async () => settle.resolve());
     const batch = aBatch();
-    await publisher.publish(batch, written(batch));
+    await publisher.publish(outgoing(batch));
     expect(seen).toEqual([batch]);
     await consumer.close();
   });
@@ -39,7 +44,7 @@ describe('the publisher', () => {
     let asked = 0;
     const full: EventBus = {
       ...bus,
-      publish: async () => {
+      publishWritten: async () => {
         asked += 1;
         throw new BusUnavailable('the stream is full', 5_000);
       },
@@ -47,13 +52,15 @@ describe('the publisher', () => {
     const publisher = new BatchPublisher(full, new IngestMetrics(), now, async () => {
       throw new Error('waited');
     });
-    await expect(publisher.publish(aBatch(), written())).rejects.toBeInstanceOf(BusUnavailable);
+    await expect(publisher.publish(outgoing())).rejects.toBeInstanceOf(BusUnavailable);
     expect(asked).toBe(1);
   });
 
   it('is saturated while 64 MiB are on their way, and no longer', async () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
-    const safe = publisher.publish(aBatch(), { body: Buffer.alloc(64 * 1024 * 1024) });
+    const { message, ...rest } = outgoing();
+    const large = { ...rest, message: { ...message, body: Buffer.alloc(64 * 1024 * 1024) } };
+    const safe = publisher.publish(large);
     expect(publisher.saturated).toBe(true);
     await safe;
     await publisher.drain();
@@ -62,7 +69,7 @@ describe('the publisher', () => {
 
   it('is saturated while 256 messages are on their way', async () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
-    const safe = Array.from({ length: 256 }, () => publisher.publish(aBatch(), written()));
+    const safe = Array.from({ length: 256 }, () => publisher.publish(outgoing()));
     expect(publisher.saturated).toBe(true);
     await Promise.all(safe);
     await publisher.drain();
@@ -72,9 +79,9 @@ describe('the publisher', () => {
   it('tells how long its oldest message is on its way', async () => {
     const publisher = new BatchPublisher(bus, new IngestMetrics(), now);
     expect(publisher.oldestMs).toBe(0);
-    const first = publisher.publish(aBatch(), written());
+    const first = publisher.publish(outgoing());
     clock.advance(30);
-    const second = publisher.publish(aBatch(), written());
+    const second = publisher.publish(outgoing());
     clock.advance(10);
     expect(publisher.oldestMs).toBe(40);
     await Promise.all([first, second]);

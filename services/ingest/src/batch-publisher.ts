@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { agentEvents, type EventBatch } from '@agentlens/contracts';
-import { BusUnavailable, type EventBus, observeQueue } from '@agentlens/messaging';
+import { agentEvents } from '@agentlens/contracts';
+import { BusUnavailable, type EventBus, observeQueue, type WrittenMessage } from '@agentlens/messaging';
 import { type Link, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { IngestMetrics } from './ingest-metrics.ts';
+import type { OutgoingBatch } from './outgoing-batch.ts';
 
 const MOST_IN_FLIGHT = 256;
 const MOST_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
@@ -10,13 +11,6 @@ const ATTEMPTS = 2;
 const MOST_PAUSE_MS = 250;
 /** A broker that asks for more patience (its stream is full) will not have changed its mind by the second attempt. */
 const LONGEST_BLIP_MS = 1_000;
-
-export interface PublishOptions {
-  /** The batch as JSON in UTF-8. */
-  readonly body: Uint8Array;
-  /** Spans of the other requests whose events the batch holds; the first one's is the active context. */
-  readonly links?: readonly Link[];
-}
 
 /** Publishes batches and knows how many are on their way. A retry carries the same message id. */
 export class BatchPublisher {
@@ -46,22 +40,28 @@ export class BatchPublisher {
     return since === undefined ? 0 : this.now() - since;
   }
 
-  /** Resolves when the batch is safe. @throws BusUnavailable */
-  publish(batch: EventBatch, { body, links = [] }: PublishOptions): Promise<void> {
-    this.#bytes += body.byteLength;
-    const attributes = { 'messaging.batch.message_count': batch.events.length, 'agentlens.tenant': batch.tenantId };
+  /**
+   * Resolves when the batch is safe.
+   *
+   * @param links spans of the other requests whose events the batch holds; the first one's is the active context
+   * @throws BusUnavailable
+   */
+  publish({ tenantId, events, message }: OutgoingBatch, links: readonly Link[] = []): Promise<void> {
+    const bytes = message.body.byteLength;
+    this.#bytes += bytes;
+    const attributes = { 'messaging.batch.message_count': events, 'agentlens.tenant': tenantId };
     const running = this.#tracer.startActiveSpan(
       'events publish',
       { kind: SpanKind.INTERNAL, attributes, links: [...links] },
-      (span) => this.#traced(batch, body, span),
+      (span) => this.#traced(message, span),
     );
     this.#running.set(running, this.now());
     const leave = () => {
       this.#running.delete(running);
-      this.#bytes -= body.byteLength;
+      this.#bytes -= bytes;
     };
     running.then(leave, leave);
-    this.metrics.published(batch.events.length);
+    this.metrics.published(events);
     return running;
   }
 
@@ -70,9 +70,9 @@ export class BatchPublisher {
     await Promise.allSettled(this.#running.keys());
   }
 
-  async #traced(batch: EventBatch, body: Uint8Array, span: Span): Promise<void> {
+  async #traced(message: WrittenMessage, span: Span): Promise<void> {
     try {
-      await this.#attempt(batch, body);
+      await this.#attempt(message);
     } catch (error) {
       span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
       throw error;
@@ -81,10 +81,10 @@ export class BatchPublisher {
     }
   }
 
-  async #attempt(batch: EventBatch, body: Uint8Array): Promise<void> {
+  async #attempt(message: WrittenMessage): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.bus.publish(agentEvents, batch, { body });
+        await this.bus.publishWritten(agentEvents, message);
         return;
       } catch (error) {
         if (!(error instanceof BusUnavailable) || attempt >= ATTEMPTS || error.afterMs > LONGEST_BLIP_MS) throw error;

@@ -6,6 +6,7 @@ import { BatchPublisher } from './batch-publisher.ts';
 import { Coalescer } from './coalescer.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { ManualMoments } from './manual-moments.testing.ts';
+import type { OutgoingBatch } from './outgoing-batch.ts';
 import type { Part } from './parts.ts';
 
 function part(fields: Partial<Part> & { count?: number; eventFields?: Partial<AgentEvent> } = {}): Part {
@@ -75,9 +76,9 @@ describe('the coalescer', () => {
   it('gathers what arrives while a message is on its way, and tells of each what became of it', async () => {
     const sent: { readonly events: number; readonly arrived: PromiseWithResolvers<void> }[] = [];
     const slow = {
-      publish: ({ events }: EventBatch) => {
+      publish: ({ events }: OutgoingBatch) => {
         const arrived = Promise.withResolvers<void>();
-        sent.push({ events: events.length, arrived });
+        sent.push({ events, arrived });
         return arrived.promise;
       },
     };

@@ -1,8 +1,9 @@
-import { type AgentEvent, batchBody, timeOrderedId } from '@agentlens/contracts';
+import { addDays, timeOrderedId } from '@agentlens/contracts';
 import { type Context, context, type Link, trace } from '@opentelemetry/api';
 import type { BatchPublisher } from './batch-publisher.ts';
 import { Departures, type Moments } from './departures.ts';
 import { LIMITS } from './limits.ts';
+import { type OutgoingBatch, outgoing } from './outgoing-batch.ts';
 import type { Part } from './parts.ts';
 
 /** A message of so many events wants no company: what it costs by itself is little beside what they cost. */
@@ -13,7 +14,7 @@ interface Filling {
   readonly partition: string;
   /** Of the request that began it; the others are linked. */
   readonly context: Context;
-  readonly events: AgentEvent[];
+  readonly days: Set<string>;
   readonly texts: string[];
   readonly links: Link[];
   bytes: number;
@@ -40,12 +41,12 @@ export class Coalescer {
   /** Resolves when the events are safe. @throws BusUnavailable */
   add(part: Part): Promise<void> {
     const filling = this.#fillingFor(part);
-    for (const event of part.events) filling.events.push(event);
+    addDays(filling.days, part.events);
     for (const text of part.texts) filling.texts.push(text);
     filling.bytes += part.bytes;
     const span = trace.getSpanContext(context.active());
-    if (span !== undefined && part.events.length !== filling.events.length) filling.links.push({ context: span });
-    if (filling.events.length >= FULL_MESSAGE) void this.#send(part.tenantId, filling);
+    if (span !== undefined && part.texts.length !== filling.texts.length) filling.links.push({ context: span });
+    if (filling.texts.length >= FULL_MESSAGE) void this.#send(part.tenantId, filling);
     else this.#departures.ask();
     return filling.safe.promise;
   }
@@ -61,7 +62,8 @@ export class Coalescer {
     if (present !== undefined && fits(present, part)) return present;
     if (present !== undefined) void this.#send(part.tenantId, present);
     const opened = { partition: part.partition, context: context.active() };
-    const filling: Filling = { ...opened, events: [], texts: [], links: [], bytes: 0, safe: Promise.withResolvers() };
+    const safe = Promise.withResolvers<void>();
+    const filling: Filling = { ...opened, days: new Set(), texts: [], links: [], bytes: 0, safe };
     this.#filling.set(part.tenantId, filling);
     return filling;
   }
@@ -71,20 +73,28 @@ export class Coalescer {
   }
 
   /** Resolves when the message has arrived, or is known not to; which of them, its requests are told. */
-  #send(tenantId: string, { partition, context: begun, events, texts, bytes, links, safe }: Filling): Promise<void> {
+  async #send(tenantId: string, filling: Filling): Promise<void> {
     this.#filling.delete(tenantId);
+    const { context: begun, links, safe } = filling;
+    try {
+      const batch = this.#write(tenantId, filling);
+      // Written down; until it is safe they would only be in the way of collecting them.
+      filling.texts.length = 0;
+      await context.with(begun, () => this.publisher.publish(batch, links));
+      safe.resolve();
+    } catch (error) {
+      safe.reject(error);
+    }
+  }
+
+  #write(tenantId: string, { partition, days, texts, bytes }: Filling): OutgoingBatch {
     const nowMs = this.now();
-    const batch = { id: timeOrderedId(nowMs), tenantId, partition, receivedAt: new Date(nowMs).toISOString(), events };
-    // A promise of its own: whatever is thrown here, all requests of the message are told.
-    const sent = context.with(begun, async () => {
-      await this.publisher.publish(batch, { body: batchBody(batch, texts, bytes), links });
-    });
-    return sent.then(safe.resolve, safe.reject);
+    const receivedAt = new Date(nowMs).toISOString();
+    const facts = { events: texts.length, days: [...days].sort(), receivedAt };
+    return outgoing({ id: timeOrderedId(nowMs), tenantId, partition, ...facts }, texts, bytes);
   }
 }
 
 function fits(filling: Filling, part: Part): boolean {
-  return (
-    filling.events.length + part.events.length <= FULL_MESSAGE && filling.bytes + part.bytes <= LIMITS.messageBytes
-  );
+  return filling.texts.length + part.texts.length <= FULL_MESSAGE && filling.bytes + part.bytes <= LIMITS.messageBytes;
 }

@@ -93,3 +93,30 @@ describe('a request that is still to be read', () => {
     expect(() => deskWith(() => undefined).desk.refuseIfFull('acme')).not.toThrow();
   });
 });
+
+describe('a request whose events are on their way', () => {
+  it('holds none of them, and is answered when they are safe', async () => {
+    const safe = Promise.withResolvers<void>();
+    const onItsWay = Promise.withResolvers<void>();
+    const verdicts = [{ ok: true, repeated: false, event: { id: 'e', hash: 'h' }, json: '{}', bytes: 2 }];
+    const pass = () => {
+      onItsWay.resolve();
+      return safe.promise;
+    };
+    const desk = new EventDesk(
+      { judge: async () => ({ kind: 'judged', arrival: {}, verdicts }) } as never,
+      { pass } as never,
+      new IngestMetrics(),
+      {} as never,
+      fixedClock('2026-03-01T12:00:00.000Z'),
+      {} as never,
+      { run: (_tenantId: string, _events: number, work: () => unknown) => work() } as never,
+    );
+    const handover = { events: [{}] as readonly unknown[], key: undefined, partial: false };
+    const taken = desk.take('acme', handover);
+    await onItsWay.promise;
+    expect(handover.events).toEqual([]);
+    safe.resolve();
+    expect(await taken).toEqual([{ ok: true, id: 'e', hash: 'h', notices: undefined }]);
+  });
+});

@@ -4,12 +4,12 @@ import { type Caller, type Clock, ProblemException } from '@agentlens/platform';
 import { type Quota, StateUnavailable } from '@agentlens/state';
 import type { Admission } from './admission/admission.ts';
 import type { FairTurns } from './admission/fair-turns.ts';
-import { refusals, refusedWhole, taken } from './answers.ts';
+import { type Outcome, outcomeOf, refusals, refusedWhole, taken } from './answers.ts';
 import type { Dialect } from './dialect.ts';
 import type { EventGate } from './event-gate.ts';
 import type { IdentifiedEvent } from './identity.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
-import type { EventIntake, Verdict } from './intake.ts';
+import type { EventIntake } from './intake.ts';
 import { heldBack, rateLimitFields, tooMany } from './rate-limit.ts';
 
 /** Made once: in an overload it is said hundreds of times a second, and a stack trace would be a quarter of its cost. */
@@ -17,11 +17,25 @@ const LINE_IS_FULL = heldBack(1_000);
 
 /** A request's events, as a controller hands them over. */
 export interface Handover {
-  readonly events: readonly unknown[];
+  /** Empty once they are on their way: what lives as long as that is dear to collect. */
+  events: readonly unknown[];
   readonly key: string | undefined;
   readonly dialect?: Dialect;
   /** Take the good ones and answer for each; otherwise one bad event refuses all. */
   readonly partial: boolean;
+}
+
+/** A request whose events are on their way. None of them is held here. */
+interface UnderWay {
+  readonly outcomes: readonly Outcome[];
+  readonly counts: Counts;
+  readonly safe: Promise<void>;
+}
+
+interface Counts {
+  readonly accepted: number;
+  readonly unpriced: number;
+  readonly lostByClients: number;
 }
 
 interface Reply {
@@ -69,24 +83,33 @@ export class EventDesk {
   }
 
   /** Resolves when every event that is answered as taken is safe. */
-  take(tenantId: string, handover: Handover): Promise<readonly Verdict[]> {
+  take(tenantId: string, handover: Handover): Promise<readonly Outcome[]> {
     return this.turns.run(tenantId, handover.events.length, () => this.#take(tenantId, handover));
   }
 
-  async #take(tenantId: string, { events, key, dialect, partial }: Handover): Promise<readonly Verdict[]> {
+  async #take(tenantId: string, handover: Handover): Promise<readonly Outcome[]> {
     try {
-      const intake = await this.intake.judge({ tenantId, events, key, dialect, nowMs: this.clock.now() });
-      if (intake.kind === 'key_reused') throw this.#keyReused();
-      for (const { reason } of refusals(intake.verdicts)) this.metrics.refused(reason);
-      const good = taken(intake.verdicts);
-      if (!partial && good.length < events.length) throw refusedWhole(intake.verdicts);
-      const fresh = good.filter(({ repeated }) => !repeated);
-      await this.gate.pass(intake.arrival, fresh);
-      this.#count(fresh);
-      return intake.verdicts;
+      const { outcomes, counts, safe } = await this.#send(tenantId, handover);
+      await safe;
+      this.metrics.accepted(counts.accepted, counts.unpriced);
+      this.metrics.lostByClients(counts.lostByClients);
+      return outcomes;
     } catch (error) {
       throw this.#awayOr(error);
     }
+  }
+
+  async #send(tenantId: string, handover: Handover): Promise<UnderWay> {
+    const { events, key, dialect, partial } = handover;
+    const intake = await this.intake.judge({ tenantId, events, key, dialect, nowMs: this.clock.now() });
+    if (intake.kind === 'key_reused') throw this.#keyReused();
+    const outcomes = intake.verdicts.map(outcomeOf);
+    const refused = refusals(outcomes);
+    for (const { reason } of refused) this.metrics.refused(reason);
+    if (!partial && refused.length > 0) throw refusedWhole(outcomes);
+    const fresh = taken(intake.verdicts).filter(({ repeated }) => !repeated);
+    handover.events = [];
+    return { outcomes, counts: countsOf(fresh), safe: this.gate.pass(intake.arrival, fresh) };
   }
 
   /** One event the gateway made of a call. Resolves with its id when it is safe. */
@@ -100,17 +123,6 @@ export class EventDesk {
     } catch (error) {
       throw this.#awayOr(error);
     }
-  }
-
-  #count(fresh: readonly IdentifiedEvent[]): void {
-    let unpriced = 0;
-    let lostByClients = 0;
-    for (const { event } of fresh) {
-      if (event.usage?.costSource === 'unpriced') unpriced += 1;
-      lostByClients += lostByClient(event);
-    }
-    this.metrics.accepted(fresh.length, unpriced);
-    this.metrics.lostByClients(lostByClients);
   }
 
   #keyReused(): ProblemException {
@@ -127,6 +139,16 @@ export class EventDesk {
     this.metrics.turnedAway('unavailable');
     return unavailable('The platform cannot keep events now', afterMs);
   }
+}
+
+function countsOf(fresh: readonly IdentifiedEvent[]): Counts {
+  let unpriced = 0;
+  let lostByClients = 0;
+  for (const { event } of fresh) {
+    if (event.usage?.costSource === 'unpriced') unpriced += 1;
+    lostByClients += lostByClient(event);
+  }
+  return { accepted: fresh.length, unpriced, lostByClients };
 }
 
 /** An SDK reports with a later batch what it could not deliver; a repeated report is not counted again. */

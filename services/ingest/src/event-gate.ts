@@ -1,8 +1,9 @@
-import { batchBody, timeOrderedId } from '@agentlens/contracts';
+import { factsOfBatch, timeOrderedId } from '@agentlens/contracts';
 import { allOf } from '@agentlens/messaging';
 import type { BatchPublisher } from './batch-publisher.ts';
 import { type Coalescer, FULL_MESSAGE } from './coalescer.ts';
 import type { Arrival, IdentifiedEvent } from './identity.ts';
+import { outgoing } from './outgoing-batch.ts';
 import { messageIdOf, type Part, partsOf } from './parts.ts';
 
 /** Under a key so many events are a message of their own: the broker then knows a retry of the whole request. */
@@ -42,9 +43,8 @@ export class EventGate {
   }
 
   #alone({ tenantId, partition, events, texts, bytes }: Part, id: string, receivedAtMs: number): Promise<void> {
-    const receivedAt = new Date(receivedAtMs).toISOString();
-    const batch = { id, tenantId, partition, receivedAt, events: [...events] };
-    return this.publisher.publish(batch, { body: batchBody(batch, texts, bytes) });
+    const facts = factsOfBatch({ receivedAt: new Date(receivedAtMs).toISOString(), events });
+    return this.publisher.publish(outgoing({ id, tenantId, partition, ...facts }, texts, bytes));
   }
 
   /** Sends what waits and waits for what is on its way. */

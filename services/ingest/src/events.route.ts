@@ -34,10 +34,12 @@ export class EventsRoute implements OnModuleInit {
     const caller = await this.guard.authorize(request, ['ingest']);
     const partial = isPartial(request.query.partial);
     const key = idempotencyKeyOf(request.headers['idempotency-key']);
-    const events = eventsOf(request.body);
-    await this.desk.admit(caller, events.length, reply);
-    const verdicts = await this.desk.take(caller.tenantId, { events, key, partial });
+    const handover = { events: eventsOf(request.body), key, partial };
+    // The handover lets go of them once they are on their way; so must the request.
+    request.body = undefined;
+    await this.desk.admit(caller, handover.events.length, reply);
+    const outcomes = await this.desk.take(caller.tenantId, handover);
     void reply.status(partial ? 207 : 201);
-    return partial ? someTaken(verdicts) : allTaken(verdicts);
+    return partial ? someTaken(outcomes) : allTaken(outcomes);
   }
 }

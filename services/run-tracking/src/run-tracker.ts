@@ -1,4 +1,4 @@
-import { agentEvents, type EventBatch, factsOfEvents } from '@agentlens/contracts';
+import { agentEvents, type EventBatch, factsOfMessage } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
@@ -83,7 +83,7 @@ export class RunTracker {
     this.#gathering = new Gathering({
       paceMs,
       now: () => performance.now(),
-      eventsOf: (message) => factsOfEvents(message).events,
+      eventsOf: (message) => factsOfMessage(message).events,
       record: (messages) => recorder.record(messages),
     });
   }

@@ -2,7 +2,7 @@ import {
   agentEvents,
   deliverySettled,
   eventBatchFacts,
-  eventBatchHeaders,
+  factsOfBatch,
   guardrailTriggered,
   runChanged,
   type Trigger,
@@ -10,6 +10,7 @@ import {
 import { aBatch, aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { ACK, NO_LAG } from '../event-bus.ts';
+import { writtenMessage } from '../written-message.ts';
 import { freshBus, gate, recorder, type StartBus } from './harness.contract.ts';
 
 export function consumingContract(start: StartBus): void {
@@ -174,8 +175,23 @@ export function consumingContract(start: StartBus): void {
       await bus.publish(agentEvents, batch);
       await eventually(() => expect(group.seen.length).toBe(1));
       const [message] = group.seen;
-      expect(eventBatchFacts(message?.headers ?? {})).toEqual(eventBatchFacts(eventBatchHeaders(batch)));
+      expect(eventBatchFacts(message?.headers ?? {})).toEqual(factsOfBatch(batch));
       expect(message?.value).toEqual(batch);
+    });
+
+    it('carries a message that its publisher wrote down as if it had written it', async () => {
+      const { bus } = current();
+      const group = recorder<ReturnType<typeof aBatch>>();
+      await bus.consume(agentEvents, { group: 'written' }, group.handler);
+      const [batch, again] = [aBatch(), aBatch()];
+      const written = writtenMessage(agentEvents, batch);
+      await bus.publishWritten(agentEvents, written);
+      expect(await bus.publishWritten(agentEvents, written)).toMatchObject({ duplicate: true });
+      await bus.publish(agentEvents, again);
+      await eventually(() => expect(group.seen.length).toBe(2));
+      const [first, second] = group.seen;
+      expect(first).toMatchObject({ value: batch, messageId: batch.id, subject: second?.subject });
+      expect(Object.keys(first?.headers ?? {}).sort()).toEqual(Object.keys(second?.headers ?? {}).sort());
     });
 
     it('sends outward facts as CloudEvents, whatever characters an agent id has', async () => {

@@ -16,10 +16,11 @@ import {
   type WatchOptions,
 } from '../event-bus.ts';
 import { type BusLogger, SILENT } from '../logger.ts';
-import { cloudEventHeaders, JSON_CONTENT } from '../message-headers.ts';
+import { JSON_CONTENT } from '../message-headers.ts';
 import { parseMessage } from '../parse-message.ts';
 import { streamOf, subjectMatches } from '../subject-matches.ts';
 import { injectTrace } from '../trace-context.ts';
+import { type WrittenMessage, writtenMessage } from '../written-message.ts';
 import type { QueueLimits } from './consumer-group.ts';
 import { MemoryCommands } from './memory-commands.ts';
 import { MemoryStreams } from './memory-streams.ts';
@@ -84,16 +85,16 @@ class MemoryEventBus implements EventBus {
   }
 
   async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
-    const headers: Record<string, string> = { 'content-type': JSON_CONTENT, ...topic.summary?.headersOf(message) };
-    const event = topic.cloudEvent?.(message);
-    if (event) for (const [name, value] of cloudEventHeaders(event)) headers[name] = value;
+    return this.publishWritten(topic, writtenMessage(topic, message), options);
+  }
+
+  async publishWritten<T>(topic: Topic<T>, message: WrittenMessage, options?: PublishOptions): Promise<PublishAck> {
+    const { subject, messageId: id, body: raw } = message;
+    const headers: Record<string, string> = { 'content-type': JSON_CONTENT, ...message.headers };
     injectTrace(headers, (carrier, key, value) => {
       carrier[key] = value;
     });
-    const raw = options?.body ?? Buffer.from(JSON.stringify(message));
-    const subject = topic.subject(message);
     if (topic.stream === null) return this.scatter(subject, raw, headers);
-    const id = topic.messageId(message);
     try {
       const outgoing = { subject, raw, headers, messageId: id ?? '', brokerId: id };
       const ack = await this.streams.keep(topic.stream, outgoing, options?.deadlineMs);

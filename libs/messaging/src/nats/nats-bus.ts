@@ -23,6 +23,7 @@ import type { BusLogger } from '../logger.ts';
 import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
 import { observeQueue } from '../observe-queue.ts';
 import { parseMessage } from '../parse-message.ts';
+import { type WrittenMessage, writtenMessage } from '../written-message.ts';
 import { consumerLag } from './consumer-lag.ts';
 import { readEnvelopes } from './envelopes.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
@@ -61,12 +62,15 @@ export class NatsEventBus implements EventBus {
   }
 
   async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
-    const headers = headersFor(topic, message);
-    const subject = topic.subject(message);
-    const body = options?.body ?? Buffer.from(JSON.stringify(message));
+    return this.publishWritten(topic, writtenMessage(topic, message), options);
+  }
+
+  async publishWritten<T>(topic: Topic<T>, message: WrittenMessage, options?: PublishOptions): Promise<PublishAck> {
+    const headers = headersFor(message);
+    const { subject, body, messageId } = message;
     if (topic.stream === null) return this.send(subject, body, headers);
     try {
-      const ack = await this.keep(subject, body, headers, topic.messageId(message), options?.deadlineMs);
+      const ack = await this.keep(subject, body, headers, messageId, options?.deadlineMs);
       this.metrics.published(topic.name, ack.duplicate);
       return ack;
     } catch (error) {

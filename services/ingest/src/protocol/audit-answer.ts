@@ -1,5 +1,5 @@
 import type { Problem } from '@agentlens/contracts';
-import type { Verdict } from '../intake.ts';
+import type { Outcome } from '../answers.ts';
 
 /** Said of an event that was refused, or kept with a remark. */
 export interface AuditResult {
@@ -17,21 +17,21 @@ export interface AuditAnswer {
   readonly results?: readonly AuditResult[];
 }
 
-export function auditAnswer(verdicts: readonly Verdict[]): AuditAnswer {
-  const results = verdicts.flatMap((verdict, index) => remarkOn(verdict, index) ?? []);
-  const accepted = verdicts.filter(({ ok }) => ok).length;
-  const answer = { accepted, rejected: verdicts.length - accepted };
+export function auditAnswer(outcomes: readonly Outcome[]): AuditAnswer {
+  const results = outcomes.flatMap((outcome, index) => remarkOn(outcome, index) ?? []);
+  const accepted = outcomes.filter(({ ok }) => ok).length;
+  const answer = { accepted, rejected: outcomes.length - accepted };
   return results.length === 0 ? answer : { ...answer, results };
 }
 
-function remarkOn(verdict: Verdict, index: number): AuditResult | undefined {
+function remarkOn(outcome: Outcome, index: number): AuditResult | undefined {
   const placed = (path: string) => (path === '' ? `events.${index}` : `events.${index}.${path}`);
-  if (!verdict.ok) {
-    const { status, error, details } = verdict.refusal;
+  if (!outcome.ok) {
+    const { status, error, details } = outcome.refusal;
     const where = details.map(({ path, message }) => ({ path: placed(path), message }));
     return { index, status, error: { error, status, details: where } };
   }
-  if (verdict.notices === undefined || verdict.notices.length === 0) return undefined;
-  const details = verdict.notices.map(({ path, message }) => ({ path: placed(path), message }));
-  return { index, status: 202, id: verdict.event.id, error: { error: 'Kept with a remark', status: 202, details } };
+  if (outcome.notices === undefined || outcome.notices.length === 0) return undefined;
+  const details = outcome.notices.map(({ path, message }) => ({ path: placed(path), message }));
+  return { index, status: 202, id: outcome.id, error: { error: 'Kept with a remark', status: 202, details } };
 }

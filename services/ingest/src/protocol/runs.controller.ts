@@ -104,8 +104,8 @@ export class RunsController {
     const key = idempotencyKeyOf(request.headers['idempotency-key']);
     const events = eventsOf(body);
     await this.desk.admit(caller, events.length, reply);
-    const verdicts = await this.desk.take(caller.tenantId, { events, key, dialect: handlebar(agentId), partial: true });
-    const answer = auditAnswer(verdicts);
+    const outcomes = await this.desk.take(caller.tenantId, { events, key, dialect: handlebar(agentId), partial: true });
+    const answer = auditAnswer(outcomes);
     if (answer.rejected > 0) void reply.status(207);
     return answer;
   }

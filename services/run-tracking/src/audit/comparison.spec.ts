@@ -1,4 +1,4 @@
-import { agentEvents, type EventBatch, eventBatchHeaders } from '@agentlens/contracts';
+import { agentEvents, type EventBatch, eventBatchHeaders, factsOfBatch } from '@agentlens/contracts';
 import type { Envelope } from '@agentlens/messaging';
 import { minuteOf } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
@@ -12,7 +12,7 @@ const NOON_MS = Date.parse('2026-03-01T12:00:00.000Z');
 const envelopeOf = (batch: EventBatch, sequence: number): Envelope => ({
   subject: agentEvents.subject(batch),
   sequence,
-  headers: eventBatchHeaders(batch),
+  headers: eventBatchHeaders(factsOfBatch(batch)),
 });
 
 /** Messages of two tenants over three minutes; few ids, so that many events come twice. */

@@ -1,4 +1,4 @@
-import { type EventBatch, eventBatchHeaders, parseBatch } from '@agentlens/contracts';
+import { type EventBatch, eventBatchHeaders, factsOfBatch, parseBatch } from '@agentlens/contracts';
 import { ACK, type Received, UnreadableMessage } from '@agentlens/messaging';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -94,7 +94,7 @@ describe('bisection', () => {
 describe('messages whose headers say what they hold', () => {
   /** Parsed only by who asks for its value, and then said to be unreadable. */
   function unread(value: EventBatch): Received<EventBatch> {
-    const message = { ...messageOf(value), headers: eventBatchHeaders(value) };
+    const message = { ...messageOf(value), headers: eventBatchHeaders(factsOfBatch(value)) };
     return Object.defineProperty(message, 'value', {
       get: () => {
         throw new UnreadableMessage('not to be read');

@@ -1,4 +1,4 @@
-import { type AgentEvent, type EventBatch, factsOfEvents } from '@agentlens/contracts';
+import { type AgentEvent, type EventBatch, factsOfMessage } from '@agentlens/contracts';
 import { ACK, backOff, type Outcome, type Received, UnreadableMessage } from '@agentlens/messaging';
 import { databaseFault, faultText } from './database-fault.ts';
 import { type Chunk, chunkOf, type EventStore, type Recorded } from './event-store.ts';
@@ -47,7 +47,7 @@ export class EventRecorder {
   /** Reasons of the messages that hold an event that cannot be stored. @throws while the database is away. */
   async #recordGroup(group: readonly Message[]): Promise<ReadonlyMap<Message, string>> {
     const faults = new Map<Message, string>();
-    await this.parts.prepareDays(new Set(group.flatMap((message) => factsOfEvents(message).days)));
+    await this.parts.prepareDays(new Set(group.flatMap((message) => factsOfMessage(message).days)));
     if (await this.#fits(rawChunk(group))) return faults;
     await this.#bisect(this.#piecesOf(group, faults), faults);
     return faults;
@@ -130,14 +130,14 @@ function chunked(messages: readonly Message[]): Message[][] {
   let events = 0;
   let bytes = 0;
   for (const message of messages) {
-    events += factsOfEvents(message).events;
+    events += factsOfMessage(message).events;
     bytes += message.raw.byteLength;
     const open = chunks.at(-1);
     if (open !== undefined && events <= CHUNK_EVENTS && bytes <= CHUNK_BYTES) {
       open.push(message);
     } else {
       chunks.push([message]);
-      events = factsOfEvents(message).events;
+      events = factsOfMessage(message).events;
       bytes = message.raw.byteLength;
     }
   }
@@ -148,7 +148,7 @@ function chunked(messages: readonly Message[]): Message[][] {
 function rawChunk(group: readonly Message[]): () => Chunk {
   return () => ({
     batches: group.map(({ raw }) => raw),
-    eventCount: group.reduce((sum, message) => sum + factsOfEvents(message).events, 0),
+    eventCount: group.reduce((sum, message) => sum + factsOfMessage(message).events, 0),
     redelivered: group.some(({ attempt }) => attempt > 1),
   });
 }
