@@ -3,6 +3,7 @@ import { aBatch, anEvent, aTrigger, eventually, type HeardMeters, hearMeters } f
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { gate, recorder } from '../contract/harness.contract.ts';
 import { ACK } from '../event-bus.ts';
+import { SILENT } from '../logger.ts';
 import { natsOfItsOwn } from './nats-of-its-own.testing.ts';
 
 const GROUP = 'bounded';
@@ -54,6 +55,17 @@ describe('a pull consumer', () => {
     stuck.open();
     await eventually(() => expect(new Set(group.ids())).toEqual(new Set(triggers.map(({ id }) => id))));
     expect(group.ids()).toHaveLength(triggers.length);
+  });
+
+  it('takes a request that is used up for what it is, and asks again', async () => {
+    const warnings: unknown[] = [];
+    const bus = await open(undefined, { logger: { ...SILENT, warn: (...said) => void warnings.push(said) } });
+    const group = recorder();
+    await bus.consume(guardrailTriggered, { group: GROUP, maxBatch: 2, concurrency: 2 }, group.handler);
+    const triggers = Array.from({ length: 10 * CAPACITY }, () => aTrigger());
+    await Promise.all(triggers.map((trigger) => bus.publish(guardrailTriggered, trigger)));
+    await eventually(() => expect(group.ids().sort()).toEqual(triggers.map(({ id }) => id).sort()));
+    expect(warnings).toEqual([]);
   });
 
   it('holds no more bytes than it has room for, and has every message in the end', async () => {

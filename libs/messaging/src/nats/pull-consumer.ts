@@ -29,8 +29,11 @@ const EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 2_000;
 const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 const PAUSE_MS = 500;
-/** How the server says that the next message is more than what is left of `max_bytes`: the request is over, as it should be. */
-const REACHED_BYTES = /exceeds maxbytes/i;
+/**
+ * How the server says that a request is over as it should be: the next message is more than what is left of `max_bytes`,
+ * or, with some of it left, all messages have come.
+ */
+const USED_UP = /exceeds maxbytes|batch completed/i;
 const FLUSH_MS = 1_000;
 /** Several replicas hold their fill at once before the broker stops handing out. */
 const MAX_ACK_PENDING = 1_000;
@@ -144,7 +147,7 @@ export class PullConsumer {
     if (code === 100 || this.closing) return;
     this.answered(pendingOf(message, 'Nats-Pending-Messages'), pendingOf(message, 'Nats-Pending-Bytes'));
     const reason = message.headers?.description ?? '';
-    if (code === 408 || REACHED_BYTES.test(reason)) {
+    if (code === 408 || USED_UP.test(reason)) {
       this.ask();
       return;
     }
