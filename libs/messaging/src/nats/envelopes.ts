@@ -13,7 +13,11 @@ export interface EnvelopeSource {
 /** More than any page takes to come; a broker that is silent longer ends the page early, and the next one goes on. */
 const WAIT_MS = 5_000;
 
-/** One page of messages after a sequence, headers only, by an ephemeral consumer that goes with the page. */
+/**
+ * One page of messages after a sequence, headers only, by an ephemeral consumer that goes with the page.
+ *
+ * @throws where a copy of the stream answers that is not in step with its leader
+ */
 export async function readEnvelopes(source: EnvelopeSource, after: number, most: number): Promise<EnvelopePage> {
   const { client, manager, stream, filter } = source;
   const newest = (await manager.streams.info(stream)).state.last_seq;
@@ -26,7 +30,10 @@ export async function readEnvelopes(source: EnvelopeSource, after: number, most:
   });
   try {
     const { num_pending } = await consumer.info(true);
-    if (num_pending === 0) return { envelopes: [], looked: 0, upTo: newest, newest };
+    if (num_pending === 0) {
+      await requireNothing(source, after, newest);
+      return { envelopes: [], looked: 0, upTo: newest, newest };
+    }
     const envelopes: Envelope[] = [];
     let upTo = after;
     let looked = 0;
@@ -41,4 +48,19 @@ export async function readEnvelopes(source: EnvelopeSource, after: number, most:
   } finally {
     await consumer.delete().catch(() => false);
   }
+}
+
+/**
+ * In a cluster the consumer is on any copy of the stream, also one that is still to get what its leader has. What is not
+ * there is gone only if the leader does not have it either.
+ */
+async function requireNothing(
+  { manager, stream, filter }: EnvelopeSource,
+  after: number,
+  newest: number,
+): Promise<void> {
+  const next = { seq: after + 1, next_by_subj: filter };
+  const found = await manager.streams.getMessage(stream, next);
+  if (found === null || found.seq > newest) return;
+  throw new Error(`a copy of ${stream} is not in step: it has nothing after ${after}, its leader has ${found.seq}`);
 }
