@@ -118,17 +118,23 @@ async function elected(url: string, gone: string): Promise<number> {
   }
 }
 
-async function copiesInStep(site: Site): Promise<number> {
+async function copiesOf(site: Site) {
   const info = await site.streams.manager.streams.info(STREAM).catch(() => undefined);
-  return info?.cluster?.replicas?.filter(({ current, offline }) => current && !offline).length ?? 0;
+  return info?.cluster?.replicas ?? [];
+}
+
+async function copiesInStep(site: Site): Promise<number> {
+  return (await copiesOf(site)).filter(({ current, offline }) => current && !offline).length;
 }
 
 async function inStep(site: Site, copies: number): Promise<void> {
-  await until(
-    'all copies in step',
-    async () => ((await copiesInStep(site)) === copies - 1 ? true : undefined),
-    DEADLINE_MS,
-  );
+  const all = async () => ((await copiesInStep(site)) === copies - 1 ? true : undefined);
+  try {
+    await until('all copies in step', all, DEADLINE_MS);
+  } catch (error) {
+    // How far behind, and since when it was last heard of.
+    throw new Error(`not all copies are in step: ${JSON.stringify(await copiesOf(site))}`, { cause: error });
+  }
 }
 
 export const CLUSTER = [cluster];
