@@ -1,3 +1,5 @@
+import { utf8Text } from './utf8-text.ts';
+
 /** What stands between two events as `writeEvent` and `batchBody` write them: the first ends behind the second brace. */
 export const BETWEEN_EVENTS = '}},{"id":';
 /** Of an event that is no longer the last of its text. */
@@ -45,6 +47,6 @@ export function parseBatch(body: Uint8Array, most?: number): unknown {
     return batch;
   } catch {
     // Cut where it must not be, or no JSON at all.
-    return JSON.parse(batchPieces(body, body.byteLength)[0] ?? '');
+    return JSON.parse(utf8Text(body));
   }
 }

@@ -133,7 +133,7 @@ export const agentEvents: Topic<EventBatch> = {
     headersOf: (batch) => eventBatchHeaders(factsOfBatch(batch)),
     isIn: (headers) => eventBatchFacts(headers) !== undefined,
   },
-  parse: (raw) => parseBatch(raw),
+  parse: parseBatch,
 };
 
 /** The subject of `agentEvents` that a batch is published on. */

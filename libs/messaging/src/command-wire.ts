@@ -1,9 +1,7 @@
-import { type Command, detailsOf, type Problem } from '@agentlens/contracts';
+import { type Command, detailsOf, type Problem, utf8Text } from '@agentlens/contracts';
 import { CommandUnanswered } from './event-bus.ts';
 import type { BusLogger } from './logger.ts';
 
-const text = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 const refusal = (problem: Problem): Uint8Array => Buffer.from(JSON.stringify({ ok: false, problem }));
 
 export function encodeQuestion(question: unknown): Uint8Array {
@@ -18,7 +16,7 @@ export async function answerQuestion<Q, A>(
   logger: BusLogger,
 ): Promise<Uint8Array> {
   try {
-    const question = command.request.safeParse(JSON.parse(text(bytes)));
+    const question = command.request.safeParse(JSON.parse(utf8Text(bytes)));
     if (!question.success) {
       return refusal({ error: 'The command is not well formed', status: 400, details: detailsOf(question.error) });
     }
@@ -36,7 +34,7 @@ export async function answerQuestion<Q, A>(
 export function readAnswer<Q, A>(command: Command<Q, A>, bytes: Uint8Array): A {
   let json: unknown;
   try {
-    json = JSON.parse(text(bytes));
+    json = JSON.parse(utf8Text(bytes));
   } catch (error) {
     throw new CommandUnanswered(`${command.subject} was answered with something that is not JSON`, { cause: error });
   }

@@ -1,4 +1,4 @@
-import type { Topic } from '@agentlens/contracts';
+import { type Topic, utf8Text } from '@agentlens/contracts';
 import { type RawMessage, type Received, UnreadableMessage } from './event-bus.ts';
 
 export type Parsed<T> =
@@ -9,7 +9,7 @@ export type Parsed<T> =
 export function parseMessage<T>(topic: Topic<T>, from: RawMessage): Parsed<T> {
   let json: unknown;
   try {
-    json = topic.parse === undefined ? parseJson(from.raw) : topic.parse(from.raw);
+    json = topic.parse === undefined ? JSON.parse(utf8Text(from.raw)) : topic.parse(from.raw);
   } catch {
     return { ok: false, reason: `not JSON (topic ${topic.name})` };
   }
@@ -26,10 +26,6 @@ export function parseMessage<T>(topic: Topic<T>, from: RawMessage): Parsed<T> {
     ok: true,
     message: { value: parsed.data, raw, subject, messageId, attempt, sequence, publishedAtMs, headers },
   };
-}
-
-function parseJson({ buffer, byteOffset, byteLength }: Uint8Array): unknown {
-  return JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'));
 }
 
 /** A message that is parsed when its value is first read. */

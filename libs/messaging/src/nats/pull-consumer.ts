@@ -208,7 +208,6 @@ export class PullConsumer {
   }
 
   private hasRoomFor({ raw }: StreamMessage): boolean {
-    if (this.held.size === 0) return true;
     return this.held.size < this.spec.capacity && this.heldBytes + raw.byteLength <= MOST_BYTES;
   }
 

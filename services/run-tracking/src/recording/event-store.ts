@@ -1,4 +1,4 @@
-import type { EventBatch } from '@agentlens/contracts';
+import { type EventBatch, utf8Text } from '@agentlens/contracts';
 import { readRowTypes } from '@agentlens/database';
 import type { Pool, PoolClient } from 'pg';
 import { asParsed, asWritten, jsonText, type ReadBatch } from './chunk-events.ts';
@@ -86,7 +86,7 @@ export class EventStore {
   }
 
   async #recordMissing({ batches, eventCount }: Chunk, types: RowTypes): Promise<Recorded> {
-    const json = `[${batches.map(textOf).join(',')}]`;
+    const json = `[${batches.map(utf8Text).join(',')}]`;
     const { stored, runs } = await this.#inTransaction(async (client) => {
       const { rows: keys } = await client.query<EventKey>({
         name: 'insert-missing-events',
@@ -146,10 +146,6 @@ function taken({ batches, eventCount }: Chunk, read: ReadBatch, rows: ChunkRows)
   rows.clear();
   const tallies = talliesOfAll(batches, read, (event) => rows.events.add(event));
   return rows.events.count === eventCount ? tallies : undefined;
-}
-
-function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
 }
 
 function runsOf(tallies: Tallies): Recorded['runs'] {
