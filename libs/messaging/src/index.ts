@@ -23,6 +23,7 @@ export {
   type WatchOptions,
 } from './event-bus.ts';
 export { Fifo } from './fifo.ts';
+export { InFlight, type Place } from './in-flight.ts';
 export type { BusLogger } from './logger.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
 export { connectNatsBus } from './nats/connect-nats-bus.ts';

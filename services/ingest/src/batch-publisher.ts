@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { agentEvents } from '@agentlens/contracts';
-import { BusUnavailable, type EventBus, observeQueue, type WrittenMessage } from '@agentlens/messaging';
+import { BusUnavailable, type EventBus, InFlight, observeQueue, type WrittenMessage } from '@agentlens/messaging';
 import { type Link, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { IngestMetrics } from './ingest-metrics.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
@@ -16,7 +16,7 @@ const LONGEST_BLIP_MS = 1_000;
 export class BatchPublisher {
   readonly #tracer = trace.getTracer('@agentlens/ingest');
   /** What is on its way, oldest first, with when it set out. */
-  readonly #running = new Map<Promise<void>, number>();
+  readonly #running = new InFlight<{ readonly safe: Promise<void>; readonly sinceMs: number }>();
   #bytes = 0;
 
   constructor(
@@ -36,8 +36,8 @@ export class BatchPublisher {
 
   /** How long the oldest message is on its way, ms: what readiness goes by. */
   get oldestMs(): number {
-    const [since] = this.#running.values();
-    return since === undefined ? 0 : this.now() - since;
+    const { oldest } = this.#running;
+    return oldest === undefined ? 0 : this.now() - oldest.sinceMs;
   }
 
   /**
@@ -50,24 +50,24 @@ export class BatchPublisher {
     const bytes = message.body.byteLength;
     this.#bytes += bytes;
     const attributes = { 'messaging.batch.message_count': events, 'agentlens.tenant': tenantId };
-    const running = this.#tracer.startActiveSpan(
+    const safe = this.#tracer.startActiveSpan(
       'events publish',
       { kind: SpanKind.INTERNAL, attributes, links: [...links] },
       (span) => this.#traced(message, span),
     );
-    this.#running.set(running, this.now());
+    const place = this.#running.add({ safe, sinceMs: this.now() });
     const leave = () => {
-      this.#running.delete(running);
+      this.#running.delete(place);
       this.#bytes -= bytes;
     };
-    running.then(leave, leave);
+    safe.then(leave, leave);
     this.metrics.published(events);
-    return running;
+    return safe;
   }
 
   /** Waits for what is on its way, whatever becomes of it. */
   async drain(): Promise<void> {
-    await Promise.allSettled(this.#running.keys());
+    await Promise.allSettled(Array.from(this.#running, ({ safe }) => safe));
   }
 
   async #traced(message: WrittenMessage, span: Span): Promise<void> {

@@ -2,6 +2,7 @@ import { BatchPump } from '../batch-pump.ts';
 import type { BatchRunner, Delivery } from '../batch-runner.ts';
 import type { ConsumeOptions, ConsumerLag, Subscription } from '../event-bus.ts';
 import { Fifo } from '../fifo.ts';
+import { InFlight, type Place } from '../in-flight.ts';
 import type { StoredMessage } from './message-log.ts';
 
 export interface QueueLimits {
@@ -12,13 +13,14 @@ export interface QueueLimits {
 interface Queued {
   readonly message: StoredMessage;
   attempt: number;
+  readonly place: Place<StoredMessage>;
   readonly settle: () => void;
 }
 
 /** One durable group: a bounded queue that its replicas share. It outlives them, as a durable consumer does. */
 export class ConsumerGroup {
   private readonly ready = new Fifo<Queued>();
-  private readonly unsettled = new Map<Queued, number>();
+  private readonly unsettled = new InFlight<StoredMessage>();
   /** When as many messages came as are not settled, the newest ones, whichever those are that are not. */
   private readonly backlog = new Fifo<number>();
   private readonly resting = new Set<NodeJS.Timeout>();
@@ -38,11 +40,9 @@ export class ConsumerGroup {
   }
 
   offer(message: StoredMessage, settle: () => void): void {
-    const queued: Queued = { message, attempt: 0, settle };
-    this.unsettled.set(queued, message.publishedAtMs);
     this.backlog.push(message.publishedAtMs);
     this.bytes += message.raw.byteLength;
-    this.enqueue(queued);
+    this.enqueue({ message, attempt: 0, place: this.unsettled.add(message), settle });
   }
 
   join<T>(runner: BatchRunner<T>, options: ConsumeOptions): Subscription {
@@ -65,11 +65,10 @@ export class ConsumerGroup {
   }
 
   lag(): ConsumerLag {
-    const [oldest] = this.unsettled.values();
     return {
       pending: this.ready.length,
       unacknowledged: this.unsettled.size - this.ready.length,
-      oldestAgeMs: this.ageOf(oldest),
+      oldestAgeMs: this.ageOf(this.unsettled.oldest?.publishedAtMs),
       backlogAgeMs: this.ageOf(this.backlog.first),
     };
   }
@@ -89,7 +88,7 @@ export class ConsumerGroup {
     queued.attempt += 1;
     const { message, attempt } = queued;
     const done = () => {
-      if (!this.unsettled.delete(queued)) return;
+      if (!this.unsettled.delete(queued.place)) return;
       this.backlog.shift();
       this.bytes -= message.raw.byteLength;
       queued.settle();

@@ -1,5 +1,6 @@
 import { STREAMS, type StreamName } from '@agentlens/contracts';
 import { BusUnavailable, type PublishAck } from '../event-bus.ts';
+import { InFlight } from '../in-flight.ts';
 import { subjectMatches } from '../subject-matches.ts';
 import { ConsumerGroup, type QueueLimits } from './consumer-group.ts';
 import { type KnownMessage, type LogLimits, MessageLog, type StoredMessage } from './message-log.ts';
@@ -17,14 +18,20 @@ export type Outgoing = Omit<StoredMessage, 'sequence' | 'publishedAtMs' | 'settl
   readonly brokerId: string | undefined;
 };
 
+/** A publisher whose message is not settled. */
+interface Waiting {
+  readonly over: Promise<void>;
+  readonly refuse: (why: string) => void;
+}
+
 const REFUSED_FOR_MS = 1_000;
 
 /** The broker's part in memory: logs, the durable groups on them, and who waits for what to be settled. */
 export class MemoryStreams {
   private readonly logs = new Map<StreamName, MessageLog>();
   private readonly groups = new Map<StreamName, Map<string, ConsumerGroup>>();
-  private readonly waiting = new Set<Promise<void>>();
-  private readonly closing = new AbortController();
+  private readonly waiting = new InFlight<Waiting>();
+  private isClosed = false;
 
   constructor(
     private readonly limits: StreamsLimits,
@@ -33,7 +40,7 @@ export class MemoryStreams {
   ) {}
 
   get closed(): boolean {
-    return this.closing.signal.aborted;
+    return this.isClosed;
   }
 
   /**
@@ -103,7 +110,8 @@ export class MemoryStreams {
     });
     await Promise.race([this.quiet(), patience]);
     clearTimeout(timer);
-    this.closing.abort();
+    this.isClosed = true;
+    for (const { refuse } of this.waiting) refuse('was not settled before the bus closed');
     const groups = [...this.groups.values()].flatMap((ofStream) => [...ofStream.values()]);
     await Promise.all(groups.map((group) => group.close()));
   }
@@ -115,30 +123,22 @@ export class MemoryStreams {
   /** At the deadline, or when the bus closes, the publisher is refused; the message stays queued and may still be handled. */
   private async untilSettled(message: KnownMessage, settled: Promise<void>, deadlineMs?: number): Promise<void> {
     const patienceMs = deadlineMs ?? this.limits.publishDeadlineMs;
-    const { signal } = this.closing;
-    const wait = new Promise<void>((resolve, reject) => {
-      const finish = (refusal?: string) => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', onClose);
-        if (refusal === undefined) resolve();
-        else reject(new BusUnavailable(`message ${message.messageId} ${refusal}`, REFUSED_FOR_MS));
-      };
-      const onClose = () => finish('was not settled before the bus closed');
-      const timer = setTimeout(() => finish(`was not settled by every group within ${patienceMs} ms`), patienceMs);
-      signal.addEventListener('abort', onClose, { once: true });
-      void settled.then(() => finish());
-    });
-    this.waiting.add(wait);
+    const { promise: over, resolve, reject } = Promise.withResolvers<void>();
+    const refuse = (why: string) => reject(new BusUnavailable(`message ${message.messageId} ${why}`, REFUSED_FOR_MS));
+    const timer = setTimeout(() => refuse(`was not settled by every group within ${patienceMs} ms`), patienceMs);
+    void settled.then(resolve);
+    const place = this.waiting.add({ over, refuse });
     try {
-      await wait;
+      await over;
     } finally {
-      this.waiting.delete(wait);
+      clearTimeout(timer);
+      this.waiting.delete(place);
     }
   }
 
   /** A settled message may have caused others: looked at again until none waits. */
   private async quiet(): Promise<void> {
-    while (this.waiting.size > 0) await Promise.allSettled(this.waiting);
+    while (this.waiting.size > 0) await Promise.allSettled(Array.from(this.waiting, ({ over }) => over));
   }
 }
 

@@ -68,7 +68,6 @@ export class MessageLog {
   append(message: StoredMessage, brokerId: string | undefined): void {
     const { messageId, sequence, publishedAtMs, settled } = message;
     if (brokerId !== undefined) this.ids.set(brokerId, { messageId, sequence, publishedAtMs, settled });
-    this.newest.delete(message.subject);
     this.newest.set(message.subject, message);
     if (this.spec.lastPerSubject) return;
     const { subject, headers, onlyGroup } = message;
@@ -98,7 +97,7 @@ export class MessageLog {
   }
 
   newestPerSubject(): StoredMessage[] {
-    return [...this.newest.values()];
+    return [...this.newest.values()].sort((a, b) => a.sequence - b.sequence);
   }
 
   remove(sequence: number): void {

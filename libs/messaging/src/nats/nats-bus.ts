@@ -1,5 +1,5 @@
 import { type Command, type DeadLetter, deadLetters, type Topic } from '@agentlens/contracts';
-import { JetStreamApiError, type JetStreamClient, type JetStreamManager, type PubAck } from '@nats-io/jetstream';
+import { JetStreamApiError, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { InvalidArgumentError, type MsgHdrs, headers as newHeaders } from '@nats-io/nats-core';
 import { BatchPump } from '../batch-pump.ts';
 import { BatchRunner, type Delivery } from '../batch-runner.ts';
@@ -19,6 +19,7 @@ import {
   type Subscription,
   type WatchOptions,
 } from '../event-bus.ts';
+import { InFlight, type Place } from '../in-flight.ts';
 import type { BusLogger } from '../logger.ts';
 import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
 import { observeQueue } from '../observe-queue.ts';
@@ -29,9 +30,9 @@ import { readEnvelopes } from './envelopes.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
 import type { NatsLink } from './nats-link.ts';
 import { headersFor } from './outgoing-headers.ts';
-import { PullConsumer } from './pull-consumer.ts';
+import { type Held, PullConsumer } from './pull-consumer.ts';
 import { AWAY_MS, refusalOf, storeMessage } from './store-message.ts';
-import { factsOf, type Stored, type StreamMessage } from './stream-message.ts';
+import { factsOf, type Stored } from './stream-message.ts';
 import { StreamWatch } from './stream-watch.ts';
 import { within } from './within.ts';
 
@@ -52,7 +53,7 @@ const DRAIN_MS = 2_000;
 export class NatsEventBus implements EventBus {
   private readonly metrics = new BusMetrics();
   private readonly open = new Set<Subscription>();
-  private readonly inFlight = new Set<Promise<unknown>>();
+  private readonly inFlight = new InFlight<Promise<unknown>>();
   private readonly stopObserving: () => void;
   private closed = false;
 
@@ -100,7 +101,7 @@ export class NatsEventBus implements EventBus {
     });
     const spec = { stream, durable: group, filter: topic.pattern(), ackWaitMs, capacity: 2 * maxBatch * concurrency };
     const consumer = new PullConsumer(link, manager, spec, logger, () => pump.kick());
-    const pump = new BatchPump<StreamMessage>(
+    const pump = new BatchPump<Held>(
       (most) => consumer.take(most),
       (batch) => runner.run(batch.map((message) => deliveryOf(message, consumer))),
       { maxBatch, concurrency, paceMs },
@@ -216,13 +217,13 @@ export class NatsEventBus implements EventBus {
     if (this.inFlight.size >= maxInFlight) throw new BusUnavailable('too many publishes wait for NATS', AWAY_MS);
     const timeout = deadlineMs ?? publishTimeoutMs;
     const msgID = id === undefined ? undefined : encodeHeader(id);
-    let publish: Promise<PubAck> | undefined;
+    let place: Place<Promise<unknown>> | undefined;
     const lost = Promise.withResolvers<never>();
     // What was sent over a connection that is lost is not answered over the next one.
     const stop = link.onLost(() => lost.reject(new Error('the connection was lost')));
     try {
-      publish = storeMessage(client, { subject, body, headers, timeout, msgID });
-      this.inFlight.add(publish);
+      const publish = storeMessage(client, { subject, body, headers, timeout, msgID });
+      place = this.inFlight.add(publish);
       const { seq, duplicate } = await Promise.race([publish, lost.promise]);
       link.answered();
       return { sequence: seq, duplicate };
@@ -231,7 +232,7 @@ export class NatsEventBus implements EventBus {
       throw refusalOf(error, subject);
     } finally {
       stop();
-      if (publish) this.inFlight.delete(publish);
+      if (place) this.inFlight.delete(place);
     }
   }
 
@@ -286,10 +287,11 @@ export class NatsEventBus implements EventBus {
   }
 }
 
-function deliveryOf(message: StreamMessage, consumer: PullConsumer): Delivery {
+function deliveryOf(held: Held, consumer: PullConsumer): Delivery {
+  const message = held.item;
   const told = (tell: () => void) => {
     tell();
-    consumer.settled(message);
+    consumer.settled(held);
   };
   return {
     ...factsOf(message),

@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { backOff } from '../back-off.ts';
+import { InFlight } from '../in-flight.ts';
 import type { BusLogger } from '../logger.ts';
 
 /** So long without an answer from any stream: no hiccup. A leader that is gone is replaced after 4 to 9 s. */
@@ -17,7 +18,8 @@ export class NatsLink {
   private movedAt = Number.NEGATIVE_INFINITY;
   /** Since a stream answered. */
   private moves = 0;
-  private readonly lost = new Set<() => void>();
+  /** One of each publish that waits. */
+  private readonly lost = new InFlight<() => void>();
   private readonly reconnected = new Set<() => void>();
 
   /** `servers`: how many addresses the connection knows. */
@@ -51,8 +53,8 @@ export class NatsLink {
 
   /** Calls back whenever the connection is lost, until the returned function is called. */
   onLost(callback: () => void): () => void {
-    this.lost.add(callback);
-    return () => this.lost.delete(callback);
+    const place = this.lost.add(callback);
+    return () => this.lost.delete(place);
   }
 
   /** Calls back after every reconnection until the returned function is called. */

@@ -6,6 +6,7 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream';
 import { createInbox, type Msg, nanos, type Subscription } from '@nats-io/nats-core';
+import { InFlight, type Place } from '../in-flight.ts';
 import type { BusLogger } from '../logger.ts';
 import { ONLY_GROUP } from '../message-headers.ts';
 import { observeQueue } from '../observe-queue.ts';
@@ -21,6 +22,9 @@ export interface PullSpec {
   /** Most messages held or asked for at once. */
   readonly capacity: number;
 }
+
+/** A message that is held until it is settled. */
+export type Held = Place<StreamMessage>;
 
 const CONSUMER_NOT_FOUND = 10_014;
 /** Of the bodies held or asked for at once; messages of the greatest size are a million bytes. */
@@ -47,8 +51,8 @@ const FULL_REPLICAS = 4;
  */
 export class PullConsumer {
   private readonly inbox: string;
-  private readonly held = new Set<StreamMessage>();
-  private readonly ready: StreamMessage[] = [];
+  private readonly held = new InFlight<StreamMessage>();
+  private readonly ready: Held[] = [];
   private readonly stopFollowing: () => void;
   private subscription: Subscription | undefined;
   private beat: NodeJS.Timeout | undefined;
@@ -89,11 +93,11 @@ export class PullConsumer {
   }
 
   /** Up to `most` messages that wait to be handled. */
-  take(most: number): StreamMessage[] {
+  take(most: number): Held[] {
     return this.ready.splice(0, most);
   }
 
-  settled(message: StreamMessage): void {
+  settled(message: Held): void {
     this.letGo(message);
     this.ask();
   }
@@ -135,9 +139,8 @@ export class PullConsumer {
       received.retry(0);
       return;
     }
-    this.held.add(received);
     this.heldBytes += received.raw.byteLength;
-    this.ready.push(received);
+    this.ready.push(this.held.add(received));
     this.onReady();
   }
 
@@ -211,8 +214,8 @@ export class PullConsumer {
     return this.held.size < this.spec.capacity && this.heldBytes + raw.byteLength <= MOST_BYTES;
   }
 
-  private letGo(message: StreamMessage): void {
-    if (this.held.delete(message)) this.heldBytes -= message.raw.byteLength;
+  private letGo(message: Held): void {
+    if (this.held.delete(message)) this.heldBytes -= message.item.raw.byteLength;
   }
 
   private keepAlive(): void {
@@ -220,9 +223,9 @@ export class PullConsumer {
     for (const message of this.held) message.working();
   }
 
-  private giveBack(message: StreamMessage): void {
+  private giveBack(message: Held): void {
     this.letGo(message);
-    message.retry(0);
+    message.item.retry(0);
   }
 }
 

@@ -1,3 +1,4 @@
+import { InFlight } from '@agentlens/messaging';
 import { metrics, trace } from '@opentelemetry/api';
 import type { FastifyInstance } from 'fastify';
 import type { Platform } from '../platform.ts';
@@ -12,15 +13,15 @@ export function trackRequests(fastify: FastifyInstance, platform: Platform): voi
     unit: 's',
     advice: { explicitBucketBoundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] },
   });
-  const open = new Set<{ readonly headersSent: boolean; end(): void }>();
+  const open = new InFlight<{ readonly headersSent: boolean; end(): void }>();
 
   fastify.addHook('onRequest', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     trace.getActiveSpan()?.setAttribute('http.route', route).updateName(`${request.method} ${route}`);
     reply.header('x-request-id', request.id);
     if (platform.health.draining) reply.header('connection', 'close');
-    open.add(reply.raw);
-    reply.raw.once('close', () => open.delete(reply.raw));
+    const place = open.add(reply.raw);
+    reply.raw.once('close', () => open.delete(place));
     done();
   });
   fastify.addHook('onResponse', (request, reply, done) => {

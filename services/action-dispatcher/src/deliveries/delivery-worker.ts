@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { observeQueue } from '@agentlens/messaging';
+import { InFlight, observeQueue } from '@agentlens/messaging';
 import { Paces } from '../destinations/paces.ts';
 import type { DirectIntake } from '../triggers/plan.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
@@ -51,7 +51,7 @@ export class DeliveryWorker implements DirectIntake {
   readonly #places: Places;
   readonly #holdings: Holdings;
   readonly #waiting = new WaitingLine();
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new InFlight<Promise<void>>();
   #loop: Promise<void> | undefined;
   #stopping = false;
   #woken = false;
@@ -146,8 +146,9 @@ export class DeliveryWorker implements DirectIntake {
     if (this.#stopping) return;
     const take = (delivery: ClaimedDelivery) => this.#places.take(delivery);
     for (let next = this.#waiting.next(take); next !== undefined; next = this.#waiting.next(take)) {
-      const work = this.#work(next).finally(() => this.#running.delete(work));
-      this.#running.add(work);
+      const work = this.#work(next);
+      const place = this.#running.add(work);
+      void work.finally(() => this.#running.delete(place));
     }
   }
 

@@ -8,7 +8,7 @@ import {
   type Ruling,
   type Unavailable,
 } from '@agentlens/guardrails';
-import type { EventBus } from '@agentlens/messaging';
+import { type EventBus, InFlight } from '@agentlens/messaging';
 import type { Clock, ControlBoard, Platform } from '@agentlens/platform';
 import type { BreakerDesk, BreakerVerdict } from '../breakers/breaker-desk.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
@@ -75,7 +75,7 @@ interface Said {
  */
 export class DecisionDesk {
   readonly #parts: DecisionDeskParts;
-  readonly #after = new Set<Promise<unknown>>();
+  readonly #after = new InFlight<Promise<unknown>>();
 
   constructor(parts: DecisionDeskParts) {
     this.#parts = parts;
@@ -221,8 +221,8 @@ export class DecisionDesk {
     const noted =
       verdict === 'ALLOW' ? facts.allowed(request, needs, identity) : facts.refused(request, needs, identity);
     const settled = noted.catch((error: unknown) => this.#failed(request, error, 'a call could not be noted'));
-    this.#after.add(settled);
-    void settled.finally(() => this.#after.delete(settled));
+    const place = this.#after.add(settled);
+    void settled.finally(() => this.#after.delete(place));
   }
 
   #failed({ tenantId, runId }: DecisionRequest, error: unknown, what: string): void {

@@ -1,0 +1,64 @@
+/** A place among what is in flight, to be given back once. */
+export interface Place<T> {
+  readonly item: T;
+}
+
+interface Link<T> extends Place<T> {
+  older: Link<T> | undefined;
+  newer: Link<T> | undefined;
+  isHere: boolean;
+}
+
+/**
+ * What has begun and is not over, oldest first: like a `Set`, for what comes and goes with every message or request.
+ *
+ * Not a `Set`, nor a `Map`, because of how V8 collects them. It gives them a new table every so many deletions, and the
+ * old table points to it. Once one table has outlived two scavenges, each later one hangs on those before it, dead as
+ * they are, with all that it held: nothing that was ever in the set is freed before the next full collection. A link
+ * that is taken out points to nothing.
+ */
+export class InFlight<T> implements Iterable<T> {
+  #oldest: Link<T> | undefined;
+  #newest: Link<T> | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get oldest(): T | undefined {
+    return this.#oldest?.item;
+  }
+
+  add(item: T): Place<T> {
+    const link: Link<T> = { item, older: this.#newest, newer: undefined, isHere: true };
+    if (link.older === undefined) this.#oldest = link;
+    else link.older.newer = link;
+    this.#newest = link;
+    this.#size += 1;
+    return link;
+  }
+
+  /** False where the place was given back before. */
+  delete(place: Place<T>): boolean {
+    const link = place as Link<T>;
+    if (!link.isHere) return false;
+    const { older, newer } = link;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    link.isHere = false;
+    link.older = undefined;
+    link.newer = undefined;
+    this.#size -= 1;
+    return true;
+  }
+
+  /** What is in flight now, whatever becomes of it meanwhile. */
+  [Symbol.iterator](): Iterator<T> {
+    const items: T[] = [];
+    for (let link = this.#oldest; link !== undefined; link = link.newer) items.push(link.item);
+    return items.values();
+  }
+}
