@@ -1,6 +1,7 @@
 export { againWhile, type Patience } from './again-while.ts';
 export { allOf } from './all-of.ts';
 export { BACK_OFF_MS, backOff } from './back-off.ts';
+export { BackgroundWork } from './background-work.ts';
 export { DueTime } from './due-time.ts';
 export { each } from './each.ts';
 export {

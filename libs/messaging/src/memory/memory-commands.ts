@@ -1,4 +1,5 @@
 import type { Command } from '@agentlens/contracts';
+import { BackgroundWork } from '../background-work.ts';
 import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
 import { CommandUnanswered, type Subscription } from '../event-bus.ts';
 import type { BusLogger } from '../logger.ts';
@@ -8,18 +9,15 @@ type Owner = (question: Uint8Array) => Promise<Uint8Array>;
 /** Commands inside one process, over the same bytes as over the wire; owners of one subject take turns. */
 export class MemoryCommands {
   private readonly owners = new Map<string, Owner[]>();
-  private readonly running = new Set<Promise<unknown>>();
+  private readonly running = new BackgroundWork();
 
   constructor(private readonly logger: BusLogger) {}
 
   serve<Q, A>(command: Command<Q, A>, handler: (question: Q) => Promise<A>): Subscription {
-    const own = new Set<Promise<unknown>>();
+    const own = new BackgroundWork();
     const owner: Owner = (question) => {
       const answer = answerQuestion(command, handler, question, this.logger);
-      for (const running of [own, this.running]) {
-        running.add(answer);
-        void answer.finally(() => running.delete(answer));
-      }
+      for (const running of [own, this.running]) running.add(answer);
       return answer;
     };
     this.owners.set(command.subject, [...(this.owners.get(command.subject) ?? []), owner]);
@@ -27,7 +25,7 @@ export class MemoryCommands {
       close: async () => {
         const others = (this.owners.get(command.subject) ?? []).filter((other) => other !== owner);
         this.owners.set(command.subject, others);
-        await Promise.allSettled(own);
+        await own.ended();
       },
     };
   }
@@ -53,6 +51,6 @@ export class MemoryCommands {
 
   async close(): Promise<void> {
     this.owners.clear();
-    await Promise.allSettled(this.running);
+    await this.running.ended();
   }
 }

@@ -1,6 +1,7 @@
 import type { Command } from '@agentlens/contracts';
 import { type Msg, headers as newHeaders } from '@nats-io/nats-core';
 import { context } from '@opentelemetry/api';
+import { BackgroundWork } from '../background-work.ts';
 import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
 import { CommandUnanswered, type Subscription } from '../event-bus.ts';
 import type { BusLogger } from '../logger.ts';
@@ -35,7 +36,7 @@ export function serveOverNats<Q, A>(
   handler: (question: Q) => Promise<A>,
   logger: BusLogger,
 ): Subscription {
-  const running = new Set<Promise<void>>();
+  const running = new BackgroundWork();
   const answer = async (message: Msg): Promise<void> => {
     const caller = extractTrace(headersOf(message.headers));
     message.respond(await context.with(caller, () => answerQuestion(command, handler, message.data, logger)));
@@ -51,13 +52,12 @@ export function serveOverNats<Q, A>(
         logger.warn({ err: failure, command: command.subject }, 'answer was not sent'),
       );
       running.add(work);
-      void work.finally(() => running.delete(work));
     },
   });
   return {
     close: async () => {
       await within(DRAIN_MS, subscription.drain());
-      await Promise.all(running);
+      await running.ended();
     },
   };
 }

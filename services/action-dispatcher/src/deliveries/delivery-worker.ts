@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { InFlight, observeQueue } from '@agentlens/messaging';
+import { BackgroundWork, observeQueue } from '@agentlens/messaging';
 import { Paces } from '../destinations/paces.ts';
 import type { DirectIntake } from '../triggers/plan.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
@@ -51,7 +51,7 @@ export class DeliveryWorker implements DirectIntake {
   readonly #places: Places;
   readonly #holdings: Holdings;
   readonly #waiting = new WaitingLine();
-  readonly #running = new InFlight<Promise<void>>();
+  readonly #running = new BackgroundWork();
   #loop: Promise<void> | undefined;
   #stopping = false;
   #woken = false;
@@ -101,7 +101,7 @@ export class DeliveryWorker implements DirectIntake {
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     this.#wakeUp();
-    const finished = Promise.all([this.#loop, ...this.#running]);
+    const finished = Promise.all([this.#loop, this.#running.ended()]);
     const patience = Promise.withResolvers<void>();
     const timer = setTimeout(patience.resolve, graceMs);
     await Promise.race([finished, patience.promise]);
@@ -146,9 +146,7 @@ export class DeliveryWorker implements DirectIntake {
     if (this.#stopping) return;
     const take = (delivery: ClaimedDelivery) => this.#places.take(delivery);
     for (let next = this.#waiting.next(take); next !== undefined; next = this.#waiting.next(take)) {
-      const work = this.#work(next);
-      const place = this.#running.add(work);
-      void work.finally(() => this.#running.delete(place));
+      this.#running.add(this.#work(next));
     }
   }
 

@@ -8,7 +8,7 @@ import {
   type Ruling,
   type Unavailable,
 } from '@agentlens/guardrails';
-import { type EventBus, InFlight } from '@agentlens/messaging';
+import { BackgroundWork, type EventBus } from '@agentlens/messaging';
 import type { Clock, ControlBoard, Platform } from '@agentlens/platform';
 import type { BreakerDesk, BreakerVerdict } from '../breakers/breaker-desk.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
@@ -75,7 +75,7 @@ interface Said {
  */
 export class DecisionDesk {
   readonly #parts: DecisionDeskParts;
-  readonly #after = new InFlight<Promise<unknown>>();
+  readonly #after = new BackgroundWork();
 
   constructor(parts: DecisionDeskParts) {
     this.#parts = parts;
@@ -109,7 +109,7 @@ export class DecisionDesk {
 
   /** Waits for what is noted after answers. */
   async drain(): Promise<void> {
-    await Promise.allSettled(this.#after);
+    await this.#after.ended();
   }
 
   async #ask(question: Question, matching: Parameters<typeof decide>[0]): Promise<Said> {
@@ -221,8 +221,7 @@ export class DecisionDesk {
     const noted =
       verdict === 'ALLOW' ? facts.allowed(request, needs, identity) : facts.refused(request, needs, identity);
     const settled = noted.catch((error: unknown) => this.#failed(request, error, 'a call could not be noted'));
-    const place = this.#after.add(settled);
-    void settled.finally(() => this.#after.delete(place));
+    this.#after.add(settled);
   }
 
   #failed({ tenantId, runId }: DecisionRequest, error: unknown, what: string): void {

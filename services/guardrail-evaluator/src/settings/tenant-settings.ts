@@ -1,5 +1,5 @@
 import type { Topic } from '@agentlens/contracts';
-import type { EventBus, Subscription } from '@agentlens/messaging';
+import { BackgroundWork, type EventBus, type Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 
 const POLL_MS = 10_000;
@@ -36,7 +36,7 @@ export class TenantSettings<T> {
   #comparedToMs = 0;
   #watch: Subscription | undefined;
   #timer: NodeJS.Timeout | undefined;
-  readonly #reading = new Set<Promise<unknown>>();
+  readonly #reading = new BackgroundWork();
 
   constructor(options: TenantSettingsOptions<T>) {
     this.#options = options;
@@ -62,7 +62,7 @@ export class TenantSettings<T> {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#watch?.close();
-    await Promise.allSettled(this.#reading);
+    await this.#reading.ended();
   }
 
   async reload(tenantId: string): Promise<void> {
@@ -83,6 +83,5 @@ export class TenantSettings<T> {
       this.#options.logger.warn({ err: error }, `${this.#options.name} could not be read, keeping those in memory`),
     );
     this.#reading.add(settled);
-    void settled.finally(() => this.#reading.delete(settled));
   }
 }

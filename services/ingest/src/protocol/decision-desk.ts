@@ -9,7 +9,7 @@ import {
   type TranslatedEvent,
   timeOrderedId,
 } from '@agentlens/contracts';
-import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
+import { BackgroundWork, CommandUnanswered, type EventBus } from '@agentlens/messaging';
 import type { Clock, ControlBoard, Platform } from '@agentlens/platform';
 import type { EventDesk } from '../event-desk.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
@@ -40,7 +40,7 @@ export type FailMode = 'allow' | 'block';
  */
 export class DecisionDesk {
   readonly #parts: DecisionDeskParts;
-  readonly #recording = new Set<Promise<unknown>>();
+  readonly #recording = new BackgroundWork();
   readonly #answers: RememberedAnswers;
 
   constructor(parts: DecisionDeskParts) {
@@ -85,7 +85,7 @@ export class DecisionDesk {
 
   /** Waits for the records of bypasses. */
   async drain(): Promise<void> {
-    await Promise.allSettled(this.#recording);
+    await this.#recording.ended();
   }
 
   #fallback(request: DecisionRequest, failMode: FailMode, why: 'unavailable' | 'error'): Decision {
@@ -153,7 +153,6 @@ export class DecisionDesk {
       );
     });
     this.#recording.add(recording);
-    void recording.finally(() => this.#recording.delete(recording));
   }
 }
 

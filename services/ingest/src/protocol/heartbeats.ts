@@ -1,5 +1,5 @@
 import { type RunHeartbeats, runHeartbeats } from '@agentlens/contracts';
-import type { EventBus } from '@agentlens/messaging';
+import { BackgroundWork, type EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
 
@@ -12,7 +12,7 @@ const MOST_BEATS = 1_000;
 /** Collects signs of life for a second and publishes one message per tenant; of one run only the last counts. */
 export class Heartbeats {
   readonly #waiting = new Map<string, Map<string, Beat>>();
-  readonly #sending = new Set<Promise<void>>();
+  readonly #sending = new BackgroundWork();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -37,7 +37,7 @@ export class Heartbeats {
 
   async drain(): Promise<void> {
     this.flush();
-    await Promise.all(this.#sending);
+    await this.#sending.ended();
   }
 
   #send(message: RunHeartbeats): void {
@@ -49,6 +49,5 @@ export class Heartbeats {
       },
     );
     this.#sending.add(sending);
-    void sending.finally(() => this.#sending.delete(sending));
   }
 }
