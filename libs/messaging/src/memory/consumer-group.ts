@@ -11,7 +11,6 @@ export interface QueueLimits {
 }
 
 interface Queued {
-  readonly message: StoredMessage;
   attempt: number;
   readonly place: Place<StoredMessage>;
   readonly settle: () => void;
@@ -42,7 +41,7 @@ export class ConsumerGroup {
   offer(message: StoredMessage, settle: () => void): void {
     this.backlog.push(message.publishedAtMs);
     this.bytes += message.raw.byteLength;
-    this.enqueue({ message, attempt: 0, place: this.unsettled.add(message), settle });
+    this.enqueue({ attempt: 0, place: this.unsettled.add(message), settle });
   }
 
   join<T>(runner: BatchRunner<T>, options: ConsumeOptions): Subscription {
@@ -86,9 +85,10 @@ export class ConsumerGroup {
 
   private deliver(queued: Queued): Delivery {
     queued.attempt += 1;
-    const { message, attempt } = queued;
+    const { attempt, place } = queued;
+    const message = place.item;
     const done = () => {
-      if (!this.unsettled.delete(queued.place)) return;
+      if (!this.unsettled.delete(place)) return;
       this.backlog.shift();
       this.bytes -= message.raw.byteLength;
       queued.settle();

@@ -1,7 +1,7 @@
-import { type ConsumerInfo, JetStreamApiError, type JetStreamManager, type NextMsgRequest } from '@nats-io/jetstream';
+import { type ConsumerInfo, JetStreamApiError, type JetStreamManager } from '@nats-io/jetstream';
 import { type ConsumerLag, NO_LAG } from '../event-bus.ts';
+import { firstAfter } from './first-after.ts';
 
-const NO_MESSAGE = 10_037;
 const CONSUMER_NOT_FOUND = 10_014;
 
 /**
@@ -20,8 +20,8 @@ export async function consumerLag(
   const { num_pending: pending, num_ack_pending: unacknowledged, ack_floor: floor, delivered, config } = info;
   if (pending + unacknowledged === 0) return NO_LAG;
   const ageAfter = async (sequence: number): Promise<number> => {
-    const publishedAtMs = await firstAfter(manager, stream, sequence, config.filter_subject ?? '>');
-    return publishedAtMs === undefined ? 0 : Math.max(0, nowMs - publishedAtMs);
+    const first = await firstAfter(manager, stream, sequence, config.filter_subject ?? '>');
+    return first === null ? 0 : Math.max(0, nowMs - first.time.getTime());
   };
   const oldestAgeMs = await ageAfter(floor.stream_seq);
   const settled = delivered.stream_seq - unacknowledged;
@@ -34,22 +34,6 @@ async function infoOf(manager: JetStreamManager, stream: string, durable: string
     return await manager.consumers.info(stream, durable);
   } catch (error) {
     if (error instanceof JetStreamApiError && error.code === CONSUMER_NOT_FOUND) return undefined;
-    throw error;
-  }
-}
-
-async function firstAfter(
-  manager: JetStreamManager,
-  stream: string,
-  sequence: number,
-  filter: string,
-): Promise<number | undefined> {
-  try {
-    const next = { seq: sequence + 1, next_by_subj: filter } satisfies NextMsgRequest;
-    const message = await manager.streams.getMessage(stream, next);
-    return message?.time.getTime();
-  } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === NO_MESSAGE) return undefined;
     throw error;
   }
 }

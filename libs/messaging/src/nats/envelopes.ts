@@ -1,6 +1,7 @@
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import type { Envelope, EnvelopePage } from '../event-bus.ts';
 import { ONLY_GROUP } from '../message-headers.ts';
+import { firstAfter } from './first-after.ts';
 import { headersOf } from './stream-message.ts';
 
 export interface EnvelopeSource {
@@ -59,8 +60,7 @@ async function requireNothing(
   after: number,
   newest: number,
 ): Promise<void> {
-  const next = { seq: after + 1, next_by_subj: filter };
-  const found = await manager.streams.getMessage(stream, next);
+  const found = await firstAfter(manager, stream, after, filter);
   if (found === null || found.seq > newest) return;
   throw new Error(`a copy of ${stream} is not in step: it has nothing after ${after}, its leader has ${found.seq}`);
 }
