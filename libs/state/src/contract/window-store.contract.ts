@@ -164,6 +164,50 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(await stores().read('acme', agentId, nowMs, [quantiles])).toMatchObject([{ count: inside.length, bins }]);
     });
 
+    it.each<[string, (at: number) => number]>([
+      ['spread', (at) => 1.02 ** ((at * 7919) % 400)],
+      ['rising', (at) => 1.0005 ** at],
+      ['falling', (at) => 1.0005 ** -at],
+      ['equal', () => 41],
+    ])(
+      'answers the bins that are needed of thousands of values that are %s, in batches of any size',
+      async (_, value) => {
+        const agentId = fresh('agent');
+        const quantiles = sliding(1, 'latency_ms', 'quantiles');
+        const seen: number[] = [];
+        const nextBatch = (size: number) => {
+          const values = Array.from({ length: size }, (_, i) => ({ atMs: START_MS, value: value(seen.length + i) }));
+          const bins = greatestBins(sketchOf(seen), seen.length, size);
+          const wanted = seen.length === 0 ? [] : bins;
+          seen.push(...values.map((one) => one.value));
+          const whole = batchOf(agentId, quantiles, START_MS, values);
+          // Of some the store alone can tell whether they count.
+          const retryable =
+            size % 2 === 0 ? [] : [0, size - 1].map((event) => ({ event, id: fresh('event'), atMs: START_MS }));
+          return { request: { ...whole, retryable }, wanted };
+        };
+        for (const sizes of [
+          [63, 1],
+          [1, 1, 1],
+          [100, 100],
+          [7, 100, 100, 100],
+          [600],
+          [1, 500, 100],
+          [1500, 1],
+          [1025, 99],
+          [100],
+        ]) {
+          const batches = sizes.map(nextBatch);
+          const answers = await stores().advanceAll(batches.map(({ request }) => request));
+          expect(answers.map(({ before }) => before[0]?.bins)).toEqual(batches.map(({ wanted }) => wanted));
+        }
+        const bins = greatestBins(sketchOf(seen), seen.length, 0);
+        expect(await stores().read('acme', agentId, START_MS, [quantiles])).toMatchObject([
+          { count: seen.length, bins },
+        ]);
+      },
+    );
+
     it('keeps a sketch of thousands of bins, and lets go of those whose buckets leave', async () => {
       const agentId = fresh('agent');
       const quantiles = sliding(1, 'latency_ms', 'quantiles');

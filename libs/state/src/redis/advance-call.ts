@@ -3,6 +3,7 @@ import { oncePer } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
 import type { Question } from '../windows/answer.ts';
 import { type PlannedSeries, planSeen, planSeries, type SeenEvent } from '../windows/plan.ts';
+import { numberOfBin, valuesText } from './bin-numbers.ts';
 import { WindowKeys } from './keys.ts';
 import { RingSet, RingSets, SHAPES } from './ring-sets.ts';
 
@@ -54,6 +55,8 @@ class CallWriter {
   readonly #seenSets = new Numbered();
   readonly #cooldowns = new Numbered();
   readonly #work: Item[] = [];
+  /** Texts of the values that sums bring to bins. */
+  readonly #values: string[] = [];
   readonly #coming: ReadonlyMap<number, number>[] = [];
 
   constructor(tenantId: string) {
@@ -77,7 +80,7 @@ class CallWriter {
       ],
       args: [
         JSON.stringify([
-          ...[...counts, LIFETIMES.inbox, LIFETIMES.seenEvents, LIFETIMES.rings],
+          ...[...counts, LIFETIMES.inbox, LIFETIMES.seenEvents, LIFETIMES.rings, this.#cooldowns.keys.length],
           ...this.#totalSpecs,
           ...sets.list.flatMap((set) => [set.names.length, ...set.describe()]),
           ...setOfEach,
@@ -85,6 +88,7 @@ class CallWriter {
         ]),
         ...questions.map(({ series }) => JSON.stringify(series)),
         ...this.#cooldowns.keys,
+        ...this.#values,
       ],
       coming: this.#coming,
     };
@@ -108,7 +112,7 @@ class CallWriter {
         coming.set(index, values);
         this.#work.push(values);
       }
-      addContributions(this.#work, planned);
+      this.#contributions(planned);
     });
   }
 
@@ -126,6 +130,23 @@ class CallWriter {
     const key = this.#keys.total(agentId, name);
     return -this.#totals.position(key, () => void this.#totalSpecs.push(SHAPES[layout.shape], layout.ttlMs));
   }
+
+  #contributions({ layout, nowEpoch, contributions, certain }: PlannedSeries): void {
+    const work = this.#work;
+    const shape = SHAPES[layout.shape];
+    if (contributions.length > 0) work.push(-contributions.length);
+    work.push(certain.sums.length);
+    for (const { event, epoch, amount, atMs, value, bin } of contributions) {
+      work.push(event, nowEpoch - epoch, amount.high, amount.low);
+      if (shape > 0) work.push(atMs, value);
+      if (shape === 2) work.push(numberOfBin(bin ?? 0));
+    }
+    for (const { epoch, count, high, low, min, max, lastAtMs, last, bins } of certain.sums) {
+      work.push(nowEpoch - epoch, count, high, low);
+      if (shape > 0) work.push(min, max, lastAtMs, last);
+      if (shape === 2) work.push(this.#values.push(valuesText(bins)));
+    }
+  }
 }
 
 /** Only Redis can tell whether an event that may be repeated counts. */
@@ -133,22 +154,6 @@ function certainty(seen: readonly SeenEvent[]): (event: number) => boolean {
   if (seen.length === 0) return () => true;
   const repeatable = new Set(seen.map(({ event }) => event));
   return (event) => !repeatable.has(event);
-}
-
-function addContributions(work: Item[], { layout, nowEpoch, contributions, certain }: PlannedSeries): void {
-  const shape = SHAPES[layout.shape];
-  if (contributions.length > 0) work.push(-contributions.length);
-  work.push(certain.sums.length);
-  for (const { event, epoch, amount, atMs, value, bin } of contributions) {
-    work.push(event, nowEpoch - epoch, amount.high, amount.low);
-    if (shape > 0) work.push(atMs, value);
-    if (shape === 2) work.push(bin ?? 0);
-  }
-  for (const { epoch, count, high, low, min, max, lastAtMs, last, bins } of certain.sums) {
-    work.push(nowEpoch - epoch, count, high, low);
-    if (shape > 0) work.push(min, max, lastAtMs, last);
-    if (shape === 2) work.push(bins.size, ...[...bins].sort(([a], [b]) => b - a).flat());
-  }
 }
 
 function valuesOf({ contributions, certain }: PlannedSeries): number {

@@ -3,6 +3,7 @@ import { greatestBins, NO_TOTALS } from '@agentlens/guardrails/ports';
 import { toNumber } from '../exact-sum.ts';
 import { answerAgain, type Question } from '../windows/answer.ts';
 import type { AdvanceCall } from './advance-call.ts';
+import { binOfNumber } from './bin-numbers.ts';
 
 const DOUBLE = 8;
 const INTEGER = 4;
@@ -86,7 +87,10 @@ class Reader {
     const bins: Bin[] = [];
     const end = this.#at + length;
     for (let at = this.#at; at + DOUBLE <= end; at += DOUBLE) {
-      bins.push({ bin: this.#reply.readIntLE(at, BIN), count: this.#reply.readUIntLE(at + BIN, DOUBLE - BIN) });
+      bins.push({
+        bin: binOfNumber(this.#reply.readUIntLE(at, BIN)),
+        count: this.#reply.readUIntLE(at + BIN, DOUBLE - BIN),
+      });
     }
     this.#at = end;
     return bins;

@@ -8,7 +8,7 @@ export const seriesName = oncePer(
 );
 
 /** A shape whose layout changes is kept under another name from then on. Its name comes last: replies are read by it. */
-const LAYOUTS: Record<SeriesShape, string> = { sum: 'sum', spread: 'spread', quantiles: '3:quantiles' };
+const LAYOUTS: Record<SeriesShape, string> = { sum: 'sum', spread: 'spread', quantiles: '4:quantiles' };
 
 function spanName(span: Span): string {
   switch (span.kind) {

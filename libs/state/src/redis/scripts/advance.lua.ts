@@ -6,26 +6,28 @@ import { RINGS } from './rings.lua.ts';
  *
  * KEYS: inbox of each message, plain totals, then of each agent its rings and its cooldowns, then sets of seen ids.
  * ARGV: the work, then of each message's question the names of its series, then the lists of names of cooldowns, which
- * many questions share; all of it JSON. The work is one flat list, because nested ones cost as much as all else: number of messages, of totals, of sets of rings, of agents, inbox ttl, seen ttl, ttl of an agent's
- * rings; per total `shape, ttl`; per set of rings their number, and per ring `name, shape, ms of a bucket, ttl`; per agent
- * its set of rings; per message:
+ * many questions share, all of it JSON; then texts of values (cells.lua.ts), of each the greatest first. The work is one
+ * flat list, because nested ones cost as much as all else: number of messages, of totals, of sets of rings, of agents,
+ * inbox ttl, seen ttl, ttl of an agent's rings, number of lists of cooldowns; per total `shape, ttl`; per set of rings
+ * their number, and per ring `name, shape, ms of a bucket, ttl`; per agent its set of rings; per message:
  *
  * - `agent, now, list of cooldowns, repeatables`, and per repeatable event `set of seen ids, event, id`
  * - number of series, and per series `place`, in shape 2 how many values come, and `sums`, or `increments below zero,
  *   sums`: place is that of the agent's ring, or below zero that of the total; an increment is `event, age, high, low`
- *   and, above shape 0, `time, value`, in shape 2 `bin`; a sum of what cannot have been counted before is `age, count,
- *   high, low`, above shape 0 `least, greatest, newest time, newest value`, in shape 2 number of bins and per bin, the
- *   greatest first, `bin, count`. Age is how many buckets it lies before that of now.
+ *   and, above shape 0, `time, value`, in shape 2 the number of its bin; a sum of what cannot have been counted before is
+ *   `age, count, high, low`, above shape 0 `least, greatest, newest time, newest value`, in shape 2 which of the texts of
+ *   values is its own. Age is how many buckets it lies before that of now.
  *
  * Answers per message `0` and its answer, or `1`, names and answer kept, where it was counted before. An answer is, in
  * integers of 4 bytes: number of duplicates, each; number of cooldowns held, per cooldown place in the question, length,
  * holder; then the cells of its series.
  */
 export const ADVANCE = `${CELLS}${RINGS}
-local work, at = cjson.decode(ARGV[1]), 7
-local messageCount, totalCount, setCount, agentCount, inboxTtl, seenTtl, ringsTtl = unpack(work, 1, 7)
+local work, at = cjson.decode(ARGV[1]), 8
+local messageCount, totalCount, setCount, agentCount, inboxTtl, seenTtl, ringsTtl, cooldownLists = unpack(work, 1, 8)
 local agentOffset = messageCount + totalCount
 local seenOffset = agentOffset + 2 * agentCount
+local valuesOffset = 1 + messageCount + cooldownLists
 -- Of as many arguments as a call from Lua takes.
 local SLICE = 4000
 local NONE, NOTHING = struct.pack('<I4', 0), {}
@@ -66,11 +68,11 @@ at = at + agentCount
 -- Hardly ever does any agent have one.
 local anyCooling = agentCount > 0 and redis.call('EXISTS', unpack(cooling)) > 0
 
-local function putIntoTotal(total, _, _, count, high, low, min, max, time, value, bins)
+local function putIntoTotal(total, _, _, count, high, low, min, max, time, value, values)
   total.changed = true
   plus(total.cell, 1, count, high, low)
   if total.shape > 0 then widen(total.cell, 4, min, max, time, value) end
-  if total.shape == 2 then total.bins = addBins(total.bins, bins) end
+  if total.shape == 2 then total.bins = addBins(total.bins, listOf(values)) end
 end
 
 local function loadTotal(total)
@@ -88,33 +90,29 @@ local function take(into, place, shape, now, put, repeated)
   end
   for _ = 1, increments do
     local event, epoch, high, low = work[at + 1], now - work[at + 2], work[at + 3], work[at + 4]
-    local time, value, bins
+    local time, value, values
     at = at + 4
     if shape > 0 then
       time, value = work[at + 1], work[at + 2]
       at = at + 2
     end
     if shape == 2 then
-      bins = {work[at + 1], 1}
-      at = at + 1
+      values, at = struct.pack(BIN_NUMBER, work[at + 1]), at + 1
     end
-    if into and not repeated[event] then put(into, place, epoch, 1, high, low, value, value, time, value, bins) end
+    if into and not repeated[event] then put(into, place, epoch, 1, high, low, value, value, time, value, values) end
   end
   for _ = 1, sums do
     local epoch, count, high, low = now - work[at + 1], work[at + 2], work[at + 3], work[at + 4]
-    local min, max, time, value, bins
+    local min, max, time, value, values
     at = at + 4
     if shape > 0 then
       min, max, time, value = work[at + 1], work[at + 2], work[at + 3], work[at + 4]
       at = at + 4
     end
     if shape == 2 then
-      local length = 2 * work[at + 1]
-      bins, at = {}, at + 1
-      for i = 1, length do bins[i] = work[at + i] end
-      at = at + length
+      values, at = ARGV[valuesOffset + work[at + 1]], at + 1
     end
-    if into then put(into, place, epoch, count, high, low, min, max, time, value, bins) end
+    if into then put(into, place, epoch, count, high, low, min, max, time, value, values) end
   end
 end
 

@@ -7,7 +7,8 @@ import { BUCKETS } from '../../lifetimes.ts';
  * count, high and low (exact-sum.ts says how high and low make a sum), a spread four: least, greatest, newest time, newest
  * value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with the bins beside the list). Bins are text of eight bytes
  * each, number and count, the greatest first: one is found and counted up without taking the others apart, and quantiles
- * need but the beginning.
+ * need but the beginning. Values that are to be added to bins are a text too, the number of each one's bin after the other:
+ * such a text is made by who asks (bin-numbers.ts) and mostly only put at the end of another.
  *
  * A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
  * `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
@@ -178,17 +179,47 @@ local function binFields(name) return name .. ':newest', name .. ':window' end
 -- of newest bucket and window yet.
 local function quickFields(name) return name .. ':greatest', name .. ':pending' end
 
--- Values that wait to be added to the bins of newest bucket and window at once: at most so many, a bin's number each.
-local MOST_PENDING, PENDING_BYTES = 64, 3
+-- For how many values more than it holds the greatest bins of a window suffice that are kept beside it: as many values as
+-- wait to be added to its bins at once. Half of them from one call to the next, so that a call has room for its own. Where
+-- it holds few, most bins would be needed.
+local LEAST_REACH, MOST_REACH, NUMBER_BYTES = 64, 1024, 3
+local function reachOf(total)
+  if total < LEAST_REACH then return 0 end
+  return math.min(total, MOST_REACH)
+end
 
--- Pending values as a list that addBins takes.
-local function listOf(pending)
-  if pending == NO_BINS then return {} end
-  local numbers, list, filled = {unpackFrom(string.rep(BIN_NUMBER, #pending / PENDING_BYTES), pending)}, {}, 0
-  -- What unpack adds is where it ended.
-  numbers[#numbers] = nil
-  table.sort(numbers, function(a, b) return a > b end)
-  for _, bin in ipairs(numbers) do
+-- A text of values, in any order, as a list that addBins takes.
+local function listOf(values)
+  if values == NO_BINS then return {} end
+  local counts, bins = {}, {}
+  for from = 1, #values, NUMBER_BYTES * MOST_UNPACKED do
+    local part = string.sub(values, from, from + NUMBER_BYTES * MOST_UNPACKED - 1)
+    local numbers = {unpackFrom(string.rep(BIN_NUMBER, #part / NUMBER_BYTES), part)}
+    -- What unpack adds is where it ended.
+    for i = 1, #numbers - 1 do
+      local bin = numbers[i]
+      local count = counts[bin]
+      if not count then
+        bins[#bins + 1], count = bin, 0
+      end
+      counts[bin] = count + 1
+    end
+  end
+  table.sort(bins)
+  local list, size = {}, #bins
+  for i = 1, size do
+    local bin = bins[size + 1 - i]
+    list[2 * i - 1], list[2 * i] = bin, counts[bin]
+  end
+  return list
+end
+
+-- Of a text of values, the greatest first, those that are not below a bin, as a list that addBins takes.
+local function listDownTo(values, least)
+  local list, filled = {}, 0
+  for at = 1, #values, NUMBER_BYTES do
+    local bin = unpackFrom(BIN_NUMBER, values, at)
+    if bin < least then break end
     if list[filled - 1] == bin then
       list[filled] = list[filled] + 1
     else

@@ -94,15 +94,18 @@ local function load(agent)
   for from = 1, count, RINGS_AT_ONCE do loadSome(agent, from, math.min(from + RINGS_AT_ONCE - 1, count)) end
 end
 
+-- How many values of a ring are not among its bins yet.
+local function pendingOf(agent, place) return #agent.pending[place] / NUMBER_BYTES end
+
 -- The greatest bins of a window of so many values, at least those that an answer needs where so many more are coming.
 -- They are at hand where these values may become pending.
 local function answerBins(agent, place, total, coming)
   local greatest = agent.greatest[place]
   if not agent.windowBins[place] then
-    local pending = #agent.pending[place] / PENDING_BYTES
-    if greatest ~= NO_BINS and pending + coming <= MOST_PENDING then return greatest end
+    local pending = pendingOf(agent, place)
+    if greatest ~= NO_BINS and pending + coming <= reachOf(total - pending) then return greatest end
     open(agent, place)
-    agent.batched[place] = coming > MOST_PENDING
+    agent.batched[place] = coming > MOST_REACH
   end
   return greatestBins(agent.windowBins[place], total, coming)
 end
@@ -177,7 +180,7 @@ local function moveTo(agent, place, at, now)
   list[spread], list[spread + 1], list[spread + 2], list[spread + 3] = cell[4], cell[5], cell[6], cell[7]
 end
 
-local function putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
+local function putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, values)
   local slot, key = epoch % BUCKETS, bucketsKey(agent, place)
   local text = redis.call('HGET', key, slot)
   local cell = text and unpackCell(text, shape) or emptyCell()
@@ -186,31 +189,26 @@ local function putLate(agent, place, shape, epoch, count, high, low, min, max, t
   redis.call('HSET', key, slot, packCell(cell, shape))
   if shape == 2 then
     local kept = text and redis.call('HGET', key, 'b' .. slot) or NO_BINS
-    redis.call('HSET', key, 'b' .. slot, addBins(kept, bins))
+    redis.call('HSET', key, 'b' .. slot, addBins(kept, listOf(values)))
   end
   redis.call('PEXPIRE', key, agent.set.ttls[place])
 end
 
--- Adds bins to the newest bucket and to the window, or lets their values wait for that.
-local function putBins(agent, place, bins)
+-- Adds values to the bins of the newest bucket and of the window, or lets them wait for that.
+local function putBins(agent, place, values)
   if agent.windowBins[place] then
-    agent.newestBins[place] = addBins(agent.newestBins[place], bins)
-    agent.windowBins[place] = addBins(agent.windowBins[place], bins)
+    local list = listOf(values)
+    agent.newestBins[place] = addBins(agent.newestBins[place], list)
+    agent.windowBins[place] = addBins(agent.windowBins[place], list)
     return
   end
-  local pending, greatest = agent.pending[place], agent.greatest[place]
-  local least = unpackFrom(BIN_NUMBER, greatest, #greatest - BIN_BYTES + 1)
-  for i = 1, #bins, 2 do
-    local bin, count = bins[i], bins[i + 1]
-    pending = pending .. string.rep(struct.pack(BIN_NUMBER, bin), count)
-    if bin >= least then
-      greatest, agent.raised[place] = addBins(greatest, {bin, count}), true
-    end
-  end
-  agent.pending[place], agent.greatest[place] = pending, greatest
+  local greatest = agent.greatest[place]
+  local list = listDownTo(values, unpackFrom(BIN_NUMBER, greatest, #greatest - BIN_BYTES + 1))
+  if #list > 0 then agent.greatest[place], agent.raised[place] = addBins(greatest, list), true end
+  agent.pending[place] = agent.pending[place] .. values
 end
 
-local function putIntoRing(agent, place, epoch, count, high, low, min, max, time, value, bins)
+local function putIntoRing(agent, place, epoch, count, high, low, min, max, time, value, values)
   local list, at, shape = agent.list, agent.set.begins[place], agent.set.shapes[place]
   local head = list[at + HEAD]
   if epoch <= head - BUCKETS then return end
@@ -220,25 +218,28 @@ local function putIntoRing(agent, place, epoch, count, high, low, min, max, time
   if epoch ~= head then
     if shape == 2 then
       open(agent, place)
-      agent.windowBins[place] = addBins(agent.windowBins[place], bins)
+      agent.windowBins[place] = addBins(agent.windowBins[place], listOf(values))
     end
-    return putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
+    return putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, values)
   end
   plus(list, at + NEWEST, count, high, low)
   if shape > 0 then widen(list, at + NEWEST_SPREAD, min, max, time, value) end
-  if shape == 2 then putBins(agent, place, bins) end
+  if shape == 2 then putBins(agent, place, values) end
 end
 
--- What answers are made of until the bins are opened again: enough for as many values as may be pending. None where
--- the next message will open them in any case, or may need more than all the bins there are.
+-- What answers are made of until the bins are opened again: enough for as many values as may be pending then. None where
+-- the next message will open them in any case, or much of the bins would be needed.
 local function greatestToKeep(agent, place)
   local total = agent.list[agent.set.begins[place] + WINDOW]
-  if agent.batched[place] or total < MOST_PENDING then return NO_BINS end
-  return greatestBins(agent.windowBins[place], total, MOST_PENDING)
+  local reach = reachOf(total)
+  if agent.batched[place] or reach == 0 then return NO_BINS end
+  return greatestBins(agent.windowBins[place], total, reach)
 end
 
 -- Adds to a list of fields those of a ring's bins that may have changed. Answers how long the list is then.
 local function addBinFields(agent, place, fields, filled)
+  local pending = pendingOf(agent, place)
+  if pending > 0 and 2 * pending > reachOf(agent.list[agent.set.begins[place] + WINDOW] - pending) then open(agent, place) end
   local window, quick = agent.windowBins[place], agent.set.quick[place]
   fields[filled + 1], fields[filled + 2] = quick[2], agent.pending[place]
   if not window and not agent.raised[place] then return filled + 2 end

@@ -1,0 +1,32 @@
+import { binOf } from '@agentlens/guardrails/ports';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { binOfNumber, numberOfBin, valuesText } from './bin-numbers.ts';
+
+const bins = fc.integer({ min: -200_000, max: 200_000 });
+const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
+
+describe('the numbers of bins in Redis', () => {
+  it('are read as the bins they were made of', () => {
+    fc.assert(fc.property(bins, (bin) => expect(binOfNumber(numberOfBin(bin))).toBe(bin)));
+  });
+
+  it('have the order of the bins', () => {
+    fc.assert(
+      fc.property(bins, bins, (a, b) => expect(Math.sign(numberOfBin(a) - numberOfBin(b))).toBe(Math.sign(a - b))),
+    );
+  });
+
+  it('are read from a text of values, the greatest first, whatever these are', () => {
+    fc.assert(
+      fc.property(fc.array(finite), (values) => {
+        const counts = new Map<number, number>();
+        for (const value of values) counts.set(binOf(value), (counts.get(binOf(value)) ?? 0) + 1);
+        const bytes = Buffer.from(valuesText(counts));
+        expect(bytes).toHaveLength(3 * values.length);
+        const read = values.map((_, at) => binOfNumber(bytes.readUIntLE(3 * at, 3)));
+        expect(read).toEqual(values.map(binOf).sort((a, b) => b - a));
+      }),
+    );
+  });
+});
