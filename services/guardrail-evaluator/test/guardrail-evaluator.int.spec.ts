@@ -219,6 +219,22 @@ describe('a rule', () => {
     await eventually(() => expect(inForce()).toEqual([null, null]));
   });
 
+  it('stays as it was read when another of its tenant changes', async () => {
+    newTenant();
+    const { evaluator } = await replica();
+    const kept = await createRule({ name: 'Kept' });
+    const changed = await createRule({ name: 'Changed' });
+    const inForce = () => evaluator.rules.book.matching(tenantId, 'agent-1', 'custom.recorded');
+    const versions = () => Object.fromEntries(inForce().map(({ id, version }) => [id, version]));
+    await eventually(() => expect(versions()).toEqual({ [kept.id]: 1, [changed.id]: 1 }));
+    const before = inForce().find(({ id }) => id === kept.id);
+    await harness.bus.request(COMMANDS.updateRule, { tenantId, ruleId: changed.id, body: { name: 'Again' } });
+    await eventually(() => expect(versions()).toEqual({ [kept.id]: 1, [changed.id]: 2 }));
+    await harness.bus.request(COMMANDS.deleteRule, { tenantId, ruleId: changed.id });
+    await eventually(() => expect(versions()).toEqual({ [kept.id]: 1 }));
+    expect(inForce()[0]).toBe(before);
+  });
+
   it('stays readable when deleted, with its secrets sealed', async () => {
     newTenant();
     await replica();

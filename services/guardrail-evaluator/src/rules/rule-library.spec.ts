@@ -11,6 +11,8 @@ class Table {
   rules: GuardrailRule[] = [];
   deleted: RuleMark[] = [];
   reads = 0;
+  /** Rules that were read because they changed. */
+  readonly read: string[] = [];
   away = false;
 
   async all(): Promise<GuardrailRule[]> {
@@ -19,8 +21,15 @@ class Table {
   }
 
   async ofTenant(tenantId: string): Promise<GuardrailRule[]> {
-    this.reads += 1;
     return this.rules.filter((rule) => rule.tenantId === tenantId);
+  }
+
+  async differences(tenantId: string, held: ReadonlyMap<string, { readonly version: number }>) {
+    this.reads += 1;
+    const rules = await this.ofTenant(tenantId);
+    const changed = rules.filter(({ id, version }) => held.get(id)?.version !== version);
+    this.read.push(...changed.map(({ id }) => id));
+    return { ids: rules.map(({ id }) => id), changed };
   }
 
   async changedSince(): Promise<RuleMark[]> {
@@ -69,6 +78,32 @@ describe('RuleLibrary', () => {
     await announce('acme', 'v1');
     await eventually(() => expect(matching()).toEqual(['r1']));
     expect(matching('other')).toEqual([]);
+  });
+
+  it('reads of a tenant what changed, and keeps the rest as it is', async () => {
+    table.rules = [aRule({ id: 'r1' }), aRule({ id: 'r2' }), aRule({ id: 'r3' }), aRule({ id: 'r4', enabled: false })];
+    await library.start();
+    const [first] = library.book.matching('acme', 'a', 'custom.recorded');
+    table.rules = [
+      aRule({ id: 'r1' }),
+      aRule({ id: 'r3', version: 2, enabled: false }),
+      aRule({ id: 'r4', version: 2 }),
+    ];
+    await library.reload('acme');
+    expect(matching()).toEqual(['r1', 'r4']);
+    expect(library.book.matching('acme', 'a', 'custom.recorded')[0]).toBe(first);
+    expect(table.read).toEqual(['r3', 'r4']);
+  });
+
+  it('keeps its index where an announcement brings nothing new', async () => {
+    table.rules = [aRule({ id: 'r1' })];
+    await library.start();
+    const { book } = library;
+    await library.reload('acme');
+    expect(library.book).toBe(book);
+    table.rules = [];
+    await library.reload('acme');
+    expect(matching()).toEqual([]);
   });
 
   it('finds by polling what was not announced: new, changed and deleted rules', async () => {

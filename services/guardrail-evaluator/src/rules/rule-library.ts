@@ -8,11 +8,20 @@ const POLL_MS = 10_000;
 /** Clocks of evaluators differ, and a transaction commits after the time it writes. */
 const OVERLAP_MS = 5 * 60_000;
 
-type Reader = Pick<RulesRepository, 'all' | 'ofTenant' | 'changedSince'>;
+type Reader = Pick<RulesRepository, 'all' | 'ofTenant' | 'differences' | 'changedSince'>;
+
+/** A stored rule, also one that is not in force: then there is nothing to evaluate. */
+interface Held {
+  readonly version: number;
+  readonly active: ActiveRule | null;
+}
+
+type HeldRules = ReadonlyMap<string, Held>;
+const NONE: HeldRules = new Map();
 
 /**
- * The rules in force on this instance. Loaded once, reloaded per tenant when a change is announced, and compared with
- * the table every ten seconds for announcements that were missed. Keeps what it has while Postgres is away.
+ * The rules in force on this instance. Loaded once; when a change of a tenant is announced, what changed is read; compared
+ * with the table every ten seconds for announcements that were missed. Keeps what it has while Postgres is away.
  */
 export class RuleLibrary {
   readonly #rules: Reader;
@@ -22,8 +31,8 @@ export class RuleLibrary {
   #book = RuleBook.EMPTY;
   #decisions = DecisionBook.EMPTY;
   #loaded = false;
-  /** Versions held, by tenant and rule; disabled rules too. */
-  readonly #held = new Map<string, ReadonlyMap<string, number>>();
+  /** By tenant and rule. */
+  readonly #held = new Map<string, HeldRules>();
   readonly #missedMeanwhile = new Set<string>();
   readonly #running = new Map<string, Promise<void>>();
   readonly #queued = new Map<string, Promise<void>>();
@@ -61,7 +70,9 @@ export class RuleLibrary {
   async start(): Promise<void> {
     this.#watch ??= await this.#bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.#noticed(value.tenantId));
     const byTenant = Map.groupBy(await this.#rules.all(), ({ tenantId }) => tenantId);
-    const active = new Map([...byTenant].map(([tenantId, rules]) => [tenantId, this.#hold(tenantId, rules)]));
+    const active = new Map(
+      [...byTenant].map(([tenantId, rules]) => [tenantId, this.#hold(tenantId, this.#read(rules))]),
+    );
     this.#book = RuleBook.EMPTY.withTenants(active);
     this.#decisions = DecisionBook.EMPTY.withTenants(active);
     this.#loaded = true;
@@ -77,7 +88,7 @@ export class RuleLibrary {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** Reads the rules of one tenant again; what is asked while a read waits its turn is answered by that one. */
+  /** Reads what changed of one tenant; what is asked while a read waits its turn is answered by that one. */
   reload(tenantId: string): Promise<void> {
     const waiting = this.#queued.get(tenantId);
     if (waiting !== undefined) return waiting;
@@ -126,27 +137,37 @@ export class RuleLibrary {
 
   #differs({ tenantId, ruleId, version, deleted }: RuleMark): boolean {
     const held = this.#held.get(tenantId)?.get(ruleId);
-    return deleted ? held !== undefined : held === undefined || held < version;
+    return deleted ? held !== undefined : held === undefined || held.version < version;
   }
 
   async #load(tenantId: string): Promise<void> {
-    const rules = await this.#rules.ofTenant(tenantId);
-    const active = this.#hold(tenantId, rules);
+    const held = this.#held.get(tenantId) ?? NONE;
+    const { ids, changed } = await this.#rules.differences(tenantId, held);
+    if (changed.length === 0 && ids.length === held.size) return;
+    const fresh = this.#read(changed);
+    const found = ids.map((id) => [id, fresh.get(id) ?? held.get(id)] as const);
+    const active = this.#hold(tenantId, new Map(found.flatMap(([id, one]) => (one === undefined ? [] : [[id, one]]))));
     this.#book = this.#book.withTenant(tenantId, active);
     this.#decisions = this.#decisions.withTenant(tenantId, active);
   }
 
-  /** Remembers the versions of a tenant's rules and answers those that are in force. */
-  #hold(tenantId: string, rules: readonly GuardrailRule[]): ActiveRule[] {
-    this.#held.set(tenantId, new Map(rules.map(({ id, version }) => [id, version])));
+  #read(rules: readonly GuardrailRule[]): HeldRules {
     for (const { updatedAt } of rules) this.#newestMs = Math.max(this.#newestMs, Date.parse(updatedAt));
-    return rules.filter(isInForce).flatMap((rule) => this.#activate(rule));
+    return new Map(
+      rules.map((rule) => [rule.id, { version: rule.version, active: isInForce(rule) ? this.#activate(rule) : null }]),
+    );
   }
 
-  #activate(rule: GuardrailRule): ActiveRule[] {
+  /** Answers those that are evaluated. */
+  #hold(tenantId: string, rules: HeldRules): ActiveRule[] {
+    this.#held.set(tenantId, rules);
+    return Array.from(rules.values(), ({ active }) => active).filter((active) => active !== null);
+  }
+
+  #activate(rule: GuardrailRule): ActiveRule | null {
     const active = activate(rule);
-    if (active.ok) return [active.value];
+    if (active.ok) return active.value;
     this.#logger.error({ tenantId: rule.tenantId, ruleId: rule.id, reason: active.reason }, 'rule cannot be evaluated');
-    return [];
+    return null;
   }
 }

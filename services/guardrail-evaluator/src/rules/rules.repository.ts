@@ -40,6 +40,30 @@ export class RulesRepository {
     return rows.map((row) => evaluated(row));
   }
 
+  /**
+   * Which rules a tenant has, and those of them that are not held in the version they have now, as of one moment: a change
+   * of one rule costs reading one rule, however many there are.
+   */
+  async differences(
+    tenantId: string,
+    held: ReadonlyMap<string, { readonly version: number }>,
+  ): Promise<{ readonly ids: readonly string[]; readonly changed: readonly GuardrailRule[] }> {
+    const transaction = this.#db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
+    return transaction.execute(async (moment) => {
+      const inForce = moment
+        .selectFrom('guardrail_rules')
+        .where('tenant_id', '=', tenantId)
+        .where('deleted_at', 'is', null);
+      const all = await inForce.select(['rule_id', 'version']).execute();
+      const ids = all.map(({ rule_id }) => rule_id);
+      const other = all.filter(({ rule_id, version }) => held.get(rule_id)?.version !== version);
+      if (other.length === 0) return { ids, changed: [] };
+      const changedIds = other.map(({ rule_id }) => rule_id);
+      const rows = await inForce.selectAll().where(sql<boolean>`rule_id = any(${changedIds}::text[])`).execute();
+      return { ids, changed: rows.map((row) => evaluated(row)) };
+    });
+  }
+
   /** Rules of all tenants changed at or after an instant. */
   async changedSince(instant: string): Promise<RuleMark[]> {
     const rows = await this.#db
@@ -66,7 +90,7 @@ export class RulesRepository {
       if (refusal !== null) return refusal;
       await transaction.insertInto('guardrail_rules').values(rules.map(rowOf)).execute();
       const last = rules.at(-1);
-      // One notice is enough: whoever gets it reads all rules of the tenant again.
+      // One notice is enough: whoever gets it looks for all that changed of the tenant.
       if (last !== undefined) await announce(transaction, last.tenantId, last.updatedAt, last.id, last.version);
       return null;
     });
