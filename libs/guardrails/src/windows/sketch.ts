@@ -73,7 +73,9 @@ export class Sketch {
   readonly #bins: number[] = [];
   readonly #counts: number[] = [];
   #total: number;
-  /** A quantile mostly stays in its bin from one value to the next. */
+  /** Where the last quantile was found, and how many values are in bins below: the next is found near it. */
+  #at = 0;
+  #below: number;
   #lastFound = { bin: 0, value: 0 };
 
   /** @param bins of `total` values, at least those `greatestBins` gives for the quantiles that will be asked for */
@@ -83,6 +85,7 @@ export class Sketch {
       this.#counts.push(bins[at]?.count ?? 0);
     }
     this.#total = total;
+    this.#below = total - countOf(bins);
   }
 
   /** @param value a finite number */
@@ -96,25 +99,29 @@ export class Sketch {
       else high = middle;
     }
     this.#total += 1;
+    if (low < this.#at) this.#below += 1;
     if (this.#bins[low] === bin) {
       this.#counts[low] = (this.#counts[low] ?? 0) + 1;
       return;
     }
+    if (low < this.#at) this.#at += 1;
     this.#bins.splice(low, 0, bin);
     this.#counts.splice(low, 0, 1);
   }
 
-  /** See `quantileOf`. Goes down from the greatest; below the bins that are known it takes the least of them. */
+  /** See `quantileOf`. Below the bins that are known it takes the least of them. */
   quantile(q: number): number | null {
     if (this.#bins.length === 0) return null;
     const rank = rankOf(q, this.#total);
-    let below = this.#total;
-    let at = this.#bins.length;
-    do {
-      at -= 1;
-      below -= this.#counts[at] ?? 0;
-    } while (at > 0 && below >= rank);
-    return this.#valueAt(this.#bins[at] ?? 0);
+    while (this.#at > 0 && this.#below >= rank) {
+      this.#at -= 1;
+      this.#below -= this.#counts[this.#at] ?? 0;
+    }
+    while (this.#at < this.#bins.length - 1 && this.#below + (this.#counts[this.#at] ?? 0) < rank) {
+      this.#below += this.#counts[this.#at] ?? 0;
+      this.#at += 1;
+    }
+    return this.#valueAt(this.#bins[this.#at] ?? 0);
   }
 
   #valueAt(bin: number): number {

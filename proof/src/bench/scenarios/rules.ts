@@ -2,15 +2,18 @@ import { TEN_RULES, unheard } from '../rule-drafts.ts';
 import type { Scenario } from '../scenario.ts';
 import { measureVariants, type Variant } from '../variants.ts';
 
+const NONE = 'no rules';
+const TEN = '10 rules';
+
 /** What ten rules cost, and what thousands cost that do not concern the events. */
 export const rules: Scenario = {
   name: 'rules',
   title: '0, 10, 1,000 and 10,000 rules, all but ten of them for agents that send nothing',
   smoke: false,
   run: (bench) =>
-    measureVariants(bench, 'rules', { batchSize: 100, concurrency: 16, seconds: bench.seconds / 2 }, [
+    measureVariants(bench, 'rules', { batchSize: 100, concurrency: 16, seconds: bench.seconds }, [
       {
-        name: 'no rules',
+        name: NONE,
         async prepare(stage) {
           await stage.setRules([]);
           return {};
@@ -24,7 +27,8 @@ export const rules: Scenario = {
 
 function tenAnd(others: number): Variant {
   return {
-    name: others === 0 ? '10 rules' : `10 rules + ${others} others`,
+    name: others === 0 ? TEN : `${TEN} + ${others} others`,
+    beside: others === 0 ? NONE : TEN,
     async prepare(stage) {
       const ids = await stage.setRules(others === 0 ? TEN_RULES : [...TEN_RULES, unheard('absent-0')]);
       const last = ids.at(-1);

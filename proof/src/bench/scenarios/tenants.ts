@@ -3,6 +3,7 @@ import type { Scenario } from '../scenario.ts';
 import { measureVariants } from '../variants.ts';
 
 const EVENTS_PER_SECOND = 10_000;
+const ONE = '1 tenant';
 
 /** Whether the same load from many tenants costs more than from one. */
 export const tenants: Scenario = {
@@ -15,7 +16,8 @@ export const tenants: Scenario = {
       'tenants',
       { batchSize: 10, concurrency: 64, seconds: bench.seconds / 2, eventsPerSecond: EVENTS_PER_SECOND },
       [1, 1_000].map((count) => ({
-        name: `${count} tenant${count === 1 ? '' : 's'}`,
+        name: count === 1 ? ONE : `${count} tenants`,
+        ...(count === 1 ? {} : { beside: ONE }),
         async prepare(stage) {
           await stage.setRules(TEN_RULES);
           return { keys: await stage.tenantsWithRules(count), agents: 1_000 };
