@@ -66,7 +66,12 @@ export class ServiceProcess {
       [...ownNodeOptions(this.spec.entry), ...(this.spec.nodeOptions ?? []), this.spec.entry],
       {
         cwd: this.spec.cwd,
-        env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...this.spec.env },
+        env: {
+          PATH: process.env.PATH ?? '',
+          HOME: process.env.HOME ?? '',
+          ...ownMallocOptions(this.spec.entry),
+          ...this.spec.env,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );
@@ -126,8 +131,21 @@ export class ServiceProcess {
 
 /** What every start of a service gives Node, of the build that `entry` belongs to; older builds gave all the same, or nothing. */
 function ownNodeOptions(entry: string): readonly string[] {
-  const service = basename(join(entry, '../..'));
+  return wordsOf(entry, [`node-options.${serviceOf(entry)}`, 'node-options']);
+}
+
+/** The same for the C library. */
+function ownMallocOptions(entry: string): Record<string, string> {
+  return Object.fromEntries(wordsOf(entry, [`malloc-options.${serviceOf(entry)}`]).map((word) => word.split('=', 2)));
+}
+
+function serviceOf(entry: string): string {
+  return basename(join(entry, '../..'));
+}
+
+/** The words of the first of these files that a build's `scripts` have. */
+function wordsOf(entry: string, names: readonly string[]): readonly string[] {
   const scripts = join(entry, '../../../../scripts');
-  const file = [`node-options.${service}`, 'node-options'].map((name) => join(scripts, name)).find(existsSync);
+  const file = names.map((name) => join(scripts, name)).find(existsSync);
   return file === undefined ? [] : readFileSync(file, 'utf8').trim().split(/\s+/);
 }
