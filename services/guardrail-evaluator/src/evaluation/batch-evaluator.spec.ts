@@ -177,6 +177,20 @@ describe('BatchEvaluator', () => {
     ]);
   });
 
+  it('says so too where the windows became whole while what it triggered was on its way', async () => {
+    const windowGap = new WindowGap();
+    windowGap.countedSince(clock.now());
+    const slow: CooldownStore = {
+      claim(claim) {
+        windowGap.countedSince(0);
+        return cooldowns.claim(claim);
+      },
+    };
+    await evaluatorOf([aRule()], { windowGap, cooldowns: slow }).evaluate(aBatch({ events: [error()] }));
+    expect(triggers).toHaveLength(1);
+    expect(states.map(({ degradedReason }) => degradedReason !== null)).toEqual([true]);
+  });
+
   it('counts again without triggering, and nothing twice', async () => {
     const rule = aRule({ conditionConfig: { threshold: 100, minEvents: 2 } });
     const [lost, later] = [aBatch({ events: [error()] }), aBatch({ events: [error()] })];

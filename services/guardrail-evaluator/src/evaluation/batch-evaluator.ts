@@ -126,12 +126,13 @@ export class BatchEvaluator {
     try {
       if (answer === undefined) throw new Error('the window store did not answer for every batch');
       const folding = fold(plan, answer);
+      // At once: while a trigger is on its way, windows that were lost may become whole, and this was measured before.
+      this.#record(plan, folding);
       if (folding.candidates.length > 0) {
-        this.#trigger(plan, folding).then(concluded.resolve, concluded.reject);
+        this.#trigger(folding).then(concluded.resolve, concluded.reject);
         return;
       }
       addStops(stops, folding.stops);
-      this.#record(plan, folding);
       concluded.resolve(folding.late);
     } catch (error) {
       // What is wrong with one share is no concern of the others.
@@ -139,11 +140,10 @@ export class BatchEvaluator {
     }
   }
 
-  async #trigger(plan: Plan, folding: Folding): Promise<number> {
+  async #trigger(folding: Folding): Promise<number> {
     const { desk, metrics } = this.#parts;
     const { refused } = await desk.admit(folding.candidates.map(({ trigger }) => trigger));
     metrics.stopped(refused === 0 ? folding.stops : { ...folding.stops, claim_refused: refused });
-    this.#record(plan, folding);
     return folding.late;
   }
 
