@@ -24,7 +24,7 @@ export const RunHeartbeats = z.object({
 });
 export type RunHeartbeats = z.infer<typeof RunHeartbeats>;
 
-/** `version` is a fresh time-ordered id: any difference means "read this tenant's rules again". */
+/** Says that a tenant's rules are others now; `version` is a fresh id that only names the change. */
 export const RulesChanged = z.object({ tenantId: TenantId, version: z.string(), at: Instant });
 export type RulesChanged = z.infer<typeof RulesChanged>;
 

@@ -89,8 +89,6 @@ class AgentFold {
   }
 
   run(): Folding {
-    // What stops nearly all evaluations is counted apart.
-    let unmet = 0;
     for (const { event, index, measurements } of this.#plan.events) {
       const duplicate = this.#duplicates.has(index);
       this.#add(index, duplicate);
@@ -101,11 +99,9 @@ class AgentFold {
       for (const { place } of measurements) {
         const lane = this.#lanes[place];
         const stopped = lane === undefined ? null : this.#evaluate(event, lane);
-        if (stopped === 'threshold_not_met') unmet += 1;
-        else if (stopped !== null) this.#stop(stopped);
+        if (stopped !== null) this.#stop(stopped);
       }
     }
-    if (unmet > 0) this.#stop('threshold_not_met', unmet);
     const standings = [...this.#standings.values()];
     return {
       candidates: this.#candidates,

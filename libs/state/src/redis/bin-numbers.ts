@@ -36,12 +36,10 @@ export function valuesText(counts: ReadonlyMap<number, number>): string {
   let at = bytes.length;
   // Sorted without a function to compare, so from the end: the least comes last.
   for (const bin of Int32Array.from(counts.keys()).sort()) {
-    const number = bin + ZERO;
+    const number = numberOfBin(bin);
     for (let left = counts.get(bin) ?? 0; left > 0; left--) {
       at -= BYTES;
-      bytes[at] = number & DIGIT;
-      bytes[at + 1] = (number >> DIGIT_BITS) & DIGIT;
-      bytes[at + 2] = number >> (2 * DIGIT_BITS);
+      bytes.writeUIntLE(number, at, BYTES);
     }
   }
   return bytes.toString('latin1');

@@ -145,8 +145,12 @@ export class RuleLibrary {
     const { ids, changed } = await this.#rules.differences(tenantId, held);
     if (changed.length === 0 && ids.length === held.size) return;
     const fresh = this.#read(changed);
-    const found = ids.map((id) => [id, fresh.get(id) ?? held.get(id)] as const);
-    const active = this.#hold(tenantId, new Map(found.flatMap(([id, one]) => (one === undefined ? [] : [[id, one]]))));
+    const rules = new Map<string, Held>();
+    for (const id of ids) {
+      const rule = fresh.get(id) ?? held.get(id);
+      if (rule !== undefined) rules.set(id, rule);
+    }
+    const active = this.#hold(tenantId, rules);
     this.#book = this.#book.withTenant(tenantId, active);
     this.#decisions = this.#decisions.withTenant(tenantId, active);
   }

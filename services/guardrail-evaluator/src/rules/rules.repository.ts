@@ -31,12 +31,7 @@ export class RulesRepository {
 
   /** The same for one tenant. */
   async ofTenant(tenantId: string): Promise<GuardrailRule[]> {
-    const rows = await this.#db
-      .selectFrom('guardrail_rules')
-      .selectAll()
-      .where('tenant_id', '=', tenantId)
-      .where('deleted_at', 'is', null)
-      .execute();
+    const rows = await storedOf(this.#db, tenantId).selectAll().execute();
     return rows.map((row) => evaluated(row));
   }
 
@@ -50,16 +45,13 @@ export class RulesRepository {
   ): Promise<{ readonly ids: readonly string[]; readonly changed: readonly GuardrailRule[] }> {
     const transaction = this.#db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
     return transaction.execute(async (moment) => {
-      const inForce = moment
-        .selectFrom('guardrail_rules')
-        .where('tenant_id', '=', tenantId)
-        .where('deleted_at', 'is', null);
-      const all = await inForce.select(['rule_id', 'version']).execute();
+      const stored = storedOf(moment, tenantId);
+      const all = await stored.select(['rule_id', 'version']).execute();
       const ids = all.map(({ rule_id }) => rule_id);
       const other = all.filter(({ rule_id, version }) => held.get(rule_id)?.version !== version);
       if (other.length === 0) return { ids, changed: [] };
       const changedIds = other.map(({ rule_id }) => rule_id);
-      const rows = await inForce.selectAll().where(sql<boolean>`rule_id = any(${changedIds}::text[])`).execute();
+      const rows = await stored.selectAll().where(sql<boolean>`rule_id = any(${changedIds}::text[])`).execute();
       return { ids, changed: rows.map((row) => evaluated(row)) };
     });
   }
@@ -109,12 +101,9 @@ export class RulesRepository {
     ) => Promise<{ readonly rule: GuardrailRule | null; readonly answer: T }>,
   ): Promise<T | null> {
     return this.#db.transaction().execute(async (transaction) => {
-      const row = await transaction
-        .selectFrom('guardrail_rules')
+      const row = await storedOf(transaction, tenantId)
         .selectAll()
-        .where('tenant_id', '=', tenantId)
         .where('rule_id', '=', ruleId)
-        .where('deleted_at', 'is', null)
         .forUpdate()
         .executeTakeFirst();
       if (row === undefined) return null;
@@ -152,13 +141,13 @@ export class RulesRepository {
 /** A tenant's rules; whoever else asks for them waits until this transaction is over. */
 async function others(transaction: Kysely<Tables>, tenantId: string): Promise<GuardrailRule[]> {
   await sql`select pg_advisory_xact_lock(hashtext(${`agentlens:rules:${tenantId}`}))`.execute(transaction);
-  const rows = await transaction
-    .selectFrom('guardrail_rules')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('deleted_at', 'is', null)
-    .execute();
+  const rows = await storedOf(transaction, tenantId).selectAll().execute();
   return rows.map(ruleFromRow);
+}
+
+/** The rules of a tenant that are not deleted. */
+function storedOf(db: Kysely<Tables>, tenantId: string) {
+  return db.selectFrom('guardrail_rules').where('tenant_id', '=', tenantId).where('deleted_at', 'is', null);
 }
 
 /** What evaluation is part of needs its config; nothing else is held in memory, least of all secrets. */

@@ -97,13 +97,18 @@ end
 -- How many values of a ring are not among its bins yet.
 local function pendingOf(agent, place) return #agent.pending[place] / NUMBER_BYTES end
 
+-- For how many values its greatest bins suffice. They were kept when the window held all that is not pending.
+local function reachOfGreatest(agent, place)
+  return reachOf(agent.list[agent.set.begins[place] + WINDOW] - pendingOf(agent, place))
+end
+
 -- The greatest bins of a window of so many values, at least those that an answer needs where so many more are coming.
 -- They are at hand where these values may become pending.
 local function answerBins(agent, place, total, coming)
   local greatest = agent.greatest[place]
   if not agent.windowBins[place] then
-    local pending = pendingOf(agent, place)
-    if greatest ~= NO_BINS and pending + coming <= reachOf(total - pending) then return greatest end
+    local sufficient = pendingOf(agent, place) + coming <= reachOfGreatest(agent, place)
+    if greatest ~= NO_BINS and sufficient then return greatest end
     open(agent, place)
     agent.batched[place] = coming > MOST_REACH
   end
@@ -180,7 +185,7 @@ local function moveTo(agent, place, at, now)
   list[spread], list[spread + 1], list[spread + 2], list[spread + 3] = cell[4], cell[5], cell[6], cell[7]
 end
 
-local function putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, values)
+local function putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
   local slot, key = epoch % BUCKETS, bucketsKey(agent, place)
   local text = redis.call('HGET', key, slot)
   local cell = text and unpackCell(text, shape) or emptyCell()
@@ -189,7 +194,7 @@ local function putLate(agent, place, shape, epoch, count, high, low, min, max, t
   redis.call('HSET', key, slot, packCell(cell, shape))
   if shape == 2 then
     local kept = text and redis.call('HGET', key, 'b' .. slot) or NO_BINS
-    redis.call('HSET', key, 'b' .. slot, addBins(kept, listOf(values)))
+    redis.call('HSET', key, 'b' .. slot, addBins(kept, bins))
   end
   redis.call('PEXPIRE', key, agent.set.ttls[place])
 end
@@ -216,11 +221,13 @@ local function putIntoRing(agent, place, epoch, count, high, low, min, max, time
   plus(list, at + WINDOW, count, high, low)
   if shape > 0 then widen(list, at + WINDOW_SPREAD, min, max, time, value) end
   if epoch ~= head then
+    local bins
     if shape == 2 then
       open(agent, place)
-      agent.windowBins[place] = addBins(agent.windowBins[place], listOf(values))
+      bins = listOf(values)
+      agent.windowBins[place] = addBins(agent.windowBins[place], bins)
     end
-    return putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, values)
+    return putLate(agent, place, shape, epoch, count, high, low, min, max, time, value, bins)
   end
   plus(list, at + NEWEST, count, high, low)
   if shape > 0 then widen(list, at + NEWEST_SPREAD, min, max, time, value) end
@@ -238,8 +245,7 @@ end
 
 -- Adds to a list of fields those of a ring's bins that may have changed. Answers how long the list is then.
 local function addBinFields(agent, place, fields, filled)
-  local pending = pendingOf(agent, place)
-  if pending > 0 and 2 * pending > reachOf(agent.list[agent.set.begins[place] + WINDOW] - pending) then open(agent, place) end
+  if 2 * pendingOf(agent, place) > reachOfGreatest(agent, place) then open(agent, place) end
   local window, quick = agent.windowBins[place], agent.set.quick[place]
   fields[filled + 1], fields[filled + 2] = quick[2], agent.pending[place]
   if not window and not agent.raised[place] then return filled + 2 end
