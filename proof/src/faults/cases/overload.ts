@@ -1,5 +1,6 @@
 import { until } from '../../bench/poll.ts';
 import { backlogOf } from '../../bench/readiness.ts';
+import type { LoadReport } from '../../harness/load-protocol.ts';
 import { quantile } from '../../harness/quantile.ts';
 import { atLeast, atMost, equal, holds } from '../check.ts';
 import type { Fault } from '../fault.ts';
@@ -32,15 +33,13 @@ const overload: Fault = {
     const load = { batchSize: BATCH, markEvery: MARK_EVERY, premade: PREMADE };
     const atPeak = { ...load, concurrency: PEAK_CLIENTS };
     await startFlood(lab, site, { ...atPeak, label: 'warmup', seconds: WARM_UP_SECONDS }).report;
-    const peak = await startFlood(lab, site, { ...atPeak, label: 'peak', seconds: PEAK_SECONDS }).report;
-    const peakRate = peak.acceptedEvents / peak.seconds;
-    lab.note(`peak: ${peakRate.toFixed(0)} events/s`);
-    const offered = TIMES * peakRate;
+    const before = await startFlood(lab, site, { ...atPeak, label: 'before', seconds: PEAK_SECONDS }).report;
+    lab.note(`peak: ${rateOf(before).toFixed(0)} events/s`);
+    const offered = TIMES * rateOf(before);
     const overPeak = { ...load, label: 'over', concurrency: MOST_IN_FLIGHT, seconds, eventsPerSecond: offered };
     const over = await startFlood(lab, site, overPeak).report;
-    const overRate = over.acceptedEvents / over.seconds;
     lab.note(
-      `${offered.toFixed(0)} offered: ${overRate.toFixed(0)} events/s, answers ${JSON.stringify(over.statuses)}`,
+      `${offered.toFixed(0)} offered: ${rateOf(over).toFixed(0)} events/s, answers ${JSON.stringify(over.statuses)}`,
     );
     const afterwards = site.load(lab.seed, { eventsPerSecond: 500, seconds: 120 });
     const ms = await recovered(site, afterwards);
@@ -49,18 +48,25 @@ const overload: Fault = {
     lab.note(`recovered after ${ms.toFixed(0)} ms`);
     const digested = async () => ((await backlogOf(site.stack)) === 0 ? true : undefined);
     await until('what was accepted to be digested', digested, DIGESTED_WITHIN_MS);
+    const after = await startFlood(lab, site, { ...atPeak, label: 'after', seconds: PEAK_SECONDS }).report;
+    lab.note(`peak: ${rateOf(after).toFixed(0)} events/s`);
+    // What a shared machine can do changes within such a minute; the mean of both is what it could in between.
+    const peak = (rateOf(before) + rateOf(after)) / 2;
     const { events: counted } = await countsOf(site.pool, 'over');
     // An answer that never came leaves it open whether its events were accepted.
     const unanswered = over.statuses['0'] ?? 0;
     const triggers = site.triggers.latencies('over', over.markers);
     const triggerMs = quantile(triggers, 0.99);
-    lab.measure('peak', peakRate, 'events/s');
+    lab.measure('peak before', rateOf(before), 'events/s');
+    lab.measure('peak after', rateOf(after), 'events/s');
     lab.measure('sent at overload', (over.requests * BATCH) / over.seconds, 'events/s');
-    lab.measure('goodput at overload', overRate, 'events/s');
+    lab.measure('goodput at overload', rateOf(over), 'events/s');
+    lab.measure('load generator at the peak before', cpuShareOf(before), '% of a CPU');
+    lab.measure('load generator at overload', cpuShareOf(over), '% of a CPU');
     lab.measure('p99 of an acceptance', over.latency.p99, 'ms');
     lab.measure('p99 of a trigger', triggerMs, 'ms');
     lab.check(
-      atLeast('goodput', 0.8 * peakRate, overRate, 'events/s'),
+      atLeast('goodput', 0.8 * peak, rateOf(over), 'events/s'),
       // Or it was no overload.
       atLeast('requests refused', 1, over.refusedLatency.count),
       answers(over.statuses),
@@ -74,6 +80,15 @@ const overload: Fault = {
     lab.within('recovered', 10_000, ms);
   },
 };
+
+function rateOf({ acceptedEvents, seconds }: LoadReport): number {
+  return acceptedEvents / seconds;
+}
+
+/** What offering costs, on the CPUs that are measured. */
+function cpuShareOf({ cpuMicros, seconds }: LoadReport): number {
+  return (100 * cpuMicros) / 1_000_000 / seconds;
+}
 
 function answers(statuses: Readonly<Record<string, number>>) {
   const others = Object.keys(statuses).filter((status) => !['201', '429', '503'].includes(status));
