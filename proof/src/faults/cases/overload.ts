@@ -7,21 +7,25 @@ import type { Fault } from '../fault.ts';
 import { startFlood } from '../flood.ts';
 import { countsOf } from '../record.ts';
 import { recovered } from '../recovery.ts';
+import type { Site } from '../site.ts';
 
 /** Until code is compiled; what comes before is not the most it can. */
 const WARM_UP_SECONDS = 5;
-const PEAK_SECONDS = 10;
+/** What a shared machine can do changes within a minute: a peak is found before each part of the overload. */
+const ROUNDS = 3;
+const PEAK_SECONDS = 6;
+const OVERLOAD_SECONDS = 20;
+const SMALLEST_SECONDS = 8;
 const PEAK_CLIENTS = 24;
-const OVERLOAD_SECONDS = 60;
-const SMALLEST_SECONDS = 15;
 const TIMES = 3;
 /** Enough that what is offered does not wait for what was answered. */
 const MOST_IN_FLIGHT = 256;
 const BATCH = 100;
-const MARK_EVERY = 5;
-/** Once round all agents and their runs. */
-const PREMADE = 200;
 const DIGESTED_WITHIN_MS = 60_000;
+/** Of what costs the same: markers trigger. Requests are made for once round all agents and their runs. */
+const LOAD = { batchSize: BATCH, markEvery: 5, premade: 200 };
+const AT_PEAK = { ...LOAD, concurrency: PEAK_CLIENTS };
+const OVER_PEAK = { ...LOAD, concurrency: MOST_IN_FLIGHT };
 
 const overload: Fault = {
   id: 'F-27',
@@ -29,65 +33,83 @@ const overload: Fault = {
   async run(lab) {
     const site = await lab.freshSite();
     const seconds = lab.minutes >= 30 ? OVERLOAD_SECONDS : SMALLEST_SECONDS;
-    // Of what costs the same: markers trigger.
-    const load = { batchSize: BATCH, markEvery: MARK_EVERY, premade: PREMADE };
-    const atPeak = { ...load, concurrency: PEAK_CLIENTS };
-    await startFlood(lab, site, { ...atPeak, label: 'warmup', seconds: WARM_UP_SECONDS }).report;
-    const before = await startFlood(lab, site, { ...atPeak, label: 'before', seconds: PEAK_SECONDS }).report;
-    lab.note(`peak: ${rateOf(before).toFixed(0)} events/s`);
-    const offered = TIMES * rateOf(before);
-    const overPeak = { ...load, label: 'over', concurrency: MOST_IN_FLIGHT, seconds, eventsPerSecond: offered };
-    const over = await startFlood(lab, site, overPeak).report;
-    lab.note(
-      `${offered.toFixed(0)} offered: ${rateOf(over).toFixed(0)} events/s, answers ${JSON.stringify(over.statuses)}`,
-    );
+    await startFlood(lab, site, { ...AT_PEAK, label: 'warmup', seconds: WARM_UP_SECONDS }).report;
+    const peaks: LoadReport[] = [];
+    const overs: LoadReport[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      await digested(site);
+      const peak = await startFlood(lab, site, { ...AT_PEAK, label: `peak${round}`, seconds: PEAK_SECONDS }).report;
+      const eventsPerSecond = TIMES * rateOf([peak]);
+      const label = overLabel(round);
+      const over = await startFlood(lab, site, { ...OVER_PEAK, label, seconds, eventsPerSecond }).report;
+      lab.note(
+        `peak ${rateOf([peak]).toFixed(0)} events/s, of ${eventsPerSecond.toFixed(0)} offered ` +
+          `${rateOf([over]).toFixed(0)}, answers ${JSON.stringify(over.statuses)}`,
+      );
+      peaks.push(peak);
+      overs.push(over);
+    }
     const afterwards = site.load(lab.seed, { eventsPerSecond: 500, seconds: 120 });
-    const ms = await recovered(site, afterwards);
+    const recoveredMs = await recovered(site, afterwards);
     afterwards.running.stop();
     await afterwards.report;
-    lab.note(`recovered after ${ms.toFixed(0)} ms`);
-    const digested = async () => ((await backlogOf(site.stack)) === 0 ? true : undefined);
-    await until('what was accepted to be digested', digested, DIGESTED_WITHIN_MS);
-    const after = await startFlood(lab, site, { ...atPeak, label: 'after', seconds: PEAK_SECONDS }).report;
-    lab.note(`peak: ${rateOf(after).toFixed(0)} events/s`);
-    // What a shared machine can do changes within such a minute; the mean of both is what it could in between.
-    const peak = (rateOf(before) + rateOf(after)) / 2;
-    const { events: counted } = await countsOf(site.pool, 'over');
-    // An answer that never came leaves it open whether its events were accepted.
-    const unanswered = over.statuses['0'] ?? 0;
-    const triggers = site.triggers.latencies('over', over.markers);
-    const triggerMs = quantile(triggers, 0.99);
-    lab.measure('peak before', rateOf(before), 'events/s');
-    lab.measure('peak after', rateOf(after), 'events/s');
-    lab.measure('sent at overload', (over.requests * BATCH) / over.seconds, 'events/s');
-    lab.measure('goodput at overload', rateOf(over), 'events/s');
-    lab.measure('load generator at the peak before', cpuShareOf(before), '% of a CPU');
-    lab.measure('load generator at overload', cpuShareOf(over), '% of a CPU');
-    lab.measure('p99 of an acceptance', over.latency.p99, 'ms');
+    lab.note(`recovered after ${recoveredMs.toFixed(0)} ms`);
+    await digested(site);
+    const latencies = overs.flatMap(({ markers }, round) => site.triggers.latencies(overLabel(round), markers));
+    const triggerMs = quantile(latencies, 0.99);
+    lab.measure('peak', rateOf(peaks), 'events/s');
+    lab.measure('sent at overload', (BATCH * sumOf(overs, 'requests')) / sumOf(overs, 'seconds'), 'events/s');
+    lab.measure('goodput at overload', rateOf(overs), 'events/s');
+    lab.measure('load generator at the peak', cpuShareOf(peaks), '% of a CPU');
+    lab.measure('load generator at overload', cpuShareOf(overs), '% of a CPU');
+    lab.measure('p99 of an acceptance in the worst round', Math.max(...overs.map(({ latency }) => latency.p99)), 'ms');
     lab.measure('p99 of a trigger', triggerMs, 'ms');
+    lab.check(atLeast('goodput', 0.8 * rateOf(peaks), rateOf(overs), 'events/s'));
+    for (const [round, over] of overs.entries()) {
+      const { events: counted } = await countsOf(site.pool, overLabel(round));
+      lab.check(
+        // Or it was no overload.
+        atLeast('requests refused', 1, over.refusedLatency.count),
+        answers(over.statuses),
+        atLeast('accepted events counted', over.acceptedEvents, counted),
+        // An answer that never came leaves it open whether its events were accepted.
+        atMost(
+          'events counted that were not refused',
+          over.acceptedEvents + BATCH * (over.statuses['0'] ?? 0),
+          counted,
+        ),
+      );
+      lab.within('p99 of a refusal', 100, over.refusedLatency.p99);
+    }
     lab.check(
-      atLeast('goodput', 0.8 * peak, rateOf(over), 'events/s'),
-      // Or it was no overload.
-      atLeast('requests refused', 1, over.refusedLatency.count),
-      answers(over.statuses),
-      atLeast('accepted events counted', over.acceptedEvents, counted),
-      atMost('events counted that were not refused', over.acceptedEvents + unanswered * BATCH, counted),
-      equal('triggers seen', Object.keys(over.markers).length, triggers.length),
+      equal('triggers seen', overs.flatMap(({ markers }) => Object.keys(markers)).length, latencies.length),
       equal('processes ended by themselves', 0, site.unexpectedExits),
     );
     lab.within('p99 of a trigger', 1_000, triggerMs);
-    lab.within('p99 of a refusal', 100, over.refusedLatency.p99);
-    lab.within('recovered', 10_000, ms);
+    lab.within('recovered', 10_000, recoveredMs);
   },
 };
 
-function rateOf({ acceptedEvents, seconds }: LoadReport): number {
-  return acceptedEvents / seconds;
+function overLabel(round: number): string {
+  return `over${round}`;
+}
+
+async function digested({ stack }: Site): Promise<void> {
+  const isDigested = async () => ((await backlogOf(stack)) === 0 ? true : undefined);
+  await until('what was accepted to be digested', isDigested, DIGESTED_WITHIN_MS);
+}
+
+function rateOf(reports: readonly LoadReport[]): number {
+  return sumOf(reports, 'acceptedEvents') / sumOf(reports, 'seconds');
 }
 
 /** What offering costs, on the CPUs that are measured. */
-function cpuShareOf({ cpuMicros, seconds }: LoadReport): number {
-  return (100 * cpuMicros) / 1_000_000 / seconds;
+function cpuShareOf(reports: readonly LoadReport[]): number {
+  return (100 * sumOf(reports, 'cpuMicros')) / 1_000_000 / sumOf(reports, 'seconds');
+}
+
+function sumOf(reports: readonly LoadReport[], field: 'acceptedEvents' | 'cpuMicros' | 'requests' | 'seconds'): number {
+  return reports.reduce((sum, report) => sum + report[field], 0);
 }
 
 function answers(statuses: Readonly<Record<string, number>>) {
