@@ -42,10 +42,12 @@ export async function seedHistory(
      from (select i, now() - i * interval '${DAYS} days' / $1 as at from generate_series(1, $1::int) i) as times`,
     [triggers, ruleId],
   );
-  progress('analysing');
+  progress('analysing and writing to disk');
   await pool.query('vacuum analyze events');
   await pool.query('vacuum analyze runs');
   await pool.query('vacuum analyze guardrail_triggers');
+  // Or it is done beside the first questions.
+  await pool.query('checkpoint');
   return {
     largeRuns,
     runs: largeRuns + smallRuns,

@@ -1,17 +1,22 @@
-import { Latencies } from '../../harness/latencies.ts';
+import { Latencies, type LatencySummary } from '../../harness/latencies.ts';
 import { seededRandom } from '../../harness/seeded-random.ts';
 import type { Check, Figure } from '../figure.ts';
 import { LARGE_RUN, type Seeded, seedHistory } from '../query-seeds.ts';
 import { atEveryMarker } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
-import { UsageMeter } from '../usage-meter.ts';
+import { type Usage, UsageMeter } from '../usage-meter.ts';
+import { isSteady } from '../warm-up.ts';
 
 const REQUESTS = 300;
-const WARM_UP = 20;
+/** Of warming up, each; at most so many. */
+const SLICE_SECONDS = 1;
+const MOST_SLICES = 8;
 const AT_ONCE = 4;
 /** Totals are counted up to this. */
 const MOST_COUNTED = 10_000;
+
+type Answer = Awaited<ReturnType<Stage['get']>>;
 
 interface Question {
   readonly name: string;
@@ -90,31 +95,22 @@ function check(name: string, expected: number, actual: number): Check {
 
 async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Bench): Promise<Figure> {
   const random = seededRandom(seeded.events);
+  const warmUp = await warmedUp(stage, question, random);
   const latencies = new Latencies();
   const failed: Check[] = [];
   let lastCheck = check('answers', 0, 0);
-  const one = async () => {
-    const startedAt = performance.now();
-    const { status, text } = await stage.get(question.path(random));
-    // To read 1,000 events out of it takes this program a fifth as long again, and is not the platform's time.
-    latencies.record((performance.now() - startedAt) * 1000);
+  const hear = ({ status, text }: Answer, ms: number) => {
+    latencies.record(ms * 1000);
     lastCheck = status === 200 ? question.check(JSON.parse(text) as never) : check('status of the answer', 200, status);
     if (lastCheck.expected !== lastCheck.actual) failed.push(lastCheck);
   };
-  for (let i = 0; i < WARM_UP; i++) await stage.get(question.path(random));
-  const meter = new UsageMeter(stage.stack);
-  const startedAt = performance.now();
-  const deadline = startedAt + bench.seconds * 1000;
-  let asked = 0;
-  const worker = async () => {
-    while (asked < REQUESTS && performance.now() < deadline) {
-      asked += 1;
-      await one();
-    }
-  };
-  await Promise.all(Array.from({ length: question.atOnce }, worker));
-  const seconds = (performance.now() - startedAt) / 1000;
-  const { cpuMicros, rssBytes } = meter.stop();
+  const { asked, seconds, usage } = await series(
+    stage,
+    question,
+    random,
+    { most: REQUESTS, seconds: bench.seconds },
+    hear,
+  );
   return {
     scenario: 'queries',
     variant: question.name,
@@ -122,9 +118,9 @@ async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Benc
     unit: 'request',
     count: asked,
     seconds,
-    cpuMicros: Object.fromEntries(Object.entries(cpuMicros).map(([name, micros]) => [name, micros / asked])),
-    latency: { answer: latencies.summary() },
-    rssBytes,
+    cpuMicros: Object.fromEntries(Object.entries(usage.cpuMicros).map(([name, micros]) => [name, micros / asked])),
+    latency: { answer: latencies.summary(), 'answer in the first second': warmUp },
+    rssBytes: usage.rssBytes,
     checks: failed.length === 0 ? [lastCheck] : failed.slice(0, 3),
     notes: {
       'stored events': seeded.events,
@@ -133,4 +129,42 @@ async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Benc
       'at once': question.atOnce,
     },
   };
+}
+
+/** Asks until an answer costs what it cost before, as `warmUp` of a load does. Answers how long the first second's took. */
+async function warmedUp(stage: Stage, question: Question, random: () => number): Promise<LatencySummary> {
+  const first = new Latencies();
+  const costs: number[] = [];
+  while (costs.length < MOST_SLICES && !isSteady(costs)) {
+    const hear = (_answer: Answer, ms: number) => {
+      if (costs.length === 0) first.record(ms * 1000);
+    };
+    const { asked, usage } = await series(stage, question, random, { seconds: SLICE_SECONDS }, hear);
+    costs.push(Object.values(usage.cpuMicros).reduce((sum, micros) => sum + micros, 0) / asked);
+  }
+  return first.summary();
+}
+
+/** Asks for so many seconds, `most` times at most. */
+async function series(
+  stage: Stage,
+  question: Question,
+  random: () => number,
+  { most = Number.POSITIVE_INFINITY, seconds }: { readonly most?: number; readonly seconds: number },
+  hear: (answer: Answer, ms: number) => void,
+): Promise<{ readonly asked: number; readonly seconds: number; readonly usage: Usage }> {
+  const meter = new UsageMeter(stage.stack);
+  const startedAt = performance.now();
+  let asked = 0;
+  const worker = async () => {
+    while (asked < most && performance.now() < startedAt + seconds * 1000) {
+      asked += 1;
+      const askedAt = performance.now();
+      const answer = await stage.get(question.path(random));
+      // To read 1,000 events out of it takes this program a fifth as long again, and is not the platform's time.
+      hear(answer, performance.now() - askedAt);
+    }
+  };
+  await Promise.all(Array.from({ length: question.atOnce }, worker));
+  return { asked, seconds: (performance.now() - startedAt) / 1000, usage: meter.stop() };
 }
