@@ -40,6 +40,6 @@ export function perSecond({ count, seconds }: Figure): number {
 }
 
 /** CPU of all services and servers per unit, microseconds. */
-export function serverCpu({ cpuMicros }: Figure): number {
+export function serverCpu({ cpuMicros }: Pick<Figure, 'cpuMicros'>): number {
   return Object.entries(cpuMicros).reduce((sum, [name, micros]) => (name === GENERATOR ? sum : sum + micros), 0);
 }

@@ -1,5 +1,6 @@
 import { request } from 'undici';
 import type { Stack } from '../harness/stack.ts';
+import { until } from './poll.ts';
 
 interface Detail {
   readonly pending?: number;
@@ -23,6 +24,11 @@ async function details({ services }: Stack): Promise<Detail[]> {
 export async function backlogOf(stack: Stack): Promise<number> {
   const known = await details(stack);
   return known.reduce((sum, { pending = 0, unacknowledged = 0 }) => sum + pending + unacknowledged, 0);
+}
+
+/** Waits until every consumer has settled what was accepted. @throws naming `what` was waited for, after the deadline. */
+export async function digested(stack: Stack, what: string, deadlineMs: number): Promise<void> {
+  await until(`${what} to be digested`, async () => ((await backlogOf(stack)) === 0 ? true : undefined), deadlineMs);
 }
 
 /** Rules that the evaluator holds. */

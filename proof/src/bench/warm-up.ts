@@ -17,17 +17,23 @@ export async function warmUp(
   load: Pick<LoadPlan, 'scenario' | 'batchSize' | 'concurrency'>,
   progress: (text: string) => void,
 ): Promise<void> {
-  const costs: number[] = [];
-  while (costs.length < MOST_SLICES && !isSteady(costs)) {
-    const figure = await measureLoad(stage, { ...load, variant: 'warm-up', seconds: SLICE_SECONDS });
-    costs.push(serverCpu(figure));
-    progress(`warming up for ${load.scenario}: CPU µs/event ${costs.map((cost) => cost.toFixed(0)).join(', ')}`);
-  }
+  await untilSteady(MOST_SLICES, async (before) => {
+    const cost = serverCpu(await measureLoad(stage, { ...load, variant: 'warm-up', seconds: SLICE_SECONDS }));
+    const costs = [...before, cost].map((each) => each.toFixed(0));
+    progress(`warming up for ${load.scenario}: CPU µs/event ${costs.join(', ')}`);
+    return cost;
+  });
   await stage.forgetEvents();
 }
 
+/** Takes slices, `most` of them, until one costs what those before it cost. `slice` is told their costs and answers its own. */
+export async function untilSteady(most: number, slice: (before: readonly number[]) => Promise<number>): Promise<void> {
+  const costs: number[] = [];
+  while (costs.length < most && !isSteady(costs)) costs.push(await slice(costs));
+}
+
 /** Whether the last slices cost alike. */
-export function isSteady(costs: readonly number[]): boolean {
+function isSteady(costs: readonly number[]): boolean {
   const last = costs.slice(-ALIKE_SLICES);
   return last.length === ALIKE_SLICES && Math.max(...last) <= Math.min(...last) * (1 + ALIKE_WITHIN);
 }

@@ -1,12 +1,12 @@
 import { Latencies, type LatencySummary } from '../../harness/latencies.ts';
 import { seededRandom } from '../../harness/seeded-random.ts';
-import type { Check, Figure } from '../figure.ts';
+import { type Check, type Figure, serverCpu } from '../figure.ts';
 import { LARGE_RUN, type Seeded, seedHistory } from '../query-seeds.ts';
 import { atEveryMarker } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 import { type Usage, UsageMeter } from '../usage-meter.ts';
-import { isSteady } from '../warm-up.ts';
+import { untilSteady } from '../warm-up.ts';
 
 const REQUESTS = 300;
 /** Of warming up, each; at most so many. */
@@ -134,14 +134,13 @@ async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Benc
 /** Asks until an answer costs what it cost before, as `warmUp` of a load does. Answers how long the first second's took. */
 async function warmedUp(stage: Stage, question: Question, random: () => number): Promise<LatencySummary> {
   const first = new Latencies();
-  const costs: number[] = [];
-  while (costs.length < MOST_SLICES && !isSteady(costs)) {
+  await untilSteady(MOST_SLICES, async ({ length }) => {
     const hear = (_answer: Answer, ms: number) => {
-      if (costs.length === 0) first.record(ms * 1000);
+      if (length === 0) first.record(ms * 1000);
     };
     const { asked, usage } = await series(stage, question, random, { seconds: SLICE_SECONDS }, hear);
-    costs.push(Object.values(usage.cpuMicros).reduce((sum, micros) => sum + micros, 0) / asked);
-  }
+    return serverCpu(usage) / asked;
+  });
   return first.summary();
 }
 

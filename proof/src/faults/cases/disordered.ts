@@ -1,5 +1,4 @@
-import { until } from '../../bench/poll.ts';
-import { backlogOf } from '../../bench/readiness.ts';
+import { digested } from '../../bench/readiness.ts';
 import { sameMembers } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import { readingsOf } from '../record.ts';
@@ -96,11 +95,7 @@ async function send(lab: Lab, site: Site, label: string): Promise<string[]> {
 }
 
 async function drained(site: Site): Promise<void> {
-  await until(
-    'the events to be digested',
-    async () => ((await backlogOf(site.stack)) === 0 ? true : undefined),
-    DEADLINE_MS,
-  );
+  await digested(site.stack, 'the events', DEADLINE_MS);
   // Readings are written once a second.
   await new Promise((resolve) => setTimeout(resolve, 2_500));
 }

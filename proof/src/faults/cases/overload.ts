@@ -1,5 +1,4 @@
-import { until } from '../../bench/poll.ts';
-import { backlogOf } from '../../bench/readiness.ts';
+import { digested } from '../../bench/readiness.ts';
 import type { LoadReport } from '../../harness/load-protocol.ts';
 import { quantile } from '../../harness/quantile.ts';
 import { atLeast, atMost, equal, holds } from '../check.ts';
@@ -7,7 +6,6 @@ import type { Fault } from '../fault.ts';
 import { startFlood } from '../flood.ts';
 import { countsOf } from '../record.ts';
 import { recovered } from '../recovery.ts';
-import type { Site } from '../site.ts';
 
 /** Until code is compiled; what comes before is not the most it can. */
 const WARM_UP_SECONDS = 5;
@@ -37,7 +35,7 @@ const overload: Fault = {
     const peaks: LoadReport[] = [];
     const overs: LoadReport[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      await digested(site);
+      await digested(site.stack, 'what was accepted', DIGESTED_WITHIN_MS);
       const peak = await startFlood(lab, site, { ...AT_PEAK, label: `peak${round}`, seconds: PEAK_SECONDS }).report;
       const eventsPerSecond = TIMES * rateOf([peak]);
       const label = overLabel(round);
@@ -54,7 +52,7 @@ const overload: Fault = {
     afterwards.running.stop();
     await afterwards.report;
     lab.note(`recovered after ${recoveredMs.toFixed(0)} ms`);
-    await digested(site);
+    await digested(site.stack, 'what was accepted', DIGESTED_WITHIN_MS);
     const latencies = overs.flatMap(({ markers }, round) => site.triggers.latencies(overLabel(round), markers));
     const triggerMs = quantile(latencies, 0.99);
     lab.measure('peak', rateOf(peaks), 'events/s');
@@ -92,11 +90,6 @@ const overload: Fault = {
 
 function overLabel(round: number): string {
   return `over${round}`;
-}
-
-async function digested({ stack }: Site): Promise<void> {
-  const isDigested = async () => ((await backlogOf(stack)) === 0 ? true : undefined);
-  await until('what was accepted to be digested', isDigested, DIGESTED_WITHIN_MS);
 }
 
 function rateOf(reports: readonly LoadReport[]): number {

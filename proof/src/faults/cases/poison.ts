@@ -1,7 +1,6 @@
 import { derivedId } from '@agentlens/contracts';
 import { jetstream } from '@nats-io/jetstream';
-import { until } from '../../bench/poll.ts';
-import { backlogOf } from '../../bench/readiness.ts';
+import { digested } from '../../bench/readiness.ts';
 import { equal, holds, sameMembers } from '../check.ts';
 import type { Fault, Lab } from '../fault.ts';
 import type { Load } from '../load.ts';
@@ -47,7 +46,7 @@ const poison: Fault = {
     const groups = await consumers(site);
     const settled = await settle(site, load, was, { deadLetters: RAW.length * groups });
     lab.check(...settled.checks);
-    await until('an empty stream', async () => ((await backlogOf(site.stack)) === 0 ? true : undefined), DEADLINE_MS);
+    await digested(site.stack, 'the poison', DEADLINE_MS);
     const { rows } = await site.pool.query<{ event_id: string }>('select event_id from events where agent_id = $1', [
       agentOf(load),
     ]);

@@ -1,6 +1,5 @@
 import { STREAMS } from '@agentlens/contracts';
-import { until } from '../../bench/poll.ts';
-import { backlogOf } from '../../bench/readiness.ts';
+import { digested } from '../../bench/readiness.ts';
 import type { LoadReport } from '../../harness/load-protocol.ts';
 import { usageOf } from '../../harness/process-usage.ts';
 import { SERVICES } from '../../harness/stack.ts';
@@ -113,11 +112,7 @@ async function peakOf(lab: Lab, site: Site): Promise<LoadReport> {
     agents: 20,
   }).report;
   lab.measure('peak', peak.acceptedEvents / peak.seconds, 'events/s');
-  await until(
-    'the peak to be digested',
-    async () => ((await backlogOf(site.stack)) === 0 ? true : undefined),
-    DIGESTED_WITHIN_MS,
-  );
+  await digested(site.stack, 'the peak', DIGESTED_WITHIN_MS);
   return peak;
 }
 

@@ -1,5 +1,4 @@
-import { until } from '../../bench/poll.ts';
-import { backlogOf } from '../../bench/readiness.ts';
+import { digested } from '../../bench/readiness.ts';
 import { announceRules, copyRulesTo } from '../../bench/rule-seeds.ts';
 import { type SeededTenant, seedTenants } from '../../bench/tenant-seeds.ts';
 import { generateLoad, type RunningLoad } from '../../harness/generate-load.ts';
@@ -83,8 +82,7 @@ async function takeTurn(lab: Lab, site: Site, quiet: SeededTenant, loud: SeededT
 async function ended(site: Site, flood: RunningLoad): Promise<LoadReport> {
   flood.stop();
   const report = await flood.report;
-  const settled = async () => ((await backlogOf(site.stack)) === 0 ? true : undefined);
-  await until('the flood to be worked off', settled, SETTLED_DEADLINE_MS);
+  await digested(site.stack, 'the flood', SETTLED_DEADLINE_MS);
   return report;
 }
 
