@@ -5,9 +5,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { freePort } from '../libs/testing/src/servers/free-port.ts';
 import { build } from './build.mjs';
 import { startEdgeProxy } from './distributed/edge-proxy.mjs';
-import { freePort } from './distributed/free-port.mjs';
 import { Supervised } from './distributed/supervised.mjs';
 
 // The five services as five processes over real NATS, Postgres and Redis, behind one address.

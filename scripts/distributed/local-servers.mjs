@@ -3,9 +3,9 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../../libs/database/dist/index.js';
+import { freePort } from '../../libs/testing/src/servers/free-port.ts';
 import { startNats } from '../../libs/testing/src/servers/nats.ts';
 import { startRedis } from '../../libs/testing/src/servers/redis.ts';
-import { freePort } from './free-port.mjs';
 
 const dataDir = resolve(process.argv[2]);
 const folder = (name) => {

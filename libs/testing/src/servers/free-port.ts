@@ -9,8 +9,9 @@ const LEAST = 12_000;
 const MOST = 32_767;
 const TRIES = 50;
 
-/** A loopback port nobody listens on now. */
-export async function freePort(): Promise<number> {
+/** A loopback port nobody listens on now: the wanted one where it is free. */
+export async function freePort(wanted?: number): Promise<number> {
+  if (wanted !== undefined && (await isFree(wanted))) return wanted;
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(LEAST, MOST + 1);
     if (await isFree(port)) return port;
