@@ -17,8 +17,8 @@ export class NatsCluster {
   }
 
   /** The addresses of all but one. */
-  urlWithout(name: string): string {
-    return [...this.nodes].flatMap(([other, { url }]) => (other === name ? [] : [url])).join(',');
+  urlsWithout(name: string): string[] {
+    return [...this.nodes].flatMap(([other, { url }]) => (other === name ? [] : [url]));
   }
 
   /** No server hears of this one any more, nor it of them; its clients notice nothing. */

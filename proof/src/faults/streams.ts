@@ -1,7 +1,9 @@
 import { STREAMS } from '@agentlens/contracts';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { until } from '../bench/poll.ts';
 
+const DEADLINE_MS = 60_000;
 const GIVEN_BACK = '$JS.EVENT.ADVISORY.CONSUMER.MSG_NAKED';
 
 /** The streams as their operator sees them, past all proxies. */
@@ -22,8 +24,21 @@ export class Streams {
     return new Streams(connection, await jetstreamManager(connection));
   }
 
+  /**
+   * Comparing millions of ids holds this process up for longer than a server waits for a sign of its clients: a question
+   * that went the way of such a connection is asked again over the next.
+   */
   async deadLetters(): Promise<number> {
-    return (await this.manager.streams.info(STREAMS.DEAD_LETTERS.name)).state.messages;
+    let last: unknown;
+    const ask = async () => {
+      try {
+        return (await this.manager.streams.info(STREAMS.DEAD_LETTERS.name)).state.messages;
+      } catch (error) {
+        last = error;
+        return undefined;
+      }
+    };
+    return until('NATS to count the dead letters', ask, DEADLINE_MS, async () => String(last));
   }
 
   /** How often the durables of events were handed a message again. They read all of the stream, from its beginning. */
