@@ -11,6 +11,7 @@ import * as decisionFailMode from './migrations/0007-decision-fail-mode.ts';
 import * as retentionIndexes from './migrations/0008-retention-indexes.ts';
 import * as rowTypes from './migrations/0009-row-types.ts';
 import * as roomInRuns from './migrations/0010-room-in-runs.ts';
+import * as unroundedMoney from './migrations/0011-unrounded-money.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -24,6 +25,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-retention-indexes': retentionIndexes,
   '0009-row-types': rowTypes,
   '0010-room-in-runs': roomInRuns,
+  '0011-unrounded-money': unroundedMoney,
 };
 
 /** Any number; only has to be the same for every starter. */

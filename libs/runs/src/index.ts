@@ -16,7 +16,7 @@ export {
   windowBefore,
 } from './health/health-window.ts';
 export { type Agent, type AgentDay, type Ledger, ledgerOf } from './ledger.ts';
-export { microUsd, usdOf } from './money.ts';
+export { picoUsd, usdOf, usdText } from './money.ts';
 export type { Registration } from './registration.ts';
 export { durationMs, type Run, statusOf } from './run.ts';
 export type { RunActor } from './run-facts.ts';

@@ -2,7 +2,7 @@ import type { AgentEvent } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ledgerOf } from './ledger.ts';
-import { microUsd, usdOf } from './money.ts';
+import { picoUsd } from './money.ts';
 import { statusOf } from './run.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
@@ -96,16 +96,16 @@ describe('ledger', () => {
       fc.property(anyEvents, (events) => {
         const { runs, agents, days } = ledgerOf(events);
         const costOf = (some: readonly AgentEvent[]) =>
-          some.reduce((sum, { usage }) => sum + microUsd(usage?.costUsd ?? 0), 0);
+          some.reduce((sum, { usage }) => sum + picoUsd(usage?.costUsd ?? 0), 0n);
         const ofRuns = events.filter(({ kind }) => kind !== 'agent.registered');
         for (const part of [runs, agents, days]) {
           const counted = part === runs ? ofRuns : events;
           expect([...part.values()].reduce((sum, { totals }) => sum + totals.events, 0)).toBe(counted.length);
-          expect([...part.values()].reduce((sum, { totals }) => sum + totals.microUsd, 0)).toBe(costOf(counted));
+          expect([...part.values()].reduce((sum, { totals }) => sum + totals.picoUsd, 0n)).toBe(costOf(counted));
         }
         expect([...days.values()].reduce((sum, day) => sum + day.runs, 0)).toBe(runs.size);
         expect([...agents.values()].reduce((sum, agent) => sum + agent.runs, 0)).toBe(runs.size);
-        expect([...days.values()].reduce((sum, day) => sum + day.runMicroUsd, 0)).toBe(costOf(ofRuns));
+        expect([...days.values()].reduce((sum, day) => sum + day.runPicoUsd, 0n)).toBe(costOf(ofRuns));
       }),
       { numRuns: 200 },
     );
@@ -243,24 +243,5 @@ describe('a registration', () => {
     expect(agent?.registration.tags?.value).toEqual(['x']);
     const tools = [...(agent?.registration.tools.values() ?? [])].map(({ value }) => value);
     expect(tools).toEqual([{ name: 'ask' }, { name: 'pay', version: 2 }, { name: 'scan' }]);
-  });
-});
-
-describe('money', () => {
-  it.each([
-    [0, 0],
-    [0.1, 100_000],
-    [1.0000005, 1_000_001],
-    [5e-7, 1],
-    [4e-7, 0],
-    [1e-20, 0],
-    [12345.678901, 12_345_678_901],
-  ])('%d USD are %d millionths', (usd, micro) => {
-    expect(microUsd(usd)).toBe(micro);
-  });
-
-  it('adds up without drifting', () => {
-    const micro = Array.from({ length: 10_000 }, () => microUsd(0.1)).reduce((a, b) => a + b, 0);
-    expect(usdOf(micro)).toBe(1000);
   });
 });

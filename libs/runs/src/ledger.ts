@@ -24,7 +24,7 @@ export interface AgentDay {
   readonly failedRuns: number;
   readonly completedRuns: number;
   readonly runDurationMs: number;
-  readonly runMicroUsd: number;
+  readonly runPicoUsd: bigint;
 }
 
 /** What a tenant's events amount to. */
@@ -73,12 +73,12 @@ function withRun(day: AgentDay, run: Run): AgentDay {
     failedRuns: day.failedRuns + Number(isFailedRun(run)),
     completedRuns: day.completedRuns + Number(isCompletedRun(run)),
     runDurationMs: day.runDurationMs + durationMs(run),
-    runMicroUsd: day.runMicroUsd + run.totals.microUsd,
+    runPicoUsd: day.runPicoUsd + run.totals.picoUsd,
   };
 }
 
 function onDay(days: Map<string, AgentDay>, agentId: string, day: string, change: (day: AgentDay) => AgentDay): void {
   const key = `${agentId}\n${day}`;
-  const counts = { runs: 0, failedRuns: 0, completedRuns: 0, runDurationMs: 0, runMicroUsd: 0 };
+  const counts = { runs: 0, failedRuns: 0, completedRuns: 0, runDurationMs: 0, runPicoUsd: 0n };
   days.set(key, change(days.get(key) ?? { agentId, day, totals: NO_TOTALS, ...counts }));
 }

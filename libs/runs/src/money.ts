@@ -1,21 +1,30 @@
-const MICRO = 6;
-/** Below it a product with a million is off by at most two units in its last place, 0.0003. */
-const MOST_EXACT = 1e12;
-const NEAR_A_HALF = 0.499;
+/** Decimal places that money is kept in: a millionth of a millionth of a dollar, below any token's price. */
+const PLACES = 12;
 
 /**
- * USD as whole millionths, the precision money is stored in. Rounds the decimal text, half away from zero, as Postgres
- * rounds `numeric(14,6)`; sums of whole numbers are exact.
+ * USD as whole units of 1e-12, so that sums are exact in any order. Rounds the decimal text half away from zero, as
+ * Postgres rounds `numeric(24,12)`.
  */
-export function microUsd(usd: number): number {
-  const micro = usd * 10 ** MICRO;
-  const nearest = Math.round(micro);
-  // The product is off by less than a thousandth: only near a half can the decimal text say otherwise.
-  if (Math.abs(micro - nearest) < NEAR_A_HALF && Math.abs(micro) < MOST_EXACT) return nearest;
-  const [digits = '0', exponent = '0'] = String(usd).split('e');
-  return Math.round(Number(`${digits}e${Number(exponent) + MICRO}`));
+export function picoUsd(usd: number): bigint {
+  if (usd === 0) return 0n;
+  const [digits = '0', exponent = '0'] = String(Math.abs(usd)).split('e');
+  const [whole = '', fraction = ''] = digits.split('.');
+  const shift = PLACES + Number(exponent) - fraction.length;
+  const unscaled = BigInt(whole + fraction);
+  const pico = shift >= 0 ? unscaled * 10n ** BigInt(shift) : roundedQuotient(unscaled, 10n ** BigInt(-shift));
+  return usd < 0 ? -pico : pico;
 }
 
-export function usdOf(micro: number): number {
-  return Number(`${micro}e-${MICRO}`);
+/** As decimal text that JavaScript and Postgres read without loss, such as `400000e-12`. */
+export function usdText(pico: bigint): string {
+  return `${pico}e-${PLACES}`;
+}
+
+/** The nearest double. */
+export function usdOf(pico: bigint): number {
+  return Number(usdText(pico));
+}
+
+function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor / 2n) / divisor;
 }

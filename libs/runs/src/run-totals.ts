@@ -1,5 +1,5 @@
 import type { FoldedEvent } from './folded-event.ts';
-import { microUsd } from './money.ts';
+import { picoUsd } from './money.ts';
 
 /** What is added up over the events of a run, an agent or a day. */
 export interface RunTotals {
@@ -15,7 +15,7 @@ export interface RunTotals {
   readonly totalTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
-  readonly microUsd: number;
+  readonly picoUsd: bigint;
   readonly unpriced: number;
 }
 
@@ -31,7 +31,7 @@ export const NO_TOTALS: RunTotals = {
   totalTokens: 0,
   cacheReadTokens: 0,
   cacheWriteTokens: 0,
-  microUsd: 0,
+  picoUsd: 0n,
   unpriced: 0,
 };
 
@@ -54,7 +54,7 @@ export function totalsOf({ kind, dialect, isError, usage }: FoldedEvent): RunTot
     totalTokens: Math.round(usage?.totalTokens ?? 0),
     cacheReadTokens: Math.round(usage?.cacheReadTokens ?? 0),
     cacheWriteTokens: Math.round(usage?.cacheWriteTokens ?? 0),
-    microUsd: usage?.costUsd ? microUsd(usage.costUsd) : 0,
+    picoUsd: usage?.costUsd ? picoUsd(usage.costUsd) : 0n,
     unpriced: Number(usage?.costSource === 'unpriced'),
   };
 }
@@ -80,7 +80,7 @@ export function sumOf(a: RunTotals, b: RunTotals): RunTotals {
     totalTokens: a.totalTokens + b.totalTokens,
     cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-    microUsd: a.microUsd + b.microUsd,
+    picoUsd: a.picoUsd + b.picoUsd,
     unpriced: a.unpriced + b.unpriced,
   };
 }

@@ -11,7 +11,7 @@ export const insertNewEvents = (rows: string): string => `
   insert into events (${COLUMNS})
   select tenant_id, occurred_at::timestamptz as occurred_at, event_id, run_id, agent_id, session_id, kind, dialect,
     source_type, severity, is_error, tool_name, call_id, model, provider, input_tokens, output_tokens, total_tokens,
-    cost_usd::numeric(14,6), cost_source, latency_ms, coalesce(tags, '{}'), payload, metadata, hash,
+    cost_usd::numeric(24,12), cost_source, latency_ms, coalesce(tags, '{}'), payload, metadata, hash,
     received_at::timestamptz
   from unnest(${rows}::event_row[])
   order by occurred_at, event_id collate "C", tenant_id
@@ -26,7 +26,7 @@ export const INSERT_MISSING_EVENTS = `
   select b."tenantId", e."occurredAt", e.id, e."runId", e."agentId", e."sessionId", e.kind, e.dialect, e."sourceType",
     e.severity, e."isError", e."toolName", e."callId", e.model, e.provider,
     (e.usage->>'inputTokens')::numeric::bigint, (e.usage->>'outputTokens')::numeric::bigint,
-    (e.usage->>'totalTokens')::numeric::bigint, (e.usage->>'costUsd')::numeric(14,6), e.usage->>'costSource',
+    (e.usage->>'totalTokens')::numeric::bigint, (e.usage->>'costUsd')::numeric(24,12), e.usage->>'costSource',
     (e.usage->>'latencyMs')::double precision, coalesce(e.tags, '{}'), e.payload, e.metadata, e.hash, b."receivedAt"
   from jsonb_to_recordset($1::jsonb) as b("tenantId" text, "receivedAt" timestamptz, events jsonb)
   cross join lateral jsonb_to_recordset(b.events) as e(

@@ -1,5 +1,5 @@
 import type { Columns } from '@agentlens/database';
-import { type AgentTally, type Run, type RunTotals, statusOf, usdOf } from '@agentlens/runs';
+import { type AgentTally, type Run, type RunTotals, statusOf, usdText } from '@agentlens/runs';
 
 interface Counted {
   readonly tenantId: string;
@@ -101,5 +101,5 @@ export const DAY_COLUMNS: Columns<CountedDay> = {
 };
 
 function costOf({ totals }: Counted): string {
-  return String(usdOf(totals.microUsd));
+  return usdText(totals.picoUsd);
 }
