@@ -188,15 +188,25 @@ describe('validatePatch', () => {
   it('keeps a stored secret that comes back masked', () => {
     const result = validatePatch(webhookRule, {
       actionConfig: {
-        url: 'https://hooks.example/other',
+        url: webhookRule.actionConfig.url,
         secret: `***${SECRET.slice(-4)}`,
         headers: { authorization: '***ghij' },
       },
     });
-    expect(valueOfOk(result)).toMatchObject({
-      actionConfig: { ...webhookRule.actionConfig, url: 'https://hooks.example/other' },
-    });
+    expect(valueOfOk(result)).toMatchObject({ actionConfig: webhookRule.actionConfig });
   });
+
+  it.each(['https://evil.example/hook', 'https://hooks.example/other'])(
+    'asks for the secrets again when the address becomes %s',
+    (url) => {
+      const sent = { url, secret: `***${SECRET.slice(-4)}`, headers: { authorization: '***ghij' } };
+      const details = detailsOf(validatePatch(webhookRule, { actionConfig: sent }));
+      const paths = new Set(details.map(({ path }) => path));
+      expect([...paths]).toEqual(['actionConfig.secret', 'actionConfig.headers.authorization']);
+      const whole = { url, secret: SECRET, headers: { authorization: 'Bearer new' } };
+      expect(valueOfOk(validatePatch(webhookRule, { actionConfig: whole }))).toMatchObject({ actionConfig: whole });
+    },
+  );
 
   it('does not take another mask for the stored secret', () => {
     const result = validatePatch(webhookRule, { actionConfig: { url: 'https://hooks.example', secret: '***zzzz' } });

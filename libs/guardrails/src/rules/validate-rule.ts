@@ -47,7 +47,8 @@ export function validateDraft(body: unknown): Validated<ValidDraft> {
 /**
  * Body of `PUT /api/guardrails/:id`: any subset of a draft over the stored rule, checked like a draft. `agentId: null`
  * clears the scope. A config is replaced as a whole; a new type without a config starts from that type's defaults.
- * `existing` has its secrets open; a masked secret in the body stands for the stored one.
+ * `existing` has its secrets open; a masked secret in the body stands for the stored one while the address that gets it
+ * stays: otherwise a new address would be sent the secrets of the old one.
  */
 export function validatePatch(existing: GuardrailRule, body: unknown): Validated<ValidDraft> {
   if (!isObject(body)) return refused([{ path: '', message: 'must be a JSON object with the fields to change' }]);
@@ -59,7 +60,9 @@ export function validatePatch(existing: GuardrailRule, body: unknown): Validated
     merged.conditionConfig = {};
   }
   if (retyped(existing.actionType, changes, 'actionType')) merged.actionConfig = changes.actionConfig ?? {};
-  else if (isObject(changes.actionConfig)) merged.actionConfig = unmasked(existing, changes.actionConfig);
+  else if (isObject(changes.actionConfig) && !hasMoved(existing, changes.actionConfig)) {
+    merged.actionConfig = unmasked(existing, changes.actionConfig);
+  }
   return validateDraft(merged);
 }
 
@@ -71,6 +74,11 @@ function draftOf(rule: GuardrailRule): Record<string, unknown> {
 
 function retyped(type: string, changes: Record<string, unknown>, key: string): boolean {
   return changes[key] !== undefined && changes[key] !== type;
+}
+
+/** Whether an address of the action is another one than before. */
+function hasMoved({ actionType, actionConfig }: GuardrailRule, sent: JsonObject): boolean {
+  return (ACTIONS.get(actionType)?.addresses ?? []).some((key) => sent[key] !== actionConfig[key]);
 }
 
 /** The stored secrets by path, put back where the client sent their masks. */
@@ -94,7 +102,7 @@ function maskedSecrets(body: Record<string, unknown>): ProblemDetail[] {
     if (isMasked(text)) {
       details.push({
         path: `actionConfig.${path}`,
-        message: 'is the masked form of a secret that is not stored here, send the secret itself',
+        message: 'is the masked form of a secret: send the secret itself (a new address needs its secrets again)',
       });
     }
     return text;
