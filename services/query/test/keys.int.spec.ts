@@ -67,6 +67,13 @@ describe('API keys', () => {
     for (const key of [old.key, body.key]) expect((await api.get('/api/stats', key)).status).toBe(200);
   });
 
+  it('keep their expiry when they are replaced', async () => {
+    const expiresAt = '2026-03-01T18:00:00.000Z';
+    const old = (await create({ name: 'short', scopes: ['read'], expiresAt })).body;
+    const { body } = await api.call('POST', `/api/keys/${old.id}/rotate`);
+    expect(body).toMatchObject({ expiresAt, previous: { id: old.id, expiresAt } });
+  });
+
   it('stop working when revoked, and every instance is told', async () => {
     const told: string[] = [];
     const watch = await api.bus.watch(keysChanged, { from: 'new' }, ({ value }) => told.push(value.keyId));
@@ -91,6 +98,20 @@ describe('API keys', () => {
   it('include one that can make others: the last admin key cannot be revoked', async () => {
     const answer = await api.call('DELETE', `/api/keys/${api.keys.foreign.id}`, { key: api.keys.foreign.key });
     expect(answer).toMatchObject({ status: 409, body: { hint: expect.stringContaining('first') } });
+  });
+
+  it('leave one admin when two admins revoke each other at once', async () => {
+    for (let round = 0; round < 5; round++) {
+      const tenantId = `duel-${round}`;
+      await api.insert('tenants', { id: tenantId, name: tenantId, created_at: NOW });
+      const [first, second] = [await api.newKey(['admin'], tenantId), await api.newKey(['admin'], tenantId)];
+      const answers = await Promise.all([
+        api.call('DELETE', `/api/keys/${second.id}`, { key: first.key }),
+        api.call('DELETE', `/api/keys/${first.id}`, { key: second.key }),
+      ]);
+      // The other one is refused as the last admin, or was revoked before it was asked for.
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    }
   });
 
   it('are the business of admins', async () => {

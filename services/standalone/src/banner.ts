@@ -12,7 +12,7 @@ AgentLens is ready.
 
 Try it. A rule that pauses any agent at 50 % errors, two failing events, and what came of it:
 
-${samples(address, usable(key))}
+${samples(address, key)}
 Stop with Ctrl-C; the data stays. A story to watch: npm run demo
 `;
 }
@@ -22,7 +22,7 @@ function describe(key: KeyNote): string {
     case 'made':
       return `${key.key}\n            (admin of tenant "default", made now and kept in ${key.file})`;
     case 'found':
-      return `${key.key}\n            (from ${key.file})`;
+      return `in ${key.file}`;
     case 'given':
       return 'the one in AGENTLENS_BOOTSTRAP_KEY';
     case 'lost':
@@ -33,8 +33,9 @@ function describe(key: KeyNote): string {
   }
 }
 
+/** How the shell gets the key: without it in the history of the terminal. */
 function usable(key: KeyNote): string {
-  return 'key' in key ? key.key : '$AGENTLENS_BOOTSTRAP_KEY';
+  return 'key' in key ? `$(cat ${key.file})` : '$AGENTLENS_BOOTSTRAP_KEY';
 }
 
 const RULE = {
@@ -51,12 +52,13 @@ const FAILURE = {
   payload: { callId: 'c1', toolName: 'search', error: 'timeout', durationMs: 900 },
 };
 
-function samples(address: string, key: string): string {
+function samples(address: string, key: KeyNote): string {
   const post = (path: string, body: object): string =>
-    `curl -sS ${address}${path} -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' \\\n` +
+    `curl -sS ${address}${path} -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\\n` +
     `  -d '${JSON.stringify(body)}'; echo\n`;
-  const get = (path: string): string => `curl -sS ${address}${path} -H "Authorization: Bearer ${key}"; echo\n`;
+  const get = (path: string): string => `curl -sS ${address}${path} -H "Authorization: Bearer $KEY"; echo\n`;
   return [
+    `KEY=${usable(key)}\n`,
     post('/api/guardrails', RULE),
     post('/api/events', { events: [FAILURE, { ...FAILURE, payload: { ...FAILURE.payload, callId: 'c2' } }] }),
     get('/api/agents/my-agent'),

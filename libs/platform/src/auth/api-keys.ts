@@ -1,7 +1,7 @@
 import { keysChanged } from '@agentlens/contracts';
 import type { ApiKeysTable, Database } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, newApiKey } from './api-key.ts';
@@ -38,7 +38,7 @@ export type RotateResult =
   | { readonly kind: 'rotated'; readonly key: NewApiKey; readonly previous: ApiKey }
   | { readonly kind: 'unknown' | 'not_live' };
 
-export type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' };
+export type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' | 'last_admin' };
 
 /** Long enough to roll a new key out everywhere: until then both keys work. */
 const ROTATION_GRACE_MS = 24 * 60 * 60_000;
@@ -91,9 +91,9 @@ export class ApiKeys {
     return rows.map(apiKeyOf);
   }
 
-  /** A new key with the same rights; the old one goes on working for a day. */
+  /** A new key with the same rights and the same expiry; the old one goes on working for a day. */
   async rotate(tenantId: string, keyId: string): Promise<RotateResult> {
-    const old = await this.#find(tenantId, keyId);
+    const old = await findKey(this.#database.db, tenantId, keyId);
     if (old === undefined) return { kind: 'unknown' };
     if (!this.#isLive(old)) return { kind: 'not_live' };
     const key = await this.create({
@@ -101,6 +101,7 @@ export class ApiKeys {
       name: old.name,
       scopes: old.scopes as Scope[],
       eventsPerSecond: old.events_per_second ?? undefined,
+      expiresAt: old.expires_at ?? undefined,
     });
     const graceEnd = new Date(this.#clock.now() + ROTATION_GRACE_MS).toISOString();
     const previous = await this.#database.db
@@ -114,29 +115,39 @@ export class ApiKeys {
     return { kind: 'rotated', key, previous: apiKeyOf(previous) };
   }
 
+  /** One revocation of a tenant at a time, so that two admins cannot revoke each other and leave none. */
   async revoke(tenantId: string, keyId: string): Promise<RevokeResult> {
-    const revoked = await this.#database.db
-      .updateTable('api_keys')
-      .set({ revoked_at: this.#now() })
-      .where('tenant_id', '=', tenantId)
-      .where('key_id', '=', keyId)
-      .where('revoked_at', 'is', null)
-      .returning('key_id')
-      .executeTakeFirst();
-    if (revoked === undefined) {
-      return { kind: (await this.#find(tenantId, keyId)) === undefined ? 'unknown' : 'already_revoked' };
-    }
-    await this.#announce(tenantId, keyId);
-    return { kind: 'revoked' };
+    const kind = await this.#database.db.transaction().execute(async (db): Promise<RevokeResult['kind']> => {
+      await sql`select pg_advisory_xact_lock(hashtext('agentlens:revoke-key'), hashtext(${tenantId}))`.execute(db);
+      const key = await findKey(db, tenantId, keyId);
+      if (key === undefined) return 'unknown';
+      if (key.revoked_at !== null) return 'already_revoked';
+      if (await this.#isLastAdmin(db, key)) return 'last_admin';
+      await db
+        .updateTable('api_keys')
+        .set({ revoked_at: this.#now() })
+        .where('tenant_id', '=', tenantId)
+        .where('key_id', '=', keyId)
+        .execute();
+      return 'revoked';
+    });
+    if (kind === 'revoked') await this.#announce(tenantId, keyId);
+    return { kind };
   }
 
-  #find(tenantId: string, keyId: string): Promise<Row | undefined> {
-    return this.#database.db
+  async #isLastAdmin(db: Database['db'], key: Row): Promise<boolean> {
+    if (!key.scopes.includes('admin') || !this.#isLive(key)) return false;
+    const other = await db
       .selectFrom('api_keys')
-      .selectAll()
-      .where('tenant_id', '=', tenantId)
-      .where('key_id', '=', keyId)
+      .select('key_id')
+      .where('tenant_id', '=', key.tenant_id)
+      .where('key_id', '!=', key.key_id)
+      .where(sql<boolean>`'admin' = any(scopes)`)
+      .where('revoked_at', 'is', null)
+      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', this.#now())]))
+      .limit(1)
       .executeTakeFirst();
+    return other === undefined;
   }
 
   #isLive(row: Row): boolean {
@@ -155,6 +166,15 @@ export class ApiKeys {
   #now(): string {
     return new Date(this.#clock.now()).toISOString();
   }
+}
+
+function findKey(db: Database['db'], tenantId: string, keyId: string): Promise<Row | undefined> {
+  return db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst();
 }
 
 function apiKeyOf(row: Row): ApiKey {

@@ -56,7 +56,7 @@ export const rotateKey = operation({
   method: 'post',
   path: '/api/keys/:id/rotate',
   tag: 'API keys',
-  summary: 'Makes a successor with the same rights. The old key works for another 24 hours.',
+  summary: 'Makes a successor with the same rights and the same expiry. The old key works for another 24 hours.',
   scope: 'admin',
   params: IdPath,
   status: 201,
