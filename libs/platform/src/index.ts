@@ -2,7 +2,6 @@ import './telemetry/on-load.ts';
 
 export { AesSecretBox } from './aes-secret-box.ts';
 export { assemblePlatform, type PlatformParts } from './assemble-platform.ts';
-export { ApiKeyGuard } from './auth/api-key.guard.ts';
 export { apiKeyIdOf, newApiKey } from './auth/api-key.ts';
 export {
   type ApiKey,
@@ -15,15 +14,16 @@ export {
 export { DEFAULT_TENANT } from './auth/bootstrap-key.ts';
 export {
   AllowQueryToken,
-  type AuthenticatedRequest,
   type Caller,
   CurrentCaller,
+  callerOf,
   Public,
   SCOPES,
   type Scope,
   Scopes,
 } from './auth/caller.ts';
 export type { KeyCheck, KeyDirectory } from './auth/key-directory.ts';
+export { RouteSetting, type RouteSettings } from './auth/route-config.ts';
 export { loadConfig, type PlatformConfig } from './config/config.ts';
 export { ConfigError } from './config/config-error.ts';
 export type { ProcessName, ServiceName } from './config/process-names.ts';

@@ -1,6 +1,4 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
-import { ApiKeyGuard } from './auth/api-key.guard.ts';
 import { ApiKeys } from './auth/api-keys.ts';
 import type { ServiceName } from './config/process-names.ts';
 import { ControlBoard } from './control/control-board.ts';
@@ -60,8 +58,6 @@ export class PlatformModule {
       ...(name === 'query' ? [apiKeysOf(platform)] : []),
       ...(name === 'action-dispatcher' ? [egressOf(platform)] : []),
       ...(FOLLOWING_CONTROL.includes(name) ? [controlBoardOf(platform, name)] : []),
-      Reflector,
-      ApiKeyGuard,
     ];
     return { module: PlatformModule, providers: ports, exports: ports };
   }

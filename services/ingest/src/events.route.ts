@@ -1,4 +1,4 @@
-import { ApiKeyGuard } from '@agentlens/platform';
+import { callerOf } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -21,7 +21,6 @@ interface EventsRequest {
 export class EventsRoute implements OnModuleInit {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-    @Inject(ApiKeyGuard) private readonly guard: ApiKeyGuard,
     @Inject(EventDesk) private readonly desk: EventDesk,
   ) {}
 
@@ -31,7 +30,7 @@ export class EventsRoute implements OnModuleInit {
   }
 
   private async take(request: FastifyRequest<EventsRequest>, reply: FastifyReply): Promise<AllTaken | SomeTaken> {
-    const caller = await this.guard.authorize(request, ['ingest']);
+    const caller = callerOf(request);
     const partial = isPartial(request.query.partial);
     const key = idempotencyKeyOf(request.headers['idempotency-key']);
     const handover = { events: eventsOf(request.body), key, partial };

@@ -1,11 +1,16 @@
-import { ApiKeyGuard } from '@agentlens/platform';
+import { callerOf, type RouteSettings } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { EventDesk } from './event-desk.ts';
 
 /** The config of a route that takes batches of events. */
-export const BATCH_ROUTE = { checksKeys: true, takesBatches: true } as const;
+export const BATCH_ROUTE = {
+  scopes: ['ingest'],
+  checksKeys: true,
+  takesLargeBodies: true,
+  takesBatches: true,
+} as const satisfies RouteSettings;
 
 /**
  * Refuses batches of a tenant whose line is full before they are read, whichever route they come by: reading costs a
@@ -15,19 +20,13 @@ export const BATCH_ROUTE = { checksKeys: true, takesBatches: true } as const;
 export class UnreadRefusals implements OnModuleInit {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-    @Inject(ApiKeyGuard) private readonly guard: ApiKeyGuard,
     @Inject(EventDesk) private readonly desk: EventDesk,
   ) {}
 
   onModuleInit(): void {
     this.host.httpAdapter.getInstance<FastifyInstance>().addHook('onRequest', async (request) => {
-      if (!takesBatches(request)) return;
-      const { tenantId } = await this.guard.authorize(request, ['ingest']);
-      this.desk.refuseIfFull(tenantId);
+      if (request.routeOptions.config.takesBatches !== true) return;
+      this.desk.refuseIfFull(callerOf(request).tenantId);
     });
   }
-}
-
-function takesBatches(request: FastifyRequest): boolean {
-  return (request.routeOptions.config as { readonly takesBatches?: unknown }).takesBatches === true;
 }

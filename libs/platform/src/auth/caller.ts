@@ -1,5 +1,6 @@
-import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { RouteSetting } from './route-config.ts';
 
 /**
  * What a key may do. `ingest`: send events. `decide`: ask for decisions. `read`: see. `review`: decide alerts and
@@ -19,23 +20,19 @@ export interface Caller {
   readonly decisionFailMode?: 'allow' | 'block';
 }
 
-export const SCOPES_KEY = 'agentlens:scopes';
-export const PUBLIC_KEY = 'agentlens:public';
-export const QUERY_TOKEN_KEY = 'agentlens:query-token';
-
 /** The route needs one of these scopes (`admin` always suffices). A route that names none needs `admin`. */
-export const Scopes = (...scopes: readonly Scope[]) => SetMetadata(SCOPES_KEY, scopes);
+export const Scopes = (...scopes: readonly Scope[]) => RouteSetting({ scopes });
 
 /** The route is open to everybody. */
-export const Public = () => SetMetadata(PUBLIC_KEY, true);
+export const Public = () => RouteSetting({ isPublic: true });
 
 /** The key may also come as `?token=`: browsers cannot send headers with an EventSource. */
-export const AllowQueryToken = () => SetMetadata(QUERY_TOKEN_KEY, true);
+export const AllowQueryToken = () => RouteSetting({ allowsQueryToken: true });
 
 const CALLER = Symbol('caller');
 
-/** A request after the guard let it through. */
-export interface AuthenticatedRequest extends FastifyRequest {
+/** A request whose key was accepted. */
+interface AuthenticatedRequest extends FastifyRequest {
   [CALLER]?: Caller;
 }
 
@@ -43,13 +40,14 @@ export function setCaller(request: AuthenticatedRequest, caller: Caller): void {
   request[CALLER] = caller;
 }
 
-export function callerOf(request: AuthenticatedRequest): Caller | undefined {
-  return request[CALLER];
+/** The caller of a request, on every route that is not public. */
+export function callerOf(request: AuthenticatedRequest): Caller {
+  const caller = request[CALLER];
+  if (caller === undefined) throw new Error('the caller was asked for on a route that is open to everybody');
+  return caller;
 }
 
 /** The caller of this request, for controller parameters. */
 export const CurrentCaller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller => {
-  const caller = callerOf(context.switchToHttp().getRequest<AuthenticatedRequest>());
-  if (caller === undefined) throw new Error('CurrentCaller was asked for on a route that is open to everybody');
-  return caller;
+  return callerOf(context.switchToHttp().getRequest<AuthenticatedRequest>());
 });

@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import { parse } from 'secure-json-parse';
 import { ProblemException } from './problem-exception.ts';
 
 /**
@@ -6,20 +7,18 @@ import { ProblemException } from './problem-exception.ts';
  * DELETE, and routes that need a body say so.
  */
 export function acceptJsonOnly(fastify: FastifyInstance): void {
-  const parseJson = fastify.getDefaultJsonParser('error', 'error');
-  const parseAnyKeys = fastify.getDefaultJsonParser('ignore', 'ignore');
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser(
     /^application\/(?:json|[\w.+-]+\+json)(?:;|$)/,
     { parseAs: 'string' },
     (request, body, done) => {
       if (body === '') return done(null, undefined);
-      // The parser Fastify would use itself; it answers through the callback.
-      const parse = checksKeys(request) ? parseAnyKeys : parseJson;
-      void parse(request, body as string, (error, value) => {
-        if (error === null) done(null, value);
-        else done(invalidJson(body as string));
-      });
+      try {
+        const action = request.routeOptions.config.checksKeys === true ? 'ignore' : 'error';
+        done(null, parse(body as string, { protoAction: action, constructorAction: action }));
+      } catch (error) {
+        done(invalidJson(error as SyntaxError));
+      }
     },
   );
   fastify.addHook('onRequest', (request, _reply, done) => {
@@ -29,24 +28,14 @@ export function acceptJsonOnly(fastify: FastifyInstance): void {
   });
 }
 
-/**
- * A route with the config `checksKeys: true` refuses `__proto__` itself: it can name the path, and need not refuse
- * the whole body for it.
- */
-function checksKeys(request: FastifyRequest): boolean {
-  return (request.routeOptions.config as { readonly checksKeys?: unknown }).checksKeys === true;
-}
-
 /** Says where, but quotes nothing: bodies hold secrets and answers end up in logs. */
-function invalidJson(body: string): ProblemException {
-  try {
-    JSON.parse(body);
-  } catch (error) {
-    const position = /position (\d+)/.exec((error as Error).message)?.[1];
-    const where = position === undefined ? 'It ends too early or is not JSON at all' : `Look at position ${position}`;
-    return new ProblemException(400, 'Invalid JSON body', { hint: `${where}.` });
+function invalidJson({ message }: SyntaxError): ProblemException {
+  if (message.includes('forbidden prototype property')) {
+    return new ProblemException(400, 'Invalid JSON body', {
+      hint: 'The keys "__proto__" and "constructor.prototype" are refused: rename them.',
+    });
   }
-  return new ProblemException(400, 'Invalid JSON body', {
-    hint: 'The keys "__proto__" and "constructor.prototype" are refused: rename them.',
-  });
+  const position = /position (\d+)/.exec(message)?.[1];
+  const where = position === undefined ? 'It ends too early or is not JSON at all' : `Look at position ${position}`;
+  return new ProblemException(400, 'Invalid JSON body', { hint: `${where}.` });
 }

@@ -1,11 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { NestFactory, Reflector } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiKeyGuard } from '../auth/api-key.guard.ts';
+import { authorizeRequests } from '../auth/authorize-requests.ts';
 import { nestLogger } from '../log/nest-logger.ts';
 import type { Platform } from '../platform.ts';
 import { acceptJsonOnly } from './accept-json-only.ts';
+import { limitBodies } from './limit-bodies.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { trackRequests } from './track-requests.ts';
@@ -30,7 +31,7 @@ export async function createHttpApp(
   modules: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
   const { bodyLimitBytes } = platform.config.http;
-  const filter = new ProblemFilter(platform.logger, bodyLimitBytes);
+  const filter = new ProblemFilter(platform.logger);
   const adapter = new FastifyAdapter({
     bodyLimit: bodyLimitBytes,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -52,10 +53,11 @@ export async function createHttpApp(
     abortOnError: false,
   });
   const fastify = adapter.getInstance();
+  limitBodies(fastify, bodyLimitBytes);
   acceptJsonOnly(fastify);
   trackRequests(fastify, platform);
+  authorizeRequests(fastify, platform.keys);
   addOperatorRoutes(fastify, platform);
-  app.useGlobalGuards(new ApiKeyGuard(platform.keys, app.get(Reflector)));
   app.useGlobalFilters(filter);
   return app;
 }

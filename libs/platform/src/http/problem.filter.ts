@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from './database-away.ts';
 import { ProblemException } from './problem-exception.ts';
+import { routeNotFound } from './route-not-found.ts';
 
 /**
  * Every error leaves as a Problem: refusals as they are, an absent broker, owner or database as 503 with Retry-After,
@@ -14,10 +15,7 @@ import { ProblemException } from './problem-exception.ts';
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  constructor(
-    private readonly logger: Logger,
-    private readonly bodyLimitBytes: number,
-  ) {}
+  constructor(private readonly logger: Logger) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -40,24 +38,10 @@ export class ProblemFilter implements ExceptionFilter {
     if (error instanceof CommandUnanswered) return away('The service that owns this does not answer now', 2_000);
     if (error instanceof StateUnavailable) return away('The state store does not answer now', 2_000);
     if (isDatabaseAway(error)) return away('The database does not answer now', 5_000);
-    const fastify = this.#fastifyProblem(error instanceof HttpException ? (error.cause ?? error) : error);
+    const fastify = fastifyProblem(error instanceof HttpException ? (error.cause ?? error) : error, request);
     if (fastify !== null) return fastify;
     if (error instanceof HttpException) return fromHttpException(error, request);
     return this.#unknown(error, request);
-  }
-
-  /** What Fastify refuses before a controller sees it; Nest passes it on as it is or wrapped as a cause. */
-  #fastifyProblem(error: unknown): ProblemException | null {
-    const code = codeOf(error);
-    if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(this.bodyLimitBytes);
-    if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-      return new ProblemException(415, 'Unsupported content type', { hint: 'Send JSON as application/json.' });
-    }
-    const status = statusOf(error);
-    if (code?.startsWith('FST_') === true && status !== undefined && status < 500) {
-      return new ProblemException(status, (error as Error).message);
-    }
-    return null;
   }
 
   #unknown(error: unknown, request: FastifyRequest): ProblemException {
@@ -67,6 +51,20 @@ export class ProblemFilter implements ExceptionFilter {
       hint: `This is a fault of the platform. Its log has the cause under "${id}".`,
     });
   }
+}
+
+/** What Fastify refuses before a controller sees it; Nest passes it on as it is or wrapped as a cause. */
+function fastifyProblem(error: unknown, request: FastifyRequest): ProblemException | null {
+  const code = codeOf(error);
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(request.routeOptions.bodyLimit);
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new ProblemException(415, 'Unsupported content type', { hint: 'Send JSON as application/json.' });
+  }
+  const status = statusOf(error);
+  if (code?.startsWith('FST_') === true && status !== undefined && status < 500) {
+    return new ProblemException(status, (error as Error).message);
+  }
+  return null;
 }
 
 function away(error: string, afterMs: number): ProblemException {
@@ -79,7 +77,7 @@ function away(error: string, afterMs: number): ProblemException {
 
 function tooLarge(maxSize: number): ProblemException {
   return new ProblemException(413, 'Request body too large', {
-    hint: `Send at most ${maxSize} bytes at once: split the batch.`,
+    hint: `Send at most ${maxSize} bytes in one request; split a batch.`,
     headers: { connection: 'close' },
     extra: { maxSize },
   });
@@ -88,11 +86,7 @@ function tooLarge(maxSize: number): ProblemException {
 function fromHttpException(error: HttpException, request: FastifyRequest): ProblemException {
   const status = error.getStatus();
   const unrouted = status === 404 && /^Cannot [A-Z]+ /.test(error.message);
-  if (unrouted) {
-    return new ProblemException(404, 'Route not found', {
-      hint: `There is no ${request.method} ${request.url.split('?')[0]}. All routes are listed in /openapi.json.`,
-    });
-  }
+  if (unrouted) return routeNotFound(request);
   const body = error.getResponse();
   if (isProblem(body)) return new ProblemException(status, body.error, body);
   return new ProblemException(status, status >= 500 ? 'Internal server error' : error.message);

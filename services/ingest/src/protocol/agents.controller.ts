@@ -1,7 +1,6 @@
 import { AgentBody, type AgentRegistration, agentRegistered, ToolsBody } from '@agentlens/contracts';
-import { type Caller, CurrentCaller, Scopes } from '@agentlens/platform';
+import { type Caller, CurrentCaller, RouteSetting, Scopes } from '@agentlens/platform';
 import { Body, Controller, HttpCode, Inject, Param, Post, Put, Res } from '@nestjs/common';
-import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { EventDesk } from '../event-desk.ts';
 import { readBody, readId } from './read-body.ts';
@@ -13,7 +12,7 @@ export class AgentsController {
 
   @Post()
   @HttpCode(200)
-  @RouteConfig({ checksKeys: true })
+  @RouteSetting({ checksKeys: true })
   @Scopes('decide')
   async register(
     @CurrentCaller() caller: Caller,
@@ -27,7 +26,7 @@ export class AgentsController {
 
   /** Older clients of the protocol upsert with PUT. */
   @Put()
-  @RouteConfig({ checksKeys: true })
+  @RouteSetting({ checksKeys: true })
   @Scopes('decide')
   upsert(
     @CurrentCaller() caller: Caller,
@@ -39,7 +38,7 @@ export class AgentsController {
 
   /** Merged by name into the tools registered before. */
   @Put(':agentId/tools')
-  @RouteConfig({ checksKeys: true })
+  @RouteSetting({ checksKeys: true })
   @Scopes('decide')
   async registerTools(
     @CurrentCaller() caller: Caller,

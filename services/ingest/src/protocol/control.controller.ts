@@ -11,10 +11,10 @@ import {
   ProblemException,
   parseOr400,
   parsePosition,
+  RouteSetting,
   Scopes,
 } from '@agentlens/platform';
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ControlDesk } from './control-desk.ts';
@@ -81,7 +81,7 @@ export class ControlController {
   /** Safe to repeat; answered when it is durable. */
   @Post(':directiveId/ack')
   @HttpCode(200)
-  @RouteConfig({ checksKeys: true })
+  @RouteSetting({ checksKeys: true })
   @Scopes('decide')
   async acknowledge(
     @CurrentCaller() { tenantId }: Caller,

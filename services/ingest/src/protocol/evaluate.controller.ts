@@ -7,9 +7,8 @@ import {
   EvaluateBody,
   UNKNOWN_AGENT_ID,
 } from '@agentlens/contracts';
-import { type Caller, CLOCK, type Clock, CurrentCaller, parseOr400, Scopes } from '@agentlens/platform';
+import { type Caller, CLOCK, type Clock, CurrentCaller, parseOr400, RouteSetting, Scopes } from '@agentlens/platform';
 import { Body, Controller, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
-import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import { idempotencyKeyOf } from '../events-request.ts';
 import { transportable } from './call-content.ts';
@@ -36,7 +35,7 @@ export class EvaluateController {
 
   @Post(':runId/evaluate')
   @HttpCode(200)
-  @RouteConfig({ checksKeys: true })
+  @RouteSetting({ checksKeys: true, takesLargeBodies: true })
   @Scopes('decide')
   async evaluate(
     @CurrentCaller() caller: Caller,

@@ -1,8 +1,15 @@
 import { ClientId, COMMANDS, type GuardrailRule } from '@agentlens/contracts';
 import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
-import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Scopes } from '@agentlens/platform';
+import {
+  type Caller,
+  CurrentCaller,
+  EVENT_BUS,
+  ProblemException,
+  parseOr400,
+  RouteSetting,
+  Scopes,
+} from '@agentlens/platform';
 import { Body, Controller, Get, Headers, Inject, Post, Query, Res } from '@nestjs/common';
-import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { sanitise } from '../sanitise.ts';
 import { bundleTag, isTagged, type SignedBundle, signBundle } from './sign-bundle.ts';
@@ -14,7 +21,7 @@ export class RulesController {
 
   /** `{policy, rules}`; the owner of the rules reads it and answers the rules it made of it. */
   @Post()
-  @RouteConfig({ checksKeys: true })
+  @RouteSetting({ checksKeys: true })
   @Scopes('admin')
   async importPolicy(
     @CurrentCaller() { tenantId }: Caller,

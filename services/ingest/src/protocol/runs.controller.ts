@@ -7,11 +7,11 @@ import {
   ControlBoard,
   CurrentCaller,
   parseOr400,
+  RouteSetting,
   Scopes,
 } from '@agentlens/platform';
 import type { RunContext } from '@agentlens/state';
 import { Body, Controller, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
-import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { handlebar } from '../dialect.ts';
 import { EventDesk } from '../event-desk.ts';
@@ -38,7 +38,7 @@ export class RunsController {
 
   @Post(':runId/start')
   @HttpCode(200)
-  @RouteConfig({ checksKeys: true })
+  @RouteSetting({ checksKeys: true })
   @Scopes('decide')
   async start(
     @CurrentCaller() caller: Caller,
@@ -56,7 +56,7 @@ export class RunsController {
 
   @Post(':runId/end')
   @HttpCode(200)
-  @RouteConfig({ checksKeys: true })
+  @RouteSetting({ checksKeys: true })
   @Scopes('decide')
   async end(
     @CurrentCaller() caller: Caller,
@@ -74,7 +74,7 @@ export class RunsController {
   /** Answers what stands against the run, so that a client without a stream learns of it too. */
   @Post(':runId/heartbeat')
   @HttpCode(200)
-  @RouteConfig({ checksKeys: true })
+  @RouteSetting({ checksKeys: true })
   @Scopes('decide')
   async heartbeat(
     @CurrentCaller() { tenantId }: Caller,
@@ -92,8 +92,7 @@ export class RunsController {
   /** Good events are taken whatever else is in the batch; the client in the field drops a batch that is refused. */
   @Post('events')
   @HttpCode(200)
-  @RouteConfig(BATCH_ROUTE)
-  @Scopes('ingest')
+  @RouteSetting(BATCH_ROUTE)
   async events(
     @CurrentCaller() caller: Caller,
     @Body() body: unknown,

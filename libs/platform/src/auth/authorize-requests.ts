@@ -1,0 +1,79 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ProblemException } from '../http/problem-exception.ts';
+import { type Caller, type Scope, setCaller } from './caller.ts';
+import type { KeyCheck, KeyDirectory } from './key-directory.ts';
+import { USUAL_BODY_BYTES } from './route-config.ts';
+
+const HOW_TO_SEND = 'Send your API key as "Authorization: Bearer agk_..."';
+const NEEDS_ADMIN: readonly Scope[] = ['admin'];
+
+/**
+ * Every route needs a key with one of its scopes, and is refused before its body is read: what nobody vouches for must
+ * not cost the memory and the parsing of a body. A route that declares nothing needs `admin`.
+ */
+export function authorizeRequests(fastify: FastifyInstance, keys: KeyDirectory): void {
+  fastify.addHook('onRequest', async (request, reply) => {
+    const { isPublic, scopes = NEEDS_ADMIN, allowsQueryToken } = request.routeOptions.config;
+    if (isPublic === true || request.is404) return;
+    try {
+      const caller = await authenticate(request, keys, allowsQueryToken === true);
+      requireScope(caller, scopes);
+      setCaller(request, caller);
+    } catch (error) {
+      if (!isCheapToDiscard(request)) reply.header('connection', 'close');
+      throw error;
+    }
+  });
+}
+
+async function authenticate(request: FastifyRequest, keys: KeyDirectory, allowsQueryToken: boolean): Promise<Caller> {
+  const key = bearerOf(request) ?? (allowsQueryToken ? tokenOf(request) : undefined);
+  if (key === undefined) throw unauthorized('Authentication required', HOW_TO_SEND);
+  return callerOrRefusal(await keys.check(key));
+}
+
+/** The rest of a refused body is discarded so that the connection lives on; only where its end is known and near. */
+function isCheapToDiscard({ headers }: FastifyRequest): boolean {
+  if (headers['transfer-encoding'] !== undefined) return false;
+  return Number(headers['content-length'] ?? 0) <= USUAL_BODY_BYTES;
+}
+
+function bearerOf(request: FastifyRequest): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+}
+
+function tokenOf(request: FastifyRequest): string | undefined {
+  const token = (request.query as Record<string, unknown>).token;
+  return typeof token === 'string' && token !== '' ? token : undefined;
+}
+
+function callerOrRefusal(check: KeyCheck): Caller {
+  if (check.kind === 'accepted') return check.caller;
+  if (check.kind === 'unavailable') {
+    throw new ProblemException(503, 'API keys cannot be checked now', {
+      hint: 'This is a fault of the platform, your key may be fine: send the same request again.',
+    });
+  }
+  switch (check.reason) {
+    case 'malformed':
+      throw unauthorized('Invalid API key', `The key is not complete or mistyped. ${HOW_TO_SEND}`);
+    case 'unknown':
+      throw unauthorized('Invalid API key', 'No such key here: check that it belongs to this platform.');
+    case 'revoked':
+      throw unauthorized('API key revoked', 'Use another key, or ask an admin for a new one.');
+    case 'expired':
+      throw unauthorized('API key expired', 'Use the key that replaced it, or ask an admin for a new one.');
+  }
+}
+
+function unauthorized(error: string, hint: string): ProblemException {
+  return new ProblemException(401, error, { hint, headers: { 'www-authenticate': 'Bearer' } });
+}
+
+function requireScope(caller: Caller, required: readonly Scope[]): void {
+  if (caller.scopes.includes('admin') || required.some((scope) => caller.scopes.includes(scope))) return;
+  throw new ProblemException(403, 'Insufficient permissions', {
+    hint: `This needs a key with the scope ${required.map((scope) => `"${scope}"`).join(' or ')}.`,
+    extra: { required: [...required], current: [...caller.scopes] },
+  });
+}
