@@ -11,6 +11,7 @@ import { Run, type RunHost } from './run/run.ts';
 import type { RunConfig } from './run/run-config.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { EventSink, type SinkStats } from './sink/event-sink.ts';
+import { ApiKeyRefused } from './wire/api-key-refused.ts';
 import type { BreakerLimits } from './wire/contract.ts';
 import { isRecord } from './wire/decision.ts';
 import type { ToolInfo } from './wire/model.ts';
@@ -96,9 +97,12 @@ export class AgentLensClient {
     return this.#standings.modelOverride ?? null;
   }
 
-  /** True when the agent is registered; never waits longer than the deadline. */
+  /** True when the agent is registered; never waits longer than the deadline. @throws ApiKeyRefused */
   async ready(): Promise<boolean> {
-    return (await this.#registration.wait()) !== undefined;
+    if ((await this.#registration.wait()) !== undefined) return true;
+    const { why, status } = this.#registration.failure;
+    if (why === 'key_refused' && status !== undefined) throw new ApiKeyRefused(status);
+    return false;
   }
 
   /** Tells which tools the agent has; rules may name their tags. */
@@ -143,6 +147,7 @@ export class AgentLensClient {
       clock,
       rules: this.#rules,
       agentId: () => this.#registration.wait(),
+      unregistered: () => this.#registration.failure,
     });
     return {
       ...{ settings: this.#settings, clock, sink: this.#sink, server: this.#server, decider },
@@ -169,6 +174,7 @@ export class AgentLensClient {
     this.#feed ??= new ControlFeed(agentId, this.instanceId, control, {
       ...{ clock, random, deadlineMs, server: this.#server },
       warn: (message) => logger.warn(`agentlens: ${message}`),
+      keyRefused: () => this.#keyRefused(),
       receive: (event, message) => this.#receive(agentId, event, message),
     });
   }
@@ -177,9 +183,10 @@ export class AgentLensClient {
     const agentId = await this.#registration.wait();
     const asked =
       agentId === undefined
-        ? ({ ok: false, why: 'unregistered' } as const)
+        ? this.#registration.failure
         : await this.#server.startRun(run.id, startRequest(config, agentId, this.#settings.heartbeatMs));
     if (asked.ok) run.lockDown(asked.value);
+    else if (asked.why === 'key_refused') run.keyRefused();
     else if (asked.why !== 'refused' && triesLeft > 1) this.#tellStartLater(run, config, triesLeft - 1);
   }
 
@@ -198,6 +205,11 @@ export class AgentLensClient {
     if (orderId === null || !isRecord(message)) return;
     for (const run of this.#runs.values()) run.ordersChanged();
     if (message.scope !== 'run' || this.#has(String(message.scopeId))) this.#acknowledge(orderId, agentId);
+    this.#wakeApprovals();
+  }
+
+  #keyRefused(): void {
+    for (const run of this.#runs.values()) run.keyRefused();
     this.#wakeApprovals();
   }
 

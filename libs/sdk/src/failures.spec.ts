@@ -17,7 +17,7 @@ const FAILURES: readonly (readonly [string, Failure, string])[] = [
   ['answers 500', 500, 'unavailable'],
   ['hangs', 'hang', 'deadline'],
   ['answers nonsense', 'nonsense', 'nonsense'],
-  ['refuses the key', 401, 'refused'],
+  ['refuses the question', 422, 'refused'],
 ];
 
 describe('while the server fails', () => {

@@ -173,11 +173,7 @@ describe.each([
     server.listen(0);
   });
 
-  it('a key that is refused is said once', async () => {
-    const warnings: string[] = [];
-    const logger = { warn: (message: string) => warnings.push(message) };
-    const client = await connect({ ...options, apiKey: 'als_wrong', logger });
-    expect(client.status.agentId).toBeUndefined();
-    expect(warnings).toEqual(['agentlens: the agent could not be registered (refused); trying on']);
+  it('a key that is refused is no reason to go on', async () => {
+    await expect(connect({ ...options, apiKey: 'als_wrong' })).rejects.toThrow('the key was refused (401)');
   });
 });

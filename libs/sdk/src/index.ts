@@ -39,6 +39,7 @@ export {
 export type { Clock, ContextStore, Http, HttpAnswer, HttpCall, HttpStream, Runtime } from './runtime/runtime.ts';
 export type { SinkStats } from './sink/event-sink.ts';
 export type { SinkOptions } from './sink/sink-options.ts';
+export { ApiKeyRefused } from './wire/api-key-refused.ts';
 export type { Bypass, Decision, EvaluatedRule, WireDecision } from './wire/decision.ts';
 export type {
   Actor,

@@ -1,6 +1,6 @@
 import type { Clock } from './runtime/runtime.ts';
 import { backoffMs } from './sink/backoff.ts';
-import type { Asked } from './wire/server.ts';
+import type { Asked, NotAnswered } from './wire/server.ts';
 
 export interface RegistrationTools {
   readonly clock: Clock;
@@ -10,6 +10,7 @@ export interface RegistrationTools {
   readonly warn: (message: string) => void;
 }
 
+const UNREGISTERED: NotAnswered = { ok: false, why: 'unregistered' };
 const BACKOFF_BASE_MS = 1_000;
 const BACKOFF_MOST_MS = 60_000;
 
@@ -22,6 +23,7 @@ export class Registration {
   #agentId: string | undefined;
   #attempt: Promise<void> | undefined;
   #failures = 0;
+  #refused: NotAnswered | undefined;
   #cancel: (() => void) | undefined;
   #closed = false;
 
@@ -31,6 +33,11 @@ export class Registration {
 
   get agentId(): string | undefined {
     return this.#agentId;
+  }
+
+  /** Why there is no id. */
+  get failure(): NotAnswered {
+    return this.#refused ?? UNREGISTERED;
   }
 
   /** Waits for the attempt under way, or makes one; undefined where it fails. */
@@ -55,9 +62,11 @@ export class Registration {
       this.#tools.registered(asked.value);
       return;
     }
+    this.#refused = asked.why === 'key_refused' ? asked : undefined;
     if (this.#failures++ === 0) this.#tools.warn(`the agent could not be registered (${asked.why}); trying on`);
-    if (this.#closed) return;
     this.#cancel?.();
+    // Time does not mend a key. It is tried again when a run or a call needs the id.
+    if (this.#closed || this.#refused !== undefined) return;
     const ms = backoffMs(this.#failures, this.#tools.random, BACKOFF_BASE_MS, BACKOFF_MOST_MS);
     this.#cancel = this.#tools.clock.timer(() => void this.wait(), ms);
   }

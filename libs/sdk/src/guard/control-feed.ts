@@ -11,6 +11,8 @@ export interface ControlFeedTools {
   readonly server: Pick<Server, 'openControlStream' | 'pollControl'>;
   readonly deadlineMs: number;
   readonly warn: (message: string) => void;
+  /** The key is not valid any more, which is more than not being allowed to listen. */
+  readonly keyRefused: () => void;
   /** Every message, parsed; what it means is the receiver's business. */
   readonly receive: (event: string, message: unknown) => void;
 }
@@ -124,6 +126,7 @@ export class ControlFeed {
   }
 
   #refused(status: number): void {
+    if (status === 401) this.#tools.keyRefused();
     if (NOT_ALLOWED.has(status)) {
       this.#tools.warn(`this key may not hear of orders (${status}); decisions are asked for all the same`);
       this.#mode = 'none';

@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/runtime.ts';
 import type { DecisionPhase, RuleBypass } from '../wire/contract.ts';
 import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
 import type { Actor, Subject } from '../wire/model.ts';
-import type { Asked, EvaluateRequest, Server } from '../wire/server.ts';
+import type { Asked, EvaluateRequest, NotAnswered, Server } from '../wire/server.ts';
 
 /** One question. */
 export interface Question {
@@ -30,6 +30,8 @@ export interface Subjectivity {
   readonly tags: Readonly<Record<string, string>>;
   /** Stopped by an operator, by its time, by the server at its start. */
   standing(): Standing;
+  /** The platform refuses the key: the run is over. */
+  keyRefused(): void;
   /** A reason to refuse that this process knows by itself; opens the breaker where it is over a limit. */
   breakerRefuses(question: Question): string | null;
 }
@@ -41,6 +43,8 @@ export interface DeciderTools {
   readonly rules: RuleKeeper | null;
   /** Undefined while the agent could not be registered. */
   agentId(): Promise<string | undefined>;
+  /** Why it could not be registered. */
+  unregistered(): NotAnswered;
 }
 
 type Verdict = WireDecision & { readonly source: Decision['source']; readonly bypass?: Bypass };
@@ -53,6 +57,9 @@ const ALLOWED: WireDecision = {
   evaluatedRules: [],
 };
 
+/** A server may be upgraded while the agent runs. */
+const UNKNOWN_MS = 300_000;
+
 /**
  * Decides about one call, from the quickest to the surest: the operator's standing order, the breaker, the stateless
  * rules at hand, and, only where state is needed, the server. What nobody could decide is decided by the rules'
@@ -60,8 +67,8 @@ const ALLOWED: WireDecision = {
  */
 export class Decider {
   readonly #tools: DeciderTools;
-  /** A server of the older protocol does not know this question; then it is not asked again. */
-  #modelCallsUnknown = false;
+  /** A server of the older protocol does not know this question; until then it is not asked again. */
+  #modelCallsUnknownUntil = Number.NEGATIVE_INFINITY;
 
   constructor(tools: DeciderTools) {
     this.#tools = tools;
@@ -90,14 +97,18 @@ export class Decider {
       if (judgement.refusal !== null) return { ...judgement.refusal, verdict: 'BLOCK', source: 'local' };
       if (!judgement.ask) return { ...ALLOWED, evaluatedRules: judgement.evaluated, source: 'local' };
     }
-    if (question.phase === 'llm.before' && this.#modelCallsUnknown) return { ...ALLOWED, source: 'local' };
+    const { clock } = this.#tools;
+    if (question.phase === 'llm.before' && clock.elapsed() < this.#modelCallsUnknownUntil)
+      return { ...ALLOWED, source: 'local' };
     const asked = await this.#ask(run, question);
+    if (!asked.ok && asked.why === 'key_refused') run.keyRefused();
     // An operator may have spoken while we waited: what was allowed before that is not allowed any more.
     const standing = run.standing();
-    if (standing.state !== 'running') return stopped(standing);
+    if (standing.state !== 'running')
+      return asked.ok ? stopped(standing) : { ...stopped(standing), source: 'fallback', bypass: asked.why };
     if (asked.ok) return this.#heard(asked.value);
-    if (question.phase === 'llm.before' && asked.why === 'refused') {
-      this.#modelCallsUnknown = true;
+    if (question.phase === 'llm.before' && asked.isUnknown === true) {
+      this.#modelCallsUnknownUntil = clock.elapsed() + UNKNOWN_MS;
       return { ...ALLOWED, source: 'local' };
     }
     return this.#fallback(asked.why, judgement);
@@ -125,7 +136,7 @@ export class Decider {
 
   async #ask(run: Subjectivity, question: Question): Promise<Asked<WireDecision>> {
     const agentId = await this.#tools.agentId();
-    if (agentId === undefined) return { ok: false, why: 'unregistered' };
+    if (agentId === undefined) return this.#tools.unregistered();
     const { toolName, toolTags, oversized } = question;
     const request: Omit<EvaluateRequest, 'deadlineMs'> = {
       phase: question.phase,
@@ -191,9 +202,12 @@ export class Decider {
   }
 }
 
-/** Not what a rule cannot say of this call (`missing`), nor a rule that is wrong itself: their authors decided that. */
+/**
+ * Not what a rule cannot say of this call (`missing`), nor a rule that is wrong itself: their authors decided that. A
+ * reason that is not known here is that of a newer server.
+ */
 function isUndecided({ ruleId, why, did }: RuleBypass): boolean {
-  return did === 'allow' && (ruleId === '*' || why === 'unavailable' || why === 'deadline');
+  return did !== 'block' && (ruleId === '*' || (why !== 'missing' && why !== 'error'));
 }
 
 function failedClosed(why: Bypass): Verdict {

@@ -30,8 +30,9 @@ export class ModelCalls {
     this.#tools = tools;
   }
 
-  /** @throws AgentStopped where the call must not happen */
+  /** @throws AgentStopped if the call must not happen; TypeError if the estimate is no amount */
   async before<M extends AgentMessage>(messages: readonly M[], options: LlmCallOptions): Promise<M[]> {
+    checkEstimate(options.estimate);
     const { story, questions, newId } = this.#tools;
     const cleaned = messages.map((message) => story.cleaned(message));
     for (const index of this.#messages.newOnes(messages, options.history)) {
@@ -58,6 +59,16 @@ export class ModelCalls {
     if (response.error !== undefined && response.content.length === 0) return;
     this.#messages.remember({ role: 'assistant', content: rememberedContent(response) });
     story.tellMessage(story.cleaned(answerMessage(response)));
+  }
+}
+
+/** A budget cannot hold what is no amount, and the server would refuse the question. @throws TypeError */
+function checkEstimate(estimate: LlmCallOptions['estimate']): void {
+  if (estimate === undefined) return;
+  for (const member of ['tokens', 'costUsd'] as const) {
+    const amount: unknown = estimate[member];
+    if (typeof amount === 'number' && Number.isFinite(amount) && amount >= 0) continue;
+    throw new TypeError(`AgentLens: estimate.${member} must be 0 or a positive number, not ${String(amount)}`);
   }
 }
 

@@ -2,6 +2,7 @@ import type { Standing, Standings } from '../guard/standing.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import type { Lockdown } from '../wire/model.ts';
 
+const KEY_REFUSED: Standing = { state: 'killed', id: 'api_key', reason: 'the key was refused' };
 const TIME_IS_OVER: Standing = { state: 'killed', id: 'ttl', reason: 'its time is over' };
 
 export interface RunStandingTools {
@@ -17,7 +18,7 @@ export class RunStanding {
   readonly #tools: RunStandingTools;
   readonly #stop = new AbortController();
   #lockdown: Lockdown = { active: false };
-  #timedOut = false;
+  #over: Standing | undefined;
 
   constructor(tools: RunStandingTools) {
     this.#tools = tools;
@@ -33,7 +34,7 @@ export class RunStanding {
   }
 
   get now(): Standing {
-    if (this.#timedOut) return TIME_IS_OVER;
+    if (this.#over !== undefined) return this.#over;
     const { active, reason = '', until, kind: state = 'paused', lockdownId: id = 'lockdown' } = this.#lockdown;
     const locked = active && (until === undefined || until > this.#tools.clock.now());
     const standing = this.#tools.standings.of(this.#tools.runId);
@@ -53,8 +54,17 @@ export class RunStanding {
   }
 
   timeIsOver(): void {
-    this.#timedOut = true;
-    if (this.#tools.enforces) this.#stop.abort(new Error('the time of the run is over'));
+    this.#end(TIME_IS_OVER, 'the time of the run is over');
+  }
+
+  /** Nothing of the run can be checked any more, and nobody but an admin can change that. */
+  keyRefused(): void {
+    this.#end(KEY_REFUSED, 'the key was refused');
+  }
+
+  #end(over: Standing, why: string): void {
+    this.#over ??= over;
+    if (this.#tools.enforces) this.#stop.abort(new Error(why));
   }
 
   #obey(): void {

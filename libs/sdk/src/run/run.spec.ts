@@ -223,7 +223,7 @@ describe('before a model call', () => {
     const server = new TestServer();
     const client = await server.client({ failMode: 'closed' });
     const run = await client.startRun();
-    server.fail(400, (path) => path.endsWith('/evaluate'));
+    server.fail(404, (path) => path.endsWith('/evaluate'));
     await run.beforeLlm([]);
     await run.beforeLlm([]);
     expect(server.calls.filter(({ path }) => path.endsWith('/evaluate'))).toHaveLength(1);

@@ -79,6 +79,7 @@ export class Run {
     const questions = new RunQuestions(host.decider, {
       ...{ runId: id, actor, tags: this.tags },
       standing: () => this.standing,
+      keyRefused: () => this.keyRefused(),
       breakerRefuses: (question) => breakerRefuses(breaker, question),
     });
     const { signal } = this.#standing;
@@ -190,6 +191,11 @@ export class Run {
     this.#standing.lockDown(lockdown);
   }
 
+  /** The platform refuses the key: every call of the run is refused from now on. */
+  keyRefused(): void {
+    this.#standing.keyRefused();
+  }
+
   /** An order arrived that may be about this run. Who hears orders as they are given hears all of them. */
   ordersChanged(): void {
     this.#standing.ordersChanged();
@@ -213,7 +219,9 @@ export class Run {
     const agentId = await this.#host.agentId();
     if (agentId === undefined) return;
     const asked = await this.#host.server.heartbeat(this.id, agentId, this.#host.instanceId, everyMs);
-    if (asked.ok && !this.isEnded) this.lockDown(asked.value);
+    if (this.isEnded) return;
+    if (asked.ok) this.lockDown(asked.value);
+    else if (asked.why === 'key_refused') this.keyRefused();
   }
 
   #expire(): void {

@@ -18,13 +18,14 @@ describe('an answer of the server', () => {
     });
   });
 
-  it('tells what could not be evaluated, as far as it can be read', () => {
+  it('tells what could not be evaluated, and of what it cannot read that something was not', () => {
     const bypass = { ruleId: 'r2', why: 'deadline', did: 'allow' };
+    const unreadable = { ruleId: '*', why: 'error', did: 'allow' };
     expect(readDecision({ ...whole, bypasses: [bypass, null, { ruleId: 4 }] })).toEqual({
       ...whole,
-      bypasses: [bypass],
+      bypasses: [bypass, unreadable, unreadable],
     });
-    expect(readDecision({ ...whole, bypasses: 'none' })).toEqual(whole);
+    expect(readDecision({ ...whole, bypasses: 'none' })).toEqual({ ...whole, bypasses: [unreadable] });
   });
 
   it.each([

@@ -38,7 +38,7 @@ export interface Decision extends WireDecision {
   readonly shadowed?: Pick<WireDecision, 'verdict' | 'control' | 'cause' | 'message' | 'finalRuleId'>;
 }
 
-export type Bypass = 'unavailable' | 'deadline' | 'nonsense' | 'refused' | 'unregistered';
+export type Bypass = 'unavailable' | 'deadline' | 'nonsense' | 'refused' | 'key_refused' | 'unregistered';
 
 const CAUSE_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['ALLOW', []],
@@ -61,7 +61,7 @@ export function readDecision(body: unknown): WireDecision | null {
     ...(finalRuleId === undefined ? {} : { finalRuleId }),
     ...('modifiedArgs' in body ? { modifiedArgs } : {}),
     ...(typeof reservationId === 'string' ? { reservationId } : {}),
-    ...(Array.isArray(bypasses) && bypasses.length > 0 ? { bypasses: bypasses.filter(isBypass) } : {}),
+    ...bypassesOf(bypasses),
   };
 }
 
@@ -81,6 +81,15 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 function isCause(cause: unknown): cause is DecisionCause {
   if (!isRecord(cause) || typeof cause.kind !== 'string') return false;
   return CAUSE_FIELDS.get(cause.kind)?.every((field) => typeof cause[field] === 'string') ?? false;
+}
+
+/** What cannot be read stands for a decision that was not made: it must not look like none. */
+const UNREADABLE: RuleBypass = { ruleId: '*', why: 'error', did: 'allow' };
+
+function bypassesOf(told: unknown): { readonly bypasses?: readonly RuleBypass[] } {
+  if (told == null) return {};
+  if (!Array.isArray(told)) return { bypasses: [UNREADABLE] };
+  return told.length === 0 ? {} : { bypasses: told.map((item: unknown) => (isBypass(item) ? item : UNREADABLE)) };
 }
 
 function isBypass(item: unknown): item is RuleBypass {

@@ -33,7 +33,16 @@ export interface EvaluateRequest {
 }
 
 /** Expected outcomes are values: a server that is away is one of them. */
-export type Asked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: Bypass };
+export type Asked<T> = { readonly ok: true; readonly value: T } | NotAnswered;
+
+export interface NotAnswered {
+  readonly ok: false;
+  readonly why: Bypass;
+  /** Of an answer that refused. */
+  readonly status?: number;
+  /** The server says that it does not know what it was asked: it speaks an older protocol. */
+  readonly isUnknown?: boolean;
+}
 
 /** What the server says of the rules of an agent. */
 export type BundleAnswer =
@@ -45,6 +54,8 @@ export type BundleAnswer =
 /** A second try is only worth its time when that much is left of the deadline. */
 const LEAST_LEFT_MS = 20;
 const PATH = /\/+$/;
+const KEY_REFUSED = new Set([401, 403]);
+const UNKNOWN = new Set([404, 405]);
 
 /**
  * The calls of the agent protocol, each within the deadline, none of them throwing. A call that broke or was answered
@@ -109,7 +120,7 @@ export class Server {
     const { value: answer } = asked;
     if (answer.status === 404) return { ok: true, value: { kind: 'none' } };
     if (answer.status === 304) return { ok: true, value: { kind: 'unchanged' } };
-    if (!succeeded(answer)) return { ok: false, why: answer.status >= 500 ? 'unavailable' : 'refused' };
+    if (!succeeded(answer)) return refusal(answer);
     return { ok: true, value: { kind: 'signed', signed: parseJson(answer.text), tag: answer.header('etag') } };
   }
 
@@ -170,8 +181,7 @@ export class Server {
   ): Promise<Asked<T>> {
     const asked = await this.#answered(method, path, safeJson(content));
     if (!asked.ok) return asked;
-    if (asked.value.status >= 500) return { ok: false, why: 'unavailable' };
-    if (!succeeded(asked.value)) return { ok: false, why: 'refused' };
+    if (!succeeded(asked.value)) return refusal(asked.value);
     const value = read(parseJson(asked.value.text));
     return value === null ? { ok: false, why: 'nonsense' } : { ok: true, value };
   }
@@ -210,6 +220,19 @@ function runPath(runId: string): string {
 
 function controlQuery(agentId: string, instanceId: string): string {
   return `agentId=${encodeURIComponent(agentId)}&instanceId=${encodeURIComponent(instanceId)}`;
+}
+
+function refusal({ status, text }: HttpAnswer): NotAnswered {
+  if (status >= 500) return { ok: false, why: 'unavailable' };
+  if (KEY_REFUSED.has(status)) return { ok: false, why: 'key_refused', status };
+  return { ok: false, why: 'refused', status, isUnknown: UNKNOWN.has(status) || (status === 400 && namesPhase(text)) };
+}
+
+/** Whether a refusal is about the phase: `details` name the members of the question that are wrong. */
+function namesPhase(text: string): boolean {
+  const body = parseJson(text);
+  if (!isRecord(body) || !Array.isArray(body.details)) return false;
+  return body.details.some((detail) => isRecord(detail) && detail.path === 'phase');
 }
 
 function succeeded(answer: HttpAnswer): boolean {

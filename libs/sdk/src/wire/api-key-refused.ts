@@ -1,0 +1,12 @@
+/** The platform answered that the API key is not valid or may not do this: a mistake to mend, never an outage. */
+export class ApiKeyRefused extends Error {
+  override readonly name = 'ApiKeyRefused';
+  /** 401: mistyped, revoked or expired. 403: it lacks the scope `decide`. */
+  readonly status: number;
+
+  constructor(status: number) {
+    const why = status === 403 ? 'it needs the scope "decide"' : 'it is mistyped, revoked or expired';
+    super(`AgentLens: the key was refused (${status}): ${why}`);
+    this.status = status;
+  }
+}
