@@ -11,8 +11,13 @@ export interface BudgetAccount {
 
 export interface ReserveRequest {
   readonly tenantId: string;
-  /** The same again answers the same reservation and takes nothing twice. */
+  /** Names the calls that go by one id; their ends are told under it. */
   readonly reservationId: string;
+  /**
+   * Tells calls of one id apart, together with the estimate. The same again, while it is open, answers the same
+   * reservation and takes nothing twice; another one, or one after the end, is held beside.
+   */
+  readonly question: string;
   readonly estimateUsd: number;
   readonly accounts: readonly (BudgetAccount & { readonly limitUsd: number })[];
   readonly nowMs: number;
@@ -22,14 +27,14 @@ export interface ReserveRequest {
 
 export type ReserveAnswer =
   | { readonly kind: 'reserved'; readonly expiresAtMs: number }
-  /** The estimate does not fit into what this budget has left; nothing was taken from any. */
+  /** This budget is spent, or the estimate does not fit into what it has left; nothing was taken from any. */
   | { readonly kind: 'refused'; readonly budgetId: string }
   /** The store does not hold this tenant's money (it is new, or lost what it had): `seed` it. */
   | { readonly kind: 'unseeded' };
 
 /** Money that was really spent. */
 export interface Spending {
-  /** Ends this reservation, in the accounts it was made in. */
+  /** Ends the oldest open call of this reservation, in the accounts it was made in. */
   readonly reservationId?: string;
   /** What makes two of them the same: an event's id. Absent: ends the reservation by command. */
   readonly eventId?: string;

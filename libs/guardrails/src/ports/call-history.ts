@@ -7,8 +7,10 @@ export interface CalledRun {
 
 /** A tool call about to be made. */
 export interface EnteredCall {
-  /** The client's call id, or what else makes a repeated question about the same call recognisable. */
+  /** The same for a repeated question about the same call, and for no other call that is open at the time. */
   readonly callKey: string;
+  /** The client's own id; several calls may go by one. */
+  readonly callId?: string;
   readonly toolName: string;
   readonly toolTags: readonly string[];
   /** SHA-256 (hex) of the canonical arguments. */
@@ -38,11 +40,17 @@ export interface PastCall extends EnteredCall {
  * is counted once.
  */
 export interface CallHistory {
-  /** Puts the call down as asked, unless it is there; answers the other calls of the run that came before it. */
+  /**
+   * Puts the call down as asked, unless it is there and has not ended: the same key after the end is another call.
+   * Answers the other calls of the run that came before it.
+   */
   enter(run: CalledRun, call: EnteredCall): Promise<readonly PastCall[]>;
   /** Says what became of an entered call: it went ahead, or it is taken out again. */
   settle(run: CalledRun, callKey: string, outcome: 'allowed' | 'refused'): Promise<void>;
-  /** Notes the result of a call, entering it where it was never asked about; answers the other calls of the run. */
+  /**
+   * Notes the result of a call: the one of this key, else the oldest open one of this call id (its arguments may have
+   * been changed), else one that was never asked about, which is entered. Answers the other calls of the run.
+   */
   complete(run: CalledRun, call: CompletedCall): Promise<readonly PastCall[]>;
   read(run: CalledRun): Promise<readonly PastCall[]>;
 }

@@ -76,6 +76,8 @@ export interface WindowStore {
    * between. Answers one per request. One step, and others wait for it: no more than a few dozen.
    */
   advanceAll(requests: readonly AdvanceRequest[]): Promise<readonly AdvanceAnswer[]>;
+  /** What comes under one of these message ids from now on is another message; what was counted stays counted. */
+  forget(tenantId: string, agentId: string, messageIds: readonly string[]): Promise<void>;
   /** Totals at `nowMs` without adding anything; for decisions and screens. */
   read(tenantId: string, agentId: string, nowMs: number, series: readonly Series[]): Promise<readonly Totals[]>;
 }

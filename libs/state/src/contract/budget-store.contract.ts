@@ -26,6 +26,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
     ): ReserveRequest => ({
       tenantId,
       reservationId: fresh('reservation'),
+      question: 'question',
       estimateUsd: 1,
       accounts: [{ ...account, limitUsd: 10 }],
       nowMs: START_MS,
@@ -92,9 +93,46 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
         first,
       );
       expect(await standing(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 1 });
-      await spend(tenantId, { reservationId: request.reservationId, costUsd: 1 });
-      expect(await budgets().reserve(request)).toMatchObject({ kind: 'reserved' });
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 1, heldUsd: 0 });
+    });
+
+    it('holds every call of one id: other questions, other estimates, and the same once it has ended', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const request = aRequest(tenantId, account, { estimateUsd: 4 });
+      const ask = (fields: Partial<ReserveRequest>) => budgets().reserve({ ...request, ...fields });
+      await ask({});
+      expect((await ask({ estimateUsd: 7 })).kind).toBe('refused');
+      expect((await ask({ question: 'other', estimateUsd: 5 })).kind).toBe('reserved');
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 9 });
+      const end = { reservationId: request.reservationId, eventId: 'first', costUsd: 4, accounts: [account] };
+      expect(await spend(tenantId, end)).toEqual(['settled']);
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 4, heldUsd: 5 });
+      expect((await ask({})).kind).toBe('refused');
+      expect((await ask({ estimateUsd: 1 })).kind).toBe('reserved');
+      const others = [{ ...end, eventId: 'second', costUsd: 0.5 }, end, { ...end, eventId: 'third', costUsd: 0.25 }];
+      expect(await spend(tenantId, ...others)).toEqual(['settled', 'repeated', 'settled']);
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 4.75, heldUsd: 0 });
+      await ask({ estimateUsd: 1 });
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 4.75, heldUsd: 1 });
+    });
+
+    it('lets nothing pass a budget that is spent, not even a call that is said to cost nothing', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      await spend(tenantId, { eventId: 'all', costUsd: 10, accounts: [account] });
+      for (const estimateUsd of [0, 1e-12, 1])
+        expect((await budgets().reserve(aRequest(tenantId, account, { estimateUsd }))).kind).toBe('refused');
+    });
+
+    it('forgets the oldest of very many calls under one id, whose money comes back in time', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const request = aRequest(tenantId, account, { estimateUsd: 0.01 });
+      for (let n = 0; n < 105; n++) await budgets().reserve({ ...request, question: `question-${n}` });
+      const ends = Array.from({ length: 105 }, (_, n) => ({
+        ...{ reservationId: request.reservationId, eventId: `event-${n}`, costUsd: 0.01, accounts: [account] },
+      }));
+      const answers = (await spend(tenantId, ...ends)) ?? [];
+      expect([answers.filter((one) => one === 'settled').length, answers.at(-1)]).toEqual([100, 'charged']);
+      expect(await standing(tenantId, account)).toEqual({ spentUsd: 1.05, heldUsd: 0.05 });
+      expect(await standing(tenantId, account, START_MS + 60_000)).toEqual({ spentUsd: 1.05, heldUsd: 0 });
     });
 
     it('gives back what an orphan held, and still counts what it costs in the end', async () => {

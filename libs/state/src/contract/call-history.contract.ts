@@ -70,6 +70,42 @@ export function callHistoryContract(name: string, calls: () => CallHistory): voi
       expect(await keysOf(run)).toEqual(['a']);
     });
 
+    it('takes the same key after the end for another call', async () => {
+      const run = aRun();
+      for (let n = 1; n <= 3; n++) {
+        expect(await calls().enter(run, aCall('a'))).toHaveLength(n - 1);
+        await calls().settle(run, 'a', 'allowed');
+        expect(await calls().complete(run, { ...aCall('a'), resultHash: `r${n}` })).toHaveLength(n - 1);
+      }
+      await calls().enter(run, aCall('a'));
+      await calls().settle(run, 'a', 'refused');
+      const held = await calls().read(run);
+      expect(held.map(({ status, resultHash }) => [status, resultHash])).toEqual([
+        ['completed', 'r1'],
+        ['completed', 'r2'],
+        ['completed', 'r3'],
+      ]);
+    });
+
+    it('ends the oldest open call of an id where its arguments were changed', async () => {
+      const run = aRun();
+      const named = (key: string, callId: string) => aCall(key, { callId });
+      await calls().enter(run, named('other', 'b"'));
+      await calls().enter(run, named('asked', 'b'));
+      await calls().enter(run, named('later', 'b'));
+      await calls().complete(run, { ...named('changed', 'b'), resultHash: 'r' });
+      await calls().complete(run, { ...named('unknown', 'c'), resultHash: 'r' });
+      const held = (await calls().read(run)).map(({ callKey, status }) => [callKey, status]);
+      expect(held).toEqual([
+        ...[
+          ['other', 'asked'],
+          ['asked', 'completed'],
+          ['later', 'asked'],
+          ['unknown', 'completed'],
+        ],
+      ]);
+    });
+
     it('keeps the newest thousand', async () => {
       const run = aRun();
       for (let i = 0; i < 1003; i++) await calls().enter(run, aCall(`call-${i}`));

@@ -35,6 +35,15 @@ export function windowStoreContract(name: string, stores: () => WindowStore): vo
       expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 7 }]);
     });
 
+    it('takes a message for another one after its id is forgotten', async () => {
+      const agentId = fresh('agent');
+      const request = batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]);
+      await stores().advance(request);
+      await stores().forget('acme', agentId, ['nothing', request.messageId]);
+      expect(sums((await stores().advance(request)).before)).toEqual([{ count: 1, sum: 3 }]);
+      expect(sums(await stores().read('acme', agentId, START_MS, [minute]))).toEqual([{ count: 2, sum: 6 }]);
+    });
+
     it('counts a message once when it is delivered to many at the same time', async () => {
       const agentId = fresh('agent');
       const request = batchOf(agentId, minute, START_MS, [{ atMs: START_MS, value: 3 }]);

@@ -29,6 +29,10 @@ export class ExpiringMap<V> {
     if (now - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(now);
   }
 
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
   /** What has not ended: key, value, end. */
   entries(): [string, V, number][] {
     const now = this.#now();

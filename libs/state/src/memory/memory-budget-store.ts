@@ -9,20 +9,30 @@ import type {
   SpendAnswer,
   Spending,
 } from '@agentlens/guardrails';
-import { LIFETIMES } from '../lifetimes.ts';
+import { LIFETIMES, MOST_OPEN_CALLS } from '../lifetimes.ts';
 import { limitMicrosOf, microsOf, usdOf } from '../micro-dollars.ts';
 import { ExpiringMap } from './expiring-map.ts';
 
 interface Account {
   spent: number;
-  /** Reservation id -> what it holds and until when. */
+  /** By the name of the hold: how much and until when. */
   readonly holds: Map<string, { readonly amount: number; readonly expiresAtMs: number }>;
 }
 
-interface Held {
+/** One call that is not ended. */
+interface OpenCall {
+  readonly question: string;
   readonly estimate: number;
+  readonly hold: string;
   readonly accounts: readonly BudgetAccount[];
-  /** Absent while it is open; '' where it was ended by command. */
+}
+
+interface Held {
+  /** Oldest first. */
+  readonly open: OpenCall[];
+  /** How many calls there ever were under this id. */
+  readonly calls: number;
+  /** What ended the last call that did; '' where it was a command. */
   by?: string;
 }
 
@@ -48,23 +58,29 @@ export class MemoryBudgetStore implements BudgetStore {
     if (!this.#seeded.has(tenantId)) return { kind: 'unseeded' };
     const key = JSON.stringify([tenantId, reservationId]);
     const accounts = request.accounts.map((account) => ({ account, pot: this.#pot(tenantId, account) }));
-    const before = this.#reservations.get(key);
-    const hold = accounts[0]?.pot.holds.get(reservationId);
-    if (before?.by !== undefined) return { kind: 'reserved', expiresAtMs };
-    if (before !== undefined && hold !== undefined && hold.expiresAtMs > nowMs)
-      return { kind: 'reserved', expiresAtMs: hold.expiresAtMs };
+    const { open = [], calls = 0, by } = this.#reservations.get(key) ?? {};
+    const { question } = request;
     const estimate = microsOf(request.estimateUsd);
+    const same = open.find((call) => call.question === question && call.estimate === estimate);
+    const held = same && accounts[0]?.pot.holds.get(same.hold);
+    if (held !== undefined && held.expiresAtMs > nowMs) return { kind: 'reserved', expiresAtMs: held.expiresAtMs };
     for (const { account, pot } of accounts) {
-      pot.holds.delete(reservationId);
-      if (pot.spent + heldIn(pot, nowMs) + estimate > limitMicrosOf(account.limitUsd))
+      const limit = limitMicrosOf(account.limitUsd);
+      if (pot.spent >= limit || pot.spent + heldIn(pot, nowMs) + estimate > limit)
         return { kind: 'refused', budgetId: account.budgetId };
     }
+    const hold = `${reservationId}#${calls}`;
     for (const { account, pot } of accounts) {
-      pot.holds.set(reservationId, { amount: estimate, expiresAtMs });
+      pot.holds.set(hold, { amount: estimate, expiresAtMs });
       this.#keep(tenantId, account, pot);
     }
-    const kept = expiresAtMs - nowMs + LIFETIMES.reservation;
-    this.#reservations.set(key, { estimate, accounts: request.accounts }, kept);
+    const others = open.filter((call) => call !== same).slice(1 - MOST_OPEN_CALLS);
+    const record = {
+      open: [...others, { question, estimate, hold, accounts: request.accounts }],
+      calls: calls + 1,
+      ...(by === undefined ? {} : { by }),
+    };
+    this.#reservations.set(key, record, expiresAtMs - nowMs + LIFETIMES.reservation);
     return { kind: 'reserved', expiresAtMs };
   }
 
@@ -118,34 +134,48 @@ export class MemoryBudgetStore implements BudgetStore {
   }
 
   #spend(tenantId: string, spending: Spending, nowMs: number): SpendAnswer {
-    const { reservationId, eventId, costUsd, accounts } = spending;
+    const { reservationId, eventId, costUsd } = spending;
     const held =
       reservationId === undefined ? undefined : this.#reservations.get(JSON.stringify([tenantId, reservationId]));
     if (held === undefined || reservationId === undefined) return this.#charge(tenantId, spending, nowMs);
-    if (held.by === undefined) {
-      held.by = eventId ?? '';
-      const cost = costUsd === null ? held.estimate : microsOf(costUsd);
-      for (const account of held.accounts) {
-        this.#pot(tenantId, account).holds.delete(reservationId);
-        this.#book(tenantId, account, reservationId, held.estimate, cost, nowMs);
-      }
-      return 'settled';
+    if (eventId !== undefined && (held.by === eventId || this.#isCharged(tenantId, eventId))) return 'repeated';
+    const call = held.open.shift();
+    if (call === undefined) return this.#afterEnd(tenantId, held, spending, nowMs);
+    held.by = eventId ?? '';
+    if (eventId !== undefined) this.#noteCharge(tenantId, eventId);
+    const cost = costUsd === null ? call.estimate : microsOf(costUsd);
+    for (const account of call.accounts) {
+      this.#pot(tenantId, account).holds.delete(call.hold);
+      this.#book(tenantId, account, reservationId, call.estimate, cost, nowMs);
     }
-    if (eventId === undefined || held.by === eventId) return 'repeated';
-    if (held.by !== '') return this.#charge(tenantId, { eventId, costUsd, accounts }, nowMs);
+    return 'settled';
+  }
+
+  #afterEnd(tenantId: string, held: Held, spending: Spending, nowMs: number): SpendAnswer {
+    const { eventId } = spending;
+    if (eventId === undefined) return 'repeated';
+    if (held.by !== '') return this.#charge(tenantId, spending, nowMs);
     // The command told the cost already; the call's own event tells it again.
     held.by = eventId;
+    this.#noteCharge(tenantId, eventId);
     return 'repeated';
   }
 
   #charge(tenantId: string, { eventId, costUsd, accounts }: Spending, nowMs: number): SpendAnswer {
     if (eventId === undefined) return 'unknown';
-    const key = JSON.stringify([tenantId, eventId]);
-    if (this.#charges.get(key)) return 'repeated';
-    this.#charges.set(key, true, LIFETIMES.charge);
+    if (this.#isCharged(tenantId, eventId)) return 'repeated';
+    this.#noteCharge(tenantId, eventId);
     const cost = microsOf(costUsd ?? 0);
     if (cost > 0) for (const account of accounts) this.#book(tenantId, account, eventId, 0, cost, nowMs);
     return 'charged';
+  }
+
+  #isCharged(tenantId: string, eventId: string): boolean {
+    return this.#charges.get(JSON.stringify([tenantId, eventId])) === true;
+  }
+
+  #noteCharge(tenantId: string, eventId: string): void {
+    this.#charges.set(JSON.stringify([tenantId, eventId]), true, LIFETIMES.charge);
   }
 
   #book(tenantId: string, account: BudgetAccount, id: string, estimate: number, cost: number, nowMs: number): void {

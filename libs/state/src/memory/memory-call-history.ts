@@ -12,11 +12,12 @@ export class MemoryCallHistory implements CallHistory {
   }
 
   async enter(run: CalledRun, call: EnteredCall): Promise<readonly PastCall[]> {
-    const calls = this.#callsOf(run);
-    if (!calls.has(call.callKey)) this.#put(run, calls, { ...call, status: 'asked' });
+    let calls = this.#callsOf(run);
+    if (calls.get(call.callKey)?.status === 'completed') calls = withoutKey(calls, call.callKey);
+    if (!calls.has(call.callKey)) this.#put(run, calls, call.callKey, { ...call, status: 'asked' });
     const earlier: PastCall[] = [];
-    for (const past of calls.values()) {
-      if (past.callKey === call.callKey) break;
+    for (const [key, past] of calls) {
+      if (key === call.callKey) break;
       earlier.push(past);
     }
     return earlier;
@@ -32,13 +33,14 @@ export class MemoryCallHistory implements CallHistory {
 
   async complete(run: CalledRun, call: CompletedCall): Promise<readonly PastCall[]> {
     const calls = this.#callsOf(run);
-    const before = calls.get(call.callKey);
+    const key = calls.has(call.callKey) ? call.callKey : (openKeyOf(calls, call.callId) ?? call.callKey);
+    const before = calls.get(key);
     if (before?.status !== 'completed') {
       const { resultHash, durationMs } = call;
       const result = durationMs === undefined ? { resultHash } : { resultHash, durationMs };
-      this.#put(run, calls, { ...(before ?? entered(call)), ...result, status: 'completed' });
+      this.#put(run, calls, key, { ...(before ?? entered(call)), ...result, status: 'completed' });
     }
-    return [...calls.values()].filter(({ callKey }) => callKey !== call.callKey);
+    return [...calls].flatMap(([other, past]) => (other === key ? [] : [past]));
   }
 
   async read(run: CalledRun): Promise<readonly PastCall[]> {
@@ -49,14 +51,27 @@ export class MemoryCallHistory implements CallHistory {
     return this.#runs.get(JSON.stringify([tenantId, agentId, runId])) ?? new Map();
   }
 
-  #put({ tenantId, agentId, runId }: CalledRun, calls: Map<string, PastCall>, call: PastCall): void {
-    calls.set(call.callKey, call);
+  #put({ tenantId, agentId, runId }: CalledRun, calls: Map<string, PastCall>, key: string, call: PastCall): void {
+    calls.set(key, call);
     const [oldest] = calls.keys();
     if (calls.size > MOST_CALLS && oldest !== undefined) calls.delete(oldest);
     this.#runs.set(JSON.stringify([tenantId, agentId, runId]), calls, LIFETIMES.run);
   }
 }
 
-function entered({ callKey, toolName, toolTags, argsHash, atMs }: EnteredCall): EnteredCall {
-  return { callKey, toolName, toolTags, argsHash, atMs };
+function entered({ callKey, callId, toolName, toolTags, argsHash, atMs }: EnteredCall): EnteredCall {
+  return { callKey, ...(callId === undefined ? {} : { callId }), toolName, toolTags, argsHash, atMs };
+}
+
+/** The same calls in the same order, where the one of `key` stands under a name that nobody asks for. */
+function withoutKey(calls: ReadonlyMap<string, PastCall>, key: string): Map<string, PastCall> {
+  let place = calls.size;
+  while (calls.has(`${key}\n${place}`)) place += 1;
+  return new Map([...calls].map(([each, call]) => [each === key ? `${key}\n${place}` : each, call]));
+}
+
+function openKeyOf(calls: ReadonlyMap<string, PastCall>, callId: string | undefined): string | undefined {
+  if (callId === undefined) return undefined;
+  for (const [key, call] of calls) if (call.callId === callId && call.status !== 'completed') return key;
+  return undefined;
 }

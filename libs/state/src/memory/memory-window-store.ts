@@ -55,6 +55,10 @@ export class MemoryWindowStore implements WindowStore {
     return requests.map((request) => this.#advance(request));
   }
 
+  async forget(tenantId: string, agentId: string, messageIds: readonly string[]): Promise<void> {
+    for (const messageId of messageIds) this.#inbox.delete(keyOf(tenantId, agentId, messageId));
+  }
+
   #advance(request: AdvanceRequest): AdvanceAnswer {
     const { tenantId, agentId } = request;
     const question = questionOf(request);

@@ -9,7 +9,7 @@ import type {
   SpendAnswer,
   Spending,
 } from '@agentlens/guardrails';
-import { LIFETIMES } from '../lifetimes.ts';
+import { LIFETIMES, MOST_OPEN_CALLS } from '../lifetimes.ts';
 import { limitMicrosOf, microsOf, usdOf } from '../micro-dollars.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { BudgetKeys } from './keys.ts';
@@ -52,6 +52,8 @@ export class RedisBudgetStore implements BudgetStore {
       expiresAtMs,
       expiresAtMs - nowMs + LIFETIMES.reservation,
       JSON.stringify(accounts.map((account) => accountOf(of, account))),
+      request.question,
+      MOST_OPEN_CALLS,
       ...accounts.flatMap(({ limitUsd, keptMs }) => [limitMicrosOf(limitUsd), keptMs]),
     );
     const answer = (await answered('reserve', reply)) as ReserveReply;

@@ -28,7 +28,15 @@ export class RedisCallHistory implements CallHistory {
     const entered = JSON.stringify(withoutResult(call));
     const result = JSON.stringify({ resultHash, durationMs });
     const limits = [MOST_CALLS, LIFETIMES.run];
-    const reply = this.#redis.completeCall(2, ...keysOf(run), call.callKey, entered, result, ...limits);
+    const reply = this.#redis.completeCall(
+      2,
+      ...keysOf(run),
+      call.callKey,
+      entered,
+      result,
+      ...limits,
+      openCallOf(call),
+    );
     return callsOf(await answered('complete', reply));
   }
 
@@ -42,8 +50,13 @@ function keysOf({ tenantId, agentId, runId }: CalledRun): [string, string] {
   return [agent.calls(runId), agent.callOrder(runId)];
 }
 
-function withoutResult({ callKey, toolName, toolTags, argsHash, atMs }: EnteredCall): EnteredCall {
-  return { callKey, toolName, toolTags, argsHash, atMs };
+function withoutResult({ callKey, callId, toolName, toolTags, argsHash, atMs }: EnteredCall): EnteredCall {
+  return { callKey, ...(callId === undefined ? {} : { callId }), toolName, toolTags, argsHash, atMs };
+}
+
+/** A piece of the entered JSON: no other member can hold it, for their quotation marks are escaped. */
+function openCallOf({ callId }: EnteredCall): string {
+  return callId === undefined ? '' : `"callId":${JSON.stringify(callId)}`;
 }
 
 function callsOf(reply: unknown): PastCall[] {

@@ -50,6 +50,11 @@ export class RedisWindowStore implements WindowStore {
     });
   }
 
+  async forget(tenantId: string, agentId: string, messageIds: readonly string[]): Promise<void> {
+    const keys = new WindowKeys(tenantId);
+    await answered('forget', this.#redis.del(messageIds.map((messageId) => keys.inbox(agentId, messageId))));
+  }
+
   async read(tenantId: string, agentId: string, nowMs: number, series: readonly Series[]): Promise<readonly Totals[]> {
     if (series.length === 0) return [];
     const windowKeys = new WindowKeys(tenantId);

@@ -68,11 +68,11 @@ export class BreakerDesk {
       { ref: { scope: 'run', scopeId: runId } as BreakerRef, limits: runLimits(limits, agentId, runId) },
     ];
     if (ofAgent !== null) watched.push({ ref: { scope: 'agent', scopeId: agentId }, limits: ofAgent });
-    const next = nextCall(request, decisionId);
+    const next = nextCall(request, once ?? decisionId);
     const said = saidUsage(request);
     const question = {
       ...{ tenantId, agentId, refs: watched.map(({ ref }) => ref) },
-      ...(said === null ? {} : { adding: { at: 0, usage: said, ...(once === undefined ? {} : { once }) } }),
+      ...(said === null ? {} : { adding: { at: 0, usage: said, ...additionName(said, once) } }),
     };
     const reading = this.#parts.closed.reading(tenantId, agentId, runId, limits);
     let closed = false;
@@ -113,8 +113,8 @@ function ask(stored: StoredBreaker, limits: Limits, nowMs: number, next: NextCal
 }
 
 /** A tool call belongs to an iteration that has begun; a model call begins one. */
-function nextCall({ phase, runId, callId, estimate }: DecisionRequest, decisionId: string): NextCall {
-  const by = probeName({ runId, callId }, decisionId);
+function nextCall({ phase, runId, callId, estimate }: DecisionRequest, question: string): NextCall {
+  const by = probeName({ runId, callId }, question);
   if (phase !== 'llm.before') return { by };
   return { by, iterations: 1, tokens: estimate?.tokens ?? 0, costUsd: estimate?.costUsd ?? 0 };
 }
@@ -123,6 +123,11 @@ function saidUsage({ metrics }: Pick<DecisionRequest, 'metrics'>): AskedUsage | 
   const tokens = amount(metrics.llm_tokens_in) + amount(metrics.llm_tokens_out);
   const costUsd = amount(metrics.llm_cost_usd);
   return tokens > 0 || costUsd > 0 ? { tokens, costUsd, iterations: 0 } : null;
+}
+
+/** Under one name of a question other usage is another addition. */
+function additionName({ tokens, costUsd }: AskedUsage, question: string | undefined): { readonly once?: string } {
+  return question === undefined ? {} : { once: `${question}#${tokens}#${costUsd}` };
 }
 
 function amount(value: number | undefined): number {

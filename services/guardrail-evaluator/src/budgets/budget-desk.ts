@@ -62,13 +62,13 @@ export class BudgetDesk {
     request: DecisionRequest,
     estimateUsd: number,
     applied: readonly AppliedBudget[],
-    decisionId: string,
+    { decisionId, argsHash: question }: { readonly decisionId: string; readonly argsHash: string },
     nowMs: number,
   ): Promise<{ readonly reservationId: string } | { readonly refusedBy: Budget | null }> {
     const { tenantId, runId, callId } = request;
     const reservationId = callId === undefined ? decisionId : reservationOf({ runId, callId });
     const answer = await this.#parts.vault.reserve({
-      ...{ tenantId, reservationId, estimateUsd, nowMs, expiresAtMs: nowMs + HELD_MS },
+      ...{ tenantId, reservationId, question, estimateUsd, nowMs, expiresAtMs: nowMs + HELD_MS },
       accounts: applied.map(({ account }) => account),
     });
     if (answer.kind === 'reserved') return { reservationId };

@@ -88,6 +88,7 @@ describe('spending what events report', () => {
     const spender = new EventSpender(parts);
     await vault.reserve({
       ...{ tenantId: 'acme', reservationId: reservationOf({ runId: 'run', callId: 'call' }), estimateUsd: 0.5 },
+      question: 'question',
       ...{ accounts: [{ ...account, limitUsd: 1 }], nowMs: NOW, expiresAtMs: NOW + 60_000 },
     });
     for (const events of batches) await spender.spend(aBatch({ events }));

@@ -13,14 +13,41 @@ export interface CallIdentity {
 }
 
 export function identityOf(request: DecisionRequest, decisionId: string): CallIdentity {
-  const { phase, callId, requestId, args, result } = request;
-  const argsHash = sha256Hex(canonicalJson(args ?? null));
-  const known = callId === undefined ? (requestId === undefined ? undefined : `${requestId}#${argsHash}`) : callId;
+  const { phase, args, result } = request;
+  const argsHash = hashOf(args);
+  const callKey = callKeyOf(request, argsHash);
   return {
     decisionId,
     argsHash,
-    ...(phase === 'tool.after' ? { resultHash: sha256Hex(canonicalJson(result ?? null)) } : {}),
-    callKey: known ?? decisionId,
-    ...(known === undefined ? {} : { once: `${phase}#${known}` }),
+    ...(phase === 'tool.after' ? { resultHash: hashOf(result) } : {}),
+    callKey: callKey ?? decisionId,
+    ...(callKey === undefined ? {} : { once: questionName(phase, callKey) }),
   };
+}
+
+/**
+ * The names of what was or will be asked about the same call in its other phase, with the arguments it was asked about
+ * or with those it was given instead.
+ */
+export function otherQuestions(request: DecisionRequest, identity: CallIdentity, modifiedArgs?: unknown): string[] {
+  const other = request.phase === 'tool.before' ? 'tool.after' : 'tool.before';
+  const modified = modifiedArgs === undefined ? undefined : callKeyOf(request, hashOf(modifiedArgs));
+  return [identity.callKey, ...(modified === undefined ? [] : [modified])].map((key) => questionName(other, key));
+}
+
+/**
+ * A call is its id and what it is: frameworks use one id for many calls, one after another and side by side. Where there
+ * is no id, a request that is sent again is the same call.
+ */
+function callKeyOf({ callId, requestId, tool }: DecisionRequest, argsHash: string): string | undefined {
+  const given = callId === undefined ? requestId : `call ${callId}`;
+  return given === undefined ? undefined : sha256Hex(canonicalJson([given, tool?.name ?? null, argsHash]));
+}
+
+function questionName(phase: DecisionRequest['phase'], callKey: string): string {
+  return `${phase}#${callKey}`;
+}
+
+function hashOf(content: unknown): string {
+  return sha256Hex(canonicalJson(content ?? null));
 }

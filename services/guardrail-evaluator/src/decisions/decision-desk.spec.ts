@@ -159,6 +159,79 @@ describe('a call', () => {
     expect((await ask()).verdict).toBe('BLOCK');
   });
 
+  const perRun = twice;
+  const perAgent = {
+    ...twice,
+    conditionConfig: { tools: ['*'], max: 2, per: 'agent', windowMinutes: 60 },
+  };
+  const reused = { callId: 'call_0' };
+
+  it.each([
+    ['in its run', perRun],
+    ['in a window of its agent', perAgent],
+  ])('is its id and its arguments, counted %s', async (_, rule) => {
+    const { ask } = deskIn({ rules: [rule] });
+    const verdicts: string[] = [];
+    for (let q = 0; q < 8; q++) verdicts.push((await ask({ ...reused, args: { q } })).verdict);
+    expect(verdicts).toEqual(['ALLOW', 'ALLOW', ...Array.from({ length: 6 }, () => 'BLOCK')]);
+    expect((await ask({ ...reused, args: { q: 0 } })).verdict).toBe('ALLOW');
+    expect((await ask({ ...reused, args: { q: 0 }, tool: { name: 'other', tags: [] } })).verdict).toBe('BLOCK');
+  });
+
+  it.each([
+    ['in its run', perRun],
+    ['in a window of its agent', perAgent],
+  ])('of the same id and arguments is another one after its end, counted %s', async (_, rule) => {
+    const { ask, desk } = deskIn({ rules: [rule] });
+    for (const verdict of ['ALLOW', 'ALLOW', 'BLOCK', 'BLOCK']) {
+      expect((await ask(reused)).verdict).toBe(verdict);
+      await desk.drain();
+      if (verdict === 'ALLOW') for (let n = 0; n < 2; n++) await ask({ ...reused, phase: 'tool.after', result: 'ok' });
+      await desk.drain();
+    }
+  });
+
+  it.each([
+    ['in its run', perRun],
+    ['in a window of its agent', perAgent],
+  ])('that was refused is counted when it is allowed after all, %s', async (_, rule) => {
+    const forbidding = { conditionType: 'signal', conditionConfig: { key: 'k', operator: 'eq', value: 'no' } };
+    const { ask, desk } = deskIn({ rules: [rule, { ...forbidding, actionType: 'block' }] });
+    for (const args of [{ q: 1 }, { q: 2 }]) {
+      expect((await ask({ ...reused, args, tags: { k: 'no' } })).verdict).toBe('BLOCK');
+      await desk.drain();
+      expect((await ask({ ...reused, args })).verdict).toBe('ALLOW');
+    }
+    expect((await ask({ callId: 'another' })).verdict).toBe('BLOCK');
+  });
+
+  it('whose arguments a rule changed is another one after its end', async () => {
+    const changing = { conditionType: 'tool_name', conditionConfig: { value: '*' }, actionType: 'modify_arguments' };
+    const changes = { ...changing, actionConfig: { set: { q: 7 } } };
+    const { ask, desk, state } = deskIn({ rules: [perRun, { ...perAgent, id: 'window' }, changes] });
+    for (const verdict of ['ALLOW', 'ALLOW', 'BLOCK']) {
+      expect((await ask(reused)).verdict).toBe(verdict);
+      await desk.drain();
+      if (verdict === 'ALLOW') await ask({ ...reused, args: { q: 7 }, phase: 'tool.after', result: 'ok' });
+      await desk.drain();
+    }
+    const calls = await state.calls.read({ tenantId: 'acme', agentId: 'agent', runId: 'run' });
+    expect(calls.map(({ status }) => status)).toEqual(['completed', 'completed']);
+  });
+
+  it('reports what it used once, and the next one of its id again', async () => {
+    const used = { conditionType: 'metric_window', actionType: 'block' };
+    const config = { metric: 'sent', aggregate: 'sum', scope: 'agent', windowMinutes: 60, operator: 'gte', value: 2 };
+    const { ask, desk } = deskIn({ rules: [{ ...used, conditionConfig: config }] });
+    for (const verdict of ['ALLOW', 'ALLOW', 'BLOCK']) {
+      expect((await ask(reused)).verdict).toBe(verdict);
+      await desk.drain();
+      const report = { ...reused, phase: 'tool.after', result: 'ok', metrics: { sent: 1 } } as const;
+      if (verdict === 'ALLOW') for (let n = 0; n < 2; n++) await ask(report);
+      await desk.drain();
+    }
+  });
+
   it('that is refused does not count', async () => {
     const { ask, desk, state } = deskIn({ rules: [twice, { ...named('rm'), actionType: 'block' }] });
     for (let i = 0; i < 5; i++) expect((await ask(call('rm'))).verdict).toBe('BLOCK');
@@ -272,6 +345,19 @@ describe('budgets', () => {
     const second = await ask({ callId: 'a', estimate });
     expect(second.reservationId).toBe(first.reservationId);
     expect((await ask({ callId: 'b', estimate })).verdict).toBe('BLOCK');
+  });
+
+  it('hold every call of one id, and let none pass a budget that is spent', async () => {
+    const { ask, state } = deskIn({ budgets: [budget] });
+    const costing = (costUsd: number, args = {}) =>
+      ask({ callId: 'c1', phase: 'llm.before', tool: undefined, args, estimate: { tokens: 0, costUsd } });
+    expect((await costing(0.1)).verdict).toBe('ALLOW');
+    expect((await costing(5)).verdict).toBe('BLOCK');
+    expect((await costing(0.5, { other: true })).verdict).toBe('ALLOW');
+    expect((await costing(0.5, { third: true })).verdict).toBe('BLOCK');
+    const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 1_000 };
+    await state.budgets.spend('acme', [{ eventId: 'e', costUsd: 1, accounts: [account] }], NOW);
+    expect((await costing(0, { last: true })).verdict).toBe('BLOCK');
   });
 
   it('have every call they refuse counted, by why, and no other', async () => {

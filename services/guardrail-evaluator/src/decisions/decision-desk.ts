@@ -197,7 +197,7 @@ export class DecisionDesk {
     const { costUsd } = request.estimate;
     const { budgets, circuit } = this.#parts;
     const failed = (error: unknown) => this.#failed(request, error, 'no money could be reserved');
-    const asked = () => budgets.reserve(request, costUsd, applied, identity.decisionId, nowMs);
+    const asked = () => budgets.reserve(request, costUsd, applied, identity, nowMs);
     const answer = await circuit.ask(deadline, asked, failed);
     if (typeof answer === 'string') return unavailableBudgets(applied, answer, bypasses) ?? {};
     if ('reservationId' in answer) return answer;
@@ -214,12 +214,14 @@ export class DecisionDesk {
   }
 
   /** Notes what became of the call. Sent before the answer is, so that the agent's next question finds it; not awaited. */
-  #settle({ request, needs, identity }: Question, { verdict, cause }: Outcome): void {
+  #settle({ request, needs, identity }: Question, { verdict, cause, modifiedArgs }: Outcome): void {
     const { facts } = this.#parts;
     // A call that waits for a human is still asked for: it will come again under the same name.
     if (cause.kind === 'HITL_PENDING' && identity.once !== undefined) return;
     const noted =
-      verdict === 'ALLOW' ? facts.allowed(request, needs, identity) : facts.refused(request, needs, identity);
+      verdict === 'ALLOW'
+        ? facts.allowed(request, needs, identity, modifiedArgs)
+        : facts.refused(request, needs, identity);
     const settled = noted.catch((error: unknown) => this.#failed(request, error, 'a call could not be noted'));
     this.#after.add(settled);
   }

@@ -10,7 +10,7 @@ import type {
 } from '@agentlens/guardrails';
 import type { Platform } from '@agentlens/platform';
 import type { AgentDirectory } from './agent-directory.ts';
-import type { CallIdentity } from './call-identity.ts';
+import { type CallIdentity, otherQuestions } from './call-identity.ts';
 import type { Deadline } from './deadline.ts';
 import type { StateCircuit } from './state-circuit.ts';
 
@@ -54,13 +54,27 @@ export class FactGatherer {
     };
   }
 
-  /** The call goes ahead. */
-  async allowed(request: DecisionRequest, { history }: FactNeeds, { callKey }: CallIdentity): Promise<void> {
-    if (this.#parts.circuit.away) return;
-    if (history && request.phase === 'tool.before') await this.#parts.calls.settle(runOf(request), callKey, 'allowed');
+  /** The call goes ahead, with `modifiedArgs` where it was given others, or its result is taken. */
+  async allowed(
+    request: DecisionRequest,
+    needs: FactNeeds,
+    identity: CallIdentity,
+    modifiedArgs?: unknown,
+  ): Promise<void> {
+    const { calls, circuit } = this.#parts;
+    if (circuit.away) return;
+    // With other arguments nothing that comes later names this question again.
+    const own = modifiedArgs === undefined ? [] : [identity.once ?? identity.decisionId];
+    const answered = this.#forget(request, needs, identity, [
+      ...own,
+      ...otherQuestions(request, identity, modifiedArgs),
+    ]);
+    if (needs.history && request.phase === 'tool.before')
+      await calls.settle(runOf(request), identity.callKey, 'allowed');
+    await answered;
   }
 
-  /** The call does not happen, so it does not count. */
+  /** The call does not happen, so it does not count. A result that is refused was a call all the same. */
   async refused(request: DecisionRequest, needs: FactNeeds, identity: CallIdentity): Promise<void> {
     const { calls, windows, circuit } = this.#parts;
     if (circuit.away) return;
@@ -68,6 +82,20 @@ export class FactGatherer {
     if (needs.history && request.phase === 'tool.before')
       await calls.settle(runOf(request), identity.callKey, 'refused');
     await undone;
+    const names = request.phase === 'tool.after' ? otherQuestions(request, identity) : [identity.once ?? ''];
+    await this.#forget(request, needs, identity, names);
+  }
+
+  /** What is asked under these names from now on is counted anew. */
+  async #forget(
+    { tenantId, agentId, runId, phase }: DecisionRequest,
+    { series }: FactNeeds,
+    { once }: CallIdentity,
+    questions: readonly string[],
+  ): Promise<void> {
+    if (once === undefined || series.length === 0 || phase === 'llm.before') return;
+    const ids = questions.flatMap((question) => [true, false].map((undo) => messageId(runId, question, undo)));
+    await this.#parts.windows.forget(tenantId, agentId, ids);
   }
 
   async #history(request: DecisionRequest, identity: CallIdentity): Promise<readonly PastCall[]> {
@@ -76,7 +104,10 @@ export class FactGatherer {
     const { phase, tool } = request;
     if (phase === 'llm.before' || tool === undefined) return calls.read(run);
     const { argsHash, resultHash } = identity;
-    const call = { toolName: tool.name, toolTags: tool.tags, argsHash, atMs: Date.parse(request.receivedAt) };
+    const call = {
+      ...(request.callId === undefined ? {} : { callId: request.callId }),
+      ...{ toolName: tool.name, toolTags: tool.tags, argsHash, atMs: Date.parse(request.receivedAt) },
+    };
     if (resultHash === undefined) return calls.enter(run, { ...call, callKey: identity.callKey });
     const durationMs = request.metrics.duration_ms;
     return calls.complete(run, {
@@ -112,7 +143,11 @@ function advanceOf(request: DecisionRequest, needs: FactNeeds, identity: CallIde
   const question = identity.once ?? identity.decisionId;
   return {
     ...{ tenantId, agentId, nowMs: Date.parse(receivedAt), series: needs.series, retryable: [], cooldowns: [] },
-    messageId: `${undo ? 'undo' : 'ask'}#${runId}#${question}`,
+    messageId: messageId(runId, question, undo),
     increments: undo ? needs.undo : needs.increments,
   };
+}
+
+function messageId(runId: string, question: string, undo: boolean): string {
+  return `${undo ? 'undo' : 'ask'}#${runId}#${question}`;
 }

@@ -96,6 +96,7 @@ describe('BatchEvaluator', () => {
       advance: () => Promise.reject(new Error('touched')),
       advanceAll: () => Promise.reject(new Error('touched')),
       read: () => Promise.reject(new Error('touched')),
+      forget: () => Promise.reject(new Error('touched')),
     };
     await evaluatorOf([aRule({ agentId: 'other' })], { windows: untouchable }).evaluate(aBatch());
     expect(triggers).toEqual([]);
@@ -137,6 +138,7 @@ describe('BatchEvaluator', () => {
     const counting = {
       marker: windows.marker,
       read: windows.read.bind(windows),
+      forget: windows.forget.bind(windows),
       advance: windows.advance.bind(windows),
       advanceAll: (requests: Parameters<WindowStore['advanceAll']>[0]) => {
         steps.push(requests.length);

@@ -42,6 +42,7 @@ function world() {
     advance: (request) => windows.advance(request),
     advanceAll: async (requests) => survive('advance', await windows.advanceAll(requests)),
     read: (...question) => windows.read(...question),
+    forget: (...messages) => windows.forget(...messages),
   };
   const mortalCooldowns: CooldownStore = { claim: async (claim) => survive('claim', await cooldowns.claim(claim)) };
   const bus = {

@@ -1,8 +1,9 @@
 /**
  * Budgets. An account is a hash of `spent` and `held` (whole millionths of a dollar) and a sorted set of what is held,
- * `<amount>:<reservation>` by expiry. A reservation is a hash: `e` estimate, `a` its accounts (JSON), `i` its id, and
- * once it ended `b`, by what. Keys of accounts that only a reservation knows are not among KEYS; they carry the same
- * hash tag, the tenant's.
+ * `<amount>:<reservation>#<number>` by expiry. A reservation is a hash: `i` its id, `n` how many calls there were under
+ * it, `o` those that are open, oldest first (JSON, each `[question, estimate, hold, accounts]`), and once one ended `b`,
+ * by what the last one did. Keys of accounts that only a reservation knows are not among KEYS; they carry the same hash
+ * tag, the tenant's.
  */
 const ACCOUNTS = `
 local function whole(value) return string.format('%.0f', value) end
@@ -27,34 +28,38 @@ end
 
 /**
  * KEYS: marker, reservation, then account and holds of each account. ARGV: reservation id, estimate, now, expiry, ttl of
- * the reservation, accounts (JSON), then limit and ttl of each. Answers {1, expiry}, {0, index of the refusing account}
- * or {-1} for unseeded.
+ * the reservation, accounts (JSON), question, most open calls, then limit and ttl of each account. Answers {1, expiry},
+ * {0, index of the refusing account} or {-1} for unseeded.
  */
 export const RESERVE = `${ACCOUNTS}
 if redis.call('EXISTS', KEYS[1]) == 0 then return {-1} end
-local id, estimate, now, expiry = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local hold = estimate .. ':' .. id
+local id, estimate, now, expiry, question = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[7]
 local n = (#KEYS - 2) / 2
-local before = redis.call('HMGET', KEYS[2], 'e', 'b')
-if before[2] then return {1, expiry} end
-if before[1] then
-  local held = before[1] .. ':' .. id
-  local until_ = redis.call('ZSCORE', KEYS[4], held)
-  if until_ and tonumber(until_) > tonumber(now) then return {1, until_} end
+local before = redis.call('HMGET', KEYS[2], 'o', 'n')
+local open = {}
+for _, call in ipairs(cjson.decode(before[1] or '[]')) do
+  if call[1] == question and call[2] == estimate then
+    local until_ = redis.call('ZSCORE', KEYS[4], call[3])
+    if until_ and tonumber(until_) > tonumber(now) then return {1, until_} end
+  else
+    open[#open + 1] = call
+  end
 end
 for i = 1, n do
   local account, holds = KEYS[1 + 2 * i], KEYS[2 + 2 * i]
-  local taken = spentIn(account) + heldIn(account, holds, now)
-  if taken + tonumber(estimate) > tonumber(ARGV[5 + 2 * i]) then return {0, i - 1} end
+  local spent, limit = spentIn(account), tonumber(ARGV[7 + 2 * i])
+  if spent >= limit or spent + heldIn(account, holds, now) + tonumber(estimate) > limit then return {0, i - 1} end
 end
+local hold = estimate .. ':' .. id .. '#' .. (before[2] or '0')
 for i = 1, n do
   local account, holds = KEYS[1 + 2 * i], KEYS[2 + 2 * i]
   redis.call('HINCRBY', account, 'held', estimate)
   redis.call('ZADD', holds, expiry, hold)
-  keep(account, holds, ARGV[6 + 2 * i])
+  keep(account, holds, ARGV[8 + 2 * i])
 end
-redis.call('DEL', KEYS[2])
-redis.call('HSET', KEYS[2], 'e', estimate, 'a', ARGV[6], 'i', id)
+while #open >= tonumber(ARGV[8]) do table.remove(open, 1) end
+open[#open + 1] = {question, estimate, hold, ARGV[6]}
+redis.call('HSET', KEYS[2], 'i', id, 'n', (tonumber(before[2]) or 0) + 1, 'o', cjson.encode(open))
 redis.call('PEXPIRE', KEYS[2], ARGV[5])
 return {1, expiry}
 `;
@@ -96,24 +101,27 @@ local function charge(key, event, cost, accounts)
 end
 
 local function spend(reservation, chargeKey, event, cost, accounts)
-  if reservation == '' then return charge(chargeKey, event, cost, accounts) end
-  local held = redis.call('HMGET', reservation, 'e', 'a', 'b', 'i')
-  if not held[1] then return charge(chargeKey, event, cost, accounts) end
-  if not held[3] then
+  local held = reservation ~= '' and redis.call('HMGET', reservation, 'i', 'o', 'b')
+  if not held or not held[1] then return charge(chargeKey, event, cost, accounts) end
+  if event ~= '' and (held[3] == event or redis.call('EXISTS', chargeKey) == 1) then return 'r' end
+  local open = cjson.decode(held[2] or '[]')
+  if #open == 0 then
+    if event == '' then return 'r' end
+    if held[3] ~= '' then return charge(chargeKey, event, cost, accounts) end
     redis.call('HSET', reservation, 'b', event)
-    local estimate = tonumber(held[1])
-    for _, account in ipairs(cjson.decode(held[2])) do
-      if redis.call('ZREM', account[2], held[1] .. ':' .. held[4]) == 1 then
-        redis.call('HINCRBY', account[1], 'held', '-' .. held[1])
-      end
-      book(account, held[4], estimate, cost < 0 and estimate or cost)
-    end
-    return 's'
+    redis.call('SET', chargeKey, '1', 'PX', ARGV[2])
+    return 'r'
   end
-  if event == '' or held[3] == event then return 'r' end
-  if held[3] ~= '' then return charge(chargeKey, event, cost, accounts) end
+  local call = table.remove(open, 1)
+  if #open == 0 then redis.call('HDEL', reservation, 'o') else redis.call('HSET', reservation, 'o', cjson.encode(open)) end
   redis.call('HSET', reservation, 'b', event)
-  return 'r'
+  if event ~= '' then redis.call('SET', chargeKey, '1', 'PX', ARGV[2]) end
+  local estimate = tonumber(call[2])
+  for _, account in ipairs(cjson.decode(call[4])) do
+    if redis.call('ZREM', account[2], call[3]) == 1 then redis.call('HINCRBY', account[1], 'held', '-' .. call[2]) end
+    book(account, held[1], estimate, cost < 0 and estimate or cost)
+  end
+  return 's'
 end
 
 local answer = {}
