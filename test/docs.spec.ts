@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { TOPICS } from '@agentlens/contracts';
+import { OPERATIONS } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
-import { OPERATIONS } from '../services/query/src/openapi/operations.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');

@@ -31,9 +31,11 @@ const LIBS: Readonly<Record<string, readonly string[]>> = {
   messaging: ['contracts'],
   state: ['contracts', 'guardrails'],
   database: ['contracts'],
-  platform: ['contracts', 'guardrails', 'messaging', 'state', 'database', 'egress'],
+  operations: ['contracts'],
+  platform: ['contracts', 'operations', 'guardrails', 'messaging', 'state', 'database', 'egress'],
   testing: ['contracts'],
   sdk: ['contracts', 'guardrails'],
+  client: ['operations'],
 };
 
 const INFRASTRUCTURE = /^(@nestjs\/|@nats-io\/|kysely$|pg$|ioredis$|undici$|fastify$)/;
@@ -48,7 +50,7 @@ describe('the workspace', () => {
     },
   );
 
-  it.each(['contracts', 'guardrails', 'runs'])('%s knows no infrastructure', (name) => {
+  it.each(['contracts', 'operations', 'guardrails', 'runs'])('%s knows no infrastructure', (name) => {
     const manifest = manifests('libs').find((candidate) => short(candidate.name) === name);
     expect(Object.keys(manifest?.dependencies ?? {}).filter((dependency) => INFRASTRUCTURE.test(dependency))).toEqual(
       [],
@@ -106,7 +108,7 @@ describe('the workspace', () => {
 });
 
 describe('the domain libs', () => {
-  it.each(['contracts', 'guardrails', 'runs'])('%s takes time and chance as arguments', (lib) => {
+  it.each(['contracts', 'operations', 'guardrails', 'runs'])('%s takes time and chance as arguments', (lib) => {
     const folder = join(root, 'libs', lib, 'src');
     const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
       (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.endsWith('.testing.ts'),

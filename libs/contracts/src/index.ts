@@ -83,12 +83,14 @@ export {
   Severity,
   Usage,
 } from './events.ts';
-export { ClientId, derivedId, displayName, Instant, idSeries, inPosition, TenantId, timeOrderedId } from './ids.ts';
+export { ClientId, displayName, Instant, TenantId } from './ids.ts';
+export { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
 export { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 export { PARTITIONS, partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { GuardrailRule, RULE_MODES, RuleDraft, RuleSelector } from './rules.ts';
+export { SCOPES, type Scope } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';
 export {
   agentEvents,

@@ -18,8 +18,6 @@ export {
   CurrentCaller,
   callerOf,
   Public,
-  SCOPES,
-  type Scope,
   Scopes,
 } from './auth/caller.ts';
 export type { KeyCheck, KeyDirectory } from './auth/key-directory.ts';
@@ -46,6 +44,7 @@ export { createHttpApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';
 export { parseOr400 } from './http/parse-or-400.ts';
 export { ProblemException, type ProblemOptions } from './http/problem-exception.ts';
+export { Serves } from './http/serves.ts';
 export { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
 export { createLogger, type LoggerOptions } from './log/create-logger.ts';
 export { ensureBootstrapKey, openPlatform } from './open-platform.ts';

@@ -1,6 +1,6 @@
+import { QUERY_OPERATIONS } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { QUERY_OPERATIONS } from '../src/index.ts';
 import { type OperatorApi, startOperatorApi } from './operator-api.ts';
 
 let api: OperatorApi;

@@ -1,6 +1,6 @@
 import { COMMANDS } from '@agentlens/contracts';
+import { QUERY_OPERATIONS } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { QUERY_OPERATIONS } from '../src/index.ts';
 import { type Answer, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import {
   aBreakerLimitsRow,

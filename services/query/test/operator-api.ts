@@ -1,15 +1,7 @@
-import { keysChanged } from '@agentlens/contracts';
+import { keysChanged, type Scope } from '@agentlens/contracts';
 import { migrate } from '@agentlens/database';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
-import {
-  ApiKeys,
-  assemblePlatform,
-  createHttpApp,
-  createLogger,
-  loadConfig,
-  type Platform,
-  type Scope,
-} from '@agentlens/platform';
+import { ApiKeys, assemblePlatform, createHttpApp, createLogger, loadConfig, type Platform } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { type FixedClock, fixedClock, freshDatabase } from '@agentlens/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';

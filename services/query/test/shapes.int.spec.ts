@@ -1,6 +1,6 @@
 import { BreakerLimits, COMMANDS, type ControlOrder } from '@agentlens/contracts';
+import { OPERATIONS, QUERY_OPERATIONS } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { OPERATIONS, QUERY_OPERATIONS } from '../src/index.ts';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import {
   aBreakerLimitsRow,

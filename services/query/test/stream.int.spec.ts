@@ -1,8 +1,7 @@
 import { agentEvents, guardrailTriggered, runChanged } from '@agentlens/contracts';
+import { Session, StoredEvent } from '@agentlens/operations';
 import { aBatch, anEvent, aTrigger, eventually } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { StoredEvent } from '../src/events/stored-event.ts';
-import { Session } from '../src/sessions/session.ts';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import { aRunRow } from './rows.ts';
 import { readStream, type StreamReader } from './stream-reader.ts';

@@ -1,7 +1,7 @@
 import type { DatabaseRole } from '@agentlens/database';
+import { MOST_COUNTED } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { MOST_COUNTED } from '../src/http/total.ts';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import { anEventRow, aRuleRow, aRunRow, aTriggerRow } from './rows.ts';
 

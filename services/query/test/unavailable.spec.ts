@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:net';
 import { createMemoryBus } from '@agentlens/messaging';
+import { getServiceHealth } from '@agentlens/operations';
 import { assemblePlatform, createHttpApp, createLogger, loadConfig, newApiKey } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { QueryModule } from '../src/index.ts';
-import { getServiceHealth } from '../src/service/service.operations.ts';
 
 const { key } = newApiKey();
 let app: NestFastifyApplication;

@@ -1,3 +1,4 @@
+import type { Scope } from '@agentlens/contracts';
 import { keysChanged } from '@agentlens/contracts';
 import type { ApiKeysTable, Database } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
@@ -5,7 +6,6 @@ import { type Selectable, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, newApiKey } from './api-key.ts';
-import type { Scope } from './caller.ts';
 
 /** A key as its admin sees it: everything but the key. */
 export interface ApiKey {

@@ -1,6 +1,7 @@
+import type { Scope } from '@agentlens/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
-import { type Caller, type Scope, setCaller } from './caller.ts';
+import { type Caller, setCaller } from './caller.ts';
 import type { KeyCheck, KeyDirectory } from './key-directory.ts';
 import { USUAL_BODY_BYTES } from './route-config.ts';
 

@@ -1,7 +1,7 @@
+import { SCOPES, type Scope } from '@agentlens/contracts';
 import type { Clock } from '../platform.ts';
 import { withDeadline } from '../with-deadline.ts';
 import { isSameHash } from './api-key.ts';
-import { SCOPES, type Scope } from './caller.ts';
 import type { KeyCheck, KeyDirectory } from './key-directory.ts';
 import { KeyReads } from './key-reads.ts';
 import { KeyUses } from './key-uses.ts';

@@ -1,13 +1,7 @@
+import type { Scope } from '@agentlens/contracts';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { RouteSetting } from './route-config.ts';
-
-/**
- * What a key may do. `ingest`: send events. `decide`: ask for decisions. `read`: see. `review`: decide alerts and
- * approvals. `admin`: everything.
- */
-export const SCOPES = ['ingest', 'decide', 'read', 'review', 'admin'] as const;
-export type Scope = (typeof SCOPES)[number];
 
 /** Who is asking, as its API key says; never as the request says. */
 export interface Caller {

@@ -1,5 +1,5 @@
+import type { Scope } from '@agentlens/contracts';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import type { Scope } from './caller.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig extends RouteSettings {}

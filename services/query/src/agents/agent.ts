@@ -1,33 +1,7 @@
 import { AgentTool } from '@agentlens/contracts';
 import type { AgentDirectivesTable, AgentsTable } from '@agentlens/database';
+import type { Agent } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
-import { z } from 'zod';
-
-export const Agent = z
-  .object({
-    id: z.string(),
-    tenantId: z.string(),
-    name: z.string(),
-    description: z.string().optional(),
-    slug: z.string().optional().meta({ description: 'Of an agent that registered itself.' }),
-    tags: z.array(z.string()).meta({ description: 'As registered.' }),
-    tools: z.array(AgentTool).meta({ description: 'As registered, by name.' }),
-    firstSeenAt: z.string(),
-    lastSeenAt: z.string(),
-    sessionCount: z.int(),
-    eventCount: z.int(),
-    errorCount: z.int(),
-    totalCostUsd: z.number(),
-    pausedAt: z.string().optional().meta({ description: 'Present while the agent is paused.' }),
-    pauseReason: z.string().optional(),
-    modelOverride: z
-      .string()
-      .optional()
-      .meta({ description: 'The model the agent is told to use instead of its own.' }),
-    modelOverrideReason: z.string().optional(),
-  })
-  .meta({ id: 'Agent' });
-export type Agent = z.infer<typeof Agent>;
 
 export type DirectiveColumns = {
   [K in 'paused_at' | 'pause_reason' | 'model_override' | 'model_override_reason']:

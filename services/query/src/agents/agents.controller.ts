@@ -1,10 +1,9 @@
 import { COMMANDS } from '@agentlens/contracts';
-import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { getAgent, getAgentHealth, getHealthOverview, listAgents, unpauseAgent } from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Body, Controller, Param, Query } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
-import { getAgent, getAgentHealth, getHealthOverview, listAgents, unpauseAgent } from './agents.operations.ts';
 import { AgentsQueries } from './agents.queries.ts';
 import { HealthQueries } from './health.queries.ts';
 

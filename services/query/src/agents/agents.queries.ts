@@ -1,9 +1,9 @@
+import { AGENTS_LIST, type Agent, type AgentFilter } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { type Agent, agentFromRow } from './agent.ts';
-import { AGENTS_LIST, type AgentFilter } from './agents.operations.ts';
+import { agentFromRow } from './agent.ts';
 
 @Injectable()
 export class AgentsQueries {

@@ -1,3 +1,4 @@
+import type { AgentHealth } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import {
   baselineStart,
@@ -9,7 +10,6 @@ import {
 } from '@agentlens/runs';
 import { Inject, Injectable } from '@nestjs/common';
 import { TenantReads } from '../http/tenant-reads.ts';
-import type { AgentHealth } from './agents.operations.ts';
 
 /** A change of the score smaller than this is called stable. */
 const STABLE_POINTS = 5;

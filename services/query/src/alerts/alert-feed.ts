@@ -1,8 +1,8 @@
 import { type Alert, alertChanged } from '@agentlens/contracts';
 import type { EventBus, Received, Subscription } from '@agentlens/messaging';
+import type { AlertStreamFilter } from '@agentlens/operations';
 import { caughtUp } from '../stream/caught-up.ts';
 import type { Frame } from '../stream/frame-queue.ts';
-import type { AlertStreamFilter } from './alerts.operations.ts';
 
 export interface AlertFeedOptions {
   readonly bus: EventBus;

@@ -1,15 +1,5 @@
 import { COMMANDS } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
-import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400 } from '@agentlens/platform';
-import { Body, Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Commands } from '../http/commands.ts';
-import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
-import { KeyNames } from '../keys/key-names.ts';
-import type { LiveStream } from '../stream/live-stream.ts';
-import { StreamDesk } from '../stream/stream-desk.ts';
-import { AlertFeed } from './alert-feed.ts';
 import {
   AlertStreamHeaders,
   acknowledgeAlert,
@@ -19,7 +9,16 @@ import {
   getAlert,
   listAlerts,
   openAlertStream,
-} from './alerts.operations.ts';
+} from '@agentlens/operations';
+import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Serves } from '@agentlens/platform';
+import { Body, Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Commands } from '../http/commands.ts';
+import { foundOr404 } from '../http/found-or-404.ts';
+import { KeyNames } from '../keys/key-names.ts';
+import type { LiveStream } from '../stream/live-stream.ts';
+import { StreamDesk } from '../stream/stream-desk.ts';
+import { AlertFeed } from './alert-feed.ts';
 import { AlertsQueries } from './alerts.queries.ts';
 
 type Verb = 'acknowledge' | 'approve' | 'deny' | 'cancel';

@@ -1,10 +1,10 @@
 import type { Alert } from '@agentlens/contracts';
 import { alertFromRow } from '@agentlens/database';
+import { ALERTS_LIST, type AlertFilter } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { ALERTS_LIST, type AlertFilter } from './alerts.operations.ts';
 
 @Injectable()
 export class AlertsQueries {

@@ -1,5 +1,5 @@
+import { AnalyticsQuery } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
-import { AnalyticsQuery } from './analytics.operations.ts';
 import { analyticsRange } from './analytics-range.ts';
 
 const now = Date.parse('2026-11-21T10:00:00.000Z');

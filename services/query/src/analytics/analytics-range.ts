@@ -1,5 +1,5 @@
+import type { AnalyticsQuery, Granularity } from '@agentlens/operations';
 import { ProblemException } from '@agentlens/platform';
-import type { AnalyticsQuery, Granularity } from './analytics.operations.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,7 +1,6 @@
-import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { getAnalytics, getOverview, getStats } from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Controller, Query } from '@nestjs/common';
-import { Serves } from '../http/operation.ts';
-import { getAnalytics, getOverview, getStats } from './analytics.operations.ts';
 import { AnalyticsQueries } from './analytics.queries.ts';
 
 @Controller()

@@ -1,8 +1,8 @@
+import type { AnalyticsQuery } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import type { AnalyticsQuery } from './analytics.operations.ts';
 import { analyticsRange } from './analytics-range.ts';
 
 /** One definition of every measure, for buckets and totals alike. */

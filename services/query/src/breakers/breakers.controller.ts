@@ -1,11 +1,10 @@
 import { COMMANDS } from '@agentlens/contracts';
 import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails';
-import { type Caller, CurrentCaller, ProblemException, parseOr400 } from '@agentlens/platform';
+import { getBreakerLimits, listBreakers, resetBreaker, setBreakerLimits } from '@agentlens/operations';
+import { type Caller, CurrentCaller, ProblemException, parseOr400, Serves } from '@agentlens/platform';
 import { Body, Controller, Param, Query } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
-import { Serves } from '../http/operation.ts';
 import { KeyNames } from '../keys/key-names.ts';
-import { getBreakerLimits, listBreakers, resetBreaker, setBreakerLimits } from './breakers.operations.ts';
 import { BreakersQueries } from './breakers.queries.ts';
 
 @Controller()

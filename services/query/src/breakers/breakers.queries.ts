@@ -1,10 +1,10 @@
 import { BreakerLimits, BreakerState } from '@agentlens/contracts';
 import type { CircuitBreakersTable } from '@agentlens/database';
+import { BREAKERS_LIST, type BreakerFilter, type BreakerView } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { BREAKERS_LIST, type BreakerFilter, type BreakerView } from './breakers.operations.ts';
 
 /** More than an operator reads; fewer than hurt. */
 const MOST_LIMITS = 1_000;

@@ -1,10 +1,10 @@
 import type { Budget } from '@agentlens/contracts';
 import { budgetFromRow } from '@agentlens/database';
+import { BUDGETS_LIST, type BudgetFilter } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { BUDGETS_LIST, type BudgetFilter } from './budgets.operations.ts';
 
 @Injectable()
 export class BudgetsQueries {

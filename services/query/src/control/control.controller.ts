@@ -1,10 +1,9 @@
 import { COMMANDS } from '@agentlens/contracts';
-import { type Caller, CurrentCaller, ProblemException, parseOr400 } from '@agentlens/platform';
+import { createOrder, listOrders } from '@agentlens/operations';
+import { type Caller, CurrentCaller, ProblemException, parseOr400, Serves } from '@agentlens/platform';
 import { Body, Controller, Query } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
-import { Serves } from '../http/operation.ts';
 import { KeyNames } from '../keys/key-names.ts';
-import { listControl, orderControl } from './control.operations.ts';
 import { ControlQueries } from './control.queries.ts';
 import { OrderWatch } from './order-watch.ts';
 
@@ -17,10 +16,10 @@ export class ControlController {
     private readonly commands: Commands,
   ) {}
 
-  @Serves(orderControl)
+  @Serves(createOrder)
   async order(@CurrentCaller() caller: Caller, @Body() body: unknown) {
     const { tenantId } = caller;
-    const { scope, id = tenantId, state, reason, waitMs } = parseOr400(orderControl.body, body ?? null);
+    const { scope, id = tenantId, state, reason, waitMs } = parseOr400(createOrder.body, body ?? null);
     if (scope === 'tenant' && id !== tenantId) throw new ProblemException(404, 'Tenant not found');
     const by = await this.names.of(caller);
     const agentId = scope === 'run' ? await this.control.agentOf(tenantId, id) : undefined;
@@ -29,9 +28,9 @@ export class ControlController {
     return { order, ...(await this.watch.follow(order, waitMs)) };
   }
 
-  @Serves(listControl)
+  @Serves(listOrders)
   async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.control.list(caller.tenantId, parseOr400(listControl.query, query));
+    const { items, ...page } = await this.control.list(caller.tenantId, parseOr400(listOrders.query, query));
     return { orders: items, ...page };
   }
 }

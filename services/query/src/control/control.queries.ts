@@ -1,10 +1,10 @@
 import type { ControlOrder } from '@agentlens/contracts';
 import { type ControlOrdersTable, orderFromRow } from '@agentlens/database';
+import { CONTROL_LIST, type ControlFilter } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { CONTROL_LIST, type ControlFilter } from './control.operations.ts';
 import { type Receipts, receiptsOf } from './receipts.ts';
 
 export interface Acknowledgement {

@@ -1,9 +1,8 @@
-import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { getEvent, listEvents } from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
 import { answerOf } from '../http/written-page.ts';
-import { getEvent, listEvents } from './events.operations.ts';
 import { EventsQueries } from './events.queries.ts';
 
 @Controller()

@@ -1,11 +1,11 @@
+import { EVENTS_LIST, type EventFilter, type StoredEvent, type Total } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { type Total, totalOf } from '../http/total.ts';
+import { totalOf } from '../http/total.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { eventPage } from './event-page.ts';
-import { EVENTS_LIST, type EventFilter } from './events.operations.ts';
-import { eventFromRow, type StoredEvent } from './stored-event.ts';
+import { eventFromRow } from './stored-event.ts';
 import { timeInId } from './time-in-id.ts';
 
 /** Between the making of an id and what its event says of its time. */

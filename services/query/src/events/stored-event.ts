@@ -1,48 +1,7 @@
-import { type AgentEvent, CostSource, EventKind, JsonObject, Severity } from '@agentlens/contracts';
+import type { AgentEvent, CostSource, EventKind, Severity } from '@agentlens/contracts';
 import type { EventsTable } from '@agentlens/database';
+import type { StoredEvent } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
-import { z } from 'zod';
-
-const Count = z.number().nullable();
-
-/**
- * An event as it is read back, by page or by stream. The first block is what AgentLens clients know; there is no hash chain,
- * so `prevHash` is always null, while `hash` is over the event's own canonical form.
- */
-export const StoredEvent = z
-  .object({
-    id: z.string(),
-    timestamp: z.string(),
-    sessionId: z.string().meta({ description: 'The run the event belongs to.' }),
-    agentId: z.string(),
-    eventType: z.string().meta({ description: "The client's own name of the event type." }),
-    severity: Severity,
-    payload: JsonObject,
-    metadata: JsonObject,
-    prevHash: z.null(),
-    hash: z.string(),
-    tenantId: z.string(),
-    kind: EventKind,
-    dialect: z.string(),
-    isError: z.boolean(),
-    tags: z.array(z.string()),
-    toolName: z.string().nullable(),
-    callId: z.string().nullable(),
-    model: z.string().nullable(),
-    provider: z.string().nullable(),
-    usage: z.object({
-      inputTokens: Count,
-      outputTokens: Count,
-      totalTokens: Count,
-      costUsd: Count,
-      costSource: CostSource.nullable(),
-      latencyMs: Count,
-    }),
-    /** When the platform accepted it. */
-    receivedAt: z.string(),
-  })
-  .meta({ id: 'Event' });
-export type StoredEvent = z.infer<typeof StoredEvent>;
 
 /** An event from its row. */
 export function eventFromRow(row: Selectable<EventsTable>): StoredEvent {

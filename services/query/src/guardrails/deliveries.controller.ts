@@ -1,10 +1,9 @@
 import { COMMANDS } from '@agentlens/contracts';
-import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { listDeliveries, redeliver } from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
-import { listDeliveries, redeliver } from './deliveries.operations.ts';
 import { DeliveriesQueries } from './deliveries.queries.ts';
 
 @Controller()

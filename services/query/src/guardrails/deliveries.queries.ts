@@ -1,9 +1,9 @@
 import type { DeliveriesTable, DeliveryAttemptsTable } from '@agentlens/database';
+import { type Attempt, DELIVERIES_LIST, type DeliveryFilter, type DeliveryView } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { type Attempt, DELIVERIES_LIST, type DeliveryFilter, type DeliveryView } from './deliveries.operations.ts';
 
 /** Everything of a delivery but its config, which holds secrets. */
 const COLUMNS = [

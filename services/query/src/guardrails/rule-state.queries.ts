@@ -1,7 +1,7 @@
+import type { AgentState, RuleState } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import type { AgentState, RuleState } from './rules.operations.ts';
 
 const MOST_AGENTS = 100;
 

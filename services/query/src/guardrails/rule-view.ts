@@ -1,12 +1,9 @@
-import { GuardrailRule, type JsonObject } from '@agentlens/contracts';
+import type { GuardrailRule, JsonObject } from '@agentlens/contracts';
 import { type GuardrailRulesTable, ruleFromRow } from '@agentlens/database';
 import { mapActionSecrets, maskSecret } from '@agentlens/guardrails';
+import type { RuleView } from '@agentlens/operations';
 import type { SecretBox } from '@agentlens/platform';
 import type { Selectable } from 'kysely';
-
-/** A rule as it is shown: secrets of its action are masked. A PUT that sends a mask back keeps the stored secret. */
-export const RuleView = GuardrailRule.meta({ id: 'GuardrailRule' });
-export type RuleView = GuardrailRule;
 
 export function ruleViewOf(row: Selectable<GuardrailRulesTable>, secrets: SecretBox): RuleView {
   return masked(ruleFromRow(row), secrets);

@@ -1,22 +1,21 @@
 import { COMMANDS } from '@agentlens/contracts';
 import { describeCatalog } from '@agentlens/guardrails';
-import { type Caller, CurrentCaller, parseOr400, SECRET_BOX, type SecretBox } from '@agentlens/platform';
-import { Body, Controller, Inject, Param, Query } from '@nestjs/common';
-import { Commands } from '../http/commands.ts';
-import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
-
-import { RuleStateQueries } from './rule-state.queries.ts';
-import { masked } from './rule-view.ts';
 import {
   createRule,
   deleteRule,
-  getCatalog,
   getRule,
+  getRuleCatalog,
   getRuleStatus,
   listRules,
   updateRule,
-} from './rules.operations.ts';
+} from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, SECRET_BOX, type SecretBox, Serves } from '@agentlens/platform';
+import { Body, Controller, Inject, Param, Query } from '@nestjs/common';
+import { Commands } from '../http/commands.ts';
+import { foundOr404 } from '../http/found-or-404.ts';
+
+import { RuleStateQueries } from './rule-state.queries.ts';
+import { masked } from './rule-view.ts';
 import { RulesQueries } from './rules.queries.ts';
 import { TriggersQueries } from './triggers.queries.ts';
 
@@ -45,7 +44,7 @@ export class RulesController {
     return { rules: items, ...page };
   }
 
-  @Serves(getCatalog)
+  @Serves(getRuleCatalog)
   catalog() {
     return describeCatalog();
   }

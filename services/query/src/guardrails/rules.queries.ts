@@ -1,10 +1,10 @@
+import { RULES_LIST, type RuleFilter, type RuleView } from '@agentlens/operations';
 import { SECRET_BOX, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { type RuleView, ruleViewOf } from './rule-view.ts';
-import { RULES_LIST, type RuleFilter } from './rules.operations.ts';
+import { ruleViewOf } from './rule-view.ts';
 
 @Injectable()
 export class RulesQueries {

@@ -1,36 +1,6 @@
-import { ACTION_RESULTS } from '@agentlens/contracts';
 import type { GuardrailTriggersTable } from '@agentlens/database';
+import type { TriggerView } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
-import { z } from 'zod';
-
-/** One row of the history. `metadata` is what AgentLens clients read; the rest says the same and more, flat. */
-export const TriggerView = z
-  .object({
-    id: z.string(),
-    ruleId: z.string(),
-    tenantId: z.string(),
-    triggeredAt: z.string(),
-    conditionValue: z.number(),
-    conditionThreshold: z.number(),
-    actionExecuted: z.boolean().meta({ description: 'The action was attempted at least once.' }),
-    actionResult: z.enum(ACTION_RESULTS),
-    actionDetail: z.string().optional().meta({ description: 'Why it failed or is retried.' }),
-    settledAt: z.string().optional(),
-    metadata: z.object({
-      agentId: z.string(),
-      sessionId: z.string().optional(),
-      eventId: z.string().optional(),
-      dryRun: z.boolean(),
-      message: z.string(),
-    }),
-    agentId: z.string(),
-    ruleName: z.string(),
-    ruleVersion: z.int(),
-    conditionType: z.string(),
-    actionType: z.string(),
-  })
-  .meta({ id: 'Trigger' });
-export type TriggerView = z.infer<typeof TriggerView>;
 
 const ATTEMPTED: readonly string[] = ['success', 'failed', 'retrying'];
 

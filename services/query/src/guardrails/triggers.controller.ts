@@ -1,10 +1,8 @@
-import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { listRuleActions, listTriggers, type TriggerView } from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
 import { RulesQueries } from './rules.queries.ts';
-import type { TriggerView } from './trigger-view.ts';
-import { listActions, listHistory } from './triggers.operations.ts';
 import { TriggersQueries } from './triggers.queries.ts';
 
 @Controller()
@@ -14,16 +12,16 @@ export class TriggersController {
     private readonly rules: RulesQueries,
   ) {}
 
-  @Serves(listHistory)
+  @Serves(listTriggers)
   async history(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.triggers.list(caller.tenantId, parseOr400(listHistory.query, query));
+    const { items, ...page } = await this.triggers.list(caller.tenantId, parseOr400(listTriggers.query, query));
     return { triggers: items, ...page };
   }
 
-  @Serves(listActions)
+  @Serves(listRuleActions)
   async actions(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
-    const { id: ruleId } = parseOr400(listActions.params, params);
-    const paging = parseOr400(listActions.query, query);
+    const { id: ruleId } = parseOr400(listRuleActions.params, params);
+    const paging = parseOr400(listRuleActions.query, query);
     foundOr404('Guardrail rule', (await this.rules.everExisted(caller.tenantId, ruleId)) || null);
     const { items, ...page } = await this.triggers.list(caller.tenantId, { ruleId, ...paging });
     return { actions: items.map(actionOf), ...page };

@@ -1,10 +1,10 @@
+import { HISTORY_LIST, type HistoryFilter, type Total, type TriggerView } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { type Total, totalOf } from '../http/total.ts';
-import { type TriggerView, triggerFromRow } from './trigger-view.ts';
-import { HISTORY_LIST, type HistoryFilter } from './triggers.operations.ts';
+import { totalOf } from '../http/total.ts';
+import { triggerFromRow } from './trigger-view.ts';
 
 @Injectable()
 export class TriggersQueries {

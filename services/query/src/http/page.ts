@@ -1,4 +1,4 @@
-import { encodeCursor, type Position } from './cursor.ts';
+import { encodeCursor, type Position } from '@agentlens/operations';
 
 /** What follows the items of a page. */
 export interface PageEnd {

@@ -1,17 +1,7 @@
 import type { Tables } from '@agentlens/database';
+import { MOST_COUNTED, type Total } from '@agentlens/operations';
 import { type SelectQueryBuilder, sql } from 'kysely';
-import { z } from 'zod';
 import type { ReadOnly } from './tenant-reads.ts';
-
-/** Counting further costs more than anybody learns from it. */
-export const MOST_COUNTED = 10_000;
-
-/** How many rows match, of which a page shows some. */
-export const Total = {
-  total: z.int().meta({ description: `How many match, counted up to ${MOST_COUNTED.toLocaleString('en')}.` }),
-  totalRelation: z.enum(['eq', 'gte']).meta({ description: '`gte`: there are more than `total`; `eq`: that many.' }),
-};
-export type Total = z.infer<z.ZodObject<typeof Total>>;
 
 export async function totalOf<T extends keyof Tables>(
   db: ReadOnly,

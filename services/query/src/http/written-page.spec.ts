@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
+import { encodeCursor } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { encodeCursor } from './cursor.ts';
 import { pageOf } from './page.ts';
 import { answerOf, writePage } from './written-page.ts';
 

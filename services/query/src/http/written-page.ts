@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
+import type { Position } from '@agentlens/operations';
 import { StreamableFile } from '@nestjs/common';
-import type { Position } from './cursor.ts';
 import { endOfPage, type PageEnd } from './page.ts';
 
 /** A page whose items are JSON already. */

@@ -1,3 +1,4 @@
+import { createKey, listKeys, revokeKey, rotateKey } from '@agentlens/operations';
 import {
   type ApiKey,
   ApiKeys,
@@ -8,11 +9,10 @@ import {
   type NewApiKey,
   ProblemException,
   parseOr400,
+  Serves,
 } from '@agentlens/platform';
 import { Body, Controller, Inject, Param } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
-import { createKey, listKeys, revokeKey, rotateKey } from './keys.operations.ts';
 
 const KEY = 'API key';
 

@@ -1,4 +1,4 @@
-import type { CallMetrics, TaskMetrics } from './metrics.operations.ts';
+import type { CallMetrics, TaskMetrics } from '@agentlens/operations';
 
 /** What a row of figures is about: everything, or one bucket of time, agent, model or tool. */
 export interface About {

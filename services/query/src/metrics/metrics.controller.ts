@@ -1,7 +1,6 @@
-import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { getMetrics } from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Controller, Query } from '@nestjs/common';
-import { Serves } from '../http/operation.ts';
-import { getMetrics } from './metrics.operations.ts';
 import { MetricsQueries } from './metrics.queries.ts';
 
 @Controller()

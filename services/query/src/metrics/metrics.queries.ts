@@ -1,10 +1,10 @@
+import type { MetricsQuery } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { analyticsRange } from '../analytics/analytics-range.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type About, aligned, type CallFigures, callMetrics, type TaskFigures, taskMetrics } from './figures.ts';
-import type { MetricsQuery } from './metrics.operations.ts';
 
 /** Agents, models and tools shown at most, each; the rest is in the totals. */
 const MOST_ROWS = 100;

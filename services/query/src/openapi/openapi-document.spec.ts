@@ -1,9 +1,7 @@
 import { type Decision, decisionBody, decisionBodyWithExtras } from '@agentlens/contracts';
+import { INGEST_OPERATIONS, getServiceHealth, type Operation } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import type { Operation } from '../http/operation.ts';
-import { getServiceHealth } from '../service/service.operations.ts';
-import { AGENT_PROTOCOL_OPERATIONS } from './agent-protocol.operations.ts';
 import { openApiDocument } from './openapi-document.ts';
 
 interface DocumentedResponse {
@@ -19,6 +17,7 @@ interface Documented {
 }
 
 const plain: Operation = {
+  id: 'makeThing',
   method: 'post',
   path: '/things',
   tag: 'Things',
@@ -83,7 +82,7 @@ describe('the answer to a question of an agent', () => {
     latencyMs: 1,
     decidedAt: '2026-03-01T12:00:00.000Z',
   };
-  const evaluate = AGENT_PROTOCOL_OPERATIONS.find(({ path }) => path.endsWith('/evaluate'));
+  const evaluate = INGEST_OPERATIONS.find(({ path }) => path.endsWith('/evaluate'));
 
   it.each([
     ['as the client in the field knows it', decisionBody(decision)],
@@ -96,14 +95,14 @@ describe('the answer to a question of an agent', () => {
   });
 
   function documentedVerdicts() {
-    const { schemas } = documentOf(...AGENT_PROTOCOL_OPERATIONS).components;
+    const { schemas } = documentOf(...INGEST_OPERATIONS).components;
     return [schemas.Verdict?.properties, schemas.VerdictWithExtras?.properties];
   }
 });
 
 describe('what stands against a run', () => {
   it.each(['start', 'heartbeat'])('is documented where %s tells it', (moment) => {
-    const told = AGENT_PROTOCOL_OPERATIONS.find(({ path }) => path.endsWith(`/${moment}`))?.response;
+    const told = INGEST_OPERATIONS.find(({ path }) => path.endsWith(`/${moment}`))?.response;
     const lockdown = { active: true, reason: 'runaway', kind: 'killed', lockdownId: 'order-1' };
     const answer = { runId: 'run-1', lockdown, modelOverride: 'small' };
     expect(told?.parse(answer)).toEqual(answer);

@@ -1,6 +1,6 @@
 import { Problem } from '@agentlens/contracts';
+import type { Operation } from '@agentlens/operations';
 import { z } from 'zod';
-import type { Operation } from '../http/operation.ts';
 
 type Json = Record<string, unknown>;
 
@@ -63,7 +63,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
 function describe(op: Operation, schemas: Json): Json {
   return {
     tags: [op.tag],
-    operationId: operationId(op),
+    operationId: op.id,
     summary: op.summary,
     ...(op.scope === null
       ? { security: [] }
@@ -125,12 +125,6 @@ function parameters(place: 'path' | 'query', schema: z.ZodType | undefined, sche
     ...(description === undefined ? {} : { description }),
     schema: rest,
   }));
-}
-
-/** `get /api/guardrails/:id/status` as `getApiGuardrailsIdStatus`. */
-function operationId(op: Operation): string {
-  const words = op.path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
-  return op.method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
 /** Schemas with an id become components, so that a client generator names them once. */

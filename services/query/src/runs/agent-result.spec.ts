@@ -1,5 +1,6 @@
+import { AgentResult } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
-import { AgentResult, agentResult, type EndedCall, MOST_LISTED, type RunStory } from './agent-result.ts';
+import { agentResult, type EndedCall, MOST_LISTED, type RunStory } from './agent-result.ts';
 import { aRun, NO_TOTALS } from './run.testing.ts';
 
 function aCall(fields: Partial<EndedCall> = {}): EndedCall {

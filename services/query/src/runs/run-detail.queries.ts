@@ -1,8 +1,9 @@
+import type { ToolTotals } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { agentResult, type EndedCall, MOST_LISTED, type RunStory, type ToolTotals } from './agent-result.ts';
+import { agentResult, type EndedCall, MOST_LISTED, type RunStory } from './agent-result.ts';
 import { ofRun, spanOfRow } from './run-span.ts';
 import { runFromRow } from './run-view.ts';
 

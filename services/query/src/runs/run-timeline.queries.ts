@@ -8,18 +8,22 @@ import {
   type GuardrailTriggersTable,
   orderFromRow,
 } from '@agentlens/database';
+import {
+  type AlertMoment,
+  type Position,
+  RUN_TIMELINE,
+  type RunTimelineQuery,
+  type TimelineEntry,
+} from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { breakerFromRow } from '../breakers/breakers.queries.ts';
 import { eventFromRow } from '../events/stored-event.ts';
 import { triggerFromRow } from '../guardrails/trigger-view.ts';
-import type { Position } from '../http/cursor.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { decisionFromRow } from './decision-view.ts';
 import { ofRun, type RunSpan, spanOfRun } from './run-span.ts';
-import { RUN_TIMELINE, type RunTimelineQuery } from './runs.operations.ts';
-import type { AlertMoment, TimelineEntry } from './timeline-entry.ts';
 
 /** Where an entry stands, and what it is of. `place` orders entries of one instant. */
 interface Key {

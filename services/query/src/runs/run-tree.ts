@@ -1,4 +1,4 @@
-import type { Run, RunTotals } from './run-view.ts';
+import type { Run, RunTotals } from '@agentlens/operations';
 
 export interface TreeNode extends Run {
   readonly depth: number;

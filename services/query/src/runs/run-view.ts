@@ -1,56 +1,7 @@
-import { JsonObject } from '@agentlens/contracts';
 import type { RunsTable } from '@agentlens/database';
+import type { Run, RunTotals } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
-import { z } from 'zod';
-import { endOf, IDLE_AFTER_MS, RUN_STATUSES } from '../sessions/session.ts';
-
-export const RunTotals = z
-  .object({
-    events: z.int(),
-    errors: z.int().meta({ description: 'Each event counts once, whatever makes it an error.' }),
-    steps: z.int().meta({ description: 'Tool calls that came to an end.' }),
-    toolCalls: z.int(),
-    toolErrors: z.int(),
-    llmCalls: z.int(),
-    inputTokens: z.int(),
-    outputTokens: z.int(),
-    totalTokens: z.int(),
-    cacheReadTokens: z.int(),
-    cacheWriteTokens: z.int(),
-    costUsd: z.number(),
-    unpricedCalls: z.int().meta({ description: 'Model calls whose cost is not known and not in costUsd.' }),
-  })
-  .meta({ id: 'RunTotals' });
-export type RunTotals = z.infer<typeof RunTotals>;
-
-export const Run = z
-  .object({
-    id: z.string(),
-    tenantId: z.string(),
-    agentId: z.string(),
-    agentName: z.string().optional(),
-    sessionId: z.string().optional().meta({ description: 'Groups runs, where the client says so.' }),
-    parentRunId: z.string().optional(),
-    parentToolUseId: z.string().optional(),
-    status: z.enum(RUN_STATUSES),
-    idle: z.boolean().meta({ description: 'Running, and nothing was heard of it for five minutes.' }),
-    startedAt: z.string(),
-    lastEventAt: z.string(),
-    endedAt: z.string().optional(),
-    durationMs: z.int().meta({ description: 'Until its end, or until its last event.' }),
-    step: z.int().meta({ description: 'The current step: tool calls that came to an end so far.' }),
-    actor: JsonObject.optional().meta({ description: 'On whose behalf it runs; `externalId` is what to filter by.' }),
-    model: z.string().optional(),
-    provider: z.string().optional(),
-    tags: z.array(z.string()).meta({ description: 'Of its events.' }),
-    runTags: z.record(z.string(), z.string()).meta({ description: 'Of the run as a whole, by name.' }),
-    ttlMs: z.int().optional(),
-    heartbeatEveryMs: z.int().optional(),
-    lastHeartbeatAt: z.string().optional(),
-    totals: RunTotals,
-  })
-  .meta({ id: 'Run' });
-export type Run = z.infer<typeof Run>;
+import { endOf, IDLE_AFTER_MS } from '../sessions/session.ts';
 
 type RunRow = Selectable<RunsTable>;
 

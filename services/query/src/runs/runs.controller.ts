@@ -1,12 +1,11 @@
-import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { getRun, getRunTimeline, getRunTree, listRunDecisions, listRunEvents, listRuns } from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
 import { answerOf } from '../http/written-page.ts';
 import { RunDetailQueries } from './run-detail.queries.ts';
 import { RunTimelineQueries } from './run-timeline.queries.ts';
 import { RunTreeQueries } from './run-tree.queries.ts';
-import { getRun, getRunTimeline, getRunTree, listRunDecisions, listRunEvents, listRuns } from './runs.operations.ts';
 import { RunsQueries } from './runs.queries.ts';
 
 @Controller()

@@ -1,3 +1,13 @@
+import {
+  type DecisionView,
+  RUN_DECISIONS_LIST,
+  RUN_EVENTS_LIST,
+  RUNS_LIST,
+  type Run,
+  type RunDecisionsQuery,
+  type RunEventsQuery,
+  type RunFilter,
+} from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
@@ -5,17 +15,9 @@ import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import type { WrittenPage } from '../http/written-page.ts';
-import { type DecisionView, decisionFromRow } from './decision-view.ts';
+import { decisionFromRow } from './decision-view.ts';
 import { eventsOfRun, spanOfRun } from './run-span.ts';
-import { type Run, runFromRow } from './run-view.ts';
-import {
-  RUN_DECISIONS_LIST,
-  RUN_EVENTS_LIST,
-  RUNS_LIST,
-  type RunDecisionsQuery,
-  type RunEventsQuery,
-  type RunFilter,
-} from './runs.operations.ts';
+import { runFromRow } from './run-view.ts';
 
 @Injectable()
 export class RunsQueries {

@@ -1,10 +1,8 @@
 import type { Database } from '@agentlens/database';
-import { DATABASE, ProblemException } from '@agentlens/platform';
+import { getFeatures, getOpenApi, getServiceHealth, OPERATIONS } from '@agentlens/operations';
+import { DATABASE, ProblemException, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
-import { Serves } from '../http/operation.ts';
 import { openApiDocument } from '../openapi/openapi-document.ts';
-import { OPERATIONS } from '../openapi/operations.ts';
-import { getFeatures, getOpenApi, getServiceHealth } from './service.operations.ts';
 import { VERSION } from './version.ts';
 
 const FEATURES = { guardrails: true, stream: true, webhooks: true, hashChain: false, alerts: false, embeddings: false };

@@ -1,19 +1,6 @@
 import type { RunsTable } from '@agentlens/database';
+import type { Session, SessionStatus } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
-import { z } from 'zod';
-
-export const SESSION_STATUSES = ['active', 'idle', 'completed', 'error'] as const;
-export type SessionStatus = (typeof SESSION_STATUSES)[number];
-
-export const RUN_STATUSES = [
-  'running',
-  'succeeded',
-  'failed',
-  'timed_out',
-  'cancelled',
-  'interrupted',
-  'lost',
-] as const;
 
 /** A running session that reported nothing for this long is shown as idle. */
 export const IDLE_AFTER_MS = 5 * 60_000;
@@ -26,35 +13,6 @@ export const RUN_STATUSES_OF = {
   completed: ['succeeded', 'cancelled'],
   error: ['failed', 'timed_out', 'interrupted', 'lost'],
 } as const;
-
-export const Session = z
-  .object({
-    id: z.string(),
-    tenantId: z.string(),
-    agentId: z.string(),
-    agentName: z.string().optional(),
-    startedAt: z.string(),
-    endedAt: z.string().optional(),
-    status: z.enum(SESSION_STATUSES),
-    runStatus: z.enum(RUN_STATUSES).meta({ description: 'The exact status that `status` summarises.' }),
-    lastEventAt: z.string(),
-    eventCount: z.int(),
-    toolCallCount: z.int(),
-    errorCount: z.int().meta({ description: 'Each event counts once, whatever makes it an error.' }),
-    totalCostUsd: z.number(),
-    unpricedCount: z.int().meta({ description: 'Model calls whose cost is not known and not in totalCostUsd.' }),
-    llmCallCount: z.int(),
-    totalInputTokens: z.int(),
-    totalOutputTokens: z.int(),
-    totalTokens: z.int(),
-    tags: z.array(z.string()),
-    model: z.string().optional(),
-    provider: z.string().optional(),
-    groupId: z.string().optional().meta({ description: 'Groups runs, where the client says so.' }),
-    parentSessionId: z.string().optional(),
-  })
-  .meta({ id: 'Session' });
-export type Session = z.infer<typeof Session>;
 
 /** The word AgentLens clients know for the state of a run at `nowMs`. */
 export function sessionStatus(run: { status: string; last_event_at: string }, nowMs: number): SessionStatus {

@@ -1,9 +1,8 @@
-import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { getSession, getSessionTimeline, listSessions } from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Controller, Param, Query } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
 import { answerOf } from '../http/written-page.ts';
-import { getSession, getTimeline, listSessions } from './sessions.operations.ts';
 import { SessionsQueries } from './sessions.queries.ts';
 
 @Controller()
@@ -24,10 +23,10 @@ export class SessionsController {
     return foundOr404('Session', await this.sessions.get(caller.tenantId, id));
   }
 
-  @Serves(getTimeline)
+  @Serves(getSessionTimeline)
   async timeline(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
-    const { id } = parseOr400(getTimeline.params, params);
-    const page = await this.sessions.timeline(caller.tenantId, id, parseOr400(getTimeline.query, query));
+    const { id } = parseOr400(getSessionTimeline.params, params);
+    const page = await this.sessions.timeline(caller.tenantId, id, parseOr400(getSessionTimeline.query, query));
     const { items, ...rest } = foundOr404('Session', page);
     return answerOf('events', items, { ...rest, chained: false, chainValid: null });
   }

@@ -1,14 +1,22 @@
+import {
+  SESSIONS_LIST,
+  type Session,
+  type SessionFilter,
+  type SessionStatus,
+  TIMELINE,
+  type TimelineQuery,
+  type Total,
+} from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { type Total, totalOf } from '../http/total.ts';
+import { totalOf } from '../http/total.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { eventsOfRun, spanOfRow } from '../runs/run-span.ts';
-import { IDLE_AFTER_MS, RUN_STATUSES_OF, type Session, type SessionStatus, sessionFromRow } from './session.ts';
-import { SESSIONS_LIST, type SessionFilter, TIMELINE, type TimelineQuery } from './sessions.operations.ts';
+import { IDLE_AFTER_MS, RUN_STATUSES_OF, sessionFromRow } from './session.ts';
 
 @Injectable()
 export class SessionsQueries {

@@ -1,8 +1,7 @@
-import { type Caller, CurrentCaller, parseOr400 } from '@agentlens/platform';
+import { getSettings, updateSettings } from '@agentlens/operations';
+import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Body, Controller } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
-import { Serves } from '../http/operation.ts';
-import { getSettings, putSettings } from './settings.operations.ts';
 import { SettingsRepository } from './settings.repository.ts';
 
 const TENANT = 'Tenant';
@@ -16,8 +15,8 @@ export class SettingsController {
     return foundOr404(TENANT, await this.settings.read(tenantId));
   }
 
-  @Serves(putSettings)
+  @Serves(updateSettings)
   async put(@CurrentCaller() { tenantId }: Caller, @Body() body: unknown) {
-    return foundOr404(TENANT, await this.settings.write(tenantId, parseOr400(putSettings.body, body)));
+    return foundOr404(TENANT, await this.settings.write(tenantId, parseOr400(updateSettings.body, body)));
   }
 }

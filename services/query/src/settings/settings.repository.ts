@@ -1,8 +1,8 @@
 import type { Database } from '@agentlens/database';
+import type { TenantSettings } from '@agentlens/operations';
 import { DATABASE } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { TenantReads } from '../http/tenant-reads.ts';
-import type { TenantSettings } from './settings.operations.ts';
 
 /** The columns of `tenants` that a tenant may set itself; this service is their only writer. */
 @Injectable()

@@ -1,11 +1,11 @@
 import { agentEvents, guardrailTriggered } from '@agentlens/contracts';
 import { connectNatsBus, type EventBus } from '@agentlens/messaging';
+import { parsePosition } from '@agentlens/operations';
 import { aBatch, anEvent, aTrigger, eventually, startNats, type TestServer } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Frame } from './frame-queue.ts';
 import { LiveFeed } from './live-feed.ts';
 import { SessionUpdates } from './session-updates.ts';
-import { parsePosition } from './stream-position.ts';
 
 let nats: TestServer;
 let one: EventBus;

@@ -7,12 +7,18 @@ import {
   type Trigger,
 } from '@agentlens/contracts';
 import type { EventBus, Received, Subscription } from '@agentlens/messaging';
-import { eventFromBatch, type StoredEvent } from '../events/stored-event.ts';
+import {
+  BEGINNING,
+  frameId,
+  type StoredEvent,
+  type StreamFilter,
+  type StreamPosition,
+  type TriggerNotice,
+} from '@agentlens/operations';
+import { eventFromBatch } from '../events/stored-event.ts';
 import { caughtUp } from './caught-up.ts';
 import type { Frame } from './frame-queue.ts';
 import type { SessionUpdates } from './session-updates.ts';
-import type { StreamFilter } from './stream.operations.ts';
-import { BEGINNING, frameId, type StreamPosition } from './stream-position.ts';
 
 export interface FeedOptions {
   readonly bus: EventBus;
@@ -129,7 +135,7 @@ export class LiveFeed {
 }
 
 /** The fields AgentLens clients read, then ours. */
-function alertOf(trigger: Trigger) {
+function alertOf(trigger: Trigger): TriggerNotice {
   return {
     ruleId: trigger.ruleId,
     name: trigger.ruleName,

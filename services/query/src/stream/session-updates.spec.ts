@@ -1,6 +1,6 @@
+import type { Session } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Session } from '../sessions/session.ts';
 import { SessionUpdates } from './session-updates.ts';
 
 /** Reads wait for `answer`, which tells whether the next one succeeds. */

@@ -1,4 +1,4 @@
-import type { Session } from '../sessions/session.ts';
+import type { Session } from '@agentlens/operations';
 
 export interface SessionUpdatesOptions {
   readonly read: (runIds: readonly string[]) => Promise<readonly Session[]>;

@@ -1,16 +1,14 @@
 import type { EventBus } from '@agentlens/messaging';
-import { type Caller, CurrentCaller, EVENT_BUS, LOGGER, type Platform, parseOr400 } from '@agentlens/platform';
+import { openStream, type StreamFilter, StreamHeaders, type StreamPosition } from '@agentlens/operations';
+import { type Caller, CurrentCaller, EVENT_BUS, LOGGER, type Platform, parseOr400, Serves } from '@agentlens/platform';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Serves } from '../http/operation.ts';
 import { SessionsQueries } from '../sessions/sessions.queries.ts';
 import { LiveFeed } from './live-feed.ts';
 import type { LiveStream } from './live-stream.ts';
 import { SessionUpdates } from './session-updates.ts';
-import { openStream, type StreamFilter, StreamHeaders } from './stream.operations.ts';
 import { StreamDesk } from './stream-desk.ts';
 import { StreamMetrics } from './stream-metrics.ts';
-import type { StreamPosition } from './stream-position.ts';
 
 @Controller()
 export class StreamController {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { derivedId } from '../../ids.ts';
+import { derivedId } from '../../new-ids.ts';
 import { timeOfId } from './id-time.ts';
 
 describe('the time inside an id', () => {

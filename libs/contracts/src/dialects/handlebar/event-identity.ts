@@ -1,6 +1,6 @@
 import { canonicalJson, sha256Hex } from '../../canonical-form.ts';
 import type { JsonObject } from '../../events.ts';
-import { derivedId } from '../../ids.ts';
+import { derivedId } from '../../new-ids.ts';
 import { timeOfId } from '../agentlens/id-time.ts';
 
 /** What of an audit event makes it the event it is: the client in the field sends no ids, but the same bytes again. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AgentEvent, type JsonObject } from '../../events.ts';
-import { derivedId } from '../../ids.ts';
+import { derivedId } from '../../new-ids.ts';
 import type { PriceBook } from '../agentlens/prices.ts';
 import { AUDIT_KIND_NAMES } from './audit-kinds.ts';
 import { EndBody, EvaluateBody, StartBody, ToolsBody } from './requests.ts';

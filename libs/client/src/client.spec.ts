@@ -1,0 +1,18 @@
+import { OPERATIONS } from '@agentlens/operations';
+import { describe, expect, it } from '@jest/globals';
+import { createClient } from './create-client.ts';
+import { ROUTES } from './routes.ts';
+
+describe('the routes of the client', () => {
+  it('are those that are declared: npm run routes -w @agentlens/client', () => {
+    const declared = OPERATIONS.map(({ id, method, path, frames }) => [
+      id,
+      `${frames === undefined ? method.toUpperCase() : 'STREAM'} ${path}`,
+    ]);
+    expect(ROUTES).toEqual(Object.fromEntries(declared));
+  });
+
+  it('are methods by their ids', () => {
+    expect(Object.keys(createClient()).sort()).toEqual(OPERATIONS.map(({ id }) => id).sort());
+  });
+});

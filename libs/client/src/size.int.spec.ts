@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+
+/** In a process of its own: esbuild does not work inside of the test runner's realm. */
+const BUNDLER = `
+  import { build } from 'esbuild';
+  const [contents, resolveDir, ...external] = process.argv.slice(1);
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir }, bundle: true, minify: true, write: false, external, target: 'es2022',
+    format: 'esm', platform: 'browser', conditions: ['@agentlens/source'],
+  });
+  process.stdout.write(outputFiles[0].text);
+`;
+
+/** What a bundler ships of `code` to a browser. It fails where something of Node is needed. */
+async function bundled(code: string, ...external: string[]): Promise<string> {
+  const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
+  const args = ['--input-type=module', '-e', BUNDLER, code, root, ...external];
+  const { stdout } = await run(process.execPath, args, options);
+  return stdout;
+}
+
+const EVERYTHING = "export * from './src/index.ts'";
+
+describe('what a browser carries', () => {
+  it('is less than 3 kB of client, minified, and the table of routes', async () => {
+    expect((await bundled(EVERYTHING, './routes.ts')).length).toBeLessThan(3_000);
+  });
+
+  it('is less than 3 kB altogether as it travels, compressed', async () => {
+    expect(gzipSync(await bundled(EVERYTHING)).length).toBeLessThan(3_000);
+  });
+
+  it('has no schema library in it', async () => {
+    expect(await bundled(EVERYTHING)).not.toContain('ZodError');
+  });
+
+  it('may be the declarations too: they need nothing of Node', async () => {
+    const code = await bundled("export * from '@agentlens/operations'");
+    expect(code).toContain('/api/runs/:id/timeline');
+    expect(code.match(/["'](node:[a-z_]+|crypto|fs|net|http)["']|\bBuffer\b/g)).toBeNull();
+  });
+});

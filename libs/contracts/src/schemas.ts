@@ -1,0 +1,23 @@
+/** The schemas alone: nothing here needs a Node built-in, so that a browser can load them. */
+export { AgentTool } from './agents.ts';
+export { ALERT_STATUSES, Alert } from './alerts.ts';
+export { BreakerLimits, BreakerState } from './breakers.ts';
+export { BUDGET_SCOPES, Budget, BudgetPot, BudgetStanding } from './budgets.ts';
+export { CONTROL_SCOPES, ControlOrder } from './control.ts';
+export { Decision, RuleBypass, RuleFinding } from './decisions.ts';
+export {
+  AcknowledgeBody,
+  AgentBody,
+  EndBody,
+  EvaluateBody,
+  HeartbeatBody,
+  StartBody,
+  ToolsBody,
+} from './dialects/handlebar/requests.ts';
+export { Directive } from './directives.ts';
+export { CostSource, EventKind, JsonObject, SEVERITIES, Severity } from './events.ts';
+export { ClientId, displayName, Instant, TenantId } from './ids.ts';
+export { Problem } from './problems.ts';
+export { GuardrailRule, RuleDraft } from './rules.ts';
+export { SCOPES, type Scope } from './scopes.ts';
+export { ACTION_RESULTS } from './triggers.ts';

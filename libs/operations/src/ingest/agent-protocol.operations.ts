@@ -1,0 +1,251 @@
+import {
+  AcknowledgeBody,
+  AgentBody,
+  ClientId,
+  ControlOrder,
+  Decision,
+  Directive,
+  EndBody,
+  EvaluateBody,
+  GuardrailRule,
+  HeartbeatBody,
+  Problem,
+  RuleFinding,
+  StartBody,
+  ToolsBody,
+} from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { Heartbeat, StreamClosed } from '../stream-frames.ts';
+
+const tag = 'Agent protocol';
+const agent = z.object({ agentId: z.string() });
+const run = z.object({ runId: z.string() });
+const Lockdown = z.object({
+  active: z.boolean(),
+  reason: z.string().optional(),
+  kind: z.enum(['paused', 'killed']).optional(),
+  lockdownId: z.string().optional().meta({ description: 'What to acknowledge.' }),
+});
+/** What stands against a run, where it is told: at its start and with every heartbeat. */
+const standing = run.extend({
+  lockdown: Lockdown,
+  modelOverride: z.string().optional().meta({ description: 'The model to use instead.' }),
+});
+
+const { verdict, control, cause, message, finalRuleId, ...decided } = Decision.shape;
+const Verdict = z
+  .object({
+    ...{ verdict, control, cause, message },
+    evaluatedRules: z.array(RuleFinding.pick({ ruleId: true, enabled: true, matched: true, violated: true })),
+    finalRuleId,
+  })
+  .meta({ id: 'Verdict' });
+const VerdictWithExtras = Verdict.extend({
+  decisionId: decided.id,
+  effect: decided.effect,
+  approvalId: decided.approvalId,
+  modifiedArgs: decided.modifiedArgs,
+  reservationId: decided.reservationId,
+  bypasses: decided.bypasses,
+}).meta({
+  id: 'VerdictWithExtras',
+  description: 'To a question with a callId, an estimate or a deadlineMs.',
+});
+
+const AuditAnswer = z.object({
+  accepted: z.int(),
+  rejected: z.int(),
+  results: z.array(z.object({ index: z.int(), status: z.int(), id: z.string().optional(), error: Problem })).optional(),
+});
+
+const registering = {
+  path: '/v1/agents',
+  tag,
+  summary: 'Registers an agent by its slug, or updates it.',
+  scope: 'decide',
+  body: AgentBody,
+  response: agent,
+} as const;
+
+const Listener = z.object({
+  agentId: ClientId,
+  instanceId: ClientId.optional().meta({ description: 'The process that listens; it counts as listening for 30 s.' }),
+});
+
+const DecidedApproval = z.object({
+  approvalId: z.string(),
+  status: z.enum(['approved', 'denied', 'expired', 'cancelled']),
+  runId: z.string().optional(),
+  callId: z.string().optional(),
+  reason: z.string().optional(),
+});
+
+/* The agent protocol; docs/agent-protocol.md describes it whole. */
+
+export const registerAgent = operation({ id: 'registerAgent', method: 'post', ...registering });
+
+/** Older clients of the protocol upsert with PUT. */
+export const upsertAgent = operation({ id: 'upsertAgent', method: 'put', ...registering });
+
+export const registerAgentTools = operation({
+  id: 'registerAgentTools',
+  method: 'put',
+  path: '/v1/agents/:agentId/tools',
+  tag,
+  summary: 'Adds to the tools of an agent, or updates them, by name.',
+  scope: 'decide',
+  params: agent,
+  body: ToolsBody,
+  response: agent.extend({ tools: z.int() }),
+});
+
+export const startRun = operation({
+  id: 'startRun',
+  method: 'post',
+  path: '/v1/runs/:runId/start',
+  tag,
+  summary: 'Starts a run; the same run may be started again. Says whether it is locked down.',
+  scope: 'decide',
+  params: run,
+  body: StartBody,
+  response: standing,
+});
+
+export const evaluateCall = operation({
+  id: 'evaluateCall',
+  method: 'post',
+  path: '/v1/runs/:runId/evaluate',
+  tag,
+  summary: 'May this happen? Always answered with a decision, also for a run that is not known.',
+  scope: 'decide',
+  params: run,
+  body: EvaluateBody,
+  response: z.union([Verdict, VerdictWithExtras]),
+});
+
+export const endRun = operation({
+  id: 'endRun',
+  method: 'post',
+  path: '/v1/runs/:runId/end',
+  tag,
+  summary: 'Ends a run; the same run may be ended again.',
+  scope: 'decide',
+  params: run,
+  body: EndBody,
+  response: run.extend({ status: z.string() }),
+});
+
+export const sendHeartbeat = operation({
+  id: 'sendHeartbeat',
+  method: 'post',
+  path: '/v1/runs/:runId/heartbeat',
+  tag,
+  summary: 'Says that a run is alive.',
+  scope: 'decide',
+  params: run,
+  body: HeartbeatBody,
+  response: standing,
+});
+
+export const sendAuditEvents = operation({
+  id: 'sendAuditEvents',
+  method: 'post',
+  path: '/v1/runs/events',
+  tag,
+  summary: 'Takes audit events of an agent, 1 to 1000. 207 where some were refused; `results` says which, and remarks.',
+  scope: 'ingest',
+  body: z.object({ agentId: ClientId, events: z.array(z.record(z.string(), z.unknown())).min(1).max(1000) }),
+  response: AuditAnswer,
+  partial: AuditAnswer,
+  problems: [422],
+});
+
+export const openControlStream = operation({
+  id: 'openControlStream',
+  method: 'get',
+  path: '/v1/control/stream',
+  tag,
+  summary:
+    'Server-sent events: what stands against the agent, `ready`, then every order as it is given, and a heartbeat ' +
+    'every 10 s. Last-Event-ID resumes.',
+  scope: 'decide',
+  query: Listener.extend({
+    token: z.string().optional().meta({ description: 'The API key, where a header cannot be sent.' }),
+    lastEventId: z.string().optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
+  }),
+  response: z.string(),
+  contentType: 'text/event-stream',
+  frames: {
+    order: ControlOrder,
+    directive: Directive,
+    approval: DecidedApproval,
+    rules: z.object({ version: z.string() }).meta({ description: 'The rules changed: fetch the bundle again.' }),
+    ready: Heartbeat.meta({ description: 'Everything in force was sent; changes follow.' }),
+    heartbeat: Heartbeat,
+    closed: StreamClosed,
+  },
+  queryToken: true,
+});
+
+export const pollControl = operation({
+  id: 'pollControl',
+  method: 'get',
+  path: '/v1/control/poll',
+  tag,
+  summary: 'The same where streams do not pass: answers at once without `after`, else waits for what is newer.',
+  scope: 'decide',
+  query: Listener.extend({
+    after: z.string().optional().meta({ description: 'The `next` of the answer before.' }),
+    waitMs: z.coerce.number().min(0).default(25_000).meta({ description: 'At most 25000.' }),
+  }),
+  response: z.object({
+    items: z.array(
+      z.discriminatedUnion('kind', [
+        z.object({ kind: z.literal('order'), id: z.string(), value: ControlOrder }),
+        z.object({ kind: z.literal('directive'), id: z.string(), value: Directive }),
+      ]),
+    ),
+    next: z.string(),
+  }),
+});
+
+export const acknowledgeDirective = operation({
+  id: 'acknowledgeDirective',
+  method: 'post',
+  path: '/v1/control/:directiveId/ack',
+  tag,
+  summary: 'Says that an instance of an agent took an order.',
+  scope: 'decide',
+  params: z.object({ directiveId: z.string() }),
+  body: AcknowledgeBody,
+  response: z.object({ directiveId: z.string(), acknowledged: z.literal(true) }),
+});
+
+export const importPolicy = operation({
+  id: 'importPolicy',
+  method: 'post',
+  path: '/v1/rules',
+  tag,
+  summary: 'Imports a policy with its rules, in the vocabulary of the agent SDK in the field.',
+  scope: 'admin',
+  body: z.object({ policy: z.record(z.string(), z.unknown()), rules: z.array(z.record(z.string(), z.unknown())) }),
+  status: 201,
+  response: z.object({ policyId: z.string(), rules: z.array(GuardrailRule) }),
+});
+
+export const getRuleBundle = operation({
+  id: 'getRuleBundle',
+  method: 'get',
+  path: '/v1/rules/bundle',
+  tag,
+  summary: 'The rules that the process of an agent may evaluate by itself, signed. 404: ask about every call.',
+  scope: 'decide',
+  query: z.object({ agentId: ClientId }),
+  tagged: true,
+  response: z.object({
+    payload: z.string().meta({ description: 'A JSON text: the bundle.' }),
+    signature: z.string().meta({ description: 'HMAC-SHA256 of the payload, hex.' }),
+  }),
+  problems: [404],
+});

@@ -1,0 +1,45 @@
+import { JsonObject, Problem, SEVERITIES } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+
+const IncomingEvent = z
+  .looseObject({
+    sessionId: z.string(),
+    agentId: z.string(),
+    eventType: z.string().meta({ description: 'session_started, tool_call, llm_response, custom, ...' }),
+    severity: z.enum([...SEVERITIES, 'warning']).optional(),
+    payload: JsonObject,
+    metadata: JsonObject.optional(),
+    timestamp: z.iso.datetime({ offset: true }).optional(),
+    id: z.string().optional().meta({ description: 'Idempotency key of the event.' }),
+    tags: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'IncomingEvent' });
+
+/** Served by the ingest gateway on the same address; described here so that the document is whole. */
+export const ingestEvents = operation({
+  id: 'ingestEvents',
+  method: 'post',
+  path: '/api/events',
+  tag: 'Events',
+  summary: 'Takes events. 201 once they are safe; with partial=true 207 and one result per event.',
+  scope: 'ingest',
+  query: z.object({ partial: z.enum(['true', 'false']).optional() }),
+  body: z.object({ events: z.array(IncomingEvent).min(1).max(1000) }),
+  status: 201,
+  response: z.object({ ingested: z.int(), events: z.array(z.object({ id: z.string(), hash: z.string() })) }),
+  partial: z.object({
+    ingested: z.int(),
+    rejected: z.int(),
+    results: z.array(
+      z.object({
+        index: z.int(),
+        status: z.int(),
+        id: z.string().optional(),
+        hash: z.string().optional(),
+        error: Problem.optional(),
+      }),
+    ),
+  }),
+  problems: [409, 422],
+});

@@ -1,0 +1,2 @@
+export * from './agent-protocol.operations.ts';
+export * from './events.operations.ts';

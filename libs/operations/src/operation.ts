@@ -1,0 +1,85 @@
+import type { Scope } from '@agentlens/contracts/schemas';
+import type { z } from 'zod';
+
+/**
+ * One route as the outside sees it. The controller routes by it and parses with its schemas, and `/openapi.json` is made from
+ * it, so that what is documented is what is served.
+ */
+export interface Operation {
+  /** Its name in clients and in the OpenAPI document: the name it is exported under. */
+  readonly id: string;
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  /** With `:name` for parameters. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  /** `null`: open to everybody. `admin` may do everything. */
+  readonly scope: Scope | null;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
+  /** Default 200. */
+  readonly status?: number;
+  readonly response: z.ZodType;
+  /** What 207 answers, where a part of the request may be taken. */
+  readonly partial?: z.ZodType;
+  /** Default `application/json`. */
+  readonly contentType?: string;
+  /** Of an event stream: what the `data` of each kind of event carries. */
+  readonly frames?: Readonly<Record<string, z.ZodType>>;
+  /** Answers carry an ETag, and 304 to whom holds what it names. */
+  readonly tagged?: boolean;
+  /** The key may come as `?token=`. */
+  readonly queryToken?: boolean;
+  /** What 503 answers, where it says more than a Problem. */
+  readonly unavailable?: z.ZodType;
+  /** Statuses of problem answers beyond 400, 401, 403, 429 and 503, and 413 and 415 where there is a body. */
+  readonly problems?: readonly number[];
+}
+
+/** Keeps the exact schema types of an operation, for the parsing in its controller. */
+export function operation<const O extends Operation>(described: O): O {
+  return described;
+}
+
+/** What JSON carries of a query parameter before it becomes text: the text itself, or what the text stands for. */
+type QueryValue<Text, Meaning> = Text | Extract<Meaning, string | number | boolean | readonly string[]>;
+
+type QueryOf<Q extends z.ZodType> = {
+  [Name in keyof z.input<Q>]: QueryValue<z.input<Q>[Name], Name extends keyof z.output<Q> ? z.output<Q>[Name] : never>;
+};
+
+/** `{ [Name]: Value }`, which may be left out where every member of it may. */
+type Part<Name extends string, Value> = [Value] extends [never]
+  ? unknown
+  : undefined extends Value
+    ? { readonly [N in Name]?: Value }
+    : Record<never, never> extends Value
+      ? { readonly [N in Name]?: Value }
+      : { readonly [N in Name]: Value };
+
+type Sent<O extends Operation, Key extends 'params' | 'body'> = O extends {
+  readonly [K in Key]: infer S extends z.ZodType;
+}
+  ? z.input<S>
+  : never;
+type SentQuery<O extends Operation> = O extends { readonly query: infer Q extends z.ZodType } ? QueryOf<Q> : never;
+
+/** What a client sends with an operation: its path parameters, its query and its body. */
+export type OperationInput<O extends Operation> = Part<'params', Sent<O, 'params'>> &
+  Part<'query', SentQuery<O>> &
+  Part<'body', Sent<O, 'body'>>;
+
+/** What an operation answers when it succeeds. */
+export type OperationAnswer<O extends Operation> =
+  | z.output<O['response']>
+  | (O extends { readonly partial: infer P extends z.ZodType } ? z.output<P> : never);
+
+/** The events of a stream, by their kind. */
+export type OperationFrame<O extends Operation> = O extends {
+  readonly frames: infer F extends Record<string, z.ZodType>;
+}
+  ? {
+      [Kind in keyof F & string]: { readonly event: Kind; readonly id?: string; readonly data: z.output<F[Kind]> };
+    }[keyof F & string]
+  : never;

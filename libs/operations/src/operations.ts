@@ -1,0 +1,27 @@
+import * as ingest from './ingest/index.ts';
+import type { Operation } from './operation.ts';
+import * as query from './query/index.ts';
+
+type Declared = typeof query & typeof ingest;
+
+/** Every operation of the platform by its id. */
+export type Operations = {
+  readonly [Id in keyof Declared as Declared[Id] extends Operation ? Id : never]: Declared[Id];
+};
+
+/** What the query service serves. */
+export const QUERY_OPERATIONS = operationsOf(query);
+
+/** What the ingest gateway serves, on the same public address. */
+export const INGEST_OPERATIONS = operationsOf(ingest);
+
+/** Every route of the public address. */
+export const OPERATIONS: readonly Operation[] = [...QUERY_OPERATIONS, ...INGEST_OPERATIONS];
+
+function operationsOf(declared: Readonly<Record<string, unknown>>): readonly Operation[] {
+  return Object.values(declared).filter(isOperation);
+}
+
+function isOperation(value: unknown): value is Operation {
+  return typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'response' in value;
+}

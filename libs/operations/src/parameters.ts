@@ -1,0 +1,128 @@
+import { ClientId, SEVERITIES } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { decodeCursor, type Position } from './cursor.ts';
+
+/** Query parameters arrive as text; each schema here says in its message what would have been right. */
+
+const EARLIEST = '1970-01-01T00:00:00.000Z';
+const LATEST = '9999-12-31T23:59:59.999Z';
+const MAX_OFFSET = 100_000;
+const MAX_LIST_ITEMS = 50;
+
+/** A whole number in a closed range. */
+export function wholeNumber(min: number, max: number, byDefault: number) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string(message)
+    .regex(/^\d{1,9}$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+    .default(byDefault)
+    .meta({ type: 'integer', minimum: min, maximum: max, 'x-default': byDefault });
+}
+
+/** An amount of money: up to nine digits, and six after the point, as it is stored. */
+export const Amount = z
+  .string('must be an amount like 0.25')
+  .regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be an amount like 0.25')
+  .transform(Number)
+  .meta({ type: 'number', minimum: 0 });
+
+/** `true` or `false`. */
+export const Flag = z
+  .enum(['true', 'false'], 'must be "true" or "false"')
+  .transform((text) => text === 'true')
+  .meta({ type: 'boolean' });
+
+/**
+ * An RFC 3339 instant, with `Z` or an offset, or a date (its first instant in UTC), as our UTC text. Years outside 1970-9999
+ * are refused: neither JavaScript nor Postgres reads them alike.
+ */
+export const InstantParameter = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be an instant like 2026-11-21T10:00:00Z')
+  .transform((text, context) => {
+    const ms = Date.parse(text);
+    const instant = Number.isNaN(ms) ? '' : new Date(ms).toISOString();
+    if (instant.length === LATEST.length && instant >= EARLIEST && instant <= LATEST) return instant;
+    context.addIssue({ code: 'custom', message: `must lie between ${EARLIEST} and ${LATEST}` });
+    return z.NEVER;
+  })
+  .meta({ type: 'string', format: 'date-time' });
+
+/** A comma-separated list of short texts, `a,b`. */
+export const CommaList = z
+  .string('must be a comma-separated list')
+  .max(4_000, 'must be at most 4000 characters')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is refused
+  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+  )
+  .refine((items) => items.length > 0, 'must name at least one value')
+  .refine((items) => items.length <= MAX_LIST_ITEMS, `must name at most ${MAX_LIST_ITEMS} values`)
+  .meta({ type: 'string' });
+
+/** A comma-separated list of known words. */
+export function commaListOf<const T extends readonly string[]>(words: T) {
+  const known = z.array(z.enum(words, `must be a comma-separated list of ${words.join(', ')}`));
+  return CommaList.pipe(known).meta({ type: 'string', description: `Comma-separated list of ${words.join(', ')}.` });
+}
+
+/** Severities; `warning` is taken for `warn`. */
+export const SeverityList = CommaList.transform((words) => words.map((word) => (word === 'warning' ? 'warn' : word)))
+  .pipe(z.array(z.enum(SEVERITIES, `must be a comma-separated list of ${SEVERITIES.join(', ')}`)))
+  .meta({ type: 'string', description: `Comma-separated list of ${SEVERITIES.join(', ')}.` });
+
+/** Where to go on in a list: what `nextCursor` of the page before said. */
+function cursorOf(list: string) {
+  return z
+    .string()
+    .transform((text, context): Position => {
+      const position = decodeCursor(list, text);
+      if (position !== null) return position;
+      context.addIssue({
+        code: 'custom',
+        message: 'is not a cursor this list gave; send nextCursor of the page before, or leave it out to start over',
+      });
+      return z.NEVER;
+    })
+    .meta({ type: 'string', description: 'nextCursor of the page before.' });
+}
+
+/** The paging parameters every list takes. */
+export function paging(list: string, maxLimit: number, byDefault = Math.min(50, maxLimit)) {
+  return {
+    limit: wholeNumber(1, maxLimit, byDefault),
+    offset: wholeNumber(0, MAX_OFFSET, 0),
+    cursor: cursorOf(list).optional(),
+  };
+}
+
+/** Closed time range. */
+export const timeRange = { from: InstantParameter.optional(), to: InstantParameter.optional() };
+
+interface PagedAndRanged {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly offset?: number | undefined;
+  readonly cursor?: Position | undefined;
+}
+
+/** Adds the checks between parameters: a range that runs forward, and one way of paging at a time. */
+export function consistent<T extends z.ZodType<PagedAndRanged>>(schema: T) {
+  return schema
+    .refine((query) => query.from === undefined || query.to === undefined || query.from <= query.to, {
+      path: ['from'],
+      message: 'must not be later than "to"',
+    })
+    .refine((query) => query.cursor === undefined || !query.offset, {
+      path: ['offset'],
+      message: 'cannot be combined with "cursor": page with one of them',
+    });
+}
+
+/** An id in the path. Ids may hold `/`, sent as `%2F`. */
+export const IdPath = z.object({ id: ClientId });

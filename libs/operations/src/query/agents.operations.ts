@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { consistent, Flag, IdPath, paging, wholeNumber } from '../parameters.ts';
+import { Agent } from './agent.ts';
+
+export const AGENTS_LIST = 'agents';
+
+export const AgentFilter = consistent(
+  z.object({
+    paused: Flag.optional().meta({ description: 'Only agents that are (or are not) paused.' }),
+    ...paging(AGENTS_LIST, 500, 500),
+  }),
+);
+export type AgentFilter = z.output<typeof AgentFilter>;
+
+export const listAgents = operation({
+  id: 'listAgents',
+  method: 'get',
+  path: '/api/agents',
+  tag: 'Agents',
+  summary: 'Agents, the one heard of last first. An agent exists from its first event on.',
+  scope: 'read',
+  query: AgentFilter,
+  response: z.object({
+    agents: z.array(Agent),
+    total: z.int(),
+    hasMore: z.boolean(),
+    nextCursor: z.string().optional(),
+  }),
+});
+
+export const getAgent = operation({
+  id: 'getAgent',
+  method: 'get',
+  path: '/api/agents/:id',
+  tag: 'Agents',
+  summary: 'One agent with the instructions in force for it. A "/" in its id is sent as %2F.',
+  scope: 'read',
+  params: IdPath,
+  response: Agent,
+  problems: [404],
+});
+
+export const unpauseAgent = operation({
+  id: 'unpauseAgent',
+  method: 'put',
+  path: '/api/agents/:id/unpause',
+  tag: 'Agents',
+  summary: 'Ends the pause of an agent and, where asked, its model override. Answers the agent as it is then.',
+  scope: 'admin',
+  params: IdPath,
+  body: z.strictObject({ clearModelOverride: z.boolean().default(false) }).default({ clearModelOverride: false }),
+  response: Agent,
+  problems: [404],
+});
+
+export const AgentHealth = z
+  .object({
+    agentId: z.string(),
+    overallScore: z.number().min(0).max(100),
+    trend: z.enum(['improving', 'stable', 'degrading']),
+    trendDelta: z.number().meta({ description: 'Points against the window of the same length before; 0 without one.' }),
+    dimensions: z.array(
+      z.object({
+        name: z.string(),
+        score: z.number(),
+        weight: z.number(),
+        rawValue: z.number().nullable(),
+        description: z.string(),
+      }),
+    ),
+    window: z.object({ from: z.string(), to: z.string() }),
+    sessionCount: z.int(),
+    computedAt: z.string(),
+  })
+  .meta({ id: 'AgentHealth' });
+export type AgentHealth = z.infer<typeof AgentHealth>;
+
+const windowDays = { window: wholeNumber(1, 90, 7).meta({ description: 'Days back from now that are scored.' }) };
+
+export const getAgentHealth = operation({
+  id: 'getAgentHealth',
+  method: 'get',
+  path: '/api/agents/:id/health',
+  tag: 'Agents',
+  summary: 'The health score of an agent, 0 to 100, from its daily totals.',
+  scope: 'read',
+  params: IdPath,
+  query: z.object(windowDays),
+  response: AgentHealth,
+  problems: [404],
+});
+
+export const getHealthOverview = operation({
+  id: 'getHealthOverview',
+  method: 'get',
+  path: '/api/health/overview',
+  tag: 'Agents',
+  summary: 'The health scores of every agent that had sessions in the window, the worst first.',
+  scope: 'read',
+  query: z.object(windowDays),
+  response: z.object({ agents: z.array(AgentHealth), computedAt: z.string() }),
+});

@@ -1,0 +1,3 @@
+import { Alert } from '@agentlens/contracts/schemas';
+
+export const AlertView = Alert.meta({ id: 'Alert' });

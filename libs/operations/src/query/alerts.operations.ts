@@ -1,0 +1,119 @@
+import { ALERT_STATUSES, ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
+import { streamSigns } from '../stream-frames.ts';
+import { AlertView } from './alert-view.ts';
+
+export const ALERTS_LIST = 'alerts';
+
+const narrowing = {
+  status: commaListOf(ALERT_STATUSES).optional(),
+  kind: commaListOf(['approval', 'breaker', 'rule']).optional(),
+  agentId: ClientId.optional(),
+  runId: ClientId.optional(),
+};
+
+export const AlertFilter = consistent(
+  z.object({ ...narrowing, ruleId: ClientId.optional(), ...timeRange, ...paging(ALERTS_LIST, 200) }),
+);
+export type AlertFilter = z.output<typeof AlertFilter>;
+
+export const listAlerts = operation({
+  id: 'listAlerts',
+  method: 'get',
+  path: '/api/alerts',
+  tag: 'Alerts',
+  summary: 'What people should see or decide, newest first: approvals, opened circuit breakers, alerts of rules.',
+  scope: 'read',
+  query: AlertFilter,
+  response: z.object({ alerts: z.array(AlertView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});
+
+export const getAlert = operation({
+  id: 'getAlert',
+  method: 'get',
+  path: '/api/alerts/:id',
+  tag: 'Alerts',
+  summary: 'One alert.',
+  scope: 'read',
+  params: IdPath,
+  response: AlertView,
+  problems: [404],
+});
+
+const reason = z.string().max(1_000, 'must be at most 1000 characters');
+
+const deciding = {
+  method: 'post',
+  tag: 'Alerts',
+  scope: 'review',
+  params: IdPath,
+  body: z.strictObject({ reason: reason.optional() }).default({}),
+  response: AlertView,
+} as const;
+
+export const acknowledgeAlert = operation({
+  id: 'acknowledgeAlert',
+  ...deciding,
+  path: '/api/alerts/:id/acknowledge',
+  summary: 'Says that somebody has seen it. Decides nothing: an approval goes on waiting. The first one who did stays.',
+  problems: [404, 409],
+});
+
+export const approveAlert = operation({
+  id: 'approveAlert',
+  ...deciding,
+  path: '/api/alerts/:id/approve',
+  summary: 'Lets exactly the call that asked go ahead, once. 409 names who decided where somebody did before.',
+  problems: [404, 409, 422],
+});
+
+export const denyAlert = operation({
+  id: 'denyAlert',
+  ...deciding,
+  path: '/api/alerts/:id/deny',
+  summary: 'Refuses the call that asked. 409 names who decided where somebody did before.',
+  problems: [404, 409, 422],
+});
+
+export const cancelAlert = operation({
+  id: 'cancelAlert',
+  ...deciding,
+  path: '/api/alerts/:id/cancel',
+  summary: 'Closes the alert without judging it. A call that asked does not go ahead and is told the difference.',
+  problems: [404, 409],
+});
+
+/** How far a client has read: the place of an alert in the stream of the broker. */
+const LastEventId = z
+  .string()
+  .regex(/^\d{1,16}$/, 'is not the id of a frame of this stream; send the last one you got, or none to start from now')
+  .transform(Number)
+  .refine(Number.isSafeInteger, 'is not the id of a frame of this stream')
+  .meta({ type: 'string' });
+
+export const AlertStreamQuery = z.object({
+  token: z.string().optional().meta({ description: 'The API key, where a header cannot be sent.' }),
+  ...narrowing,
+  lastEventId: LastEventId.optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
+});
+export type AlertStreamFilter = Pick<z.output<typeof AlertStreamQuery>, keyof typeof narrowing>;
+
+export const AlertStreamHeaders = z.object({ 'last-event-id': LastEventId.optional() });
+
+export const openAlertStream = operation({
+  id: 'openAlertStream',
+  method: 'get',
+  path: '/api/alerts/stream',
+  tag: 'Alerts',
+  summary:
+    'Server-sent events, live: `alert` with the whole alert at every change of one, and heartbeat at once and every ' +
+    '30 s. Frames carry ids; Last-Event-ID resumes without a gap.',
+  scope: 'read',
+  query: AlertStreamQuery,
+  response: z.string(),
+  contentType: 'text/event-stream',
+  frames: { alert: AlertView, ...streamSigns },
+  queryToken: true,
+});

@@ -1,0 +1,100 @@
+import { ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { consistent, timeRange } from '../parameters.ts';
+
+export const GRANULARITIES = ['hour', 'day', 'week'] as const;
+export type Granularity = (typeof GRANULARITIES)[number];
+
+const RANGE = /^([1-9]\d{0,3})(h|d|w)$/;
+
+/** A range of time in buckets, as every aggregate takes it. */
+export const bucketedRange = {
+  ...timeRange,
+  range: z
+    .string()
+    .regex(RANGE, 'must be a number of hours, days or weeks, like 24h, 7d or 4w')
+    .optional()
+    .meta({ description: 'Length of the range up to `to` (or now); instead of `from`.' }),
+  granularity: z.enum(GRANULARITIES, `must be one of ${GRANULARITIES.join(', ')}`).default('day'),
+};
+
+export const AnalyticsQuery = consistent(z.object({ ...bucketedRange, agentId: ClientId.optional() })).refine(
+  (query) => query.from === undefined || query.range === undefined,
+  {
+    path: ['range'],
+    message: 'cannot be combined with "from": give one of them',
+  },
+);
+export type AnalyticsQuery = z.output<typeof AnalyticsQuery>;
+
+const measures = {
+  eventCount: z.int(),
+  toolCallCount: z.int(),
+  errorCount: z.int(),
+  avgLatencyMs: z.number(),
+  totalCostUsd: z.number().meta({ description: 'Cost of every event that has one, as in sessions and guardrails.' }),
+  uniqueSessions: z.int(),
+};
+
+export const AnalyticsBucket = z.object({ timestamp: z.string(), ...measures });
+
+export const getAnalytics = operation({
+  id: 'getAnalytics',
+  method: 'get',
+  path: '/api/analytics',
+  tag: 'Analytics',
+  summary: 'Totals of the range and of its hours, days or weeks (UTC, weeks from Monday); empty buckets are left out.',
+  scope: 'read',
+  query: AnalyticsQuery,
+  response: z.object({
+    buckets: z.array(AnalyticsBucket),
+    totals: z.object({ ...measures, uniqueAgents: z.int() }),
+    from: z.string(),
+    to: z.string(),
+    granularity: z.enum(GRANULARITIES),
+  }),
+});
+
+export const getStats = operation({
+  id: 'getStats',
+  method: 'get',
+  path: '/api/stats',
+  tag: 'Analytics',
+  summary: 'How much the tenant has stored.',
+  scope: 'read',
+  response: z.object({
+    totalEvents: z.int(),
+    totalSessions: z.int(),
+    totalAgents: z.int(),
+    oldestEvent: z.string().nullable(),
+    newestEvent: z.string().nullable(),
+    storageSizeBytes: z.int().meta({ description: 'Estimated from the size of the newest events.' }),
+  }),
+});
+
+const Day = z.object({
+  events: z.int(),
+  errors: z.int(),
+  sessions: z.int(),
+  toolCalls: z.int(),
+  llmCalls: z.int(),
+  costUsd: z.number(),
+});
+
+export const getOverview = operation({
+  id: 'getOverview',
+  method: 'get',
+  path: '/api/overview',
+  tag: 'Analytics',
+  summary: 'Today and yesterday (UTC) side by side.',
+  scope: 'read',
+  response: z.object({
+    today: Day,
+    yesterday: Day,
+    errorRate: z.number().meta({ description: "Today's errors per event, 0 to 1." }),
+    totalAgents: z.int(),
+    activeAgents: z.int().meta({ description: 'Agents heard of today.' }),
+    pausedAgents: z.int(),
+  }),
+});

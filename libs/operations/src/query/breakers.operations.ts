@@ -1,0 +1,97 @@
+import { BreakerLimits, BreakerState, ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { commaListOf, consistent, paging } from '../parameters.ts';
+
+export const BREAKERS_LIST = 'breakers';
+
+const Limits = BreakerLimits.meta({ id: 'BreakerLimits' });
+
+export const BreakerView = z
+  .object({
+    scope: z.enum(['run', 'agent']),
+    scopeId: z.string(),
+    agentId: z.string(),
+    state: BreakerState,
+    version: z.int(),
+    changedAt: z.string(),
+  })
+  .meta({ id: 'CircuitBreaker' });
+export type BreakerView = z.infer<typeof BreakerView>;
+
+export const BreakerFilter = consistent(
+  z.object({
+    scope: commaListOf(['run', 'agent']).optional(),
+    agentId: ClientId.optional(),
+    state: commaListOf(['closed', 'open', 'half_open']).optional(),
+    ...paging(BREAKERS_LIST, 200),
+  }),
+);
+export type BreakerFilter = z.output<typeof BreakerFilter>;
+
+export const listBreakers = operation({
+  id: 'listBreakers',
+  method: 'get',
+  path: '/api/breakers',
+  tag: 'Circuit breakers',
+  summary:
+    'Breakers that ever opened, the one that changed last first. One that never opened is closed and not listed.',
+  scope: 'read',
+  query: BreakerFilter,
+  response: z.object({ breakers: z.array(BreakerView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});
+
+export const getBreakerLimits = operation({
+  id: 'getBreakerLimits',
+  method: 'get',
+  path: '/api/breakers/limits',
+  tag: 'Circuit breakers',
+  summary:
+    'The limits that were set, and the defaults. The nearest applies: run, then agent, then tenant, then defaults.',
+  scope: 'read',
+  response: z.object({
+    defaults: Limits,
+    limits: z.array(
+      z.object({
+        scope: z.enum(['tenant', 'agent', 'run']),
+        scopeId: z.string(),
+        limits: Limits,
+        updatedAt: z.string(),
+      }),
+    ),
+  }),
+});
+
+export const setBreakerLimits = operation({
+  id: 'setBreakerLimits',
+  method: 'put',
+  path: '/api/breakers/limits',
+  tag: 'Circuit breakers',
+  summary: 'Sets the limits of a tenant, an agent or a run, as a whole: what is left out gets its default.',
+  scope: 'admin',
+  // The limits are validated by their owner, so that every way in validates alike.
+  body: z
+    .strictObject({
+      scope: z.enum(['tenant', 'agent', 'run']),
+      id: ClientId.optional().meta({ description: 'Of the run or agent. Left out for the tenant.' }),
+      limits: z.unknown().optional().meta({ description: 'BreakerLimits, all optional.' }),
+    })
+    .refine(({ scope, id }) => scope === 'tenant' || id !== undefined, {
+      path: ['id'],
+      message: 'names the run or agent',
+    }),
+  response: z.object({ scope: z.enum(['tenant', 'agent', 'run']), scopeId: z.string(), limits: Limits }),
+  problems: [404],
+});
+
+export const resetBreaker = operation({
+  id: 'resetBreaker',
+  method: 'post',
+  path: '/api/breakers/:scope/:id/reset',
+  tag: 'Circuit breakers',
+  summary: 'Closes the breaker of a run or an agent and lets it start counting again.',
+  scope: 'admin',
+  params: z.object({ scope: z.enum(['run', 'agent'], 'must be "run" or "agent"'), id: ClientId }),
+  response: z.object({ ok: z.literal(true) }),
+  problems: [404],
+});

@@ -1,0 +1,73 @@
+import { BUDGET_SCOPES, Budget, BudgetPot, BudgetStanding, ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { commaListOf, consistent, Flag, IdPath, paging } from '../parameters.ts';
+
+export const BUDGETS_LIST = 'budgets';
+
+export const BudgetView = Budget.meta({ id: 'Budget' });
+
+/** Documented here, validated by the owner, so that every way in validates alike. */
+const Draft = Budget.omit({ id: true, tenantId: true, version: true, createdAt: true, updatedAt: true }).meta({
+  id: 'BudgetDraft',
+});
+
+export const createBudget = operation({
+  id: 'createBudget',
+  method: 'post',
+  path: '/api/budgets',
+  tag: 'Budgets',
+  summary: 'Makes a budget. Calls whose estimate no longer fits are refused before they are made.',
+  scope: 'admin',
+  body: Draft,
+  status: 201,
+  response: BudgetView,
+  problems: [422],
+});
+
+export const BudgetFilter = consistent(
+  z.object({
+    scope: commaListOf(BUDGET_SCOPES).optional(),
+    scopeId: ClientId.optional(),
+    enabled: Flag.optional(),
+    ...paging(BUDGETS_LIST, 500, 200),
+  }),
+);
+export type BudgetFilter = z.output<typeof BudgetFilter>;
+
+export const listBudgets = operation({
+  id: 'listBudgets',
+  method: 'get',
+  path: '/api/budgets',
+  tag: 'Budgets',
+  summary: 'Budgets, newest first.',
+  scope: 'read',
+  query: BudgetFilter,
+  response: z.object({ budgets: z.array(BudgetView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});
+
+export const getBudget = operation({
+  id: 'getBudget',
+  method: 'get',
+  path: '/api/budgets/:id',
+  tag: 'Budgets',
+  summary:
+    'A budget and what is spent, reserved and left in its present period: of one pot where scopeId is given or the budget has one, else of those that spent most (at most 100).',
+  scope: 'read',
+  params: IdPath,
+  query: z.object({ scopeId: ClientId.optional() }),
+  response: BudgetStanding.extend({ budget: BudgetView, pots: z.array(BudgetPot.meta({ id: 'BudgetPot' })) }),
+  problems: [404],
+});
+
+export const deleteBudget = operation({
+  id: 'deleteBudget',
+  method: 'delete',
+  path: '/api/budgets/:id',
+  tag: 'Budgets',
+  summary: 'Deletes a budget. What was settled against it stays in the ledger.',
+  scope: 'admin',
+  params: IdPath,
+  response: z.object({ ok: z.literal(true) }),
+  problems: [404],
+});

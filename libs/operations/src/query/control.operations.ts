@@ -1,0 +1,74 @@
+import { ClientId, CONTROL_SCOPES, ControlOrder } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { commaListOf, consistent, paging } from '../parameters.ts';
+
+export const CONTROL_LIST = 'control';
+const STATES = ['running', 'paused', 'killed'] as const;
+const LONGEST_WAIT_MS = 10_000;
+
+const OrderView = ControlOrder.meta({ id: 'ControlOrder' });
+
+const receipts = {
+  acknowledged: z.int().meta({ description: 'Connected instances that said they took the order.' }),
+  fastestMs: z.number().nullable().meta({ description: 'From the order to the first acknowledgement.' }),
+  slowestMs: z.number().nullable().meta({ description: 'From the order to the last acknowledgement so far.' }),
+};
+
+export const createOrder = operation({
+  id: 'createOrder',
+  method: 'post',
+  path: '/api/control',
+  tag: 'Control',
+  summary:
+    'Kills, pauses or resumes (running) a run, an agent or the whole tenant. It stands until the next order for the same, ' +
+    'for runs that start later too. Decisions enforce it from now on, whether or not an agent acknowledges.',
+  scope: 'admin',
+  body: z
+    .strictObject({
+      scope: z.enum(CONTROL_SCOPES),
+      id: ClientId.optional().meta({ description: 'Of the run or agent. Left out for the tenant.' }),
+      state: z.enum(STATES),
+      reason: z.string().max(1_000, 'must be at most 1000 characters').default(''),
+      waitMs: z.int().min(0).max(LONGEST_WAIT_MS).default(1_000).meta({
+        description: 'How long to wait for the acknowledgements of all connected instances.',
+      }),
+    })
+    .refine(({ scope, id }) => scope === 'tenant' || id !== undefined, {
+      path: ['id'],
+      message: 'names the run or agent',
+    }),
+  response: z.object({
+    order: OrderView,
+    connected: z.int().nullable().meta({
+      description: 'Agent instances that listen now and should acknowledge; null while that cannot be known.',
+    }),
+    ...receipts,
+  }),
+  problems: [404],
+});
+
+export const ControlFilter = consistent(
+  z.object({
+    scope: commaListOf(CONTROL_SCOPES).optional(),
+    id: ClientId.optional().meta({ description: 'The run or agent.' }),
+    state: commaListOf(STATES).optional(),
+    ...paging(CONTROL_LIST, 200),
+  }),
+);
+export type ControlFilter = z.output<typeof ControlFilter>;
+
+export const listOrders = operation({
+  id: 'listOrders',
+  method: 'get',
+  path: '/api/control',
+  tag: 'Control',
+  summary: 'The standing orders, newest first, with who took them. state=paused,killed shows what is held now.',
+  scope: 'read',
+  query: ControlFilter,
+  response: z.object({
+    orders: z.array(ControlOrder.extend(receipts).meta({ id: 'StandingOrder' })),
+    hasMore: z.boolean(),
+    nextCursor: z.string().optional(),
+  }),
+});

@@ -1,0 +1,73 @@
+import { ACTION_RESULTS, ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { commaListOf, consistent, IdPath, paging } from '../parameters.ts';
+
+export const DELIVERIES_LIST = 'deliveries';
+
+export const DeliveryFilter = consistent(
+  z.object({
+    triggerId: ClientId.optional(),
+    ruleId: ClientId.optional(),
+    result: commaListOf(ACTION_RESULTS).optional(),
+    ...paging(DELIVERIES_LIST, 200),
+  }),
+);
+export type DeliveryFilter = z.output<typeof DeliveryFilter>;
+
+const Attempt = z.object({
+  attempt: z.int(),
+  startedAt: z.string(),
+  finishedAt: z.string(),
+  outcome: z.enum(['delivered', 'retry', 'rejected']),
+  httpStatus: z.int().optional(),
+  detail: z.string().optional(),
+});
+export type Attempt = z.infer<typeof Attempt>;
+
+export const DeliveryView = z
+  .object({
+    id: z.string(),
+    triggerId: z.string(),
+    ruleId: z.string(),
+    agentId: z.string(),
+    actionType: z.string(),
+    result: z.enum(ACTION_RESULTS),
+    detail: z.string().optional(),
+    triggeredAt: z.string(),
+    createdAt: z.string(),
+    settledAt: z.string().optional(),
+    nextAttemptAt: z.string().optional().meta({ description: 'Absent once settled.' }),
+    attemptCount: z.int(),
+    attempts: z.array(Attempt).meta({ description: 'Oldest first.' }),
+  })
+  .meta({ id: 'Delivery' });
+export type DeliveryView = z.infer<typeof DeliveryView>;
+
+export const listDeliveries = operation({
+  id: 'listDeliveries',
+  method: 'get',
+  path: '/api/guardrails/deliveries',
+  tag: 'Deliveries',
+  summary: 'How the actions of triggers were carried out, with every attempt; newest first.',
+  scope: 'read',
+  query: DeliveryFilter,
+  response: z.object({
+    deliveries: z.array(DeliveryView),
+    hasMore: z.boolean(),
+    nextCursor: z.string().optional(),
+  }),
+});
+
+export const redeliver = operation({
+  id: 'redeliver',
+  method: 'post',
+  path: '/api/guardrails/deliveries/:id/redeliver',
+  tag: 'Deliveries',
+  summary: 'Carries the action out once more. The receiver sees the same webhook-id.',
+  scope: 'admin',
+  params: IdPath,
+  status: 202,
+  response: z.object({ deliveryId: z.string() }),
+  problems: [404, 409],
+});

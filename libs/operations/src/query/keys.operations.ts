@@ -1,0 +1,81 @@
+import { displayName, SCOPES } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { IdPath, InstantParameter } from '../parameters.ts';
+import { ScopeNames } from './scope-names.ts';
+
+const Scopes = z.array(z.enum(SCOPES));
+
+const shown = {
+  id: z.string(),
+  name: z.string(),
+  scopes: Scopes,
+  tenantId: z.string(),
+  eventsPerSecond: z.int().nullable().meta({ description: 'Quota of this key; null: the default of the platform.' }),
+  createdAt: z.string(),
+  expiresAt: z.string().nullable(),
+};
+
+const KeyView = z
+  .object({ ...shown, lastUsedAt: z.string().nullable(), revokedAt: z.string().nullable() })
+  .meta({ id: 'ApiKey' });
+
+const NewKey = z
+  .object({ ...shown, key: z.string().meta({ description: 'The key itself. It is shown only here.' }) })
+  .meta({ id: 'NewApiKey' });
+
+const NAME = displayName(z.string().trim());
+
+export const createKey = operation({
+  id: 'createKey',
+  method: 'post',
+  path: '/api/keys',
+  tag: 'API keys',
+  summary: "Makes a key of the caller's own tenant. The key itself is in this answer and nowhere else.",
+  scope: 'admin',
+  body: z.strictObject({
+    name: NAME.default('API key'),
+    scopes: ScopeNames.default(['ingest', 'decide', 'read']),
+    eventsPerSecond: z.int().min(1).max(1_000_000).optional(),
+    expiresAt: InstantParameter.optional(),
+  }),
+  status: 201,
+  response: NewKey,
+});
+
+export const listKeys = operation({
+  id: 'listKeys',
+  method: 'get',
+  path: '/api/keys',
+  tag: 'API keys',
+  summary: 'The keys of the tenant, newest first, revoked ones too.',
+  scope: 'admin',
+  response: z.object({ keys: z.array(KeyView) }),
+});
+
+export const rotateKey = operation({
+  id: 'rotateKey',
+  method: 'post',
+  path: '/api/keys/:id/rotate',
+  tag: 'API keys',
+  summary: 'Makes a successor with the same rights and the same expiry. The old key works for another 24 hours.',
+  scope: 'admin',
+  params: IdPath,
+  status: 201,
+  response: NewKey.extend({ previous: z.object({ id: z.string(), expiresAt: z.string().nullable() }) }).meta({
+    id: 'RotatedApiKey',
+  }),
+  problems: [404, 409],
+});
+
+export const revokeKey = operation({
+  id: 'revokeKey',
+  method: 'delete',
+  path: '/api/keys/:id',
+  tag: 'API keys',
+  summary: 'Ends a key: within 5 seconds no instance accepts it any more.',
+  scope: 'admin',
+  params: IdPath,
+  response: z.object({ id: z.string(), revoked: z.literal(true) }),
+  problems: [404, 409],
+});

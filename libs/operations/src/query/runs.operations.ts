@@ -1,0 +1,140 @@
+import { ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { Amount, CommaList, commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
+import { AgentResult, ToolTotals } from './agent-result.ts';
+import { DecisionView } from './decision-view.ts';
+import { Run, RunTotals } from './run.ts';
+import { RUN_STATUSES } from './session.ts';
+import { StoredEvent } from './stored-event.ts';
+import { TimelineEntry } from './timeline-entry.ts';
+
+export const RUNS_LIST = 'runs';
+export const RUN_EVENTS_LIST = 'run-events';
+export const RUN_DECISIONS_LIST = 'run-decisions';
+export const RUN_TIMELINE = 'run-timeline';
+
+const page = { hasMore: z.boolean(), nextCursor: z.string().optional() };
+
+export const RunFilter = consistent(
+  z.object({
+    agentId: ClientId.optional(),
+    status: commaListOf(RUN_STATUSES).optional(),
+    sessionId: ClientId.optional().meta({ description: 'Runs of this group.' }),
+    parentRunId: ClientId.optional(),
+    actorId: ClientId.optional().meta({ description: '`externalId` of the actor.' }),
+    tags: CommaList.optional().meta({
+      description:
+        'Comma-separated list; a run with any of them matches. `name=value` means a tag of the run as a whole.',
+    }),
+    model: ClientId.optional(),
+    minCostUsd: Amount.optional(),
+    maxCostUsd: Amount.optional(),
+    ruleId: ClientId.optional().meta({ description: 'Runs for which this rule fired or decided.' }),
+    ...timeRange,
+    ...paging(RUNS_LIST, 500),
+  }),
+).refine(
+  ({ minCostUsd, maxCostUsd }) => minCostUsd === undefined || maxCostUsd === undefined || minCostUsd <= maxCostUsd,
+  { path: ['minCostUsd'], message: 'must not be more than "maxCostUsd"' },
+);
+export type RunFilter = z.output<typeof RunFilter>;
+
+export const listRuns = operation({
+  id: 'listRuns',
+  method: 'get',
+  path: '/api/runs',
+  tag: 'Runs',
+  summary: 'Runs that started in the range, newest first.',
+  scope: 'read',
+  query: RunFilter,
+  response: z.object({ runs: z.array(Run), ...page }),
+});
+
+export const RunDetail = Run.extend({
+  tools: z.array(ToolTotals).meta({ description: 'The 100 tools called most.' }),
+  summary: AgentResult,
+}).meta({ id: 'RunDetail' });
+
+export const getRun = operation({
+  id: 'getRun',
+  method: 'get',
+  path: '/api/runs/:id',
+  tag: 'Runs',
+  summary: 'One run: what it is, what its tools did, and what it came to.',
+  scope: 'read',
+  params: IdPath,
+  response: RunDetail,
+  problems: [404],
+});
+
+export const RunEventsQuery = consistent(z.object(paging(RUN_EVENTS_LIST, 1000, 100)));
+export type RunEventsQuery = z.output<typeof RunEventsQuery>;
+
+export const listRunEvents = operation({
+  id: 'listRunEvents',
+  method: 'get',
+  path: '/api/runs/:id/events',
+  tag: 'Runs',
+  summary: 'The events of a run, oldest first.',
+  scope: 'read',
+  params: IdPath,
+  query: RunEventsQuery,
+  response: z.object({ events: z.array(StoredEvent), ...page }),
+  problems: [404],
+});
+
+export const RunDecisionsQuery = consistent(z.object(paging(RUN_DECISIONS_LIST, 500, 100)));
+export type RunDecisionsQuery = z.output<typeof RunDecisionsQuery>;
+
+export const listRunDecisions = operation({
+  id: 'listRunDecisions',
+  method: 'get',
+  path: '/api/runs/:id/decisions',
+  tag: 'Runs',
+  summary: 'What was decided about the calls of a run, oldest first. A run may have decisions before its first event.',
+  scope: 'read',
+  params: IdPath,
+  query: RunDecisionsQuery,
+  response: z.object({ decisions: z.array(DecisionView), ...page }),
+  problems: [404],
+});
+
+export const RunTimelineQuery = consistent(z.object(paging(RUN_TIMELINE, 500, 200)));
+export type RunTimelineQuery = z.output<typeof RunTimelineQuery>;
+
+export const getRunTimeline = operation({
+  id: 'getRunTimeline',
+  method: 'get',
+  path: '/api/runs/:id/timeline',
+  tag: 'Runs',
+  summary:
+    'The whole story of a run, oldest first: its events, decisions, triggers, alerts and what people made of them, ' +
+    'and the operator order and breaker in force for it.',
+  scope: 'read',
+  params: IdPath,
+  query: RunTimelineQuery,
+  response: z.object({ entries: z.array(TimelineEntry), ...page }),
+  problems: [404],
+});
+
+export const TreeRun = Run.extend({
+  depth: z.int().meta({ description: '0 for the run asked about.' }),
+  childCount: z.int().meta({ description: 'Of those shown here.' }),
+  rolledUp: RunTotals.meta({ description: 'Of this run and every run below it.' }),
+}).meta({ id: 'TreeRun' });
+
+export const getRunTree = operation({
+  id: 'getRunTree',
+  method: 'get',
+  path: '/api/runs/:id/tree',
+  tag: 'Runs',
+  summary: 'A run and the runs it started, and theirs: each parent before its children, with totals rolled up.',
+  scope: 'read',
+  params: IdPath,
+  response: z.object({
+    runs: z.array(TreeRun),
+    truncated: z.boolean().meta({ description: 'There are more than 1,000 runs, or they nest deeper than 20.' }),
+  }),
+  problems: [404],
+});

@@ -1,0 +1,74 @@
+import { ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { CommaList, commaListOf, consistent, Flag, IdPath, paging, timeRange } from '../parameters.ts';
+import { Total } from '../total.ts';
+import { SESSION_STATUSES, Session } from './session.ts';
+import { StoredEvent } from './stored-event.ts';
+
+export const SESSIONS_LIST = 'sessions';
+export const TIMELINE = 'timeline';
+
+export const SessionFilter = consistent(
+  z.object({
+    agentId: ClientId.optional(),
+    status: commaListOf(SESSION_STATUSES).optional(),
+    ...timeRange,
+    tags: CommaList.optional().meta({ description: 'Comma-separated list; a session with any of them matches.' }),
+    countOnly: Flag.optional().meta({ description: 'Answers `{count}` alone.' }),
+    ...paging(SESSIONS_LIST, 500),
+  }),
+);
+export type SessionFilter = z.output<typeof SessionFilter>;
+
+const SessionPage = z.object({
+  sessions: z.array(Session),
+  ...Total,
+  hasMore: z.boolean(),
+  nextCursor: z.string().optional(),
+});
+
+export const listSessions = operation({
+  id: 'listSessions',
+  method: 'get',
+  path: '/api/sessions',
+  tag: 'Sessions',
+  summary: 'Sessions (runs) that started in the range, newest first.',
+  scope: 'read',
+  query: SessionFilter,
+  response: z.union([SessionPage, z.object({ count: z.int() })]),
+});
+
+export const getSession = operation({
+  id: 'getSession',
+  method: 'get',
+  path: '/api/sessions/:id',
+  tag: 'Sessions',
+  summary: 'One session.',
+  scope: 'read',
+  params: IdPath,
+  response: Session,
+  problems: [404],
+});
+
+export const TimelineQuery = consistent(z.object(paging(TIMELINE, 1000, 1000)));
+export type TimelineQuery = z.output<typeof TimelineQuery>;
+
+export const getSessionTimeline = operation({
+  id: 'getSessionTimeline',
+  method: 'get',
+  path: '/api/sessions/:id/timeline',
+  tag: 'Sessions',
+  summary: 'The events of a session, oldest first.',
+  scope: 'read',
+  params: IdPath,
+  query: TimelineQuery,
+  response: z.object({
+    events: z.array(StoredEvent),
+    hasMore: z.boolean(),
+    nextCursor: z.string().optional(),
+    chained: z.literal(false).meta({ description: 'Events are hashed one by one; there is no chain over them.' }),
+    chainValid: z.null().meta({ description: 'Nothing to say: there is no chain.' }),
+  }),
+  problems: [404],
+});

@@ -1,0 +1,68 @@
+import { ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { CommaList } from '../parameters.ts';
+import { streamSigns } from '../stream-frames.ts';
+import { Session } from './session.ts';
+import { StoredEvent } from './stored-event.ts';
+import { parsePosition, type StreamPosition } from './stream-position.ts';
+
+/** Where to go on: the `id` of the last frame a client got. */
+const LastEventId = z
+  .string()
+  .transform((text, context): StreamPosition => {
+    const position = parsePosition(text);
+    if (position !== null) return position;
+    context.addIssue({
+      code: 'custom',
+      message: 'is not the id of a frame of this stream; send the last one you got, or none to start from now',
+    });
+    return z.NEVER;
+  })
+  .meta({ type: 'string' });
+
+export const StreamQuery = z.object({
+  token: z.string().optional().meta({ description: 'The API key, where a header cannot be sent.' }),
+  sessionId: ClientId.optional(),
+  agentId: ClientId.optional(),
+  eventType: CommaList.optional().meta({ description: 'Comma-separated list; narrows the frames of kind `event`.' }),
+  lastEventId: LastEventId.optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
+});
+export type StreamFilter = Pick<z.output<typeof StreamQuery>, 'sessionId' | 'agentId' | 'eventType'>;
+
+export const StreamHeaders = z.object({ 'last-event-id': LastEventId.optional() });
+
+/** A trigger as AgentLens clients read it (to `triggeredAt`), then more of it. */
+export const TriggerNotice = z
+  .object({
+    ruleId: z.string(),
+    name: z.string(),
+    currentValue: z.number(),
+    threshold: z.number(),
+    message: z.string(),
+    triggeredAt: z.string(),
+    triggerId: z.string(),
+    agentId: z.string(),
+    sessionId: z.string().nullable(),
+    eventId: z.string().nullable(),
+    actionType: z.string(),
+    dryRun: z.boolean(),
+  })
+  .meta({ id: 'TriggerNotice' });
+export type TriggerNotice = z.infer<typeof TriggerNotice>;
+
+export const openStream = operation({
+  id: 'openStream',
+  method: 'get',
+  path: '/api/stream',
+  tag: 'Stream',
+  summary:
+    'Server-sent events, live: event, session_update, alert, and heartbeat at once and every 30 s. Frames carry ids; ' +
+    'Last-Event-ID resumes without a gap. `dropped` says how much a slow reader missed, `closed` why the stream ended.',
+  scope: 'read',
+  query: StreamQuery,
+  response: z.string(),
+  contentType: 'text/event-stream',
+  frames: { event: StoredEvent, session_update: Session, alert: TriggerNotice, ...streamSigns },
+  queryToken: true,
+});

@@ -1,0 +1,26 @@
+import { ControlOrder } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { AlertView } from './alert-view.ts';
+import { BreakerView } from './breakers.operations.ts';
+import { DecisionView } from './decision-view.ts';
+import { StoredEvent } from './stored-event.ts';
+import { TriggerView } from './trigger-view.ts';
+
+/** What happened to an alert: it was opened, somebody looked at it, it came to its end, the approved call went ahead. */
+const ALERT_MOMENTS = ['opened', 'acknowledged', 'decided', 'used'] as const;
+export type AlertMoment = (typeof ALERT_MOMENTS)[number];
+
+const at = z.string();
+
+/** One thing that happened in or to a run. */
+export const TimelineEntry = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('event'), at, event: StoredEvent }),
+    z.object({ type: z.literal('decision'), at, decision: DecisionView }),
+    z.object({ type: z.literal('trigger'), at, trigger: TriggerView }),
+    z.object({ type: z.literal('alert'), at, moment: z.enum(ALERT_MOMENTS), alert: AlertView }),
+    z.object({ type: z.literal('order'), at, order: ControlOrder }),
+    z.object({ type: z.literal('breaker'), at, breaker: BreakerView }),
+  ])
+  .meta({ id: 'TimelineEntry' });
+export type TimelineEntry = z.infer<typeof TimelineEntry>;

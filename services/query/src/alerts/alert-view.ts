@@ -1,3 +1,0 @@
-import { Alert } from '@agentlens/contracts';
-
-export const AlertView = Alert.meta({ id: 'Alert' });
