@@ -1,5 +1,6 @@
 import './require-node.mjs';
 import { connectNatsBus } from '@agentlens/messaging';
+import { natsAddress, withoutPassword } from './distributed/nats-address.mjs';
 
 // What consumer groups gave up on: list it, or send it again to the group that gave up.
 
@@ -7,7 +8,7 @@ const USAGE = `Usage:
   npm run dead-letters                            what every group gave up on
   npm run dead-letters -- GROUP                   what one group gave up on
   npm run dead-letters -- GROUP redrive MESSAGE   sends one message to that group again
-NATS_URL names the server (default nats://127.0.0.1:4222).`;
+NATS_URL names the server; by default the one of "npm run start:distributed", else nats://127.0.0.1:4222.`;
 
 const [group, verb, messageId] = process.argv.slice(2);
 if (group === '--help' || (verb !== undefined && (verb !== 'redrive' || messageId === undefined))) {
@@ -15,12 +16,14 @@ if (group === '--help' || (verb !== undefined && (verb !== 'redrive' || messageI
   process.exit(group === '--help' ? 0 : 2);
 }
 
-const servers = (process.env.NATS_URL ?? 'nats://127.0.0.1:4222').split(',');
+const servers = natsAddress().split(',');
 let bus;
 try {
   bus = await connectNatsBus({ servers, name: 'dead-letters', connectTimeoutMs: 3_000 });
 } catch (error) {
-  console.error(`No NATS server with JetStream answers at ${servers.join(', ')}: ${error.message}`);
+  console.error(
+    `No NATS server with JetStream answers at ${servers.map(withoutPassword).join(', ')}: ${error.message}`,
+  );
   console.error('Start the platform with "npm run start:distributed", or set NATS_URL to the address of your server.');
   process.exit(1);
 }

@@ -8,6 +8,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { freePort } from '../libs/testing/src/servers/free-port.ts';
 import { build } from './build.mjs';
 import { startEdgeProxy } from './distributed/edge-proxy.mjs';
+import { keptSecret } from './distributed/kept-secret.mjs';
+import { natsAddressFile, withoutPassword } from './distributed/nats-address.mjs';
 import { Supervised } from './distributed/supervised.mjs';
 
 // The five services as five processes over real NATS, Postgres and Redis, behind one address.
@@ -24,7 +26,11 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const NODE_OPTIONS = readFileSync(join(root, 'scripts/node-options'), 'utf8').trim().split(/\s+/);
 const dataDir = resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens'), 'distributed');
 
+// What is made here holds data and passwords.
+process.umask(0o077);
+
 const services = [];
+const addresses = {};
 let proxy;
 let servers;
 let stopping;
@@ -32,17 +38,19 @@ let stopping;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(0));
 
 try {
+  proxy = await openProxy(addresses);
   await build();
   mkdirSync(dataDir, { recursive: true });
   console.log('Starting NATS, Postgres and Redis ...');
   servers = await startServers();
   const { newApiKey } = await built('libs/platform/dist/auth/api-key.js');
   const { humanLine } = await built('libs/platform/dist/log/human-line.js');
+  writeFileSync(natsAddressFile(), `${servers.nats}\n`);
+  const isFirstStart = !existsSync(join(dataDir, 'api-key'));
   const env = environment(servers, () => newApiKey().key);
   await runSetup(env);
-  const addresses = await startServices(env, (line) => humanLine(line).trimEnd());
-  proxy = await openProxy(addresses);
-  announce(env.AGENTLENS_BOOTSTRAP_KEY, addresses);
+  await startServices(env, (line) => humanLine(line).trimEnd());
+  announce(env.AGENTLENS_BOOTSTRAP_KEY, isFirstStart);
 } catch (error) {
   if (stopping === undefined) {
     console.error(error.message);
@@ -85,16 +93,10 @@ function environment({ postgres, nats, redis }, newKey) {
     AGENTLENS_STATE: 'redis',
     AGENTLENS_HTTP_HOST: '127.0.0.1',
     AGENTLENS_SECRET_KEY:
-      process.env.AGENTLENS_SECRET_KEY ?? kept('secret-key', () => randomBytes(32).toString('base64')),
-    AGENTLENS_BOOTSTRAP_KEY: process.env.AGENTLENS_BOOTSTRAP_KEY ?? kept('api-key', newKey),
+      process.env.AGENTLENS_SECRET_KEY ??
+      keptSecret(join(dataDir, 'secret-key'), () => randomBytes(32).toString('base64')),
+    AGENTLENS_BOOTSTRAP_KEY: process.env.AGENTLENS_BOOTSTRAP_KEY ?? keptSecret(join(dataDir, 'api-key'), newKey),
   };
-}
-
-/** Made once, kept beside the data, readable by its owner only. */
-function kept(name, make) {
-  const file = join(dataDir, name);
-  if (!existsSync(file)) writeFileSync(file, `${make()}\n`, { mode: 0o600 });
-  return readFileSync(file, 'utf8').trim();
 }
 
 async function runSetup(env) {
@@ -107,10 +109,10 @@ async function runSetup(env) {
 }
 
 async function startServices(env, readable) {
-  const addresses = {};
+  const started = {};
   for (const name of SERVICES) {
     const port = await freePort();
-    addresses[name] = { host: '127.0.0.1', port };
+    started[name] = { host: '127.0.0.1', port };
     const service = new Supervised({
       name,
       width: WIDTH,
@@ -122,8 +124,8 @@ async function startServices(env, readable) {
     services.push(service);
     service.start();
   }
-  await Promise.all(SERVICES.map((name) => untilReady(name, addresses[name].port)));
-  return addresses;
+  await Promise.all(SERVICES.map((name) => untilReady(name, started[name].port)));
+  Object.assign(addresses, started);
 }
 
 async function untilReady(name, port) {
@@ -138,16 +140,17 @@ async function untilReady(name, port) {
   }
 }
 
-async function openProxy({ ingest, query }) {
+/** Before anything else is started: a port that is taken is said at once. */
+async function openProxy(targets) {
   try {
-    return await startEdgeProxy({ port: PORT, host: HOST, ingest, query });
+    return await startEdgeProxy({ port: PORT, host: HOST, targets });
   } catch (error) {
     if (error.code !== 'EADDRINUSE') throw error;
     throw new Error(`Port ${PORT} is in use by another program. Stop it, or choose another: AGENTLENS_HTTP_PORT=3401`);
   }
 }
 
-function announce(key, addresses) {
+function announce(key, isFirstStart) {
   const here = (file) => relative(process.cwd(), join(dataDir, file));
   const processes = services
     .map(({ name, pid }) => `            ${name.padEnd(WIDTH)}  pid ${pid}  http://127.0.0.1:${addresses[name].port}`)
@@ -156,16 +159,16 @@ function announce(key, addresses) {
 AgentLens is ready, as five processes.
 
   Address   http://${HOST}:${proxy.port}
-  API key   ${key}
+  API key   ${describeKey(key, isFirstStart, here('api-key'))}
   Data      ${dataDir}
-  Servers   ${servers.nats}
-            ${servers.redis}
-            ${withoutPassword(servers.postgres)} (the password is in ${here('postgres/password')})
+  Servers   ${withoutPassword(servers.nats)}
+            ${withoutPassword(servers.redis)}
+            ${withoutPassword(servers.postgres)} (the passwords are in ${relative(process.cwd(), dataDir)})
   Services
 ${processes}
 
-See every trigger as it is published:   NATS_URL=${servers.nats} npm run nats:sub
-See what nobody could handle:           NATS_URL=${servers.nats} npm run dead-letters
+See every trigger as it is published:   ${sameSettings()}npm run nats:sub
+See what nobody could handle:           ${sameSettings()}npm run dead-letters
 Watch a story:                          ${sameSettings()}npm run demo
 Kill any service (kill -9 <pid>): it is started again, and nothing acknowledged is lost. Ctrl-C stops everything.
 `);
@@ -179,8 +182,9 @@ function sameSettings() {
     .join('');
 }
 
-function withoutPassword(url) {
-  return url.replace(/:[^:@/]+@/, ':***@');
+function describeKey(key, isFirstStart, file) {
+  if (process.env.AGENTLENS_BOOTSTRAP_KEY !== undefined) return 'the one in AGENTLENS_BOOTSTRAP_KEY';
+  return isFirstStart ? `${key} (kept in ${file}, shown this once)` : `in ${file}`;
 }
 
 /** No new requests; the services finish what runs and end their event streams; then the servers they all need. */

@@ -5,12 +5,15 @@ const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trail
 
 /**
  * One address for both edges: what agents send goes to `ingest`, everything else to `query`. Streams both ways, so
- * that event streams pass as they come.
+ * that event streams pass as they come. `targets` may be filled in later: until then the answer is 503.
  */
-export async function startEdgeProxy({ port, host, ingest, query }) {
+export async function startEdgeProxy({ port, host, targets }) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const server = createServer((incoming, answer) => {
-    forward(incoming, answer, isForIngest(incoming) ? ingest : query, agent);
+    const target = isForIngest(incoming) ? targets.ingest : targets.query;
+    if (isInternal(incoming)) notFound(answer);
+    else if (target === undefined) unavailable(answer);
+    else forward(incoming, answer, target, agent);
   });
   await new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -34,6 +37,25 @@ export async function startEdgeProxy({ port, host, ingest, query }) {
 function isForIngest({ method, url }) {
   const path = url.split('?', 1)[0];
   return path.startsWith('/v1/') || (method === 'POST' && (path === '/api/events' || path === '/api/events/'));
+}
+
+/** For probes and Prometheus beside the services only, as in `deploy/edge`. */
+function isInternal({ url }) {
+  return /^\/+(?:readyz|metrics)(?:\/|$)/.test(decoded(url.split('?', 1)[0]));
+}
+
+/** As the services read it. */
+function decoded(path) {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function notFound(answer) {
+  answer.writeHead(404, { 'content-type': 'application/json' });
+  answer.end(JSON.stringify({ error: 'Not found', status: 404 }));
 }
 
 function forward(incoming, answer, target, agent) {

@@ -1,17 +1,22 @@
 // A process of its own, out of reach of the terminal's Ctrl-C: NATS and Redis stop only after the services that
 // need them, and also when whoever started this is killed.
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../../libs/database/dist/index.js';
 import { freePort } from '../../libs/testing/src/servers/free-port.ts';
 import { startNats } from '../../libs/testing/src/servers/nats.ts';
 import { startRedis } from '../../libs/testing/src/servers/redis.ts';
+import { keptSecret } from './kept-secret.mjs';
 
 const dataDir = resolve(process.argv[2]);
 const folder = (name) => {
   mkdirSync(join(dataDir, name), { recursive: true });
   return join(dataDir, name);
 };
+
+// Everybody on this machine can connect to a loopback port.
+const password = (name) => keptSecret(join(dataDir, `${name}-password`), () => `p${randomBytes(24).toString('hex')}`);
 
 const started = [];
 let stopping;
@@ -23,8 +28,15 @@ process.on('message', (message) => {
 try {
   const [postgres, nats, redis] = await Promise.all([
     keep(startEmbeddedPostgres({ dataDir: folder('postgres') })),
-    keep(startNats({ port: await freePort(4222), dataDir: folder('nats'), config: syncAlways(folder('nats')) })),
-    keep(startRedis({ port: await freePort(6379), dataDir: folder('redis') })),
+    keep(
+      startNats({
+        port: await freePort(4222),
+        password: password('nats'),
+        dataDir: folder('nats'),
+        config: syncAlways(folder('nats')),
+      }),
+    ),
+    keep(startRedis({ port: await freePort(6379), password: password('redis'), dataDir: folder('redis') })),
   ]);
   process.send({ postgres: postgres.url, nats: nats.url, redis: redis.url });
 } catch (error) {

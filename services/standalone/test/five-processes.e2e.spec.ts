@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { STREAMS } from '@agentlens/contracts';
@@ -45,13 +45,41 @@ describe('npm run start:distributed', () => {
     await rm(dataDir, { recursive: true, force: true });
   }, START_MS);
 
+  const noted = async (name: string) => (await readFile(join(dataDir, 'distributed', name), 'utf8')).trim();
   const get = async (path: string) => (await fetch(`${address}${path}`, { headers })).json() as Promise<unknown>;
+
+  it('keeps passwords for NATS and Redis, and all of its files for its user alone', async () => {
+    const folder = join(dataDir, 'distributed');
+    const files = ['api-key', 'nats-url', 'nats-password', 'redis-password', 'secret-key'];
+    expect(await readdir(folder)).toEqual(expect.arrayContaining(files));
+    for (const file of files) expect((await stat(join(folder, file))).mode & 0o077).toBe(0);
+    expect(program.printed).not.toContain(await noted('nats-password'));
+    const { hostname, port } = new URL(await noted('nats-url'));
+    await expect(connect({ servers: `${hostname}:${port}`, maxReconnectAttempts: 0 })).rejects.toThrow(
+      /authorization/i,
+    );
+  });
+
+  it('hides probes and metrics of the services', async () => {
+    for (const path of ['/readyz', '/readyz/', '/metrics', '/metrics/', '//metrics', '/%6Detrics'])
+      expect((await fetch(`${address}${path}`)).status).toBe(404);
+  });
+
+  it('says at once that its port is taken', async () => {
+    const second = Program.run('scripts/start-distributed.mjs', {
+      AGENTLENS_DATA_DIR: join(dataDir, 'second'),
+      AGENTLENS_HTTP_PORT: new URL(address).port,
+    });
+    expect(await second.ended()).toBe(1);
+    expect(second.printed).toContain('is in use');
+    expect(second.printed).not.toContain('Starting NATS');
+  });
 
   it(
     'loses nothing it acknowledged while each process is killed in turn, and triggers once',
     async () => {
-      const [, server] = /(nats:\/\/\S+)/.exec(program.printed) ?? [];
-      const nats = await connect({ servers: server });
+      const { host, username, password } = new URL(await noted('nats-url'));
+      const nats = await connect({ servers: host, user: username, pass: password });
       const heard: string[] = [];
       nats.subscribe('guardrail.triggered.>', {
         callback: (_error, message) => {

@@ -13,6 +13,8 @@ export interface NatsOptions {
   /** Syncs every acknowledged message to disk (`sync_interval: always`), as a production server must. */
   readonly durable?: boolean;
   readonly port?: number;
+  /** Asked of every client, of the user `agentlens`; without it everybody may connect. */
+  readonly password?: string;
   /** Data folder to use and keep; without it a temporary one that goes with the server. */
   readonly dataDir?: string;
 }
@@ -21,6 +23,7 @@ export interface NatsOptions {
 export const NATS_PACKAGE = { newerRelease: { codename: 'trixie', version: 13 } } as const;
 
 const IMAGE = 'nats:2.12-alpine';
+const USER = 'agentlens';
 
 /** A nats-server of its own with JetStream on file storage. */
 export async function startNats(options: NatsOptions = {}): Promise<TestServer> {
@@ -29,7 +32,7 @@ export async function startNats(options: NatsOptions = {}): Promise<TestServer> 
   const port = options.port ?? (await freePort());
   const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'agentlens-nats-')));
   const file = join(folder, 'server.conf');
-  await writeFile(file, configuration(port, join(folder, 'data'), options));
+  await writeFile(file, configuration(port, join(folder, 'data'), options), { mode: 0o600 });
   const server = new ServerProcess({
     name: 'nats-server',
     command: program.command,
@@ -38,7 +41,7 @@ export async function startNats(options: NatsOptions = {}): Promise<TestServer> 
     port,
   });
   await server.start();
-  return processServer(`nats://127.0.0.1:${port}`, server, options.dataDir ? undefined : folder);
+  return processServer(`nats://${credentials(options)}127.0.0.1:${port}`, server, options.dataDir ? undefined : folder);
 }
 
 /** As deploy/nats/server.conf says; a server that does not notice would give questions to those who are gone. */
@@ -46,7 +49,13 @@ const PINGS = 'ping_interval: "2s"\nping_max: 2';
 
 function configuration(port: number, store: string, options: NatsOptions, host = '127.0.0.1'): string {
   const sync = options.durable ? 'sync_interval: always' : '';
-  return `host: ${host}\nport: ${port}\nmax_payload: 8MB\njetstream { store_dir: "${store}"\n${sync} }\n${PINGS}\n${options.config ?? ''}\n`;
+  const { password } = options;
+  const authorization = password === undefined ? '' : `authorization { user: "${USER}", password: "${password}" }`;
+  return `host: ${host}\nport: ${port}\nmax_payload: 8MB\njetstream { store_dir: "${store}"\n${sync} }\n${PINGS}\n${authorization}\n${options.config ?? ''}\n`;
+}
+
+function credentials({ password }: NatsOptions): string {
+  return password === undefined ? '' : `${USER}:${password}@`;
 }
 
 async function natsContainer(options: NatsOptions): Promise<TestServer> {
@@ -57,5 +66,5 @@ async function natsContainer(options: NatsOptions): Promise<TestServer> {
     command: ['-c', '/etc/agentlens.conf'],
     files: [{ content, target: '/etc/agentlens.conf' }],
   });
-  return containerServer(`nats://${container.host}:${container.port}`, container);
+  return containerServer(`nats://${credentials(options)}${container.host}:${container.port}`, container);
 }

@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dockerAnswers, startContainer } from './docker.ts';
@@ -9,31 +9,53 @@ import { containerServer, processServer, type TestServer } from './test-server.t
 
 export interface RedisOptions {
   readonly port?: number;
+  /** Asked of every client; without it everybody may connect. */
+  readonly password?: string;
   /** Data folder to use and keep; without it a temporary one that goes with the server. */
   readonly dataDir?: string;
 }
 
 const IMAGE = 'redis:7-alpine';
-const DURABILITY = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''];
+const SETTINGS = 'appendonly yes\nappendfsync everysec\nsave ""\n';
 
 /** A redis-server of its own, append-only file synced every second as in production. */
 export async function startRedis(options: RedisOptions = {}): Promise<TestServer> {
-  if (await dockerAnswers()) return redisContainer();
+  if (await dockerAnswers()) return redisContainer(options);
   const program = await findProgram('redis-server', 'redis-server');
   const port = options.port ?? (await freePort());
   const folder = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'agentlens-redis-')));
+  // Arguments of a process can be read by everybody on the machine.
+  const file = join(folder, 'redis.conf');
+  await writeFile(file, configuration(options), { mode: 0o600 });
   const server = new ServerProcess({
     name: 'redis-server',
     command: program.command,
-    args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...DURABILITY],
+    args: [file, '--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
     env: program.env,
     port,
   });
   await server.start();
-  return processServer(`redis://127.0.0.1:${port}`, server, options.dataDir ? undefined : folder);
+  return processServer(
+    `redis://${credentials(options)}127.0.0.1:${port}`,
+    server,
+    options.dataDir ? undefined : folder,
+  );
 }
 
-async function redisContainer(): Promise<TestServer> {
-  const container = await startContainer({ image: IMAGE, port: 6379, command: ['redis-server', ...DURABILITY] });
-  return containerServer(`redis://${container.host}:${container.port}`, container);
+function configuration({ password }: RedisOptions): string {
+  return password === undefined ? SETTINGS : `${SETTINGS}requirepass ${password}\n`;
+}
+
+function credentials({ password }: RedisOptions): string {
+  return password === undefined ? '' : `:${password}@`;
+}
+
+async function redisContainer(options: RedisOptions): Promise<TestServer> {
+  const container = await startContainer({
+    image: IMAGE,
+    port: 6379,
+    command: ['redis-server', '/etc/agentlens.conf'],
+    files: [{ content: configuration(options), target: '/etc/agentlens.conf' }],
+  });
+  return containerServer(`redis://${credentials(options)}${container.host}:${container.port}`, container);
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect } from 'node:net';
+import { endWithParent } from './end-with-parent.ts';
 
 export interface ProcessSpec {
   readonly name: string;
@@ -43,6 +44,7 @@ export class ServerProcess {
       ...(spec.uid === undefined ? {} : { uid: spec.uid, gid: spec.gid }),
     });
     this.child = child;
+    if (child.pid !== undefined) child.once('exit', endWithParent(child.pid));
     const keep = (chunk: Buffer) => {
       this.output = (this.output + chunk.toString('utf8')).slice(-KEPT_OUTPUT);
     };

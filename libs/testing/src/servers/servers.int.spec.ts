@@ -1,6 +1,9 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { eventually } from '../eventually.ts';
 import { freshDatabase } from '../fresh-database.ts';
 import { startNats } from './nats.ts';
 import { startRedis } from './redis.ts';
@@ -35,6 +38,26 @@ describe('servers for tests', () => {
     const redis = await startRedis();
     servers.push(redis);
     expect(await firstBytes(redis.url, 'PING\r\n')).toBe('+PONG\r\n');
+  });
+
+  it('asks for the password that it was given', async () => {
+    const [nats, redis] = await Promise.all([
+      startNats({ password: 'n-secret' }),
+      startRedis({ password: 'r-secret' }),
+    ]);
+    servers.push(nats, redis);
+    expect(await firstBytes(nats.url)).toContain('"auth_required":true');
+    expect(await firstBytes(redis.url, 'PING\r\n')).toContain('NOAUTH');
+    expect(await firstBytes(redis.url, 'AUTH r-secret\r\n')).toBe('+OK\r\n');
+    expect([new URL(nats.url).password, new URL(redis.url).password]).toEqual(['n-secret', 'r-secret']);
+  });
+
+  it('end with the process that started them, even if it is killed', async () => {
+    const owner = fork(new URL('./redis-owner.testing.ts', import.meta.url));
+    const [{ url }] = (await once(owner, 'message')) as [{ url: string }];
+    expect(await firstBytes(url, 'PING\r\n')).toBe('+PONG\r\n');
+    owner.kill('SIGKILL');
+    await eventually(() => expect(firstBytes(url, 'PING\r\n')).rejects.toThrow());
   });
 
   it('gives every caller a database of its own on one Postgres', async () => {

@@ -124,12 +124,13 @@ describe('changing a rule', () => {
     expect(storedSecret()).toBe(SECRET);
   });
 
-  it('keeps a secret that comes back masked', async () => {
+  it('keeps a secret that comes back masked, but not for another address', async () => {
     const rule = await created();
+    expect(await writer.update('acme', rule.id, { ...rule, name: 'New' })).toMatchObject({ ok: true });
+    expect([storedSecret(), table.first.name]).toEqual([SECRET, 'New']);
     const actionConfig = { ...rule.actionConfig, url: 'https://93.184.216.34/other' };
-    expect(await writer.update('acme', rule.id, { ...rule, actionConfig })).toMatchObject({ ok: true });
-    expect(storedSecret()).toBe(SECRET);
-    expect(table.first.actionConfig.url).toBe('https://93.184.216.34/other');
+    expect(await writer.update('acme', rule.id, { ...rule, actionConfig })).toMatchObject({ ok: false });
+    expect(table.first.actionConfig.url).toBe(rule.actionConfig.url);
   });
 
   it('refuses a private address, and does not judge an old one again', async () => {
