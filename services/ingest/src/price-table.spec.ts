@@ -38,6 +38,22 @@ describe('the price table', () => {
     expect(price).toBeLessThan(cost('claude-sonnet-4-5', inside, 'anthropic') ?? 0);
   });
 
+  it('prices cached tokens of Anthropic once where the source counts them inside the input', () => {
+    const beside = { inputTokens: 100, outputTokens: 500, cacheReadTokens: 200, cacheWriteTokens: 50 };
+    const inside = { ...beside, inputTokens: 350 };
+    const call = { model: 'claude-sonnet-4-5', provider: 'anthropic', atMs: AT };
+    expect(prices.costOf({ ...call, usage: inside, cachedInside: true })).toBeCloseTo(
+      cost('claude-sonnet-4-5', beside, 'anthropic') ?? 0,
+      12,
+    );
+  });
+
+  it('takes the word of a source that counts cached tokens inside over what the total looks like', () => {
+    const usage = { inputTokens: 1000, outputTokens: 500, cacheReadTokens: 200, totalTokens: 1700 };
+    const call = { model: 'gpt-4o', provider: 'openai', atMs: AT };
+    expect(prices.costOf({ ...call, usage, cachedInside: true })).toBeCloseTo(0.00725, 10);
+  });
+
   it.each(['', 'unknown', 'house-model', '__proto__', 'constructor', '/', 'a/b/c', '(((', 'x'.repeat(1000)])(
     'has no price for %p',
     (model) => {

@@ -21,9 +21,9 @@ export class PriceTable implements PriceBook {
    * A provider the table does not know, or one that does not list the model, is priced as the model's own maker
    * charges; `maker/model` names (LiteLLM) are split.
    */
-  costOf({ model, provider, usage, atMs }: PricedCall): number | undefined {
+  costOf({ model, provider, usage, atMs, cachedInside }: PricedCall): number | undefined {
     const named = partsOf(model);
-    const tokens = tokensOf(usage, model);
+    const tokens = tokensOf(usage, model, cachedInside === true);
     const timestamp = new Date(atMs);
     for (const providerId of new Set([provider, named.providerId, undefined])) {
       const cost = priceOf(tokens, named.modelId, providerId, timestamp);
@@ -42,14 +42,15 @@ function partsOf(model: string): { modelId: string; providerId: string | undefin
 type Tokens = Readonly<Record<'input_tokens' | 'output_tokens' | 'cache_read_tokens' | 'cache_write_tokens', number>>;
 
 /**
- * The table wants cached tokens inside the input tokens. Anthropic reports them beside it, the others inside; where the
- * total or the sizes say so, that decides.
+ * The table wants cached tokens inside the input tokens. A source that always counts them there says so. Of the others,
+ * Anthropic's own API reports them beside the input; if the total or the sizes say so, that decides.
  */
-function tokensOf(usage: Usage, model: string): Tokens {
+function tokensOf(usage: Usage, model: string, cachedInside: boolean): Tokens {
   const { inputTokens: input = 0, outputTokens: output = 0, totalTokens } = usage;
   const { cacheReadTokens: read = 0, cacheWriteTokens: write = 0 } = usage;
   const cached = read + write;
-  const beside = cached > input || totalTokens === input + output + cached || model.includes('claude');
+  const beside =
+    !cachedInside && (cached > input || totalTokens === input + output + cached || model.includes('claude'));
   return {
     input_tokens: beside ? input + cached : input,
     output_tokens: output,

@@ -6,6 +6,8 @@ export interface PricedCall {
   /** As the client names it; absent: found from the model's name. */
   readonly provider?: string | undefined;
   readonly usage: Usage;
+  /** The input tokens include the cached ones for certain, whichever model it is; otherwise the price book infers it. */
+  readonly cachedInside?: boolean;
   /** When it happened: prices change. */
   readonly atMs: number;
 }
