@@ -48,6 +48,7 @@ describe('the text of an event', () => {
       sessionId: 's "1"',
       parentRunId: 'p\\1',
       parentToolUseId: 'p\n2',
+      actorId: '"ann"',
       agentName: '"name"',
       agentVersion: '"1"',
       toolName: '"tool"',

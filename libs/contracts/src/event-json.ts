@@ -42,6 +42,7 @@ function eventJson(event: Omit<AgentEvent, 'hash'>, hash: string, contents: stri
     text('"sessionId":', event.sessionId) +
     text('"parentRunId":', event.parentRunId) +
     text('"parentToolUseId":', event.parentToolUseId) +
+    text('"actorId":', event.actorId) +
     text('"agentName":', event.agentName) +
     text('"agentVersion":', event.agentVersion) +
     text('"toolName":', event.toolName) +

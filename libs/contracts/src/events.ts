@@ -65,7 +65,7 @@ export const AgentEvent = z.object({
   parentRunId: ClientId.optional(),
   parentToolUseId: ClientId.optional(),
   kind: EventKind,
-  /** `agentlens` or `handlebar` (later `otlp`): the vocabulary `sourceType` belongs to. */
+  /** `agentlens`, `handlebar` or `otlp`: the vocabulary `sourceType` belongs to. */
   dialect: z.string(),
   sourceType: z.string(),
   severity: Severity,
@@ -77,6 +77,8 @@ export const AgentEvent = z.object({
   retryable: z.boolean(),
   /** SHA-256 (hex) over the canonical form documented in docs/wire-format.md. */
   hash: z.string(),
+  /** On whose behalf, where every event of the dialect can say so; elsewhere a run's start says it, in its payload. */
+  actorId: ClientId.optional(),
   agentName: z.string().optional(),
   agentVersion: z.string().optional(),
   toolName: z.string().optional(),

@@ -12,15 +12,15 @@ import {
   RulesChangedSchema,
   RunChangedSchema,
   RunHeartbeatsSchema,
-} from '../generated/agentlens/v1/control_pb.ts';
-import { DecisionSchema } from '../generated/agentlens/v1/decisions_pb.ts';
-import { EventBatchSchema } from '../generated/agentlens/v1/events_pb.ts';
+} from './generated/agentlens/v1/control_pb.ts';
+import { DecisionSchema } from './generated/agentlens/v1/decisions_pb.ts';
+import { EventBatchSchema } from './generated/agentlens/v1/events_pb.ts';
 import {
   AlertSchema,
   BreakerChangedSchema,
   DeliverySettledSchema,
   TriggerSchema,
-} from '../generated/agentlens/v1/guardrails_pb.ts';
+} from './generated/agentlens/v1/guardrails_pb.ts';
 import { ALERT_STATUSES, Alert } from './alerts.ts';
 import { BREAKER_REASONS, BreakerChanged } from './breakers.ts';
 import { CONTROL_SCOPES, ControlOrder, DirectiveAcknowledged } from './control.ts';
@@ -78,6 +78,7 @@ const event = fc.record({
   hash: text,
   agentName: optional(text),
   agentVersion: optional(text),
+  actorId: optional(text),
   toolName: optional(text),
   callId: optional(text),
   model: optional(text),

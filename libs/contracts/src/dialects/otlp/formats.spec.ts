@@ -1,0 +1,153 @@
+import { fromBinary, toJson } from '@bufbuild/protobuf';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ExportTraceServiceRequestSchema } from '../../generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts';
+import { logsFromJson, tracesFromJson } from './from-json.ts';
+import { logsFromProtobuf, tracesFromProtobuf } from './from-protobuf.ts';
+import { RECORDINGS, recordingOf } from './recordings.testing.ts';
+import { UndecodableOtlp } from './span.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const SPAN = 'b7ad6b7169203331';
+
+/** A request of one span. */
+function request(span: object): string {
+  const common = {
+    traceId: TRACE,
+    spanId: SPAN,
+    name: 'chat',
+    startTimeUnixNano: '1500000',
+    endTimeUnixNano: '3700000',
+  };
+  return JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [{ ...common, ...span }] }] }] });
+}
+
+/** The JSON form of OTLP has ids in hex, where that of protobuf has base64. */
+function otlpJson(protobuf: Uint8Array): string {
+  const message = toJson(ExportTraceServiceRequestSchema, fromBinary(ExportTraceServiceRequestSchema, protobuf));
+  return JSON.stringify(message, (key, value: unknown) =>
+    ['traceId', 'spanId', 'parentSpanId'].includes(key) ? Buffer.from(String(value), 'base64').toString('hex') : value,
+  );
+}
+
+describe('both formats', () => {
+  const bodies = RECORDINGS.flatMap((agent) =>
+    recordingOf(agent)
+      .requests.filter(({ path, protobuf }) => path === '/v1/traces' && protobuf !== undefined)
+      .map(({ protobuf = '' }) => [agent, Buffer.from(protobuf, 'base64')] as const),
+  );
+
+  it.each(bodies)('say the same of what %s sent', (_agent, body) => {
+    const read = tracesFromProtobuf(body);
+    expect(read.spans.length).toBeGreaterThan(0);
+    expect(tracesFromJson(otlpJson(body)).spans).toEqual(read.spans);
+  });
+
+  it('refuse what is cut off, and never throw anything else', () => {
+    const [, whole = Buffer.alloc(0)] = bodies[0] ?? [];
+    fc.assert(
+      fc.property(fc.nat({ max: whole.length - 1 }), fc.nat(255), (at, byte) => {
+        const broken = Buffer.from(whole);
+        broken[at] = byte;
+        for (const body of [whole.subarray(0, at), broken]) readOrRefuse(() => tracesFromProtobuf(body));
+        readOrRefuse(() => tracesFromJson(otlpJson(whole).slice(0, at)));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('refuse or read any bytes and any JSON', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.json(), (bytes, json) => {
+        for (const read of [tracesFromProtobuf, logsFromProtobuf]) readOrRefuse(() => read(bytes));
+        for (const read of [tracesFromJson, logsFromJson]) readOrRefuse(() => read(json));
+      }),
+    );
+  });
+
+  it('read any members where spans are expected', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
+        const body = JSON.stringify({
+          resourceSpans: [
+            one,
+            { resource: other, scopeSpans: [other, { scope: one, spans: [one, { attributes: one }] }] },
+          ],
+        });
+        readOrRefuse(() => tracesFromJson(body));
+      }),
+    );
+  });
+});
+
+function readOrRefuse(read: () => unknown): void {
+  try {
+    read();
+  } catch (error) {
+    expect(error).toBeInstanceOf(UndecodableOtlp);
+  }
+}
+
+describe('the JSON form', () => {
+  const spanOf = (span: object) => tracesFromJson(request(span)).spans[0];
+
+  it('takes 64-bit numbers as text or number, and enums by name', () => {
+    const attributes = [
+      { key: 'a', value: { intValue: '120' } },
+      { key: 'b', value: { intValue: 120 } },
+      { key: 'c', value: { intValue: '9007199254740993' } },
+    ];
+    const span = spanOf({ attributes, startTimeUnixNano: 1500000, status: { code: 'STATUS_CODE_ERROR' } });
+    expect([...(span?.attributes ?? [])]).toEqual([
+      ['a', 120],
+      ['b', 120],
+      ['c', '9007199254740993'],
+    ]);
+    expect(span).toMatchObject({ failed: true, startMs: 1, endMs: 3, durationMs: 2.2 });
+  });
+
+  it('reads lists and objects, and keeps a name such as __proto__ from being special', () => {
+    const value = {
+      kvlistValue: { values: [{ key: 'x', value: { arrayValue: { values: [{ boolValue: true }, {}] } } }] },
+    };
+    const span = spanOf({ attributes: [{ key: '__proto__', value }] });
+    expect(span?.attributes.get('__proto__')).toEqual({ x: [true, null] });
+  });
+
+  it('leaves out values that are nested absurdly deep', () => {
+    const levels = 5_000;
+    const value = `${'{"arrayValue":{"values":['.repeat(levels)}{}${']}}'.repeat(levels)}`;
+    const body = request({ attributes: [{ key: 'a', value: '?' }] }).replace('"?"', value);
+    expect(tracesFromJson(body).spans).toHaveLength(1);
+  });
+
+  it('makes an end before the start the start', () => {
+    expect(spanOf({ startTimeUnixNano: '5000000', endTimeUnixNano: '1000000' })).toMatchObject({
+      startMs: 5,
+      endMs: 5,
+      durationMs: 0,
+    });
+  });
+
+  it.each([
+    [{ traceId: '00000000000000000000000000000000' }, /trace id/],
+    [{ traceId: undefined }, /trace id/],
+    [{ traceId: 'CvdlGRbNQ92ESOshHIAxnA==' }, /trace id/],
+    [{ spanId: 'b7ad' }, /span id/],
+    [{ startTimeUnixNano: 'yesterday' }, /nanoseconds/],
+  ])('counts a span that cannot be known again and takes the others: %j', (wrong, reason) => {
+    const { resourceSpans } = JSON.parse(request(wrong)) as { resourceSpans: { scopeSpans: { spans: object[] }[] }[] };
+    const good = JSON.parse(request({})) as { resourceSpans: object[] };
+    const read = tracesFromJson(JSON.stringify({ resourceSpans: [...resourceSpans, ...good.resourceSpans] }));
+    expect(read).toMatchObject({ rejected: 1, reason: expect.stringMatching(reason) });
+    expect(read.spans).toHaveLength(1);
+  });
+
+  it.each(['', 'no JSON', '[]', '"text"', '{"resourceSpans":'])('refuses %j as a whole, and says why', (body) => {
+    expect(() => tracesFromJson(body)).toThrow(/^the body is no ExportTraceServiceRequest in JSON: \w/);
+  });
+
+  it('says where JSON is broken', () => {
+    expect(() => tracesFromJson('{"resourceSpans": [] x}')).toThrow(/position 21/);
+  });
+});

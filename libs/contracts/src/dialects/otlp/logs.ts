@@ -1,0 +1,59 @@
+import { canonicalJson } from '../../canonical-form.ts';
+import { derivedId } from '../../ids.ts';
+import type { TranslatedEvent } from '../agentlens/translate.ts';
+import { firstText, present } from './attributes.ts';
+import { mended } from './mend.ts';
+import type { Attributes, OtlpResource, OtlpScope } from './span.ts';
+import { OTLP_DIALECT } from './translate.ts';
+import { whoOf } from './who.ts';
+
+/** A log record, as far as it can become an event. Its body is not read. */
+export interface OtlpLogRecord {
+  readonly eventName: string;
+  readonly attributes: Attributes;
+  readonly traceId: string | undefined;
+  readonly spanId: string | undefined;
+  /** Unix time, ms. */
+  readonly atMs: number;
+  readonly resource: OtlpResource;
+  readonly scope: OtlpScope;
+}
+
+const EVALUATION = 'gen_ai.evaluation.result';
+
+/**
+ * An evaluation as an event of its run. All other records repeat what spans say, in other requests and before or after
+ * them: undefined.
+ */
+export function evaluationOf(record: OtlpLogRecord, agentId: string | undefined): TranslatedEvent | undefined {
+  const { eventName, attributes, traceId, spanId, atMs, resource, scope } = record;
+  if (eventName !== EVALUATION || traceId === undefined) return undefined;
+  const who = whoOf({ traceId, attributes, resource }, agentId);
+  const { value: payload, notes } = mended(
+    present({
+      name: firstText(attributes, ['gen_ai.evaluation.name']),
+      label: firstText(attributes, ['gen_ai.evaluation.score.label']),
+      score: attributes.get('gen_ai.evaluation.score.value'),
+      explanation: firstText(attributes, ['gen_ai.evaluation.explanation']),
+      responseId: firstText(attributes, ['gen_ai.response.id']),
+    }),
+  );
+  const mendedNotes = notes.length === 0 ? undefined : notes;
+  return {
+    clientId: derivedId(atMs, OTLP_DIALECT, traceId, spanId ?? '', EVALUATION, canonicalJson(payload)),
+    timestamp: new Date(atMs).toISOString(),
+    retold: true,
+    facts: {
+      ...who,
+      kind: 'custom.recorded',
+      dialect: OTLP_DIALECT,
+      sourceType: 'evaluation',
+      severity: 'info',
+      isError: false,
+      payload,
+      metadata: {
+        otlp: present({ spanId, scope: scope.name.slice(0, 256), generation: 'gen_ai', mended: mendedNotes }),
+      },
+    },
+  };
+}

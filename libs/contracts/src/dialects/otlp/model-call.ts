@@ -1,0 +1,168 @@
+import type { JsonObject, Usage } from '../../events.ts';
+import type { PriceBook } from '../agentlens/prices.ts';
+import { cleanName } from '../handlebar/tolerant.ts';
+import { firstText, firstValue, isObject, objectAt, present, unpacked } from './attributes.ts';
+import { type ContentMode, contentOf } from './messages.ts';
+import type { Attributes, OtlpSpan } from './span.ts';
+import { type Tokens, tokensOf } from './tokens.ts';
+import { ownNameOf, serviceName } from './who.ts';
+
+const MODEL = [
+  'gen_ai.response.model',
+  'ai.response.model',
+  'llm.response.model_name',
+  'llm.model_name',
+  'embedding.model_name',
+  'gen_ai.request.model',
+  'ai.model.id',
+  'llm.request.model_name',
+  'llm.request.model',
+];
+const REQUESTED_MODEL = ['gen_ai.request.model', 'ai.model.id', 'llm.request.model_name', 'llm.request.model'];
+const PROVIDER = ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system', 'ai.model.provider'];
+const RESPONSE_ID = ['gen_ai.response.id', 'ai.response.id', 'llm.response.id'];
+const FINISH_REASON = ['gen_ai.response.finish_reasons', 'ai.response.finishReason', 'llm.finish_reason'];
+/** By their names here: where a call has them, and what they are called inside `llm.invocation_parameters`. */
+const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
+  temperature: ['gen_ai.request.temperature', 'ai.settings.temperature', 'llm.request.temperature', 'temperature'],
+  topP: ['gen_ai.request.top_p', 'ai.settings.topP', 'top_p'],
+  maxTokens: [
+    ...['gen_ai.request.max_tokens', 'ai.settings.maxOutputTokens', 'ai.settings.maxTokens'],
+    ...['max_tokens', 'max_completion_tokens', 'max_output_tokens'],
+  ],
+  seed: ['gen_ai.request.seed', 'ai.settings.seed', 'seed'],
+};
+
+/** Frameworks that name themselves where the provider belongs. */
+const NO_PROVIDERS: ReadonlySet<string> = new Set([
+  'langchain',
+  'langgraph',
+  'crewai',
+  'autogen',
+  'strands-agents',
+  'microsoft',
+  'mastra',
+  'gateway',
+]);
+
+/** What a model call, or an embedding, adds to its event. */
+export interface ModelCall {
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly usage: Usage;
+  readonly payload: JsonObject;
+  readonly mended: readonly string[];
+}
+
+/**
+ * The provider's id of the answer: two instrumentations of one call share it, and nothing else. Undefined where the call
+ * failed or its instrumentation does not pass it on.
+ */
+export function responseIdOf({ attributes }: OtlpSpan): string | undefined {
+  const said = firstText(attributes, RESPONSE_ID);
+  if (said !== undefined) return said;
+  const output = unpacked(attributes.get('output.value'));
+  if (!isObject(output)) return undefined;
+  if (typeof output.id === 'string' && output.id !== '') return output.id;
+  return inGenerations(output);
+}
+
+/** `{generations: [[{message: {kwargs: {response_metadata: {id}}}}]]}`, as LangChain writes an answer. */
+function inGenerations({ generations }: JsonObject): string | undefined {
+  const first: unknown = Array.isArray(generations) ? generations.flat(1)[0] : undefined;
+  const message = isObject(first) && isObject(first.message) ? first.message : {};
+  const fields = isObject(message.kwargs) ? message.kwargs : message;
+  const metadata = isObject(fields.response_metadata) ? fields.response_metadata : {};
+  return typeof metadata.id === 'string' && metadata.id !== '' ? metadata.id : undefined;
+}
+
+export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentMode): ModelCall {
+  const { attributes, durationMs, endMs, spanId } = span;
+  const model = nameIn(attributes, MODEL);
+  const provider = model === undefined ? undefined : (providerOf(span) ?? prices.providerOf(model) ?? 'unknown');
+  const tokens = tokensOf(attributes);
+  const requested = nameIn(attributes, REQUESTED_MODEL);
+  const agentName = ownNameOf(attributes);
+  const { reasoningTokens, sentTotal } = tokens;
+  return {
+    model,
+    provider,
+    usage: { ...tokens.usage, ...costOf(tokens, { model, provider, atMs: endMs }, prices), latencyMs: durationMs },
+    payload: present({
+      callId: spanId,
+      agentName,
+      model,
+      requestedModel: requested === model ? undefined : requested,
+      finishReason: finishReasonOf(attributes),
+      responseId: responseIdOf(span),
+      parameters: parametersOf(attributes),
+      usage: tokens.usage === undefined ? undefined : present({ ...tokens.usage, reasoningTokens, sentTotal }),
+      latencyMs: durationMs,
+      timeToFirstTokenMs: firstTokenMs(span),
+      ...contentOf(span, content),
+    }),
+    mended: tokens.mended ? ['cached tokens were beside the input tokens and were added to them'] : [],
+  };
+}
+
+interface Priced {
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly atMs: number;
+}
+
+function costOf({ usage, costUsd }: Tokens, { model, provider, atMs }: Priced, prices: PriceBook): Usage {
+  if (costUsd !== undefined) return { costUsd, costSource: 'reported' };
+  const spent = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0) > 0;
+  if (!spent || usage === undefined || model === undefined) return { costSource: 'unpriced' };
+  const priced = prices.costOf({ model, provider, usage, atMs, cachedInside: true });
+  return priced === undefined ? { costSource: 'unpriced' } : { costUsd: priced, costSource: 'priced' };
+}
+
+/** Undefined where what stands there is a framework, or the service itself. */
+function providerOf({ attributes, resource }: OtlpSpan): string | undefined {
+  const service = serviceName(resource.attributes).toLowerCase();
+  for (const name of PROVIDER) {
+    const sent = nameIn(attributes, [name])?.toLowerCase();
+    const provider = sent?.split('.')[0];
+    if (sent !== undefined && provider && sent !== service && !NO_PROVIDERS.has(provider)) return provider;
+  }
+  return undefined;
+}
+
+function nameIn(attributes: Attributes, names: readonly string[]): string | undefined {
+  const text = firstText(attributes, names);
+  const clean = text === undefined ? '' : cleanName(text);
+  return clean === '' ? undefined : clean;
+}
+
+function finishReasonOf(attributes: Attributes): string | undefined {
+  const value = unpacked(firstValue(attributes, FINISH_REASON));
+  const reason: unknown = Array.isArray(value) ? value[0] : value;
+  return typeof reason === 'string' ? reason : undefined;
+}
+
+function parametersOf(attributes: Attributes): JsonObject | undefined {
+  const invocation = new Map(Object.entries(objectAt(attributes, 'llm.invocation_parameters')));
+  const parameters = present(
+    Object.fromEntries(
+      Object.entries(PARAMETERS).map(([name, from]) => [
+        name,
+        firstValue(attributes, from) ?? firstValue(invocation, from),
+      ]),
+    ),
+  );
+  return Object.keys(parameters).length === 0 ? undefined : parameters;
+}
+
+/** Seconds in the conventions, milliseconds in the AI SDK and, under the conventions' name, in Strands. */
+function firstTokenMs({ attributes, durationMs }: OtlpSpan): number | undefined {
+  const sent = firstValue(attributes, [
+    'gen_ai.client.operation.time_to_first_chunk',
+    'gen_ai.response.time_to_first_chunk',
+    'gen_ai.server.time_to_first_token',
+  ]);
+  const ms = sent === undefined ? firstValue(attributes, ['ai.response.msToFirstChunk']) : sent;
+  if (typeof ms !== 'number') return undefined;
+  return sent !== undefined && ms * 1000 <= durationMs ? ms * 1000 : ms;
+}

@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PriceBook, PricedCall } from '../agentlens/prices.ts';
+import type { TranslatedEvent } from '../agentlens/translate.ts';
+import { tracesFromJson } from './from-json.ts';
+import { tracesFromProtobuf } from './from-protobuf.ts';
+import type { OtlpSpan } from './span.ts';
+import { isOfAgent, type OtlpContext, readSpan, translateSpan } from './translate.ts';
+
+const FOLDER = join(import.meta.dirname, 'recordings');
+
+/** What an instrumented agent sent, and what its model had reported (interop/otel). */
+export interface Recording {
+  readonly agent: string;
+  readonly model: readonly ModelTurn[];
+  readonly requests: readonly RecordedRequest[];
+}
+
+interface ModelTurn {
+  readonly failed: boolean;
+  readonly toolCall?: string;
+  readonly usage?: { readonly input: number; readonly output: number; readonly cacheRead: number };
+}
+
+interface RecordedRequest {
+  readonly path: string;
+  readonly contentType: string;
+  readonly json?: unknown;
+  /** Base64. */
+  readonly protobuf?: string;
+}
+
+export const RECORDINGS: readonly string[] = readdirSync(FOLDER).map((file) => file.replace('.json', ''));
+
+export function recordingOf(agent: string): Recording {
+  return JSON.parse(readFileSync(join(FOLDER, `${agent}.json`), 'utf8')) as Recording;
+}
+
+export function spansOf({ requests }: Recording): readonly OtlpSpan[] {
+  return requests
+    .filter(({ path }) => path === '/v1/traces')
+    .flatMap(({ json, protobuf = '' }) => {
+      const traces =
+        json === undefined ? tracesFromProtobuf(Buffer.from(protobuf, 'base64')) : tracesFromJson(JSON.stringify(json));
+      return traces.spans;
+    });
+}
+
+/** A dollar per million tokens; cached ones cost a tenth. Nothing has a price that is not said to count them inside. */
+export const PRICES: PriceBook = {
+  providerOf: (model) => (model.startsWith('gpt') ? 'openai' : undefined),
+  costOf: ({ usage, cachedInside }: PricedCall) => {
+    if (cachedInside !== true) return undefined;
+    return ((usage.totalTokens ?? 0) - 0.9 * (usage.cacheReadTokens ?? 0)) / 1e6;
+  },
+};
+
+/**
+ * All spans as events, as a gateway translates them that remembers response ids and traces.
+ * @param context what differs from the usual
+ */
+export function eventsOf(spans: readonly OtlpSpan[], context: Partial<OtlpContext> = {}): readonly TranslatedEvent[] {
+  const read = spans.map(readSpan);
+  const traces = new Set(read.filter(isOfAgent).map(({ span }) => span.traceId));
+  const firstWith = new Map<string, string>();
+  return read.flatMap((one) => {
+    const { responseId, span } = one;
+    const first = responseId === undefined ? undefined : (firstWith.get(responseId) ?? span.spanId);
+    if (responseId !== undefined && first !== undefined) firstWith.set(responseId, first);
+    return translateSpan(one, {
+      prices: PRICES,
+      agentId: undefined,
+      content: 'last',
+      keepSteps: false,
+      isDuplicate: first !== undefined && first !== span.spanId,
+      isTraceOfAgent: traces.has(span.traceId),
+      ...context,
+    });
+  });
+}

@@ -1,0 +1,95 @@
+import type { JsonObject } from '../../events.ts';
+import { cleanName } from '../handlebar/tolerant.ts';
+import { firstText, firstValue, isObject, present, unpacked } from './attributes.ts';
+import type { ContentMode } from './messages.ts';
+import type { OtlpSpan } from './span.ts';
+import { ownNameOf } from './who.ts';
+
+const NAME = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'mcp.tool.name', 'traceloop.entity.name'];
+const CALL_ID = ['gen_ai.tool.call.id', 'tool_call.id', 'tool.id', 'ai.toolCall.id'];
+const ARGUMENTS = [
+  'gen_ai.tool.call.arguments',
+  'ai.toolCall.args',
+  'tool_arguments',
+  'input.value',
+  'traceloop.entity.input',
+  'gen_ai.prompt',
+  'tool.parameters',
+];
+const RESULT = [
+  'gen_ai.tool.call.result',
+  'ai.toolCall.result',
+  'tool_response',
+  'output.value',
+  'traceloop.entity.output',
+  'gen_ai.completion',
+];
+
+/** What a tool call adds to its event. */
+export interface ToolCall {
+  readonly toolName: string;
+  readonly callId: string;
+  readonly payload: JsonObject;
+}
+
+export function toolCallOf(span: OtlpSpan, content: ContentMode): ToolCall {
+  const { attributes, durationMs } = span;
+  const toolName = nameOf(span);
+  const answer = langChainAnswer(span);
+  const sentId = firstText(attributes, CALL_ID) ?? eventValue(span, 'id') ?? answer?.tool_call_id;
+  const callId = cleanName(typeof sentId === 'string' ? sentId : '') || span.spanId;
+  const serverName =
+    firstText(attributes, ['mcp.server.name']) ??
+    (attributes.has('mcp.method.name') ? firstText(attributes, ['server.address']) : undefined);
+  const said = content === 'none' ? {} : { arguments: argumentsOf(span), result: resultOf(span) };
+  const agentName = ownNameOf(attributes);
+  return { toolName, callId, payload: present({ callId, toolName, agentName, serverName, durationMs, ...said }) };
+}
+
+function nameOf({ attributes, name }: OtlpSpan): string {
+  const spanName = name.replace(/^(execute_tool|running tool:?|tools\/call) /, '').replace(/\.(tool|run)$/, '');
+  return cleanName(firstText(attributes, NAME) ?? spanName) || 'unnamed';
+}
+
+/** An object, whatever was sent: a bare text is `{value: …}`. Absent where the source keeps contents to itself. */
+function argumentsOf(span: OtlpSpan): JsonObject | undefined {
+  const sent = firstValue(span.attributes, ARGUMENTS) ?? eventValue(span, 'content', 'gen_ai.tool.message');
+  if (sent === undefined) return undefined;
+  const value = unwrapped(unpacked(sent));
+  return isObject(value) ? value : { value };
+}
+
+/** OpenLLMetry puts the arguments beside what its framework passed along. */
+function unwrapped(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const { inputs, input_str: text } = value;
+  if (isObject(inputs)) return inputs;
+  return typeof text === 'string' ? unpacked(text.replaceAll("'", '"')) : value;
+}
+
+/** A tool that handles its own error answers with it, and its span is well. */
+export function answersWithError(span: OtlpSpan): boolean {
+  return span.attributes.get('gen_ai.tool.status') === 'error' || langChainAnswer(span)?.status === 'error';
+}
+
+/** `{type: 'tool', data: {content, tool_call_id, status}}`, as OpenInference writes what a LangChain tool answered. */
+function langChainAnswer({ attributes }: OtlpSpan): JsonObject | undefined {
+  const output = unpacked(attributes.get('output.value'));
+  return isObject(output) && output.type === 'tool' && isObject(output.data) ? output.data : undefined;
+}
+
+function resultOf(span: OtlpSpan): unknown {
+  const answer = langChainAnswer(span);
+  if (answer !== undefined) return answer.content;
+  return unpacked(firstValue(span.attributes, RESULT) ?? eventValue(span, 'message', 'gen_ai.choice'));
+}
+
+/** Strands has its contents in events of the span. */
+function eventValue({ events }: OtlpSpan, attribute: string, eventName?: string): string | undefined {
+  for (const { name, attributes } of events) {
+    const value = attributes.get(attribute);
+    if (typeof value !== 'string' || value === '') continue;
+    if (eventName === undefined ? name.startsWith('gen_ai.') : name === eventName) return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,250 @@
+import type { EventKind, JsonObject, RunOutcome, Usage } from '../../events.ts';
+import { derivedId } from '../../ids.ts';
+import type { PriceBook } from '../agentlens/prices.ts';
+import type { TranslatedEvent } from '../agentlens/translate.ts';
+import { present, unpacked } from './attributes.ts';
+import { type Classification, classify } from './classify.ts';
+import { failureOf } from './failure.ts';
+import { mended } from './mend.ts';
+import type { ContentMode } from './messages.ts';
+import { modelCallOf, responseIdOf } from './model-call.ts';
+import type { OtlpSpan } from './span.ts';
+import { answersWithError, toolCallOf } from './tool-call.ts';
+import { agentNameOf, ownNameOf, type Who, whoOf } from './who.ts';
+
+export const OTLP_DIALECT = 'otlp';
+
+/** A span that is classified. */
+export interface ReadSpan extends Classification {
+  readonly span: OtlpSpan;
+  /** Of a model call that has one: the provider's id of its answer. */
+  readonly responseId: string | undefined;
+}
+
+/** What the translation of a span depends on beside the span. */
+export interface OtlpContext {
+  readonly prices: PriceBook;
+  /** From the request's header `x-agentlens-agent`. */
+  readonly agentId: string | undefined;
+  readonly content: ContentMode;
+  /** Keep the steps of frameworks as events. */
+  readonly keepSteps: boolean;
+  /** Another span with the same response id was counted before this one. */
+  readonly isDuplicate?: boolean;
+  /** The trace is known to hold spans about models: then a root that is foreign begins and ends its run. */
+  readonly isTraceOfAgent?: boolean;
+}
+
+export function readSpan(span: OtlpSpan): ReadSpan {
+  const classification = classify(span.attributes);
+  return { span, ...classification, responseId: classification.is === 'model_call' ? responseIdOf(span) : undefined };
+}
+
+/** Whether a span of this kind says that its trace is a run. */
+export function isOfAgent({ is }: ReadSpan): boolean {
+  return is !== 'foreign' && is !== 'registration';
+}
+
+/**
+ * A span as events: what it did, and where it says so, that its run began and ended. Ids and times depend on the span
+ * alone, so in whatever order, batch and number spans arrive, the events are the same.
+ */
+export function translateSpan(read: ReadSpan, context: OtlpContext): readonly TranslatedEvent[] {
+  const { span } = read;
+  const isRoot = span.parentSpanId === undefined;
+  if (read.is === 'registration') return [];
+  if (read.is === 'foreign' && !(isRoot && context.isTraceOfAgent === true)) return [];
+  const who = whoOf(span, context.agentId);
+  const own = ownEvent(read, who, context);
+  if (isRoot) return [...own, started(read, who), ended(read, who, rankOfRoot(read))];
+  if (read.is === 'agent' && ownNameOf(span.attributes) !== undefined) return [ended(read, who, 'agent')];
+  return own;
+}
+
+/**
+ * Who says that a run ended: its root, an agent inside it, or both in one. A root that names no agent may be well
+ * although the agent below it failed.
+ */
+export type EndedBy = 'root' | 'agent' | 'root_agent';
+
+function rankOfRoot({ is, span }: ReadSpan): EndedBy {
+  return is === 'agent' && ownNameOf(span.attributes) !== undefined ? 'root_agent' : 'root';
+}
+
+/** What differs from event to event of one span. */
+interface Happening {
+  readonly what: string;
+  readonly kind: EventKind;
+  readonly sourceType: string;
+  readonly atMs: number;
+  readonly isError: boolean;
+  readonly payload: JsonObject;
+  readonly mended?: readonly string[];
+  readonly toolName?: string | undefined;
+  readonly callId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly usage?: Usage | undefined;
+  readonly agentName?: string | undefined;
+  readonly outcome?: RunOutcome | undefined;
+  readonly parentRunId?: string | undefined;
+}
+
+function ownEvent(read: ReadSpan, who: Who, context: OtlpContext): readonly TranslatedEvent[] {
+  switch (read.is) {
+    case 'model_call':
+      return [context.isDuplicate === true ? duplicate(read, who) : modelCall(read, who, context)];
+    case 'embedding':
+      return [embedding(read, who, context)];
+    case 'tool_call':
+      return [toolCall(read, who, context)];
+    case 'kept_step':
+      return [step(read, who, read.step ?? 'custom', context)];
+    case 'step':
+      return context.keepSteps ? [step(read, who, 'chain_step', context)] : [];
+    default:
+      return [];
+  }
+}
+
+function modelCall(read: ReadSpan, who: Who, { prices, content }: OtlpContext): TranslatedEvent {
+  const { model, provider, usage, payload, mended } = modelCallOf(read.span, prices, content);
+  const failure = failureOf(read.span);
+  return eventOf(read, who, {
+    what: 'call',
+    kind: 'llm.completed',
+    sourceType: 'llm_response',
+    atMs: read.span.endMs,
+    isError: failure !== undefined,
+    payload: { ...payload, ...failure },
+    callId: read.span.spanId,
+    ...{ model, provider, usage, mended },
+  });
+}
+
+/** Kept without its tokens: another instrumentation told of the same call. */
+function duplicate(read: ReadSpan, who: Who): TranslatedEvent {
+  return eventOf(read, who, {
+    what: 'duplicate',
+    kind: 'custom.recorded',
+    sourceType: 'duplicate_model_call',
+    atMs: read.span.endMs,
+    isError: false,
+    payload: { name: read.span.name, responseId: read.responseId },
+  });
+}
+
+function embedding(read: ReadSpan, who: Who, { prices }: OtlpContext): TranslatedEvent {
+  const { model, provider, usage, payload, mended } = modelCallOf(read.span, prices, 'none');
+  const failure = failureOf(read.span);
+  return eventOf(read, who, {
+    what: 'call',
+    kind: 'cost.recorded',
+    sourceType: 'embedding',
+    atMs: read.span.endMs,
+    isError: failure !== undefined,
+    payload: { ...payload, ...failure },
+    ...{ model, provider, usage, mended },
+  });
+}
+
+function toolCall(read: ReadSpan, who: Who, { content }: OtlpContext): TranslatedEvent {
+  const { toolName, callId, payload } = toolCallOf(read.span, content);
+  const failure = failureOf(read.span, answersWithError(read.span));
+  return eventOf(read, who, {
+    what: 'call',
+    kind: 'tool.completed',
+    sourceType: failure === undefined ? 'tool_response' : 'tool_error',
+    atMs: read.span.endMs,
+    isError: failure !== undefined,
+    payload: { ...payload, ...failure },
+    usage: { latencyMs: read.span.durationMs },
+    ...{ toolName, callId },
+  });
+}
+
+function step(read: ReadSpan, who: Who, sourceType: string, { content }: OtlpContext): TranslatedEvent {
+  const { attributes, name, durationMs, endMs } = read.span;
+  const said =
+    content === 'none'
+      ? {}
+      : present({ input: unpacked(attributes.get('input.value')), output: unpacked(attributes.get('output.value')) });
+  return eventOf(read, who, {
+    what: 'step',
+    kind: 'custom.recorded',
+    sourceType,
+    atMs: endMs,
+    isError: false,
+    payload: { name, durationMs, ...said, ...failureOf(read.span) },
+    usage: { latencyMs: durationMs },
+  });
+}
+
+function started(read: ReadSpan, who: Who): TranslatedEvent {
+  const { span } = read;
+  return eventOf(read, who, {
+    what: 'start',
+    kind: 'run.started',
+    sourceType: 'span_root',
+    atMs: span.startMs,
+    isError: false,
+    payload: present({ name: span.name, actor: actorOf(who) }),
+    agentName: agentNameOf(span),
+    parentRunId: span.linkedTraceIds.find((traceId) => traceId !== span.traceId),
+  });
+}
+
+/**
+ * A root that failed counts as an error, because some frameworks trace no failed call. The error of an agent inside it is
+ * on its calls already, and a root that is a call has told of it.
+ */
+function ended(read: ReadSpan, who: Who, by: EndedBy): TranslatedEvent {
+  const { span } = read;
+  const failure = failureOf(span);
+  const counts = by !== 'agent' && ['agent', 'step', 'kept_step'].includes(read.is);
+  return eventOf(read, who, {
+    what: 'end',
+    kind: 'run.ended',
+    sourceType: by === 'agent' ? 'span_agent' : 'span_root',
+    atMs: span.endMs,
+    isError: counts && failure !== undefined,
+    payload: { name: span.name, by, durationMs: span.durationMs, ...failure },
+    agentName: read.is === 'foreign' ? undefined : agentNameOf(span),
+    outcome: failure === undefined ? 'succeeded' : 'failed',
+  });
+}
+
+function actorOf({ actorId }: Who): JsonObject | undefined {
+  return actorId === undefined ? undefined : { externalId: actorId };
+}
+
+function eventOf({ span, generation }: ReadSpan, who: Who, happening: Happening): TranslatedEvent {
+  const { what, kind, sourceType, atMs, isError, payload, mended: mendedTokens = [], ...facts } = happening;
+  const { runId, agentId, sessionId, actorId, agentVersion, tags } = who;
+  const contents = mended(payload);
+  const notes = [...mendedTokens, ...contents.notes, ...dropped(span)];
+  const otlp = present({
+    ...{
+      spanId: span.spanId,
+      parentSpanId: span.parentSpanId,
+      traceId: span.traceId === runId ? undefined : span.traceId,
+    },
+    ...{ scope: span.scope.name.slice(0, 256), generation, mended: notes.length === 0 ? undefined : notes },
+  });
+  return {
+    clientId: derivedId(atMs, OTLP_DIALECT, span.traceId, span.spanId, what),
+    timestamp: new Date(atMs).toISOString(),
+    retold: true,
+    facts: {
+      ...{ agentId, runId, sessionId, actorId, agentVersion, tags, kind, dialect: OTLP_DIALECT, sourceType, isError },
+      severity: isError ? 'error' : 'info',
+      ...facts,
+      payload: contents.value,
+      metadata: { otlp },
+    },
+  };
+}
+
+function dropped({ droppedAttributes }: OtlpSpan): readonly string[] {
+  return droppedAttributes > 0 ? [`the SDK left out ${droppedAttributes} attributes`] : [];
+}

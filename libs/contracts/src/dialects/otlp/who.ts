@@ -1,0 +1,109 @@
+import { cleanName, NAME_CHARS } from '../handlebar/tolerant.ts';
+import { firstText, objectAt, unpacked } from './attributes.ts';
+import type { Attributes, OtlpSpan } from './span.ts';
+
+export const UNKNOWN_SERVICE = 'unknown_service';
+const MOST_TAGS = 100;
+
+/** Who acted, for whom, and what it belongs to. Names are as they can be stored. */
+export interface Who {
+  readonly agentId: string;
+  readonly agentVersion: string | undefined;
+  readonly runId: string;
+  readonly sessionId: string | undefined;
+  readonly actorId: string | undefined;
+  readonly tags: string[] | undefined;
+}
+
+/** The user's own id comes before one that a framework makes for each conversation. */
+const SESSION = [
+  'session.id',
+  'ai.telemetry.metadata.sessionId',
+  'langfuse.session.id',
+  'traceloop.association.properties.session_id',
+  'traceloop.association.properties.thread_id',
+  'mastra.metadata.sessionId',
+  'langsmith.metadata.session_id',
+  'langsmith.trace.session_id',
+];
+const GENERATED_SESSION = ['gen_ai.conversation.id'];
+const USER = [
+  'user.id',
+  'enduser.id',
+  'ai.telemetry.metadata.userId',
+  'langfuse.user.id',
+  'traceloop.association.properties.user_id',
+  'mastra.metadata.userId',
+  'langsmith.metadata.user_id',
+];
+const TAGS = ['tag.tags', 'ai.telemetry.metadata.tags', 'langsmith.span.tags', 'langfuse.trace.tags'];
+const ENVIRONMENT = ['deployment.environment.name', 'deployment.environment'];
+const AGENT_NAME = [
+  'gen_ai.agent.name',
+  'agent.name',
+  'ai.telemetry.functionId',
+  'gen_ai.workflow.name',
+  'traceloop.workflow.name',
+];
+
+/** @param agentId what the request's header says, for tools that cannot set a resource attribute */
+export function whoOf(
+  { traceId, attributes, resource }: Pick<OtlpSpan, 'traceId' | 'attributes' | 'resource'>,
+  agentId: string | undefined,
+): Who {
+  const of = resource.attributes;
+  const metadata = objectAt(attributes, 'metadata');
+  const either = (names: readonly string[]) => firstText(attributes, names) ?? firstText(of, names);
+  return {
+    agentId: id(firstText(of, ['agentlens.agent.id'])) ?? id(agentId) ?? serviceName(of),
+    agentVersion: id(firstText(attributes, ['gen_ai.agent.version']) ?? firstText(of, ['service.version'])),
+    runId: id(either(['agentlens.run.id'])) ?? traceId,
+    sessionId:
+      id(either(SESSION)) ??
+      id(metadata.session_id) ??
+      id(metadata.thread_id) ??
+      id(firstText(attributes, GENERATED_SESSION)),
+    actorId: id(either(USER)) ?? id(metadata.user_id),
+    tags: tagsOf(attributes, of, metadata.tags),
+  };
+}
+
+/** What names an agent by itself, as opposed to what merely is one. */
+export function ownNameOf(attributes: Attributes): string | undefined {
+  return id(firstText(attributes, ['gen_ai.agent.name', 'agent.name', 'ai.telemetry.functionId']));
+}
+
+/** What a run of this agent is called. */
+export function agentNameOf({ attributes, name }: OtlpSpan): string | undefined {
+  const said = id(firstText(attributes, AGENT_NAME));
+  if (said !== undefined) return said;
+  const inGraph = id(objectAt(attributes, 'metadata').lc_agent_name);
+  if (inGraph !== undefined) return inGraph;
+  return attributes.get('openinference.span.kind') === 'AGENT' ? id(name) : undefined;
+}
+
+export function serviceName(resource: Attributes): string {
+  const name = id(firstText(resource, ['service.name']));
+  return name === undefined || name.startsWith(UNKNOWN_SERVICE) ? UNKNOWN_SERVICE : name;
+}
+
+function tagsOf(attributes: Attributes, resource: Attributes, inMetadata: unknown): string[] | undefined {
+  const environment = id(firstText(resource, ENVIRONMENT));
+  const sent = [...TAGS.map((name) => attributes.get(name)), inMetadata].flatMap(textsOf);
+  const tags = new Set([...sent, ...(environment === undefined ? [] : [`env:${environment}`])]);
+  return tags.size === 0 ? undefined : [...tags].slice(0, MOST_TAGS);
+}
+
+/** A list, a list as JSON text, or texts between commas (LangSmith). */
+function textsOf(value: unknown): readonly string[] {
+  const known = unpacked(value);
+  const items = typeof known === 'string' ? known.split(',') : known;
+  return Array.isArray(items) ? items.map((item) => id(item)).filter((item) => item !== undefined) : [];
+}
+
+function id(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string') return undefined;
+  const clean = cleanName(text.trim(), NAME_CHARS);
+  return clean === '' ? undefined : clean;
+}
