@@ -2,6 +2,13 @@ import { create, type DescMessage, fromJson, type JsonValue, toJson } from '@buf
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { z } from 'zod';
+import { ALERT_STATUSES, Alert } from './alerts.ts';
+import { BREAKER_REASONS, BreakerChanged } from './breakers.ts';
+import { CONTROL_SCOPES, ControlOrder, DirectiveAcknowledged } from './control.ts';
+import { DeadLetter } from './dead-letters.ts';
+import { DECISION_EFFECTS, DECISION_PHASES, Decision } from './decisions.ts';
+import { Directive } from './directives.ts';
+import { EVENT_KINDS, EventBatch, SEVERITIES } from './events.ts';
 import {
   ControlOrderSchema,
   DeadLetterSchema,
@@ -21,13 +28,6 @@ import {
   DeliverySettledSchema,
   TriggerSchema,
 } from './generated/agentlens/v1/guardrails_pb.ts';
-import { ALERT_STATUSES, Alert } from './alerts.ts';
-import { BREAKER_REASONS, BreakerChanged } from './breakers.ts';
-import { CONTROL_SCOPES, ControlOrder, DirectiveAcknowledged } from './control.ts';
-import { DeadLetter } from './dead-letters.ts';
-import { DECISION_EFFECTS, DECISION_PHASES, Decision } from './decisions.ts';
-import { Directive } from './directives.ts';
-import { EVENT_KINDS, EventBatch, SEVERITIES } from './events.ts';
 import { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 import { ACTION_RESULTS, DeliverySettled, Trigger } from './triggers.ts';
 

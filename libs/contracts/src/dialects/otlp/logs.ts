@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../canonical-form.ts';
-import { derivedId } from '../../ids.ts';
+import { derivedId } from '../../new-ids.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { firstText, present } from './attributes.ts';
 import { mended } from './mend.ts';

@@ -1,5 +1,5 @@
 import type { EventKind, JsonObject, RunOutcome, Usage } from '../../events.ts';
-import { derivedId } from '../../ids.ts';
+import { derivedId } from '../../new-ids.ts';
 import type { PriceBook } from '../agentlens/prices.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { present, unpacked } from './attributes.ts';
