@@ -35,7 +35,6 @@ import { RulesQueries } from './guardrails/rules.queries.ts';
 import { TriggersController } from './guardrails/triggers.controller.ts';
 import { TriggersQueries } from './guardrails/triggers.queries.ts';
 import { Commands } from './http/commands.ts';
-import { NoStore } from './http/no-store.ts';
 import { TenantReads } from './http/tenant-reads.ts';
 import { KeyNames } from './keys/key-names.ts';
 import { KeyUseRecorder } from './keys/key-use-recorder.ts';
@@ -87,7 +86,6 @@ export class QueryModule {
       providers: [
         TenantReads,
         Commands,
-        NoStore,
         DatabaseReadiness,
         RulesQueries,
         RuleStateQueries,

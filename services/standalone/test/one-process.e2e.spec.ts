@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, freePort } from '@agentlens/testing';
@@ -42,7 +42,7 @@ describe('npm start', () => {
       expect(first.banner).toContain(dataDir);
       const key = /agk_live_\w+/.exec(first.banner)?.[0];
       expect((await stat(join(dataDir, 'api-key'))).mode & 0o777).toBe(0o600);
-      const [rule, events, agent, history] = commandsIn(first.banner);
+      const [rule, events, agent, history] = commandsIn(first.banner, key);
       expect(await rule?.()).toMatchObject({ name: 'Too many errors' });
       expect(await events?.()).toMatchObject({ ingested: 2 });
       await eventually(async () => {
@@ -52,8 +52,9 @@ describe('npm start', () => {
       expect(await first.program.signal('SIGINT')).toBe(0);
 
       const second = await start();
-      expect(/agk_live_\w+/.exec(second.banner)?.[0]).toBe(key);
-      expect(await commandsIn(second.banner)[3]?.()).toMatchObject({ triggers: [{ actionResult: 'success' }] });
+      expect(second.banner).not.toContain('agk_live_');
+      expect(second.banner).toContain(`in ${join(dataDir, 'api-key')}`);
+      expect(await commandsIn(second.banner, key)[3]?.()).toMatchObject({ triggers: [{ actionResult: 'success' }] });
     },
     START_MS,
   );
@@ -64,7 +65,27 @@ describe('npm start', () => {
       const first = await start();
       await first.program.signal('SIGKILL');
       const second = await start();
-      expect(await commandsIn(second.banner)[3]?.()).toMatchObject({ triggers: expect.any(Array) });
+      const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
+      expect(await commandsIn(second.banner, key)[3]?.()).toMatchObject({ triggers: expect.any(Array) });
+    },
+    START_MS,
+  );
+
+  it(
+    'lets no key into traces, also one that came in the address',
+    async () => {
+      const { program } = await start({ OTEL_TRACES_EXPORTER: 'console' });
+      const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
+      const address = `http://127.0.0.1:${env.AGENTLENS_HTTP_PORT}`;
+      for (const path of ['/api/stream', '/api/alerts/stream']) {
+        const answer = await fetch(`${address}${path}?%74oken=${key}`);
+        expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([200, 'nosniff']);
+        await answer.body?.cancel();
+      }
+      // What is buffered is written before the end.
+      await program.signal('SIGINT');
+      expect(program.printed).toContain('token=REDACTED');
+      expect(program.printed).not.toContain(key);
     },
     START_MS,
   );
@@ -108,12 +129,15 @@ describe('npm start', () => {
   );
 });
 
-/** The banner's commands, each as a function that sends what `curl` would. */
-function commandsIn(banner: string): (() => Promise<unknown>)[] {
+/** The banner's commands, each as a function that sends what `curl` would with this key in `$KEY`. */
+function commandsIn(banner: string, key = ''): (() => Promise<unknown>)[] {
   const form =
     /^curl -sS (\S+) -H "Authorization: (Bearer \S+)"(?: -H '(Content-Type): (\S+)' \\\n {2}-d '(.+)')?; echo$/gm;
   return [...banner.matchAll(form)].map(([, url = '', authorization = '', , type, body]) => async () => {
-    const headers = { authorization, ...(type === undefined ? {} : { 'content-type': type }) };
+    const headers = {
+      authorization: authorization.replace('$KEY', key),
+      ...(type === undefined ? {} : { 'content-type': type }),
+    };
     const answer = await fetch(url, { method: body === undefined ? 'GET' : 'POST', headers, body });
     expect(answer.status).toBeLessThan(300);
     return answer.json();

@@ -9,6 +9,7 @@ import { acceptJsonOnly } from './accept-json-only.ts';
 import { limitBodies } from './limit-bodies.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
 import { ProblemFilter } from './problem.filter.ts';
+import { addSecurityHeaders } from './security-headers.ts';
 import { trackRequests } from './track-requests.ts';
 
 /** Longer than any load balancer keeps an idle connection, so that it never reuses one we are closing. */
@@ -56,6 +57,7 @@ export async function createHttpApp(
   limitBodies(fastify, bodyLimitBytes);
   acceptJsonOnly(fastify);
   trackRequests(fastify, platform);
+  addSecurityHeaders(fastify);
   authorizeRequests(fastify, platform.keys);
   addOperatorRoutes(fastify, platform);
   app.useGlobalFilters(filter);

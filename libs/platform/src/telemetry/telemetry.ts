@@ -9,6 +9,12 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const load = createRequire(import.meta.url);
 
+/** Parameters of addresses that hold a key, ours and those of stores that webhooks may point to. */
+const SECRET_PARAMETERS = [
+  ...['token', 'ticket', 'key', 'api_key', 'apikey', 'access_token', 'secret', 'sig', 'signature', 'Signature'],
+  ...['AWSAccessKeyId', 'X-Goog-Signature', 'X-Amz-Signature', 'X-Amz-Credential', 'X-Amz-Security-Token'],
+];
+
 let exporter: PrometheusExporter | undefined;
 let sdk: NodeSDK | undefined;
 
@@ -81,6 +87,8 @@ function startSdk(serviceName: string, env: Env, prometheus: PrometheusExporter)
       new HttpInstrumentation({
         // Probes and scrapes would be most of the traces.
         ignoreIncomingRequestHook: (request) => /^\/(healthz|readyz|metrics)/.test(request.url ?? ''),
+        redactedQueryParams: SECRET_PARAMETERS,
+        redactedQueryParamsServer: SECRET_PARAMETERS,
       }),
       new PgInstrumentation({ requireParentSpan: true }),
       new IORedisInstrumentation({ requireParentSpan: true }),

@@ -1,5 +1,5 @@
 import { type Decision, decisionBody, decisionBodyWithExtras } from '@agentlens/contracts';
-import { INGEST_OPERATIONS, getServiceHealth, type Operation } from '@agentlens/operations';
+import { getServiceHealth, INGEST_OPERATIONS, type Operation } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { openApiDocument } from './openapi-document.ts';

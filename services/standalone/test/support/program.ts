@@ -27,7 +27,7 @@ export class Program {
   }
 
   static run(script: string, env: Readonly<Record<string, string>> = {}): Program {
-    const { NODE_OPTIONS: _ours, ...inherited } = process.env;
+    const { NODE_OPTIONS: _options, JEST_WORKER_ID: _worker, ...inherited } = process.env;
     const clean = Object.fromEntries(Object.entries(inherited).filter(([name]) => !name.startsWith('AGENTLENS_')));
     return new Program(spawn(process.execPath, [script], { cwd: root, env: { ...clean, ...env } }));
   }
