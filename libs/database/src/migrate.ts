@@ -12,6 +12,7 @@ import * as retentionIndexes from './migrations/0008-retention-indexes.ts';
 import * as rowTypes from './migrations/0009-row-types.ts';
 import * as roomInRuns from './migrations/0010-room-in-runs.ts';
 import * as unroundedMoney from './migrations/0011-unrounded-money.ts';
+import * as whatBlocks from './migrations/0012-what-blocks.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -26,6 +27,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009-row-types': rowTypes,
   '0010-room-in-runs': roomInRuns,
   '0011-unrounded-money': unroundedMoney,
+  '0012-what-blocks': whatBlocks,
 };
 
 /** Any number; only has to be the same for every starter. */

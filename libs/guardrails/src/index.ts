@@ -50,6 +50,7 @@ export type { DecisionRule } from './decisions/decision-rule.ts';
 export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable } from './decisions/facts.ts';
 export { factsNeeded } from './decisions/facts-needed.ts';
 export { isStateless } from './decisions/stateless.ts';
+export { CALL_STEPS, callAllowance, FREE_STEPS, RULE_STEPS, type StepAllowance } from './decisions/step-meter.ts';
 export { redactDeep } from './detectors/redact-deep.ts';
 export { type Candidate, type Folding, fold, type Reading } from './evaluation/fold.ts';
 export { type DegradedRule, type Indexed, type Plan, planAgent } from './evaluation/plan.ts';

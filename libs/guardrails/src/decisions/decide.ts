@@ -4,6 +4,7 @@ import { byPriority, type DecisionRule } from './decision-rule.ts';
 import type { DecisionFacts } from './facts.ts';
 import { asked, findingOf, type Saying, saying } from './rule-saying.ts';
 import { mostSevere } from './severity.ts';
+import { callAllowance, type StepAllowance } from './step-meter.ts';
 
 /** A question a human has to answer before the call may go on. */
 export interface Ask {
@@ -34,15 +35,18 @@ export interface Ruling {
 
 /**
  * What `rules` say of a request. The same for the same input, in whatever order the rules come. Never throws: a rule
- * that does is passed or enforced as its `onUnavailable` says, and stops no other rule.
+ * that does, or costs more steps than there are, is passed or enforced as its `onUnavailable` says, and stops no other.
+ *
+ * @param allowance what the rules of this call may spend together, beyond what is free for each
  */
 export function decide(
   rules: readonly DecisionRule[],
   request: DecisionRequest,
   facts: DecisionFacts,
   nowMs: number,
+  allowance: StepAllowance = callAllowance(),
 ): Ruling {
-  const { sayings, args } = said(rules, request, facts, nowMs);
+  const { sayings, args } = said(rules, request, facts, nowMs, allowance);
   const enforced = sayings.filter(({ rule }) => rule.mode === 'enforce');
   const effect = mostSevere(enforced.map((one) => one.effect.kind));
   const final = effect === 'allow' ? undefined : enforced.find((one) => one.effect.kind === effect);
@@ -60,13 +64,23 @@ export function decide(
 }
 
 /** What each rule says, most important first, and the arguments as enforcing rules leave them. */
-function said(rules: readonly DecisionRule[], request: DecisionRequest, facts: DecisionFacts, nowMs: number) {
+function said(
+  rules: readonly DecisionRule[],
+  request: DecisionRequest,
+  facts: DecisionFacts,
+  nowMs: number,
+  allowance: StepAllowance,
+) {
   const view = callView(request, facts, nowMs);
+  // The most important rule is asked first: it must not find the allowance spent.
+  const answers = [...rules]
+    .sort(byPriority)
+    .map((rule) => ({ rule, answer: asked(rule, view, facts, allowance) }))
+    .reverse();
   const sayings: Saying[] = [];
   let args = request.args;
   // The most important rule changes arguments last, so that nobody undoes what it did.
-  for (const rule of [...rules].sort(byPriority).reverse()) {
-    const answer = asked(rule, view, facts);
+  for (const { rule, answer } of answers) {
     if (answer === null) continue;
     const one = saying(rule, answer, args, facts);
     if (one.effect.kind === 'modify' && rule.mode === 'enforce') args = one.effect.args;

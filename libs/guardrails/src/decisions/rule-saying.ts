@@ -4,6 +4,7 @@ import { selectsAgent } from './agent-selector.ts';
 import type { Answer } from './answer.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import type { CallFacts, DecisionFacts } from './facts.ts';
+import { metered, type StepAllowance, StepsSpent } from './step-meter.ts';
 
 type Effect = Exclude<ActionEffect, { kind: 'missing' }>;
 
@@ -18,14 +19,19 @@ export interface Saying {
 const ALLOW: Effect = { kind: 'allow' };
 
 /** What a rule's condition says; null: the rule is about other agents. Never throws. */
-export function asked(rule: DecisionRule, view: CallFacts, { agent }: DecisionFacts): Answer | 'error' | null {
+export function asked(
+  rule: DecisionRule,
+  view: CallFacts,
+  { agent }: DecisionFacts,
+  allowance: StepAllowance,
+): Answer | 'error' | null {
   const selected = selectsAgent(rule.selects, agent);
   if (selected === false) return null;
   if (selected === 'unavailable') return selected;
   try {
-    return rule.answer(view);
-  } catch {
-    return 'error';
+    return metered(allowance, () => rule.answer(view));
+  } catch (error) {
+    return error instanceof StepsSpent ? 'unavailable' : 'error';
   }
 }
 

@@ -1,3 +1,5 @@
+import { spend } from '../decisions/step-meter.ts';
+
 /** A piece of text that looks like something sensitive: `[from, to)` in UTF-16 units. */
 export interface Found {
   readonly from: number;
@@ -79,16 +81,23 @@ export const DETECTOR_NAMES = Object.keys(DETECTORS) as [DetectorName, ...Detect
 /** Longest text looked through; what comes after is not. Arguments of calls are capped at the edge well below. */
 const MAX_TEXT = 200_000;
 
+/** What looking costs a rule: of reading, and of judging what a pattern found, whole or with groups taken off. */
+const CHARACTERS_A_STEP = 2;
+const CANDIDATE_STEPS = 20;
+const GROUPED_STEPS = 200;
+
 /** Everything in `text` that a detector recognises, in order. Linear in the text. */
 export function detect(name: DetectorName, text: string): Found[] {
   const detector = DETECTORS[name];
   const { pattern } = detector;
   const looked = text.slice(0, MAX_TEXT);
   const found: Found[] = [];
+  spend(looked.length / CHARACTERS_A_STEP);
   for (let at = 0; at <= looked.length; ) {
     pattern.lastIndex = at;
     const match = pattern.exec(looked);
     if (match === null) break;
+    spend('grouped' in detector ? GROUPED_STEPS : CANDIDATE_STEPS);
     const [from, to] = [match.index, pattern.lastIndex];
     const piece = accepted(detector, looked, from, to);
     if (piece !== null) found.push({ from, to: from + piece.length, text: piece });

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { spend } from '../decisions/step-meter.ts';
 
 /** Longest pattern a rule may hold, in characters. */
 const MAX_PATTERN = 256;
@@ -7,7 +8,7 @@ const MAX_PROGRAM = 2_000;
 
 /** A regular expression in RE2 syntax, matched in time linear in the text, whatever the pattern. */
 export interface Pattern {
-  /** True if any part of `text` matches. */
+  /** True if any part of `text` matches. @throws StepsSpent if a rule asks and may not spend that much */
   found(text: string): boolean;
 }
 
@@ -15,8 +16,15 @@ export interface Pattern {
 export function compilePattern(source: string): Pattern {
   if (source.length > MAX_PATTERN) throw new Error(`is longer than ${MAX_PATTERN} characters`);
   const compiled = RE2JS.compile(source);
-  if (compiled.programSize() > MAX_PROGRAM) throw new Error('repeats too much, use smaller counts');
-  return { found: (text) => compiled.matcher(text).find() };
+  const size = compiled.programSize();
+  if (size > MAX_PROGRAM) throw new Error('repeats too much, use smaller counts');
+  return {
+    found(text) {
+      // Each instruction may be tried on each character.
+      spend(size * text.length);
+      return compiled.matcher(text).find();
+    },
+  };
 }
 
 /** Why a text is no pattern; null: it is one. */

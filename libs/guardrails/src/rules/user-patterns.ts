@@ -1,37 +1,49 @@
-import type { GuardrailRule, JsonObject } from '@agentlens/contracts';
+import type { GuardrailRule, JsonObject, ProblemDetail } from '@agentlens/contracts';
+import { hiddenWalk } from '../conditions/expression/compile-expression.ts';
 
 /** `x.matches(…)` and `matches(…)`; the word in a text of the expression counts too, which errs on the safe side. */
 const MATCHES = /\bmatches\s*\(/;
 
-/** Where a rule holds a regular expression of its author, as a path into the rule; null: it holds none. */
-export function patternPath({
-  conditionType,
-  conditionConfig,
-}: Pick<GuardrailRule, 'conditionType' | 'conditionConfig'>) {
-  return within(conditionType, conditionConfig, 'conditionConfig');
+type Conditioned = Pick<GuardrailRule, 'conditionType' | 'conditionConfig'>;
+
+interface PlacedCondition {
+  readonly type: string;
+  readonly config: JsonObject;
+  /** Into the rule. */
+  readonly path: string;
 }
 
-function within(type: string, config: JsonObject, path: string): string | null {
-  if (type === 'tool_argument') return config.operator === 'regex' ? `${path}.value` : null;
-  if (type === 'expression') return MATCHES.test(String(config.expression)) ? `${path}.expression` : null;
-  for (const [key, member] of Object.entries(config)) {
-    const found = nested(member, `${path}.${key}`);
-    if (found !== null) return found;
+/** Where a rule holds a regular expression of its author, as a path into the rule; null: it holds none. */
+export function patternPath(rule: Conditioned): string | null {
+  for (const { type, config, path } of conditionsOf(rule)) {
+    if (type === 'tool_argument' && config.operator === 'regex') return `${path}.value`;
+    if (type === 'expression' && MATCHES.test(String(config.expression))) return `${path}.expression`;
   }
   return null;
 }
 
-/** Conditions inside of others are `{ type, config }`, alone or in lists. */
-function nested(value: unknown, path: string): string | null {
-  if (Array.isArray(value)) {
-    for (const [at, item] of value.entries()) {
-      const found = nested(item, `${path}.${at}`);
-      if (found !== null) return found;
-    }
-    return null;
-  }
-  if (typeof value !== 'object' || value === null || !('type' in value) || !('config' in value)) return null;
+/** Expressions of a rule that walk a list for each element of another: too dear for new rules, and metered in old ones. */
+export function hiddenWalks(rule: Conditioned): ProblemDetail[] {
+  return conditionsOf(rule).flatMap(({ type, config, path }) => {
+    const message = type === 'expression' ? hiddenWalk(String(config.expression)) : null;
+    return message === null ? [] : [{ path: `${path}.expression`, message }];
+  });
+}
+
+/** The condition of a rule and those inside it, which are `{ type, config }`, alone or in lists. */
+function conditionsOf({ conditionType, conditionConfig }: Conditioned): PlacedCondition[] {
+  return within({ type: conditionType, config: conditionConfig, path: 'conditionConfig' });
+}
+
+function within(condition: PlacedCondition): PlacedCondition[] {
+  const { config, path } = condition;
+  return [condition, ...Object.entries(config).flatMap(([key, member]) => nested(member, `${path}.${key}`))];
+}
+
+function nested(value: unknown, path: string): PlacedCondition[] {
+  if (Array.isArray(value)) return value.flatMap((item, at) => nested(item, `${path}.${at}`));
+  if (typeof value !== 'object' || value === null || !('type' in value) || !('config' in value)) return [];
   const { type, config } = value as { readonly type: unknown; readonly config: unknown };
-  if (typeof config !== 'object' || config === null) return null;
-  return within(String(type), config as JsonObject, `${path}.config`);
+  if (typeof config !== 'object' || config === null) return [];
+  return within({ type: String(type), config: config as JsonObject, path: `${path}.config` });
 }

@@ -145,6 +145,22 @@ describe('validateDraft', () => {
     expect(details.map(({ path }) => path)).toEqual(['name', 'conditionConfig.threshold', 'conditionConfig.x']);
   });
 
+  it.each([
+    ['args.a.all(x, !(x in args.b))', false],
+    ['args.a.exists(x, x.y in (args.c ? args.b : args.a))', false],
+    ['args.a.exists(x, x in ["a", "b"] || x in tags)', true],
+    ['"a" in args.b', true],
+  ])('takes no walk hidden in a walk: %s', (expression, isTaken) => {
+    const conditionConfig = { conditions: [{ type: 'expression', config: { expression } }] };
+    const draft = { name: 'r', conditionType: 'any', conditionConfig, actionType: 'block', actionConfig: {} };
+    const answer = validateDraft(draft);
+    expect(answer.ok).toBe(isTaken);
+    if (answer.ok) return;
+    expect(answer.problem.details).toEqual([
+      { path: 'conditionConfig.conditions.0.config.expression', message: expect.stringContaining('another walk') },
+    ]);
+  });
+
   it('survives nesting without a bottom', () => {
     let deep: unknown = {};
     for (let i = 0; i < 100_000; i++) deep = { deep };

@@ -7,6 +7,7 @@ import { isMasked, mapActionSecrets, maskSecret } from './action-secrets.ts';
 import { clashes } from './clashes.ts';
 import { problemsOf } from './config-problems.ts';
 import { unstorableText } from './plain-text.ts';
+import { hiddenWalks } from './user-patterns.ts';
 
 export type Validated<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
@@ -29,6 +30,7 @@ export function validateDraft(body: unknown): Validated<ValidDraft> {
   const condition = parsed('condition', CONDITIONS.types, seen, (type) => CONDITIONS.get(type)?.config);
   const action = parsed('action', ACTIONS.types, seen, (type) => ACTIONS.get(type)?.config);
   const details = [...shape, ...condition.details, ...action.details, ...maskedSecrets(seen), ...clashes(seen)];
+  if (draft.success) details.push(...hiddenWalks({ ...draft.data, conditionConfig: condition.config }));
   if (!draft.success || details.length > 0) return refused(details);
   const { agentId, selector, policyId, ...rest } = draft.data;
   return {

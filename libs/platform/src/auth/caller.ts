@@ -10,7 +10,10 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** Quota of this key, events per second. */
   readonly eventsPerSecond: number;
-  /** What the tenant wants of a question that nobody could judge; absent: `allow`. */
+  /**
+   * What a question gets that nobody could judge: `block` if the tenant says so, or has a rule or a budget that blocks when
+   * it cannot be evaluated. Absent: `allow`.
+   */
   readonly decisionFailMode?: 'allow' | 'block';
 }
 

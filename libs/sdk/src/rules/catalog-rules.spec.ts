@@ -175,3 +175,19 @@ describe('the catalog', () => {
     expect(await run.beforeTool('login', {})).toMatchObject({ source: 'remote' });
   });
 });
+
+describe('a rule that would cost too much here', () => {
+  const dear = aBundled({
+    ...{ conditionType: 'tool_argument', conditionConfig: { operator: 'regex', value: '[\\p{L}]{1,400}[0-9]' } },
+  });
+  const args = { text: 'x'.repeat(50_000) };
+
+  it('is left to the server, and while that is away does what it says', async () => {
+    const server = new TestServer();
+    const run = await (await aGuard(server, [dear])).startRun();
+    expect(await run.beforeTool('search', args)).toMatchObject({ verdict: 'ALLOW', source: 'remote' });
+    expect(await run.beforeTool('search', { text: 'abc' })).toMatchObject({ verdict: 'ALLOW', source: 'local' });
+    const guarded = await aGuard(new TestServer(), [{ ...dear, onUnavailable: 'block' }]);
+    expect(await (await guarded.startRun()).beforeTool('search', args)).toMatchObject({ verdict: 'BLOCK' });
+  });
+});

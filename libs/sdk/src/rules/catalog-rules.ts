@@ -46,9 +46,12 @@ function judged(rules: readonly Ready[], call: LocalCall, mustHear: boolean): Ju
     if (rule.ready !== undefined && isLocal(rule.ready, request)) local.push(rule.ready);
     else remote.push(rule);
   }
-  const blocksWhenUnavailable = blockerOf(remote);
-  if (local.length === 0) return { ...NOTHING, ask: true, blocksWhenUnavailable };
-  return judgementOf(decide(local, request, NO_FACTS, call.now), mustHear || remote.length > 0, blocksWhenUnavailable);
+  if (local.length === 0) return { ...NOTHING, ask: true, blocksWhenUnavailable: blockerOf(remote) };
+  const ruling = decide(local, request, NO_FACTS, call.now);
+  // What costs more than it may here is left to the server, which answers as the rule says.
+  const undecided = new Set(ruling.bypasses.flatMap(({ ruleId, why }) => (why === 'unavailable' ? [ruleId] : [])));
+  const left = undecided.size === 0 ? remote : rules.filter((rule) => remote.includes(rule) || undecided.has(rule.id));
+  return judgementOf(ruling, mustHear || left.length > 0, blockerOf(left));
 }
 
 function judgementOf(ruling: Ruling, mustAsk: boolean, blocksWhenUnavailable: string | null): Judgement {

@@ -21,6 +21,7 @@ import { BudgetVault } from '../budgets/budget-vault.ts';
 import { DecisionDesk } from './decision-desk.ts';
 import { FactGatherer } from './fact-gatherer.ts';
 import { StateCircuit } from './state-circuit.ts';
+import { TenantSteps } from './tenant-steps.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 const NONE: Standing = { kind: 'none', modelOverride: null };
@@ -72,6 +73,7 @@ function deskIn({ rules = [], standing = NONE, limits, budgets }: World = {}) {
       decided: () => undefined,
       refusedByBudget: ({ budget, why }) => refusals.push([budget.id, why]),
     },
+    steps: new TenantSteps(now),
     clock: { now },
     logger,
   });

@@ -30,6 +30,7 @@ import {
   unaskedOutcome,
 } from './outcome.ts';
 import type { StateCircuit } from './state-circuit.ts';
+import type { TenantSteps } from './tenant-steps.ts';
 
 /** Rules that can each ask for an approval of one call. */
 const MOST_APPROVALS = 5;
@@ -44,6 +45,7 @@ export interface DecisionDeskParts {
   readonly bus: Pick<EventBus, 'request'>;
   readonly publisher: Pick<DecisionPublisher, 'offer'>;
   readonly metrics: Pick<DecisionMetrics, 'decided' | 'refusedByBudget'>;
+  readonly steps: Pick<TenantSteps, 'ofCall'>;
   readonly clock: Clock;
   readonly logger: Platform['logger'];
 }
@@ -137,8 +139,9 @@ export class DecisionDesk {
   ): Promise<Said> {
     const { request, nowMs, bypasses } = question;
     const approved = new Set<string>();
+    const steps = this.#parts.steps.ofCall(request.tenantId);
     for (let round = 0; ; round++) {
-      const ruling = decide(matching, request, { ...facts, approved }, nowMs);
+      const ruling = decide(matching, request, { ...facts, approved }, nowMs, steps);
       const settled = await this.#settledBy(question, ruling, mayAsk && round < MOST_APPROVALS);
       if (settled !== null) {
         bypasses.push(...ruling.bypasses);

@@ -26,6 +26,7 @@ import { DecisionPublisher } from './decision-publisher.ts';
 import { FactGatherer } from './fact-gatherer.ts';
 import { bundleOf } from './rule-bundle.ts';
 import { StateCircuit } from './state-circuit.ts';
+import { TenantSteps } from './tenant-steps.ts';
 
 /** The half of the service that answers agents: desk, breakers and budgets, and what keeps them up to date. */
 export class Decisions {
@@ -86,6 +87,7 @@ export class Decisions {
       breakers: new BreakerDesk({ shelf: this.#shelf, store, limits, closed, open: this.#open }),
       budgets: new BudgetDesk({ vault: this.#vault, budgets: this.#tenantBudgets }),
       facts: new FactGatherer({ calls, windows, circuit, logger, agents: this.#agents }),
+      steps: new TenantSteps(now),
     });
   }
 

@@ -1,7 +1,20 @@
 import type { DecisionRequest } from '@agentlens/contracts';
-import { type ASTNode, Environment, EvaluationError, serialize } from '@marcbachmann/cel-js';
+import { type ASTNode, Environment, EvaluationError, type Limits, serialize } from '@marcbachmann/cel-js';
 import type { Answer } from '../../decisions/answer.ts';
+import { spend } from '../../decisions/step-meter.ts';
 import { compilePattern, type Pattern, patternProblem } from '../../patterns/pattern.ts';
+import {
+  addCharges,
+  CHARGED,
+  chargeFor,
+  chargeWalk,
+  childrenOf,
+  forgetSizes,
+  isConstant,
+  isNode,
+  MACROS,
+  WALKED,
+} from './charges.ts';
 
 export const MAX_EXPRESSION = 2_000;
 /** Patterns made of values while evaluating are kept up to this many; then all are forgotten. */
@@ -11,29 +24,37 @@ const patterns = new Map<string, Pattern>();
 /** Matches in linear time, in place of the `matches` of the library, which backtracks. */
 const LINEAR_MATCHES = 'linearMatches';
 
-const environment = new Environment({
-  unlistedVariablesAreDyn: false,
-  limits: { maxAstNodes: 500, maxDepth: 50, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 20 },
-})
-  .registerVariable('tool', 'map<string, dyn>')
-  .registerVariable('args', 'dyn')
-  .registerVariable('result', 'dyn')
-  .registerVariable('actor', 'map<string, dyn>')
-  .registerVariable('tags', 'map<string, string>')
-  .registerVariable('subjects', 'list<dyn>')
-  .registerVariable('metrics', 'map<string, dyn>')
-  .registerVariable('phase', 'string')
-  .registerVariable('agentId', 'string')
-  .registerVariable('runId', 'string')
-  .registerFunction(`string.${LINEAR_MATCHES}(string): bool`, (text: string, source: string) =>
-    patternOf(source).found(text),
-  );
+/** A pattern that a value holds is compiled while a call waits. */
+const COMPILING_STEPS = 20_000;
+
+const LIMITS = { maxListElements: 200, maxMapEntries: 200, maxCallArguments: 20 };
+const environment = environmentOf({ ...LIMITS, maxAstNodes: 500, maxDepth: 50 });
+/** Charges are calls around parts of the expression. */
+const evaluating = environmentOf({ ...LIMITS, maxAstNodes: 2_000, maxDepth: 150 })
+  .registerFunction(`${CHARGED}(dyn): dyn`, chargeFor)
+  .registerFunction(`${WALKED}(dyn, int): dyn`, chargeWalk);
+
+function environmentOf(limits: Partial<Limits>): Environment {
+  return new Environment({ unlistedVariablesAreDyn: false, limits })
+    .registerVariable('tool', 'map<string, dyn>')
+    .registerVariable('args', 'dyn')
+    .registerVariable('result', 'dyn')
+    .registerVariable('actor', 'map<string, dyn>')
+    .registerVariable('tags', 'map<string, string>')
+    .registerVariable('subjects', 'list<dyn>')
+    .registerVariable('metrics', 'map<string, dyn>')
+    .registerVariable('phase', 'string')
+    .registerVariable('agentId', 'string')
+    .registerVariable('runId', 'string')
+    .registerFunction(`string.${LINEAR_MATCHES}(string): bool`, (text: string, source: string) =>
+      patternOf(source).found(text),
+    );
+}
 
 /** Why an expression cannot be a condition, in one line; null: it can. Checks names and types, and the patterns in it. */
 export function expressionProblem(source: string): string | null {
   try {
-    const rewritten = withLinearMatches(source);
-    const { valid, type, error } = environment.parse(rewritten).check();
+    const { valid, type, error } = environment.parse(serialize(withLinearMatches(source))).check();
     if (!valid) return firstLine(error);
     return type === 'bool' || type === 'dyn' ? null : `must be true or false, this is of type ${type}`;
   } catch (error) {
@@ -41,12 +62,40 @@ export function expressionProblem(source: string): string | null {
   }
 }
 
+/** Maps: to look for a name in one walks nothing. */
+const MAPS: ReadonlySet<unknown> = new Set(['tags', 'metrics', 'actor', 'tool']);
+
+/** What an expression walks for each element of a list it walks, said to its author; null: nothing, or it is not valid. */
+export function hiddenWalk(source: string): string | null {
+  try {
+    return walksInside(environment.parse(source).ast, false)
+      ? '"in" inside a walk over a list is another walk: give its list in the expression, or take it apart'
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function walksInside(node: ASTNode, inside: boolean): boolean {
+  if (node.op === 'rcall' && MACROS.has(node.args[0])) {
+    const [, receiver, bodies] = node.args;
+    return walksInside(receiver, inside) || bodies.some((body) => walksInside(body, true));
+  }
+  if (inside && node.op === 'in') {
+    const [, list] = node.args;
+    if (!isConstant(list) && !(list.op === 'id' && MAPS.has(list.args))) return true;
+  }
+  return childrenOf(node.args).some((child) => walksInside(child, inside));
+}
+
 /** @throws where the expression is not valid; ask `expressionProblem` first */
 export function compileExpression(source: string): (request: DecisionRequest) => Answer {
-  const evaluate = environment.parse(withLinearMatches(source));
+  const ast = withLinearMatches(source);
+  addCharges(ast, CHARGING_ITSELF);
+  const evaluate = evaluating.parse(serialize(ast));
   return (request) => {
     try {
-      const answer: unknown = evaluate(contextOf(request));
+      const answer: unknown = withoutStacks(() => evaluate(contextOf(request)));
       if (typeof answer === 'boolean') return answer;
       throw new Error('the expression is neither true nor false');
     } catch (error) {
@@ -70,15 +119,27 @@ function contextOf(request: DecisionRequest): Record<string, unknown> {
   };
 }
 
-function withLinearMatches(source: string): string {
+const CHARGING_ITSELF: ReadonlySet<unknown> = new Set([LINEAR_MATCHES, 'matches']);
+
+function withLinearMatches(source: string): ASTNode {
   const { ast } = environment.parse(source);
   rewrite(ast, 0);
-  return serialize(ast);
+  return ast;
+}
+
+/** A walk makes an error for each element it fails on; their stacks would cost ten times the walk, and nobody reads them. */
+function withoutStacks<T>(evaluate: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  forgetSizes();
+  try {
+    return evaluate();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 /** Macros walk whole lists: one inside another would make the cost the product of their lengths. */
-const MACROS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
-
 function rewrite(node: unknown, macros: number): void {
   if (Array.isArray(node)) {
     for (const inner of node) rewrite(inner, macros);
@@ -101,13 +162,10 @@ function refusePattern([pattern]: readonly ASTNode[]): void {
   if (problem !== null) throw new Error(`"${pattern.args.slice(0, 60)}" ${problem}`);
 }
 
-function isNode(value: unknown): value is ASTNode {
-  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
-}
-
 function patternOf(source: string): Pattern {
   const known = patterns.get(source);
   if (known !== undefined) return known;
+  spend(COMPILING_STEPS);
   if (patterns.size >= MOST_PATTERNS) patterns.clear();
   const made = compilePattern(source);
   patterns.set(source, made);

@@ -1,0 +1,138 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { spend } from '../../decisions/step-meter.ts';
+
+/** Walks over lists; the second of their arguments is asked about each element. */
+export const MACROS: ReadonlySet<unknown> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
+
+/** In the names of functions: `charged(x)` is x, and `walked(x, n)` is x whose elements cost n steps each. */
+export const CHARGED = 'charged';
+export const WALKED = 'walked';
+
+/** Of a value that is compared, and of every eight characters of a text. */
+const VALUE_STEPS = 4;
+const CHARACTERS_A_STEP = 8;
+/** A time is read in a time zone, whose calendar is made anew. */
+const TIME_STEPS = 2_000;
+/** Of an element of a walk, and of each node that is asked about it. */
+const ELEMENT_STEPS = 10;
+const NODE_STEPS = 4;
+/** Of an element where asking about it may fail: that is noted for each, and costs far more than asking. */
+const FAILING_STEPS = 100;
+const NEVER_FAILING: ReadonlySet<unknown> = new Set(['value', 'id', 'list', '==', '!=', '&&', '||', '!_', 'in']);
+
+const COMPARING: ReadonlySet<unknown> = new Set(['==', '!=', '<', '<=', '>', '>=']);
+
+/**
+ * Changes an expression so that whatever may cost more than one step is charged before it is done: walks over lists,
+ * membership, comparisons of anything but constants, and arguments of functions.
+ * @param free functions that charge for themselves
+ */
+export function addCharges(node: ASTNode, free: ReadonlySet<unknown>): void {
+  const { op } = node;
+  if (op === 'value' || op === 'id') return;
+  if ((op === 'call' || op === 'rcall') && node.args[0] === 'has') return;
+  for (const child of childrenOf(node.args)) addCharges(child, free);
+  const args = node.args as unknown[];
+  if (COMPARING.has(op)) {
+    if (!args.some(isConstant)) args[0] = charged(args[0]);
+  } else if (op === '+') {
+    args.splice(0, 2, ...args.map(charged));
+  } else if (op === 'in') {
+    args[1] = charged(args[1]);
+  } else if (op === 'call' && !free.has(args[0])) {
+    args[1] = (args[1] as unknown[]).map(charged);
+  } else if (op === 'rcall' && MACROS.has(args[0])) {
+    const each = childrenOf(args[2]);
+    const steps = (each.some(canFail) ? FAILING_STEPS : ELEMENT_STEPS) + NODE_STEPS * sizeOfTree(args[2]);
+    args[1] = { op: 'call', args: [WALKED, [args[1], { op: 'value', args: BigInt(steps) }]] };
+  } else if (op === 'rcall' && !free.has(args[0])) {
+    args[1] = charged(args[1]);
+    args[2] = (args[2] as unknown[]).map(charged);
+  }
+}
+
+/** Sizes of what one evaluation met. Lists made while evaluating may hold one value many times. */
+let sizes = new WeakMap<object, number>();
+
+/** Before each evaluation: values may have changed since the last. */
+export function forgetSizes(): void {
+  sizes = new WeakMap();
+}
+
+/** @throws StepsSpent */
+export function chargeFor<T>(value: T): T {
+  const steps = stepsOf(value);
+  if (steps > VALUE_STEPS) spend(steps);
+  return value;
+}
+
+/** @throws StepsSpent */
+export function chargeWalk<T>(value: T, stepsEach: bigint): T {
+  spend(lengthOf(value) * Number(stepsEach));
+  return value;
+}
+
+function stepsOf(value: unknown): number {
+  if (typeof value === 'string') return VALUE_STEPS + value.length / CHARACTERS_A_STEP;
+  if (typeof value !== 'object' || value === null) return VALUE_STEPS;
+  const known = sizes.get(value);
+  if (known !== undefined) return known;
+  // Until it is known: what holds itself has no end.
+  sizes.set(value, Number.POSITIVE_INFINITY);
+  const steps = stepsOfObject(value);
+  sizes.set(value, steps);
+  return steps;
+}
+
+function stepsOfObject(value: object): number {
+  if (value instanceof Date) return TIME_STEPS;
+  if (ArrayBuffer.isView(value)) return VALUE_STEPS + value.byteLength / CHARACTERS_A_STEP;
+  let steps = VALUE_STEPS;
+  for (const inner of membersOf(value)) steps += stepsOf(inner);
+  return steps;
+}
+
+function membersOf(value: object): Iterable<unknown> {
+  if (Array.isArray(value) || value instanceof Set) return value;
+  return value instanceof Map ? value.values() : Object.values(value);
+}
+
+function lengthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  if (Array.isArray(value)) return value.length;
+  return value instanceof Map || value instanceof Set ? value.size : Object.keys(value).length;
+}
+
+function charged(node: unknown): unknown {
+  return isConstant(node) ? node : { op: 'call', args: [CHARGED, [node]] };
+}
+
+/** Written in the expression, whose length is limited. */
+export function isConstant(node: unknown): boolean {
+  if (!isNode(node)) return false;
+  return node.op === 'value' || (node.op === 'list' && childrenOf(node.args).every(isConstant));
+}
+
+function canFail(node: ASTNode): boolean {
+  if (isCharge(node)) return childrenOf(node.args).some(canFail);
+  return !NEVER_FAILING.has(node.op) || childrenOf(node.args).some(canFail);
+}
+
+function isCharge({ op, args }: ASTNode): boolean {
+  return op === 'call' && (args[0] === CHARGED || args[0] === WALKED);
+}
+
+function sizeOfTree(node: unknown): number {
+  const children = isNode(node) ? childrenOf(node.args) : childrenOf(node);
+  return children.reduce((sum, child) => sum + sizeOfTree(child), isNode(node) ? 1 : 0);
+}
+
+/** Nodes directly below, through the lists that group them. */
+export function childrenOf(args: unknown): ASTNode[] {
+  if (isNode(args)) return [args];
+  return Array.isArray(args) ? args.flatMap(childrenOf) : [];
+}
+
+export function isNode(value: unknown): value is ASTNode {
+  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+}
