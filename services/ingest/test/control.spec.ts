@@ -225,3 +225,20 @@ describe('the poll', () => {
     expect((await poll(query)).status).toBe(400);
   });
 });
+
+describe('when one key takes all it can to listen', () => {
+  it('refuses it more with 429, and others hear of orders as before', async () => {
+    const { next } = (await protocol.call('GET', '/v1/control/poll?agentId=bot')).body;
+    const poll = () => protocol.call('GET', `/v1/control/poll?agentId=bot&after=${next}&waitMs=25000`);
+    const waiting = Array.from({ length: 1_000 }, poll);
+    await eventually(async () => expect((await poll()).status).toBe(429));
+    expect((await connect()).status).toBe(429);
+    const foreign = await connect('agentId=bot&instanceId=i2', undefined, protocol.gateway.keys.foreign);
+    await foreign.until('ready');
+    await protocol.gateway.bus.publish(controlOrdered, anOrder({ tenantId: 'globex' }));
+    await foreign.until('order');
+    await protocol.gateway.bus.publish(controlOrdered, anOrder({ scope: 'agent', scopeId: 'bot' }));
+    expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([200]));
+    expect((await connect()).status).toBe(200);
+  });
+});

@@ -7,17 +7,14 @@ import {
   type HealthRegistry,
   type KeyDirectory,
   type Platform,
-  ProblemException,
 } from '@agentlens/platform';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { backlog, type ControlFrame } from './control-frames.ts';
 import { ControlStream } from './control-stream.ts';
 import type { Listener, Listeners } from './listeners.ts';
+import { ListeningPlaces } from './listening-places.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
-
-/** Per instance; each costs a socket and two timers. */
-const MOST_STREAMS = 5_000;
 
 export interface ControlDeskParts {
   readonly bus: EventBus;
@@ -30,11 +27,12 @@ export interface ControlDeskParts {
   readonly logger: Platform['logger'];
 }
 
-type Hearer = Omit<Listener, 'instanceId'> & { readonly instanceId: string | undefined };
+type Hearer = Omit<Listener, 'instanceId'> & { readonly instanceId: string | undefined; readonly keyId: string };
 
 /** Those who listen to this instance: by stream, or by polls that wait. */
 export class ControlDesk implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #parts: ControlDeskParts;
+  readonly #places = new ListeningPlaces();
   readonly #streams = new Set<ControlStream>();
   readonly #waiting = new Set<() => void>();
   #watches: Subscription[] = [];
@@ -65,15 +63,18 @@ export class ControlDesk implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   open(listener: Hearer, after: ControlPosition | undefined, key: string, reply: FastifyReply): void {
-    if (this.#streams.size >= MOST_STREAMS) {
-      throw new ProblemException(503, 'Too many streams are open');
-    }
+    let stream: ControlStream | undefined;
+    const leave = this.#places.take(listener, () => stream?.close('Other agents need the place; reconnect'));
     reply.hijack();
     const { board, listeners, keys, clock, metrics } = this.#parts;
-    const onEnd = (ended: ControlStream) => this.#streams.delete(ended);
+    const onEnd = (ended: ControlStream) => {
+      leave();
+      this.#streams.delete(ended);
+    };
     const onCut = () => metrics.dropped('control_stream', 1);
     const options = { listener, after, board, listeners, key, keys, clock, onEnd, onCut };
-    this.#streams.add(new ControlStream(reply.raw, options));
+    stream = new ControlStream(reply.raw, options);
+    this.#streams.add(stream);
   }
 
   /** Answers at once where there is something to tell, or to a client that has no position yet. */
@@ -96,16 +97,20 @@ export class ControlDesk implements OnApplicationBootstrap, BeforeApplicationShu
     return now();
   }
 
-  async #change({ tenantId, agentId }: Hearer, waitMs: number, gone: AbortSignal): Promise<void> {
+  /** @throws ProblemException when nobody else may wait */
+  async #change(listener: Hearer, waitMs: number, gone: AbortSignal): Promise<void> {
     const { board, health } = this.#parts;
+    const { tenantId, agentId } = listener;
     const woken = Promise.withResolvers<void>();
     const wake = () => woken.resolve();
+    const leave = this.#places.take(listener, wake);
     const timer = setTimeout(wake, waitMs);
     const unfollow = board.follow({ tenantId, agentId, notice: wake });
     gone.addEventListener('abort', wake);
     this.#waiting.add(wake);
     if (health.draining) wake();
     await woken.promise;
+    leave();
     this.#waiting.delete(wake);
     gone.removeEventListener('abort', wake);
     unfollow();

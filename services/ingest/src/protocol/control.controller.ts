@@ -46,7 +46,7 @@ export class ControlController {
   @AllowQueryToken()
   @Scopes('decide')
   async stream(
-    @CurrentCaller() { tenantId }: Caller,
+    @CurrentCaller() { tenantId, keyId }: Caller,
     @Query() query: unknown,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
@@ -60,21 +60,21 @@ export class ControlController {
     // An id of another stream is no reason to refuse: the client is told everything that stands.
     const after = typeof last === 'string' ? (parsePosition(last) ?? undefined) : undefined;
     const key = /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? token ?? '';
-    this.desk.open({ tenantId, agentId, instanceId }, after, key, reply);
+    this.desk.open({ tenantId, keyId, agentId, instanceId }, after, key, reply);
   }
 
   /** The same for clients that cannot hold a stream: waits up to `waitMs` for something newer than `after`. */
   @Get('poll')
   @Scopes('decide')
   async poll(
-    @CurrentCaller() { tenantId }: Caller,
+    @CurrentCaller() { tenantId, keyId }: Caller,
     @Query() query: unknown,
     @Req() request: FastifyRequest,
   ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string }> {
     const { agentId, instanceId, after, waitMs } = parseOr400(Hearer, query, 'query');
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
-    const listener = { tenantId, agentId, instanceId };
+    const listener = { tenantId, keyId, agentId, instanceId };
     return this.desk.poll(listener, positionOr400(after), Math.min(waitMs, LONGEST_WAIT_MS), gone.signal);
   }
 
