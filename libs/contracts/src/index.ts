@@ -54,6 +54,7 @@ export {
   EvaluateBody,
   HANDLEBAR_DIALECT,
   HeartbeatBody,
+  MendedId,
   runEnded,
   runStarted,
   StartBody,

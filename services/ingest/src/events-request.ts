@@ -1,3 +1,4 @@
+import { MendedId } from '@agentlens/contracts';
 import { ProblemException } from '@agentlens/platform';
 import { LIMITS } from './limits.ts';
 
@@ -21,11 +22,22 @@ const KEY = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
 /** The client's name for this batch, with or without the quotes of a structured field. */
 export function idempotencyKeyOf(header: string | readonly string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
-  const key = typeof header === 'string' ? header.trim().replace(/^"(.*)"$/, '$1') : '';
+  const key = typeof header === 'string' ? unquoted(header) : '';
   if (KEY.test(key)) return key;
   throw new ProblemException(400, 'Validation failed', {
     details: [{ path: 'headers.idempotency-key', message: 'must be 1-255 printable ASCII characters' }],
   });
+}
+
+/** The client's name for a question. One that is no key still names it: a question is not refused for it. */
+export function questionKeyOf(header: string | readonly string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const text = typeof header === 'string' ? header : header.join();
+  return KEY.test(unquoted(text)) ? unquoted(text) : MendedId.parse(`key ${text}`);
+}
+
+function unquoted(header: string): string {
+  return header.trim().replace(/^"(.*)"$/, '$1');
 }
 
 /** `?partial=true` takes the good events of a request and answers for each. */

@@ -176,6 +176,64 @@ describe('asking for a decision', () => {
     expect(protocol.asked[0]?.args).toEqual(args);
   });
 
+  it.each<[string, object, object]>([
+    ['a call id that is too long', { callId: 'c'.repeat(300) }, { callId: expect.stringMatching(/^c+#[0-9a-f]{64}$/) }],
+    ['a call id with a line break', { callId: 'a\nb' }, { callId: expect.stringMatching(/^ab#[0-9a-f]{64}$/) }],
+    ['a call id that is a number', { callId: 7 }, { callId: '7' }],
+    ['a call id that is no id', { callId: { id: 7 } }, { callId: undefined }],
+    ['an empty call id', { callId: '' }, { callId: undefined }],
+    ['an empty session id', { sessionId: '' }, { sessionId: undefined }],
+    ['a long session id', { sessionId: 's'.repeat(300) }, { sessionId: expect.stringMatching(/^s+#[0-9a-f]{64}$/) }],
+    [
+      'an agent id that is too long',
+      { agentId: 'a'.repeat(300) },
+      { agentId: expect.stringMatching(/^a+#[0-9a-f]{64}$/) },
+    ],
+    ['an agent id that is no id', { agentId: ['bot'] }, { agentId: 'unknown' }],
+    ['a negative estimate', { estimate: { tokens: 5, costUsd: -1 } }, { estimate: undefined }],
+    ['an estimate that is no object', { estimate: 'much' }, { estimate: undefined }],
+    ['tokens that are no amount', { estimate: { tokens: '5', costUsd: 1 } }, { estimate: { tokens: 0, costUsd: 1 } }],
+    ['no deadline to speak of', { deadlineMs: 0 }, { deadlineMs: 1_000 }],
+    ['a deadline that is a text', { deadlineMs: 'soon' }, { deadlineMs: 1_000 }],
+  ])('is answered with %s', async (_, fields, expected) => {
+    const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, ...fields });
+    expect(answer).toMatchObject({ status: 200, body: { verdict: 'ALLOW' } });
+    const asked: Record<string, unknown> = { ...protocol.asked[0] };
+    for (const [member, value] of Object.entries(expected)) expect(asked[member]).toEqual(value);
+  });
+
+  it('reserves more than any budget has for an estimate beyond all numbers', async () => {
+    const text = JSON.stringify({ ...QUESTION, estimate: { costUsd: 'MUCH' } }).replace('"MUCH"', '1e400');
+    expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, text)).status).toBe(200);
+    expect(protocol.asked[0]?.estimate).toEqual({ tokens: 0, costUsd: 1e9 });
+  });
+
+  it('tells two call ids apart that begin alike', async () => {
+    for (const end of ['x', 'y']) {
+      await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, callId: `${'c'.repeat(300)}${end}` });
+    }
+    expect(new Set(protocol.asked.map(({ callId }) => callId)).size).toBe(2);
+  });
+
+  it.each([
+    ['too long', 'r'.repeat(300)],
+    ['far too long', 'r'.repeat(5_000)],
+    ['with a line break', 'a%0Ab'],
+  ])('is answered for a run whose id is %s, and orders for it hold', async (_, id) => {
+    const answer = await protocol.call('POST', `/v1/runs/${id}/evaluate`, QUESTION);
+    expect(answer).toMatchObject({ status: 200, body: { verdict: 'ALLOW' } });
+    const { runId } = (await protocol.call('POST', `/v1/runs/${id}/start`, { agentId: 'bot' })).body;
+    expect(protocol.asked[0]?.runId).toBe(runId);
+  });
+
+  it.each(['x'.repeat(300), 'schlüssel'])('is answered whatever its Idempotency-Key: %s', async (key) => {
+    const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, QUESTION, {
+      headers: { 'idempotency-key': key },
+    });
+    expect(answer.status).toBe(200);
+    expect(protocol.asked[0]?.requestId).toMatch(/#[0-9a-f]{64}$|^key schlüssel$/);
+  });
+
   it('mends a tool name that cannot be stored', async () => {
     const tool = { name: `a\u0000b${'x'.repeat(300)}` };
     expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tool })).status).toBe(200);

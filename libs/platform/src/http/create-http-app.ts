@@ -17,8 +17,8 @@ const KEEP_ALIVE_MS = 72_000;
 /** From the first byte of a request to its last: a client that trickles cannot hold a connection for ever. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Agent and run ids have up to 256 characters, each up to nine when percent-encoded. */
-const LONGEST_PARAMETER = 256 * 9;
+/** As long as a request line can be. Each route says what an id may be; a 404 would look like a route that is not there. */
+const LONGEST_PARAMETER = 16_384;
 
 @Module({})
 class HttpRoot {}

@@ -10,13 +10,13 @@ import {
 import { type Caller, CLOCK, type Clock, CurrentCaller, parseOr400, RouteSetting, Scopes } from '@agentlens/platform';
 import { Body, Controller, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { idempotencyKeyOf } from '../events-request.ts';
+import { questionKeyOf } from '../events-request.ts';
 import { transportable } from './call-content.ts';
 import { DecideQuota } from './decide-quota.ts';
 import { DecisionDesk } from './decision-desk.ts';
 import { KnownRuns } from './known-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
-import { readId } from './read-body.ts';
+import { readRunId } from './read-body.ts';
 
 const DEADLINE_MS = 1_000;
 /** For an agent that would rather wait than go on undecided, as where a human has to approve. */
@@ -44,10 +44,10 @@ export class EvaluateController {
     @Req() request: FastifyRequest,
   ): Promise<DecisionBody | (DecisionBody & DecisionExtras)> {
     const startedAt = performance.now();
-    const runId = readId('runId', runIdText);
+    const runId = readRunId(runIdText);
     const question = parseOr400(EvaluateBody, body);
     const receivedAt = new Date(this.clock.now()).toISOString();
-    const requestId = idempotencyKeyOf(request.headers['idempotency-key']);
+    const requestId = questionKeyOf(request.headers['idempotency-key']);
     const { tenantId, keyId, eventsPerSecond, decisionFailMode = 'allow' } = caller;
     const asking = { ...requestOf(question), tenantId, runId, requestId, receivedAt };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);

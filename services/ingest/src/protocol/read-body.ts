@@ -1,4 +1,4 @@
-import { ClientId } from '@agentlens/contracts';
+import { ClientId, MendedId } from '@agentlens/contracts';
 import { ProblemException, parseOr400 } from '@agentlens/platform';
 import type { z } from 'zod';
 import { sanitise } from '../sanitise.ts';
@@ -8,6 +8,14 @@ export function readBody<T extends z.ZodType>(schema: T, body: unknown): z.outpu
   const unsafe = sanitise(body);
   if (unsafe !== undefined) throw new ProblemException(400, 'Validation failed', { details: [unsafe] });
   return parseOr400(schema, body ?? {});
+}
+
+/**
+ * The id of a run in the path. One that cannot be kept stands under its hash: a refusal would make clients in the field go on
+ * without asking.
+ */
+export function readRunId(value: string): string {
+  return parseOr400(MendedId, value, 'path.runId');
 }
 
 /** An id in the path. @throws ProblemException 400 */

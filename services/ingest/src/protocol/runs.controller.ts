@@ -22,7 +22,7 @@ import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
 import { type LockdownAnswer, lockdownAnswer } from './lockdown.ts';
-import { readBody, readId } from './read-body.ts';
+import { readBody, readRunId } from './read-body.ts';
 
 /** The life of a run as its agent tells it. Everything may come twice, late, or in any order. */
 @Controller('v1/runs')
@@ -46,7 +46,7 @@ export class RunsController {
     @Body() body: unknown,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<LockdownAnswer & { runId: string }> {
-    const runId = readId('runId', runIdText);
+    const runId = readRunId(runIdText);
     const start = readBody(StartBody, body);
     await this.desk.admit(caller, 1, reply);
     await this.desk.record(caller.tenantId, runStarted(runId, start));
@@ -64,7 +64,7 @@ export class RunsController {
     @Body() body: unknown,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ runId: string; status: string }> {
-    const runId = readId('runId', runIdText);
+    const runId = readRunId(runIdText);
     const end = readBody(EndBody, body);
     await this.desk.admit(caller, 1, reply);
     await this.desk.record(caller.tenantId, runEnded(runId, end));
@@ -81,7 +81,7 @@ export class RunsController {
     @Param('runId') runIdText: string,
     @Body() body: unknown,
   ): Promise<LockdownAnswer & { runId: string }> {
-    const runId = readId('runId', runIdText);
+    const runId = readRunId(runIdText);
     const { agentId, instanceId, everyMs } = readBody(HeartbeatBody, body);
     const at = new Date(this.clock.now()).toISOString();
     this.heartbeats.add(tenantId, { runId, agentId, at, ...(everyMs == null ? {} : { everyMs }) });

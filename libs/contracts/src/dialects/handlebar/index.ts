@@ -13,4 +13,5 @@ export {
   UNKNOWN_AGENT_ID,
 } from './requests.ts';
 export { agentRegistered, runEnded, runStarted } from './run-moments.ts';
+export { MendedId } from './tolerant.ts';
 export { HANDLEBAR_DIALECT, translateHandlebarEvent } from './translate.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AgentTool } from '../../agents.ts';
 import { DECISION_PHASES } from '../../decisions.ts';
 import { ClientId } from '../../ids.ts';
-import { cleanName, Name, Names, Numbers, Texts } from './tolerant.ts';
+import { cleanName, MendedId, Name, Names, Numbers, Texts } from './tolerant.ts';
 
 const milliseconds = z.number().positive().max(1e12);
 
@@ -108,6 +108,17 @@ const Subjects = z.array(z.unknown()).transform((items) =>
   }),
 );
 
+/** What is no id, such as an empty text, counts as none. */
+const QuestionId = MendedId.nullish().catch(null);
+
+/** JSON holds numbers beyond all: such an amount is more than any budget has. */
+const MOST_AMOUNT = 1e9;
+const Amount = z.preprocess(
+  (given) => (given === Number.POSITIVE_INFINITY ? MOST_AMOUNT : given),
+  z.number().nonnegative().default(0),
+);
+const Estimate = z.object({ tokens: Amount.catch(0), costUsd: Amount });
+
 /**
  * `POST /v1/runs/{runId}/evaluate`. Reads as much as can be read: a refusal makes the client in the field allow the
  * call, so only what cannot be a question at all is refused. `callId`, `estimate` and `deadlineMs` are our additions.
@@ -115,7 +126,7 @@ const Subjects = z.array(z.unknown()).transform((items) =>
 export const EvaluateBody = z
   .object({
     phase: z.enum(DECISION_PHASES, `must be one of ${DECISION_PHASES.join(', ')}`),
-    agentId: z.union([ClientId, z.literal('')]).nullish(),
+    agentId: QuestionId,
     tool: z
       .object({ name: z.string().min(1, 'must not be empty'), tags: Names.nullish().catch(null) })
       .transform(({ name, tags }) => ({ name: cleanName(name) || '?', tags: tags ?? [] }))
@@ -126,12 +137,10 @@ export const EvaluateBody = z
     tags: Texts.nullish().catch(null),
     subjects: Subjects.nullish().catch(null),
     metrics: Numbers.nullish().catch(null),
-    callId: ClientId.nullish(),
-    sessionId: ClientId.nullish(),
-    estimate: z
-      .object({ tokens: z.number().nonnegative().default(0), costUsd: z.number().nonnegative().default(0) })
-      .nullish(),
-    deadlineMs: z.number().positive().nullish(),
+    callId: QuestionId,
+    sessionId: QuestionId,
+    estimate: Estimate.nullish().catch(null),
+    deadlineMs: z.number().positive().nullish().catch(null),
   })
   .refine(({ phase, tool }) => phase === 'llm.before' || tool != null, {
     path: ['tool'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sha256Hex } from '../../canonical-form.ts';
 
 /** Most characters of a name that becomes a column or a rule's subject. */
 export const NAME_CHARS = 256;
@@ -14,6 +15,19 @@ export function cleanName(text: string, most = NAME_CHARS): string {
 }
 
 export const Name = z.string().transform((text) => cleanName(text));
+
+/** Id of somebody or something, as it can be used: no two that differ are mended into one. */
+export const MendedId = z.union([z.string(), z.number()]).transform((given, context) => {
+  const text = String(given);
+  const clean = cleanName(text, MOST_ID_CHARS);
+  if (clean === text && text !== '') return text;
+  if (text !== '') return `${clean.slice(0, MOST_ID_CHARS - HASH_CHARS)}#${sha256Hex(text)}`.toWellFormed();
+  context.issues.push({ code: 'custom', message: 'must not be empty', input: given });
+  return z.NEVER;
+});
+const MOST_ID_CHARS = 256;
+/** Of a SHA-256 in hex and what stands before it. */
+const HASH_CHARS = 65;
 
 /** Most members of an open list or record; more is no name any more but a load. */
 const MOST_MEMBERS = 100;
