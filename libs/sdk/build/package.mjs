@@ -13,7 +13,7 @@ const sdk = fileURLToPath(new URL('..', import.meta.url));
 const root = join(sdk, '../..');
 const out = join(sdk, 'dist/npm');
 /** What an import of `@agentlens/sdk`, and of each of its parts, begins at. */
-const ENTRIES = { '.': 'index', './rules': 'rules/index', './testing': 'testing/index' };
+const ENTRIES = { '.': 'index', './adapter': 'adapter/index', './rules': 'rules/index', './testing': 'testing/index' };
 const RUNTIMES = { node: 'runtime/node', default: 'runtime/web' };
 /** Bundled; all they import of others becomes a dependency of the package. */
 const BUNDLED = ['sdk', 'guardrails', 'contracts'];

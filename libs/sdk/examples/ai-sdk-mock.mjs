@@ -3,7 +3,7 @@
 //
 // Two seams, kept apart: tools are wrapped (nothing runs without a decision), and the model is wrapped by a middleware
 // (messages are recorded and may be changed; a stopped agent makes no further model call).
-import { AgentStopped, isAgentStopped, withRun, wrapTool } from '@agentlens/sdk';
+import { AgentStopped, isAgentStopped, isBlockedResult, withRun, wrapTool } from '@agentlens/sdk';
 import { block, TestServer } from '@agentlens/sdk/testing';
 import { generateText, isStepCount, jsonSchema, tool, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
@@ -39,9 +39,18 @@ export function guardedModel(model, run) {
 /** Puts a tool under guard. A refusal that ends the run throws, and the AI SDK hands others to the model. */
 export function guardedTool(name, definition, run) {
   const guarded = wrapTool({ name, execute: definition.execute }, { run });
+  const call = (args, { toolCallId }) => guarded(args, { callId: toolCallId });
+  // The AI SDK looks at once whether a tool streams: an async function that answers a stream later gives the model `{}`.
+  const streams = definition.execute.constructor.name === 'AsyncGeneratorFunction';
   return tool({
     ...definition,
-    execute: async (args, { toolCallId }) => guarded(args, { callId: toolCallId }),
+    execute: streams
+      ? async function* (args, options) {
+          const result = await call(args, options);
+          if (isBlockedResult(result)) yield result;
+          else yield* result;
+        }
+      : call,
   });
 }
 
@@ -52,6 +61,7 @@ const run = await client.startRun({ runId: 'example' });
 const deleted = [];
 const answers = [
   { type: 'tool-call', toolCallId: 'call-1', toolName: 'delete_file', input: '{"path":"/data/a.txt"}' },
+  { type: 'tool-call', toolCallId: 'call-2', toolName: 'count_lines', input: '{"path":"/data/a.txt"}' },
   { type: 'text', text: 'I was not allowed to delete it.' },
 ];
 const model = new MockLanguageModelV4({
@@ -88,10 +98,23 @@ try {
           },
           run,
         ),
+        count_lines: guardedTool(
+          'count_lines',
+          {
+            description: 'Counts the lines of a file, and tells how far it is',
+            inputSchema: jsonSchema({ type: 'object', properties: { path: { type: 'string' } }, required: ['path'] }),
+            execute: async function* () {
+              yield 'counting';
+              yield '42 lines';
+            },
+          },
+          run,
+        ),
       },
     }),
   );
   console.log(`model:   ${result.text}`);
+  console.log(`counted: ${result.steps[1].toolResults[0].output}`);
   await run.end();
 } catch (error) {
   if (!isAgentStopped(error) && !(error.cause instanceof AgentStopped)) throw error;

@@ -1,6 +1,6 @@
 /** Throws where a value is not what an option takes. */
-type Check = (value: unknown, path: string) => void;
-type Shape = Readonly<Record<string, Check>>;
+export type Check = (value: unknown, path: string) => void;
+export type Shape = Readonly<Record<string, Check>>;
 
 const text = is('a non-empty string', (value) => typeof value === 'string' && value !== '');
 const anyText = is('a string', (value) => typeof value === 'string');
@@ -72,8 +72,23 @@ const OPTIONS = {
  * @throws TypeError naming the option and what it takes; never the key
  */
 export function checkOptions(options: unknown): void {
-  only(OPTIONS)(options, '');
+  checkAgainst('AgentLens.init', OPTIONS, options);
 }
+
+/** @throws TypeError beginning with the name of the function whose options they are */
+export function checkAgainst(called: string, shape: Shape, options: unknown): void {
+  try {
+    only(shape)(options, '');
+  } catch (error) {
+    if (error instanceof WrongOption) throw new TypeError(`${called}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** For the options of others. */
+export const shapes = { optional, unless, only, having, oneOf, callable, ms: optional(orZero) };
+
+class WrongOption extends TypeError {}
 
 function is(what: string, holds: (value: unknown) => boolean): Check {
   return (value, path) => {
@@ -82,7 +97,7 @@ function is(what: string, holds: (value: unknown) => boolean): Check {
 }
 
 /** Takes this one value unchecked. */
-function unless(taken: undefined | null | false, check: Check): Check {
+function unless(taken: undefined | null | boolean, check: Check): Check {
   return (value, path) => {
     if (value !== taken) check(value, path);
   };
@@ -126,12 +141,12 @@ function only(shape: Shape): Check {
     if (unknown === undefined) return;
     const meant = Object.keys(shape).find((name) => letters(name) === letters(unknown));
     const fix = meant === undefined ? `there are ${Object.keys(shape).join(', ')}` : `did you mean ${at(path, meant)}?`;
-    throw new TypeError(`AgentLens.init: ${at(path, unknown)} is no option; ${fix}`);
+    throw new WrongOption(`${at(path, unknown)} is no option; ${fix}`);
   };
 }
 
 function refuse(path: string, what: string, value: unknown): never {
-  throw new TypeError(`AgentLens.init: ${path || 'its argument'} must be ${what}, not ${shown(value, path)}`);
+  throw new WrongOption(`${path || 'its argument'} must be ${what}, not ${shown(value, path)}`);
 }
 
 function shown(value: unknown, path: string): string {

@@ -124,6 +124,11 @@ export class AgentLensClient {
     return run;
   }
 
+  /** Tells the programmer something, by the client's logger; for adapters. */
+  warn(message: string): void {
+    this.#settings.logger.warn(`agentlens: ${message}`);
+  }
+
   /** Sends what is waiting, and answers whether all of it has arrived or was given up within `drainMs`. */
   drain(ms = this.#settings.drainMs): Promise<boolean> {
     return this.#sink.drain(ms);

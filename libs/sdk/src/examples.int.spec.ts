@@ -19,6 +19,7 @@ describe('the examples', () => {
     expect(said).toContain('deleted: []');
     expect(said).toContain('model:   I was not allowed to delete it.');
     expect(said).toMatch(/tool\.decision +BLOCK/);
+    expect(said).toContain('counted: 42 lines');
   });
 
   it('work on where there is no platform, failing open', async () => {

@@ -26,7 +26,7 @@ export {
   ToolBlocked,
 } from './run/agent-stopped.ts';
 export type { Run } from './run/run.ts';
-export type { ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run/run-config.ts';
+export type { AdapterInfo, ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run/run-config.ts';
 export { getCurrentRun, useContextStore, withRun } from './run/run-context.ts';
 export {
   defineTool,

@@ -91,7 +91,7 @@ describe('model calls while failing closed', () => {
       () => 'stopped',
     );
     isFailing = false;
-    return { outcome, server, run };
+    return { outcome, server, run, client };
   }
 
   it.each<[string, number, unknown, string]>([
@@ -113,10 +113,11 @@ describe('model calls while failing closed', () => {
     expect((await askedOnce(status, body)).outcome).toBe(expected);
   });
 
-  it('are asked about again after one that was refused', async () => {
-    const { run, server } = await askedOnce(429, {});
+  it('are asked about again in the next run after one that was refused', async () => {
+    const { client, server } = await askedOnce(429, {});
     server.answer(({ phase }) => (phase === 'llm.before' ? allow() : undefined));
-    await run.beforeLlm(messages);
+    const next = await client.startRun();
+    await next.beforeLlm(messages);
     expect(server.questions.map(({ phase }) => phase)).toEqual(['llm.before']);
   });
 

@@ -28,6 +28,7 @@ export interface Subjectivity {
   readonly runId: string;
   readonly actor: Actor | undefined;
   readonly tags: Readonly<Record<string, string>>;
+  readonly enforceMode: Settings['enforceMode'];
   /** Stopped by an operator, by its time, by the server at its start. */
   standing(): Standing;
   /** The platform refuses the key: the run is over. */
@@ -75,10 +76,9 @@ export class Decider {
   }
 
   async decide(run: Subjectivity, question: Question): Promise<Decision> {
-    const { settings } = this.#tools;
-    if (settings.enforceMode === 'off') return this.#answer(question, { ...ALLOWED, source: 'local' });
+    if (run.enforceMode === 'off') return this.#answer(question, { ...ALLOWED, source: 'local' });
     const verdict = this.#atOnce(run, question) ?? (await this.#withRules(run, question));
-    return settings.enforceMode === 'shadow' ? this.#shadowed(question, verdict) : this.#answer(question, verdict);
+    return run.enforceMode === 'shadow' ? this.#shadowed(question, verdict) : this.#answer(question, verdict);
   }
 
   #atOnce(run: Subjectivity, question: Question): Verdict | null {
@@ -214,7 +214,7 @@ function failedClosed(why: Bypass): Verdict {
   return { ...lockdown('No decision could be had in time; failing closed.'), source: 'fallback', bypass: why };
 }
 
-function stopped(standing: Exclude<Standing, { state: 'running' }>): Verdict {
+export function stopped(standing: Exclude<Standing, { state: 'running' }>): Verdict {
   const what = standing.state === 'killed' ? 'stopped' : 'paused';
   const why = standing.reason === '' ? '' : `: ${standing.reason}`;
   return { ...lockdown(`This run was ${what}${why}`), cause: { kind: 'LOCKDOWN', lockdownId: standing.id } };

@@ -1,5 +1,13 @@
 import type { Actor, ModelInfo, Subject } from '../wire/model.ts';
 
+/** Which adapter makes the run's calls, and of which framework. */
+export interface AdapterInfo {
+  readonly name: string;
+  readonly version?: string;
+  readonly framework?: string;
+  readonly frameworkVersion?: string;
+}
+
 export interface RunConfig {
   /** A time-ordered UUID is made where it is absent. Starting a live id again answers the same run. */
   readonly runId?: string;
@@ -14,6 +22,10 @@ export interface RunConfig {
   readonly parentRunId?: string;
   /** The call of the parent's tool that this run is. */
   readonly parentToolUseId?: string;
+  /** Default: the client's. */
+  readonly enforceMode?: 'enforce' | 'shadow' | 'off';
+  /** Recorded with the start of the run. Default: this SDK. */
+  readonly adapter?: AdapterInfo;
 }
 
 export interface ToolCallOptions {
@@ -39,4 +51,6 @@ export interface ApprovalWait {
   readonly timeoutMs?: number;
   /** Between questions where no message arrives by itself, ms. Default 2000. */
   readonly pollMs?: number;
+  /** Ends the waiting; the call is then still pending. */
+  readonly signal?: AbortSignal;
 }

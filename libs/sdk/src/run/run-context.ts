@@ -17,6 +17,11 @@ export async function withRun<R>(run: Run, body: () => R | Promise<R>): Promise<
   }
 }
 
+/** The same for a body of any kind: what it throws says nothing about the run. */
+export function bindRun<R>(run: Run, body: () => R): R {
+  return store.run(run, body);
+}
+
 /** The run this code works for, or undefined outside of `withRun`. */
 export function getCurrentRun(): Run | undefined {
   return store.getStore() as Run | undefined;

@@ -20,7 +20,7 @@ export function startedData(config: RunConfig, agent: AgentIdentity): Record<str
     agent: { name: agent.name ?? agent.slug },
     ...(actor === undefined ? {} : { actor: { externalId: actor.externalId, metadata: actor.metadata } }),
     ...(model === undefined ? {} : { model }),
-    adapter: { name: 'agentlens-sdk' },
+    adapter: config.adapter ?? { name: 'agentlens-sdk' },
     tags,
     ...(runTtlMs === undefined ? {} : { runTtlMs }),
   };

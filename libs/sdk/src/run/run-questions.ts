@@ -1,5 +1,6 @@
 import type { Decision } from '../wire/decision.ts';
 import type { Decider, Question, Subjectivity } from './decider.ts';
+import { RunStop } from './run-stop.ts';
 
 type Metrics = Readonly<Record<string, number>>;
 
@@ -7,12 +8,18 @@ type Metrics = Readonly<Record<string, number>>;
 export class RunQuestions {
   readonly #decider: Decider;
   readonly #about: Subjectivity;
+  readonly #stop = new RunStop();
   #tokensIn = 0;
   #tokensOut = 0;
 
   constructor(decider: Decider, about: Subjectivity) {
     this.#decider = decider;
     this.#about = about;
+  }
+
+  /** The refusal that ended the run; none is asked about after it. */
+  get stopped(): Decision | undefined {
+    return this.#stop.decision;
   }
 
   used(tokensIn: number, tokensOut: number): void {
@@ -24,13 +31,17 @@ export class RunQuestions {
   async before(question: Question, metrics: Metrics = {}): Promise<Decision> {
     const [tokensIn, tokensOut] = [this.#tokensIn, this.#tokensOut];
     const told = { llm_tokens_in: tokensIn, llm_tokens_out: tokensOut, ...metrics };
-    const decision = await this.#decider.decide(this.#about, { ...question, metrics: told });
+    const decision = await this.#decide({ ...question, metrics: told });
     if (decision.source === 'remote') this.used(-tokensIn, -tokensOut);
     return decision;
   }
 
   /** May its result be used? */
   after(question: Question): Promise<Decision> {
-    return this.#decider.decide(this.#about, question);
+    return this.#decide(question);
+  }
+
+  async #decide(question: Question): Promise<Decision> {
+    return this.#stop.repeated(question) ?? this.#stop.noted(await this.#decider.decide(this.#about, question));
   }
 }

@@ -6,7 +6,7 @@ import type { BreakerLimits, BreakerState } from '../wire/contract.ts';
 import type { Decision } from '../wire/decision.ts';
 import type { AgentMessage, LlmResponse, Lockdown, RunStatus } from '../wire/model.ts';
 import type { Server } from '../wire/server.ts';
-import type { Decider, Question } from './decider.ts';
+import { type Decider, type Question, stopped } from './decider.ts';
 import { ModelCalls } from './model-calls.ts';
 import { RunBreaker } from './run-breaker.ts';
 import type { ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run-config.ts';
@@ -48,9 +48,11 @@ export class Run {
   readonly #story: RunStory;
   readonly #standing: RunStanding;
   readonly #breaker: RunBreaker;
+  readonly #questions: RunQuestions;
   readonly #modelCalls: ModelCalls;
   readonly #toolCalls: ToolCalls;
   readonly #timers: RunTimers;
+  readonly #enforces: boolean;
   #failed = false;
   #status: RunStatus | undefined;
   #ending: Promise<void> | undefined;
@@ -61,7 +63,8 @@ export class Run {
     this.#config = config;
     this.#host = host;
     this.#timers = new RunTimers(host.clock);
-    const { settings, clock, sink, standings } = host;
+    const { clock, sink, standings } = host;
+    const settings = { ...host.settings, ...(config.enforceMode ? { enforceMode: config.enforceMode } : {}) };
     const { sessionId, actor, parentRunId, parentToolUseId } = config;
     const newId = () => host.newId();
     this.sessionId = sessionId;
@@ -70,6 +73,7 @@ export class Run {
     const story = new RunStory(ref, { clock, sink, newId, recordContent, redactMessage });
     this.#story = story;
     this.#standing = new RunStanding({ runId: id, standings, clock, enforces: settings.enforceMode === 'enforce' });
+    this.#enforces = settings.enforceMode === 'enforce';
     const breaker = new RunBreaker(
       () => host.breakerLimits(),
       () => clock.now(),
@@ -77,11 +81,12 @@ export class Run {
     );
     this.#breaker = breaker;
     const questions = new RunQuestions(host.decider, {
-      ...{ runId: id, actor, tags: this.tags },
+      ...{ runId: id, actor, tags: this.tags, enforceMode: settings.enforceMode },
       standing: () => this.standing,
       keyRefused: () => this.keyRefused(),
       breakerRefuses: (question) => breakerRefuses(breaker, question),
     });
+    this.#questions = questions;
     const { signal } = this.#standing;
     const nextApproval = (ms: number) => host.nextApproval(ms);
     this.#modelCalls = new ModelCalls({ story, breaker, questions, newId });
@@ -92,6 +97,11 @@ export class Run {
   /** Ms by the client's clock that only goes forward; for measuring calls. */
   elapsed(): number {
     return this.#host.clock.elapsed();
+  }
+
+  /** An id for a model or tool call of a framework that gives it none. */
+  newCallId(): string {
+    return this.#host.newId();
   }
 
   /** Tool calls that came to an end. */
@@ -110,6 +120,14 @@ export class Run {
   /** Aborted when the run is killed or its time is over: hand it to model and tool calls to stop them in the middle. */
   get signal(): AbortSignal {
     return this.#standing.signal;
+  }
+
+  /** Why no further call of it will be allowed: a rule ended it, it failed closed, or an operator killed it. */
+  get stopped(): Decision | undefined {
+    const standing = this.standing;
+    if (standing.state !== 'killed' || !this.#enforces) return this.#questions.stopped;
+    const { id: callId } = standing;
+    return { ...stopped(standing), phase: 'tool.before', callId, args: {} };
   }
 
   /** The model an operator wants used instead. */

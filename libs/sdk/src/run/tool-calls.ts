@@ -99,8 +99,9 @@ export class ToolCalls {
     let decision = pending;
     while (decision.cause.kind === 'HITL_PENDING') {
       const left = until - clock.elapsed();
-      if (left <= 0 || signal.aborted) return decision;
-      await nextApproval(Math.min(left, wait.pollMs ?? APPROVAL_POLL_MS));
+      if (left <= 0 || signal.aborted || wait.signal?.aborted) return decision;
+      const next = nextApproval(Math.min(left, wait.pollMs ?? APPROVAL_POLL_MS));
+      await (wait.signal === undefined ? next : orAborted(next, wait.signal));
       decision = await this.before(name, pending.args, { ...wait, callId: pending.callId });
     }
     return decision;
@@ -110,4 +111,13 @@ export class ToolCalls {
   #json(value: unknown): string {
     return this.#tools.settings.enforceMode === 'off' ? '' : safeJson(value);
   }
+}
+
+/** Resolves with whichever comes first. */
+async function orAborted(next: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await Promise.race([next, aborted]);
 }

@@ -52,11 +52,12 @@ describe('a wrapped tool', () => {
   it('throws instead where that is wanted, and tells the end of the run apart', async () => {
     const server = new TestServer().rule({ tools: ['delete_file'], answer: terminate() });
     const { tool, done } = aTool();
-    const run = await aRun(server);
-    await expect(wrapTool(tool, { run, onBlock: 'throw' })({ path: 'a' })).rejects.toMatchObject({
+    const ended = await aRun(server);
+    await expect(wrapTool(tool, { run: ended, onBlock: 'throw' })({ path: 'a' })).rejects.toMatchObject({
       name: 'AgentStopped',
     });
     server.rule({ tools: ['delete_file'], answer: block() });
+    const run = await aRun(server);
     await expect(wrapTool(tool, { run, onBlock: 'throw' })({ path: 'a' })).rejects.toMatchObject({
       name: 'ToolBlocked',
     });

@@ -1,11 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { idSource } from './ids.ts';
 import type { ContextStore, Runtime } from './runtime.ts';
+import { sharedContext } from './shared-context.ts';
 import { systemClock } from './system-clock.ts';
 import { undiciHttp } from './undici-http.ts';
 
-/** One for the process, so that `getCurrentRun` needs no client. */
-export const context: ContextStore = new AsyncLocalStorage<object>();
+/** One for the process, so that `getCurrentRun` needs no client, and two copies of this package know the same run. */
+export const context: ContextStore = sharedContext('agentlens.run.v1', () => new AsyncLocalStorage<object>());
+/** Beside it, for adapters: which of its calls this code belongs to. */
+export const adapterContext: ContextStore = sharedContext('agentlens.adapter.v1', () => new AsyncLocalStorage());
 
 export function createRuntime(): Runtime {
   return {

@@ -1,6 +1,7 @@
 import { fetchHttp } from './fetch-http.ts';
 import { idSource } from './ids.ts';
 import type { ContextStore, Runtime } from './runtime.ts';
+import { sharedContext } from './shared-context.ts';
 import { systemClock } from './system-clock.ts';
 
 interface MayHaveStorage {
@@ -8,7 +9,8 @@ interface MayHaveStorage {
 }
 
 /** Some edge runtimes offer AsyncLocalStorage as a global; elsewhere the current run ends with the synchronous part. */
-export const context: ContextStore = createContext();
+export const context: ContextStore = sharedContext('agentlens.run.v1', createContext);
+export const adapterContext: ContextStore = sharedContext('agentlens.adapter.v1', createContext);
 
 export function createRuntime(): Runtime {
   return {

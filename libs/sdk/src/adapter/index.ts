@@ -1,0 +1,7 @@
+export { Guard, type ParentCall, parentHere } from './guard.ts';
+export type { AdapterToolCall, GuardOptions } from './guard-options.ts';
+export type { ModelCall } from './model-call.ts';
+export { replaceExports } from './replace-exports.ts';
+export { PROVIDER_EXECUTED, type RunScope } from './run-scope.ts';
+export { isAbort, refusalText, stoppedBy } from './stopped-by.ts';
+export type { CallWait, OpenToolCall, ToolOutcome } from './tool-call-guard.ts';

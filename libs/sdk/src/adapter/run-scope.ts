@@ -1,0 +1,147 @@
+import { AgentStopped } from '../run/agent-stopped.ts';
+import type { Run } from '../run/run.ts';
+import { bindRun, getCurrentRun } from '../run/run-context.ts';
+import type { Decision } from '../wire/decision.ts';
+import type { AgentMessage, LlmResponse, RunStatus } from '../wire/model.ts';
+import { inPlace } from './adapter-context.ts';
+import type { AdapterToolCall, GuardOptions } from './guard-options.ts';
+import { ModelCall } from './model-call.ts';
+import { isAbort, stoppedBy } from './stopped-by.ts';
+import { ToolCallGuard, type ToolOutcome } from './tool-call-guard.ts';
+
+/** The tag of tools that ran at the model's provider: nobody could refuse them. */
+export const PROVIDER_EXECUTED = 'provider-executed';
+
+export interface RunScopeSettings {
+  readonly options: GuardOptions;
+  /** Begun by the adapter, and so ended by it. A run of the user's own is left to him. */
+  readonly owned: boolean;
+  /** Told of each call that came to an end; notices agents whose model is not guarded. */
+  readonly seen: (run: Run, what: 'tool' | 'model') => void;
+}
+
+/** One loop of an agent, inside of a run: asks about its calls and reports them. */
+export class RunScope {
+  readonly run: Run;
+  readonly tools: ToolCallGuard;
+  readonly #settings: RunScopeSettings;
+  readonly #outer: Run | undefined;
+  #stopped: Decision | undefined;
+  #failure: unknown;
+
+  constructor(run: Run, settings: RunScopeSettings) {
+    this.run = run;
+    this.#settings = settings;
+    this.#outer = getCurrentRun();
+    this.tools = new ToolCallGuard({
+      run,
+      options: settings.options,
+      stop: (decision) => {
+        this.#stopped ??= decision;
+      },
+      enter: (callId, body) => this.enter(body, callId),
+      ended: () => settings.seen(run, 'tool'),
+    });
+  }
+
+  /** Aborted when the run is killed or its time is over. */
+  get signal(): AbortSignal {
+    return this.run.signal;
+  }
+
+  /** Why the loop must not go on: the run was ended, or a human is asked and nobody waits. */
+  get stopped(): Decision | undefined {
+    return this.run.stopped ?? this.#stopped;
+  }
+
+  /** The run's signal together with the user's own. */
+  signalWith(other: AbortSignal | null | undefined): AbortSignal {
+    return other ? AbortSignal.any([other, this.signal]) : this.signal;
+  }
+
+  /** Binds the run and this scope to everything `body` does; with `callId`, as the inside of that tool call. */
+  enter<R>(body: () => R, callId?: string): R {
+    return bindRun(this.run, () => inPlace({ scope: this, outer: this.#outer, callId }, body));
+  }
+
+  /** The same for a generator that somebody else iterates: each step of it runs inside. */
+  async *stream<T, R>(items: AsyncIterator<T, R>): AsyncGenerator<T, R> {
+    let finished = false;
+    try {
+      for (;;) {
+        const step = await this.enter(() => items.next());
+        finished = step.done === true;
+        if (step.done === true) return step.value;
+        yield step.value;
+      }
+    } finally {
+      if (!finished) await this.enter(() => items.return?.());
+    }
+  }
+
+  /**
+   * Before a model call. `messages` of the answer are the cleaned ones, by index.
+   *
+   * @throws AgentStopped if the call must not happen
+   */
+  async beginModel<M extends AgentMessage>(messages: readonly M[]): Promise<ModelCall<M>> {
+    this.throwIfStopped();
+    return ModelCall.begin(this.run, messages, () => this.#settings.seen(this.run, 'model'));
+  }
+
+  /** A whole model call: asks, calls with the cleaned messages, reports what `read` finds in the answer. */
+  async callModel<M extends AgentMessage, R>(
+    messages: readonly M[],
+    call: (cleaned: readonly M[]) => R | Promise<R>,
+    about: { readonly model: LlmResponse['model']; readonly read: (answer: Awaited<R>) => Partial<LlmResponse> },
+  ): Promise<Awaited<R>> {
+    const begun = await this.beginModel(messages);
+    let answer: Awaited<R>;
+    try {
+      answer = await call(begun.messages);
+    } catch (error) {
+      await begun.failed(about.model, error);
+      throw error;
+    }
+    await begun.answered({ content: [], model: about.model, ...about.read(answer) });
+    return answer;
+  }
+
+  /** Records a tool that ran where nobody could refuse it. */
+  async observeTool(call: AdapterToolCall, outcome: ToolOutcome): Promise<void> {
+    const { id: callId, name, args, tags = [] } = call;
+    const options = { callId, tags: [...tags, ...this.tools.tagsOf(name), PROVIDER_EXECUTED] };
+    await this.run.afterTool(name, args, outcome.result, outcome.durationMs, outcome.error, options);
+  }
+
+  /** @throws AgentStopped if the loop must not go on */
+  throwIfStopped(): void {
+    const { stopped } = this;
+    if (stopped !== undefined) throw new AgentStopped(stopped);
+  }
+
+  /** Remembers that the loop failed, for frameworks that report it before their end. */
+  noteFailure(error: unknown): void {
+    this.#failure ??= error ?? new Error('the agent failed');
+  }
+
+  /** What the caller gets for an error: AgentStopped itself, if that is why it was thrown. */
+  errorFor(error: unknown): unknown {
+    const stopped = stoppedBy(error);
+    if (stopped !== undefined) return stopped;
+    const decision = this.run.stopped;
+    const byRun = isAbort(error) || error === this.signal.reason;
+    return decision !== undefined && byRun ? new AgentStopped(decision) : error;
+  }
+
+  /** Ends the run, if the adapter began it; as interrupted if it was stopped or aborted. Once. */
+  async end(status: RunStatus = 'success'): Promise<void> {
+    if (this.#settings.owned) await this.run.end(this.#status(status));
+  }
+
+  #status(status: RunStatus): RunStatus {
+    const failure = this.#failure;
+    if (this.stopped !== undefined || isAbort(failure) || stoppedBy(failure) !== undefined) return 'interrupted';
+    return failure === undefined ? status : 'error';
+  }
+}

@@ -1,0 +1,176 @@
+import type { Run } from '../run/run.ts';
+import type { ApprovalWait, ToolCallOptions } from '../run/run-config.ts';
+import type { Decision } from '../wire/decision.ts';
+import type { AdapterToolCall, GuardOptions } from './guard-options.ts';
+
+/** What came of a call that ran. */
+export interface ToolOutcome {
+  readonly result?: unknown;
+  /** Absent: it succeeded. */
+  readonly error?: unknown;
+  /** Absent: measured from the question. */
+  readonly durationMs?: number;
+}
+
+/** How a call waits for a human. */
+export interface CallWait {
+  /** Ends the waiting; the call is then not made. */
+  readonly signal?: AbortSignal;
+  /** Told when the waiting begins; what it answers is called when it is over. */
+  readonly waiting?: (pending: Decision) => () => void;
+}
+
+/** A call between its question and its result. */
+export interface OpenToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+}
+
+interface Begun extends OpenToolCall {
+  readonly about: ToolCallOptions;
+  readonly startedAt: number;
+}
+
+export interface ToolCallGuardDependencies {
+  readonly run: Run;
+  readonly options: GuardOptions;
+  /** The loop ends with this refusal. */
+  readonly stop: (decision: Decision) => void;
+  /** Runs `body` as the inside of a call. */
+  readonly enter: <R>(callId: string, body: () => R) => R;
+  readonly ended: () => void;
+}
+
+/** Asks, runs and reports tool calls: around a function for what can be wrapped, in two halves for hooks. */
+export class ToolCallGuard {
+  readonly #deps: ToolCallGuardDependencies;
+  readonly #open = new Map<string, Begun>();
+
+  constructor(dependencies: ToolCallGuardDependencies) {
+    this.#deps = dependencies;
+  }
+
+  tagsOf(name: string): readonly string[] {
+    const { tags = {} } = this.#deps.options;
+    return Object.hasOwn(tags, name) ? (tags[name] ?? []) : [];
+  }
+
+  /** The calls that have not come to an end, oldest first. */
+  get open(): readonly OpenToolCall[] {
+    return [...this.#open.values()];
+  }
+
+  /** Asks; on ALLOW the call is open until `after`. Call the tool with `decision.args`. */
+  async before(call: AdapterToolCall, wait: CallWait = {}): Promise<Decision> {
+    const { run, stop } = this.#deps;
+    const { name, args } = call;
+    const about = this.#about(call);
+    let decision = await run.beforeTool(name, args, about);
+    if (decision.cause.kind === 'HITL_PENDING') decision = await this.#waited(name, decision, about, wait);
+    if (decision.verdict === 'BLOCK') {
+      if (decision.control === 'TERMINATE') stop(decision);
+      return decision;
+    }
+    const { callId: id } = decision;
+    this.#open.set(id, { id, name, args: decision.args, about: { ...about, callId: id }, startedAt: run.elapsed() });
+    return decision;
+  }
+
+  /** Reports; BLOCK: the result must not be used. Undefined for a call that nobody asked about, or that is over. */
+  async after(id: string, outcome: ToolOutcome): Promise<Decision | undefined> {
+    const { run, stop, ended } = this.#deps;
+    const begun = this.#open.get(id);
+    if (begun === undefined) return undefined;
+    this.#open.delete(id);
+    ended();
+    const { name, args, about, startedAt } = begun;
+    const durationMs = outcome.durationMs ?? run.elapsed() - startedAt;
+    const decision = await run.afterTool(name, args, outcome.result, durationMs, outcome.error, about);
+    if (decision.verdict === 'BLOCK' && decision.control === 'TERMINATE') stop(decision);
+    return decision;
+  }
+
+  /** Forgets a call that runs elsewhere: nobody here will hear of its result. */
+  leave(id: string): void {
+    this.#open.delete(id);
+  }
+
+  /**
+   * A whole call: `execute` runs only if it may, with the decided arguments and as the inside of the call. What it
+   * throws is thrown on untouched. What `refuse` answers takes the place of the result.
+   */
+  async call<R, Refusal>(
+    call: AdapterToolCall,
+    execute: (args: unknown) => R | Promise<R>,
+    refuse: (decision: Decision) => Refusal,
+    wait: CallWait & { readonly failed?: (result: Awaited<R>) => unknown } = {},
+  ): Promise<Awaited<R> | Refusal> {
+    const decision = await this.before(call, wait);
+    if (decision.verdict === 'BLOCK') return refuse(decision);
+    const { callId, args } = decision;
+    let result: Awaited<R>;
+    try {
+      result = await this.#deps.enter(callId, () => execute(args));
+    } catch (error) {
+      await this.after(callId, { error: error ?? new Error('the tool threw nothing') });
+      throw error;
+    }
+    const after = await this.after(callId, { result, error: wait.failed?.(result) });
+    return after?.verdict === 'BLOCK' ? refuse(after) : result;
+  }
+
+  /** The same for a tool whose result comes in parts; the last one is the result. */
+  async *stream<R, Refusal>(
+    call: AdapterToolCall,
+    execute: (args: unknown) => AsyncIterable<R>,
+    refuse: (decision: Decision) => Refusal,
+    wait: CallWait = {},
+  ): AsyncGenerator<R | Refusal> {
+    const decision = await this.before(call, wait);
+    if (decision.verdict === 'BLOCK') return yield refuse(decision);
+    const { callId, args } = decision;
+    const { enter } = this.#deps;
+    let result: R | undefined;
+    let error: unknown = new Error('given up by its reader');
+    const items = enter(callId, () => execute(args)[Symbol.asyncIterator]());
+    try {
+      for (;;) {
+        const step = await enter(callId, () => items.next());
+        if (step.done === true) break;
+        result = step.value;
+        yield step.value;
+      }
+      error = undefined;
+    } catch (thrown) {
+      error = thrown ?? new Error('the tool threw nothing');
+      throw thrown;
+    } finally {
+      if (error !== undefined) await enter(callId, () => items.return?.());
+      const after = await this.after(callId, { result, error });
+      if (error === undefined && after?.verdict === 'BLOCK') yield refuse(after);
+    }
+  }
+
+  #about({ id: callId, name, args, tags = [] }: AdapterToolCall): ToolCallOptions {
+    const { subjects } = this.#deps.options;
+    return {
+      callId,
+      tags: [...new Set([...this.tagsOf(name), ...tags])],
+      ...(subjects === undefined ? {} : { subjects: subjects({ id: callId, name, args, tags }) }),
+    };
+  }
+
+  async #waited(name: string, pending: Decision, about: ToolCallOptions, wait: CallWait): Promise<Decision> {
+    const { run, options } = this.#deps;
+    const { waitForApproval } = options;
+    if (waitForApproval === undefined || waitForApproval === false) return pending;
+    const given: ApprovalWait = waitForApproval === true ? {} : waitForApproval;
+    const over = wait.waiting?.(pending);
+    try {
+      return await run.waitForApproval(name, pending, { ...about, ...given, signal: wait.signal });
+    } finally {
+      over?.();
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import { needApproval, settle, TestServer, terminate } from '../testing/index.ts';
+
+describe('a run that was ended', () => {
+  it('stays ended: later calls get the same refusal and nobody is asked', async () => {
+    const server = new TestServer().rule({ tools: ['rm'], answer: terminate('No more', 'r1') });
+    const run = await (await server.client()).startRun();
+    expect(run.stopped).toBeUndefined();
+    await run.beforeTool('rm', {}, { callId: 'c1' });
+    expect(run.stopped).toMatchObject({ control: 'TERMINATE', finalRuleId: 'r1' });
+    const asked = server.questions.length;
+    expect(await run.beforeTool('ls', { a: 1 }, { callId: 'c2' })).toMatchObject({
+      ...{ verdict: 'BLOCK', control: 'TERMINATE', message: 'No more', finalRuleId: 'r1' },
+      ...{ callId: 'c2', args: { a: 1 }, source: 'local' },
+    });
+    await expect(run.beforeLlm([])).rejects.toThrow('No more');
+    expect(server.questions).toHaveLength(asked);
+  });
+
+  it('stays ended when it failed closed and the server is back', async () => {
+    const server = new TestServer();
+    server.fail('down', (path) => path.endsWith('/evaluate'));
+    const run = await (await server.client({ failMode: 'closed' })).startRun();
+    await run.beforeTool('t', {});
+    server.fail('none');
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE' });
+  });
+
+  it('is not one that waits for a human, nor one that is paused', async () => {
+    const server = new TestServer().rule({ tools: ['pay'], answer: needApproval() });
+    const run = await (await server.client()).startRun();
+    await run.beforeTool('pay', {});
+    server.control.pause();
+    await settle();
+    expect(await run.beforeTool('ls', {})).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE' });
+    expect(run.stopped).toBeUndefined();
+    server.control.resume();
+    await settle();
+    expect(await run.beforeTool('ls', {})).toMatchObject({ verdict: 'ALLOW' });
+  });
+
+  it('is one that an operator has killed', async () => {
+    const server = new TestServer();
+    const run = await (await server.client()).startRun();
+    server.control.kill(run.id, 'enough');
+    await settle();
+    expect(run.stopped).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'LOCKDOWN' } });
+  });
+
+  it('is never one in shadow mode, also if only this run has it', async () => {
+    const server = new TestServer().rule({ answer: terminate() });
+    const run = await (await server.client()).startRun({ enforceMode: 'shadow' });
+    expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW', shadowed: { verdict: 'BLOCK' } });
+    server.control.kill(run.id);
+    await settle();
+    expect(run.stopped).toBeUndefined();
+    expect(run.signal.aborted).toBe(false);
+  });
+
+  it('tells which adapter made it', async () => {
+    const server = new TestServer();
+    const client = await server.client();
+    const adapter = { name: '@agentlens/ai-sdk/v7', version: '0.1.0', framework: 'ai', frameworkVersion: '7.0.173' };
+    await (await client.startRun({ adapter })).end();
+    await (await client.startRun()).end();
+    expect(server.eventsOf('run.started').map(({ data }) => data.adapter)).toEqual([
+      adapter,
+      { name: 'agentlens-sdk' },
+    ]);
+  });
+});
