@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { getCurrentRun } from '@agentlens/sdk';
+import type { Scenario } from '../scenario.ts';
+import { use, type World, write } from '../world.ts';
+
+/** Resolves when `signal` is aborted. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+async function killedInTool(world: World, stream: boolean): Promise<void> {
+  const slow = world.tool('slow', async () => {
+    const run = getCurrentRun();
+    if (run !== undefined) {
+      world.server.control.kill(run.id, 'enough');
+      await aborted(run.signal);
+    }
+    return 'slow is done';
+  });
+  const turns = [[use('c1', 'slow')], [write('c2', '/tmp/a')], ['Done.']];
+  const { requests } = await world.run({ turns, tools: [slow, world.write], stream });
+  assert.deepEqual(world.effects, [], 'no further tool');
+  assert.equal(requests.length, 1, 'no further model call');
+  assert.deepEqual(world.statuses, ['interrupted']);
+}
+
+export const STOPPING: readonly Scenario[] = [
+  {
+    name: 'makes no further call when an operator kills the run in the middle of a tool',
+    proves: ['kill'],
+    needsGuard: true,
+    play: (world) => killedInTool(world, false),
+  },
+  {
+    name: 'makes no further call when an operator kills a streamed run in the middle of a tool',
+    proves: ['kill'],
+    needsGuard: true,
+    play: (world) => killedInTool(world, true),
+  },
+  {
+    name: 'ends the run as interrupted when its caller aborts in the middle of a tool',
+    async play(world) {
+      const caller = new AbortController();
+      const slow = world.tool('slow', async (_, signal) => {
+        caller.abort();
+        if (signal !== undefined) await aborted(signal);
+        return 'slow is done';
+      });
+      const turns = [[use('c1', 'slow')], [write('c2', '/tmp/a')], ['Done.']];
+      const agent = { turns, tools: [slow, world.write], signal: caller.signal };
+      await world.run(agent);
+      assert.deepEqual(world.effects, []);
+      assert.deepEqual(world.statuses, ['interrupted']);
+      assert.equal(world.events('tool.result').length, 1);
+    },
+  },
+  {
+    name: 'does not begin when the run was stopped before',
+    needsGuard: true,
+    async play(world) {
+      world.server.lockdown = { active: true, kind: 'killed', reason: 'not today' };
+      const { error, requests } = await world.run({
+        turns: [[write('c1', '/tmp/a')], ['Done.']],
+        tools: [world.write],
+      });
+      assert.match(String(error), /not today/);
+      assert.deepEqual(world.effects, []);
+      assert.equal(requests.length, 0);
+    },
+  },
+];

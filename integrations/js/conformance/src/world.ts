@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import type { AgentLensClient, AgentLensOptions } from '@agentlens/sdk';
+import { isAgentStopped } from '@agentlens/sdk';
+import type { GuardOptions } from '@agentlens/sdk/adapter';
+import { type RecordedEvent, TestServer } from '@agentlens/sdk/testing';
+import type { AgentSpec, Driver, NestedSpec, Outcome, ToolSpec, ToolUse } from './driver.ts';
+
+/** Real time, for what waits for a deadline. */
+const CLOCK = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  timer(run: () => void, ms: number, holding = false) {
+    const timer = setTimeout(run, ms);
+    if (!holding) timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** What one scenario plays in: a server, a client, the framework under test, and the effects its tools had. */
+export class World {
+  readonly driver: Driver;
+  readonly server = new TestServer();
+  /** The paths that the tool `write` has written. */
+  readonly effects: string[] = [];
+  readonly warnings: string[] = [];
+  #lens: AgentLensClient | undefined;
+
+  constructor(driver: Driver) {
+    this.driver = driver;
+  }
+
+  /** Writes a path, provably. */
+  get write(): ToolSpec {
+    return this.tool('write', ({ path }) => {
+      this.effects.push(String(path));
+      return `written: ${String(path)}`;
+    });
+  }
+
+  tool(name: string, execute: NonNullable<ToolSpec['execute']>): ToolSpec {
+    return { name, execute };
+  }
+
+  async client(options: Partial<AgentLensOptions> = {}): Promise<AgentLensClient> {
+    this.#lens ??= await this.server.client({
+      deadlineMs: 200,
+      drainMs: 300,
+      logger: { warn: (message) => this.warnings.push(message) },
+      ...options,
+      runtime: { clock: CLOCK, ...options.runtime },
+    });
+    return this.#lens;
+  }
+
+  /** The framework, guarded. */
+  async guarded(options?: GuardOptions, client?: Partial<AgentLensOptions>): Promise<object> {
+    return this.driver.guard(await this.client(client), this.driver.framework, options);
+  }
+
+  async run(agent: AgentSpec, options?: GuardOptions, client?: Partial<AgentLensOptions>): Promise<Outcome> {
+    return this.driver.run(await this.guarded(options, client), agent);
+  }
+
+  async nested(agents: NestedSpec, options?: GuardOptions): Promise<Outcome> {
+    assert.ok(this.driver.nested, 'the driver has no nested agents and does not say why');
+    return this.driver.nested(await this.guarded(options), agents);
+  }
+
+  async handOff(agents: NestedSpec): Promise<Outcome> {
+    assert.ok(this.driver.handOff, 'the driver has no hand-off and does not say why');
+    return this.driver.handOff(await this.guarded(), agents);
+  }
+
+  events(kind: string): readonly RecordedEvent[] {
+    return this.server.eventsOf(kind);
+  }
+
+  /** Messages of a kind that were recorded. */
+  messages(kind: 'input' | 'output' | 'tool_result'): readonly string[] {
+    const all = this.events('message.raw.created').filter(({ data }) => data.kind === kind);
+    return all.map(({ data }) => String(data.content));
+  }
+
+  get statuses(): readonly string[] {
+    return this.server.runs.map(({ status }) => status);
+  }
+
+  async close(): Promise<void> {
+    await this.#lens?.shutdown();
+  }
+}
+
+export const use = (id: string, tool: string, args: Arguments = {}): ToolUse => ({ id, tool, args });
+export const write = (id: string, path: string): ToolUse => use(id, 'write', { path });
+
+export function assertStopped(error: unknown): asserts error is Error {
+  assert.ok(isAgentStopped(error), `the caller should be told by AgentStopped, was told ${String(error)}`);
+}
+
+/** Every question has one decision and every call that ran one result, under the same id. */
+export function assertCalls(world: World, expected: Readonly<Record<string, 'ran' | 'refused'>>): void {
+  const ids = (kind: string) => world.events(kind).map(({ data }) => String(data.callId));
+  const tails = (found: readonly string[]) => found.map((id) => id.split(':').at(-1)).toSorted(byText);
+  const ran = Object.entries(expected).flatMap(([id, what]) => (what === 'ran' ? [id] : []));
+  assert.deepEqual(tails(ids('tool.decision')), Object.keys(expected).toSorted(byText), 'one decision for each call');
+  assert.deepEqual(tails(ids('tool.result')), ran.toSorted(byText), 'one result for each call that ran');
+}
+
+function byText(one = '', other = ''): number {
+  return one < other ? -1 : 1;
+}

@@ -1,0 +1,50 @@
+// Runs the conformance kit against the real frameworks: npm run test:integrations [adapter…]
+// They are a workspace of their own, installed here when its lockfile or the adapters asked for have changed.
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const workspace = join(root, 'integrations/js');
+const stampFile = join(workspace, 'node_modules/.agentlens-installed.json');
+const adapters = globSync('*/package.json', { cwd: workspace }).map((file) => file.split('/')[0]);
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !adapters.includes(name));
+if (unknown.length > 0) {
+  console.error(`There is no adapter ${unknown.join(', ')}; there are ${adapters.join(', ')}.`);
+  process.exit(1);
+}
+
+install();
+process.exit(await test());
+
+/** Skipped if what is needed is there: of all adapters, or of those asked for. */
+function install() {
+  const lock = createHash('sha256')
+    .update(readFileSync(join(workspace, 'package-lock.json')))
+    .digest('hex');
+  const stamp = existsSync(stampFile) ? JSON.parse(readFileSync(stampFile, 'utf8')) : { lock: '', names: [] };
+  const covered = stamp.names.length === 0 || (names.length > 0 && names.every((name) => stamp.names.includes(name)));
+  if (stamp.lock === lock && covered) return;
+  console.log(`agentlens: installing the frameworks of ${names.length === 0 ? 'all adapters' : names.join(', ')}`);
+  const chosen = names.flatMap((name) => ['-w', name]);
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...chosen];
+  execFileSync('npm', args, { cwd: workspace, stdio: 'inherit', shell: process.platform === 'win32' });
+  writeFileSync(stampFile, JSON.stringify({ lock, names }));
+}
+
+function test() {
+  const patterns = names.length === 0 ? ['*'] : names.map((name) => `${name}*`);
+  const specs = patterns.flatMap((name) =>
+    globSync(`{conformance/drivers/${name},*/src/**/*}.spec.ts`, { cwd: workspace }),
+  );
+  const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning', '--test-concurrency=2'];
+  const child = spawn(process.execPath, [...flags, '--test', ...new Set(specs)], { cwd: workspace, stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve) => {
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
