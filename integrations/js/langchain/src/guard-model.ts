@@ -1,0 +1,62 @@
+import type { Guard, RunScope } from '@agentlens/sdk/adapter';
+import { contentOf, recorded, withContent } from './messages.ts';
+import type { Message, Middleware, ModelHandler, ModelRequest } from './shapes.ts';
+
+/** Asks before each model call, sends cleaned messages, and reports the answer. Goes last, next to the model. */
+export function modelMiddleware(guard: Guard): Middleware {
+  return {
+    name: 'agentlens',
+    wrapModelCall: async (request, handler) => guarded(await guard.here(), request, handler),
+  };
+}
+
+async function guarded(scope: RunScope, request: ModelRequest, handler: ModelHandler): Promise<Message> {
+  const { messages, systemMessage } = request;
+  const system = systemMessage?.content ? [systemMessage] : [];
+  const all = [...system, ...messages];
+  const before = all.map(recorded);
+  const answer = await scope.callModel(
+    before,
+    (cleaned) => {
+      const sent = all.map((message, index) => withContent(message, before[index]?.content, cleaned[index]?.content));
+      const withSystem = system.length === 0 ? {} : { systemMessage: sent[0] };
+      return handler({ ...request, ...withSystem, messages: sent.slice(system.length) });
+    },
+    {
+      model: { name: nameOf(request.model) },
+      read: (message) => ({ content: contentOf(message), usage: usageOf(message) }),
+    },
+  );
+  await observeProviderTools(scope, answer);
+  return answer;
+}
+
+function nameOf(model: ModelRequest['model']): string {
+  if (typeof model === 'string') return model;
+  return model.model ?? model.modelName ?? model.getName?.() ?? 'unknown';
+}
+
+function usageOf({ usage_metadata: usage }: Message) {
+  if (usage === undefined) return undefined;
+  return {
+    inputTokens: usage.input_tokens,
+    outputTokens: usage.output_tokens,
+    cacheReadTokens: usage.input_token_details?.cache_read,
+    cacheWriteTokens: usage.input_token_details?.cache_creation,
+  };
+}
+
+/** Tools that ran at the provider come as blocks of the answer. */
+async function observeProviderTools(scope: RunScope, { contentBlocks }: Message): Promise<void> {
+  // Not there in versions before the standard blocks.
+  const blocks = contentBlocks ?? [];
+  for (const { type, toolCallId, output, status } of blocks) {
+    if (type !== 'server_tool_call_result') continue;
+    const call = blocks.find((block) => block.type === 'server_tool_call' && block.id === toolCallId);
+    const id = typeof toolCallId === 'string' ? toolCallId : undefined;
+    const error = status === 'error' ? output : undefined;
+    const name = typeof call?.name === 'string' ? call.name : 'provider_tool';
+    const about = { id, name, args: call?.args };
+    await scope.observeTool(about, { result: output, error, durationMs: 0 });
+  }
+}
