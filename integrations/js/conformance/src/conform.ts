@@ -1,23 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { Driver } from './driver.ts';
 import { SCENARIOS } from './scenarios/index.ts';
+import { Report } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { World } from './world.ts';
-
-const REPORTS = new URL('../../../../reports/integrations/', import.meta.url);
-
-export interface ScenarioReport {
-  readonly name: string;
-  readonly proves: readonly string[];
-  readonly result: 'passed' | 'failed' | 'cannot';
-  readonly reason?: string;
-}
-
-export interface DriverReport extends Pick<Driver, 'name' | 'package' | 'version' | 'badges'> {
-  readonly scenarios: readonly ScenarioReport[];
-}
 
 async function play(driver: Driver, scenario: Scenario): Promise<void> {
   const world = new World(driver);
@@ -30,7 +17,7 @@ async function play(driver: Driver, scenario: Scenario): Promise<void> {
 
 /** Declares every scenario for one framework, and writes down what came of them. */
 export function conform(driver: Driver): void {
-  const report: ScenarioReport[] = [];
+  const report = new Report(driver);
 
   const variant = driver.variant === undefined ? '' : `, ${driver.variant}`;
   void describe(`${driver.package} with ${driver.name} ${driver.version}${variant}`, () => {
@@ -38,18 +25,10 @@ export function conform(driver: Driver): void {
       const { name, proves = [] } = scenario;
       const reason = driver.cannot[name];
       if (reason !== undefined) {
-        report.push({ name, proves, result: 'cannot', reason });
+        report.cannot(name, proves, reason);
         continue;
       }
-      void it(name, async () => {
-        try {
-          await play(driver, scenario);
-          report.push({ name, proves, result: 'passed' });
-        } catch (error) {
-          report.push({ name, proves, result: 'failed' });
-          throw error;
-        }
-      });
+      void it(name, () => report.note(name, proves, () => play(driver, scenario)));
     }
 
     void it('names only scenarios that exist when it says what the framework cannot do', () => {
@@ -60,13 +39,7 @@ export function conform(driver: Driver): void {
       );
     });
 
-    after(() => {
-      mkdirSync(REPORTS, { recursive: true });
-      const { name, package: adapter, version, badges } = driver;
-      const file = `${[adapter.replace('@agentlens/', '').replaceAll('/', '-'), driver.variant].filter(Boolean).join('.')}.json`;
-      const whole: DriverReport = { name, package: adapter, version, badges, scenarios: report };
-      writeFileSync(new URL(file, REPORTS), `${JSON.stringify(whole, null, 2)}\n`);
-    });
+    after(() => report.write());
   });
 
   void describe(`the kit, with ${driver.name}${variant} and a guard that does nothing`, () => {

@@ -4,7 +4,7 @@ import type { Scenario } from '../scenario.ts';
 import { assertCalls, assertStopped, type World, write } from '../world.ts';
 
 function asksHuman(world: World, decide: (world: World) => void): void {
-  world.server.rule({ tools: ['write'], answer: needApproval('two-eyes', 'Somebody has to look at this') });
+  world.server.rule({ tools: ['*write'], answer: needApproval('two-eyes', 'Somebody has to look at this') });
   // A human decides after the question was asked, as soon as it waits.
   world.server.answer(() => {
     queueMicrotask(() => {
@@ -65,7 +65,7 @@ export const APPROVALS: readonly Scenario[] = [
     name: 'ends the loop when nobody waits for the human, naming the approval',
     needsGuard: true,
     async play(world) {
-      world.server.rule({ tools: ['write'], answer: needApproval() });
+      world.server.rule({ tools: ['*write'], answer: needApproval() });
       const turns = [[write('c1', '/tmp/a')], ['I went on.']];
       const { error, requests } = await world.run({ turns, tools: [world.write] });
       assertStopped(error);

@@ -59,7 +59,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     needsGuard: true,
     async play(world) {
       world.server.rule({
-        tools: ['write'],
+        tools: ['*write'],
         when: ({ args }) => JSON.stringify(args).includes('/etc/'),
         answer: block('no'),
       });
@@ -97,7 +97,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
     proves: ['tools'],
     needsGuard: true,
     async play(world) {
-      world.server.rule({ tools: ['write'], answer: block('no') });
+      world.server.rule({ tools: ['*write'], answer: block('no') });
       const ownHooks: string[] = [];
       const turns = [[write('c1', '/tmp/a'), use('c2', 'look')], ['Done.']];
       const look = world.tool('look', () => 'seen');
@@ -155,7 +155,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
   {
     name: 'observes a framework it does not know, says so and refuses nothing',
     async play(world) {
-      world.server.rule({ tools: ['write'], answer: block('no') });
+      world.server.rule({ tools: ['*write'], answer: block('no') });
       const unknown = { ...world.driver.framework, [Symbol.toStringTag]: 'Module' } as Record<string, unknown>;
       const [mark] = world.driver.marks;
       assert.ok(mark);

@@ -8,7 +8,7 @@ const REASON = 'Blocked by rule "Nothing under /etc"';
 
 function forbidsEtc(world: World, answer = block(REASON)): void {
   world.server.rule({
-    tools: ['write'],
+    tools: ['*write'],
     when: ({ args }) => JSON.stringify(args).includes('/etc/'),
     answer: (question) => (question ? answer : allow()),
   });
@@ -112,7 +112,7 @@ export const DECISIONS: readonly Scenario[] = [
     proves: ['changed arguments'],
     needsGuard: true,
     async play(world) {
-      world.server.rule({ tools: ['write'], answer: modify({ path: '/tmp/safe' }) });
+      world.server.rule({ tools: ['*write'], answer: modify({ path: '/tmp/safe' }) });
       const turns = [[write('c1', '/etc/passwd')], ['Done.']];
       const { text } = await world.run({ turns, tools: [world.write] });
       assert.deepEqual(world.effects, ['/tmp/safe']);
@@ -124,7 +124,7 @@ export const DECISIONS: readonly Scenario[] = [
     proves: ['withheld result'],
     needsGuard: true,
     async play(world) {
-      world.server.rule({ tools: ['read'], phases: ['tool.after'], answer: block('The result holds a secret') });
+      world.server.rule({ tools: ['*read'], phases: ['tool.after'], answer: block('The result holds a secret') });
       const read = world.tool('read', () => 'password hunter2');
       const { text, requests } = await world.run({ turns: [[use('c1', 'read')], ['Done.']], tools: [read] });
       assert.equal(text, 'Done.');

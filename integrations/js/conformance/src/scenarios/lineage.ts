@@ -17,7 +17,7 @@ function agents(world: World) {
 
 function forbidsEtc(world: World): void {
   const isEtc = (args: unknown) => JSON.stringify(args).includes('/etc/');
-  world.server.rule({ tools: ['write'], when: ({ args }) => isEtc(args), answer: block('Not there') });
+  world.server.rule({ tools: ['*write'], when: ({ args }) => isEtc(args), answer: block('Not there') });
 }
 
 export const LINEAGE: readonly Scenario[] = [

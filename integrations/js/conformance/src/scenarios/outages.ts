@@ -24,7 +24,7 @@ async function failsClosed(world: World, failure: Failure): Promise<void> {
 }
 
 async function refusesNothing(world: World, mode: 'shadow' | 'off'): Promise<void> {
-  world.server.rule({ tools: ['write'], answer: block('no') });
+  world.server.rule({ tools: ['*write'], answer: block('no') });
   const { text } = await world.run({ turns, tools: [world.write] }, {}, { enforceMode: mode });
   assert.equal(text, 'Done.');
   assert.deepEqual(world.effects, ['/tmp/a']);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { getCurrentRun } from '@agentlens/sdk';
 import type { Scenario } from '../scenario.ts';
 import { use, type World, write } from '../world.ts';
 
@@ -11,12 +10,17 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
+/** Resolves when the agent's process has heard of the order. */
+async function acknowledged({ server }: World): Promise<void> {
+  while (server.control.acknowledgements.length === 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
 async function killedInTool(world: World, stream: boolean): Promise<void> {
   const slow = world.tool('slow', async () => {
-    const run = getCurrentRun();
+    const [run] = world.server.runs;
     if (run !== undefined) {
       world.server.control.kill(run.id, 'enough');
-      await aborted(run.signal);
+      await acknowledged(world);
     }
     return 'slow is done';
   });

@@ -1,0 +1,96 @@
+import type { Guard } from '@agentlens/sdk/adapter';
+import type { ClientReply } from './client-reply.ts';
+import type { Id, Message } from './json-rpc.ts';
+import { Session } from './session.ts';
+
+const IDLE_MS = 30 * 60_000;
+const SWEEP_MS = 60_000;
+
+export interface HttpSessionsSettings {
+  readonly guard: Guard;
+  readonly server: string;
+  readonly progressEveryMs?: number;
+}
+
+/** A session over HTTP, and the requests of it that wait for their answers. */
+export class HttpSession {
+  readonly session: Session;
+  readonly #replies = new Map<Id, ClientReply>();
+  readonly #tokens = new Map<unknown, ClientReply>();
+  /** Sends the server something with the headers of the session's last request. */
+  tellServer: (message: Message) => void = () => undefined;
+  lastUsedAt = Date.now();
+
+  constructor({ guard, server, progressEveryMs }: HttpSessionsSettings) {
+    this.session = new Session({
+      ...{ guard, server, progressEveryMs },
+      toClient: (message) => this.#tell(message),
+      toServer: (message) => this.tellServer(message),
+    });
+  }
+
+  get isBusy(): boolean {
+    return this.#replies.size > 0;
+  }
+
+  expect(id: Id, progressToken: unknown, reply: ClientReply): void {
+    this.#replies.set(id, reply);
+    if (progressToken !== undefined) this.#tokens.set(progressToken, reply);
+  }
+
+  /** Whether the request still waits for its answer. */
+  answered(id: Id, progressToken: unknown): boolean {
+    this.#tokens.delete(progressToken);
+    return this.#replies.delete(id);
+  }
+
+  #tell(message: Message): void {
+    if (message.id === undefined || message.id === null) {
+      this.#tokens.get(message.params?.progressToken)?.event(message);
+      return;
+    }
+    const reply = this.#replies.get(message.id);
+    this.#replies.delete(message.id);
+    reply?.finish(message);
+  }
+}
+
+/** The sessions of a server. One without an id is over with its request, as in the protocol since 2026-07-28. */
+export class HttpSessions {
+  readonly #settings: HttpSessionsSettings;
+  readonly #known = new Map<string, HttpSession>();
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(settings: HttpSessionsSettings) {
+    this.#settings = settings;
+    this.#sweeper = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+  }
+
+  of(id: string | undefined): HttpSession {
+    const session = (id === undefined ? undefined : this.#known.get(id)) ?? new HttpSession(this.#settings);
+    session.lastUsedAt = Date.now();
+    if (id !== undefined) this.#known.set(id, session);
+    return session;
+  }
+
+  /** The server has given it this id. */
+  named(id: string, session: HttpSession): void {
+    this.#known.set(id, session);
+  }
+
+  async end(id: string | undefined): Promise<void> {
+    const session = id === undefined ? undefined : this.#known.get(id);
+    if (id !== undefined) this.#known.delete(id);
+    await session?.session.end('success');
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    await Promise.all([...this.#known.keys()].map((id) => this.end(id)));
+  }
+
+  async #sweep(): Promise<void> {
+    const before = Date.now() - IDLE_MS;
+    for (const [id, session] of this.#known) if (!session.isBusy && session.lastUsedAt < before) await this.end(id);
+  }
+}
