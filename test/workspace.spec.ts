@@ -36,6 +36,7 @@ const LIBS: Readonly<Record<string, readonly string[]>> = {
   testing: ['contracts'],
   sdk: ['contracts', 'guardrails'],
   client: ['operations'],
+  agent: ['contracts', 'guardrails', 'egress', 'sdk'],
 };
 
 const INFRASTRUCTURE = /^(@nestjs\/|@nats-io\/|kysely$|pg$|ioredis$|undici$|fastify$)/;

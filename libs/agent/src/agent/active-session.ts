@@ -1,0 +1,132 @@
+import { AgentError, isAgentError } from '../core/agent-error.ts';
+import type { Effects } from '../effects/effects.ts';
+import type { AgentHandle } from '../runtime/agent-handle.ts';
+import { AgentSession } from '../session/agent-session.ts';
+import { hasUnfinishedTurn } from '../session/reopen.ts';
+import { type Agent, TASK_IS_INPUT } from './agent.ts';
+import type { RunOptions } from './agent-config.ts';
+import type { AgentResult } from './agent-result.ts';
+
+/** One session of an agent while it runs. A turn at a time. */
+export class ActiveSession implements AsyncDisposable {
+  readonly id: string;
+  readonly #agent: Agent;
+  readonly #options: RunOptions;
+  readonly #effects: Effects;
+  readonly #results: AgentResult[] = [];
+  #waiting: ((result: AgentResult) => void) | null = null;
+  #session: AgentSession | undefined;
+  #handle: AgentHandle | undefined;
+  #abort = false;
+  #running = false;
+
+  constructor(agent: Agent, options: RunOptions, effects: Effects) {
+    this.#agent = agent;
+    this.#options = options;
+    this.#effects = effects;
+    if (options.sessionId === undefined) this.#session = new AgentSession(agent.id, { effects });
+    this.id = options.sessionId ?? this.session.sessionId;
+  }
+
+  /** @throws AgentError `illegal_transition` before the first run of a stored session */
+  get session(): AgentSession {
+    if (this.#session === undefined)
+      throw new AgentError('illegal_transition', 'the stored session is loaded by run()');
+    return this.#session;
+  }
+
+  /** @throws AgentError `illegal_transition` before the first run */
+  get handle(): AgentHandle {
+    if (this.#handle === undefined)
+      throw new AgentError('illegal_transition', 'the session is started by run() or start()');
+    return this.#handle;
+  }
+
+  /** Loads and starts the session without input, for who wants to watch the first turn. */
+  async start(): Promise<AgentHandle> {
+    if (this.#handle !== undefined) return this.#handle;
+    this.#session ??= await this.#stored();
+    const session = this.#session;
+    const { runId, input } = this.#options;
+    if (input === undefined && session.getHistory().length === 0) session.setMetadata(TASK_IS_INPUT, true);
+    const run = this.#agent.asFunction({ run: this.#options, onResult: (result) => this.#deliver(result) });
+    const { maxSteps } = this.#options;
+    this.#handle = this.#agent.runtime.spawn(session, run, {
+      effects: this.#effects,
+      limits: { ...this.#agent.runLimits, ...(maxSteps === undefined ? {} : { maxSteps }) },
+      ...(runId === undefined ? {} : { runId }),
+    });
+    this.#options.signal?.addEventListener('abort', this.#aborted, { once: true });
+    return this.#handle;
+  }
+
+  /**
+   * One turn: with this input, else with the options' input or the task. A stored session whose last turn was cut off
+   * finishes that one first; without input that is the turn.
+   *
+   * @throws AgentError for what kept the turn from beginning: `session_busy`, `session_corrupt`, `capacity` …
+   */
+  async run(input = this.#results.length === 0 ? this.#options.input : undefined): Promise<AgentResult> {
+    if (this.#running)
+      throw new AgentError('illegal_transition', 'a turn is going on: wait for it, or steer it by the handle');
+    this.#running = true;
+    try {
+      const first = this.#handle === undefined;
+      const handle = await this.start();
+      if (this.#abort || this.#options.signal?.aborted === true) this.#aborted();
+      if (first && hasUnfinishedTurn(this.session)) {
+        const unfinished = await this.#next(handle);
+        if (input === undefined) return unfinished;
+      }
+      const next = this.#next(handle);
+      handle.sendInput(input ?? (await this.#agent.taskText(this.#options)));
+      return await next;
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  /** Stops the turn that is going on. */
+  abort(): void {
+    this.#aborted();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#options.signal?.removeEventListener('abort', this.#aborted);
+    await this.#handle?.shutdown();
+  }
+
+  readonly #aborted = (): void => {
+    this.#abort = true;
+    this.#handle?.interrupt();
+  };
+
+  #deliver(result: AgentResult): void {
+    this.#results.push(result);
+    this.#waiting?.(result);
+    this.#waiting = null;
+  }
+
+  /** The next turn's result, or the error that ended the session before there was any. */
+  #next(handle: AgentHandle): Promise<AgentResult> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = resolve;
+      void handle.finished.then(() => {
+        const { state } = handle;
+        if (state.kind === 'error')
+          reject(new AgentError(state.error.code, state.error.message, { info: state.error.info }));
+        else reject(new AgentError('aborted', 'the session was shut down'));
+      });
+    });
+  }
+
+  async #stored(): Promise<AgentSession> {
+    const { store } = this.#agent.runtime;
+    try {
+      return await AgentSession.load(store, this.id, { effects: this.#effects });
+    } catch (error) {
+      if (!isAgentError(error, 'session_not_found')) throw error;
+      return new AgentSession(this.#agent.id, { effects: this.#effects, sessionId: this.id });
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import type { OutputSchema } from '@agentlens/sdk';
+import type { Connector } from '../connectors/connector.ts';
+import type { PermissionAnswer } from '../core/input-message.ts';
+import type { Json } from '../core/json.ts';
+import type { PermissionRequest } from '../core/output-chunk.ts';
+import type { CallOptions, LLMClient } from '../llm/llm-client.ts';
+import type { ModelProvider, SelectProvider } from '../llm/model-provider.ts';
+import type { ModelRetry } from '../llm/retry.ts';
+import type { DatabaseClient } from '../memory/database-client.ts';
+import type { MemoryClient } from '../memory/memory-client.ts';
+import type { PermissionManager } from '../permissions/permission-manager.ts';
+import type { PermissionRule } from '../permissions/rule.ts';
+import type { PromptStore } from '../prompts/prompt-store.ts';
+import type { Cassette } from '../replay/cassette.ts';
+import type { AgentRuntime } from '../runtime/agent-runtime.ts';
+import type { RunLimits } from '../runtime/capacity.ts';
+import type { SafetyPolicy } from '../safety/safety-policy.ts';
+import type { Principal } from '../security/roles.ts';
+import type { Tool } from '../tools/tool.ts';
+import type { Agent } from './agent.ts';
+import type { AgentHooks } from './hooks.ts';
+import type { Planner, Reflector, ToolExecutor } from './planner-state.ts';
+
+export interface MemoryPolicy {
+  /** Keeps each message in the memory, under `conversation:<session id>`. */
+  readonly conversation?: boolean;
+  readonly ttlMs?: number;
+  /** Keeps internal notes, under `scratchpad:<session id>`. */
+  readonly scratchpad?: boolean;
+}
+
+export interface PromptReference {
+  readonly templateId: string;
+  readonly version?: string;
+  readonly params?: Readonly<Record<string, Json>>;
+}
+
+export interface AgentConfig {
+  readonly id: string;
+  /** With `input` it is the system prompt; without, it is what the model is told to do. */
+  readonly taskPrompt: string | PromptReference;
+  readonly tools?: readonly (Tool | Connector)[];
+  readonly modelProviders: readonly (ModelProvider | LLMClient)[];
+  readonly selectProvider?: SelectProvider;
+  /** For every model call: model, thinking, temperature … */
+  readonly callOptions?: Omit<CallOptions, 'system' | 'tools' | 'signal' | 'output'>;
+  readonly costCeilingUsd?: number;
+  readonly memoryClient?: MemoryClient;
+  readonly databaseClient?: DatabaseClient;
+  readonly promptStore?: PromptStore;
+  readonly memoryPolicy?: MemoryPolicy;
+  readonly planner?: Planner;
+  readonly executor?: ToolExecutor;
+  readonly reflector?: Reflector;
+  readonly permissions?: PermissionManager | readonly PermissionRule[];
+  readonly safety?: SafetyPolicy;
+  /** Without it what would be asked is refused at once. `handle`: answered with `handle.respondToPermission`. */
+  readonly onPermissionRequest?:
+    | 'handle'
+    | ((request: PermissionRequest) => Promise<Omit<PermissionAnswer, 'requestId'>>);
+  /** Where answers that are remembered for always are written. */
+  readonly rulesFile?: string;
+  /** What the answer must be; the model is told what is wrong and asked again, twice. */
+  readonly output?: OutputSchema<unknown>;
+  /** Default 10. */
+  readonly maxSteps?: number;
+  readonly limits?: Partial<Omit<RunLimits, 'maxSteps'>>;
+  readonly retry?: { readonly model?: Partial<ModelRetry> };
+  readonly hooks?: AgentHooks;
+  readonly subAgents?: Readonly<Record<string, Agent>>;
+  /** Default: one of its own, in memory and without a host. */
+  readonly runtime?: AgentRuntime;
+  readonly role?: Principal;
+}
+
+/** What one run is about, beside the agent's configuration. */
+export interface AgentSpec {
+  readonly task?: string;
+  readonly params?: Readonly<Record<string, Json>>;
+  readonly maxSteps?: number;
+}
+
+export interface RunOptions {
+  readonly input?: string;
+  /** A stored session goes on with it: its unfinished turn first, without saying the task again. */
+  readonly sessionId?: string;
+  readonly runId?: string;
+  readonly signal?: AbortSignal;
+  readonly maxSteps?: number;
+  /** For the template of the task. */
+  readonly params?: Readonly<Record<string, Json>>;
+  readonly seed?: number;
+  readonly startAt?: string;
+  readonly record?: Cassette;
+  readonly replay?: Cassette;
+  /** Default `none`. */
+  readonly events?: 'none' | 'inline' | 'stored';
+}

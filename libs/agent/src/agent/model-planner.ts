@@ -1,0 +1,29 @@
+import { AgentError } from '../core/agent-error.ts';
+import { textOf, toolUsesOf } from '../core/message.ts';
+import type { Planner, PlannerState, PlanStep } from './planner-state.ts';
+
+/** The default planner: the model's calls are the plan, and an answer without calls is the end. */
+export function modelPlanner(): Planner {
+  return { plan };
+}
+
+async function plan(state: PlannerState): Promise<PlanStep> {
+  if (state.model === null)
+    throw new AgentError('invalid_config', 'the agent has no model provider: give it one, or a planner of its own');
+  const { tools, callOptions, signal } = state;
+  const response = await state.model.call(state.messages, {
+    ...callOptions,
+    ...(tools.length === 0 ? {} : { tools }),
+    signal,
+  });
+  const assistant = { role: 'assistant', content: response.content } as const;
+  const calls = toolUsesOf(response.content).map(({ id, name, input, malformed }) => ({
+    ...{ toolUseId: id, toolId: name, input },
+    ...(malformed === undefined ? {} : { malformed }),
+  }));
+  if (calls.length > 0) return { type: 'tool', calls, assistant };
+  if (response.stopReason === 'max_tokens')
+    throw new AgentError('model_cut_off', 'the answer reached its longest length before its end');
+  const text = textOf(response.content);
+  return { type: 'finish', result: text, message: text, assistant };
+}

@@ -1,0 +1,123 @@
+import { type AgentError, errorInfo, isAgentError } from '../core/agent-error.ts';
+import type { AgentEvent } from '../core/agent-event.ts';
+import { addTokens, asChildTokens, NO_TOKENS, type TokenUsage } from '../core/token-usage.ts';
+import type { Effects } from '../effects/effects.ts';
+import type { ModelUse } from '../llm/guarded-model.ts';
+import type { MemoryChange } from '../memory/filtered-memory.ts';
+import type { ActionResult } from '../tools/action-result.ts';
+import type { AgentResult, ModelCall, Provenance } from './agent-result.ts';
+
+const MOST_WARNINGS = 100;
+const MOST_EVENTS = 10_000;
+
+export interface RecordStart {
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly effects: Effects;
+  readonly events: 'none' | 'inline' | 'stored';
+}
+
+/** Collects what a run's result tells. A reader of its events and nothing more. */
+export class RunRecord {
+  readonly #start: RecordStart;
+  readonly #startedMs: number;
+  readonly #events: AgentEvent[] = [];
+  readonly #warnings: string[] = [];
+  readonly #actions: ActionResult[] = [];
+  readonly #modelCalls: ModelCall[] = [];
+  readonly #changes: MemoryChange[] = [];
+  readonly #latency: Record<string, number> = {};
+  #usage: TokenUsage = NO_TOKENS;
+  #childUsage: TokenUsage = NO_TOKENS;
+  #retries = 0;
+  #lastRetry = '';
+  template: Provenance['template'];
+  steps = 0;
+
+  constructor(start: RecordStart) {
+    this.#start = start;
+    this.#startedMs = start.effects.now();
+  }
+
+  get actions(): readonly ActionResult[] {
+    return this.#actions;
+  }
+
+  readonly onEvent = (event: AgentEvent): void => {
+    if (event.type === 'warning' && this.#warnings.length < MOST_WARNINGS) this.#warnings.push(event.message);
+    if (event.type === 'retry') {
+      this.#retries += 1;
+      this.#lastRetry = event.error.message;
+    }
+    if (event.type === 'subagent-complete') this.#childUsage = addTokens(this.#childUsage, asChildTokens(event.usage));
+    // Progress is of the moment: a replay runs no tool that could make any.
+    if (this.#start.events === 'inline' && event.type !== 'tool-progress' && this.#events.length < MOST_EVENTS)
+      this.#events.push(event);
+  };
+
+  addActions(actions: readonly ActionResult[]): void {
+    this.#actions.push(...actions);
+    for (const { toolId, durationMs } of actions) this.#latency[toolId] = (this.#latency[toolId] ?? 0) + durationMs;
+  }
+
+  readonly addModelUse = ({ callId, provider, durationMs, response }: ModelUse): void => {
+    this.#usage = addTokens(this.#usage, response.usage);
+    const { model, usage, costUsd } = response;
+    this.#modelCalls.push({
+      ...{ callId, model, usage, durationMs },
+      ...(provider === undefined ? {} : { provider }),
+      ...(costUsd === undefined ? {} : { costUsd }),
+      ...(this.template === undefined ? {} : { promptId: `${this.template.id}@${this.template.version}` }),
+    });
+  };
+
+  readonly addChange = (change: MemoryChange): void => {
+    this.#changes.push(change);
+  };
+
+  finish(outcome: { readonly result?: unknown } | { readonly error: unknown }): AgentResult {
+    const { agentId, sessionId, runId, effects, events } = this.#start;
+    const finishedMs = effects.now();
+    const durationMs = finishedMs - this.#startedMs;
+    const known = this.#modelCalls.every(({ costUsd }) => costUsd !== undefined);
+    const models = [...new Set(this.#modelCalls.map(({ model }) => model))];
+    return {
+      ...{ id: runId, sessionId, runId, steps: this.steps, actions: this.#actions, modelCalls: this.#modelCalls },
+      ...outcomeOf(outcome),
+      startedAt: new Date(this.#startedMs).toISOString(),
+      finishedAt: new Date(finishedMs).toISOString(),
+      tokenUsage: addTokens(this.#usage, this.#childUsage),
+      ...(known ? { costEstimate: this.#modelCalls.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0) } : {}),
+      ...(events === 'inline'
+        ? { eventStream: this.#events }
+        : events === 'stored'
+          ? { eventStream: `session:${sessionId}` }
+          : {}),
+      memoryDeltas: this.#changes,
+      provenance: { agentId, models, ...(this.template === undefined ? {} : { template: this.template }) },
+      diagnostics: { warnings: this.#warnings },
+      ...(this.#retries === 0 ? {} : { retryInfo: { attempts: this.#retries + 1, lastError: this.#lastRetry } }),
+      ...(effects.seed === undefined ? {} : { seed: effects.seed }),
+      deterministic: effects.seed !== undefined,
+      metrics: { durationMs, toolLatencyMs: this.#latency },
+    };
+  }
+}
+
+function outcomeOf(outcome: { readonly result?: unknown } | { readonly error: unknown }) {
+  if (!('error' in outcome))
+    return { success: true, ...(outcome.result === undefined ? {} : { result: outcome.result }) };
+  const { error } = outcome;
+  const { message, code, info } = errorInfo(error);
+  const aborted = isAgentError(error) && isAbort(error);
+  return {
+    success: false,
+    error: { message, code, ...(info === undefined ? {} : { info }) },
+    ...(aborted ? { aborted } : {}),
+  };
+}
+
+function isAbort({ code }: AgentError): boolean {
+  return code === 'aborted' || code === 'interrupted';
+}

@@ -1,0 +1,6 @@
+/** Where the runtime's warnings go; silent by default. */
+export interface RuntimeLogger {
+  warn(message: string): void;
+}
+
+export const SILENT: RuntimeLogger = { warn: () => undefined };

@@ -1,0 +1,88 @@
+import type { Json } from './json.ts';
+
+export interface TextBlock {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+/** A model's thinking. `signature` and `opaque` are the provider's own and go back to it unchanged. */
+export interface ThinkingBlock {
+  readonly type: 'thinking';
+  readonly thinking: string;
+  readonly signature?: string;
+  readonly opaque?: Json;
+}
+
+export interface ToolUseBlock {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  readonly input: Json;
+  /** The provider's text of an input that is no JSON; `input` is then empty. */
+  readonly malformed?: string;
+  /** The provider's own data about the call; goes back to it unchanged. */
+  readonly opaque?: Json;
+}
+
+export interface ToolResultBlock {
+  readonly type: 'tool_result';
+  readonly toolUseId: string;
+  readonly name: string;
+  readonly content: Json;
+  readonly isError: boolean;
+}
+
+export type ContentBlock = TextBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock;
+
+/** One entry of a conversation. Tool results are in messages of the user, behind the assistant's calls. */
+export interface Message {
+  readonly role: 'user' | 'assistant';
+  readonly content: readonly ContentBlock[];
+}
+
+const blocksOf = (content: string | readonly ContentBlock[]): readonly ContentBlock[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+
+export const Message = {
+  user: (content: string | readonly ContentBlock[]): Message => ({ role: 'user', content: blocksOf(content) }),
+  assistant: (content: string | readonly ContentBlock[]): Message => ({
+    role: 'assistant',
+    content: blocksOf(content),
+  }),
+};
+
+/** The text of a message, without thinking, calls and results. */
+export function textOf(content: string | readonly ContentBlock[]): string {
+  return blocksOf(content)
+    .filter((block) => block.type === 'text')
+    .map((block) => block.text)
+    .join('');
+}
+
+export function toolUsesOf(content: readonly ContentBlock[]): readonly ToolUseBlock[] {
+  return content.filter((block) => block.type === 'tool_use');
+}
+
+/** Calls of the conversation without a result, in their order. A model refuses a history that has any. */
+export function openToolUses(messages: readonly Message[]): readonly ToolUseBlock[] {
+  const open = new Map<string, ToolUseBlock>();
+  for (const { content } of messages) {
+    for (const block of content) {
+      if (block.type === 'tool_use') open.set(block.id, block);
+      if (block.type === 'tool_result') open.delete(block.toolUseId);
+    }
+  }
+  return [...open.values()];
+}
+
+/** Neighbours of one role as one message; providers want the roles to alternate. */
+export function mergedMessages(messages: readonly Message[]): Message[] {
+  const merged: Message[] = [];
+  for (const message of messages) {
+    const last = merged.at(-1);
+    if (last?.role === message.role)
+      merged[merged.length - 1] = { role: last.role, content: [...last.content, ...message.content] };
+    else merged.push(message);
+  }
+  return merged;
+}

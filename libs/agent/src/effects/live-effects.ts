@@ -1,0 +1,22 @@
+import { uuidv7 } from 'uuidv7';
+import type { Effects } from './effects.ts';
+import { abortableSleep } from './sleep.ts';
+
+/** The machine's own clock, ids and chance; everything else passes through. */
+export function liveEffects(): Effects {
+  return LIVE;
+}
+
+const LIVE: Effects = {
+  now: () => Date.now(),
+  newId: () => uuidv7(),
+  random: () => Math.random(),
+  sleep: abortableSleep,
+  perform: (_kind, _request, run) => run(),
+  stream: (_kind, _request, run) => run(),
+  sequential: false,
+  replaying: false,
+  get inside() {
+    return LIVE;
+  },
+};

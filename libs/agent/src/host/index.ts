@@ -1,0 +1,16 @@
+export { deniedHost } from './denied-host.ts';
+export type {
+  Host,
+  HostFiles,
+  HostHttp,
+  HostShell,
+  HttpRequest,
+  HttpResponse,
+  ReadFile,
+  ShellResult,
+  ShellRun,
+} from './host.ts';
+export type { HttpHostOptions } from './http-host.ts';
+export { type LocalHostOptions, localHost } from './local-host.ts';
+export { type MemoryHost, type MemoryHostOptions, memoryHost } from './memory-host.ts';
+export { environmentSecrets, Secret, type SecretSource, secret } from './secret.ts';

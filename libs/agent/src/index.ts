@@ -1,0 +1,107 @@
+export { ActiveSession } from './agent/active-session.ts';
+export { Agent, type DriveOptions, type Health } from './agent/agent.ts';
+export type { AgentConfig, AgentSpec, MemoryPolicy, PromptReference, RunOptions } from './agent/agent-config.ts';
+export type { AgentResult, Event, EventHandler, ModelCall, Provenance } from './agent/agent-result.ts';
+export type { AgentHooks } from './agent/hooks.ts';
+export { modelPlanner } from './agent/model-planner.ts';
+export type {
+  ExecutionContext,
+  PlannedCall,
+  Planner,
+  PlannerState,
+  PlanStep,
+  Reflection,
+  Reflector,
+  StepOutcome,
+  ToolExecutor,
+} from './agent/planner-state.ts';
+export { planReflector } from './agent/reflector.ts';
+export { type ScriptedPlan, scriptedPlanner } from './agent/scripted-planner.ts';
+export { DRIVER, type DriverResources, subAgentTool } from './agent/sub-agent-tool.ts';
+export { type Connector, type ConnectorResult, connectorTool } from './connectors/connector.ts';
+export { AgentContext, type AgentContextInit } from './core/agent-context.ts';
+export {
+  AgentError,
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorInfo,
+  errorInfo,
+  isAgentError,
+} from './core/agent-error.ts';
+export type { AgentEvent, DriverEvent, Lagged } from './core/agent-event.ts';
+export type { AgentState, RunningCall } from './core/agent-state.ts';
+export type { InputMessage, PermissionAnswer, Remember } from './core/input-message.ts';
+export type { Json, Metadata } from './core/json.ts';
+export type { RuntimeLogger } from './core/logger.ts';
+export {
+  type ContentBlock,
+  Message,
+  openToolUses,
+  type TextBlock,
+  type ThinkingBlock,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  textOf,
+  toolUsesOf,
+} from './core/message.ts';
+export type { OutputChunk, PermissionRequest, PermissionResponse } from './core/output-chunk.ts';
+export { type ResourceId, ResourceKey, ResourceMap } from './core/resource-map.ts';
+export type { TokenUsage } from './core/token-usage.ts';
+export { type ToolInfo, ToolResult } from './core/tool-result.ts';
+export type { EffectKind, Effects } from './effects/effects.ts';
+export type { ModelFactory, ModelSource } from './llm/fallback.ts';
+export type {
+  CallOptions,
+  LLMClient,
+  LlmModelInfo,
+  ModelInput,
+  ModelPart,
+  ModelResponse,
+  StopReason,
+  StreamOptions,
+  ThinkingConfig,
+  TokenChunk,
+  ToolChoice,
+} from './llm/llm-client.ts';
+export type { ModelNeed, ModelProvider, ProviderStats, SelectProvider } from './llm/model-provider.ts';
+export type { DatabaseClient, DatabaseQuery, DatabaseRow } from './memory/database-client.ts';
+export type { MemoryChange } from './memory/filtered-memory.ts';
+export type { MemoryClient, MemoryEntry } from './memory/memory-client.ts';
+export { DATABASE, MEMORY } from './memory/resources.ts';
+export type { CheckOptions, PermissionCheck, PermissionManagerOptions } from './permissions/permission-manager.ts';
+export { PermissionManager } from './permissions/permission-manager.ts';
+export {
+  PermissionRule,
+  type RuleDecision,
+  type RuleMatcher,
+  type RuleOptions,
+  type RuleScope,
+} from './permissions/rule.ts';
+export type { GuardedRun, RunGuard } from './platform/run-guard.ts';
+export type { PromptStore, PromptTemplate } from './prompts/prompt-store.ts';
+export type { AgentHandle, ParentInfo, SendOptions } from './runtime/agent-handle.ts';
+export { type AgentFunction, AgentInternals } from './runtime/agent-internals.ts';
+export { AgentRuntime, type AgentRuntimeOptions, type SpawnOptions } from './runtime/agent-runtime.ts';
+export type { RunLimits, RuntimeLimits } from './runtime/capacity.ts';
+export type { ChildOptions, ChildResult } from './runtime/sub-agents.ts';
+export { type SubscribeOptions, Subscription } from './runtime/subscription.ts';
+export { SafetyLayer } from './safety/safety-layer.ts';
+export type { FilterAnswer, RateLimit, SafetyFilter, SafetyPolicy } from './safety/safety-policy.ts';
+export { AgentSession, type AgentSessionOptions } from './session/agent-session.ts';
+export type { Entry } from './session/entry.ts';
+export { FileSessionStore, type FileSessionStoreOptions } from './session/file-session-store.ts';
+export { MemorySessionStore } from './session/memory-session-store.ts';
+export type { SessionMetadata } from './session/session-metadata.ts';
+export type { Lease, SessionFilter, SessionStore, StoredSession } from './session/session-store.ts';
+export type { ActionResult, ToolCall } from './tools/action-result.ts';
+export {
+  type RetryRule,
+  type Tool,
+  type ToolCategory,
+  type ToolDefinition,
+  type ToolOptions,
+  tool,
+} from './tools/tool.ts';
+export { ToolFailedError, ToolFatalError, ToolRetryableError } from './tools/tool-errors.ts';
+export { type PipelineOptions, ToolPipeline } from './tools/tool-pipeline.ts';
+export { type ToolFilter, ToolRegistry } from './tools/tool-registry.ts';

@@ -1,0 +1,109 @@
+import { AgentError, type ErrorInfo, errorInfo } from '../core/agent-error.ts';
+import type { LLMClient } from './llm-client.ts';
+import type { Price } from './prices.ts';
+
+export interface ModelProvider {
+  readonly id: string;
+  readonly client: LLMClient;
+  /** Higher is asked first. Default 0, then the order of the list. */
+  readonly priority?: number;
+  readonly supports?: {
+    /** Default: all. */
+    readonly models?: readonly string[] | '*';
+    readonly modalities?: readonly string[];
+    readonly maxTokens?: number;
+    /** Default true. */
+    readonly tools?: boolean;
+    readonly thinking?: boolean;
+  };
+  readonly price?: Price;
+}
+
+/** What a call needs of a provider. */
+export interface ModelNeed {
+  readonly model?: string;
+  readonly modality?: string;
+  readonly tools: boolean;
+  readonly thinking: boolean;
+  readonly maxOutputTokens?: number;
+  /** Rough count of what is sent. */
+  readonly inputTokens: number;
+  readonly costCeilingUsd?: number;
+}
+
+export interface ProviderStats {
+  /** Of calls that succeeded, ms; undefined before the first. */
+  latencyMs(id: string): number | undefined;
+  failuresInARow(id: string): number;
+}
+
+/** Answers in which order providers are tried; all of them can do what is needed. */
+export type SelectProvider = (
+  candidates: readonly ModelProvider[],
+  need: ModelNeed,
+  stats: ProviderStats,
+) => readonly ModelProvider[];
+
+const FAILURES_TO_COOL = 3;
+const COOL_MS = 30_000;
+const SMOOTHING = 0.3;
+
+/** How providers have done in this process. */
+export class ProviderHealth implements ProviderStats {
+  readonly #failures = new Map<string, number>();
+  readonly #coolUntil = new Map<string, number>();
+  readonly #latency = new Map<string, number>();
+
+  succeeded(id: string, ms: number): void {
+    const before = this.#latency.get(id);
+    this.#latency.set(id, before === undefined ? ms : before + SMOOTHING * (ms - before));
+    this.#failures.delete(id);
+  }
+
+  failed(id: string, nowMs: number): void {
+    const failures = this.failuresInARow(id) + 1;
+    this.#failures.set(id, failures);
+    if (failures >= FAILURES_TO_COOL) this.#coolUntil.set(id, nowMs + COOL_MS);
+  }
+
+  isCooling(id: string, nowMs: number): boolean {
+    return (this.#coolUntil.get(id) ?? 0) > nowMs;
+  }
+
+  latencyMs(id: string): number | undefined {
+    return this.#latency.get(id);
+  }
+
+  failuresInARow(id: string): number {
+    return this.#failures.get(id) ?? 0;
+  }
+}
+
+/** Why a provider is not asked; null if it can be. */
+export function unfit(provider: ModelProvider, need: ModelNeed): string | null {
+  const { models = '*', modalities = ['text'], maxTokens, tools = true, thinking = true } = provider.supports ?? {};
+  if (need.model !== undefined && models !== '*' && !models.includes(need.model)) return 'does not have the model';
+  if (need.modality !== undefined && !modalities.includes(need.modality)) return `does not take ${need.modality}`;
+  if (need.tools && !tools) return 'has no tools';
+  if (need.thinking && !thinking) return 'does not think';
+  const wanted = need.inputTokens + (need.maxOutputTokens ?? 0);
+  if (maxTokens !== undefined && wanted > maxTokens) return 'takes fewer tokens';
+  if (need.costCeilingUsd !== undefined && provider.price !== undefined) {
+    const { input, output } = provider.price;
+    const estimate = (need.inputTokens * input + (need.maxOutputTokens ?? 1_000) * output) / 1e6;
+    if (estimate > need.costCeilingUsd) return 'costs more than allowed';
+  }
+  return null;
+}
+
+export function noProvider(reasons: ReadonlyMap<string, string>, last?: unknown): AgentError {
+  const named = [...reasons].map(([id, why]) => `${id} ${why}`).join('; ');
+  const info: { rejected: Record<string, string>; last?: ErrorInfo['code'] } = {
+    rejected: Object.fromEntries(reasons),
+  };
+  if (last !== undefined) info.last = errorInfo(last, 'model_unavailable').code;
+  return new AgentError('model_unavailable', `no model provider can answer: ${named || 'there is none'}`, {
+    info,
+    ...(last === undefined ? {} : { cause: last }),
+  });
+}

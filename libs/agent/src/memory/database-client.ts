@@ -1,0 +1,54 @@
+import type { Json } from '../core/json.ts';
+
+export interface DatabaseRow {
+  readonly key: string;
+  readonly value: Json;
+  /** Rises with each write of the key. */
+  readonly version: number;
+}
+
+export interface FoundRow extends DatabaseRow {
+  readonly collection: string;
+  readonly score: number;
+}
+
+export interface WriteOptions {
+  /** @throws AgentError `conflict` if there is such a key */
+  readonly ifAbsent?: boolean;
+  /** @throws AgentError `conflict` if the key has another version */
+  readonly ifVersion?: number;
+  readonly ttlMs?: number;
+}
+
+export interface FieldRange {
+  readonly gt?: string | number;
+  readonly gte?: string | number;
+  readonly lt?: string | number;
+  readonly lte?: string | number;
+  readonly in?: readonly (string | number | boolean | null)[];
+}
+
+export type FieldCondition = string | number | boolean | null | FieldRange;
+
+export interface DatabaseQuery {
+  /** Fields of the value, `a.b` for those inside of others. All must hold. */
+  readonly where?: Readonly<Record<string, FieldCondition>>;
+  /** Only keys that begin with it. */
+  readonly prefix?: string;
+  /** Only keys behind it, in the order of keys. */
+  readonly after?: string;
+  /** A field of the value; absent values come last. Default: by key. */
+  readonly orderBy?: { readonly field: string; readonly descending?: boolean };
+  /** Default 100, at most 1000. */
+  readonly limit?: number;
+}
+
+/** Documents by key in collections. Keys are ordered by code unit. */
+export interface DatabaseClient {
+  write(collection: string, key: string, value: Json, options?: WriteOptions): Promise<{ readonly version: number }>;
+  read(collection: string, key: string): Promise<DatabaseRow | null>;
+  query(collection: string, query?: DatabaseQuery): Promise<DatabaseRow[]>;
+  search?(text: string, options?: { readonly collection?: string; readonly topK?: number }): Promise<FoundRow[]>;
+  delete?(collection: string, key: string): Promise<boolean>;
+  close?(): Promise<void>;
+}

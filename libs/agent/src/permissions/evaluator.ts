@@ -1,0 +1,106 @@
+import type { CheckedCall, CompiledMatcher, Match } from './matchers.ts';
+import type { PermissionRule, RuleDecision, RuleMatcher, RuleScope } from './rule.ts';
+
+export interface CompiledRule {
+  readonly rule: PermissionRule;
+  readonly matches: CompiledMatcher;
+  /** Of later rules the earlier one wins. */
+  readonly order: number;
+}
+
+export interface RuleVerdict {
+  readonly decision: RuleDecision;
+  readonly ruleId?: string;
+  readonly reason: string;
+}
+
+export interface WhoAsks {
+  readonly sessionId: string;
+  readonly agentType: string;
+}
+
+const SCOPE_RANK: Readonly<Record<RuleScope['kind'], number>> = { user: 0, session: 1, agent: 2, global: 3 };
+const SPECIFICITY: Readonly<Record<RuleMatcher['kind'], number>> = {
+  ...{ 'command-prefix': 0, path: 0, regex: 0, custom: 0 },
+  ...{ 'tool-name': 1, 'tool-category': 2, all: 3 },
+};
+const SEVERITY: Readonly<Record<RuleDecision, number>> = { allow: 0, 'ask-user': 1, deny: 2 };
+
+/** User before session before agent before global; then priority, then the more specific, then the earlier rule. */
+export function inOrder(a: CompiledRule, b: CompiledRule): number {
+  return (
+    SCOPE_RANK[a.rule.scope.kind] - SCOPE_RANK[b.rule.scope.kind] ||
+    b.rule.priority - a.rule.priority ||
+    SPECIFICITY[a.rule.matcher.kind] - SPECIFICITY[b.rule.matcher.kind] ||
+    a.order - b.order
+  );
+}
+
+export function isFloor({ decision, overridable }: PermissionRule): boolean {
+  return decision === 'deny' && overridable !== true;
+}
+
+export function appliesTo(scope: RuleScope, { sessionId, agentType }: WhoAsks): boolean {
+  switch (scope.kind) {
+    case 'global':
+      return true;
+    case 'agent':
+      return scope.agentType === agentType;
+    case 'session':
+      return scope.sessionId === sessionId;
+    case 'user':
+      return (
+        (scope.sessionId === undefined || scope.sessionId === sessionId) &&
+        (scope.agentType === undefined || scope.agentType === agentType)
+      );
+  }
+}
+
+/**
+ * The decision of sorted rules about one call. A deny that matches wins over everything; then the first rule that
+ * matches decides; what no rule knows is asked, or allowed if `whenUnknown` says so.
+ */
+export function evaluate(rules: readonly CompiledRule[], call: CheckedCall, whenUnknown: RuleDecision): RuleVerdict {
+  let mayBeRefused: PermissionRule | null = null;
+  for (const { rule, matches } of rules) {
+    if (!isFloor(rule)) {
+      // What an ask rule could apply to is asked; so is what an ordinary deny could.
+      if (rule.decision !== 'allow' && matches(call) === 'maybe') mayBeRefused ??= rule;
+      continue;
+    }
+    const match = matches(call);
+    if (match === 'yes') return verdict('deny', rule);
+    if (match === 'maybe') mayBeRefused ??= rule;
+  }
+  const decided = mostSevere(simpleCommands(call).map((simple) => firstMatch(rules, call, simple, whenUnknown)));
+  if (decided.decision === 'allow' && mayBeRefused !== null)
+    return { decision: 'ask-user', ruleId: mayBeRefused.id, reason: 'a rule could apply to a part nobody can read' };
+  return decided;
+}
+
+/** Each is decided by itself, so that two rules may cover one pipeline. */
+function simpleCommands({ command }: CheckedCall): readonly (readonly string[] | undefined)[] {
+  return command?.plain ?? [undefined];
+}
+
+function firstMatch(
+  rules: readonly CompiledRule[],
+  call: CheckedCall,
+  simple: readonly string[] | undefined,
+  whenUnknown: RuleDecision,
+): RuleVerdict {
+  for (const { rule, matches } of rules) {
+    if (isFloor(rule)) continue;
+    const match: Match = matches(call, simple);
+    if (match === 'yes') return verdict(rule.decision, rule);
+  }
+  return { decision: whenUnknown, reason: 'no rule matches' };
+}
+
+function mostSevere(verdicts: readonly RuleVerdict[]): RuleVerdict {
+  return verdicts.reduce((worst, next) => (SEVERITY[next.decision] > SEVERITY[worst.decision] ? next : worst));
+}
+
+function verdict(decision: RuleDecision, rule: PermissionRule): RuleVerdict {
+  return { decision, ruleId: rule.id, reason: rule.description ?? `rule "${rule.id}"` };
+}

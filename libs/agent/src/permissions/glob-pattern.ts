@@ -1,0 +1,40 @@
+import { RE2JS } from 're2js';
+
+const compiled = new Map<string, RE2JS>();
+const MOST_COMPILED = 1_000;
+
+/** `**` matches any folders, `*` and `?` stay inside of one name, `{a,b}` is either. Case counts. */
+export function matchesGlob(path: string, glob: string): boolean {
+  let pattern = compiled.get(glob);
+  if (pattern === undefined) {
+    if (compiled.size >= MOST_COMPILED) compiled.clear();
+    pattern = RE2JS.compile(globToPattern(glob), RE2JS.DOTALL);
+    compiled.set(glob, pattern);
+  }
+  return pattern.matches(path);
+}
+
+function globToPattern(glob: string): string {
+  let pattern = '';
+  let braces = 0;
+  for (let at = 0; at < glob.length; at++) {
+    const unit = glob.charAt(at);
+    if (glob.startsWith('**/', at)) {
+      pattern += '(?:.*/)?';
+      at += 2;
+    } else if (glob.startsWith('**', at)) {
+      pattern += '.*';
+      at += 1;
+    } else if (unit === '*') pattern += '[^/]*';
+    else if (unit === '?') pattern += '[^/]';
+    else if (unit === '{') {
+      pattern += '(?:';
+      braces += 1;
+    } else if (unit === '}' && braces > 0) {
+      pattern += ')';
+      braces -= 1;
+    } else if (unit === ',' && braces > 0) pattern += '|';
+    else pattern += RE2JS.quote(unit);
+  }
+  return pattern + ')'.repeat(braces);
+}

@@ -1,0 +1,156 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { tool } from '../tools/tool.ts';
+import { ToolRegistry } from '../tools/tool-registry.ts';
+import { PermissionManager } from './permission-manager.ts';
+import { PermissionRule, type RuleScope } from './rule.ts';
+
+const who = { sessionId: 's1', agentType: 'coder' };
+const editor = tool<{ path: string }>({
+  ...{ name: 'edit', description: 'Edits.', category: 'write', input: { type: 'object' } },
+  execute: () => null,
+  pathsOf: ({ path }) => [path],
+});
+const reader = tool({
+  ...{ name: 'read', description: 'Reads.', category: 'read', input: { type: 'object' }, requiresPermission: false },
+  execute: () => null,
+});
+const tools = new ToolRegistry([editor, reader]);
+const check = (rules: readonly PermissionRule[], name = 'edit', input: { path?: string } = { path: 'a.ts' }) =>
+  new PermissionManager({ tools, rules }).check(name, input, who);
+
+describe('permission rules', () => {
+  it('ask where no rule matches, and allow where the tool says that it needs no permission', () => {
+    expect(check([]).decision).toBe('ask-user');
+    expect(check([], 'read').decision).toBe('allow');
+    expect(check([PermissionRule.askForTool('read')], 'read').decision).toBe('ask-user');
+  });
+
+  it('are asked by scope, then by priority, then by how specific they are', () => {
+    const session: RuleScope = { kind: 'session', sessionId: 's1' };
+    expect(
+      check([PermissionRule.allowTool('edit'), PermissionRule.askForTool('edit', { scope: session })]).decision,
+    ).toBe('ask-user');
+    expect(check([PermissionRule.allowTool('edit'), PermissionRule.askForTool('edit', { priority: 1 })]).decision).toBe(
+      'ask-user',
+    );
+    expect(check([PermissionRule.all('ask-user'), PermissionRule.allowTool('edit')]).decision).toBe('allow');
+    expect(
+      check([
+        PermissionRule.askForTool('edit', { scope: { kind: 'session', sessionId: 'other' } }),
+        PermissionRule.allowCategory('write'),
+      ]).decision,
+    ).toBe('allow');
+  });
+
+  it('never let an allow of any scope beat a deny, unless it says that it may be', () => {
+    const allow = PermissionRule.allowTool('edit', { scope: { kind: 'user' }, priority: 100 });
+    expect(check([PermissionRule.denyCategory('write'), allow]).decision).toBe('deny');
+    expect(check([PermissionRule.denyCategory('write', { overridable: true }), allow]).decision).toBe('allow');
+  });
+
+  it('keep a deny whatever allows are added', () => {
+    const scope = fc.constantFrom<RuleScope>(
+      { kind: 'global' },
+      { kind: 'agent', agentType: 'coder' },
+      { kind: 'session', sessionId: 's1' },
+      { kind: 'user' },
+    );
+    const matcher = fc.constantFrom(
+      ...[
+        PermissionRule.all('allow').matcher,
+        PermissionRule.allowTool('edit').matcher,
+        PermissionRule.allowTool('read').matcher,
+      ],
+      ...[
+        PermissionRule.allowCategory('write').matcher,
+        PermissionRule.allowPath('**').matcher,
+        PermissionRule.denyMatching('a').matcher,
+      ],
+    );
+    const rule = fc.record({
+      id: fc.uuid(),
+      scope,
+      priority: fc.integer({ min: -5, max: 5 }),
+      matcher,
+      decision: fc.constantFrom('allow' as const, 'deny' as const, 'ask-user' as const),
+    });
+    fc.assert(
+      fc.property(fc.array(rule, { maxLength: 8 }), fc.array(rule, { maxLength: 8 }), (rules, more) => {
+        fc.pre(check(rules).decision === 'deny');
+        const allows = more.map((each) => ({ ...each, decision: 'allow' as const, id: `more ${each.id}` }));
+        expect(check([...rules, ...allows]).decision).toBe('deny');
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('see paths however they are spelled', () => {
+    const rules = [PermissionRule.allowPath('src/**'), PermissionRule.denyPath('**/secret.ts')];
+    expect(check(rules, 'edit', { path: 'src/a/b.ts' }).decision).toBe('allow');
+    expect(check(rules, 'edit', { path: './src/../src/b.ts' }).decision).toBe('allow');
+    expect(check(rules, 'edit', { path: 'src/../other.ts' }).decision).toBe('ask-user');
+    expect(check(rules, 'edit', { path: 'x/../src/./secret.ts' }).decision).toBe('deny');
+  });
+
+  it('hand the denies of a parent down, and nothing else', () => {
+    const parent = new PermissionManager({
+      tools,
+      rules: [
+        PermissionRule.denyTool('edit', { scope: { kind: 'session', sessionId: 'p' } }),
+        PermissionRule.allowTool('read'),
+      ],
+    });
+    const child = new PermissionManager({
+      tools,
+      rules: [PermissionRule.allowTool('edit'), PermissionRule.askForTool('read')],
+    }).withFloorOf(parent, { sessionId: 'p', agentType: 'lead' });
+    const grandchild = new PermissionManager({ tools, rules: [PermissionRule.all('allow')] }).withFloorOf(child, who);
+    expect(child.check('edit', {}, who).decision).toBe('deny');
+    expect(child.check('read', {}, who).decision).toBe('ask-user');
+    expect(grandchild.check('edit', {}, { sessionId: 'g', agentType: 'x' }).decision).toBe('deny');
+  });
+
+  it('name the tools that nobody has', () => {
+    const permissions = new PermissionManager({
+      rules: [PermissionRule.allowTool('Edit'), PermissionRule.denyCategory('network')],
+    });
+    expect(permissions.lint(tools)).toEqual([expect.stringContaining('"Edit"'), expect.stringContaining('"network"')]);
+  });
+
+  it('refuse a pattern that cannot be compiled', () => {
+    expect(() => check([PermissionRule.denyMatching('(?<=a)b')])).toThrow(
+      expect.objectContaining({ code: 'invalid_config' }),
+    );
+  });
+});
+
+describe('a rules file', () => {
+  it('holds rules for another process', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'agent-rules-'));
+    const path = join(folder, 'rules.json');
+    const rules = [PermissionRule.allowBashPrefix(['git status']), PermissionRule.denyPath('.env', { priority: 3 })];
+    await new PermissionManager({ rules }).saveToFile(path);
+    expect((await PermissionManager.loadFromFile(path)).rules).toEqual(new PermissionManager({ rules }).rules);
+    await rm(folder, { recursive: true });
+  });
+
+  it.each([
+    ['{', 'list "rules"'],
+    ['{"rules": [{}]}', 'rules[0].id'],
+    ['{"rules": [{"id": "a", "decision": "maybe"}]}', 'rules[0].decision'],
+    ['{"rules": [{"id": "a", "decision": "allow", "matcher": {"kind": "tool-name"}}]}', 'rules[0].matcher.name'],
+    ['{"rules": [{"id": "a", "decision": "allow", "matcher": {"kind": "custom"}}]}', 'rules[0].matcher.kind'],
+    ['{"version": 9, "rules": []}', 'newer version'],
+  ])('says where it is wrong: %s', async (text, place) => {
+    const folder = await mkdtemp(join(tmpdir(), 'agent-rules-'));
+    const path = join(folder, 'rules.json');
+    await writeFile(path, text);
+    await expect(PermissionManager.loadFromFile(path)).rejects.toThrow(place);
+    expect(await readFile(path, 'utf8')).toBe(text);
+    await rm(folder, { recursive: true });
+  });
+});

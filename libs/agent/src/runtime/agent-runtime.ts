@@ -1,0 +1,181 @@
+import type { AgentLensClient } from '@agentlens/sdk';
+import { AgentContext } from '../core/agent-context.ts';
+import { AgentError } from '../core/agent-error.ts';
+import { type RuntimeLogger, SILENT } from '../core/logger.ts';
+import type { Effects } from '../effects/effects.ts';
+import { liveEffects } from '../effects/live-effects.ts';
+import { deniedHost } from '../host/denied-host.ts';
+import type { Host } from '../host/host.ts';
+import { localGuard } from '../platform/local-guard.ts';
+import { type PlatformGuardOptions, platformGuard } from '../platform/platform-guard.ts';
+import { recordedGuard } from '../platform/recorded-guard.ts';
+import type { RunGuard } from '../platform/run-guard.ts';
+import { encryptedSessions } from '../security/encrypted-session-store.ts';
+import type { KeyProvider } from '../security/key-provider.ts';
+import type { Principal, Roles } from '../security/roles.ts';
+import { AgentSession } from '../session/agent-session.ts';
+import { MemorySessionStore } from '../session/memory-session-store.ts';
+import type { Lease, SessionStore } from '../session/session-store.ts';
+import { type AgentHandle, LiveHandle } from './agent-handle.ts';
+import { type AgentFunction, AgentInternals } from './agent-internals.ts';
+import { DEFAULT_RUNTIME_LIMITS, type RunLimits, type RuntimeLimits } from './capacity.ts';
+import { LiveSession } from './live-session.ts';
+import { SubAgents } from './sub-agents.ts';
+
+export interface AgentRuntimeOptions {
+  /** Default: in memory. */
+  readonly store?: SessionStore;
+  /** Runs are decided, told and stoppable there. Default: nobody is asked, limits hold. */
+  readonly platform?: AgentLensClient;
+  readonly platformOptions?: PlatformGuardOptions;
+  /** Default: no files, no shell, no network. */
+  readonly host?: Host;
+  readonly effects?: Effects;
+  /** Encrypts what the store gets. */
+  readonly keys?: KeyProvider;
+  readonly roles?: Roles;
+  readonly limits?: Partial<RuntimeLimits>;
+  readonly logger?: RuntimeLogger;
+  /** Longest wait for a human's answer in this process, ms. After it the answer is no. Default 15 minutes. */
+  readonly askTimeoutMs?: number;
+}
+
+export interface SpawnOptions {
+  readonly runId?: string;
+  readonly limits?: Partial<RunLimits>;
+  readonly by?: Principal;
+  /** For one session instead of the runtime's. */
+  readonly effects?: Effects;
+}
+
+const DEFAULT_ASK_TIMEOUT_MS = 15 * 60_000;
+
+interface Running {
+  readonly live: LiveSession;
+  readonly handle: AgentHandle;
+}
+
+/** Runs agents: as many sessions as its limits allow, each with one owner. Two runtimes share nothing. */
+export class AgentRuntime implements AsyncDisposable {
+  readonly store: SessionStore;
+  readonly host: Host;
+  readonly effects: Effects;
+  readonly roles: Roles | undefined;
+  readonly #options: AgentRuntimeOptions;
+  readonly #limits: RuntimeLimits;
+  readonly #logger: RuntimeLogger;
+  readonly #running = new Map<string, Running>();
+  readonly #subAgents: SubAgents;
+
+  constructor(options: AgentRuntimeOptions = {}) {
+    this.#options = options;
+    this.effects = options.effects ?? liveEffects();
+    this.roles = options.roles;
+    const store = options.store ?? new MemorySessionStore();
+    this.store = options.keys === undefined ? store : encryptedSessions(store, options.keys);
+    this.host = options.host ?? deniedHost;
+    this.#limits = { ...DEFAULT_RUNTIME_LIMITS, ...options.limits };
+    this.#logger = options.logger ?? SILENT;
+    this.#subAgents = new SubAgents((session, agent, parent, limits) =>
+      this.#start(session, agent, { limits, effects: parent.options.effects }, parent),
+    );
+  }
+
+  /**
+   * Begins an agent. Answers at once; a session that cannot be stored or is in use elsewhere becomes the state `error`.
+   *
+   * @throws AgentError `session_busy` (running here already), `capacity`, `forbidden`
+   */
+  spawn(session: AgentSession, agent: AgentFunction, options: SpawnOptions = {}): AgentHandle {
+    this.roles?.check(options.by, 'agent.create', session.agentType);
+    return this.#start(session, agent, options, null).handle;
+  }
+
+  /** Goes on with a stored session. @throws AgentError `session_not_found`, `session_corrupt`, `session_busy` */
+  async resume(sessionId: string, agent: AgentFunction, options: SpawnOptions = {}): Promise<AgentHandle> {
+    if (this.isRunning(sessionId)) throw new AgentError('session_busy', 'the session is running');
+    const effects = options.effects ?? this.effects;
+    return this.spawn(await AgentSession.load(this.store, sessionId, { effects }), agent, options);
+  }
+
+  get(sessionId: string): AgentHandle | undefined {
+    return this.#running.get(sessionId)?.handle;
+  }
+
+  isRunning(sessionId: string): boolean {
+    return this.#running.has(sessionId);
+  }
+
+  listActive(): string[] {
+    return [...this.#running.keys()];
+  }
+
+  async shutdown(sessionId: string): Promise<void> {
+    await this.#running.get(sessionId)?.handle.shutdown();
+  }
+
+  async shutdownAll(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ handle }) => handle.shutdown()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.shutdownAll();
+  }
+
+  #start(session: AgentSession, agent: AgentFunction, options: SpawnOptions, parent: LiveSession | null): Running {
+    const { sessionId } = session;
+    if (this.#running.has(sessionId)) throw new AgentError('session_busy', 'the session is running');
+    if (this.#running.size >= this.#limits.sessions) throw new AgentError('capacity', 'too many sessions are running');
+    session.attach(this.store);
+    const effects = options.effects ?? this.effects;
+    const live = new LiveSession({
+      ...{ session, effects, parent, host: this.host, limits: this.#limits, logger: this.#logger },
+      guard: this.#guard(effects),
+      runLimits: options.limits ?? {},
+      ...(options.runId === undefined ? {} : { runId: options.runId }),
+      askTimeoutMs: this.#options.askTimeoutMs ?? DEFAULT_ASK_TIMEOUT_MS,
+    });
+    live.context = this.#context(live);
+    const finished = this.#run(live, agent);
+    const running = { live, handle: new LiveHandle(live, finished) };
+    this.#running.set(sessionId, running);
+    return running;
+  }
+
+  async #run(live: LiveSession, agent: AgentFunction): Promise<void> {
+    const { session } = live;
+    let lease: Lease | undefined;
+    try {
+      // Behind the caller's next line, so that it can subscribe before anything happens.
+      await Promise.resolve();
+      await session.flush();
+      lease = await this.store.acquire(session.sessionId, live.options.effects.newId());
+      await agent(new AgentInternals(live, this.#subAgents));
+      await live.finish(undefined);
+    } catch (error) {
+      await live.finish(error);
+    } finally {
+      this.#running.delete(session.sessionId);
+      await lease?.release().catch((error: unknown) => {
+        this.#logger.warn(`the lease of session ${session.sessionId} could not be given back: ${String(error)}`);
+      });
+    }
+  }
+
+  #guard(effects: Effects): RunGuard {
+    const { platform, platformOptions } = this.#options;
+    const guard = platform === undefined ? localGuard(effects) : platformGuard(platform, effects, platformOptions);
+    return recordedGuard(guard, effects);
+  }
+
+  #context(live: LiveSession): AgentContext {
+    const { sessionId, agentType, parentSessionId, parentToolUseId, metadata } = live.session;
+    return new AgentContext({
+      ...{ sessionId, agentType, parentSessionId, parentToolUseId, metadata },
+      host: this.host,
+      effects: live.options.effects,
+      signal: live.shutdownController.signal,
+      progress: (toolUseId, output) => live.emit({ type: 'tool-progress', toolUseId, output }),
+    });
+  }
+}

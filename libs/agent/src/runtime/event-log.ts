@@ -1,0 +1,62 @@
+import type { AgentEvent } from '../core/agent-event.ts';
+
+/**
+ * What happened in one session, in order, once. The newest `capacity` events are kept; readers hold a cursor and pay
+ * for nothing but what they read.
+ */
+export class EventLog {
+  readonly #capacity: number;
+  readonly #events: (AgentEvent | undefined)[] = [];
+  #lastSeq = 0;
+  #closed = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  /** The oldest event that is still there; one more than the newest where none is. */
+  get firstSeq(): number {
+    return Math.max(1, this.#lastSeq - this.#capacity + 1);
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** `make` gets the event's number. */
+  append(make: (seq: number) => AgentEvent): AgentEvent {
+    const event = make(this.#lastSeq + 1);
+    this.#lastSeq += 1;
+    this.#events[(this.#lastSeq - 1) % this.#capacity] = event;
+    this.#wake();
+    return event;
+  }
+
+  at(seq: number): AgentEvent | undefined {
+    if (seq < this.firstSeq || seq > this.#lastSeq) return undefined;
+    return this.#events[(seq - 1) % this.#capacity];
+  }
+
+  /** Calls once, at the next event or the end. */
+  onceChanged(call: () => void): void {
+    if (this.#closed) call();
+    else this.#waiting.push(call);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
+  }
+}

@@ -1,0 +1,228 @@
+import type { AgentContext } from '../core/agent-context.ts';
+import { AgentError, errorInfo, isAgentError, messageOf } from '../core/agent-error.ts';
+import type { AgentEvent, DriverEvent } from '../core/agent-event.ts';
+import {
+  type Activity,
+  type AgentState,
+  activityOf,
+  IDLE,
+  type StateEvent,
+  stateOf,
+  transition,
+} from '../core/agent-state.ts';
+import type { InputMessage, PermissionAnswer } from '../core/input-message.ts';
+import type { RuntimeLogger } from '../core/logger.ts';
+import type { OutputChunk } from '../core/output-chunk.ts';
+import { addTokens, NO_TOKENS, type TokenUsage } from '../core/token-usage.ts';
+import type { Effects } from '../effects/effects.ts';
+import type { Host } from '../host/host.ts';
+import type { PermissionManager } from '../permissions/permission-manager.ts';
+import type { GuardedRun, RunEnd, RunGuard } from '../platform/run-guard.ts';
+import type { AgentSession } from '../session/agent-session.ts';
+import { turnsOf } from '../session/reopen.ts';
+import type { RunLimits, RuntimeLimits } from './capacity.ts';
+import { EventLog } from './event-log.ts';
+import { Inbox } from './inbox.ts';
+import { OpenRequests } from './open-requests.ts';
+
+export interface LiveSessionOptions {
+  readonly session: AgentSession;
+  readonly guard: RunGuard;
+  readonly effects: Effects;
+  readonly host: Host;
+  readonly limits: RuntimeLimits;
+  readonly logger: RuntimeLogger;
+  readonly runLimits: Partial<RunLimits>;
+  readonly runId?: string;
+  readonly parent: LiveSession | null;
+  readonly askTimeoutMs: number;
+}
+
+type MadeEvent = OutputChunk | DriverEvent;
+
+/** A running session: its log, its input, its state and its run. Handle and internals are two views of it. */
+export class LiveSession {
+  readonly session: AgentSession;
+  readonly log: EventLog;
+  readonly inbox: Inbox;
+  readonly requests = new OpenRequests();
+  readonly children = new Set<LiveSession>();
+  readonly options: LiveSessionOptions;
+  readonly shutdownController = new AbortController();
+  context!: AgentContext;
+  /** The rules its tools run under, which hold for its children too. */
+  permissions: PermissionManager | null = null;
+  usage: TokenUsage = NO_TOKENS;
+  readonly unpriced = new Set<string>();
+  #turnController = new AbortController();
+  readonly #observers = new Set<(event: AgentEvent) => void>();
+  #activity: Activity = IDLE;
+  #run: GuardedRun | null = null;
+  #turn: number;
+
+  constructor(options: LiveSessionOptions) {
+    this.options = options;
+    this.session = options.session;
+    this.log = new EventLog(options.limits.events);
+    this.inbox = new Inbox(options.limits.inbox);
+    this.#turn = turnsOf(options.session);
+  }
+
+  get depth(): number {
+    return this.options.parent === null ? 0 : this.options.parent.depth + 1;
+  }
+
+  get state(): AgentState {
+    return stateOf(this.#activity);
+  }
+
+  get turn(): number {
+    return this.#turn;
+  }
+
+  get turnSignal(): AbortSignal {
+    return this.#turnController.signal;
+  }
+
+  get run(): GuardedRun | null {
+    return this.#run;
+  }
+
+  emit(made: MadeEvent): void {
+    const { effects } = this.options;
+    const { sessionId } = this.session;
+    const runId = this.#run?.id ?? null;
+    const event = this.log.append((seq): AgentEvent => {
+      return { seq, id: `${sessionId}:${seq}`, at: effects.now(), sessionId, runId, turn: this.#turn, ...made };
+    });
+    for (const observer of this.#observers) observer(event);
+  }
+
+  /** Observers are called with each event at once and must not throw; readers of the log cost nothing meanwhile. */
+  observe(observer: (event: AgentEvent) => void): () => void {
+    this.#observers.add(observer);
+    return () => this.#observers.delete(observer);
+  }
+
+  /** Moves the state machine. What cannot happen is a warning: a wrong state must not stop an agent. */
+  move(event: StateEvent): void {
+    try {
+      this.#change(transition(this.#activity, event));
+    } catch (error) {
+      if (!isAgentError(error, 'illegal_transition')) throw error;
+      this.emit({ type: 'warning', message: error.message });
+    }
+  }
+
+  /** For a loop written by hand. @throws AgentError `illegal_transition` for a session that is over */
+  setState(state: AgentState): void {
+    const { phase } = this.#activity;
+    if (phase === 'done' || phase === 'error')
+      throw new AgentError('illegal_transition', `an agent that is ${phase} stays so`);
+    this.#change(activityOf(state));
+  }
+
+  /** A turn begins: input was taken. One turn is one run. */
+  async beginTurn(): Promise<void> {
+    if (this.#run !== null) return;
+    this.#turnController = new AbortController();
+    this.#turn += 1;
+    this.session.journal({ type: 'turn-started', turn: this.#turn });
+    const { guard, runLimits, runId, parent } = this.options;
+    const { sessionId, agentType, model, parentToolUseId } = this.session;
+    this.#run = await guard.begin({
+      ...{ sessionId, agentType, model, limits: runLimits },
+      ...(runId === undefined || this.#turn > 1 ? {} : { runId }),
+      ...(parent?.run == null ? {} : { parentRunId: parent.run.id }),
+      ...(parentToolUseId === null ? {} : { parentToolUseId }),
+    });
+    if (this.state.kind === 'idle') this.move({ type: 'input' });
+  }
+
+  /** The turn is over; what was said of it is stored and told. */
+  async endTurn(status: RunEnd): Promise<void> {
+    const run = this.#run;
+    if (run === null) return;
+    this.session.journal({ type: 'turn-ended', turn: this.#turn });
+    await this.session.save();
+    await run.end(status);
+    this.#run = null;
+  }
+
+  put(message: InputMessage): void {
+    const { kind } = this.state;
+    if (kind === 'done' || kind === 'error')
+      throw new AgentError('run_ended', `the agent is ${kind}: resume its session`);
+    this.inbox.put(message);
+  }
+
+  isAsking(requestId: string): boolean {
+    return [this, ...this.descendants()].some(({ requests }) => requests.has(requestId));
+  }
+
+  /** @throws AgentError `stale_answer` */
+  respond(answer: PermissionAnswer): void {
+    const waiting = [this, ...this.descendants()].find(({ requests }) => requests.has(answer.requestId));
+    (waiting ?? this).requests.answer(answer);
+  }
+
+  *descendants(): Generator<LiveSession> {
+    for (const child of this.children) {
+      yield child;
+      yield* child.descendants();
+    }
+  }
+
+  /** Stops the turn in the middle of whatever it does. */
+  interrupt(): void {
+    for (const child of this.children) child.interrupt();
+    if (this.#run === null) return;
+    this.#turnController.abort(new AgentError('interrupted', 'the turn was interrupted'));
+    this.inbox.put({ type: 'interrupt' });
+  }
+
+  /** Ends the session: the turn is stopped and the loop hears of it. */
+  stop(): void {
+    if (this.shutdownController.signal.aborted) return;
+    for (const child of this.children) child.stop();
+    const reason = new AgentError('aborted', 'the session was shut down');
+    this.shutdownController.abort(reason);
+    this.#turnController.abort(reason);
+    this.inbox.end({ type: 'shutdown' });
+  }
+
+  addUsage(usage: TokenUsage): void {
+    this.usage = addTokens(this.usage, usage);
+  }
+
+  /** The loop has returned or thrown. */
+  async finish(error: unknown): Promise<void> {
+    const stopped = this.shutdownController.signal.aborted;
+    const failed = error !== undefined && !stopped;
+    for (const child of this.children) child.stop();
+    if (failed) {
+      const info = errorInfo(error);
+      this.emit({ type: 'error', error: info });
+      this.move({ type: 'failed', error: info });
+    }
+    try {
+      await this.endTurn(failed ? 'error' : stopped ? 'interrupted' : 'success');
+      await this.session.save();
+    } catch (saving) {
+      this.options.logger.warn(`session ${this.session.sessionId} could not be saved: ${messageOf(saving)}`);
+      this.emit({ type: 'error', error: errorInfo(saving) });
+      if (!failed) this.move({ type: 'failed', error: errorInfo(saving) });
+    }
+    if (this.#activity.phase === 'idle' || this.#activity.phase === 'busy') this.move({ type: 'shutdown' });
+    this.inbox.end({ type: 'shutdown' });
+    this.log.close();
+    this.options.parent?.children.delete(this);
+  }
+
+  #change(next: Activity): void {
+    const before = this.state;
+    this.#activity = next;
+    const after = this.state;
+    if (JSON.stringify(before) !== JSON.stringify(after)) this.emit({ type: 'state-change', state: after });
+  }
+}

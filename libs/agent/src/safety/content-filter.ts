@@ -1,0 +1,59 @@
+import { redact } from '@agentlens/sdk';
+import { RE2JS } from 're2js';
+import { AgentError } from '../core/agent-error.ts';
+import type { SafetyPhase } from './phases.ts';
+import type { SafetyFilter } from './safety-policy.ts';
+
+export interface PatternFilterOptions {
+  readonly name: string;
+  /** RE2 syntax: the time they take grows with the text and nothing else. */
+  readonly patterns: readonly string[];
+  /** Default `block`. `modify` puts `replacement` in the place of what was found. */
+  readonly action?: 'block' | 'modify';
+  readonly replacement?: string;
+  readonly control?: 'continue' | 'terminate';
+  readonly phases?: readonly SafetyPhase[];
+}
+
+/** A filter by patterns, case-insensitive. @throws AgentError `invalid_config` */
+export function patternFilter(options: PatternFilterOptions): SafetyFilter {
+  const { name, action = 'block', replacement = '[removed]', control = 'continue', phases } = options;
+  const patterns = options.patterns.map((pattern) => compile(name, pattern));
+  return {
+    name,
+    ...(phases === undefined ? {} : { phases }),
+    check(text) {
+      const found = patterns.filter((pattern) => pattern.matcher(text).find());
+      if (found.length === 0) return { action: 'allow' };
+      if (action === 'block') return { action: 'block', reason: `the text is of the kind "${name}"`, control };
+      return {
+        action: 'modify',
+        text: found.reduce(
+          (rest, pattern) => pattern.matcher(rest).replaceAll(RE2JS.quoteReplacement(replacement)),
+          text,
+        ),
+      };
+    },
+  };
+}
+
+function compile(name: string, pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
+  } catch (error) {
+    throw new AgentError('invalid_config', `filter "${name}": ${JSON.stringify(pattern)} is no RE2 pattern`, {
+      cause: error,
+    });
+  }
+}
+
+/** Takes secrets and personal data out, with the detectors of the SDK. */
+export function redactionFilter(phases: readonly SafetyPhase[]): SafetyFilter {
+  return {
+    ...{ name: 'redaction', phases },
+    check(text) {
+      const { text: cleaned, findings } = redact(text);
+      return findings.length === 0 ? { action: 'allow' } : { action: 'modify', text: cleaned };
+    },
+  };
+}

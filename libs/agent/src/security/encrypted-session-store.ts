@@ -1,0 +1,60 @@
+import { AgentError } from '../core/agent-error.ts';
+import { isPlainObject, type Json } from '../core/json.ts';
+import type { Entry, EntryBody } from '../session/entry.ts';
+import type { SessionMetadata } from '../session/session-metadata.ts';
+import type { SessionStore } from '../session/session-store.ts';
+import type { KeyProvider } from './key-provider.ts';
+import { Sealer } from './sealed.ts';
+
+/**
+ * Encrypts the journal and the metadata of sessions. Ids, lineage and times stay readable, for lists. Each entry is
+ * bound to its session and place; the count in the metadata tells when the end was cut off.
+ */
+export function encryptedSessions(store: SessionStore, keys: KeyProvider): SessionStore {
+  const sealer = new Sealer(keys);
+  return {
+    create: async (meta) => store.create(await sealMetadata(sealer, meta)),
+    append: async (id, entries, options) =>
+      store.append(id, await Promise.all(entries.map((entry) => sealEntry(sealer, id, entry))), options),
+    async load(id) {
+      const stored = await store.load(id);
+      const meta = await openMetadata(sealer, stored.meta);
+      if (stored.entries.length < meta.entry_count)
+        throw new AgentError('session_corrupt', `the history of ${id} was cut off: entries are missing`);
+      const entries: Entry[] = [];
+      for (const entry of stored.entries) entries.push(await openEntry(sealer, id, entry));
+      return { ...stored, meta, entries };
+    },
+    saveMetadata: async (meta) => store.saveMetadata(await sealMetadata(sealer, meta)),
+    list: (filter) => store.list(filter),
+    delete: (id) => store.delete(id),
+    acquire: (id, owner) => store.acquire(id, owner),
+  };
+}
+
+async function sealEntry(sealer: Sealer, id: string, { v, seq, at, ...body }: Entry): Promise<Entry> {
+  const sealed = await sealer.seal(body as unknown as Json, id, ['session', id, seq]);
+  // Stores keep lines as they are; only this reads them.
+  return { v, seq, at, type: 'sealed', sealed } as unknown as Entry;
+}
+
+async function openEntry(sealer: Sealer, id: string, entry: Entry): Promise<Entry> {
+  const { v, seq, at } = entry;
+  const sealed: unknown = 'sealed' in entry ? entry.sealed : undefined;
+  const body = (await sealer.open(sealed, ['session', id, seq])) as unknown as EntryBody;
+  return { v, seq, at, ...body };
+}
+
+async function sealMetadata(sealer: Sealer, meta: SessionMetadata): Promise<SessionMetadata> {
+  const { session_id: id, entry_count, metadata } = meta;
+  const sealed = await sealer.seal({ entry_count, metadata }, id, ['session-metadata', id]);
+  return { ...meta, entry_count: 0, metadata: { sealed } };
+}
+
+async function openMetadata(sealer: Sealer, meta: SessionMetadata): Promise<SessionMetadata> {
+  const opened = await sealer.open(meta.metadata.sealed, ['session-metadata', meta.session_id]);
+  if (!isPlainObject(opened)) throw new AgentError('decrypt_failed', 'the metadata is no object');
+  // Sealed above with these two.
+  const { entry_count, metadata } = opened as Pick<SessionMetadata, 'entry_count' | 'metadata'>;
+  return { ...meta, entry_count, metadata };
+}

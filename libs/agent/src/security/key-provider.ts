@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { AgentError } from '../core/agent-error.ts';
+
+export interface MasterKey {
+  readonly kid: string;
+  /** 32 bytes. */
+  readonly key: Buffer;
+}
+
+/** Where master keys come from. Keys rotate by id: new data gets the current one, old data names its own. */
+export interface KeyProvider {
+  current(): MasterKey | Promise<MasterKey>;
+  get(kid: string): Buffer | undefined | Promise<Buffer | undefined>;
+}
+
+/** @throws AgentError `invalid_config` */
+export function staticKeys(keys: Readonly<Record<string, Buffer>>, current: string): KeyProvider {
+  for (const [kid, key] of Object.entries(keys)) checkKey(kid, key);
+  const key = keys[current];
+  if (key === undefined) throw new AgentError('invalid_config', `there is no key "${current}"`);
+  return { current: () => ({ kid: current, key }), get: (kid) => keys[kid] };
+}
+
+/** One key of 32 bytes in base64 from a variable of the environment. @throws AgentError `invalid_config` */
+export function keyFromEnvironment(variable: string, kid = 'env'): KeyProvider {
+  const text = process.env[variable];
+  if (text === undefined) throw new AgentError('invalid_config', `the variable ${variable} holds no key`);
+  return staticKeys({ [kid]: Buffer.from(text, 'base64') }, kid);
+}
+
+/** One key of 32 bytes in base64 from a file. @throws AgentError `invalid_config` */
+export async function keyFromFile(path: string, kid = 'file'): Promise<KeyProvider> {
+  return staticKeys({ [kid]: Buffer.from((await readFile(path, 'utf8')).trim(), 'base64') }, kid);
+}
+
+function checkKey(kid: string, key: Buffer): void {
+  if (key.length !== 32) throw new AgentError('invalid_config', `the key "${kid}" has not 32 bytes`);
+}

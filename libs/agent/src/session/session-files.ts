@@ -1,0 +1,101 @@
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { AgentError } from '../core/agent-error.ts';
+import { isPlainObject, parseJson } from '../core/json.ts';
+import { systemCode } from '../core/system-code.ts';
+import { type Entry, SCHEMA_VERSION } from './entry.ts';
+
+const NEWLINE = 0x0a;
+
+export interface ReadHistory {
+  readonly entries: readonly Entry[];
+  readonly torn: boolean;
+  /** Up to here the file is whole. */
+  readonly validBytes: number;
+}
+
+/**
+ * Reads lines of entries. A last line that is cut off is what a crash leaves; anything else that cannot be read is
+ * damage.
+ *
+ * @throws AgentError `session_corrupt` with the byte offset, `schema_too_new`
+ */
+export function readHistory(bytes: Buffer, where: string): ReadHistory {
+  const entries: Entry[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    const end = bytes.indexOf(NEWLINE, at);
+    const last = end === -1 || end === bytes.length - 1;
+    const entry = end === -1 ? null : readEntry(bytes.toString('utf8', at, end));
+    if (entry === null) {
+      if (last) return { entries, torn: true, validBytes: at };
+      throw corrupt(where, at, 'a line is no entry');
+    }
+    if (entry.v > SCHEMA_VERSION) throw new AgentError('schema_too_new', `${where} was written by a newer version`);
+    if (entry.seq !== entries.length + 1) throw corrupt(where, at, `entry ${entries.length + 1} is missing`);
+    entries.push(entry);
+    at = end + 1;
+  }
+  return { entries, torn: false, validBytes: at };
+}
+
+function readEntry(line: string): Entry | null {
+  const value = parseJson(line);
+  if (!isPlainObject(value)) return null;
+  if (typeof value.v !== 'number' || typeof value.seq !== 'number' || typeof value.type !== 'string') return null;
+  // Only this package writes these files; a line of another version was told apart by `v`.
+  return value as unknown as Entry;
+}
+
+function corrupt(where: string, offset: number, why: string): AgentError {
+  return new AgentError('session_corrupt', `${where} is damaged at byte ${offset}: ${why}`, { info: { offset } });
+}
+
+/** Replaces a file whole: after a crash there is the old text or the new one, never a part. */
+export async function replaceFile(path: string, text: string, sync: boolean): Promise<void> {
+  const next = `${path}.${process.pid}`;
+  try {
+    const file = await open(next, 'w', 0o600);
+    try {
+      await file.writeFile(text);
+      if (sync) await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(next, path);
+    if (sync) await syncFolder(dirname(path));
+  } catch (error) {
+    await rm(next, { force: true });
+    throw writeFailed(error);
+  }
+}
+
+/** Makes the names in a folder survive a crash of the machine. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Appends lines; what was written of them before a failure is cut off again. */
+export async function appendLines(file: FileHandle, text: string, sync: boolean): Promise<void> {
+  const { size } = await file.stat();
+  try {
+    await file.appendFile(text);
+    if (sync) await file.datasync();
+  } catch (error) {
+    await file.truncate(size).catch(() => {
+      // The disk refuses everything; the torn line is cut off when the session is opened again.
+    });
+    throw writeFailed(error);
+  }
+}
+
+export function writeFailed(error: unknown): AgentError {
+  const code = systemCode(error) ?? 'unknown';
+  const why = code === 'ENOSPC' ? 'the disk is full' : `the file system answered ${code}`;
+  return new AgentError('session_write_failed', `the session could not be written: ${why}`, { cause: error });
+}

@@ -1,0 +1,50 @@
+import type { Entry } from './entry.ts';
+import type { SessionMetadata } from './session-metadata.ts';
+
+export interface StoredSession {
+  readonly meta: SessionMetadata;
+  readonly entries: readonly Entry[];
+  /** The last entry was cut off by a crash; it is not among `entries` and is removed with the next append. */
+  readonly torn: boolean;
+}
+
+export interface SessionFilter {
+  readonly agentType?: string;
+  readonly parentSessionId?: string | null;
+}
+
+/** The right to write to one session. */
+export interface Lease {
+  release(): Promise<void>;
+}
+
+export interface AppendOptions {
+  /** The entries must survive a crash of the machine when this resolves. */
+  readonly sync?: boolean;
+}
+
+/** Keeps sessions. The history is the truth; metadata is a summary that may be older. */
+export interface SessionStore {
+  /** @throws AgentError `conflict` if there is one */
+  create(meta: SessionMetadata): Promise<void>;
+  /** @throws AgentError `session_not_found`, `session_write_failed` */
+  append(id: string, entries: readonly Entry[], options?: AppendOptions): Promise<void>;
+  /** @throws AgentError `session_not_found`, `session_corrupt`, `schema_too_new` */
+  load(id: string): Promise<StoredSession>;
+  saveMetadata(meta: SessionMetadata): Promise<void>;
+  /** Ids, oldest first. */
+  list(filter?: SessionFilter): Promise<string[]>;
+  delete(id: string): Promise<void>;
+  /** @throws AgentError `session_busy` while another owner is alive */
+  acquire(id: string, owner: string): Promise<Lease>;
+}
+
+export function matchesFilter(meta: SessionMetadata, filter: SessionFilter = {}): boolean {
+  if (filter.agentType !== undefined && meta.agent_type !== filter.agentType) return false;
+  return filter.parentSessionId === undefined || meta.parent_session_id === filter.parentSessionId;
+}
+
+export function byAge(a: SessionMetadata, b: SessionMetadata): number {
+  if (a.created_at !== b.created_at) return a.created_at < b.created_at ? -1 : 1;
+  return a.session_id < b.session_id ? -1 : 1;
+}
