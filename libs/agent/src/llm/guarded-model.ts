@@ -64,6 +64,7 @@ async function oneCall(
   options: CallOptions,
 ): Promise<ModelResponse> {
   const { effects, run, emit } = { effects: host.effects, run: host.run, emit: host.emit.bind(host) };
+  AbortSignal.any([host.turnSignal, host.run.signal]).throwIfAborted();
   await letOthersRun();
   const callId = effects.newId();
   const asked = mergedMessages(messagesOf(input));

@@ -1,0 +1,145 @@
+import type { AgentEvent, Lagged } from '../core/agent-event.ts';
+import type { PermissionRequest } from '../core/output-chunk.ts';
+import type { AgentHandle } from '../runtime/agent-handle.ts';
+import { askUser } from './ask-user.ts';
+import { type ColorScheme, colorScheme } from './color-scheme.ts';
+import { LineReader } from './line-reader.ts';
+import { safeText } from './safe-text.ts';
+
+export interface ConsoleOptions {
+  readonly input?: NodeJS.ReadableStream;
+  readonly output?: NodeJS.WritableStream;
+  readonly colors?: ColorScheme;
+  /** Shown where a line of the user is awaited. Default `> `. */
+  readonly prompt?: string;
+  /** Ends after the first turn. Default: at the end of the input. */
+  readonly once?: boolean;
+  readonly showThinking?: boolean;
+}
+
+const MOST_RESULT_CHARS = 500;
+
+/** A terminal for one agent: shows what it does, asks what it asks, sends what is typed. One reader of its events. */
+export class ConsoleRenderer {
+  readonly #handle: AgentHandle;
+  readonly #output: NodeJS.WritableStream;
+  readonly #colors: ColorScheme;
+  readonly #lines: LineReader;
+  readonly #options: ConsoleOptions;
+  #atLineStart = true;
+  #streamed = false;
+  #turnOver = Promise.withResolvers<void>();
+
+  constructor(handle: AgentHandle, options: ConsoleOptions = {}) {
+    this.#handle = handle;
+    this.#options = options;
+    this.#output = options.output ?? process.stdout;
+    const terminal = 'isTTY' in this.#output && this.#output.isTTY === true;
+    this.#colors = options.colors ?? colorScheme(terminal && process.env.NO_COLOR === undefined);
+    this.#lines = new LineReader(options.input ?? process.stdin, this.#output, () => handle.interrupt());
+  }
+
+  /** Until the input or the agent ends. A first input may have been sent already. */
+  async run(): Promise<void> {
+    const subscription = this.#handle.subscribe({ from: 'start' });
+    const reading = this.#readInput();
+    try {
+      for await (const event of subscription) {
+        await this.#show(event);
+        if (event.type !== 'done' && event.type !== 'error') continue;
+        this.#turnOver.resolve();
+        if (this.#options.once === true) break;
+      }
+    } finally {
+      await subscription.return();
+      this.#lines.close();
+      this.#turnOver.resolve();
+      await reading;
+    }
+  }
+
+  /** Between turns every line is input, during one it steers. */
+  async #readInput(): Promise<void> {
+    for (;;) {
+      const line = await this.#lines.next(this.#options.prompt ?? '> ');
+      if (line === null) break;
+      if (line.trim() === '') continue;
+      this.#atLineStart = true;
+      this.#turnOver = Promise.withResolvers();
+      this.#handle.sendInput(line, { steer: this.#handle.state.kind !== 'idle' });
+      // Lines that are no human's are answers or the next turn's input, not afterthoughts.
+      if (!this.#lines.isTerminal) await this.#turnOver.promise;
+    }
+    if (this.#options.once !== true) await this.#handle.shutdown();
+  }
+
+  async #show(event: AgentEvent | Lagged): Promise<void> {
+    const { text, thinking, tool, error, note } = this.#colors;
+    switch (event.type) {
+      case 'text-delta':
+        this.#streamed = true;
+        this.#write(text(safeText(event.text)));
+        break;
+      case 'text-complete':
+        if (!this.#streamed) this.#write(text(safeText(event.text)));
+        this.#streamed = false;
+        this.#line('');
+        break;
+      case 'thinking-delta':
+        if (this.#options.showThinking === true) this.#write(thinking(safeText(event.text)));
+        break;
+      case 'tool-start':
+        this.#line(tool(`● ${event.name} ${safeText(JSON.stringify(event.input)).slice(0, 200)}`));
+        break;
+      case 'tool-end':
+        this.#line((event.isError ? error : note)(`  ${safeText(shortOf(event.result.output))}`));
+        break;
+      case 'permission-request':
+        await this.#ask(event);
+        break;
+      case 'subagent-output':
+        await this.#showChild(event.chunk);
+        break;
+      case 'retry':
+        this.#streamed = false;
+        this.#line(note(`(${event.what} failed, attempt ${event.attempt}: trying again)`));
+        break;
+      case 'error':
+        this.#line(error(`${event.error.code}: ${safeText(event.error.message)}`));
+        break;
+      case 'lagged':
+        this.#line(note(`(${event.missed} events were missed)`));
+        break;
+      default:
+    }
+  }
+
+  async #showChild(event: AgentEvent): Promise<void> {
+    if (event.type === 'permission-request') await this.#ask(event);
+    else if (event.type === 'tool-start') this.#line(this.#colors.note(`  ↳ ${event.name}`));
+  }
+
+  async #ask(request: PermissionRequest): Promise<void> {
+    this.#line(this.#colors.question(`? ${request.toolName}: ${safeText(request.action)}`));
+    if (request.details !== undefined) this.#line(safeText(request.details));
+    const answer = await askUser(request, (question) => this.#lines.ask(question));
+    // Somebody else may have answered, or the turn may be over.
+    if (this.#handle.state.kind === 'waiting-for-permission') this.#handle.respondToPermission(answer);
+  }
+
+  #line(text: string): void {
+    if (!this.#atLineStart) this.#output.write('\n');
+    this.#atLineStart = true;
+    if (text !== '') this.#output.write(`${text}\n`);
+  }
+
+  #write(text: string): void {
+    this.#output.write(text);
+    this.#atLineStart = text.endsWith('\n');
+  }
+}
+
+function shortOf(output: unknown): string {
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  return text.length > MOST_RESULT_CHARS ? `${text.slice(0, MOST_RESULT_CHARS)}…` : text;
+}

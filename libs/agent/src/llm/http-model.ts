@@ -1,0 +1,45 @@
+import { AgentError } from '../core/agent-error.ts';
+import { asModelError, errorOfStatus } from './model-error.ts';
+
+export interface HttpModelOptions {
+  readonly provider: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends a request to a provider and answers its body, which is the answer's beginning. @throws AgentError `model_…` */
+export async function postToModel(
+  { provider, url, headers, signal }: HttpModelOptions,
+  body: unknown,
+): Promise<ReadableStream<Uint8Array>> {
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+      redirect: 'error',
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    throw asModelError(provider, error, signal);
+  }
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw errorOfStatus(provider, response.status, response.headers);
+  }
+  if (response.body === null) throw new AgentError('model_cut_off', `${provider} answered without a body`);
+  return response.body;
+}
+
+/** A provider's address without the slash at its end. @throws AgentError `invalid_config` */
+export function baseUrlOf(url: string): string {
+  if (URL.parse(url) === null) throw new AgentError('invalid_config', `baseUrl is no URL: ${url}`);
+  return url.replace(/\/+$/, '');
+}
+
+export function checkApiKey(provider: string, apiKey: string): string {
+  if (apiKey === '') throw new AgentError('invalid_config', `${provider} needs an apiKey`);
+  return apiKey;
+}

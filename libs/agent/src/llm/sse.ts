@@ -1,0 +1,28 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { AgentError } from '../core/agent-error.ts';
+
+/** No single event of a provider is longer; an endless one must not fill the memory. */
+const MOST_EVENT_CHARS = 8 * 1024 * 1024;
+
+/** The events of a response's body, as they arrive. */
+export async function* serverSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage> {
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (event) => events.push(event) });
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let unread = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const text = decoder.decode(value, { stream: true });
+      parser.feed(text);
+      unread = events.length > 0 ? 0 : unread + text.length;
+      if (unread > MOST_EVENT_CHARS) throw new AgentError('model_cut_off', 'the provider sent an event without an end');
+      yield* events.splice(0);
+    }
+  } finally {
+    // Ends the connection, if it is not over.
+    await reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,67 @@
+import { RE2JS } from 're2js';
+import { isAgentError } from '../../core/agent-error.ts';
+import { ToolResult } from '../../core/tool-result.ts';
+import { type Tool, tool } from '../tool.ts';
+
+interface GrepInput {
+  readonly pattern: string;
+  readonly path?: string;
+  readonly glob?: string;
+}
+
+const MOST_HITS = 200;
+const MOST_FILES = 2_000;
+const MOST_LINE_CHARS = 300;
+
+/** Finds lines by an RE2 pattern, whose time grows with the text and nothing else. */
+export function grepTool(): Tool {
+  return tool<GrepInput>({
+    name: 'grep',
+    description:
+      'Finds lines that match a regular expression (RE2 syntax) in the files below `path` that fit `glob`. ' +
+      'Answers path:line:text.',
+    category: 'read',
+    idempotent: true,
+    input: {
+      type: 'object',
+      properties: { pattern: { type: 'string', minLength: 1 }, path: { type: 'string' }, glob: { type: 'string' } },
+      required: ['pattern'],
+      additionalProperties: false,
+    },
+    info: ({ pattern, path }) => ({ actionDescription: `Search ${pattern}${path === undefined ? '' : ` in ${path}`}` }),
+    pathsOf: ({ path = '.' }) => [path],
+    async execute({ pattern, path, glob = '**/*' }, context) {
+      const compiled = compile(pattern);
+      if (compiled === null) return ToolResult.error('invalid_input', 'The pattern is no RE2 pattern.');
+      const { files } = context.host;
+      const names = await files.list(glob, { ...(path === undefined ? {} : { folder: path }), limit: MOST_FILES });
+      const hits: string[] = [];
+      for (const name of names) {
+        context.signal.throwIfAborted();
+        const text = await files.read(name).then(
+          (file) => file.text,
+          (error: unknown) => {
+            // Not a text, too large, or gone since.
+            if (isAgentError(error)) return '';
+            throw error;
+          },
+        );
+        for (const [index, line] of text.split('\n').entries()) {
+          if (!compiled.matcher(line.slice(0, 10_000)).find()) continue;
+          hits.push(`${name}:${index + 1}:${line.slice(0, MOST_LINE_CHARS)}`);
+          if (hits.length >= MOST_HITS)
+            return `${hits.join('\n')}\n[more than ${MOST_HITS} lines: use a narrower pattern]`;
+        }
+      }
+      return hits.length === 0 ? 'no matches' : hits.join('\n');
+    },
+  });
+}
+
+function compile(pattern: string): RE2JS | null {
+  try {
+    return RE2JS.compile(pattern);
+  } catch {
+    return null;
+  }
+}
