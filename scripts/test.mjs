@@ -1,10 +1,12 @@
-// Runs the whole test suite, or with --unit only what needs no server. Other arguments are handed to Jest.
+// Runs the whole test suite, or with --unit only what needs no server. Other arguments are handed to Jest; without a
+// path among them the Python package is tested as well, where there is a Python (PYTHON_TESTS=off leaves it out).
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { dockerAnswers } from '../libs/testing/src/servers/docker.ts';
 import { findProgram } from '../libs/testing/src/servers/find-program.ts';
 import { NATS_PACKAGE } from '../libs/testing/src/servers/nats.ts';
+import { testPython } from './test-python.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const given = process.argv.slice(2);
@@ -12,7 +14,10 @@ const unit = given.includes('--unit');
 const args = given.filter((argument) => argument !== '--unit');
 
 if (!unit) await prepareServers();
-process.exit(await runJest());
+const jestExit = await runJest();
+const selected = args.some((argument) => !argument.startsWith('-'));
+const pythonPassed = selected || process.env.PYTHON_TESTS === 'off' || (await testPython({ unit }));
+process.exit(jestExit === 0 && !pythonPassed ? 1 : jestExit);
 
 /** Found, or fetched, once and before the tests, so that a machine that cannot run them says so at once. */
 async function prepareServers() {

@@ -58,6 +58,10 @@ describe('configuration', () => {
       AGENTLENS_INGEST_SERVICE_HOST: 'x',
       AGENTLENS_INGEST_PORT_3400_TCP_ADDR: 'y',
       AGENTLENS_API_KEY: 'z',
+      AGENTLENS_SERVER_URL: 'z',
+      AGENTLENS_AGENT_ID: 'z',
+      AGENTLENS_ENFORCE: 'z',
+      AGENTLENS_FAIL_MODE: 'z',
     };
     expect(() => loadConfig('standalone', env)).not.toThrow();
   });

@@ -18,7 +18,15 @@ export function refuseUnknownVariables(
 }
 
 /** Read by SDKs and the demo, and often set in the same shell. */
-const CLIENT_VARIABLES: readonly string[] = ['AGENTLENS_API_KEY', 'AGENTLENS_API_URL', 'AGENTLENS_URL'];
+const CLIENT_VARIABLES: readonly string[] = [
+  'AGENTLENS_AGENT_ID',
+  'AGENTLENS_API_KEY',
+  'AGENTLENS_API_URL',
+  'AGENTLENS_ENFORCE',
+  'AGENTLENS_FAIL_MODE',
+  'AGENTLENS_SERVER_URL',
+  'AGENTLENS_URL',
+];
 
 function nearest(name: string, known: readonly string[]): string {
   const byDistance = known.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));

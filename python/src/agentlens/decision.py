@@ -1,0 +1,175 @@
+"""What the platform answers to "may this happen?", and what the agent is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+Verdict = Literal["ALLOW", "BLOCK"]
+Control = Literal["CONTINUE", "TERMINATE"]
+Phase = Literal["tool.before", "tool.after", "llm.before"]
+# Why nobody could decide: `refused` is any other 4xx, `error` a fault of this package.
+Bypass = Literal["unavailable", "deadline", "nonsense", "refused", "key_refused", "error"]
+
+_WIRE = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", strict=True)
+_CAUSE_NEEDS = {"ALLOW": None, "RULE_VIOLATION": "rule_id", "HITL_PENDING": "approval_id", "LOCKDOWN": None}
+
+
+class Cause(BaseModel):
+    """`HITL_PENDING`: a human has to approve. `LOCKDOWN`: killed, paused, breaker open, or failing closed."""
+
+    model_config = _WIRE
+    kind: Literal["ALLOW", "RULE_VIOLATION", "HITL_PENDING", "LOCKDOWN"]
+    rule_id: str | None = None
+    approval_id: str | None = None
+    lockdown_id: str | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Cause:
+        needed = _CAUSE_NEEDS[self.kind]
+        if needed is not None and getattr(self, needed) is None:
+            raise ValueError(f"a cause of kind {self.kind} names its {needed}")
+        return self
+
+
+class EvaluatedRule(BaseModel):
+    model_config = _WIRE
+    rule_id: str
+    enabled: bool
+    matched: bool
+    violated: bool
+
+
+class RuleBypass(BaseModel):
+    """A rule that could not be evaluated, and what was done instead. Rule `*`: none could."""
+
+    model_config = _WIRE
+    rule_id: str
+    why: str
+    did: str
+
+
+class WireDecision(BaseModel):
+    """Names rules, never their limits."""
+
+    model_config = _WIRE
+    verdict: Verdict
+    control: Control
+    cause: Cause
+    message: str
+    evaluated_rules: tuple[EvaluatedRule, ...] = ()
+    final_rule_id: str | None = None
+    modified_args: dict[str, Any] | None = None
+    decision_id: str | None = None
+    reservation_id: str | None = None
+    bypasses: tuple[RuleBypass, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists_are_tuples(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        read = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        if read.get("bypasses") is not None:
+            read["bypasses"] = _bypasses(read["bypasses"])
+        return read
+
+
+# What cannot be read stands for a decision that was not made: it must not look like none.
+_UNREADABLE = RuleBypass(rule_id="*", why="error", did="allow")
+
+
+def _bypasses(told: object) -> tuple[RuleBypass, ...]:
+    if not isinstance(told, tuple):
+        return (_UNREADABLE,)
+    return tuple(_bypass(item) for item in told)
+
+
+def _bypass(item: object) -> RuleBypass:
+    try:
+        return RuleBypass.model_validate(item)
+    except ValidationError:
+        return _UNREADABLE
+
+
+class Shadowed(BaseModel):
+    """What a decision would have been, were it enforced."""
+
+    model_config = ConfigDict(frozen=True)
+    verdict: Verdict
+    control: Control
+    cause: Cause
+    message: str
+
+
+class Decision(BaseModel):
+    """
+    A decision as the agent gets it. BLOCK + CONTINUE: skip the call and tell the model `message`; BLOCK + TERMINATE:
+    end the loop too. Call the tool with `args`: rules may have changed them.
+    """
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+    verdict: Verdict
+    control: Control
+    cause: Cause
+    message: str
+    phase: Phase
+    # Binds question, approval and result of one call.
+    call_id: str
+    args: dict[str, Any] = {}
+    evaluated_rules: tuple[EvaluatedRule, ...] = ()
+    final_rule_id: str | None = None
+    decision_id: str | None = None
+    reservation_id: str | None = None
+    bypasses: tuple[RuleBypass, ...] = ()
+    # Who decided: this process, the platform, or nobody.
+    source: Literal["local", "remote", "fallback"] = "local"
+    bypass: Bypass | None = None
+    # In shadow mode the verdict is ALLOW, and this is what it would have been.
+    shadowed: Shadowed | None = None
+
+    @property
+    def blocked(self) -> bool:
+        return self.verdict == "BLOCK"
+
+    @property
+    def pending(self) -> bool:
+        """A human has to approve this call first."""
+        return self.blocked and self.cause.kind == "HITL_PENDING"
+
+    @property
+    def terminates(self) -> bool:
+        return self.blocked and self.control == "TERMINATE"
+
+
+class Actor(BaseModel):
+    """On whose behalf a run acts. Metadata values are text; rules read them as end-user tags."""
+
+    model_config = _WIRE
+    external_id: str
+    name: str | None = None
+    metadata: dict[str, str] | None = None
+
+
+class Subject(BaseModel):
+    """Something a call is about, such as a customer or an account."""
+
+    model_config = _WIRE
+    subject_type: str
+    value: str
+    role: str | None = None
+    id_system: str | None = None
+
+
+def read_decision(body: object) -> WireDecision | None:
+    """None for anything that is not a whole decision: half an answer is no answer."""
+    if not isinstance(body, Mapping):
+        return None
+    # Any arguments that are not an object could not be handed to a tool.
+    try:
+        return WireDecision.model_validate(dict(body))
+    except ValidationError:
+        return None

@@ -1,0 +1,79 @@
+"""Events as they are put into the sink, and as they go out (docs/wire-format.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agentlens.clock import instant
+from agentlens.jsonable import clip, fit_event, plain, write
+from agentlens.redact.content import ContentFilter
+
+Severity = Literal["debug", "info", "warn", "error", "critical"]
+MOST_ID_CHARS = 256
+
+
+@dataclass(frozen=True)
+class Event:
+    """`payload` is made JSON when the event is sent: one that is changed before that is sent as it is then."""
+
+    id: str
+    type: str
+    run_id: str
+    agent_id: str
+    at_ms: float
+    payload: Mapping[str, Any]
+    severity: Severity = "info"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Which framework an event comes from."""
+
+    framework: str = "agentlens"
+    version: str | None = None
+    component: str | None = None
+    agent: str | None = None
+
+    def metadata(self) -> dict[str, Any]:
+        """Names of the original package's metadata."""
+        found = {
+            "source": self.framework,
+            "framework": self.framework,
+            "framework_version": self.version,
+            "framework_component": self.component,
+            "framework_agent": self.agent,
+        }
+        return {key: value for key, value in found.items() if value is not None}
+
+
+def wire_event(event: Event, content: ContentFilter) -> str:
+    """JSON of one event, within the limits of the platform."""
+    body = {
+        "id": event.id,
+        "sessionId": name_of(event.run_id),
+        "agentId": name_of(event.agent_id),
+        "eventType": event.type,
+        "severity": event.severity,
+        "timestamp": instant(event.at_ms),
+        "payload": content.apply(fit_event(event.payload)),
+        "metadata": plain(event.metadata),
+    }
+    return write({**body, "tags": list(event.tags)} if event.tags else body)
+
+
+def name_of(text: str, otherwise: str = "unknown") -> str:
+    """An id or a name as the platform takes it: 1 to 256 characters, none of them a control character."""
+    cleaned = "".join(char for char in clip(text, 1_024) if char.isprintable() or char == " ")
+    return clip(cleaned.strip(), MOST_ID_CHARS) or otherwise
+
+
+def error_text(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the agent's own exception cannot write itself
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,209 @@
+"""
+The circuit breaker of a run. The rules are those of libs/guardrails/src/breaker; python/vectors/breaker.json is written
+by that code's own specs and replayed here, so that both answer alike.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from agentlens.clock import instant
+
+BreakerReason = Literal["tokens", "iterations", "cost", "failures", "confidence", "operator"]
+CallKind = Literal["llm", "tool"]
+# No limit looks back further, so no more reports are kept.
+MOST_REPORTS = 50
+
+
+class BreakerLimits(BaseModel):
+    """At a limit is not over it; over is. Tokens and iterations are counts, cost is USD."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
+    max_tokens: float = Field(default=200_000, ge=0)
+    max_iterations: float = Field(default=10, ge=0)
+    max_cost_usd: float = Field(default=10, ge=0)
+    max_consecutive_failures: float = Field(default=5, ge=0)
+    # Trips when confidence falls by more over the last `confidence_window` reports; None: not watched.
+    max_confidence_drop: float | None = 0.3
+    confidence_window: int = Field(default=5, ge=2, le=MOST_REPORTS)
+    # How long an open breaker waits before one probe is let through; None: only a reset closes it.
+    probe_after_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a run has used since its breaker last closed."""
+
+    tokens: float = 0
+    iterations: float = 0
+    cost_usd: float = 0
+    consecutive_failures: int = 0
+    # What failed last: only a success of the same kind ends the row.
+    failing: CallKind | None = None
+    confidences: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class CallUsage:
+    """What one call used, or will probably use. What is not known counts as nothing."""
+
+    tokens: float | None = None
+    iterations: float | None = None
+    cost_usd: float | None = None
+    outcome: Literal["success", "failure"] | None = None
+    of: CallKind | None = None
+    confidence: float | None = None
+    # Who makes the call: only the probe itself can close a half-open breaker.
+    by: str | None = None
+
+
+@dataclass(frozen=True)
+class BreakerState:
+    kind: Literal["closed", "open", "half_open"] = "closed"
+    opened_at: str | None = None
+    reason: BreakerReason | None = None
+    probe: str | None = None
+
+
+@dataclass(frozen=True)
+class Breaker:
+    """A value: every change makes a new one."""
+
+    state: BreakerState = BreakerState()
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True)
+class BreakerAnswer:
+    breaker: Breaker
+    allowed: bool
+    probe: bool = False
+    reason: BreakerReason | None = None
+    # True once, at the moment it opens.
+    tripped: bool = False
+
+
+CLOSED_BREAKER = Breaker()
+_NO_CALL = CallUsage()
+
+
+def check(breaker: Breaker, limits: BreakerLimits, now_ms: float, next_call: CallUsage = _NO_CALL) -> BreakerAnswer:
+    """May one more call begin? After the waiting time of an open breaker exactly one caller, `by`, is the probe."""
+    state = breaker.state
+    if state.kind == "closed":
+        reason = over_limit(breaker.usage, limits, next_call)
+        if reason is None:
+            return BreakerAnswer(breaker, True)
+        return BreakerAnswer(trip(breaker, reason, now_ms), False, reason=reason, tripped=True)
+    if state.kind == "half_open" and next_call.by is not None and state.probe == next_call.by:
+        return BreakerAnswer(breaker, True, probe=True)
+    if next_call.by is None or not _waited_enough(state.opened_at, limits, now_ms):
+        return BreakerAnswer(breaker, False, reason=state.reason)
+    # The waiting time starts again with the probe, so that one that was lost is followed by another.
+    probing = BreakerState("half_open", instant(now_ms), state.reason, next_call.by)
+    return BreakerAnswer(replace(breaker, state=probing), True, probe=True)
+
+
+def record(breaker: Breaker, used: CallUsage, now_ms: float) -> Breaker:
+    """Adds what a call used. Never opens a closed breaker; the outcome of the probe closes it, or opens it again."""
+    state = breaker.state
+    probed = state.kind == "half_open" and used.by == state.probe and used.outcome is not None
+    if probed and used.outcome == "success":
+        return CLOSED_BREAKER
+    usage = _add(breaker.usage, used)
+    if probed:
+        return Breaker(BreakerState("open", instant(now_ms), state.reason), usage)
+    return Breaker(state, usage)
+
+
+def trip(breaker: Breaker, reason: BreakerReason, now_ms: float) -> Breaker:
+    """Opens the breaker; an open one keeps its first reason."""
+    if breaker.state.kind == "open":
+        return breaker
+    return Breaker(BreakerState("open", instant(now_ms), reason), breaker.usage)
+
+
+def over_limit(usage: Usage, limits: BreakerLimits, next_call: CallUsage = _NO_CALL) -> BreakerReason | None:
+    """Which limit is passed, the gravest first."""
+    if _exceeds(usage.cost_usd + (next_call.cost_usd or 0), limits.max_cost_usd):
+        return "cost"
+    if usage.tokens + (next_call.tokens or 0) > limits.max_tokens:
+        return "tokens"
+    if usage.iterations + (next_call.iterations or 0) > limits.max_iterations:
+        return "iterations"
+    if usage.consecutive_failures > limits.max_consecutive_failures:
+        return "failures"
+    if limits.max_confidence_drop is None:
+        return None
+    fall = confidence_fall(usage.confidences, limits.confidence_window)
+    return "confidence" if fall is not None and _exceeds(fall, limits.max_confidence_drop) else None
+
+
+def confidence_fall(reports: tuple[float, ...], window: int) -> float | None:
+    """How far the last `window` reports fall along their least-squares line; None before there are as many."""
+    if window < 2 or len(reports) < window:
+        return None
+    middle = (window - 1) / 2
+    along = spread = 0.0
+    for index, report in enumerate(reports[-window:]):
+        distance = index - middle
+        along += distance * report
+        spread += distance * distance
+    return -(along / spread) * (window - 1)
+
+
+def read_call(sent: dict[str, Any]) -> CallUsage:
+    """A call as the vectors write it."""
+    names = {"costUsd": "cost_usd"}
+    return CallUsage(**{names.get(key, key): value for key, value in sent.items()})
+
+
+def _add(usage: Usage, used: CallUsage) -> Usage:
+    failures, failing = _row_of_failures(usage, used)
+    return Usage(
+        tokens=usage.tokens + _amount(used.tokens),
+        iterations=usage.iterations + _amount(used.iterations),
+        cost_usd=usage.cost_usd + _amount(used.cost_usd),
+        consecutive_failures=failures,
+        failing=failing,
+        confidences=_remember(usage.confidences, used.confidence),
+    )
+
+
+def _amount(value: float | None) -> float:
+    """Nonsense must not poison a sum for ever, nor give anything back."""
+    return value if value is not None and math.isfinite(value) and value > 0 else 0
+
+
+def _remember(reports: tuple[float, ...], report: float | None) -> tuple[float, ...]:
+    if report is None or not 0 <= report <= 1:
+        return reports
+    return (*reports[1 - MOST_REPORTS :], report)
+
+
+def _row_of_failures(usage: Usage, used: CallUsage) -> tuple[int, CallKind | None]:
+    """A tool that keeps failing is not excused by the model calls between its tries, nor a model by its tools."""
+    before, failing = usage.consecutive_failures, usage.failing
+    kind = (used.of or failing) if used.outcome == "failure" else failing
+    same = used.of is None or failing is None or used.of == failing
+    if used.outcome == "success" and same:
+        return 0, None
+    return (before + 1 if used.outcome == "failure" else before), kind
+
+
+def _waited_enough(opened_at: str | None, limits: BreakerLimits, now_ms: float) -> bool:
+    if limits.probe_after_seconds is None or opened_at is None:
+        return False
+    opened = datetime.datetime.fromisoformat(opened_at.replace("Z", "+00:00")).timestamp() * 1000
+    return now_ms - opened >= limits.probe_after_seconds * 1000
+
+
+def _exceeds(value: float, limit: float) -> bool:
+    """A hundred times ten cents is ten dollars, whatever binary fractions make of it."""
+    return value > limit and value - limit > 1e-9 * max(1.0, limit)

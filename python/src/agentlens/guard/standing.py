@@ -1,0 +1,100 @@
+"""The operator's orders as this process has heard them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agentlens.forks import ForkLock
+
+# A process hears of all orders for its agent's runs, also of those that other processes have.
+MOST_RUN_ORDERS = 1_000
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What an operator wants of a run now."""
+
+    state: Literal["running", "paused", "killed"] = "running"
+    id: str = ""
+    reason: str = ""
+
+
+RUNNING = Standing()
+
+
+class Standings:
+    """
+    Each order is the whole wanted state of one scope and carries a version, so hearing it twice, late or out of order
+    changes nothing.
+    """
+
+    def __init__(self) -> None:
+        self._lock = ForkLock()
+        self._orders: dict[tuple[str, str], tuple[float, Standing]] = {}
+        self._directive_version: float = 0
+        self._paused = RUNNING
+        self.model_override: str | None = None
+
+    def of(self, run_id: str) -> Standing:
+        """Killed before paused, whatever said it."""
+        found = self._paused
+        for key in (("tenant", ""), ("agent", ""), ("run", run_id)):
+            standing = self._orders.get(key, (0, RUNNING))[1]
+            if standing.state == "killed":
+                return standing
+            if standing.state == "paused":
+                found = standing
+        return found
+
+    def take(self, message: object, agent_id: str) -> str | None:
+        """Answers the id to acknowledge; None for what is no order or directive for this agent."""
+        if not isinstance(message, Mapping):
+            return None
+        order_id, version = message.get("id"), message.get("version")
+        if not isinstance(order_id, str) or not isinstance(version, int | float):
+            return None
+        if isinstance(message.get("scope"), str):
+            return self._take_order(message, order_id, version, agent_id)
+        if "paused" in message or "modelOverride" in message:
+            return self._take_directive(message, order_id, version, agent_id)
+        return None
+
+    def _take_order(self, order: Mapping[str, Any], order_id: str, version: float, agent_id: str) -> str | None:
+        scope, scope_id, state = order["scope"], order.get("scopeId"), order.get("state")
+        if scope not in ("agent", "tenant", "run") or state not in ("running", "paused", "killed"):
+            return None
+        if scope == "agent" and scope_id != agent_id:
+            return None
+        key = (scope, str(scope_id) if scope == "run" else "")
+        standing = RUNNING if state == "running" else Standing(state, order_id, _text(order.get("reason")))
+        with self._lock:
+            if self._orders.get(key, (-1, RUNNING))[0] < version:
+                self._orders[key] = (version, standing)
+                self._forget_old_runs()
+        return order_id
+
+    def _forget_old_runs(self) -> None:
+        """The platform goes on refusing what is forgotten here."""
+        runs = [key for key in self._orders if key[0] == "run"]
+        for key in runs[: max(0, len(runs) - MOST_RUN_ORDERS)]:
+            del self._orders[key]
+
+    def _take_directive(self, directive: Mapping[str, Any], order_id: str, version: float, agent: str) -> str | None:
+        if directive.get("agentId") != agent:
+            return None
+        with self._lock:
+            if version > self._directive_version:
+                self._directive_version = version
+                paused, override = directive.get("paused"), directive.get("modelOverride")
+                self._paused = RUNNING
+                if isinstance(paused, Mapping):
+                    self._paused = Standing("paused", order_id, _text(paused.get("reason")))
+                model = override.get("model") if isinstance(override, Mapping) else None
+                self.model_override = model if isinstance(model, str) else None
+        return order_id
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

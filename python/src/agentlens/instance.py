@@ -1,0 +1,225 @@
+"""What `init` makes: one client of the platform for the process."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import random
+import socket
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentlens import _state
+from agentlens._settings import DEFAULT_AGENT, Settings
+from agentlens._version import VERSION
+from agentlens.clock import Clock, SystemClock
+from agentlens.context import current
+from agentlens.decision import Actor
+from agentlens.errors import AuthenticationError
+from agentlens.events import name_of
+from agentlens.forks import ForkLock
+from agentlens.guard.breaker import BreakerLimits
+from agentlens.guard.decider import Decider
+from agentlens.guard.monitor import RunMonitor
+from agentlens.guard.outage import OutagePause
+from agentlens.guard.rule_bundle import RuleBundleReader
+from agentlens.guard.standing import Standings
+from agentlens.ids import new_id as system_id
+from agentlens.platform import Answered, NoAnswer, Outcome, PlatformCalls
+from agentlens.redact.content import ContentFilter
+from agentlens.run import Run
+from agentlens.sink import EventSink
+from agentlens.sink.batch import Delivery
+from agentlens.transport import HttpTransport, Transport
+from agentlens.workers import Workers
+
+logger = logging.getLogger("agentlens")
+
+
+class Instance:
+    """Everything of one `init`. `transport`, `clock`, `new_id` and `random` are replaceable for tests."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        new_id: Callable[[], str] = system_id,
+        random: Callable[[], float] = random.random,
+    ) -> None:
+        self.settings = settings
+        self.version = VERSION
+        self.session_id = settings.session_id
+        self.clock: Clock = clock or SystemClock()
+        self.new_id = new_id
+        self.transport: Transport = transport or HttpTransport(settings.url, settings.api_key)
+        self.agent_id = name_of(settings.agent_id or DEFAULT_AGENT)
+        self.platform = PlatformCalls(self.transport, Workers(16), settings.deadline_ms / 1000)
+        self.outage = OutagePause(self.clock)
+        self.bundle = RuleBundleReader(self.platform, settings.api_key, self.agent_id, self.clock)
+        self.standings = Standings()
+        self.decider = Decider(
+            self.platform,
+            self.outage,
+            self.bundle,
+            enforce=settings.enforce,
+            fail_mode=settings.fail_mode,
+            deadline_ms=settings.deadline_ms,
+            new_id=new_id,
+        )
+        self.sink = EventSink(
+            Delivery(
+                self.transport,
+                Workers(4, "agentlens-events"),
+                attempts=settings.sink.attempts,
+                backoff_base_s=settings.sink.backoff_base_s,
+                backoff_most_s=settings.sink.backoff_most_s,
+                send_timeout_s=settings.sink.send_timeout_s,
+                clock=self.clock,
+                random=random,
+            ),
+            settings.sink,
+            ContentFilter(settings.redact, settings.pii_patterns, settings.pii_filter),
+            clock=self.clock,
+            new_id=new_id,
+            sync_mode=settings.sync_mode,
+        )
+        self._lock = ForkLock(self._begin_anew)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self.instance_id = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._process_run: Run | None = None
+        self._live: weakref.WeakSet[Run] = weakref.WeakSet()
+        self.monitor = RunMonitor(self)
+
+    # -- at init ---------------------------------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        """Registers the agent. Raises AuthenticationError; a platform that is away is said once, and tried again."""
+        if self.settings.enforce == "off":
+            return
+        outcome = self.platform.call("POST", "/v1/agents", {"slug": self.agent_id})
+        if isinstance(outcome, Answered):
+            if outcome.key_refused:
+                raise AuthenticationError(_refusal(outcome, self.settings.api_key), outcome.status)
+            if outcome.ok:
+                self.outage.answered()
+                self.bundle.read()
+                return
+        why = f"it answered {outcome.status}" if isinstance(outcome, Answered) else outcome.why
+        logger.warning(
+            "AgentLens: no platform at %s (%s); calls go by fail_mode=%s until it answers",
+            self.settings.url,
+            why,
+            self.settings.fail_mode,
+        )
+
+    # -- runs ------------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        *,
+        run_id: str | None = None,
+        agent_id: str | None = None,
+        actor: Actor | None = None,
+        tags: Mapping[str, str] | None = None,
+        model: str | None = None,
+        ttl_ms: int | None = None,
+        parent: Run | None = None,
+    ) -> Run:
+        chosen = self.settings.agent_id or agent_id or self.agent_id
+        return Run(
+            self,
+            name_of(run_id or self.new_id()),
+            agent_id=name_of(chosen),
+            actor=actor,
+            tags=tags,
+            model=model,
+            ttl_ms=ttl_ms,
+            parent=parent,
+        )
+
+    @property
+    def process_run(self) -> Run:
+        """The run of what happens outside of every other; its id is the session's."""
+        with self._lock:
+            if self._process_run is None:
+                self._process_run = Run(self, name_of(self.session_id), agent_id=self.agent_id, bounded=False)
+            return self._process_run
+
+    def active_run(self) -> Run:
+        run = current.get()
+        return run if run is not None and run.belongs_to(self) and not run.ended else self.process_run
+
+    def run_began(self, run: Run) -> None:
+        with self._lock:
+            self._live.add(run)
+        self.monitor.wake()
+
+    def run_ended(self, run: Run) -> None:
+        with self._lock:
+            self._live.discard(run)
+
+    def live_runs(self) -> list[Run]:
+        with self._lock:
+            return [run for run in self._live if run.bounded]
+
+    def breaker_limits(self) -> BreakerLimits | None:
+        """What the platform sets for the agent wins."""
+        if self.settings.enforce == "off" or self.settings.breaker is None:
+            return None
+        return self.bundle.breaker_limits() or self.settings.breaker
+
+    # -- calls about a run's life ----------------------------------------------------------------------------------
+
+    def life_call(self, path: str, body: Mapping[str, Any]) -> Outcome:
+        if not self.outage.may_ask():
+            return NoAnswer("unavailable")
+        return self._heard(self.platform.call("POST", path, body))
+
+    async def alife_call(self, path: str, body: Mapping[str, Any]) -> Outcome:
+        if not self.outage.may_ask():
+            return NoAnswer("unavailable")
+        return self._heard(await self.platform.acall("POST", path, body))
+
+    def _heard(self, outcome: Outcome) -> Outcome:
+        if isinstance(outcome, NoAnswer) or outcome.status >= 500:
+            self.outage.failed()
+        else:
+            self.outage.answered()
+        return outcome
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+
+    def close(self, timeout_s: float) -> bool:
+        with self._lock:
+            process_run = self._process_run
+        self.monitor.stop()
+        if process_run is not None:
+            process_run.end("success")
+        drained = self.sink.close(timeout_s)
+        self.transport.close()
+        return drained
+
+
+def _refusal(outcome: Answered, api_key: str) -> str:
+    said = outcome.body.get("error") if isinstance(outcome.body, dict) else None
+    what = "no API key was given (api_key= or AGENTLENS_API_KEY)" if not api_key else "the platform refused the API key"
+    return f"{what}: {outcome.status} {said or ''}".strip() + "; an agent's key has the scopes `ingest` and `decide`"
+
+
+def _drain_at_exit() -> None:
+    instance = _state.get()
+    if instance is not None:
+        thread = threading.current_thread()
+        logger.debug("AgentLens: draining at exit in %s", thread.name)
+        instance.close(instance.settings.drain_ms / 1000)
+
+
+atexit.register(_drain_at_exit)

@@ -1,0 +1,84 @@
+"""Which run a chain, and everything below it, belongs to; by LangChain's own run ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from agentlens.forks import ForkLock
+from agentlens.run import Run
+
+# What never ends is forgotten, oldest first.
+MOST_OPEN = 10_000
+
+
+@dataclass(frozen=True)
+class Chain:
+    """`owned`: the run was started for this chain, and ends with it. `thread` is LangGraph's id of a conversation."""
+
+    run: Run
+    owned: bool = False
+    thread: str | None = None
+    query: str | None = None
+
+
+class Chains:
+    def __init__(self) -> None:
+        self._lock = ForkLock()
+        self._open: dict[UUID, Chain] = {}
+        self._models: dict[UUID, tuple[Run, str | None]] = {}
+        self._waiting: dict[str, Run] = {}
+        self._interrupted: dict[str, bool] = {}
+
+    def run_of(self, run_id: UUID | None) -> Run | None:
+        chain = None if run_id is None else self._open.get(run_id)
+        return None if chain is None else chain.run
+
+    def open(self, run_id: UUID, chain: Chain) -> None:
+        self._keep(self._open, run_id, chain)
+
+    def below(self, run_id: UUID, parent: UUID | None, query: str | None = None) -> Run | None:
+        run = self.run_of(parent)
+        if run is not None:
+            self.open(run_id, Chain(run, query=query))
+        return run
+
+    def close(self, run_id: UUID) -> Chain | None:
+        with self._lock:
+            return self._open.pop(run_id, None)
+
+    def model_began(self, run_id: UUID, run: Run, call_id: str | None) -> None:
+        self._keep(self._models, run_id, (run, call_id))
+
+    def model_ended(self, run_id: UUID) -> tuple[Run, str | None] | None:
+        with self._lock:
+            return self._models.pop(run_id, None)
+
+    # A graph that pauses for a human ends its chain; the run goes on with the next chain of the same thread.
+
+    def interrupt(self, run: Run) -> None:
+        self._keep(self._interrupted, run.id, True)
+
+    def waits(self, chain: Chain) -> bool:
+        """True: the run of this chain is kept until its thread is resumed."""
+        with self._lock:
+            interrupted = self._interrupted.pop(chain.run.id, False)
+        if not interrupted or chain.thread is None:
+            return False
+        self._keep(self._waiting, chain.thread, chain.run)
+        return True
+
+    def resumed(self, thread: str | None) -> Run | None:
+        with self._lock:
+            return None if thread is None else self._waiting.pop(thread, None)
+
+    def _keep(self, where: dict[Any, Any], key: Any, value: Any) -> None:
+        with self._lock:
+            where[key] = value
+            if len(where) > MOST_OPEN:
+                del where[next(iter(where))]
+
+
+# One for the process: a tool asks which run its chain belongs to, whichever handler has seen the chain.
+chains = Chains()

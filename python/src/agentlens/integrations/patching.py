@@ -1,0 +1,84 @@
+"""Replacing a method of a framework, and putting it back."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+logger = logging.getLogger("agentlens")
+
+
+class MissingSeam(Exception):
+    """A framework does not have the place that an adapter stands in: another version of it."""
+
+
+class Patch:
+    """
+    `wrapper(original)` makes the function that takes the place of `owner.name`. Putting it in twice is putting it in
+    once. Where somebody patched above it, it stays in place and only hands on.
+    """
+
+    def __init__(self, owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        self._owner = owner
+        self._name = name
+        self._wrapper = wrapper
+        self._had_own = name in vars(owner)
+        self._original: Any = None
+        self._placed: Any = None
+        self._active = False
+
+    def apply(self) -> Patch:
+        if self._placed is not None:
+            self._active = True
+            return self
+        # The descriptor as it is, so that a static or class method is put back as one.
+        original = vars(self._owner).get(self._name, getattr(self._owner, self._name, None))
+        if original is None:
+            raise MissingSeam(f"{getattr(self._owner, '__name__', self._owner)}.{self._name}")
+        function = original.__func__ if isinstance(original, staticmethod | classmethod) else original
+        guarded = self._wrapper(function)
+
+        @functools.wraps(function)
+        def placed(*args: Any, **kwargs: Any) -> Any:
+            return (guarded if self._active else function)(*args, **kwargs)
+
+        self._original, self._placed, self._active = original, placed, True
+        setattr(self._owner, self._name, type(original)(placed) if function is not original else placed)
+        return self
+
+    def undo(self) -> None:
+        self._active = False
+        if self._placed is None:
+            return
+        now = vars(self._owner).get(self._name)
+        if getattr(now, "__func__", now) is not self._placed:
+            logger.debug(
+                "AgentLens: %s.%s was patched by somebody else since; it only hands on", self._owner, self._name
+            )
+            return
+        if self._had_own:
+            setattr(self._owner, self._name, self._original)
+        else:
+            delattr(self._owner, self._name)
+        self._placed = None
+
+
+class Patches:
+    """The patches of one adapter: all of them, or none."""
+
+    def __init__(self) -> None:
+        self._patches: list[Patch] = []
+
+    def add(self, owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        for known in self._patches:
+            if known._owner is owner and known._name == name:
+                known.apply()
+                return
+        self._patches.append(Patch(owner, name, wrapper).apply())
+
+    def undo(self) -> None:
+        for patch in reversed(self._patches):
+            patch.undo()
+        self._patches.clear()

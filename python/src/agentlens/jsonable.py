@@ -1,0 +1,165 @@
+"""JSON of anything an agent may hold, and events that fit the platform's limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+import json
+import math
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+MOST_DEPTH = 30
+# A size that is asked for and never reached: an object that makes members without end is cut off here.
+MOST_MEMBERS = 100_000
+# docs/wire-format.md, "Limits"; one event may have 990,000 bytes.
+MOST_EVENT_CHARS = 200_000
+MOST_KEPT_CHARS = 4_000
+MOST_KEYS = 256
+MOST_KEY_CHARS = 1_024
+_LARGEST_WHOLE = 2**53
+
+
+def to_json(value: object) -> str:
+    """
+    What JSON can carry is carried unchanged; the rest is replaced by a text: `[Circular]`, `[Too deep]`,
+    `[Unreadable]`, or what `str` makes of it. Names are written without escapes where that is possible.
+    """
+    return write(plain(value))
+
+
+def write(value: object) -> str:
+    """JSON text of what `plain` answers. Half a surrogate pair becomes U+FFFD, as at the platform."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text if text.isascii() else _whole_characters(text)
+
+
+def plain(value: object) -> Any:
+    """The same value in dicts, lists, texts, numbers, booleans and None."""
+    return _Plain().of(value, 0)
+
+
+def clip(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most]
+
+
+def fit_event(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    A payload within the limits of one event. One that is too large keeps its numbers and the first 4,000 characters
+    of each text, marked `truncated`; if that is still too large, the names of its members only.
+    """
+    value = _fit(plain(payload), None)
+    if len(write(value)) <= MOST_EVENT_CHARS:
+        return dict(value)
+    shorter = {**_fit(value, MOST_KEPT_CHARS), "truncated": True}
+    if len(write(shorter)) <= MOST_EVENT_CHARS:
+        return shorter
+    kept = {key: item if _is_small(item) else _emptied(item) for key, item in value.items()}
+    return {**kept, "truncated": True}
+
+
+def _is_small(item: Any) -> bool:
+    return item is None or isinstance(item, int | float | bool) or (isinstance(item, str) and len(item) <= 256)
+
+
+def _emptied(item: Any) -> Any:
+    if isinstance(item, str):
+        return clip(item, 256)
+    return [] if isinstance(item, list) else {}
+
+
+def _fit(value: Any, most_chars: int | None) -> Any:
+    if isinstance(value, str):
+        text = value.replace("\x00", "\ufffd") if "\x00" in value else value
+        return text if most_chars is None else clip(text, most_chars)
+    if isinstance(value, list):
+        return [_fit(item, most_chars) for item in value]
+    if isinstance(value, dict):
+        kept = list(value.items())[:MOST_KEYS]
+        return {_fit_key(key): _fit(item, most_chars) for key, item in kept}
+    return value
+
+
+def _fit_key(key: str) -> str:
+    name = clip(key, MOST_KEY_CHARS).replace("\x00", "\ufffd")
+    return "_proto_" if name == "__proto__" else name
+
+
+def _whole_characters(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+class _Plain:
+    """One walk over a value. What is above the current place is known by identity, so that a circle ends."""
+
+    def __init__(self) -> None:
+        self._above: set[int] = set()
+        self._members = 0
+
+    def of(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if kind is int:
+            return value if -_LARGEST_WHOLE <= value <= _LARGEST_WHOLE else str(value)
+        if kind is float:
+            return value if math.isfinite(value) else str(value)
+        try:
+            return self._structure(value, depth)
+        except Exception:  # noqa: BLE001 - a property, an iterator or a dump of the agent's own object failed
+            return "[Unreadable]"
+
+    def _structure(self, value: Any, depth: int) -> Any:
+        if isinstance(value, enum.Enum):
+            return self.of(value.value, depth)
+        if isinstance(value, str):
+            return str(value)
+        if isinstance(value, bool | int | float):
+            return self.of(float(value) if isinstance(value, float) else int(value), depth)
+        if isinstance(value, datetime.date | datetime.time):
+            return value.isoformat()
+        if isinstance(value, uuid.UUID):
+            return str(value)
+        if isinstance(value, bytes | bytearray | memoryview):
+            return f"[{len(bytes(value))} bytes]"
+        return self._container(value, depth)
+
+    def _container(self, value: Any, depth: int) -> Any:
+        if id(value) in self._above:
+            return "[Circular]"
+        if depth >= MOST_DEPTH:
+            return "[Too deep]"
+        self._above.add(id(value))
+        try:
+            if isinstance(value, Mapping):
+                return self._object(value.items(), depth)
+            if isinstance(value, list | tuple | set | frozenset):
+                return [self.of(item, depth + 1) for item in self._counted(value)]
+            if isinstance(value, BaseModel):
+                return self._object(((name, getattr(value, name)) for name in type(value).model_fields), depth)
+            if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                fields = [field.name for field in dataclasses.fields(value)]
+                return self._object(((name, getattr(value, name)) for name in fields), depth)
+            return clip(str(value), MOST_KEPT_CHARS)
+        finally:
+            self._above.discard(id(value))
+
+    def _object(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
+        return {
+            key if isinstance(key, str) else str(key): self.of(item, depth + 1) for key, item in self._counted(items)
+        }
+
+    def _counted(self, items: Iterable[Any]) -> Iterable[Any]:
+        for item in items:
+            self._members += 1
+            if self._members > MOST_MEMBERS:
+                return
+            yield item

@@ -1,0 +1,14 @@
+"""JSON in a model's answer: found, mended, checked."""
+
+from agentlens.output.validate import (
+    Corrected,
+    Invalid,
+    Issue,
+    OutputError,
+    Valid,
+    Validated,
+    self_correct,
+    validate_output,
+)
+
+__all__ = ["Corrected", "Invalid", "Issue", "OutputError", "Valid", "Validated", "self_correct", "validate_output"]

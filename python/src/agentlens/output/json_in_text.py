@@ -1,0 +1,83 @@
+"""Where JSON may be in a model's answer, the likeliest first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+FENCE = "```"
+MOST_CANDIDATES = 20
+
+
+@dataclass(frozen=True)
+class _Block:
+    text: str
+    json: bool
+
+
+def json_candidates(text: str) -> list[str]:
+    """
+    The whole answer, fenced blocks (those that say `json` before others), the first object or list in running text.
+    Reads the text once for each kind, so that hostile text costs no more than its length.
+    """
+    whole = text.strip()
+    blocks = _fenced_blocks(text)
+    found = [whole] if whole and not whole.startswith(FENCE) else []
+    found += [block.text for block in blocks if block.json]
+    found += [block.text for block in blocks if not block.json]
+    inline = _first_structure(whole)
+    if inline is not None and inline != whole:
+        found.append(inline)
+    return found[:MOST_CANDIDATES]
+
+
+def _fenced_blocks(text: str) -> list[_Block]:
+    """A fence inside of a JSON string does not begin its line; an unclosed last block counts, it may be cut off."""
+    blocks: list[_Block] = []
+    language: str | None = None
+    lines: list[str] = []
+    for line in re.split(r"\r\n|\n|\r", text):
+        mark = line.lstrip()
+        if language is None:
+            inline = _one_line_block(mark)
+            if inline is not None:
+                blocks.append(inline)
+            elif mark.startswith(FENCE):
+                language, lines = mark[len(FENCE) :].strip().lower(), []
+        elif mark.startswith(FENCE):
+            blocks.append(_Block("\n".join(lines).strip(), language.startswith("json")))
+            language = None
+        else:
+            lines.append(line)
+    if language is not None:
+        blocks.append(_Block("\n".join(lines).strip(), language.startswith("json")))
+    return [block for block in blocks if block.text]
+
+
+def _one_line_block(line: str) -> _Block | None:
+    if not line.startswith(FENCE):
+        return None
+    end = line.find(FENCE, len(FENCE))
+    if end == -1:
+        return None
+    inside = line[len(FENCE) : end]
+    named = re.match(r"[A-Za-z0-9]*", inside)
+    language = named.group() if named else ""
+    return _Block(inside[len(language) :].strip(), language.lower().startswith("json"))
+
+
+def _first_structure(text: str) -> str | None:
+    """From the first bracket to the one that closes it, reading strings as JSON does; to the end where none does."""
+    first = re.search(r"[\[{]", text)
+    if first is None:
+        return None
+    depth = 0
+    for token in re.finditer(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', text[first.start() :], re.DOTALL):
+        mark = token.group()
+        if mark in "[{":
+            depth += 1
+        elif mark in "]}":
+            depth -= 1
+            if depth == 0:
+                return text[first.start() : first.start() + token.end()]
+    return text[first.start() :]

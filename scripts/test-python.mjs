@@ -1,0 +1,92 @@
+// Runs the tests of the Python package, against a platform they start themselves.
+//   node scripts/test-python.mjs [--unit] [--checks] [--required] [pytest's arguments]
+// --unit: what needs no platform. --checks: also lint, types, and the wheel in a bare environment. --required: a machine
+// without Python fails; otherwise it says so and passes. PYTHON names an interpreter (3.11 to 3.13).
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from './build.mjs';
+
+const folder = join(import.meta.dirname, '../python');
+const CANDIDATES = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python'];
+const SUPPORTED = 'import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] <= (3, 13) and __import__("venv") else 1)';
+
+/** True where everything passed, or where there is no Python and none is required. */
+export async function testPython({ unit = false, checks = false, required = false, args = [] } = {}) {
+  const python = [process.env.PYTHON ?? '', ...CANDIDATES].find(
+    (name) => name !== '' && succeeds(name, '-c', SUPPORTED),
+  );
+  const environments =
+    python === undefined ? null : environmentsOf(python, unit && !required ? ['--existing', 'a'] : ['a', 'b']);
+  if (environments === null) {
+    const why = python === undefined ? 'there is no Python 3.11 to 3.13' : 'its environment is not there';
+    console.log(`agentlens: the Python package is not tested: ${why}`);
+    return !required;
+  }
+  if (!unit) await build();
+  const [a, b] = environments;
+  /** @type {[string, string, string[]][]} */
+  const suites = [
+    ['unit tests', a, ['tests/unit']],
+    ...(unit ? [] : [['frameworks of environment a', a, ['tests/conformance']]]),
+    ...(unit ? [] : [['frameworks of environment b', b, ['tests/conformance']]]),
+  ];
+  const passed = suites.map(([name, interpreter, paths]) =>
+    step(name, interpreter, '-m', 'pytest', '-q', ...paths, ...args),
+  );
+  if (checks) passed.push(...checkPackage(a));
+  return passed.every(Boolean);
+}
+
+/** The interpreter of each; null where they could not be made. */
+function environmentsOf(python, names) {
+  const made = spawnSync(python, [join(folder, 'scripts/environments.py'), ...names], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return made.status === 0 ? made.stdout.trim().split('\n') : null;
+}
+
+function checkPackage(python) {
+  const work = mkdtempSync(join(tmpdir(), 'agentlens-wheel-'));
+  try {
+    const bare = join(work, 'bare');
+    const say = 'import agentlens; print("imported agentlens", agentlens.__version__)';
+    return [
+      step('lint', python, '-m', 'ruff', 'check', '.'),
+      step('format', python, '-m', 'ruff', 'format', '--check', '.'),
+      step('types', python, '-m', 'mypy'),
+      step('wheel', python, '-m', 'build', '--no-isolation', '--wheel', '--outdir', work) &&
+        step('bare environment', python, '-m', 'venv', bare) &&
+        step('install', join(bare, 'bin/pip'), 'install', '--quiet', ...wheelsIn(work)) &&
+        step('import', join(bare, 'bin/python'), '-c', say),
+    ];
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+function wheelsIn(work) {
+  return readdirSync(work)
+    .filter((file) => file.endsWith('.whl'))
+    .map((file) => join(work, file));
+}
+
+function step(name, program, ...args) {
+  console.log(`agentlens: Python, ${name}`);
+  return spawnSync(program, args, { cwd: folder, stdio: 'inherit' }).status === 0;
+}
+
+function succeeds(program, ...args) {
+  return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const given = process.argv.slice(2);
+  const flag = (name) => given.includes(`--${name}`);
+  const args = given.filter((argument) => !['--unit', '--checks', '--required'].includes(argument));
+  const passed = await testPython({ unit: flag('unit'), checks: flag('checks'), required: flag('required'), args });
+  process.exit(passed ? 0 : 1);
+}
