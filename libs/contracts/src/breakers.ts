@@ -15,6 +15,9 @@ export const BreakerLimits = z.object({
 });
 export type BreakerLimits = z.infer<typeof BreakerLimits>;
 
+/** What is sent to set limits: strict, so that a misspelt limit is no limit that silently does not hold. */
+export const BreakerLimitsDraft = BreakerLimits.strict();
+
 export const BREAKER_REASONS = ['tokens', 'iterations', 'cost', 'failures', 'confidence', 'operator'] as const;
 export const BreakerReason = z.enum(BREAKER_REASONS);
 export type BreakerReason = z.infer<typeof BreakerReason>;

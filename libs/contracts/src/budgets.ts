@@ -21,6 +21,22 @@ export const Budget = z.object({
 });
 export type Budget = z.infer<typeof Budget>;
 
+/** What the sums of a budget hold: whole millionths, up to 15 digits. */
+const LEAST_USD = 0.000001;
+const MOST_USD = 99_999_999;
+
+const { name, scope, scopeId, period, enabled, onUnavailable } = Budget.shape;
+/** Body of a new budget. */
+export const BudgetDraft = z
+  .strictObject({
+    ...{ name, scope, scopeId, period, enabled, onUnavailable },
+    limitUsd: z.number().min(LEAST_USD, 'must be at least 0.000001').max(MOST_USD, `must be at most ${MOST_USD}`),
+  })
+  .refine((draft) => draft.scope !== 'tenant' || draft.scopeId === undefined, {
+    path: ['scopeId'],
+    message: 'must be absent: a tenant has one budget of its own',
+  });
+
 /** An estimate set aside before a call. It is settled with the real cost, or released when it is orphaned. */
 export const Reservation = z.object({
   id: z.string(),

@@ -1,8 +1,15 @@
 export { AgentRegistration, AgentTool, REGISTRY_RUN_ID } from './agents.ts';
 export { ALERT_STATUSES, Alert, AlertStatus, ApprovalBinding } from './alerts.ts';
 export { parseBatch } from './batch-pieces.ts';
-export { BREAKER_REASONS, BreakerChanged, BreakerLimits, BreakerReason, BreakerState } from './breakers.ts';
-export { BUDGET_SCOPES, Budget, BudgetPot, BudgetStanding, Reservation } from './budgets.ts';
+export {
+  BREAKER_REASONS,
+  BreakerChanged,
+  BreakerLimits,
+  BreakerLimitsDraft,
+  BreakerReason,
+  BreakerState,
+} from './breakers.ts';
+export { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetStanding, Reservation } from './budgets.ts';
 export {
   canonicalForm,
   canonicalJson,
@@ -85,6 +92,7 @@ export {
   Usage,
 } from './events.ts';
 export { ClientId, displayName, Instant, TenantId } from './ids.ts';
+export { nearestName, unknownName } from './nearest-name.ts';
 export { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
 export { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 export { PARTITIONS, partitionOf } from './partition.ts';

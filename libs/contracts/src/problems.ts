@@ -7,9 +7,13 @@ export type ProblemDetail = z.infer<typeof ProblemDetail>;
 /** Body of every error answer (the shape AgentLens clients read). Never carries secrets, limits of rules or payloads. */
 export const Problem = z.object({
   error: z.string(),
+  /** The same in a word for programs; it does not change with the text. */
+  code: z.string().optional(),
   status: z.int(),
   details: z.array(ProblemDetail).optional(),
   hint: z.string().optional(),
+  /** What the log of the platform knows the request by. */
+  requestId: z.string().optional(),
 });
 export type Problem = z.infer<typeof Problem>;
 

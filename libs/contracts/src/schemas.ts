@@ -1,8 +1,8 @@
 /** The schemas alone: nothing here needs a Node built-in, so that a browser can load them. */
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert } from './alerts.ts';
-export { BreakerLimits, BreakerState } from './breakers.ts';
-export { BUDGET_SCOPES, Budget, BudgetPot, BudgetStanding } from './budgets.ts';
+export { BreakerLimits, BreakerLimitsDraft, BreakerState } from './breakers.ts';
+export { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetStanding } from './budgets.ts';
 export { CONTROL_SCOPES, ControlOrder } from './control.ts';
 export { Decision, RuleBypass, RuleFinding } from './decisions.ts';
 export {

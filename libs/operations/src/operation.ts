@@ -16,8 +16,17 @@ export interface Operation {
   /** `null`: open to everybody. `admin` may do everything. */
   readonly scope: Scope | null;
   readonly params?: z.ZodObject;
-  readonly query?: z.ZodType;
+  readonly query?: z.ZodObject;
+  /** Request headers beyond those of every route, by their lower-case names. */
+  readonly headers?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** The body is passed on as it came: the service that owns the data reads it, by this same schema, for every way in. */
+  readonly forwarded?: true;
+  /**
+   * The handler reads its input itself. Of routes whose clients in the field must not fail: parameters nobody knows are
+   * ignored.
+   */
+  readonly tolerant?: true;
   /** Default 200. */
   readonly status?: number;
   readonly response: z.ZodType;
@@ -83,3 +92,19 @@ export type OperationFrame<O extends Operation> = O extends {
       [Kind in keyof F & string]: { readonly event: Kind; readonly id?: string; readonly data: z.output<F[Kind]> };
     }[keyof F & string]
   : never;
+
+type Read<O extends Operation, Key extends 'params' | 'query' | 'headers'> = O extends {
+  readonly [K in Key]: infer S extends z.ZodType;
+}
+  ? { readonly [K in Key]: z.output<S> }
+  : unknown;
+
+/** What a request of an operation holds once it is read by the operation's schemas. */
+export type RequestOf<O extends Operation> = Read<O, 'params'> &
+  Read<O, 'query'> &
+  Read<O, 'headers'> &
+  (O extends { readonly forwarded: true }
+    ? { readonly body: unknown }
+    : O extends { readonly body: infer B extends z.ZodType }
+      ? { readonly body: z.output<B> }
+      : unknown);

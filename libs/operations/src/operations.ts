@@ -1,5 +1,6 @@
 import * as ingest from './ingest/index.ts';
 import type { Operation } from './operation.ts';
+import * as probes from './probes.ts';
 import * as query from './query/index.ts';
 
 type Declared = typeof query & typeof ingest;
@@ -15,8 +16,11 @@ export const QUERY_OPERATIONS = operationsOf(query);
 /** What the ingest gateway serves, on the same public address. */
 export const INGEST_OPERATIONS = operationsOf(ingest);
 
-/** Every route of the public address. */
+/** Every route of the public address for clients. */
 export const OPERATIONS: readonly Operation[] = [...QUERY_OPERATIONS, ...INGEST_OPERATIONS];
+
+/** What every process serves beside them. */
+export const PROBE_OPERATIONS = operationsOf(probes);
 
 function operationsOf(declared: Readonly<Record<string, unknown>>): readonly Operation[] {
   return Object.values(declared).filter(isOperation);

@@ -26,7 +26,7 @@ export const Amount = z
   .string('must be an amount like 0.25')
   .regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be an amount like 0.25')
   .transform(Number)
-  .meta({ type: 'number', minimum: 0 });
+  .meta({ type: 'number', minimum: 0, maximum: 999_999_999.999999, multipleOf: 0.000001 });
 
 /** `true` or `false`. */
 export const Flag = z
@@ -63,18 +63,32 @@ export const CommaList = z
   )
   .refine((items) => items.length > 0, 'must name at least one value')
   .refine((items) => items.length <= MAX_LIST_ITEMS, `must name at most ${MAX_LIST_ITEMS} values`)
-  .meta({ type: 'string' });
+  .meta({ type: 'string', pattern: listOf('[^, \\u0000-\\u001f\\u007f][^,\\u0000-\\u001f\\u007f]*') });
+
+/** The documented form of a list; what is read may have spaces and empty places too. */
+function listOf(item: string): string {
+  return `^${item}(,${item}){0,${MAX_LIST_ITEMS - 1}}$`;
+}
 
 /** A comma-separated list of known words. */
 export function commaListOf<const T extends readonly string[]>(words: T) {
   const known = z.array(z.enum(words, `must be a comma-separated list of ${words.join(', ')}`));
-  return CommaList.pipe(known).meta({ type: 'string', description: `Comma-separated list of ${words.join(', ')}.` });
+  const pattern = listOf(`(${words.join('|')})`);
+  return CommaList.pipe(known).meta({
+    type: 'string',
+    pattern,
+    description: `Comma-separated list of ${words.join(', ')}.`,
+  });
 }
 
 /** Severities; `warning` is taken for `warn`. */
 export const SeverityList = CommaList.transform((words) => words.map((word) => (word === 'warning' ? 'warn' : word)))
   .pipe(z.array(z.enum(SEVERITIES, `must be a comma-separated list of ${SEVERITIES.join(', ')}`)))
-  .meta({ type: 'string', description: `Comma-separated list of ${SEVERITIES.join(', ')}.` });
+  .meta({
+    type: 'string',
+    pattern: listOf(`(${SEVERITIES.join('|')}|warning)`),
+    description: `Comma-separated list of ${SEVERITIES.join(', ')}.`,
+  });
 
 /** Where to go on in a list: what `nextCursor` of the page before said. */
 function cursorOf(list: string) {
@@ -89,7 +103,7 @@ function cursorOf(list: string) {
       });
       return z.NEVER;
     })
-    .meta({ type: 'string', description: 'nextCursor of the page before.' });
+    .meta({ type: 'string', pattern: '^[A-Za-z0-9_-]{1,2000}$', description: 'nextCursor of the page before.' });
 }
 
 /** The paging parameters every list takes. */
@@ -126,3 +140,17 @@ export function consistent<T extends z.ZodType<PagedAndRanged>>(schema: T) {
 
 /** An id in the path. Ids may hold `/`, sent as `%2F`. */
 export const IdPath = z.object({ id: ClientId });
+
+/** A body about the whole tenant (`id` may be left out), or about the run or agent that `id` names. */
+export function scoped<Fields extends z.ZodRawShape>(fields: Fields) {
+  const named = ClientId.meta({ description: 'Of the run or agent.' });
+  return z.discriminatedUnion(
+    'scope',
+    [
+      z.strictObject({ scope: z.literal('tenant'), id: ClientId.optional(), ...fields }),
+      z.strictObject({ scope: z.literal('agent'), id: named, ...fields }),
+      z.strictObject({ scope: z.literal('run'), id: named, ...fields }),
+    ],
+    'must be a JSON object with a scope: "tenant", "agent" or "run"',
+  );
+}

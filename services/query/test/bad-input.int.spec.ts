@@ -1,13 +1,20 @@
+import { type IncomingMessage, request } from 'node:http';
 import { QUERY_OPERATIONS } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type OperatorApi, startOperatorApi } from './operator-api.ts';
 
 let api: OperatorApi;
+let address: string;
 beforeAll(async () => {
   api = await startOperatorApi();
+  await api.app.listen(0, '127.0.0.1');
+  address = await api.app.getUrl();
 });
-afterAll(() => api.close());
+afterAll(async () => {
+  api.app.getHttpServer().closeAllConnections();
+  await api.close();
+});
 
 const reads = QUERY_OPERATIONS.filter((op) => op.method === 'get' && op.scope !== null && op.contentType === undefined);
 const lists = reads.filter((op) => op.query !== undefined && 'limit' in parameterNames(op.query));
@@ -131,7 +138,7 @@ describe('bad parameters', () => {
     ['/api/runs?limit=501', 'limit'],
     ['/api/runs/r/timeline?limit=501', 'limit'],
     ['/api/metrics?granularity=minute', 'granularity'],
-    ['/api/metrics?from=2026-01-01&range=7d', 'range'],
+    ['/api/metrics?from=2026-01-01&to=2026-01-08&range=7d', 'range'],
     ['/api/metrics?granularity=hour&range=40d', 'range'],
     ['/api/sessions?status=done', 'status.0'],
     ['/api/sessions?offset=-1', 'offset'],
@@ -174,6 +181,34 @@ describe('bad parameters', () => {
   });
 });
 
+describe('unknown parameters', () => {
+  const methods = QUERY_OPERATIONS.filter((op) => op.scope !== null);
+
+  it.each(methods.map((op) => [`${op.method} ${op.path}`, op] as const))('are refused by %s', async (_name, op) => {
+    const path = op.path.replace(':scope', 'run').replace(':id', 'x');
+    const { status, body } = await api.call(op.method.toUpperCase() as 'GET', `${path}?limitt=1`);
+    expect(status).toBe(400);
+    const nearest = 'limit' in (op.query?.shape ?? {}) ? 'did you mean "limit"?' : 'unknown parameter "limitt"';
+    expect(body.details).toEqual([{ path: 'limitt', message: expect.stringContaining(nearest) }]);
+  });
+});
+
+describe('methods that a path does not take', () => {
+  it.each([
+    ['PATCH', '/api/runs', 'GET, HEAD'],
+    ['TRACE', '/api/runs/x', 'GET, HEAD'],
+    ['PROPFIND', '/api/guardrails/x', 'DELETE, GET, HEAD, PUT'],
+    ['OPTIONS', '/api/budgets', 'GET, HEAD, POST'],
+  ])('are answered 405 with what it takes: %s %s', async (method, path, allow) => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    request(`${address}${path}`, { method }, resolve).on('error', reject).end();
+    const answer = await promise;
+    answer.resume();
+    expect(answer.statusCode).toBe(405);
+    expect(answer.headers.allow).toBe(allow);
+  });
+});
+
 describe('bad bodies', () => {
   const bodies: unknown[] = [
     null,
@@ -188,8 +223,21 @@ describe('bad bodies', () => {
 
   it.each(bodies.map((body) => [JSON.stringify(body), body]))('%s is refused as a key', async (_text, body) => {
     const { status, body: problem } = await api.call('POST', '/api/keys', { body });
-    expect(status).toBe(body === null ? 201 : 400);
-    if (status === 400) expect(problem).toMatchObject({ error: expect.any(String), status: 400 });
+    expect(status).toBe(400);
+    expect(problem).toMatchObject({ error: expect.any(String), status: 400 });
+  });
+
+  it.each([
+    ['PUT', '/api/agents/x/unpause'],
+    ['POST', '/api/alerts/x/approve'],
+    ['POST', '/api/control'],
+    ['PUT', '/api/breakers/limits'],
+    ['PUT', '/api/settings'],
+  ] as const)('null is refused by %s %s, which documents an object', async (method, path) => {
+    expect(await api.call(method, path, { body: null })).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request' },
+    });
   });
 
   it('malformed JSON is refused', async () => {

@@ -181,7 +181,7 @@ describe('breakers', () => {
     });
     expect(await api.call('POST', '/api/breakers/agent/crew%2Flead/reset')).toMatchObject({ status: 200 });
     expect(questions).toEqual([
-      { tenantId: 'acme', scope: 'tenant', scopeId: 'acme', body: { maxTokens: 7 } },
+      { tenantId: 'acme', scope: 'tenant', scopeId: 'acme', body: BreakerLimits.parse({ maxTokens: 7 }) },
       { tenantId: 'acme', scope: 'agent', scopeId: 'crew/lead', by: `admin (${api.keys.admin.id})` },
     ]);
   });

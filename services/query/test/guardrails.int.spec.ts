@@ -59,7 +59,7 @@ describe('writing rules', () => {
     const { status, body } = await api.call('PUT', '/api/guardrails/rule-1', { body: { name: '' } });
     await owner.close();
     expect(status).toBe(400);
-    expect(body).toEqual(problem);
+    expect(body).toEqual({ ...problem, code: 'invalid_request', requestId: expect.any(String) });
   });
 
   it('answers 503 with Retry-After while the owner is away', async () => {

@@ -1,5 +1,5 @@
 import { BreakerLimits, COMMANDS, type ControlOrder } from '@agentlens/contracts';
-import { OPERATIONS, QUERY_OPERATIONS } from '@agentlens/operations';
+import { OPERATIONS, PROBE_OPERATIONS, QUERY_OPERATIONS } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import {
@@ -148,7 +148,7 @@ describe('every route', () => {
     },
   );
 
-  it('is in /openapi.json, and what is there of this service is a route', () => {
+  it('is declared, and every declared one is a route', () => {
     const documented = QUERY_OPERATIONS.map((op) => `${op.method.toUpperCase()} ${op.path}`);
     const own = api.routes.filter((route) => /^(?!HEAD|OPTIONS)\S+ \/(api|openapi)/.test(route));
     expect([...new Set(own)].sort()).toEqual(documented.sort());
@@ -182,7 +182,7 @@ describe('/openapi.json', () => {
     const paths = Object.entries(body.paths as Record<string, object>);
     const routes = paths.flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
     expect(routes.sort()).toEqual(
-      OPERATIONS.map((op) => `${op.method} ${op.path.replaceAll(/:(\w+)/g, '{$1}')}`).sort(),
+      [...OPERATIONS, ...PROBE_OPERATIONS].map((op) => `${op.method} ${op.path.replaceAll(/:(\w+)/g, '{$1}')}`).sort(),
     );
     expect(body.paths['/api/events']).toMatchObject({ get: { tags: ['Events'] }, post: { tags: ['Events'] } });
   });

@@ -1,8 +1,7 @@
-import { JsonObject } from '@agentlens/contracts';
+import { JsonObject, unknownName } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CallTest, ConditionModule } from '../catalog/condition-module.ts';
-import { unknownName } from '../catalog/nearest-name.ts';
 import { problemsOf } from '../rules/config-problems.ts';
 import type { Answer } from './answer.ts';
 import { callTest } from './call-test.ts';

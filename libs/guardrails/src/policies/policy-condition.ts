@@ -1,6 +1,5 @@
-import type { JsonObject } from '@agentlens/contracts';
+import { type JsonObject, unknownName } from '@agentlens/contracts';
 import { z } from 'zod';
-import { unknownName } from '../catalog/nearest-name.ts';
 import { problemsOf } from '../rules/config-problems.ts';
 import { FLAT_KINDS } from './flat-kinds.ts';
 

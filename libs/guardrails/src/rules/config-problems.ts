@@ -1,7 +1,6 @@
-import type { ProblemDetail } from '@agentlens/contracts';
+import { type ProblemDetail, unknownName } from '@agentlens/contracts';
 import type { z } from 'zod';
 import { jsonSchemaOf } from '../catalog/catalog.ts';
-import { unknownName } from '../catalog/nearest-name.ts';
 
 /** What a schema finds wrong, with paths below `prefix` and, for an unknown key, the nearest known one. */
 export function problemsOf(

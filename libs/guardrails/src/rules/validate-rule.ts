@@ -1,7 +1,13 @@
-import { type GuardrailRule, type JsonObject, type Problem, type ProblemDetail, RuleDraft } from '@agentlens/contracts';
+import {
+  type GuardrailRule,
+  type JsonObject,
+  type Problem,
+  type ProblemDetail,
+  RuleDraft,
+  unknownName,
+} from '@agentlens/contracts';
 import type { z } from 'zod';
 import { ACTIONS } from '../actions/index.ts';
-import { unknownName } from '../catalog/nearest-name.ts';
 import { CONDITIONS } from '../conditions/index.ts';
 import { isMasked, mapActionSecrets, maskSecret } from './action-secrets.ts';
 import { clashes } from './clashes.ts';

@@ -91,7 +91,7 @@ const LastEventId = z
   .regex(/^\d{1,16}$/, 'is not the id of a frame of this stream; send the last one you got, or none to start from now')
   .transform(Number)
   .refine(Number.isSafeInteger, 'is not the id of a frame of this stream')
-  .meta({ type: 'string' });
+  .meta({ type: 'string', pattern: '^\\d{1,16}$' });
 
 export const AlertStreamQuery = z.object({
   token: z.string().optional().meta({ description: 'The API key, where a header cannot be sent.' }),
@@ -100,7 +100,7 @@ export const AlertStreamQuery = z.object({
 });
 export type AlertStreamFilter = Pick<z.output<typeof AlertStreamQuery>, keyof typeof narrowing>;
 
-export const AlertStreamHeaders = z.object({ 'last-event-id': LastEventId.optional() });
+const AlertStreamHeaders = z.object({ 'last-event-id': LastEventId.optional() });
 
 export const openAlertStream = operation({
   id: 'openAlertStream',
@@ -112,6 +112,7 @@ export const openAlertStream = operation({
     '30 s. Frames carry ids; Last-Event-ID resumes without a gap.',
   scope: 'read',
   query: AlertStreamQuery,
+  headers: AlertStreamHeaders,
   response: z.string(),
   contentType: 'text/event-stream',
   frames: { alert: AlertView, ...streamSigns },

@@ -1,7 +1,7 @@
-import { BreakerLimits, BreakerState, ClientId } from '@agentlens/contracts/schemas';
+import { BreakerLimits, BreakerLimitsDraft, BreakerState, ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { commaListOf, consistent, paging } from '../parameters.ts';
+import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
 
 export const BREAKERS_LIST = 'breakers';
 
@@ -69,17 +69,7 @@ export const setBreakerLimits = operation({
   tag: 'Circuit breakers',
   summary: 'Sets the limits of a tenant, an agent or a run, as a whole: what is left out gets its default.',
   scope: 'admin',
-  // The limits are validated by their owner, so that every way in validates alike.
-  body: z
-    .strictObject({
-      scope: z.enum(['tenant', 'agent', 'run']),
-      id: ClientId.optional().meta({ description: 'Of the run or agent. Left out for the tenant.' }),
-      limits: z.unknown().optional().meta({ description: 'BreakerLimits, all optional.' }),
-    })
-    .refine(({ scope, id }) => scope === 'tenant' || id !== undefined, {
-      path: ['id'],
-      message: 'names the run or agent',
-    }),
+  body: scoped({ limits: BreakerLimitsDraft.prefault({}) }),
   response: z.object({ scope: z.enum(['tenant', 'agent', 'run']), scopeId: z.string(), limits: Limits }),
   problems: [404],
 });

@@ -1,4 +1,4 @@
-import { BUDGET_SCOPES, Budget, BudgetPot, BudgetStanding, ClientId } from '@agentlens/contracts/schemas';
+import { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetStanding, ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, Flag, IdPath, paging } from '../parameters.ts';
@@ -7,10 +7,7 @@ export const BUDGETS_LIST = 'budgets';
 
 export const BudgetView = Budget.meta({ id: 'Budget' });
 
-/** Documented here, validated by the owner, so that every way in validates alike. */
-const Draft = Budget.omit({ id: true, tenantId: true, version: true, createdAt: true, updatedAt: true }).meta({
-  id: 'BudgetDraft',
-});
+const Draft = BudgetDraft.meta({ id: 'BudgetDraft' });
 
 export const createBudget = operation({
   id: 'createBudget',
@@ -20,6 +17,7 @@ export const createBudget = operation({
   summary: 'Makes a budget. Calls whose estimate no longer fits are refused before they are made.',
   scope: 'admin',
   body: Draft,
+  forwarded: true,
   status: 201,
   response: BudgetView,
   problems: [422],

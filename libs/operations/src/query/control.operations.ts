@@ -1,7 +1,7 @@
 import { ClientId, CONTROL_SCOPES, ControlOrder } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { commaListOf, consistent, paging } from '../parameters.ts';
+import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
 
 export const CONTROL_LIST = 'control';
 const STATES = ['running', 'paused', 'killed'] as const;
@@ -24,20 +24,13 @@ export const createOrder = operation({
     'Kills, pauses or resumes (running) a run, an agent or the whole tenant. It stands until the next order for the same, ' +
     'for runs that start later too. Decisions enforce it from now on, whether or not an agent acknowledges.',
   scope: 'admin',
-  body: z
-    .strictObject({
-      scope: z.enum(CONTROL_SCOPES),
-      id: ClientId.optional().meta({ description: 'Of the run or agent. Left out for the tenant.' }),
-      state: z.enum(STATES),
-      reason: z.string().max(1_000, 'must be at most 1000 characters').default(''),
-      waitMs: z.int().min(0).max(LONGEST_WAIT_MS).default(1_000).meta({
-        description: 'How long to wait for the acknowledgements of all connected instances.',
-      }),
-    })
-    .refine(({ scope, id }) => scope === 'tenant' || id !== undefined, {
-      path: ['id'],
-      message: 'names the run or agent',
+  body: scoped({
+    state: z.enum(STATES),
+    reason: z.string().max(1_000, 'must be at most 1000 characters').default(''),
+    waitMs: z.int().min(0).max(LONGEST_WAIT_MS).default(1_000).meta({
+      description: 'How long to wait for the acknowledgements of all connected instances.',
     }),
+  }),
   response: z.object({
     order: OrderView,
     connected: z.int().nullable().meta({

@@ -33,12 +33,14 @@ export const createKey = operation({
   tag: 'API keys',
   summary: "Makes a key of the caller's own tenant. The key itself is in this answer and nowhere else.",
   scope: 'admin',
-  body: z.strictObject({
-    name: NAME.default('API key'),
-    scopes: ScopeNames.default(['ingest', 'decide', 'read']),
-    eventsPerSecond: z.int().min(1).max(1_000_000).optional(),
-    expiresAt: InstantParameter.optional(),
-  }),
+  body: z
+    .strictObject({
+      name: NAME.default('API key'),
+      scopes: ScopeNames.default(['ingest', 'decide', 'read']),
+      eventsPerSecond: z.int().min(1).max(1_000_000).optional(),
+      expiresAt: InstantParameter.optional(),
+    })
+    .prefault({}),
   status: 201,
   response: NewKey,
 });

@@ -1,14 +1,6 @@
-import { ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { consistent } from '../parameters.ts';
-import { bucketedRange, GRANULARITIES } from './analytics.operations.ts';
-
-export const MetricsQuery = consistent(z.object({ ...bucketedRange, agentId: ClientId.optional() })).refine(
-  (query) => query.from === undefined || query.range === undefined,
-  { path: ['range'], message: 'cannot be combined with "from": give one of them' },
-);
-export type MetricsQuery = z.output<typeof MetricsQuery>;
+import { AnalyticsQuery, GRANULARITIES } from './analytics.operations.ts';
 
 const Percentiles = z.object({ p50: z.number(), p95: z.number(), p99: z.number() }).nullable();
 
@@ -49,7 +41,7 @@ export const getMetrics = operation({
     'How well tasks go and how tools and models behave: over the range, by hour, day or week, by agent, model and tool. ' +
     'Of agents, models and tools the 100 with the most.',
   scope: 'read',
-  query: MetricsQuery,
+  query: AnalyticsQuery,
   response: z.object({
     from: z.string(),
     to: z.string(),

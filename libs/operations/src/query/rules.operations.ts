@@ -22,7 +22,6 @@ export const RuleFilter = consistent(
 );
 export type RuleFilter = z.output<typeof RuleFilter>;
 
-/** Documented here, validated by the owner, so that every way in validates alike. */
 const Draft = RuleDraft.meta({
   id: 'GuardrailRuleDraft',
   description: 'The shapes of conditionConfig and actionConfig depend on their types: see GET /api/guardrails/catalog.',
@@ -38,6 +37,7 @@ export const createRule = operation({
   summary: 'Makes a rule. Secrets in actionConfig are encrypted at rest and never returned.',
   scope: 'admin',
   body: Draft,
+  forwarded: true,
   status: 201,
   response: RuleView,
   problems: [422],
@@ -79,6 +79,7 @@ export const updateRule = operation({
     'Changes the fields that are sent, validated like a new rule; the others stay. agentId null clears the scope, a masked secret stays.',
   scope: 'admin',
   body: Draft.partial(),
+  forwarded: true,
   response: RuleView,
   problems: [404, 422],
 });

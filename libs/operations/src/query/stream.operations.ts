@@ -19,7 +19,7 @@ const LastEventId = z
     });
     return z.NEVER;
   })
-  .meta({ type: 'string' });
+  .meta({ type: 'string', pattern: '^\\d{1,16}\\.\\d{1,6}-\\d{1,16}$' });
 
 export const StreamQuery = z.object({
   token: z.string().optional().meta({ description: 'The API key, where a header cannot be sent.' }),
@@ -30,7 +30,7 @@ export const StreamQuery = z.object({
 });
 export type StreamFilter = Pick<z.output<typeof StreamQuery>, 'sessionId' | 'agentId' | 'eventType'>;
 
-export const StreamHeaders = z.object({ 'last-event-id': LastEventId.optional() });
+const StreamHeaders = z.object({ 'last-event-id': LastEventId.optional() });
 
 /** A trigger as AgentLens clients read it (to `triggeredAt`), then more of it. */
 export const TriggerNotice = z
@@ -61,6 +61,7 @@ export const openStream = operation({
     'Last-Event-ID resumes without a gap. `dropped` says how much a slow reader missed, `closed` why the stream ended.',
   scope: 'read',
   query: StreamQuery,
+  headers: StreamHeaders,
   response: z.string(),
   contentType: 'text/event-stream',
   frames: { event: StoredEvent, session_update: Session, alert: TriggerNotice, ...streamSigns },

@@ -9,6 +9,7 @@ import { acceptJsonOnly } from './accept-json-only.ts';
 import { limitBodies } from './limit-bodies.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
 import { ProblemFilter } from './problem.filter.ts';
+import { refuseUnrouted } from './refuse-unrouted.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { trackRequests } from './track-requests.ts';
 
@@ -58,6 +59,7 @@ export async function createHttpApp(
   acceptJsonOnly(fastify);
   trackRequests(fastify, platform);
   addSecurityHeaders(fastify);
+  refuseUnrouted(fastify);
   authorizeRequests(fastify, platform.keys);
   addOperatorRoutes(fastify, platform);
   app.useGlobalFilters(filter);

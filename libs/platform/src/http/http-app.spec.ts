@@ -1,4 +1,5 @@
 import { BusUnavailable, CommandUnanswered } from '@agentlens/messaging';
+import { operation, type RequestOf, wholeNumber } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Body, Controller, Get, Module, Post, Query } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -13,6 +14,8 @@ import type { Platform } from '../platform.ts';
 import { createHttpApp } from './create-http-app.ts';
 import { parseOr400 } from './parse-or-400.ts';
 import { ProblemException } from './problem-exception.ts';
+import { FromRequest } from './read-request.ts';
+import { Serves } from './serves.ts';
 
 const failures: Record<string, () => Error> = {
   bug: () => new TypeError('secret detail of the inside'),
@@ -56,7 +59,59 @@ class SampleController {
   }
 }
 
-@Module({ controllers: [SampleController] })
+const listParts = operation({
+  id: 'listParts',
+  method: 'get',
+  path: '/things/:id',
+  tag: 'Things',
+  summary: 'The parts of a thing.',
+  scope: 'read',
+  params: z.object({ id: z.string().max(10, 'must be at most 10 characters') }),
+  query: z.object({ limit: wholeNumber(1, 9, 5), colour: z.string().optional() }),
+  headers: z.object({ 'last-event-id': z.string().regex(/^\d+$/, 'must be a number').optional() }),
+  response: z.unknown(),
+});
+
+const paintThing = operation({
+  id: 'paintThing',
+  method: 'put',
+  path: '/things/:id',
+  tag: 'Things',
+  summary: 'Paints a thing.',
+  scope: 'ingest',
+  params: z.object({ id: z.string() }),
+  body: z.strictObject({ colour: z.string().default('red') }).default({ colour: 'red' }),
+  status: 202,
+  response: z.unknown(),
+});
+
+const breakThing = operation({
+  ...paintThing,
+  id: 'breakThing',
+  method: 'delete',
+  body: z.object({ how: z.string() }),
+  forwarded: true,
+});
+
+@Controller()
+class ThingsController {
+  @Serves(listParts)
+  list(@FromRequest() { params, query, headers }: RequestOf<typeof listParts>) {
+    return { params, query, headers };
+  }
+
+  @Serves(paintThing)
+  paint(@FromRequest() { body }: RequestOf<typeof paintThing>) {
+    return body;
+  }
+
+  @Serves(breakThing)
+  break(@FromRequest() { body }: RequestOf<typeof breakThing>) {
+    return { body };
+  }
+}
+
+@Module({ controllers: [SampleController, ThingsController] })
 class SampleModule {}
 
 const keys = {
@@ -123,7 +178,12 @@ describe('HTTP app', () => {
     ])('refuses %s with 401 and a hint', async (_name, headers, error) => {
       const answer = await app.inject({ url: '/me', headers });
       expect(answer.statusCode).toBe(401);
-      expect(answer.json()).toEqual({ error, status: 401, hint: expect.stringMatching(/./) });
+      expect(answer.json()).toMatchObject({
+        error,
+        code: 'unauthenticated',
+        status: 401,
+        hint: expect.stringMatching(/./),
+      });
       expect(answer.headers['www-authenticate']).toBe('Bearer');
     });
 
@@ -175,7 +235,7 @@ describe('HTTP app', () => {
     ])('refuses %s with 400', async (_name, body) => {
       const answer = await post(body);
       expect(answer.statusCode).toBe(400);
-      expect(answer.json()).toEqual({ error: 'Invalid JSON body', status: 400, hint: expect.any(String) });
+      expect(answer.json()).toMatchObject({ error: 'Invalid JSON body', status: 400, hint: expect.any(String) });
     });
 
     it.each(['{"size":1,"__proto__":{"admin":true}}', '{"size":1,"constructor":{"prototype":{"a":1}}}'])(
@@ -228,8 +288,27 @@ describe('HTTP app', () => {
       expect(answer.statusCode).toBe(404);
       expect(answer.json()).toEqual({
         error: 'Route not found',
+        code: 'not_found',
         status: 404,
         hint: expect.stringContaining('GET /nowhere.'),
+        requestId: answer.headers['x-request-id'],
+      });
+    });
+
+    it.each([
+      ['DELETE', '/me', 'GET, HEAD'],
+      ['TRACE', '/me/', 'GET, HEAD'],
+      ['PATCH', '/things/one?x=1', 'DELETE, GET, HEAD, PUT'],
+      ['OPTIONS', '/things', 'POST'],
+      ['POST', '/healthz', 'GET, HEAD'],
+    ])('answers %s %s with 405 and what the path takes', async (method, url, allow) => {
+      const answer = await app.inject({ method: method as 'GET', url });
+      expect(answer.statusCode).toBe(405);
+      expect(answer.headers.allow).toBe(allow);
+      expect(answer.json()).toMatchObject({
+        code: 'method_not_allowed',
+        status: 405,
+        hint: expect.stringContaining(allow),
       });
     });
 
@@ -242,7 +321,7 @@ describe('HTTP app', () => {
     it('hides a bug behind a 500 and logs it under the id it answers', async () => {
       const answer = await app.inject({ url: '/fail?how=bug' });
       expect(answer.statusCode).toBe(500);
-      expect(answer.json()).toEqual({ error: 'Internal server error', status: 500, hint: expect.any(String) });
+      expect(answer.json()).toMatchObject({ error: 'Internal server error', code: 'internal', status: 500 });
       expect(answer.body).not.toContain('secret detail');
       expect(lines.join('')).toContain('secret detail');
       expect(answer.json().hint).toContain(answer.headers['x-request-id']);
@@ -264,7 +343,66 @@ describe('HTTP app', () => {
       const answer = await app.inject({ url: '/fail?how=refusal' });
       expect(answer.statusCode).toBe(409);
       expect(answer.headers['retry-after']).toBe('3');
-      expect(answer.json()).toEqual({ error: 'Already there', status: 409, hint: 'Use another name.' });
+      expect(answer.json()).toEqual({
+        error: 'Already there',
+        code: 'conflict',
+        status: 409,
+        hint: 'Use another name.',
+        requestId: answer.headers['x-request-id'],
+      });
+    });
+  });
+
+  describe('a route served by its declaration', () => {
+    const list = (query: string, headers: Record<string, string> = {}) =>
+      app.inject({ url: `/things/one${query}`, headers: { ...as(keys.reader), ...headers } });
+    const send = (method: 'PUT' | 'DELETE', payload?: string) =>
+      app.inject({
+        method,
+        url: '/things/one',
+        payload,
+        headers: { ...as(keys.ingest), 'content-type': 'application/json' },
+      });
+
+    it('hands its handler what the schemas read', async () => {
+      const answer = await list('?limit=3', { 'last-event-id': '7' });
+      expect(answer.json()).toEqual({
+        params: { id: 'one' },
+        query: { limit: 3 },
+        headers: { 'last-event-id': '7' },
+      });
+    });
+
+    it('refuses a parameter it does not know, naming the nearest it does', async () => {
+      const answer = await list('?limits=3&color=red');
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json().details).toEqual([
+        { path: 'limits', message: 'unknown parameter "limits"; did you mean "limit"? Known: limit, colour' },
+        { path: 'color', message: 'unknown parameter "color"; did you mean "colour"? Known: limit, colour' },
+      ]);
+    });
+
+    it('names the place of what is wrong', async () => {
+      expect((await list('?limit=0')).json()).toMatchObject({ status: 400, details: [{ path: 'limit' }] });
+      expect((await list('', { 'last-event-id': 'x' })).json().details).toEqual([
+        { path: 'headers.last-event-id', message: 'must be a number' },
+      ]);
+    });
+
+    it('asks for a key before it says what is wrong', async () => {
+      expect((await app.inject({ url: '/things/one?limits=3' })).statusCode).toBe(401);
+      expect((await app.inject({ url: '/things/one?limits=3', headers: as(keys.ingest) })).statusCode).toBe(403);
+    });
+
+    it('takes no body where it has a default, and refuses null', async () => {
+      expect((await send('PUT')).json()).toEqual({ colour: 'red' });
+      expect((await send('PUT', '{"colour":"blue"}')).statusCode).toBe(202);
+      expect((await send('PUT', 'null')).json()).toMatchObject({ status: 400, details: [{ path: '' }] });
+    });
+
+    it('passes a forwarded body on as it came', async () => {
+      expect((await send('DELETE', '{"how":1}')).json()).toEqual({ body: { how: 1 } });
+      expect((await send('DELETE')).json()).toEqual({ body: null });
     });
   });
 

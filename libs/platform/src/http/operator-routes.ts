@@ -1,20 +1,24 @@
+import { getLiveness, getProcessMetrics, getReadiness } from '@agentlens/operations/probes';
 import type { FastifyInstance } from 'fastify';
 import type { Platform } from '../platform.ts';
 import { answerMetrics } from '../telemetry/telemetry.ts';
-
-const OPEN = { config: { isPublic: true } };
+import { routeOf } from './serves.ts';
 
 /** For probes and Prometheus: no key, and nothing of any tenant. */
 export function addOperatorRoutes(fastify: FastifyInstance, platform: Platform): void {
-  /** The process runs: restart it when this does not answer. */
-  fastify.get('/healthz', OPEN, async () => ({ status: 'ok' }));
-  /** It makes progress: send it work. */
-  fastify.get('/readyz', OPEN, async (_request, reply) => {
-    const { ready, checks } = await platform.health.report();
-    return reply.status(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', checks });
+  fastify.route({ ...routeOf(getLiveness), handler: async () => ({ status: 'ok' }) });
+  fastify.route({
+    ...routeOf(getReadiness),
+    handler: async (_request, reply) => {
+      const { ready, checks } = await platform.health.report();
+      return reply.status(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', checks });
+    },
   });
-  fastify.get('/metrics', OPEN, (request, reply) => {
-    reply.hijack();
-    answerMetrics(request.raw, reply.raw);
+  fastify.route({
+    ...routeOf(getProcessMetrics),
+    handler: (request, reply) => {
+      reply.hijack();
+      answerMetrics(request.raw, reply.raw);
+    },
   });
 }

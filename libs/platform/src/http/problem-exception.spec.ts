@@ -5,6 +5,7 @@ describe('the refusal of an owner', () => {
   it('says the same, without more', () => {
     const problem = {
       error: 'Not valid',
+      code: 'not_valid',
       status: 422,
       details: [{ path: 'name', message: 'is required' }],
       hint: 'Name it.',

@@ -3,6 +3,8 @@ import { HttpException } from '@nestjs/common';
 
 export interface ProblemOptions {
   readonly details?: readonly ProblemDetail[];
+  /** Default: the usual word for the status. */
+  readonly code?: string;
   /** What to do about it, one sentence. */
   readonly hint?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -10,10 +12,25 @@ export interface ProblemOptions {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
+const CODES: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  412: 'version_conflict',
+  413: 'too_large',
+  415: 'unsupported_media_type',
+  422: 'unprocessable',
+  429: 'rate_limited',
+  503: 'unavailable',
+};
+
 /** With 503 unless something else is said: who cannot now is to be asked again. */
 const RETRY_AFTER = { 'retry-after': '5' };
 
-/** A refusal with the body every client knows: `{error, status, details?, hint?}`. */
+/** A refusal with the body every client knows: `{error, code, status, details?, hint?}`; the filter adds the id of the request. */
 export class ProblemException extends HttpException {
   override readonly name = 'ProblemException';
   readonly headers: Readonly<Record<string, string>>;
@@ -25,14 +42,15 @@ export class ProblemException extends HttpException {
   }
 
   /** The refusal an owner answered to a command, as this edge's answer. */
-  static from({ status, error, details, hint }: Problem): ProblemException {
-    return new ProblemException(status, error, { details, hint });
+  static from({ status, error, code, details, hint }: Problem): ProblemException {
+    return new ProblemException(status, error, { code, details, hint });
   }
 }
 
 export function problemBody(status: number, error: string, options: ProblemOptions = {}): Problem {
   return {
     error,
+    code: options.code ?? CODES[status] ?? (status < 500 ? 'refused' : 'internal'),
     status,
     ...(options.details === undefined ? {} : { details: [...options.details] }),
     ...(options.hint === undefined ? {} : { hint: options.hint }),

@@ -7,7 +7,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from './database-away.ts';
 import { ProblemException } from './problem-exception.ts';
-import { routeNotFound } from './route-not-found.ts';
 
 /**
  * Every error leaves as a Problem: refusals as they are, an absent broker, owner or database as 503 with Retry-After,
@@ -29,7 +28,8 @@ export class ProblemFilter implements ExceptionFilter {
       reply.raw.end();
       return;
     }
-    void reply.status(problem.getStatus()).headers(problem.headers).send(problem.getResponse());
+    const body = { ...(problem.getResponse() as Problem), requestId: request.id };
+    void reply.status(problem.getStatus()).headers(problem.headers).send(body);
   }
 
   #problemOf(error: unknown, request: FastifyRequest): ProblemException {
@@ -40,7 +40,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (isDatabaseAway(error)) return away('The database does not answer now', 5_000);
     const fastify = fastifyProblem(error instanceof HttpException ? (error.cause ?? error) : error, request);
     if (fastify !== null) return fastify;
-    if (error instanceof HttpException) return fromHttpException(error, request);
+    if (error instanceof HttpException) return fromHttpException(error);
     return this.#unknown(error, request);
   }
 
@@ -83,10 +83,8 @@ function tooLarge(maxSize: number): ProblemException {
   });
 }
 
-function fromHttpException(error: HttpException, request: FastifyRequest): ProblemException {
+function fromHttpException(error: HttpException): ProblemException {
   const status = error.getStatus();
-  const unrouted = status === 404 && /^Cannot [A-Z]+ /.test(error.message);
-  if (unrouted) return routeNotFound(request);
   const body = error.getResponse();
   if (isProblem(body)) return new ProblemException(status, body.error, body);
   return new ProblemException(status, status >= 500 ? 'Internal server error' : error.message);

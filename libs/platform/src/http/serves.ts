@@ -1,6 +1,8 @@
 import type { Operation } from '@agentlens/operations';
-import { applyDecorators, HttpCode, RequestMapping, RequestMethod } from '@nestjs/common';
-import { AllowQueryToken, Public, Scopes } from '../auth/caller.ts';
+import { applyDecorators, HttpCode, RequestMapping, RequestMethod, UseInterceptors } from '@nestjs/common';
+import type { HTTPMethods } from 'fastify';
+import { RouteSetting, type RouteSettings } from '../auth/route-config.ts';
+import { ReadRequest } from './read-request.ts';
 
 const METHODS = {
   get: RequestMethod.GET,
@@ -9,12 +11,31 @@ const METHODS = {
   delete: RequestMethod.DELETE,
 } as const;
 
-/** Routes a controller method as its operation says: path, scope of the key, status of success. */
-export function Serves(op: Operation): MethodDecorator {
+/**
+ * Routes a controller method as its operation says: path, scope of the key, what it reads (`@FromRequest()`), status of
+ * success. `settings` are those a declaration does not know.
+ */
+export function Serves(op: Operation, settings: RouteSettings = {}): MethodDecorator {
   return applyDecorators(
     RequestMapping({ method: METHODS[op.method], path: op.path }),
+    RouteSetting({ ...accessOf(op), ...settings }),
     HttpCode(op.status ?? 200),
-    op.scope === null ? Public() : Scopes(op.scope),
-    ...(op.queryToken ? [AllowQueryToken()] : []),
+    ...(op.tolerant ? [] : [UseInterceptors(new ReadRequest(op))]),
   );
+}
+
+/** The same for a route of Fastify itself: `fastify.route({ ...routeOf(op), handler })`. */
+export function routeOf(op: Operation, settings: RouteSettings = {}) {
+  return {
+    method: op.method.toUpperCase() as HTTPMethods,
+    url: op.path,
+    config: { ...accessOf(op), ...settings },
+  };
+}
+
+function accessOf({ scope, queryToken }: Operation): RouteSettings {
+  return {
+    ...(scope === null ? { isPublic: true } : { scopes: [scope] }),
+    ...(queryToken === true ? { allowsQueryToken: true } : {}),
+  };
 }

@@ -1,11 +1,9 @@
-import { BreakerLimits, COMMANDS, detailsOf, type Problem } from '@agentlens/contracts';
+import { BreakerLimitsDraft, COMMANDS, detailsOf, type Problem } from '@agentlens/contracts';
 import { type BreakerRef, CLOSED_BREAKER } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { BreakerShelf } from './breaker-shelf.ts';
 import type { BreakersRepository } from './breakers.repository.ts';
 
-/** Strict, so that a misspelt limit is no limit that silently does not hold. */
-const LimitsBody = BreakerLimits.strict();
 const UNKNOWN_RUN: Problem = { error: 'No such run', status: 404 };
 
 export interface BreakerCommandsParts {
@@ -32,7 +30,7 @@ export async function serveBreakerCommands(
 type SetLimits = { tenantId: string; scope: 'tenant' | 'agent' | 'run'; scopeId: string; body: unknown };
 
 async function setLimits({ repository, changed }: BreakerCommandsParts, { tenantId, scope, scopeId, body }: SetLimits) {
-  const limits = LimitsBody.safeParse(body);
+  const limits = BreakerLimitsDraft.safeParse(body);
   if (!limits.success) {
     return {
       ok: false,

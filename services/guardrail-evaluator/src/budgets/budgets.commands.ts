@@ -1,28 +1,13 @@
-import { Budget, COMMANDS, detailsOf, type Problem, timeOrderedId } from '@agentlens/contracts';
+import { type Budget, BudgetDraft, COMMANDS, detailsOf, type Problem, timeOrderedId } from '@agentlens/contracts';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
-import { z } from 'zod';
 import { budgetStanding, isId, NOT_FOUND } from './budget-standing.ts';
 import type { BudgetVault } from './budget-vault.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
-/** What numeric(14,6) holds. */
-const MOST_USD = 99_999_999;
 const NO_RESERVATION = { ok: false, problem: { error: 'No such reservation', status: 404 } } as const;
-
-const { name, scope, scopeId, period, enabled, onUnavailable } = Budget.shape;
-/** Body of a new budget. */
-const BudgetDraft = z
-  .strictObject({
-    ...{ name, scope, scopeId, period, enabled, onUnavailable },
-    limitUsd: z.number().min(0.000001, 'must be at least 0.000001').max(MOST_USD, `must be at most ${MOST_USD}`),
-  })
-  .refine((draft) => draft.scope !== 'tenant' || draft.scopeId === undefined, {
-    path: ['scopeId'],
-    message: 'must be absent: a tenant has one budget of its own',
-  });
 
 export interface BudgetCommandsParts {
   readonly repository: BudgetsRepository;

@@ -7,7 +7,7 @@ import type { RuleWriter } from './rule-writer.ts';
 const AWAY: Problem = {
   error: 'Changes cannot be stored at the moment',
   status: 503,
-  hint: 'It is not known whether the change was made: read the rule back, then send the same request again',
+  hint: 'It is not known whether the change was made: read it back, then send the same request again',
 };
 
 /** Answers the commands on rules; replicas share them. */

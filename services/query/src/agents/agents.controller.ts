@@ -1,7 +1,14 @@
 import { COMMANDS } from '@agentlens/contracts';
-import { getAgent, getAgentHealth, getHealthOverview, listAgents, unpauseAgent } from '@agentlens/operations';
-import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
-import { Body, Controller, Param, Query } from '@nestjs/common';
+import {
+  getAgent,
+  getAgentHealth,
+  getHealthOverview,
+  listAgents,
+  type RequestOf,
+  unpauseAgent,
+} from '@agentlens/operations';
+import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { AgentsQueries } from './agents.queries.ts';
@@ -16,36 +23,39 @@ export class AgentsController {
   ) {}
 
   @Serves(listAgents)
-  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.agents.list(caller.tenantId, parseOr400(listAgents.query, query));
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listAgents>) {
+    const { items, ...page } = await this.agents.list(caller.tenantId, query);
     return { agents: items, ...page };
   }
 
   @Serves(getAgent)
-  async get(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { id } = parseOr400(getAgent.params, params);
+  async get(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getAgent>) {
     return foundOr404('Agent', await this.agents.get(caller.tenantId, id));
   }
 
   @Serves(unpauseAgent)
-  async unpause(@CurrentCaller() caller: Caller, @Param() params: unknown, @Body() body: unknown) {
-    const { id: agentId } = parseOr400(unpauseAgent.params, params);
-    const { clearModelOverride } = parseOr400(unpauseAgent.body, body ?? undefined);
+  async unpause(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id: agentId }, body }: RequestOf<typeof unpauseAgent>,
+  ) {
+    const { clearModelOverride } = body;
     foundOr404('Agent', await this.agents.get(caller.tenantId, agentId));
     await this.commands.forward(COMMANDS.unpauseAgent, { tenantId: caller.tenantId, agentId, clearModelOverride });
     return foundOr404('Agent', await this.agents.get(caller.tenantId, agentId));
   }
 
   @Serves(getAgentHealth)
-  async healthOf(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
-    const { id } = parseOr400(getAgentHealth.params, params);
-    const { window } = parseOr400(getAgentHealth.query, query);
+  async healthOf(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id }, query }: RequestOf<typeof getAgentHealth>,
+  ) {
+    const { window } = query;
     foundOr404('Agent', await this.agents.get(caller.tenantId, id));
     return foundOr404('Session of this agent in the window', await this.health.of(caller.tenantId, id, window));
   }
 
   @Serves(getHealthOverview)
-  async overview(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    return this.health.overview(caller.tenantId, parseOr400(getHealthOverview.query, query).window);
+  async overview(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getHealthOverview>) {
+    return this.health.overview(caller.tenantId, query.window);
   }
 }

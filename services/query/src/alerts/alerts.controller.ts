@@ -1,7 +1,6 @@
 import { COMMANDS } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
 import {
-  AlertStreamHeaders,
   acknowledgeAlert,
   approveAlert,
   cancelAlert,
@@ -9,9 +8,10 @@ import {
   getAlert,
   listAlerts,
   openAlertStream,
+  type RequestOf,
 } from '@agentlens/operations';
-import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Serves } from '@agentlens/platform';
-import { Body, Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { type Caller, CurrentCaller, EVENT_BUS, FromRequest, ProblemException, Serves } from '@agentlens/platform';
+import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
@@ -34,19 +34,20 @@ export class AlertsController {
   ) {}
 
   @Serves(listAlerts)
-  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.alerts.list(caller.tenantId, parseOr400(listAlerts.query, query));
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listAlerts>) {
+    const { items, ...page } = await this.alerts.list(caller.tenantId, query);
     return { alerts: items, ...page };
   }
 
   @Serves(openAlertStream)
   async stream(
     @CurrentCaller() caller: Caller,
+    @FromRequest() { query, headers }: RequestOf<typeof openAlertStream>,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { token, lastEventId, ...filter } = parseOr400(openAlertStream.query, request.query);
-    const resume = parseOr400(AlertStreamHeaders, request.headers)['last-event-id'] ?? lastEventId;
+    const { token, lastEventId, ...filter } = query;
+    const resume = headers['last-event-id'] ?? lastEventId;
     const { bus } = this;
     const { tenantId } = caller;
     const feedOf = ({ frames }: LiveStream) =>
@@ -55,35 +56,34 @@ export class AlertsController {
   }
 
   @Serves(getAlert)
-  async get(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { id } = parseOr400(getAlert.params, params);
+  async get(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getAlert>) {
     return foundOr404('Alert', await this.alerts.get(caller.tenantId, id));
   }
 
   @Serves(acknowledgeAlert)
-  acknowledge(@CurrentCaller() caller: Caller, @Param() params: unknown, @Body() body: unknown) {
-    return this.decide('acknowledge', caller, params, body);
+  acknowledge(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof acknowledgeAlert>) {
+    return this.decide('acknowledge', caller, request);
   }
 
   @Serves(approveAlert)
-  approve(@CurrentCaller() caller: Caller, @Param() params: unknown, @Body() body: unknown) {
-    return this.decide('approve', caller, params, body);
+  approve(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof approveAlert>) {
+    return this.decide('approve', caller, request);
   }
 
   @Serves(denyAlert)
-  deny(@CurrentCaller() caller: Caller, @Param() params: unknown, @Body() body: unknown) {
-    return this.decide('deny', caller, params, body);
+  deny(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof denyAlert>) {
+    return this.decide('deny', caller, request);
   }
 
   @Serves(cancelAlert)
-  cancel(@CurrentCaller() caller: Caller, @Param() params: unknown, @Body() body: unknown) {
-    return this.decide('cancel', caller, params, body);
+  cancel(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof cancelAlert>) {
+    return this.decide('cancel', caller, request);
   }
 
-  private async decide(verb: Verb, caller: Caller, params: unknown, body: unknown) {
+  private async decide(verb: Verb, caller: Caller, { params, body }: RequestOf<typeof approveAlert>) {
     refuseAgents(caller);
-    const { id: alertId } = parseOr400(approveAlert.params, params);
-    const { reason } = parseOr400(approveAlert.body, body ?? undefined);
+    const { id: alertId } = params;
+    const { reason } = body;
     const { tenantId } = caller;
     const by = await this.names.of(caller);
     return this.commands.forward(COMMANDS.decideAlert, { tenantId, alertId, verb, by, reason });

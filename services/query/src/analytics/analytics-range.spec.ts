@@ -14,6 +14,14 @@ describe('analytics range', () => {
     expect(rangeOf({ to: '2026-11-10', range: '2d' }).from).toBe('2026-11-08T00:00:00.000Z');
   });
 
+  it('counts on from "from"', () => {
+    expect(rangeOf({ from: '2026-11-01', range: '2d' })).toEqual({
+      from: '2026-11-01T00:00:00.000Z',
+      to: '2026-11-03T00:00:00.000Z',
+    });
+    expect(AnalyticsQuery.safeParse({ from: '2026-11-01', to: '2026-11-03', range: '2d' }).success).toBe(false);
+  });
+
   it('refuses more hours than one answer may hold, and says what to do', () => {
     expect(() => rangeOf({ granularity: 'hour', range: '32d' })).toThrow(
       expect.objectContaining({

@@ -18,8 +18,7 @@ const REACH: Record<Granularity, { byDefault: number; most: number }> = {
  */
 export function analyticsRange(query: AnalyticsQuery, nowMs: number): { from: string; to: string } {
   const reach = REACH[query.granularity];
-  const toMs = query.to === undefined ? nowMs : Date.parse(query.to);
-  const fromMs = query.from === undefined ? toMs - lengthOf(query.range, reach.byDefault) : Date.parse(query.from);
+  const { fromMs, toMs } = endsOf(query, nowMs, reach.byDefault);
   if (fromMs > toMs) throw refused('from', 'must not be later than now');
   if (toMs - fromMs > reach.most) {
     const days = reach.most / DAY_MS;
@@ -27,6 +26,16 @@ export function analyticsRange(query: AnalyticsQuery, nowMs: number): { from: st
     throw refused(query.range === undefined ? 'from' : 'range', message);
   }
   return { from: new Date(Math.max(0, fromMs)).toISOString(), to: new Date(toMs).toISOString() };
+}
+
+function endsOf({ from, to, range }: AnalyticsQuery, nowMs: number, byDefault: number) {
+  if (from !== undefined) {
+    const fromMs = Date.parse(from);
+    if (range !== undefined) return { fromMs, toMs: fromMs + lengthOf(range, byDefault) };
+    return { fromMs, toMs: to === undefined ? nowMs : Date.parse(to) };
+  }
+  const toMs = to === undefined ? nowMs : Date.parse(to);
+  return { fromMs: toMs - lengthOf(range, byDefault), toMs };
 }
 
 function lengthOf(range: string | undefined, byDefault: number): number {

@@ -1,6 +1,6 @@
-import { getAnalytics, getOverview, getStats } from '@agentlens/operations';
-import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
-import { Controller, Query } from '@nestjs/common';
+import { getAnalytics, getOverview, getStats, type RequestOf } from '@agentlens/operations';
+import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
 import { AnalyticsQueries } from './analytics.queries.ts';
 
 @Controller()
@@ -8,8 +8,8 @@ export class AnalyticsController {
   constructor(private readonly totals: AnalyticsQueries) {}
 
   @Serves(getAnalytics)
-  async analytics(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    return this.totals.analytics(caller.tenantId, parseOr400(getAnalytics.query, query));
+  async analytics(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getAnalytics>) {
+    return this.totals.analytics(caller.tenantId, query);
   }
 
   @Serves(getStats)

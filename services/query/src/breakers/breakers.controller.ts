@@ -1,8 +1,8 @@
 import { COMMANDS } from '@agentlens/contracts';
 import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails';
-import { getBreakerLimits, listBreakers, resetBreaker, setBreakerLimits } from '@agentlens/operations';
-import { type Caller, CurrentCaller, ProblemException, parseOr400, Serves } from '@agentlens/platform';
-import { Body, Controller, Param, Query } from '@nestjs/common';
+import { getBreakerLimits, listBreakers, type RequestOf, resetBreaker, setBreakerLimits } from '@agentlens/operations';
+import { type Caller, CurrentCaller, FromRequest, ProblemException, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { BreakersQueries } from './breakers.queries.ts';
@@ -16,8 +16,8 @@ export class BreakersController {
   ) {}
 
   @Serves(listBreakers)
-  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.breakers.list(caller.tenantId, parseOr400(listBreakers.query, query));
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listBreakers>) {
+    const { items, ...page } = await this.breakers.list(caller.tenantId, query);
     return { breakers: items, ...page };
   }
 
@@ -27,16 +27,18 @@ export class BreakersController {
   }
 
   @Serves(setBreakerLimits)
-  async setLimits(@CurrentCaller() { tenantId }: Caller, @Body() body: unknown) {
-    const { scope, id: scopeId = tenantId, limits = {} } = parseOr400(setBreakerLimits.body, body ?? null);
+  async setLimits(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body }: RequestOf<typeof setBreakerLimits>) {
+    const { scope, id: scopeId = tenantId, limits } = body;
     if (scope === 'tenant' && scopeId !== tenantId) throw new ProblemException(404, 'Tenant not found');
     const question = { tenantId, scope, scopeId, body: limits };
     return { scope, scopeId, limits: await this.commands.forward(COMMANDS.setBreakerLimits, question) };
   }
 
   @Serves(resetBreaker)
-  async reset(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { scope, id: scopeId } = parseOr400(resetBreaker.params, params);
+  async reset(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { scope, id: scopeId } }: RequestOf<typeof resetBreaker>,
+  ) {
     const by = await this.names.of(caller);
     return this.commands.forward(COMMANDS.resetBreaker, { tenantId: caller.tenantId, scope, scopeId, by });
   }

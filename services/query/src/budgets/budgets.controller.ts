@@ -1,7 +1,7 @@
 import { COMMANDS } from '@agentlens/contracts';
-import { createBudget, deleteBudget, getBudget, listBudgets } from '@agentlens/operations';
-import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
-import { Body, Controller, Param, Query } from '@nestjs/common';
+import { createBudget, deleteBudget, getBudget, listBudgets, type RequestOf } from '@agentlens/operations';
+import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { BudgetsQueries } from './budgets.queries.ts';
@@ -14,28 +14,31 @@ export class BudgetsController {
   ) {}
 
   @Serves(createBudget)
-  create(@CurrentCaller() { tenantId }: Caller, @Body() body: unknown) {
-    return this.commands.forward(COMMANDS.createBudget, { tenantId, body: body ?? null });
+  create(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body }: RequestOf<typeof createBudget>) {
+    return this.commands.forward(COMMANDS.createBudget, { tenantId, body });
   }
 
   @Serves(listBudgets)
-  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.budgets.list(caller.tenantId, parseOr400(listBudgets.query, query));
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listBudgets>) {
+    const { items, ...page } = await this.budgets.list(caller.tenantId, query);
     return { budgets: items, ...page };
   }
 
   @Serves(getBudget)
-  async get(@CurrentCaller() { tenantId }: Caller, @Param() params: unknown, @Query() query: unknown) {
-    const { id: budgetId } = parseOr400(getBudget.params, params);
-    const scope = parseOr400(getBudget.query, query);
+  async get(
+    @CurrentCaller() { tenantId }: Caller,
+    @FromRequest() { params: { id: budgetId }, query }: RequestOf<typeof getBudget>,
+  ) {
     // Known here; only what is spent of it is the evaluator's to say.
     foundOr404('Budget', await this.budgets.get(tenantId, budgetId));
-    return this.commands.forward(COMMANDS.budgetStanding, { tenantId, budgetId, ...scope });
+    return this.commands.forward(COMMANDS.budgetStanding, { tenantId, budgetId, ...query });
   }
 
   @Serves(deleteBudget)
-  async delete(@CurrentCaller() { tenantId }: Caller, @Param() params: unknown) {
-    const { id: budgetId } = parseOr400(deleteBudget.params, params);
+  async delete(
+    @CurrentCaller() { tenantId }: Caller,
+    @FromRequest() { params: { id: budgetId } }: RequestOf<typeof deleteBudget>,
+  ) {
     return this.commands.forward(COMMANDS.deleteBudget, { tenantId, budgetId });
   }
 }

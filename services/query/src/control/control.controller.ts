@@ -1,7 +1,7 @@
 import { COMMANDS } from '@agentlens/contracts';
-import { createOrder, listOrders } from '@agentlens/operations';
-import { type Caller, CurrentCaller, ProblemException, parseOr400, Serves } from '@agentlens/platform';
-import { Body, Controller, Query } from '@nestjs/common';
+import { createOrder, listOrders, type RequestOf } from '@agentlens/operations';
+import { type Caller, CurrentCaller, FromRequest, ProblemException, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { ControlQueries } from './control.queries.ts';
@@ -17,9 +17,9 @@ export class ControlController {
   ) {}
 
   @Serves(createOrder)
-  async order(@CurrentCaller() caller: Caller, @Body() body: unknown) {
+  async order(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof createOrder>) {
     const { tenantId } = caller;
-    const { scope, id = tenantId, state, reason, waitMs } = parseOr400(createOrder.body, body ?? null);
+    const { scope, id = tenantId, state, reason, waitMs } = body;
     if (scope === 'tenant' && id !== tenantId) throw new ProblemException(404, 'Tenant not found');
     const by = await this.names.of(caller);
     const agentId = scope === 'run' ? await this.control.agentOf(tenantId, id) : undefined;
@@ -29,8 +29,8 @@ export class ControlController {
   }
 
   @Serves(listOrders)
-  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.control.list(caller.tenantId, parseOr400(listOrders.query, query));
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listOrders>) {
+    const { items, ...page } = await this.control.list(caller.tenantId, query);
     return { orders: items, ...page };
   }
 }

@@ -7,10 +7,11 @@ import {
   getRuleCatalog,
   getRuleStatus,
   listRules,
+  type RequestOf,
   updateRule,
 } from '@agentlens/operations';
-import { type Caller, CurrentCaller, parseOr400, SECRET_BOX, type SecretBox, Serves } from '@agentlens/platform';
-import { Body, Controller, Inject, Param, Query } from '@nestjs/common';
+import { type Caller, CurrentCaller, FromRequest, SECRET_BOX, type SecretBox, Serves } from '@agentlens/platform';
+import { Controller, Inject } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
 
@@ -33,14 +34,14 @@ export class RulesController {
   ) {}
 
   @Serves(createRule)
-  async create(@CurrentCaller() caller: Caller, @Body() body: unknown) {
-    const rule = await this.commands.forward(COMMANDS.createRule, { tenantId: caller.tenantId, body: body ?? null });
+  async create(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof createRule>) {
+    const rule = await this.commands.forward(COMMANDS.createRule, { tenantId: caller.tenantId, body });
     return masked(rule, this.secrets);
   }
 
   @Serves(listRules)
-  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.rules.list(caller.tenantId, parseOr400(listRules.query, query));
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listRules>) {
+    const { items, ...page } = await this.rules.list(caller.tenantId, query);
     return { rules: items, ...page };
   }
 
@@ -50,27 +51,32 @@ export class RulesController {
   }
 
   @Serves(getRule)
-  async get(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { id } = parseOr400(getRule.params, params);
+  async get(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getRule>) {
     return foundOr404(RULE, await this.rules.get(caller.tenantId, id));
   }
 
   @Serves(updateRule)
-  async update(@CurrentCaller() caller: Caller, @Param() params: unknown, @Body() body: unknown) {
-    const { id: ruleId } = parseOr400(updateRule.params, params);
-    const question = { tenantId: caller.tenantId, ruleId, body: body ?? null };
+  async update(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id: ruleId }, body }: RequestOf<typeof updateRule>,
+  ) {
+    const question = { tenantId: caller.tenantId, ruleId, body };
     return masked(await this.commands.forward(COMMANDS.updateRule, question), this.secrets);
   }
 
   @Serves(deleteRule)
-  async delete(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { id: ruleId } = parseOr400(deleteRule.params, params);
+  async delete(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id: ruleId } }: RequestOf<typeof deleteRule>,
+  ) {
     return this.commands.forward(COMMANDS.deleteRule, { tenantId: caller.tenantId, ruleId });
   }
 
   @Serves(getRuleStatus)
-  async status(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { id: ruleId } = parseOr400(getRuleStatus.params, params);
+  async status(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id: ruleId } }: RequestOf<typeof getRuleStatus>,
+  ) {
     const { tenantId } = caller;
     const rule = foundOr404(RULE, await this.rules.get(tenantId, ruleId));
     const { state, agents } = await this.states.of(tenantId, ruleId);

@@ -1,6 +1,6 @@
-import { listRuleActions, listTriggers, type TriggerView } from '@agentlens/operations';
-import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
-import { Controller, Param, Query } from '@nestjs/common';
+import { listRuleActions, listTriggers, type RequestOf, type TriggerView } from '@agentlens/operations';
+import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { RulesQueries } from './rules.queries.ts';
 import { TriggersQueries } from './triggers.queries.ts';
@@ -13,17 +13,18 @@ export class TriggersController {
   ) {}
 
   @Serves(listTriggers)
-  async history(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.triggers.list(caller.tenantId, parseOr400(listTriggers.query, query));
+  async history(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listTriggers>) {
+    const { items, ...page } = await this.triggers.list(caller.tenantId, query);
     return { triggers: items, ...page };
   }
 
   @Serves(listRuleActions)
-  async actions(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
-    const { id: ruleId } = parseOr400(listRuleActions.params, params);
-    const paging = parseOr400(listRuleActions.query, query);
+  async actions(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id: ruleId }, query }: RequestOf<typeof listRuleActions>,
+  ) {
     foundOr404('Guardrail rule', (await this.rules.everExisted(caller.tenantId, ruleId)) || null);
-    const { items, ...page } = await this.triggers.list(caller.tenantId, { ruleId, ...paging });
+    const { items, ...page } = await this.triggers.list(caller.tenantId, { ruleId, ...query });
     return { actions: items.map(actionOf), ...page };
   }
 }

@@ -1,4 +1,4 @@
-import { createKey, listKeys, revokeKey, rotateKey } from '@agentlens/operations';
+import { createKey, listKeys, type RequestOf, revokeKey, rotateKey } from '@agentlens/operations';
 import {
   type ApiKey,
   ApiKeys,
@@ -6,12 +6,12 @@ import {
   CLOCK,
   type Clock,
   CurrentCaller,
+  FromRequest,
   type NewApiKey,
   ProblemException,
-  parseOr400,
   Serves,
 } from '@agentlens/platform';
-import { Body, Controller, Inject, Param } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
 
 const KEY = 'API key';
@@ -24,8 +24,7 @@ export class KeysController {
   ) {}
 
   @Serves(createKey)
-  async create(@CurrentCaller() caller: Caller, @Body() body: unknown) {
-    const draft = parseOr400(createKey.body, body ?? {});
+  async create(@CurrentCaller() caller: Caller, @FromRequest() { body: draft }: RequestOf<typeof createKey>) {
     if (draft.expiresAt !== undefined && Date.parse(draft.expiresAt) <= this.clock.now()) {
       throw new ProblemException(400, 'Validation failed', {
         details: [{ path: 'expiresAt', message: 'must lie in the future' }],
@@ -41,8 +40,7 @@ export class KeysController {
   }
 
   @Serves(rotateKey)
-  async rotate(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { id } = parseOr400(rotateKey.params, params);
+  async rotate(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof rotateKey>) {
     const rotated = await this.keys.rotate(caller.tenantId, id);
     switch (rotated.kind) {
       case 'unknown':
@@ -57,8 +55,7 @@ export class KeysController {
   }
 
   @Serves(revokeKey)
-  async revoke(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { id } = parseOr400(revokeKey.params, params);
+  async revoke(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof revokeKey>) {
     const { kind } = await this.keys.revoke(caller.tenantId, id);
     switch (kind) {
       case 'last_admin':

@@ -1,6 +1,6 @@
-import { getMetrics } from '@agentlens/operations';
-import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
-import { Controller, Query } from '@nestjs/common';
+import { getMetrics, type RequestOf } from '@agentlens/operations';
+import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
 import { MetricsQueries } from './metrics.queries.ts';
 
 @Controller()
@@ -8,7 +8,7 @@ export class MetricsController {
   constructor(private readonly metrics: MetricsQueries) {}
 
   @Serves(getMetrics)
-  async get(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    return this.metrics.get(caller.tenantId, parseOr400(getMetrics.query, query));
+  async get(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getMetrics>) {
+    return this.metrics.get(caller.tenantId, query);
   }
 }

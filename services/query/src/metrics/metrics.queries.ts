@@ -1,4 +1,4 @@
-import type { MetricsQuery } from '@agentlens/operations';
+import type { AnalyticsQuery } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
@@ -16,7 +16,7 @@ interface CallRow extends About, CallFigures {
   readonly costUsd: number;
 }
 
-type Scope = Omit<MetricsQuery, 'from' | 'to'> & {
+type Scope = Omit<AnalyticsQuery, 'from' | 'to'> & {
   readonly tenantId: string;
   readonly from: string;
   readonly to: string;
@@ -30,7 +30,7 @@ export class MetricsQueries {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  async get(tenantId: string, query: MetricsQuery) {
+  async get(tenantId: string, query: AnalyticsQuery) {
     const range = analyticsRange(query, this.clock.now());
     const scope = { ...query, ...range, tenantId };
     return this.reads.read(tenantId, async (db) => {

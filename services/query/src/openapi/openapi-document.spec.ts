@@ -33,9 +33,16 @@ describe('the refusals of an operation', () => {
     const schemaOf = (status: number) =>
       paths['/things']?.post?.responses[status]?.content?.['application/json']?.schema;
     expect(schemaOf(403)).toEqual({ $ref: '#/components/schemas/Forbidden' });
-    expect(components.schemas.Forbidden?.required).toEqual(['error', 'status', 'required', 'current']);
+    expect(components.schemas.Forbidden?.required).toEqual([
+      'error',
+      'code',
+      'status',
+      'requestId',
+      'required',
+      'current',
+    ]);
     expect(schemaOf(413)).toEqual({ $ref: '#/components/schemas/TooLarge' });
-    expect(components.schemas.TooLarge?.required).toEqual(['error', 'status', 'maxSize']);
+    expect(components.schemas.TooLarge?.required).toEqual(['error', 'code', 'status', 'requestId', 'maxSize']);
   });
 
   it('are about bodies only where there is one', () => {

@@ -17,14 +17,16 @@ const PROBLEMS: Readonly<Record<number, string>> = {
   503: 'The platform cannot do this now; see Retry-After.',
 };
 
-const PlainProblem = Problem.meta({ id: 'Problem' });
+/** As every refusal leaves the platform. */
+const Refusal = Problem.required({ code: true, requestId: true });
+const PlainProblem = Refusal.meta({ id: 'Problem' });
 
-const Forbidden = Problem.extend({
+const Forbidden = Refusal.extend({
   required: z.array(z.string()).meta({ description: 'Scopes of which the key needs one.' }),
   current: z.array(z.string()).meta({ description: 'Scopes the key has.' }),
 }).meta({ id: 'Forbidden' });
 
-const TooLarge = Problem.extend({
+const TooLarge = Refusal.extend({
   maxSize: z.int().meta({ description: 'Bytes that are taken at once.' }),
 }).meta({ id: 'TooLarge' });
 
@@ -36,7 +38,7 @@ const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The ETag of an answer at hand.',
+  description: 'The ETag of the answer you hold.',
   schema: { type: 'string' },
 };
 
@@ -71,27 +73,32 @@ function describe(op: Operation, schemas: Json): Json {
     parameters: [
       ...parameters('path', op.params, schemas),
       ...parameters('query', op.query, schemas),
+      ...parameters('header', op.headers, schemas),
       ...(op.tagged ? [IF_NONE_MATCH] : []),
     ],
     ...(op.body === undefined
       ? {}
-      : { requestBody: { content: { 'application/json': { schema: jsonSchema(op.body, 'input', schemas) } } } }),
+      : {
+          requestBody: {
+            required: !op.body.safeParse(undefined).success,
+            content: { 'application/json': { schema: jsonSchema(op.body, 'input', schemas, `${named(op)}Body`) } },
+          },
+        }),
+    ...(op.frames === undefined ? {} : { 'x-frames': frames(op.frames, schemas) }),
     responses: { ...successes(op, schemas), ...problemResponses(op, schemas) },
   };
 }
 
-function successes(
-  { status = 200, response, partial, tagged, contentType = 'application/json' }: Operation,
-  schemas: Json,
-): Json {
-  const answer = (description: string, body: z.ZodType): Json => ({
+function successes(op: Operation, schemas: Json): Json {
+  const { status = 200, response, partial, tagged, contentType = 'application/json' } = op;
+  const answer = (description: string, body: z.ZodType, name: string): Json => ({
     description,
-    content: { [contentType]: { schema: jsonSchema(body, 'output', schemas) } },
+    content: { [contentType]: { schema: jsonSchema(body, 'output', schemas, name) } },
   });
   return {
-    [status]: { ...answer('Success', response), ...(tagged ? { headers: ETAG } : {}) },
-    ...(partial === undefined ? {} : { 207: answer('Taken in part', partial) }),
-    ...(tagged ? { 304: { description: 'What is at hand is what would be answered.', headers: ETAG } } : {}),
+    [status]: { ...answer('Success', response, `${named(op)}Answer`), ...(tagged ? { headers: ETAG } : {}) },
+    ...(partial === undefined ? {} : { 207: answer('Taken in part', partial, `${named(op)}PartialAnswer`) }),
+    ...(tagged ? { 304: { description: 'Not modified: your cached copy is current.', headers: ETAG } } : {}),
   };
 }
 
@@ -112,7 +119,7 @@ function problemResponses(op: Operation, schemas: Json): Json {
   return Object.fromEntries(statuses.map((status) => [status, problem(status)]));
 }
 
-function parameters(place: 'path' | 'query', schema: z.ZodType | undefined, schemas: Json): Json[] {
+function parameters(place: 'path' | 'query' | 'header', schema: z.ZodType | undefined, schemas: Json): Json[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = jsonSchema(schema, 'input', schemas) as {
     properties?: Record<string, Json>;
@@ -127,8 +134,22 @@ function parameters(place: 'path' | 'query', schema: z.ZodType | undefined, sche
   }));
 }
 
-/** Schemas with an id become components, so that a client generator names them once. */
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
+/** `ListRuns` of `listRuns`. */
+function named({ id }: Operation): string {
+  return id.charAt(0).toUpperCase() + id.slice(1);
+}
+
+function frames(schemasOf: Readonly<Record<string, z.ZodType>>, schemas: Json): Json {
+  return Object.fromEntries(
+    Object.entries(schemasOf).map(([event, schema]) => [event, jsonSchema(schema, 'output', schemas)]),
+  );
+}
+
+/**
+ * Schemas with an id become components, and those of bodies and answers by the name of their operation: a client
+ * generator names each once.
+ */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json, name?: string): Json {
   const made = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
@@ -146,7 +167,7 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json): J
   }) as Json & { $defs?: Record<string, Json> };
   const { $schema: _, $defs = {}, ...rest } = made;
   for (const [id, definition] of Object.entries($defs)) schemas[id] = relocated(withoutId(definition));
-  const { id } = rest;
+  const { id = rest.type === 'string' ? undefined : name } = rest;
   if (typeof id !== 'string') return relocated(rest);
   schemas[id] = relocated(withoutId(rest));
   return { $ref: `#/components/schemas/${id}` };

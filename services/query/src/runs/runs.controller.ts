@@ -1,6 +1,14 @@
-import { getRun, getRunTimeline, getRunTree, listRunDecisions, listRunEvents, listRuns } from '@agentlens/operations';
-import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
-import { Controller, Param, Query } from '@nestjs/common';
+import {
+  getRun,
+  getRunTimeline,
+  getRunTree,
+  listRunDecisions,
+  listRunEvents,
+  listRuns,
+  type RequestOf,
+} from '@agentlens/operations';
+import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { answerOf } from '../http/written-page.ts';
 import { RunDetailQueries } from './run-detail.queries.ts';
@@ -18,44 +26,48 @@ export class RunsController {
   ) {}
 
   @Serves(listRuns)
-  async list(@CurrentCaller() caller: Caller, @Query() query: unknown) {
-    const { items, ...page } = await this.runs.list(caller.tenantId, parseOr400(listRuns.query, query));
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listRuns>) {
+    const { items, ...page } = await this.runs.list(caller.tenantId, query);
     return { runs: items, ...page };
   }
 
   @Serves(getRun)
-  async get(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { id } = parseOr400(getRun.params, params);
+  async get(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getRun>) {
     return foundOr404('Run', await this.details.get(caller.tenantId, id));
   }
 
   @Serves(listRunEvents)
-  async events(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
-    const { id } = parseOr400(listRunEvents.params, params);
-    const page = await this.runs.events(caller.tenantId, id, parseOr400(listRunEvents.query, query));
+  async events(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id }, query }: RequestOf<typeof listRunEvents>,
+  ) {
+    const page = await this.runs.events(caller.tenantId, id, query);
     const { items, ...rest } = foundOr404('Run', page);
     return answerOf('events', items, rest);
   }
 
   @Serves(listRunDecisions)
-  async decisions(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
-    const { id } = parseOr400(listRunDecisions.params, params);
-    const page = await this.runs.decisions(caller.tenantId, id, parseOr400(listRunDecisions.query, query));
+  async decisions(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id }, query }: RequestOf<typeof listRunDecisions>,
+  ) {
+    const page = await this.runs.decisions(caller.tenantId, id, query);
     const { items, ...rest } = foundOr404('Run', page);
     return { decisions: items, ...rest };
   }
 
   @Serves(getRunTimeline)
-  async timeline(@CurrentCaller() caller: Caller, @Param() params: unknown, @Query() query: unknown) {
-    const { id } = parseOr400(getRunTimeline.params, params);
-    const page = await this.timelines.page(caller.tenantId, id, parseOr400(getRunTimeline.query, query));
+  async timeline(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id }, query }: RequestOf<typeof getRunTimeline>,
+  ) {
+    const page = await this.timelines.page(caller.tenantId, id, query);
     const { items, ...rest } = foundOr404('Run', page);
     return { entries: items, ...rest };
   }
 
   @Serves(getRunTree)
-  async tree(@CurrentCaller() caller: Caller, @Param() params: unknown) {
-    const { id } = parseOr400(getRunTree.params, params);
+  async tree(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getRunTree>) {
     return foundOr404('Run', await this.trees.get(caller.tenantId, id));
   }
 }

@@ -1,15 +1,15 @@
 import type { Database } from '@agentlens/database';
-import { getFeatures, getOpenApi, getServiceHealth, OPERATIONS } from '@agentlens/operations';
+import { getFeatures, getOpenApi, getServiceHealth, OPERATIONS, PROBE_OPERATIONS } from '@agentlens/operations';
 import { DATABASE, ProblemException, Serves } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { openApiDocument } from '../openapi/openapi-document.ts';
 import { VERSION } from './version.ts';
 
-const FEATURES = { guardrails: true, stream: true, webhooks: true, hashChain: false, alerts: false, embeddings: false };
+const FEATURES = { guardrails: true, stream: true, webhooks: true, hashChain: false, alerts: true, embeddings: false };
 
 @Controller()
 export class ServiceController {
-  private readonly document = openApiDocument(OPERATIONS, VERSION);
+  private readonly document = openApiDocument([...OPERATIONS, ...PROBE_OPERATIONS], VERSION);
 
   constructor(@Inject(DATABASE) private readonly database: Database) {}
 

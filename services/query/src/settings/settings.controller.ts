@@ -1,6 +1,6 @@
-import { getSettings, updateSettings } from '@agentlens/operations';
-import { type Caller, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
-import { Body, Controller } from '@nestjs/common';
+import { getSettings, type RequestOf, updateSettings } from '@agentlens/operations';
+import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { SettingsRepository } from './settings.repository.ts';
 
@@ -16,7 +16,7 @@ export class SettingsController {
   }
 
   @Serves(updateSettings)
-  async put(@CurrentCaller() { tenantId }: Caller, @Body() body: unknown) {
-    return foundOr404(TENANT, await this.settings.write(tenantId, parseOr400(updateSettings.body, body)));
+  async put(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body }: RequestOf<typeof updateSettings>) {
+    return foundOr404(TENANT, await this.settings.write(tenantId, body));
   }
 }

@@ -1,6 +1,6 @@
 import type { EventBus } from '@agentlens/messaging';
-import { openStream, type StreamFilter, StreamHeaders, type StreamPosition } from '@agentlens/operations';
-import { type Caller, CurrentCaller, EVENT_BUS, LOGGER, type Platform, parseOr400, Serves } from '@agentlens/platform';
+import { openStream, type RequestOf, type StreamFilter, type StreamPosition } from '@agentlens/operations';
+import { type Caller, CurrentCaller, EVENT_BUS, FromRequest, LOGGER, type Platform, Serves } from '@agentlens/platform';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SessionsQueries } from '../sessions/sessions.queries.ts';
@@ -23,11 +23,12 @@ export class StreamController {
   @Serves(openStream)
   async open(
     @CurrentCaller() caller: Caller,
+    @FromRequest() { query, headers }: RequestOf<typeof openStream>,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { token, lastEventId, ...filter } = parseOr400(openStream.query, request.query);
-    const resume = parseOr400(StreamHeaders, request.headers)['last-event-id'] ?? lastEventId;
+    const { token, lastEventId, ...filter } = query;
+    const resume = headers['last-event-id'] ?? lastEventId;
     const { tenantId } = caller;
     const feedOf = (stream: LiveStream) => this.feedOf(stream, tenantId, filter, resume);
     await this.desk.serve({ caller, request, reply, token, feedOf });

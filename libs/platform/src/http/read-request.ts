@@ -1,0 +1,57 @@
+import { type ProblemDetail, unknownName } from '@agentlens/contracts';
+import type { Operation } from '@agentlens/operations';
+import { type CallHandler, createParamDecorator, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Observable } from 'rxjs';
+import { parseOr400 } from './parse-or-400.ts';
+import { ProblemException } from './problem-exception.ts';
+
+const READ = Symbol('read');
+
+interface ReadableRequest extends FastifyRequest {
+  [READ]?: object;
+}
+
+/** Reads a request by the schemas of its operation, once its key is known to be good. */
+export class ReadRequest implements NestInterceptor {
+  readonly #op: Operation;
+  readonly #known: readonly string[];
+
+  constructor(op: Operation) {
+    this.#op = op;
+    this.#known = Object.keys(op.query?.shape ?? {});
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<ReadableRequest>();
+    request[READ] = this.#read(request);
+    return next.handle();
+  }
+
+  /** @throws ProblemException 400 naming every path that is wrong */
+  #read(request: FastifyRequest): object {
+    const { params, query, headers, body, forwarded } = this.#op;
+    this.#refuseUnknown(request.query as object);
+    return {
+      params: params && parseOr400(params, request.params),
+      query: query && parseOr400(query, request.query),
+      headers: headers && parseOr400(headers, request.headers, 'headers'),
+      body: forwarded ? (request.body ?? null) : body && parseOr400(body, request.body),
+    };
+  }
+
+  /** A misspelt filter would answer everything, and look like an answer. */
+  #refuseUnknown(query: object): void {
+    const details = Object.keys(query)
+      .filter((name) => !this.#known.includes(name))
+      .map((name): ProblemDetail => ({ path: name, message: unknownName('parameter', name, this.#known) }));
+    if (details.length > 0) throw new ProblemException(400, 'Validation failed', { details: details.slice(0, 20) });
+  }
+}
+
+/** What the operation's schemas made of the request: `@FromRequest() { query }: RequestOf<typeof listRuns>`. */
+export const FromRequest = createParamDecorator((_data: unknown, context: ExecutionContext): object => {
+  const read = context.switchToHttp().getRequest<ReadableRequest>()[READ];
+  if (read === undefined) throw new Error('FromRequest was asked for on a route that @Serves does not read');
+  return read;
+});
