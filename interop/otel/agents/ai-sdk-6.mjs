@@ -1,7 +1,8 @@
 // A weather agent on the AI SDK 6 with its experimental telemetry.
-import { createOpenAI } from 'ai-6-openai';
-import { generateText, stepCountIs, streamText, tool } from 'ai-6';
+
 import { NodeSDK } from '@opentelemetry/sdk-node';
+import { generateText, stepCountIs, streamText, tool } from 'ai-6';
+import { createOpenAI } from 'ai-6-openai';
 import { CITY, PROMPTS, weatherOf } from './weather.mjs';
 
 const sdk = new NodeSDK();

@@ -42,6 +42,8 @@ export interface Operation {
   readonly queryToken?: boolean;
   /** What 503 answers, where it says more than a Problem. */
   readonly unavailable?: z.ZodType;
+  /** What refusals answer, where that is no Problem. */
+  readonly failure?: z.ZodType;
   /** Statuses of problem answers beyond 400, 401, 403, 429 and 503, and 413 and 415 where there is a body. */
   readonly problems?: readonly number[];
 }

@@ -43,6 +43,7 @@ export { type HealthAnswer, type HealthCheck, HealthRegistry } from './health/he
 export { createHttpApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';
 export { parseOr400 } from './http/parse-or-400.ts';
+export { ProblemFilter } from './http/problem.filter.ts';
 export { ProblemException, type ProblemOptions } from './http/problem-exception.ts';
 export { FromRequest } from './http/read-request.ts';
 export { routeOf, Serves } from './http/serves.ts';

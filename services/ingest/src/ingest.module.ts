@@ -32,6 +32,10 @@ import { EventsRoute } from './events.route.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake.ts';
 import { LeasedQuota } from './leased-quota.ts';
+import { OtlpRoutes } from './otlp/otlp.routes.ts';
+import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
+import { OtlpMetrics } from './otlp/otlp-metrics.ts';
+import { SpanMemory } from './otlp/span-memory.ts';
 import { PriceTable } from './price-table.ts';
 import { DecisionDesk } from './protocol/decision-desk.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';
@@ -63,6 +67,13 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
         IngestMetrics,
         UnreadRefusals,
         EventsRoute,
+        OtlpMetrics,
+        OtlpRoutes,
+        {
+          provide: OtlpIngestor,
+          useFactory: otlpIngestor,
+          inject: [EventDesk, IDEMPOTENCY_STORE, CONFIG, CLOCK, OtlpMetrics],
+        },
         { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER] },
         { provide: EventGate, useFactory: eventGate, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
         {
@@ -100,6 +111,16 @@ function eventIntake(
   return new EventIntake(memory, new PriceTable(), retentionDays, (error) =>
     logger.warn({ err: error }, 'event ids were not compared with earlier ones: the state store is away'),
   );
+}
+
+function otlpIngestor(
+  desk: EventDesk,
+  store: IdempotencyStore,
+  { otlp }: PlatformConfig,
+  clock: Clock,
+  metrics: OtlpMetrics,
+): OtlpIngestor {
+  return new OtlpIngestor(desk, new SpanMemory(store, metrics, () => clock.now()), new PriceTable(), otlp, metrics);
 }
 
 function eventGate(bus: EventBus, metrics: IngestMetrics, clock: Clock): EventGate {

@@ -14,10 +14,10 @@ const NEEDS_ADMIN: readonly Scope[] = ['admin'];
  */
 export function authorizeRequests(fastify: FastifyInstance, keys: KeyDirectory): void {
   fastify.addHook('onRequest', async (request, reply) => {
-    const { isPublic, scopes = NEEDS_ADMIN, allowsQueryToken } = request.routeOptions.config;
+    const { isPublic, scopes = NEEDS_ADMIN } = request.routeOptions.config;
     if (isPublic === true || request.is404) return;
     try {
-      const caller = await authenticate(request, keys, allowsQueryToken === true);
+      const caller = await authenticate(request, keys);
       requireScope(caller, scopes);
       setCaller(request, caller);
     } catch (error) {
@@ -27,8 +27,12 @@ export function authorizeRequests(fastify: FastifyInstance, keys: KeyDirectory):
   });
 }
 
-async function authenticate(request: FastifyRequest, keys: KeyDirectory, allowsQueryToken: boolean): Promise<Caller> {
-  const key = bearerOf(request) ?? (allowsQueryToken ? tokenOf(request) : undefined);
+async function authenticate(request: FastifyRequest, keys: KeyDirectory): Promise<Caller> {
+  const { allowsQueryToken, takesKeyHeader } = request.routeOptions.config;
+  const key =
+    bearerOf(request) ??
+    (takesKeyHeader === true ? keyHeaderOf(request) : undefined) ??
+    (allowsQueryToken === true ? tokenOf(request) : undefined);
   if (key === undefined) throw unauthorized('Authentication required', HOW_TO_SEND);
   return callerOrRefusal(await keys.check(key));
 }
@@ -41,6 +45,12 @@ function isCheapToDiscard({ headers }: FastifyRequest): boolean {
 
 function bearerOf(request: FastifyRequest): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+}
+
+/** Only where no other credentials were sent: two that differ are a mistake worth hearing of. */
+function keyHeaderOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers['x-api-key'];
+  return headers.authorization === undefined && typeof key === 'string' && key !== '' ? key.trim() : undefined;
 }
 
 function tokenOf(request: FastifyRequest): string | undefined {

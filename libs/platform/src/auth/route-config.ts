@@ -17,6 +17,12 @@ export interface RouteSettings {
   readonly checksKeys?: boolean;
   /** Bodies up to the configured limit (`AGENTLENS_HTTP_BODY_LIMIT_BYTES`); other routes take `USUAL_BODY_BYTES`. */
   readonly takesLargeBodies?: boolean;
+  /** The key may also come as the header `x-api-key`; `authorization` wins where both are sent. */
+  readonly takesKeyHeader?: boolean;
+  /** A limit of its own for what is sent, instead of the two above. */
+  readonly bodyLimitBytes?: number;
+  /** The route reads content types and encodings itself; other routes take JSON as it is. */
+  readonly decodesBodies?: boolean;
   /** The body is a batch of events; it is refused unread while the tenant's queue is full. */
   readonly takesBatches?: boolean;
 }

@@ -39,6 +39,15 @@ const Environment = z.object({
   AGENTLENS_RETENTION_DAYS: z.coerce.number().int().min(0).default(90),
   AGENTLENS_KEY_EVENTS_PER_SECOND: z.coerce.number().int().min(1).default(50_000),
   AGENTLENS_AUDIT_ENABLED: toggle.optional(),
+  AGENTLENS_OTLP_BODY_LIMIT_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1024)
+    .default(64 * 1024 * 1024),
+  AGENTLENS_OTLP_CONTENT: z.enum(['last', 'all', 'none']).default('last'),
+  AGENTLENS_OTLP_STEPS: z.enum(['drop', 'keep']).default('drop'),
+  AGENTLENS_OTLP_QUIET_SECONDS: z.coerce.number().int().min(1).default(120),
+  AGENTLENS_OTLP_CORS_ORIGINS: list.default([]),
   AGENTLENS_MIGRATE: toggle.optional(),
 });
 
@@ -64,8 +73,23 @@ export interface PlatformConfig {
   readonly keyEventsPerSecond: number;
   /** Compare all the while what was accepted with what is stored and evaluated. */
   readonly auditEnabled: boolean;
+  readonly otlp: OtlpConfig;
   /** Bring the schema and the streams up to date when opening. */
   readonly migrate: boolean;
+}
+
+/** How OpenTelemetry is taken in. */
+export interface OtlpConfig {
+  /** Of one request, inflated. */
+  readonly bodyLimitBytes: number;
+  /** How much of each conversation is kept. */
+  readonly content: 'last' | 'all' | 'none';
+  /** Keep the steps of frameworks as events. */
+  readonly keepSteps: boolean;
+  /** An agent's own end counts as the run's after this long without an event of it. */
+  readonly quietSeconds: number;
+  /** Browsers on these origins may send. */
+  readonly corsOrigins: readonly string[];
 }
 
 type Environment = z.infer<typeof Environment>;
@@ -105,6 +129,13 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
     retentionDays: env.AGENTLENS_RETENTION_DAYS,
     keyEventsPerSecond: env.AGENTLENS_KEY_EVENTS_PER_SECOND,
     auditEnabled: env.AGENTLENS_AUDIT_ENABLED ?? !standalone,
+    otlp: {
+      bodyLimitBytes: env.AGENTLENS_OTLP_BODY_LIMIT_BYTES,
+      content: env.AGENTLENS_OTLP_CONTENT,
+      keepSteps: env.AGENTLENS_OTLP_STEPS === 'keep',
+      quietSeconds: env.AGENTLENS_OTLP_QUIET_SECONDS,
+      corsOrigins: env.AGENTLENS_OTLP_CORS_ORIGINS,
+    },
     migrate: env.AGENTLENS_MIGRATE ?? (standalone || service === 'setup'),
   };
 }

@@ -23,7 +23,8 @@ export function acceptJsonOnly(fastify: FastifyInstance): void {
   );
   fastify.addHook('onRequest', (request, _reply, done) => {
     const encoding = request.headers['content-encoding'];
-    if (encoding === undefined || encoding === 'identity') return done();
+    const isPlain = encoding === undefined || encoding === 'identity';
+    if (isPlain || request.routeOptions.config.decodesBodies === true) return done();
     done(new ProblemException(415, 'Unsupported content encoding', { hint: 'Send the body uncompressed.' }));
   });
 }

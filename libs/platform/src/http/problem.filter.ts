@@ -22,7 +22,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const problem = this.#problemOf(error, request);
+    const problem = this.problemOf(error, request);
     // A stream that already began (SSE) cannot be answered any more; ending it is all that is left.
     if (reply.raw.headersSent) {
       reply.raw.end();
@@ -32,7 +32,8 @@ export class ProblemFilter implements ExceptionFilter {
     void reply.status(problem.getStatus()).headers(problem.headers).send(body);
   }
 
-  #problemOf(error: unknown, request: FastifyRequest): ProblemException {
+  /** What to answer, for a route that answers in a form of its own. */
+  problemOf(error: unknown, request: FastifyRequest): ProblemException {
     if (error instanceof ProblemException) return error;
     if (error instanceof BusUnavailable) return away('The platform cannot keep events now', error.afterMs);
     if (error instanceof CommandUnanswered) return away('The service that owns this does not answer now', 2_000);

@@ -114,7 +114,9 @@ function problemResponses(op: Operation, schemas: Json): Json {
   const problem = (status: number): Json => ({
     description: PROBLEMS[status] ?? 'Refused',
     ...(status === 429 || status === 503 ? { headers: RETRY_AFTER } : {}),
-    content: { 'application/json': { schema: jsonSchema(bodies[status] ?? PlainProblem, 'output', schemas) } },
+    content: {
+      'application/json': { schema: jsonSchema(op.failure ?? bodies[status] ?? PlainProblem, 'output', schemas) },
+    },
   });
   return Object.fromEntries(statuses.map((status) => [status, problem(status)]));
 }

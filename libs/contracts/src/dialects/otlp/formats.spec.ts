@@ -44,7 +44,7 @@ describe('both formats', () => {
   });
 
   it('refuse what is cut off, and never throw anything else', () => {
-    const [, whole = Buffer.alloc(0)] = bodies[0] ?? [];
+    const whole = bodies[0]?.[1] ?? Buffer.alloc(0);
     fc.assert(
       fc.property(fc.nat({ max: whole.length - 1 }), fc.nat(255), (at, byte) => {
         const broken = Buffer.from(whole);

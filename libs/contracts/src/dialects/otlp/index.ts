@@ -1,3 +1,4 @@
+export { exportAnswer, type OtlpFormat, type OtlpSignal, type PartialSuccess, statusAnswer } from './answers.ts';
 export type { Generation, SpanClass } from './classify.ts';
 export { logsFromJson, tracesFromJson } from './from-json.ts';
 export { logsFromProtobuf, tracesFromProtobuf } from './from-protobuf.ts';

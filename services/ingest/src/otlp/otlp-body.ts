@@ -1,0 +1,57 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { OtlpFormat } from '@agentlens/contracts/otlp';
+import { ProblemException } from '@agentlens/platform';
+import type { FastifyRequest } from 'fastify';
+
+const inflate = promisify(gunzip);
+
+const FORMATS: Readonly<Record<string, OtlpFormat>> = {
+  'application/x-protobuf': 'protobuf',
+  'application/protobuf': 'protobuf',
+  'application/json': 'json',
+};
+
+/** The format a request names; undefined where it is none of OTLP. Parameters of the content type say nothing. */
+export function formatOf({ headers }: Pick<FastifyRequest, 'headers'>): OtlpFormat | undefined {
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
+  return Object.hasOwn(FORMATS, type) ? FORMATS[type] : undefined;
+}
+
+/** @throws ProblemException 415 for a content type or an encoding that is not understood here */
+export function requireReadable(request: FastifyRequest): void {
+  if (formatOf(request) === undefined) {
+    throw new ProblemException(415, 'Unsupported content type', {
+      hint: 'Send application/x-protobuf or application/json; gRPC is not spoken here.',
+    });
+  }
+  const encoding = encodingOf(request);
+  if (encoding !== 'identity' && encoding !== 'gzip') {
+    throw new ProblemException(415, 'Unsupported content encoding', { hint: 'Use gzip or none.' });
+  }
+}
+
+/** The body as it was before its encoding. @throws ProblemException 400 where it is no gzip, 413 where it is too large */
+export async function inflated(request: FastifyRequest, body: Buffer, mostBytes: number): Promise<Buffer> {
+  if (encodingOf(request) !== 'gzip' || body.length === 0) return body;
+  try {
+    // Stops at the limit, so that a small body cannot become a large one.
+    return await inflate(body, { maxOutputLength: mostBytes });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(mostBytes);
+    throw new ProblemException(400, 'The body cannot be inflated', {
+      hint: `It is not what its content-encoding says (gzip): ${(error as Error).message}.`,
+    });
+  }
+}
+
+export function encodingOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
+  return headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+}
+
+function tooLarge(mostBytes: number): ProblemException {
+  return new ProblemException(413, 'Request body too large', {
+    hint: `Inflated, a request may have ${mostBytes} bytes: send smaller batches (OTEL_BSP_MAX_EXPORT_BATCH_SIZE).`,
+    extra: { maxSize: mostBytes },
+  });
+}

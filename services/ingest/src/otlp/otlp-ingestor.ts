@@ -1,0 +1,110 @@
+import type { PriceBook, TranslatedEvent } from '@agentlens/contracts';
+import {
+  evaluationOf,
+  type OtlpLogRecord,
+  type OtlpTraces,
+  type PartialSuccess,
+  type ReadSpan,
+  readSpan,
+  type SpanClass,
+  translateSpan,
+} from '@agentlens/contracts/otlp';
+import type { Caller, PlatformConfig } from '@agentlens/platform';
+import type { FastifyReply } from 'fastify';
+import type { Dialect } from '../dialect.ts';
+import type { EventDesk } from '../event-desk.ts';
+import { inPieces } from '../in-pieces.ts';
+import { LIMITS } from '../limits.ts';
+import type { OtlpMetrics } from './otlp-metrics.ts';
+import type { SpanMemory } from './span-memory.ts';
+
+/** What a request says beside its body. */
+export interface OtlpRequest {
+  readonly caller: Caller;
+  /** From the header `x-agentlens-agent`. */
+  readonly agentId: string | undefined;
+  readonly reply: FastifyReply;
+}
+
+/** Events that are translated already, and fit what may be stored. */
+const TRANSLATED: Dialect = {
+  translate: (event) => ({ ok: true, event: event as TranslatedEvent }),
+  wrongTime: 'redate',
+};
+
+/** Takes what exporters send: spans and records become events, which go the way of all others. */
+export class OtlpIngestor {
+  constructor(
+    private readonly desk: EventDesk,
+    private readonly memory: SpanMemory,
+    private readonly prices: PriceBook,
+    private readonly config: PlatformConfig['otlp'],
+    private readonly metrics: OtlpMetrics,
+  ) {}
+
+  /** Resolves when every event is safe; answers what could not be taken. */
+  async takeTraces(traces: OtlpTraces, request: OtlpRequest): Promise<PartialSuccess | undefined> {
+    const spans = await inPieces(traces.spans, readSpan);
+    this.metrics.spans(countsOf(spans));
+    const events = await this.#eventsOf(spans, request);
+    const refused = await this.#take(events, request);
+    return this.#partial('traces', traces.rejected + refused.count, traces.reason ?? refused.reason);
+  }
+
+  /** Evaluations become events; the other records repeat what spans say. */
+  async takeLogs(records: readonly OtlpLogRecord[], request: OtlpRequest): Promise<PartialSuccess | undefined> {
+    const events = records
+      .map((record) => evaluationOf(record, request.agentId))
+      .filter((event) => event !== undefined);
+    this.metrics.logs(events.length, records.length - events.length);
+    const refused = await this.#take(events, request);
+    return this.#partial('logs', refused.count, refused.reason);
+  }
+
+  async #eventsOf(spans: readonly ReadSpan[], { caller, agentId }: OtlpRequest): Promise<readonly TranslatedEvent[]> {
+    const { content, keepSteps } = this.config;
+    const traces = this.memory.tracesOfAgents(caller.tenantId, spans);
+    const repeated = await this.memory.repeatedCalls(caller.tenantId, spans);
+    const events = await inPieces(spans, (span) =>
+      translateSpan(span, {
+        ...{ prices: this.prices, agentId, content, keepSteps },
+        isDuplicate: repeated.has(span),
+        isTraceOfAgent: traces.has(span.span.traceId),
+      }),
+    );
+    return events.flat();
+  }
+
+  /** In pieces; a part that is safe when a later one fails is recognised when all are sent again. */
+  async #take(
+    events: readonly TranslatedEvent[],
+    { caller, reply }: OtlpRequest,
+  ): Promise<{ readonly count: number; readonly reason: string | undefined }> {
+    if (events.length === 0) return { count: 0, reason: undefined };
+    await this.desk.admit(caller, events.length, reply);
+    let count = 0;
+    let reason: string | undefined;
+    for (let from = 0; from < events.length; from += LIMITS.eventsPerRequest) {
+      const piece = events.slice(from, from + LIMITS.eventsPerRequest);
+      const handover = { events: piece, key: undefined, dialect: TRANSLATED, partial: true };
+      for (const outcome of await this.desk.take(caller.tenantId, handover)) {
+        // The same span with other resource attributes, from another collector: the first stays, and nothing is lost.
+        if (outcome.ok || outcome.refusal.reason === 'conflict') continue;
+        count += 1;
+        reason ??= outcome.refusal.details[0]?.message;
+      }
+    }
+    return { count, reason };
+  }
+
+  #partial(signal: string, rejected: number, reason = 'not valid'): PartialSuccess | undefined {
+    this.metrics.rejected(signal, rejected);
+    return rejected === 0 ? undefined : { rejected, message: `${rejected} not taken; the first because ${reason}` };
+  }
+}
+
+function countsOf(spans: readonly ReadSpan[]): ReadonlyMap<SpanClass, number> {
+  const counts = new Map<SpanClass, number>();
+  for (const { is } of spans) counts.set(is, (counts.get(is) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,51 @@
+import type { SpanClass } from '@agentlens/contracts/otlp';
+import { metrics } from '@opentelemetry/api';
+
+/** What the gateway counts of OpenTelemetry. Without a telemetry SDK every call is free of effect. */
+export class OtlpMetrics {
+  readonly #spans;
+  readonly #rejected;
+  readonly #undeduplicated;
+  readonly #logs;
+  readonly #refused;
+
+  constructor() {
+    const meter = metrics.getMeter('@agentlens/ingest');
+    this.#spans = meter.createCounter('agentlens.ingest.otlp_spans', {
+      description: 'Spans read, by what they stand for; steps and foreign spans become no events',
+    });
+    this.#rejected = meter.createCounter('agentlens.ingest.otlp_rejected', {
+      description: 'Spans and log records that could not be taken, as partial success said',
+    });
+    this.#undeduplicated = meter.createCounter('agentlens.ingest.otlp_undeduplicated', {
+      description: 'Model calls that were not compared with earlier ones because the state store was away',
+    });
+    this.#logs = meter.createCounter('agentlens.ingest.otlp_log_records', {
+      description: 'Log records read, by whether they became events',
+    });
+    this.#refused = meter.createCounter('agentlens.ingest.otlp_refused', {
+      description: 'Requests refused, by signal and status',
+    });
+  }
+
+  spans(counts: ReadonlyMap<SpanClass, number>): void {
+    for (const [is, count] of counts) this.#spans.add(count, { class: is });
+  }
+
+  rejected(signal: string, count: number): void {
+    if (count > 0) this.#rejected.add(count, { signal });
+  }
+
+  undeduplicated(count: number): void {
+    this.#undeduplicated.add(count);
+  }
+
+  logs(kept: number, dropped: number): void {
+    this.#logs.add(kept, { kept: true });
+    this.#logs.add(dropped, { kept: false });
+  }
+
+  refused(signal: string, status: number): void {
+    this.#refused.add(1, { signal, status });
+  }
+}

@@ -1,0 +1,157 @@
+import {
+  exportAnswer,
+  logsFromJson,
+  logsFromProtobuf,
+  type OtlpFormat,
+  type OtlpSignal,
+  type PartialSuccess,
+  statusAnswer,
+  tracesFromJson,
+  tracesFromProtobuf,
+  UndecodableOtlp,
+} from '@agentlens/contracts/otlp';
+import { exportLogs, exportMetrics, exportTraces, type Operation } from '@agentlens/operations';
+import {
+  CONFIG,
+  callerOf,
+  LOGGER,
+  type Platform,
+  type PlatformConfig,
+  ProblemException,
+  ProblemFilter,
+  type RouteSettings,
+} from '@agentlens/platform';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { BodyMemory } from './body-memory.ts';
+import { allowOrigins } from './cross-origin.ts';
+import { encodingOf, formatOf, inflated, requireReadable } from './otlp-body.ts';
+import { OtlpIngestor, type OtlpRequest } from './otlp-ingestor.ts';
+import { OtlpMetrics } from './otlp-metrics.ts';
+
+/** Exporters give up after some 10 s in all, so a longer wait would lose the batch. */
+const MOST_WAIT_S = 3;
+const CONTENT_TYPES = { protobuf: 'application/x-protobuf', json: 'application/json' } as const;
+const ROUTES: readonly (readonly [OtlpSignal, Operation])[] = [
+  ['traces', exportTraces],
+  ['logs', exportLogs],
+  ['metrics', exportMetrics],
+];
+
+/**
+ * What exporters of OpenTelemetry send: `POST /v1/traces`, `/v1/logs`, `/v1/metrics`. Routes of Fastify in a scope of
+ * their own, because bodies are read and refusals are answered in the forms of OTLP.
+ */
+@Injectable()
+export class OtlpRoutes implements OnModuleInit {
+  readonly #memory: BodyMemory;
+  readonly #filter: ProblemFilter;
+
+  constructor(
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(OtlpIngestor) private readonly ingestor: OtlpIngestor,
+    @Inject(OtlpMetrics) private readonly metrics: OtlpMetrics,
+    @Inject(CONFIG) private readonly config: PlatformConfig,
+    @Inject(LOGGER) logger: Platform['logger'],
+  ) {
+    this.#memory = new BodyMemory(config.otlp.bodyLimitBytes);
+    this.#filter = new ProblemFilter(logger);
+  }
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    void fastify.register(async (scope) => {
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+      scope.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
+      scope.addHook('onRequest', async (request, reply) => this.#makeRoom(request, reply));
+      allowOrigins(
+        scope,
+        ROUTES.map(([, { path }]) => path),
+        this.config.otlp.corsOrigins,
+      );
+      for (const [signal, { path, scope: needed }] of ROUTES) {
+        const config: RouteSettings = {
+          scopes: needed === null ? [] : [needed],
+          ...{ takesKeyHeader: true, decodesBodies: true, takesBatches: true },
+          bodyLimitBytes: this.config.otlp.bodyLimitBytes,
+        };
+        scope.post(path, { config }, (request, reply) => this.#take(signal, request, reply));
+      }
+    });
+  }
+
+  /** Before the body is read. @throws ProblemException 415, 503 */
+  #makeRoom(request: FastifyRequest, reply: FastifyReply): void {
+    if (request.method !== 'POST') return;
+    requireReadable(request);
+    const length = request.headers['content-length'];
+    const body = {
+      bytes: length === undefined ? undefined : Number(length),
+      isCompressed: encodingOf(request) === 'gzip',
+    };
+    const release = this.#memory.take(callerOf(request).tenantId, body);
+    if (release === undefined) {
+      throw new ProblemException(503, 'Other large requests of this tenant are being read', {
+        hint: 'Send the same request again.',
+        headers: { 'retry-after': '1' },
+      });
+    }
+    reply.raw.once('close', release);
+  }
+
+  async #take(signal: OtlpSignal, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const format = formatOf(request) ?? 'json';
+    // Never read: no rule looks at metrics, and an error would fill the logs of programs that send them unasked.
+    const partial = signal === 'metrics' ? undefined : await this.#takeItems(signal, format, request, reply);
+    return reply.type(CONTENT_TYPES[format]).send(exportAnswer(signal, format, partial));
+  }
+
+  async #takeItems(
+    signal: Exclude<OtlpSignal, 'metrics'>,
+    format: OtlpFormat,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<PartialSuccess | undefined> {
+    const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    // It may be large: neither form of it is held longer than it takes to read.
+    request.body = undefined;
+    const body = await inflated(request, sent, this.config.otlp.bodyLimitBytes);
+    const agent = request.headers['x-agentlens-agent'];
+    const from: OtlpRequest = {
+      caller: callerOf(request),
+      agentId: typeof agent === 'string' ? agent : undefined,
+      reply,
+    };
+    if (signal === 'traces') {
+      const traces = format === 'json' ? tracesFromJson(body.toString()) : tracesFromProtobuf(body);
+      return this.ingestor.takeTraces(traces, from);
+    }
+    return this.ingestor.takeLogs(format === 'json' ? logsFromJson(body.toString()) : logsFromProtobuf(body), from);
+  }
+
+  /** A google.rpc.Status. What is unexpected is 503: exporters drop a batch on 500, and sending it again is harmless. */
+  #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const problem = this.#filter.problemOf(error instanceof UndecodableOtlp ? undecodable(error) : error, request);
+    const status = problem.getStatus() === 500 ? 503 : problem.getStatus();
+    const format = formatOf(request) ?? 'json';
+    const { hint } = problem.getResponse() as { hint?: string };
+    const message = hint === undefined ? problem.message : `${problem.message}. ${hint}`;
+    this.metrics.refused(request.routeOptions.url ?? '', status);
+    void reply
+      .status(status)
+      .headers({ ...problem.headers, ...(status === 429 || status === 503 ? retryAfter(problem) : {}) })
+      .type(CONTENT_TYPES[format])
+      .send(statusAnswer(format, status, message));
+  }
+}
+
+function undecodable({ message }: UndecodableOtlp): ProblemException {
+  return new ProblemException(400, message);
+}
+
+function retryAfter({ headers }: ProblemException): Record<string, string> {
+  const seconds = Math.ceil(Number(headers['retry-after'] ?? 1));
+  return { 'retry-after': String(Math.min(MOST_WAIT_S, Math.max(1, seconds || 1))) };
+}

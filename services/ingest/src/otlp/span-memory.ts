@@ -1,0 +1,71 @@
+import { isOfAgent, type ReadSpan } from '@agentlens/contracts/otlp';
+import { type IdempotencyStore, RecentMap, StateUnavailable } from '@agentlens/state';
+import type { OtlpMetrics } from './otlp-metrics.ts';
+
+/** A root ends after its calls; those of a run that is longer than this are not known any more. */
+const TRACE_MS = 60 * 60_000;
+const MOST_TRACES = 50_000;
+
+/** What is known of spans that came before, beyond a request. Without it nothing is lost: calls may count twice. */
+export class SpanMemory {
+  readonly #traces: RecentMap<true>;
+
+  constructor(
+    private readonly store: IdempotencyStore,
+    private readonly metrics: OtlpMetrics,
+    private readonly now: () => number,
+  ) {
+    this.#traces = new RecentMap(now, { ttlMs: TRACE_MS, most: MOST_TRACES });
+  }
+
+  /**
+   * The model calls among these that another span told of before: two instrumentations of one call share the provider's id
+   * of its answer. The first span of a tenant with that id counts.
+   */
+  async repeatedCalls(tenantId: string, spans: readonly ReadSpan[]): Promise<ReadonlySet<ReadSpan>> {
+    const told = new Map<string, [ReadSpan, ...ReadSpan[]]>();
+    for (const span of spans) {
+      if (span.responseId === undefined) continue;
+      const before = told.get(span.responseId);
+      if (before === undefined) told.set(span.responseId, [span]);
+      else before.push(span);
+    }
+    const repeated = new Set<ReadSpan>();
+    await Promise.all(
+      Array.from(told, async ([responseId, calls]) => {
+        const counted = await this.#countedSpan(tenantId, responseId, nameOf(calls[0]));
+        for (const call of calls) if (nameOf(call) !== counted) repeated.add(call);
+      }),
+    );
+    return repeated;
+  }
+
+  /** The traces that are runs: those of these spans about models, and those known from requests before. */
+  tracesOfAgents(tenantId: string, spans: readonly ReadSpan[]): ReadonlySet<string> {
+    const traces = new Set<string>();
+    for (const { span } of spans.filter(isOfAgent)) {
+      traces.add(span.traceId);
+      this.#traces.set(`${tenantId}/${span.traceId}`, true);
+    }
+    for (const { is, span } of spans) {
+      if (is === 'foreign' && this.#traces.get(`${tenantId}/${span.traceId}`) === true) traces.add(span.traceId);
+    }
+    return traces;
+  }
+
+  /** The span that counts of those with this response id: the first of the tenant, as far as that can be known. */
+  async #countedSpan(tenantId: string, responseId: string, span: string): Promise<string> {
+    try {
+      const request = { bodyHash: span, receivedAtMs: this.now() };
+      return (await this.store.remember(tenantId, `llm:${responseId}`, request)).bodyHash;
+    } catch (error) {
+      if (!(error instanceof StateUnavailable)) throw error;
+      this.metrics.undeduplicated(1);
+      return span;
+    }
+  }
+}
+
+function nameOf({ span }: ReadSpan): string {
+  return `${span.traceId}/${span.spanId}`;
+}
