@@ -33,7 +33,6 @@ export {
   Subject,
 } from './decisions.ts';
 export {
-  AGENTLENS_DIALECT,
   EVENT_TYPE_NAMES,
   type EventTypeName,
   type PriceBook,
@@ -44,6 +43,12 @@ export {
   timeOfId,
   translateAgentLensEvent,
 } from './dialects/agentlens/index.ts';
+export {
+  AGENTLENS_DIALECT,
+  HANDLEBAR_DIALECT,
+  OTLP_DIALECT,
+  REPORTS_ENDED_CALLS,
+} from './dialects/dialect-names.ts';
 export {
   AcknowledgeBody,
   AgentBody,
@@ -59,7 +64,6 @@ export {
   END_STATUSES,
   EndBody,
   EvaluateBody,
-  HANDLEBAR_DIALECT,
   HeartbeatBody,
   MendedId,
   runEnded,

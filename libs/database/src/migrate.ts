@@ -13,6 +13,7 @@ import * as rowTypes from './migrations/0009-row-types.ts';
 import * as roomInRuns from './migrations/0010-room-in-runs.ts';
 import * as unroundedMoney from './migrations/0011-unrounded-money.ts';
 import * as whatBlocks from './migrations/0012-what-blocks.ts';
+import * as twoEndsOfARun from './migrations/0013-two-ends-of-a-run.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -28,6 +29,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010-room-in-runs': roomInRuns,
   '0011-unrounded-money': unroundedMoney,
   '0012-what-blocks': whatBlocks,
+  '0013-two-ends-of-a-run': twoEndsOfARun,
 };
 
 /** Any number; only has to be the same for every starter. */

@@ -39,7 +39,8 @@ const anyEvent = fc
       'agent.registered',
       'custom.recorded',
     ),
-    dialect: fc.constantFrom('agentlens', 'handlebar'),
+    dialect: fc.constantFrom('agentlens', 'handlebar', 'otlp'),
+    actorId: fc.constantFrom(undefined, 'cleo'),
     payload: fc.record(
       {
         actor: fc.constantFrom({ externalId: 'ann' }, { externalId: 'ben', name: 'Ben' }),
@@ -48,6 +49,7 @@ const anyEvent = fc
           fc.subarray(['x', 'y']),
         ),
         runTtlMs: fc.constantFrom(1_000, 2_000),
+        by: fc.constantFrom('root', 'agent', 'root_agent'),
         result: fc.constantFrom('fine', null, { n: 1 }),
         error: fc.constantFrom('broken', { message: 'broken again' }),
         tools: fc.array(fc.record({ name: fc.constantFrom('search', 'pay'), version: fc.nat({ max: 3 }) })),
@@ -146,6 +148,49 @@ describe('the end of a run', () => {
   });
 });
 
+describe('the end of a run of spans', () => {
+  const ended = (by: string, outcome: AgentEvent['outcome'], second: number) =>
+    event({
+      id: `${by}${second}`,
+      dialect: 'otlp',
+      kind: 'run.ended',
+      outcome,
+      payload: { by },
+      occurredAt: `2026-03-01T12:00:0${second}.000Z`,
+    });
+  const runOf = (...events: AgentEvent[]) => ledgerOf(events).runs.get('r');
+  const statusAfter = (...events: AgentEvent[]) => {
+    const run = runOf(...events);
+    return run === undefined ? undefined : statusOf(run);
+  };
+
+  it('has not come while only an agent inside it has ended', () => {
+    expect(statusAfter(ended('agent', 'succeeded', 1))).toBe('running');
+    expect(runOf(ended('agent', 'succeeded', 1))?.agentEnd?.value).toBe('succeeded');
+  });
+
+  it('is a failure where the root failed, or the agent below a root that is well', () => {
+    expect(statusAfter(ended('agent', 'succeeded', 1), ended('root', 'failed', 2))).toBe('failed');
+    expect(statusAfter(ended('agent', 'failed', 1), ended('root', 'succeeded', 2))).toBe('failed');
+  });
+
+  it('is well where an agent made up for the failure of one inside it', () => {
+    expect(statusAfter(ended('agent', 'failed', 1), ended('root_agent', 'succeeded', 3))).toBe('succeeded');
+    expect(
+      statusAfter(ended('agent', 'failed', 1), ended('agent', 'succeeded', 2), ended('root', 'succeeded', 3)),
+    ).toBe('succeeded');
+  });
+
+  it('is not provisional because of what a client of another dialect writes', () => {
+    expect(statusAfter({ ...ended('agent', 'succeeded', 1), dialect: 'agentlens' })).toBe('succeeded');
+  });
+
+  it('comes for a silent one too: every span promises another', () => {
+    expect(runOf(event({ dialect: 'otlp' }))?.heartbeatEveryMs).toBe(600_000);
+    expect(runOf(event())?.heartbeatEveryMs).toBeUndefined();
+  });
+});
+
 describe('what a start says of its run', () => {
   const started = (payload: AgentEvent['payload'], id = 'x') => event({ id, kind: 'run.started', payload });
   const runOf = (...events: AgentEvent[]) => ledgerOf(events).runs.get('r');
@@ -179,6 +224,10 @@ describe('what a start says of its run', () => {
   ])('leaves out what makes no sense: %j', (payload) => {
     const run = runOf(started(payload));
     expect([run?.actor, run?.ttlMs, run?.runTags]).toEqual([undefined, undefined, {}]);
+  });
+
+  it('is in a dialect without it what any event says: on whose behalf', () => {
+    expect(runOf(event({ actorId: 'ann' }))?.actor?.value).toEqual({ externalId: 'ann' });
   });
 
   it('is not taken from other events', () => {
@@ -218,7 +267,7 @@ describe('what an end says of its run', () => {
 describe('calls', () => {
   const kinds = ['tool.called', 'tool.completed', 'llm.called', 'llm.completed'] as const;
 
-  it.each(['agentlens', 'handlebar'])('of %s count once, and a step is a tool call that is over', (dialect) => {
+  it.each(['agentlens', 'handlebar', 'otlp'])('of %s count once, and a step is a tool call that is over', (dialect) => {
     const events = kinds.map((kind) => event({ id: kind, kind, dialect }));
     expect(ledgerOf(events).runs.get('r')?.totals).toMatchObject({ toolCalls: 1, llmCalls: 1, steps: 1 });
   });

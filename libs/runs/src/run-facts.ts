@@ -1,4 +1,4 @@
-import type { JsonObject } from '@agentlens/contracts';
+import { type JsonObject, OTLP_DIALECT } from '@agentlens/contracts';
 import { byCodePoint } from './event-place.ts';
 import type { FoldedEvent } from './folded-event.ts';
 
@@ -25,6 +25,10 @@ export interface StartFacts {
 
 /** What a run's end says of it. */
 export interface EndFacts {
+  /** An agent inside the run says it: the run may go on. */
+  readonly byAgent: boolean;
+  /** The run itself says it. */
+  readonly byRun: boolean;
   readonly result?: unknown;
   readonly errorMessage?: string;
 }
@@ -43,12 +47,26 @@ export function startFactsOf(event: FoldedEvent): StartFacts | undefined {
   };
 }
 
+/**
+ * Runs of spans promise no heartbeat and have their root at the end: one that is silent for three times as long as this is
+ * given up, and is back with its next event.
+ */
+const SPANS_EVERY_MS = 10 * 60_000;
+
+/** How often the run promises to be heard of, ms. */
+export function heartbeatOf(event: FoldedEvent, start: StartFacts | undefined): number | undefined {
+  return start?.heartbeatEveryMs ?? (event.dialect === OTLP_DIALECT ? SPANS_EVERY_MS : undefined);
+}
+
 /** Of a `run.ended`: payload members `result` (or `summary`) and `error` (a text, or an object with a `message`). */
 export function endFactsOf(event: FoldedEvent): EndFacts | undefined {
   if (event.kind !== 'run.ended') return undefined;
-  const { result, summary, error } = event.payload ?? {};
+  const { result, summary, error, by } = event.payload ?? {};
+  const isSpan = event.dialect === OTLP_DIALECT;
   const message = isRecord(error) ? error.message : error;
   return {
+    byAgent: isSpan && (by === 'agent' || by === 'root_agent'),
+    byRun: !(isSpan && by === 'agent'),
     result: result ?? summary ?? undefined,
     errorMessage: typeof message === 'string' ? firstChars(message, MAX_ERROR_CHARS) : undefined,
   };

@@ -1,3 +1,4 @@
+import { REPORTS_ENDED_CALLS } from '@agentlens/contracts';
 import type { FoldedEvent } from './folded-event.ts';
 import { picoUsd } from './money.ts';
 
@@ -35,13 +36,10 @@ export const NO_TOTALS: RunTotals = {
   unpriced: 0,
 };
 
-/** Its clients report a call once, when it is over; the others when it begins. */
-const REPORTS_CALLS_ENDED = 'handlebar';
-
 /** What one event adds to the totals of its run, its agent and its day. */
 export function totalsOf({ kind, dialect, isError, usage }: FoldedEvent): RunTotals {
   const endsTool = kind === 'tool.completed';
-  const ended = dialect === REPORTS_CALLS_ENDED;
+  const ended = REPORTS_ENDED_CALLS.has(dialect);
   return {
     events: 1,
     errors: Number(isError),

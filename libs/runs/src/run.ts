@@ -1,6 +1,14 @@
 import { byCodePoint, earlier, isAfter, type Latest, later, lesser, placeOf } from './event-place.ts';
 import type { FoldedEvent } from './folded-event.ts';
-import { type EndFacts, endFactsOf, MAX_RUN_TAGS, mergedTags, type RunActor, startFactsOf } from './run-facts.ts';
+import {
+  type EndFacts,
+  endFactsOf,
+  heartbeatOf,
+  MAX_RUN_TAGS,
+  mergedTags,
+  type RunActor,
+  startFactsOf,
+} from './run-facts.ts';
 import { outcomeOf, type RunStatus } from './run-status.ts';
 import { NO_TOTALS, type RunTotals, sumOf } from './run-totals.ts';
 
@@ -11,8 +19,10 @@ export interface Run {
   readonly firstPlace: string;
   readonly agentName?: Latest<string>;
   readonly model?: Latest<{ readonly model: string; readonly provider: string | undefined }>;
-  /** The latest `run.ended` decides, whenever it arrives. */
+  /** The latest `run.ended` of the run itself decides, whenever it arrives. */
   readonly end?: Latest<{ readonly status: RunStatus; readonly at: string }>;
+  /** What the latest agent inside the run said when it ended; shown when the run has ended, or is quiet. */
+  readonly agentEnd?: Latest<RunStatus>;
   readonly sessionId?: string;
   readonly parentRunId?: string;
   readonly parentToolUseId?: string;
@@ -50,7 +60,11 @@ export function withEvent(run: Run | undefined, event: FoldedEvent, totals: RunT
     firstPlace: first ? place : run.firstPlace,
     agentName: later(run?.agentName, placed(place, agentName)),
     model: later(run?.model, model === undefined ? undefined : { place, value: { model, provider } }),
-    end: later(run?.end, ended === undefined ? undefined : { place, value: { status: ended, at: occurredAt } }),
+    end: later(
+      run?.end,
+      ended === undefined || end?.byRun !== true ? undefined : { place, value: { status: ended, at: occurredAt } },
+    ),
+    agentEnd: later(run?.agentEnd, end?.byAgent === true ? placed(place, ended) : undefined),
     sessionId: lesser(run?.sessionId, event.sessionId),
     parentRunId: lesser(run?.parentRunId, start?.parentRunId ?? event.parentRunId),
     parentToolUseId: lesser(run?.parentToolUseId, start?.parentToolUseId ?? event.parentToolUseId),
@@ -58,22 +72,31 @@ export function withEvent(run: Run | undefined, event: FoldedEvent, totals: RunT
     lastEventAt: run === undefined || occurredAt > run.lastEventAt ? occurredAt : run.lastEventAt,
     totals: sumOf(run?.totals ?? NO_TOTALS, totals),
     tags: union(run?.tags ?? [], event.tags ?? []),
-    actor: earlier(run?.actor, placed(place, start?.actor)),
+    actor: earlier(run?.actor, placed(place, start?.actor ?? actorOf(event))),
     runTags: start === undefined ? (run?.runTags ?? {}) : mergedTags(run?.runTags ?? {}, start.runTags),
     ttlMs: greater(run?.ttlMs, start?.ttlMs),
-    heartbeatEveryMs: greater(run?.heartbeatEveryMs, start?.heartbeatEveryMs),
+    heartbeatEveryMs: greater(run?.heartbeatEveryMs, heartbeatOf(event, start)),
     result: later(run?.result, placed(place, end?.result)),
     errorMessage: later(run?.errorMessage, placed(place, end?.errorMessage)),
   };
 }
 
-export function statusOf(run: Run): RunStatus {
-  return run.end?.value.status ?? 'running';
+/**
+ * A run has ended when it says so. If its own end was well, the agent inside it that ended last knows better: some
+ * frameworks end a run well above a failed agent.
+ */
+export function statusOf({ end, agentEnd }: Run): RunStatus {
+  if (end === undefined) return 'running';
+  return end.value.status === 'failed' ? 'failed' : (agentEnd?.value ?? end.value.status);
 }
 
 /** Until its end, or until it was last heard of. */
 export function durationMs(run: Run): number {
   return Date.parse(run.end?.value.at ?? run.lastEventAt) - Date.parse(run.startedAt);
+}
+
+function actorOf({ actorId }: FoldedEvent): RunActor | undefined {
+  return actorId === undefined ? undefined : { externalId: actorId };
 }
 
 function placed<T>(place: string, value: T | undefined): Latest<NonNullable<T>> | undefined {

@@ -76,8 +76,8 @@ function decisions(...[bus, database, clock, logger, health, { retentionDays }]:
   return new DecisionTracker({ bus, database, clock, logger, health, retentionDays });
 }
 
-function sweeper(...[bus, database, clock, logger]: Parts): RunSweeper {
-  return new RunSweeper({ bus, database, clock, logger, eventsGroup: GROUP });
+function sweeper(...[bus, database, clock, logger, _health, { otlp }]: Parts): RunSweeper {
+  return new RunSweeper({ bus, database, clock, logger, eventsGroup: GROUP, quietSeconds: otlp.quietSeconds });
 }
 
 function auditor(

@@ -70,6 +70,10 @@ export interface RunsTable extends CountedColumns {
   name_place: Generated<string | null>;
   model_place: Generated<string | null>;
   end_place: Generated<string | null>;
+  /** How the run itself ended, and how the agent inside it that ended last did: `status` follows from both. */
+  end_status: Generated<string | null>;
+  agent_end_status: Generated<string | null>;
+  agent_end_place: Generated<string | null>;
   actor_place: Generated<string | null>;
   result_place: Generated<string | null>;
   error_place: Generated<string | null>;

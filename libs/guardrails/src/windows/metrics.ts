@@ -1,4 +1,4 @@
-import type { AgentEvent, EventKind } from '@agentlens/contracts';
+import { type AgentEvent, type EventKind, REPORTS_ENDED_CALLS } from '@agentlens/contracts';
 
 /** What one event adds to a metric; null: nothing. */
 export type Quantity = (event: AgentEvent) => number | null;
@@ -31,9 +31,8 @@ function totalTokens({ usage }: AgentEvent): number | undefined {
   return (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
 }
 
-/** AgentLens clients report a call when it begins; Handlebar clients once, when it has ended. */
 const isCall = (event: AgentEvent, begun: EventKind, ended: EventKind) =>
-  event.kind === (event.dialect === 'handlebar' ? ended : begun);
+  event.kind === (REPORTS_ENDED_CALLS.has(event.dialect) ? ended : begun);
 
 /** Metrics every agent has, by the names rules use. */
 export const BUILT_IN_METRICS = {

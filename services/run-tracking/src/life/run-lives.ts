@@ -14,25 +14,47 @@ const LEAST_SILENCE_MS = 5_000;
 const RUNS_AT_ONCE = 1_000;
 
 /**
- * Ends the runs that nobody else will: past their time to live `timed_out`, silent for three heartbeats `lost`. By the
- * database's clock alone, from when it first and last heard of them: an agent's clock may be wrong. Neither gets an end
- * of its own (`ended_at`, `end_place` stay empty), so that whatever the agent says later counts. Several replicas share
- * the rows; a row that is being written to is looked at the next time.
+ * Ends the runs that nobody else will: past their time to live `timed_out`, silent for three heartbeats `lost`; and quiet
+ * for `$1` seconds after an agent inside ended, as that agent did. By the database's clock alone, from when it first and
+ * last heard of them: an agent's clock may be wrong. None of them gets an end of its own (`ended_at`, `end_place` stay
+ * empty), so that whatever the agent says later counts. Several replicas share the rows; a row that is being written to is
+ * looked at the next time. What runs that ended well or badly add to their day is added, as where events are stored.
  */
 const END_OVERDUE = `
 with overdue as (
   select tenant_id, run_id,
-    case when created_at + ttl_ms * interval '1 millisecond' <= now() then 'timed_out' else 'lost' end as status
+    case when created_at + ttl_ms * interval '1 millisecond' <= now() then 'timed_out'
+      when agent_end_place is not null then agent_end_status else 'lost' end as status
   from runs
   where status = 'running' and (ttl_ms is not null or heartbeat_every_ms is not null)
     and (created_at + ttl_ms * interval '1 millisecond' <= now()
+      or (agent_end_place is not null and updated_at + $1 * interval '1 second' <= now())
       or greatest(updated_at, heartbeat_at)
         + greatest(heartbeat_every_ms * ${MISSED_BEATS}, ${LEAST_SILENCE_MS}) * interval '1 millisecond' <= now())
   order by tenant_id, run_id limit ${RUNS_AT_ONCE} for update skip locked
+),
+ended as (
+  update runs as r set status = overdue.status from overdue
+  where r.tenant_id = overdue.tenant_id and r.run_id = overdue.run_id
+  returning r.tenant_id, r.run_id, r.status, r.agent_id, (r.started_at at time zone 'UTC')::date as day, r.error_count
+),
+moved as (
+  select tenant_id, agent_id, day, count(*) filter (where status in ('succeeded', 'cancelled')) as succeeded,
+    count(*) filter (where status = 'failed' and error_count = 0) as failed
+  from ended group by 1, 2, 3
+),
+-- In the order in which days are locked everywhere.
+locked as (
+  select d.tenant_id, d.agent_id, d.day, succeeded, failed
+  from agent_daily as d join moved using (tenant_id, agent_id, day) where succeeded + failed > 0
+  order by d.tenant_id, d.agent_id, d.day for update of d
+),
+days as (
+  update agent_daily as d set run_succeeded_count = d.run_succeeded_count + locked.succeeded,
+    run_error_count = d.run_error_count + locked.failed
+  from locked where d.tenant_id = locked.tenant_id and d.agent_id = locked.agent_id and d.day = locked.day
 )
-update runs as r set status = overdue.status from overdue
-where r.tenant_id = overdue.tenant_id and r.run_id = overdue.run_id
-returning r.tenant_id, r.run_id, r.status`;
+select tenant_id, run_id, status from ended`;
 
 /** Of runs nobody ended, and only forwards, so that the replicas, who all hear every beat, write it once. */
 const TAKE_BEATS = `
@@ -53,16 +75,30 @@ update runs as r set heartbeat_at = alive.at,
 from alive where r.tenant_id = alive.tenant_id and r.run_id = alive.run_id
 returning r.tenant_id, r.run_id, alive.was_lost`;
 
+export interface OverdueRuns {
+  readonly ended: readonly RunKey[];
+  readonly byStatus: ReadonlyMap<string, number>;
+  readonly more: boolean;
+}
+
 /** Whether runs are still alive, beyond what their events say. */
 export class RunLives {
   constructor(private readonly pool: Pool) {}
 
-  /** Answers the runs it ended; more may be left where there were many. @throws what Postgres says. */
-  async endOverdue(): Promise<{ readonly ended: readonly RunKey[]; readonly lost: number; readonly more: boolean }> {
-    const { rows } = await this.pool.query<{ tenant_id: string; run_id: string; status: string }>(END_OVERDUE);
+  /**
+   * Answers the runs it ended, and how many of them in which way; more may be left where there were many.
+   * @param quietSeconds after which an agent's end counts as its run's
+   * @throws what Postgres says.
+   */
+  async endOverdue(quietSeconds: number): Promise<OverdueRuns> {
+    const { rows } = await this.pool.query<{ tenant_id: string; run_id: string; status: string }>(END_OVERDUE, [
+      quietSeconds,
+    ]);
+    const byStatus = new Map<string, number>();
+    for (const { status } of rows) byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
     return {
       ended: rows.map((row) => [row.tenant_id, row.run_id] as const),
-      lost: rows.filter((row) => row.status === 'lost').length,
+      byStatus,
       more: rows.length === RUNS_AT_ONCE,
     };
   }

@@ -50,7 +50,7 @@ describe('run sweeper', () => {
   function newSweeper() {
     const logger = createLogger({ name: 'run-tracking', level: 'silent' });
     const drops = { dropped: (what: string, count: number) => dropped.push([what, count] as const) };
-    return new RunSweeper({ bus, database, clock, logger, eventsGroup: 'run-tracking', drops });
+    return new RunSweeper({ bus, database, clock, logger, eventsGroup: 'run-tracking', quietSeconds: 120, drops });
   }
   const record = (...events: AgentEvent[]) => new EventStore(database.pool).record(chunkOf([aBatch({ events })]));
   const started = (payload: object, fields: Partial<AgentEvent> = {}) =>
@@ -115,6 +115,71 @@ describe('run sweeper', () => {
     await record(later(fields as Partial<AgentEvent>));
 
     expect(await run()).toMatchObject({ status });
+  });
+
+  describe('a run of spans', () => {
+    const span = (fields: Partial<AgentEvent>) => anEvent({ runId: 'run', dialect: 'otlp', ...fields });
+    const call = (id: string) => span({ id, kind: 'llm.completed' });
+    const agentEnded = (outcome: 'succeeded' | 'failed') =>
+      span({ id: `end-${outcome}`, kind: 'run.ended', outcome, payload: { by: 'agent' } });
+    const day = () =>
+      database.db
+        .selectFrom('agent_daily')
+        .select(['run_count', 'run_succeeded_count', 'run_error_count'])
+        .executeTakeFirstOrThrow();
+
+    it.each(['succeeded', 'failed'] as const)('has %s as its agent did, once it is quiet', async (outcome) => {
+      await record(call('a'), agentEnded(outcome));
+      await age(119_000);
+      await sweeper.sweep();
+      expect(await run()).toMatchObject({ status: 'running' });
+
+      await age(121_000);
+      await sweeper.sweep();
+
+      expect(await run()).toMatchObject({ status: outcome, ended_at: null, end_place: null });
+      expect(await day()).toEqual({
+        run_count: 1,
+        run_succeeded_count: Number(outcome === 'succeeded'),
+        run_error_count: Number(outcome === 'failed'),
+      });
+    });
+
+    it('goes on when it is heard of again, and its day with it', async () => {
+      await record(call('a'), agentEnded('succeeded'));
+      await age(121_000);
+      await sweeper.sweep();
+
+      await record(call('b'));
+      expect(await run()).toMatchObject({ status: 'running' });
+      expect(await day()).toEqual({ run_count: 1, run_succeeded_count: 0, run_error_count: 0 });
+
+      await record(span({ id: 'root', kind: 'run.ended', outcome: 'succeeded', payload: { by: 'root' } }));
+      expect(await run()).toMatchObject({ status: 'succeeded' });
+      expect(await day()).toEqual({ run_count: 1, run_succeeded_count: 1, run_error_count: 0 });
+    });
+
+    it('that nobody ended is lost after half an hour, and back with its next span', async () => {
+      await record(call('a'));
+      await age(AN_HOUR / 2 - 10_000);
+      await sweeper.sweep();
+      expect(await run()).toMatchObject({ status: 'running' });
+
+      await age(AN_HOUR / 2 + 1_000);
+      await sweeper.sweep();
+      expect(await run()).toMatchObject({ status: 'lost' });
+
+      await record(call('b'));
+      expect(await run()).toMatchObject({ status: 'running' });
+    });
+
+    it('has failed where the agent below a root that is well has failed, whichever comes first', async () => {
+      const root = span({ id: 'root', kind: 'run.ended', outcome: 'succeeded', payload: { by: 'root' } });
+      await record(root);
+      expect(await run()).toMatchObject({ status: 'succeeded' });
+      await record(agentEnded('failed'));
+      expect(await run()).toMatchObject({ status: 'failed' });
+    });
   });
 
   it('leaves a run alone that has ended', async () => {

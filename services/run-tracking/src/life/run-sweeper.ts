@@ -23,6 +23,8 @@ export interface RunSweeperParts {
   readonly logger: Platform['logger'];
   /** Whose backlog keeps silent runs from being given up. */
   readonly eventsGroup: string;
+  /** An agent's own end counts as the run's after this long without an event of it. */
+  readonly quietSeconds: number;
   readonly drops?: Pick<DropMetrics, 'dropped'>;
 }
 
@@ -74,15 +76,14 @@ export class RunSweeper {
 
   /** One round; answers when the next one is due, ms. */
   async sweep(): Promise<number> {
-    const { bus, eventsGroup, logger } = this.#parts;
+    const { bus, eventsGroup, logger, quietSeconds } = this.#parts;
     try {
       const { oldestAgeMs } = await bus.lag(agentEvents, eventsGroup);
       if (oldestAgeMs > BEHIND_MS) return SWEEP_MS;
-      const { ended, lost, more } = await this.#lives.endOverdue();
-      const timedOut = ended.length - lost;
-      if (ended.length > 0) logger.info({ timedOut, lost }, 'runs ended that nobody ended');
-      this.#overdue.add(timedOut, { status: 'timed_out' });
-      this.#overdue.add(lost, { status: 'lost' });
+      const { ended, byStatus, more } = await this.#lives.endOverdue(quietSeconds);
+      if (ended.length > 0)
+        logger.info(Object.fromEntries(byStatus), 'marked runs as ended that did not end themselves');
+      for (const [status, runs] of byStatus) this.#overdue.add(runs, { status });
       this.#changes.add(ended);
       return more ? NEXT_ROUND_MS : SWEEP_MS;
     } catch (err) {

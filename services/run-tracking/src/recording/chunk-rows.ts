@@ -22,7 +22,7 @@ export class ChunkRows {
 
   constructor(readonly types: RowTypes) {
     this.events = new RowArray(types.event_row, EVENT_COLUMNS);
-    this.#runs = new RowArray(types.run_row, RUN_COLUMNS);
+    this.#runs = new RowArray(types.run_row_2, RUN_COLUMNS);
     this.#agents = new RowArray(types.agent_row, AGENT_COLUMNS);
     this.#days = new RowArray(types.day_row, DAY_COLUMNS);
   }
@@ -40,7 +40,7 @@ export class ChunkRows {
     }
   }
 
-  /** Arrays of `run_row`, `agent_row` and `day_row`. */
+  /** Arrays of `run_row_2`, `agent_row` and `day_row`. */
   totals(): readonly Buffer[] {
     return [this.#runs, this.#agents, this.#days].map((rows) => rows.toBuffer());
   }

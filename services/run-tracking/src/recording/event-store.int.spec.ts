@@ -32,6 +32,7 @@ const anyPayload = fc.record(
       fc.subarray(['x', 'y']),
     ),
     runTtlMs: fc.constantFrom(1_000, 2_500.5, -1, 1e300, '9'),
+    by: fc.constantFrom('root', 'agent', 'root_agent'),
     heartbeatEveryMs: fc.constantFrom(0, 500, 900),
     parentRunId: fc.constantFrom('p0', '', 7),
     parentToolUseId: fc.constantFrom('call-1', 'call-2'),
@@ -49,7 +50,8 @@ const anyEvent = fc
   .record({
     agentId: fc.constantFrom('a', 'b'),
     runId: fc.constantFrom('r1', 'r2', 'r3'),
-    dialect: fc.constantFrom('agentlens', 'handlebar'),
+    dialect: fc.constantFrom('agentlens', 'handlebar', 'otlp'),
+    actorId: fc.constantFrom(undefined, 'cleo'),
     payload: anyPayload,
     kind: fc.constantFrom(
       'run.started',

@@ -1,5 +1,12 @@
+/** How the run itself says that it ended. Rows from before there was a column for it have it in `status`. */
+const END_STATUS = `case when r.end_place > excluded.end_place or excluded.end_place is null
+        then coalesce(r.end_status, case when r.end_place is not null then r.status end) else excluded.end_status end`;
+/** How the agent inside it that ended last says that it ended. */
+const AGENT_END_STATUS = `case when r.agent_end_place > excluded.agent_end_place or excluded.agent_end_place is null
+        then r.agent_end_status else excluded.agent_end_status end`;
+
 /**
- * From `$1`, an array of `run_row`, to `run_rows` (what these runs are now) and `run_moves`
+ * From `$1`, an array of `run_row_2`, to `run_rows` (what these runs are now) and `run_moves`
  * (what that moves between agents and their days).
  *
  * A run's share of its start day can move to another day or agent when an earlier event arrives. The update leaves what
@@ -12,14 +19,15 @@ run_rows as (
     status, ended_at, end_place, session_id, parent_run_id, parent_tool_use_id, started_at, last_event_at, event_count,
     error_count, tool_call_count, tool_error_count, llm_call_count, input_tokens, output_tokens, total_tokens, cost_usd,
     unpriced_count, tags, updated_at, cache_read_tokens, cache_write_tokens, step_count, actor, actor_id, actor_place,
-    run_tags, ttl_ms, heartbeat_every_ms, result, result_place, error_message, error_place)
+    run_tags, ttl_ms, heartbeat_every_ms, result, result_place, error_message, error_place,
+    end_status, agent_end_status, agent_end_place)
   select tenant_id, run_id, agent_id, first_place, agent_name, name_place, model, provider, model_place,
     status, ended_at::timestamptz, end_place, session_id, parent_run_id, parent_tool_use_id, started_at::timestamptz,
     last_event_at::timestamptz, event_count, error_count, tool_call_count, tool_error_count, llm_call_count,
     input_tokens, output_tokens, total_tokens, cost_usd::numeric, unpriced_count, tags, now(), cache_read_tokens,
     cache_write_tokens, step_count, actor, actor_id, actor_place, run_tags, ttl_ms, heartbeat_every_ms, result,
-    result_place, error_message, error_place
-  from unnest($1::run_row[]) ${after}
+    result_place, error_message, error_place, end_status, agent_end_status, agent_end_place
+  from unnest($1::run_row_2[]) ${after}
   order by tenant_id, run_id
   on conflict (tenant_id, run_id) do update set
     agent_id = case when r.first_place < excluded.first_place then r.agent_id else excluded.agent_id end,
@@ -32,10 +40,15 @@ run_rows as (
     provider = case when r.model_place > excluded.model_place or excluded.model_place is null
       then r.provider else excluded.provider end,
     model_place = greatest(r.model_place, excluded.model_place),
-    -- What the sweeper said of a run that nobody ended is undone by whatever speaks against it.
+    -- What the sweeper said of a run that did not end itself is undone by whatever speaks against it.
     status = case when r.end_place is null and excluded.end_place is null then
-        case when r.status = 'lost' or excluded.ttl_ms > r.ttl_ms then 'running' else r.status end
-      when r.end_place > excluded.end_place or excluded.end_place is null then r.status else excluded.status end,
+        case when r.status = 'lost' or r.agent_end_place is not null or excluded.ttl_ms > r.ttl_ms then 'running'
+          else r.status end
+      when ${END_STATUS} = 'failed' then 'failed'
+      else coalesce(${AGENT_END_STATUS}, ${END_STATUS}) end,
+    end_status = ${END_STATUS},
+    agent_end_status = ${AGENT_END_STATUS},
+    agent_end_place = greatest(r.agent_end_place, excluded.agent_end_place),
     ended_at = case when r.end_place > excluded.end_place or excluded.end_place is null
       then r.ended_at else excluded.ended_at end,
     end_place = greatest(r.end_place, excluded.end_place),

@@ -19,7 +19,7 @@ const COUNTED_COLUMNS: Columns<Counted> = {
   cost_usd: costOf,
 };
 
-/** A row of the type `run_row`. */
+/** A row of the type `run_row_2`. */
 export interface CountedRun extends Counted {
   readonly run: Run;
 }
@@ -37,6 +37,9 @@ export const RUN_COLUMNS: Columns<CountedRun> = {
   status: ({ run }) => statusOf(run),
   ended_at: ({ run }) => run.end?.value.at,
   end_place: ({ run }) => run.end?.place,
+  end_status: ({ run }) => run.end?.value.status,
+  agent_end_status: ({ run }) => run.agentEnd?.value,
+  agent_end_place: ({ run }) => run.agentEnd?.place,
   session_id: ({ run }) => run.sessionId,
   parent_run_id: ({ run }) => run.parentRunId,
   parent_tool_use_id: ({ run }) => run.parentToolUseId,

@@ -1,4 +1,4 @@
 export { EVENT_TYPE_NAMES, type EventTypeName, SERVER_ONLY_TYPES } from './event-types.ts';
 export { timeOfId } from './id-time.ts';
 export type { PriceBook, PricedCall } from './prices.ts';
-export { AGENTLENS_DIALECT, type TranslatedEvent, type Translation, translateAgentLensEvent } from './translate.ts';
+export { type TranslatedEvent, type Translation, translateAgentLensEvent } from './translate.ts';

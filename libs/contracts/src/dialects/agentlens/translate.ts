@@ -1,5 +1,6 @@
 import type { AgentEvent, JsonObject, RunOutcome } from '../../events.ts';
 import { detailsOf, type ProblemDetail } from '../../problems.ts';
+import { AGENTLENS_DIALECT } from '../dialect-names.ts';
 import { type Envelope, parseEnvelope, plainEnvelope } from './envelope.ts';
 import { EVENT_TYPES, type EventTypeName, isEventType, refusedTypeMessage } from './event-types.ts';
 import { fillGaps } from './gap-filling.ts';
@@ -25,7 +26,6 @@ export type Translation =
   | { readonly ok: true; readonly event: TranslatedEvent; readonly notices?: readonly ProblemDetail[] }
   | { readonly ok: false; readonly details: readonly ProblemDetail[] };
 
-export const AGENTLENS_DIALECT = 'agentlens';
 const UNKNOWN_PROVIDER = 'unknown';
 
 /**

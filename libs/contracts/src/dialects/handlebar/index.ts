@@ -14,4 +14,4 @@ export {
 } from './requests.ts';
 export { agentRegistered, runEnded, runStarted } from './run-moments.ts';
 export { MendedId } from './tolerant.ts';
-export { HANDLEBAR_DIALECT, translateHandlebarEvent } from './translate.ts';
+export { translateHandlebarEvent } from './translate.ts';

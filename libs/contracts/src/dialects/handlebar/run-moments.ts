@@ -2,10 +2,10 @@ import type { AgentRegistration } from '../../agents.ts';
 import { REGISTRY_RUN_ID } from '../../agents.ts';
 import type { JsonObject } from '../../events.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
+import { HANDLEBAR_DIALECT } from '../dialect-names.ts';
 import { runMomentId } from './event-identity.ts';
 import { outcomeOf } from './lifted.ts';
 import type { EndBody, StartBody } from './requests.ts';
-import { HANDLEBAR_DIALECT } from './translate.ts';
 
 /** A call of the protocol as the event it stands for; the payload is what run-tracking reads. */
 function moment(

@@ -2,12 +2,11 @@ import type { JsonObject } from '../../events.ts';
 import { detailsOf, type ProblemDetail } from '../../problems.ts';
 import type { PriceBook } from '../agentlens/prices.ts';
 import type { TranslatedEvent, Translation } from '../agentlens/translate.ts';
+import { HANDLEBAR_DIALECT } from '../dialect-names.ts';
 import { AUDIT_SCHEMA, AuditEnvelope } from './audit-envelope.ts';
 import { isKnownKind, kindOf } from './audit-kinds.ts';
 import { auditEventId, runMomentId } from './event-identity.ts';
 import { liftedFrom } from './lifted.ts';
-
-export const HANDLEBAR_DIALECT = 'handlebar';
 
 /**
  * One audit event of an agent as an AgentEvent. `raw` is sanitised JSON; paths of the details start at the event.

@@ -7,7 +7,6 @@ export { CONTENT_MODES, type ContentMode } from './messages.ts';
 export { type OtlpSpan, type OtlpTraces, UndecodableOtlp } from './span.ts';
 export {
   isOfAgent,
-  OTLP_DIALECT,
   type OtlpContext,
   type ReadSpan,
   readSpan,

@@ -1,10 +1,10 @@
 import { canonicalJson } from '../../canonical-form.ts';
 import { derivedId } from '../../new-ids.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
+import { OTLP_DIALECT } from '../dialect-names.ts';
 import { firstText, present } from './attributes.ts';
 import { mended } from './mend.ts';
 import type { Attributes, OtlpResource, OtlpScope } from './span.ts';
-import { OTLP_DIALECT } from './translate.ts';
 import { whoOf } from './who.ts';
 
 /** A log record, as far as it can become an event. Its body is not read. */

@@ -2,6 +2,7 @@ import type { EventKind, JsonObject, RunOutcome, Usage } from '../../events.ts';
 import { derivedId } from '../../new-ids.ts';
 import type { PriceBook } from '../agentlens/prices.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
+import { OTLP_DIALECT } from '../dialect-names.ts';
 import { present, unpacked } from './attributes.ts';
 import { type Classification, classify } from './classify.ts';
 import { failureOf } from './failure.ts';
@@ -11,8 +12,6 @@ import { modelCallOf, responseIdOf } from './model-call.ts';
 import type { OtlpSpan } from './span.ts';
 import { answersWithError, toolCallOf } from './tool-call.ts';
 import { agentNameOf, ownNameOf, type Who, whoOf } from './who.ts';
-
-export const OTLP_DIALECT = 'otlp';
 
 /** A span that is classified. */
 export interface ReadSpan extends Classification {
