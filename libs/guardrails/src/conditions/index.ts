@@ -13,6 +13,7 @@ import { maxCalls } from './max-calls/max-calls.ts';
 import { metricWindow } from './metric-window/metric-window.ts';
 import { not } from './not/not.ts';
 import { repeatedCall } from './repeated-call/repeated-call.ts';
+import { sameCall } from './same-call/same-call.ts';
 import { sensitiveData } from './sensitive-data/sensitive-data.ts';
 import { sequence } from './sequence/sequence.ts';
 import { signal } from './signal/signal.ts';
@@ -30,6 +31,7 @@ export const CONDITIONS: Catalog<ConditionModule> = new Catalog<ConditionModule>
   costLimit,
   healthScoreThreshold,
   customMetric,
+  sameCall,
   toolName,
   toolTag,
   toolArgument,

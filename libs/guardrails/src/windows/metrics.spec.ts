@@ -12,6 +12,7 @@ describe('quantityOf', () => {
     ['tool_call_count', anEvent({ kind: 'tool.completed' }), null],
     ['tool_call_count', anEvent({ kind: 'tool.completed', dialect: 'handlebar' }), 1],
     ['tool_call_count', anEvent({ kind: 'tool.called', dialect: 'handlebar' }), null],
+    ['tool_call_count', anEvent({ kind: 'tool.completed', dialect: 'otlp' }), 1],
     ['llm_call_count', anEvent({ kind: 'llm.called' }), 1],
     ['llm_call_count', anEvent({ kind: 'llm.completed', dialect: 'handlebar' }), 1],
     ['input_tokens', anEvent({ usage: { inputTokens: 3 } }), 3],

@@ -1,4 +1,5 @@
 import { type AgentEvent, type EventKind, REPORTS_ENDED_CALLS } from '@agentlens/contracts';
+import { isSameCallMetric, sameCallMetric } from './same-call.ts';
 
 /** What one event adds to a metric; null: nothing. */
 export type Quantity = (event: AgentEvent) => number | null;
@@ -66,7 +67,7 @@ export function pathMetric(path: string): string {
   return `${PATH_PREFIX}${path}`;
 }
 
-/** What `event` adds to `metric` (a built-in name or `path:<dot path>`); null: nothing. */
+/** What `event` adds to `metric` (a built-in name, `path:<dot path>`, or that of a call); null: nothing. */
 export function quantityOf(metric: string, event: AgentEvent): number | null {
   return quantityReader(metric)(event);
 }
@@ -74,6 +75,7 @@ export function quantityOf(metric: string, event: AgentEvent): number | null {
 /** `quantityOf` for many events: the name is looked up once. */
 export function quantityReader(metric: string): Quantity {
   if (metric === ERROR_SHARE) return (event) => (event.isError ? 1 : 0);
+  if (isSameCallMetric(metric)) return (event) => (sameCallMetric(event) === metric ? 1 : null);
   if (metric.startsWith(PATH_PREFIX)) return finite(numberAt(metric.slice(PATH_PREFIX.length)));
   return isBuiltIn(metric) ? finite(BUILT_IN_METRICS[metric].quantity) : () => null;
 }
