@@ -200,8 +200,19 @@ describe('what a start says of its run', () => {
     const run = runOf(
       started({ actor, tags: { team: 'blue' }, runTtlMs: 60_000, heartbeatEveryMs: 5_000, parentRunId: 'p' }),
     );
-    expect(run).toMatchObject({ runTags: { team: 'blue' }, ttlMs: 60_000, heartbeatEveryMs: 5_000, parentRunId: 'p' });
+    expect(run).toMatchObject({ runTags: { team: 'blue' }, ttlMs: 60_000, heartbeatEveryMs: 5_000 });
+    expect(run?.parent?.value.runId).toBe('p');
     expect(run?.actor?.value).toEqual(actor);
+  });
+
+  it('takes the parent and its call from the first event that names a parent, in whatever order they come', () => {
+    const named = (parentRunId: string, minute: number) => ({
+      ...started({ parentRunId, parentToolUseId: `call of ${parentRunId}` }, parentRunId),
+      occurredAt: `2026-03-01T12:0${minute}:00.000Z`,
+    });
+    const events = [started({}), named('z-first', 1), named('a-later', 2)];
+    for (const order of [events, events.toReversed()])
+      expect(runOf(...order)?.parent?.value).toEqual({ runId: 'z-first', toolUseId: 'call of z-first' });
   });
 
   it('keeps the first actor, the longest times and all tags of several starts', () => {

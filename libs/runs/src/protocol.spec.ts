@@ -66,8 +66,7 @@ describe('a run told in the words of an agent SDK', () => {
 
     expect(run).toMatchObject({
       sessionId: 's',
-      parentRunId: 'parent',
-      parentToolUseId: 'call',
+      parent: { value: { runId: 'parent', toolUseId: 'call' } },
       ttlMs: 60_000,
       heartbeatEveryMs: 5_000,
       runTags: { team: 'blue' },

@@ -7,10 +7,17 @@ import {
   MAX_RUN_TAGS,
   mergedTags,
   type RunActor,
+  type StartFacts,
   startFactsOf,
 } from './run-facts.ts';
 import { outcomeOf, type RunStatus } from './run-status.ts';
 import { NO_TOTALS, type RunTotals, sumOf } from './run-totals.ts';
+
+/** The run that began this one, and by which of its calls. */
+export interface RunParent {
+  readonly runId: string;
+  readonly toolUseId?: string;
+}
 
 export interface Run {
   readonly runId: string;
@@ -24,8 +31,8 @@ export interface Run {
   /** What the latest agent inside the run said when it ended; shown when the run has ended, or is quiet. */
   readonly agentEnd?: Latest<RunStatus>;
   readonly sessionId?: string;
-  readonly parentRunId?: string;
-  readonly parentToolUseId?: string;
+  /** Of the first event that names one, as the context of its start has it. */
+  readonly parent?: Latest<RunParent>;
   readonly startedAt: string;
   readonly lastEventAt: string;
   readonly totals: RunTotals;
@@ -66,8 +73,7 @@ export function withEvent(run: Run | undefined, event: FoldedEvent, totals: RunT
     ),
     agentEnd: later(run?.agentEnd, end?.byAgent === true ? placed(place, ended) : undefined),
     sessionId: lesser(run?.sessionId, event.sessionId),
-    parentRunId: lesser(run?.parentRunId, start?.parentRunId ?? event.parentRunId),
-    parentToolUseId: lesser(run?.parentToolUseId, start?.parentToolUseId ?? event.parentToolUseId),
+    parent: earlier(run?.parent, placed(place, parentOf(event, start))),
     startedAt: run === undefined || occurredAt < run.startedAt ? occurredAt : run.startedAt,
     lastEventAt: run === undefined || occurredAt > run.lastEventAt ? occurredAt : run.lastEventAt,
     totals: sumOf(run?.totals ?? NO_TOTALS, totals),
@@ -93,6 +99,11 @@ export function statusOf({ end, agentEnd }: Run): RunStatus {
 /** Until its end, or until it was last heard of. */
 export function durationMs(run: Run): number {
   return Date.parse(run.end?.value.at ?? run.lastEventAt) - Date.parse(run.startedAt);
+}
+
+function parentOf(event: FoldedEvent, start: StartFacts | undefined): RunParent | undefined {
+  const runId = start?.parentRunId ?? event.parentRunId;
+  return runId === undefined ? undefined : { runId, toolUseId: start?.parentToolUseId ?? event.parentToolUseId };
 }
 
 function actorOf({ actorId }: FoldedEvent): RunActor | undefined {

@@ -9,7 +9,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     alter table runs
       add column end_status text,
       add column agent_end_status text,
-      add column agent_end_place text collate "C";
+      add column agent_end_place text collate "C",
+      -- Which event named the parent. Rows from before keep the parent they have.
+      add column parent_place text collate "C";
 
     create type run_row_2 as (
       tenant_id text, run_id text, agent_id text, first_place text, agent_name text, name_place text, model text,
@@ -19,7 +21,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       total_tokens bigint, cost_usd text, unpriced_count bigint, tags text[], cache_read_tokens bigint,
       cache_write_tokens bigint, step_count bigint, actor jsonb, actor_id text, actor_place text, run_tags jsonb,
       ttl_ms bigint, heartbeat_every_ms bigint, result jsonb, result_place text, error_message text, error_place text,
-      end_status text, agent_end_status text, agent_end_place text
+      end_status text, agent_end_status text, agent_end_place text, parent_place text
     );
   `.execute(db);
 }

@@ -74,6 +74,8 @@ export interface RunsTable extends CountedColumns {
   end_status: Generated<string | null>;
   agent_end_status: Generated<string | null>;
   agent_end_place: Generated<string | null>;
+  /** Which event named the parent. */
+  parent_place: Generated<string | null>;
   actor_place: Generated<string | null>;
   result_place: Generated<string | null>;
   error_place: Generated<string | null>;

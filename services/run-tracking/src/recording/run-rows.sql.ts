@@ -20,13 +20,14 @@ run_rows as (
     error_count, tool_call_count, tool_error_count, llm_call_count, input_tokens, output_tokens, total_tokens, cost_usd,
     unpriced_count, tags, updated_at, cache_read_tokens, cache_write_tokens, step_count, actor, actor_id, actor_place,
     run_tags, ttl_ms, heartbeat_every_ms, result, result_place, error_message, error_place,
-    end_status, agent_end_status, agent_end_place)
+    end_status, agent_end_status, agent_end_place, parent_place)
   select tenant_id, run_id, agent_id, first_place, agent_name, name_place, model, provider, model_place,
     status, ended_at::timestamptz, end_place, session_id, parent_run_id, parent_tool_use_id, started_at::timestamptz,
     last_event_at::timestamptz, event_count, error_count, tool_call_count, tool_error_count, llm_call_count,
     input_tokens, output_tokens, total_tokens, cost_usd::numeric, unpriced_count, tags, now(), cache_read_tokens,
     cache_write_tokens, step_count, actor, actor_id, actor_place, run_tags, ttl_ms, heartbeat_every_ms, result,
-    result_place, error_message, error_place, end_status, agent_end_status, agent_end_place
+    result_place, error_message, error_place, end_status, agent_end_status, agent_end_place,
+    parent_place
   from unnest($1::run_row_2[]) ${after}
   order by tenant_id, run_id
   on conflict (tenant_id, run_id) do update set
@@ -53,8 +54,12 @@ run_rows as (
       then r.ended_at else excluded.ended_at end,
     end_place = greatest(r.end_place, excluded.end_place),
     session_id = least(r.session_id collate "C", excluded.session_id),
-    parent_run_id = least(r.parent_run_id collate "C", excluded.parent_run_id),
-    parent_tool_use_id = least(r.parent_tool_use_id collate "C", excluded.parent_tool_use_id),
+    parent_run_id = case when r.parent_run_id is null or excluded.parent_place < r.parent_place
+      then excluded.parent_run_id else r.parent_run_id end,
+    parent_tool_use_id = case when r.parent_run_id is null or excluded.parent_place < r.parent_place
+      then excluded.parent_tool_use_id else r.parent_tool_use_id end,
+    parent_place = case when r.parent_run_id is null or excluded.parent_place < r.parent_place
+      then excluded.parent_place else r.parent_place end,
     started_at = least(r.started_at, excluded.started_at),
     last_event_at = greatest(r.last_event_at, excluded.last_event_at),
     event_count = r.event_count + excluded.event_count, error_count = r.error_count + excluded.error_count,
