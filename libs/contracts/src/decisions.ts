@@ -23,6 +23,9 @@ export const Subject = z.object({
 });
 export type Subject = z.infer<typeof Subject>;
 
+/** How far up a run is asked for those that led to it. */
+export const MOST_ANCESTORS = 32;
+
 /** "May this happen?", as the gateway hands it to the evaluator. */
 export const DecisionRequest = z.object({
   tenantId: TenantId,
@@ -34,6 +37,8 @@ export const DecisionRequest = z.object({
   callId: ClientId.optional(),
   /** The same on every retry of one question, where the client has no call id. */
   requestId: ClientId.optional(),
+  /** Runs that led to this one, nearest first, as far as the gateway knows them: an order for one of them holds for this. */
+  ancestors: z.array(ClientId).max(MOST_ANCESTORS).optional(),
   /** Groups runs; absent: the run is a session of its own. */
   sessionId: ClientId.optional(),
   args: z.unknown().optional(),

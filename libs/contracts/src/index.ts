@@ -28,6 +28,7 @@ export {
   DecisionEffect,
   DecisionPhase,
   DecisionRequest,
+  MOST_ANCESTORS,
   RuleBypass,
   RuleFinding,
   Subject,

@@ -38,6 +38,7 @@ export {
   NOTHING_TOLD,
   parsePosition,
   type Standing,
+  standingMessage,
 } from './control/index.ts';
 export { type HealthAnswer, type HealthCheck, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp } from './http/create-http-app.ts';

@@ -9,6 +9,7 @@ import { Registration } from './registration.ts';
 import { Decider } from './run/decider.ts';
 import { Run, type RunHost } from './run/run.ts';
 import type { RunConfig } from './run/run-config.ts';
+import { getCurrentRun } from './run/run-context.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { EventSink, type SinkStats } from './sink/event-sink.ts';
 import { ApiKeyRefused } from './wire/api-key-refused.ts';
@@ -112,12 +113,14 @@ export class AgentLensClient {
     return agentId !== undefined && (await this.#server.registerTools(agentId, tools)).ok;
   }
 
-  /** Begins a run; the same live id again answers the same run. Never throws because the platform is away. */
-  async startRun(config: RunConfig = {}): Promise<Run> {
+  /** Begins a run, inside `withRun` as a part of the run it is called in; the same live id again answers the same run. Never throws because the platform is away. */
+  async startRun(given: RunConfig = {}): Promise<Run> {
     const { clock, newId } = this.#runtime;
-    const runId = config.runId ?? newId(clock.now());
+    const runId = given.runId ?? newId(clock.now());
     const live = this.#runs.get(runId);
     if (live !== undefined) return live;
+    const parentRunId = given.parentRunId ?? getCurrentRun()?.id;
+    const config = parentRunId === undefined ? given : { ...given, parentRunId };
     const run = new Run(runId, config, this.#host);
     this.#runs.set(runId, run);
     await this.#tellStart(run, config, START_TRIES);

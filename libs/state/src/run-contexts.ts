@@ -1,5 +1,7 @@
 /** What a run's start said that every later question about its calls has to know. */
 export interface RunContext {
+  /** The run whose work this one is a part of. */
+  readonly parentRunId?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly actor?:
     | {

@@ -1,6 +1,8 @@
 import { directiveAcknowledged, guardrailTriggered } from '@agentlens/contracts';
+import { openDatabase } from '@agentlens/database';
 import { aTrigger, eventually } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { type Dispatching, firedBy, START } from './dispatching.ts';
 import { granted, type reviewing } from './reviewing.ts';
 import { withReview } from './with-review.ts';
@@ -87,6 +89,23 @@ describe('control', () => {
     await review.order({ scope: 'agent', scopeId: 'waiter', reason: '' });
     await eventually(() => expect(cancelled().at(-1)).toMatchObject({ id: other, reason: 'The agent was killed' }));
     await changes.close();
+  });
+
+  it('that kills a run cancels what waits in the runs that came from it, also where they go in a circle', async () => {
+    const parents = { root: 'leaf', child: 'root', leaf: 'child', beside: undefined };
+    const tracker = openDatabase({ url: world.url, role: 'run-tracking', maxConnections: 1 });
+    for (const [runId, parent] of Object.entries(parents)) {
+      await sql`
+        insert into runs (tenant_id, run_id, agent_id, parent_run_id, status, started_at, last_event_at, updated_at)
+        values ('acme', ${runId}, 'agent-1', ${parent ?? null}, 'running', ${START}, ${START}, ${START})
+      `.execute(tracker.db);
+    }
+    await tracker.close();
+    const asks = async (runId: string) => granted(await review.resolve(review.binding({ runId }))).id;
+    const [leaf, beside] = [await asks('leaf'), await asks('beside')];
+    await review.order({ scopeId: 'root' });
+    expect(await review.alert(leaf)).toMatchObject({ status: 'cancelled' });
+    expect(await review.alert(beside)).toMatchObject({ status: 'pending' });
   });
 
   it('says whose run it is about, where that is known', async () => {

@@ -169,7 +169,7 @@ describe('the board', () => {
 describe('what a process of an agent is told', () => {
   const toldIds = (items: readonly ControlItem[]) => items.map(({ value }) => value.id);
 
-  it('is its directive, its orders, the tenant’s, and those of its runs; nothing of other agents', async () => {
+  it('is its directive, its orders, the tenant’s, and those of all runs; nothing else of other agents', async () => {
     await board.onModuleInit();
     await bus.publish(directiveIssued, aDirective({ id: 'd' }));
     await bus.publish(controlOrdered, anOrder({ id: 'tenant', scope: 'tenant', scopeId: 'acme' }));
@@ -181,7 +181,7 @@ describe('what a process of an agent is told', () => {
     await bus.publish(controlOrdered, anOrder({ id: 'other', scopeId: 'other' }));
     await bus.publish(directiveIssued, aDirective({ id: 'other-d', agentId: 'other' }));
     await bus.publish(controlOrdered, anOrder({ id: 'foreign', tenantId: 'globex' }));
-    expect(toldIds(board.itemsFor('acme', 'bot'))).toEqual(['d', 'tenant', 'run', 'own run']);
+    expect(toldIds(board.itemsFor('acme', 'bot'))).toEqual(['d', 'tenant', 'run', 'own run', 'other run']);
   });
 
   it('leaves out what was lifted, unless the process may still believe in it', async () => {

@@ -64,10 +64,14 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
     return this.#loadedUpToMs !== undefined;
   }
 
-  /** `killed` outweighs `paused` outweighs `none`, whichever of tenant, agent and run it was ordered for. */
-  standing(tenantId: string, agentId: string, runId?: string): Standing {
+  /**
+   * `killed` outweighs `paused` outweighs `none`, whichever of tenant, agent and run it was ordered for, or of the runs it
+   * came from.
+   */
+  standing(tenantId: string, agentId: string, runId?: string, ancestors: readonly string[] = []): Standing {
     const tenant = this.#tenants.get(tenantId);
-    return tenant === undefined ? { kind: 'none', modelOverride: null } : tenant.standing(tenantId, agentId, runId);
+    if (tenant === undefined) return { kind: 'none', modelOverride: null };
+    return tenant.standing(tenantId, agentId, runId, ancestors);
   }
 
   /** Orders and directives in memory. */

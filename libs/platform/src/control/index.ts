@@ -8,4 +8,4 @@ export {
   parsePosition,
 } from './control-item.ts';
 export { type ControlReader, ControlTables } from './control-tables.ts';
-export type { Standing } from './standing.ts';
+export { type Standing, standingMessage } from './standing.ts';

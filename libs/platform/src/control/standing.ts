@@ -9,6 +9,8 @@ export interface Standing {
     readonly scope: ControlScope;
     readonly reason: string;
     readonly since: string;
+    /** Of an order that was given for a run this one came from: the id of that run. */
+    readonly ancestor?: string;
   };
   readonly modelOverride: Directive['modelOverride'];
 }
@@ -16,16 +18,38 @@ export interface Standing {
 const SEVERITY = { none: 0, paused: 1, killed: 2 } as const;
 const NOTHING: Standing = { kind: 'none', modelOverride: null };
 
-/** The orders that touch a run (any of them may be absent) and its agent's directive, as one answer. */
-export function standingOf(orders: readonly (ControlOrder | undefined)[], directive: Directive | undefined): Standing {
+/**
+ * The orders that touch a run (any of them may be absent) and its agent's directive, as one answer.
+ * @param inherited orders for the runs it came from, nearest first
+ */
+export function standingOf(
+  orders: readonly (ControlOrder | undefined)[],
+  directive: Directive | undefined,
+  inherited: readonly (ControlOrder | undefined)[] = [],
+): Standing {
   let worst: Standing = directive === undefined ? NOTHING : ofDirective(directive);
-  for (const order of orders) {
+  for (const [at, order] of [...orders, ...inherited].entries()) {
     if (order === undefined || order.state === 'running') continue;
     if (SEVERITY[order.state] <= SEVERITY[worst.kind]) continue;
     const { id, scope, reason, issuedAt: since } = order;
-    worst = { kind: order.state, because: { id, scope, reason, since }, modelOverride: worst.modelOverride };
+    const ancestor = at < orders.length ? {} : { ancestor: order.scopeId };
+    worst = {
+      kind: order.state,
+      because: { id, scope, reason, since, ...ancestor },
+      modelOverride: worst.modelOverride,
+    };
   }
   return worst;
+}
+
+/** For the agent that is stopped. */
+export function standingMessage({ kind, because }: Standing): string {
+  const what = because?.ancestor === undefined ? `This ${because?.scope ?? 'run'}` : ancestorText(because.ancestor);
+  return `${what} is ${kind}${because?.reason ? `: ${because.reason}` : ''}`;
+}
+
+function ancestorText(runId: string): string {
+  return `Run ${runId}, from which this one came,`;
 }
 
 function ofDirective({ id, paused, modelOverride }: Directive): Standing {

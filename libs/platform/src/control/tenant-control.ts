@@ -25,13 +25,14 @@ export class TenantControl {
     return this.#orders.size + this.#directives.size;
   }
 
-  standing(tenantId: string, agentId: string, runId: string | undefined): Standing {
+  standing(tenantId: string, agentId: string, runId: string | undefined, ancestors: readonly string[]): Standing {
     const orders = [
       this.#order('tenant', tenantId),
       this.#order('agent', agentId),
       runId === undefined ? undefined : this.#order('run', runId),
     ];
-    return standingOf(orders, this.#directives.get(agentId)?.value);
+    const inherited = ancestors.map((ancestor) => this.#order('run', ancestor));
+    return standingOf(orders, this.#directives.get(agentId)?.value, inherited);
   }
 
   /** What an agent's processes have to know: their directive, and the orders for the tenant, the agent and any run. */
@@ -46,11 +47,11 @@ export class TenantControl {
   }
 }
 
-/** Where the agent of a run is not known, an order for it goes to every process of the tenant. */
+/** An order for a run holds for the runs that come from it, which any agent of the tenant may have. */
 export function concerns(value: ControlOrder | Directive, agentId: string): boolean {
   if (!('scope' in value)) return value.agentId === agentId;
   if (value.scope === 'agent') return value.scopeId === agentId;
-  return value.scope === 'tenant' || value.agentId === undefined || value.agentId === agentId;
+  return true;
 }
 
 function placeOf(scope: ControlOrder['scope'], scopeId: string): string {

@@ -32,11 +32,11 @@ export class Standings {
     return this.#directiveVersion === 0 ? undefined : this.#modelOverride;
   }
 
-  /** Killed before paused, whatever said it. Costs three look-ups. */
-  of(runId: string): Standing {
+  /** Killed before paused, whatever said it, of the run or of those it came from. Costs a look-up for each. */
+  of(runId: string, ancestors: readonly string[] = []): Standing {
     if (this.#orders.size === 0) return this.#paused;
     let found = this.#paused;
-    for (const key of ['tenant', 'agent', RUN + runId]) {
+    for (const key of ['tenant', 'agent', RUN + runId, ...ancestors.map((ancestor) => RUN + ancestor)]) {
       const standing = this.#orders.get(key)?.standing;
       if (standing?.state === 'killed') return standing;
       if (standing?.state === 'paused') found = standing;

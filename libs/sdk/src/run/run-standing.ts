@@ -7,6 +7,7 @@ const TIME_IS_OVER: Standing = { state: 'killed', id: 'ttl', reason: 'its time i
 
 export interface RunStandingTools {
   readonly runId: string;
+  readonly parentRunId: string | undefined;
   readonly standings: Standings;
   readonly clock: Clock;
   /** Whether a stop aborts what runs; in shadow mode it is only told. */
@@ -19,9 +20,11 @@ export class RunStanding {
   readonly #stop = new AbortController();
   #lockdown: Lockdown = { active: false };
   #over: Standing | undefined;
+  #ancestors: readonly string[];
 
   constructor(tools: RunStandingTools) {
     this.#tools = tools;
+    this.#ancestors = tools.parentRunId === undefined ? [] : [tools.parentRunId];
   }
 
   get signal(): AbortSignal {
@@ -37,13 +40,14 @@ export class RunStanding {
     if (this.#over !== undefined) return this.#over;
     const { active, reason = '', until, kind: state = 'paused', lockdownId: id = 'lockdown' } = this.#lockdown;
     const locked = active && (until === undefined || until > this.#tools.clock.now());
-    const standing = this.#tools.standings.of(this.#tools.runId);
+    const standing = this.#tools.standings.of(this.#tools.runId, this.#ancestors);
     return locked && standing.state !== 'killed' ? { state, id, reason } : standing;
   }
 
   /** The server's answer to the start of the run, or to a sign of life. */
   lockDown(lockdown: Lockdown): void {
     this.#lockdown = lockdown;
+    this.#ancestors = lockdown.ancestors ?? this.#ancestors;
     this.#obey();
   }
 

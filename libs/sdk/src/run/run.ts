@@ -72,8 +72,9 @@ export class Run {
     const { recordContent, redactMessage } = settings;
     const story = new RunStory(ref, { clock, sink, newId, recordContent, redactMessage });
     this.#story = story;
-    this.#standing = new RunStanding({ runId: id, standings, clock, enforces: settings.enforceMode === 'enforce' });
-    this.#enforces = settings.enforceMode === 'enforce';
+    const enforces = settings.enforceMode === 'enforce';
+    this.#enforces = enforces;
+    this.#standing = new RunStanding({ runId: id, parentRunId, standings, clock, enforces });
     const breaker = new RunBreaker(
       () => host.breakerLimits(),
       () => clock.now(),

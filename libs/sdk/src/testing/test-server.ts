@@ -174,8 +174,9 @@ export class TestServer {
     if (verb === 'start') this.#runs.set(id, { ...run, start: body });
     if (verb === 'heartbeat') this.#runs.set(id, { ...run, heartbeats: run.heartbeats + 1 });
     if (verb === 'end') this.#runs.set(id, { ...run, status: String(body.status) });
-    const { modelOverride, until, ...told } = lockdown;
-    return json({ runId: id, lockdown: { ...told, until_ts: until }, modelOverride });
+    const { modelOverride, until, ancestors, ...told } = lockdown;
+    const lineage = ancestors === undefined ? undefined : { ancestors };
+    return json({ runId: id, lockdown: { ...told, until_ts: until }, modelOverride, lineage });
   }
 
   #registered(body: Record<string, unknown>): HttpAnswer {

@@ -27,6 +27,8 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** What stands against a run, told at its start and with every sign of life; `until` is Unix ms. */
 export interface Lockdown {
+  /** Told at the start of a run that has a parent: the runs whose orders hold for it. */
+  readonly ancestors?: readonly string[];
   readonly active: boolean;
   readonly reason?: string;
   readonly until?: number;

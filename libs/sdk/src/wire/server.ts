@@ -251,6 +251,11 @@ function wireTool(tool: ToolInfo): object {
   };
 }
 
+function ancestorsOf(lineage: unknown): Pick<Lockdown, 'ancestors'> {
+  if (!isRecord(lineage) || !Array.isArray(lineage.ancestors)) return {};
+  return { ancestors: lineage.ancestors.filter((id) => typeof id === 'string') };
+}
+
 function readLockdown(answer: unknown): Lockdown | null {
   if (!isRecord(answer) || !isRecord(answer.lockdown) || typeof answer.lockdown.active !== 'boolean') return null;
   const { active, reason, until_ts: until, kind, lockdownId } = answer.lockdown;
@@ -260,6 +265,7 @@ function readLockdown(answer: unknown): Lockdown | null {
     ...(typeof until === 'number' ? { until } : {}),
     ...(kind === 'paused' || kind === 'killed' ? { kind } : {}),
     ...(typeof lockdownId === 'string' ? { lockdownId } : {}),
+    ...ancestorsOf(answer.lineage),
     ...(typeof answer.modelOverride === 'string' ? { modelOverride: answer.modelOverride } : {}),
   };
 }

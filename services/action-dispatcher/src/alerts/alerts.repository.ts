@@ -1,4 +1,4 @@
-import { alertChanged, type ControlOrder } from '@agentlens/contracts';
+import { alertChanged, type ControlOrder, MOST_ANCESTORS } from '@agentlens/contracts';
 import { alertFromRow, type Tables } from '@agentlens/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
@@ -7,6 +7,9 @@ import type { AlertRow } from './alert-row.ts';
 import { queueAlertWebhooks } from './alert-webhook.queue.ts';
 
 type Tx = Transaction<Tables>;
+
+/** Approvals of further runs are cancelled by nobody; their calls are refused when they are asked about. */
+const MOST_DESCENDANTS = 1_000;
 
 /** What an alert begins with; the rest comes with its changes. */
 export type NewAlert = Pick<
@@ -123,7 +126,7 @@ export function lockLapsed(tx: Tx, at: string, limit: number): Promise<AlertRow[
     .execute();
 }
 
-/** The approvals that nobody has decided about yet, of a run, an agent or the whole tenant. */
+/** The approvals that nobody has decided about yet, of a run and those that come from it, an agent or the whole tenant. */
 export function lockWaiting(
   tx: Tx,
   { tenantId, scope, scopeId }: Pick<ControlOrder, 'tenantId' | 'scope' | 'scopeId'>,
@@ -131,8 +134,23 @@ export function lockWaiting(
   const waiting = ofTenant(tx, tenantId)
     .where('kind', '=', 'approval')
     .where('status', 'in', ['pending', 'acknowledged']);
-  const ofScope = scope === 'tenant' ? waiting : waiting.where(`${scope}_id`, '=', scopeId);
+  const ofRuns = scope === 'run' ? waiting.where('run_id', 'in', runAndDescendants(tenantId, scopeId)) : waiting;
+  const ofScope = scope === 'agent' ? ofRuns.where('agent_id', '=', scopeId) : ofRuns;
   return ofScope.orderBy('alert_id').forUpdate().execute();
+}
+
+/** A run has one parent, so that a circle is walked once per level and ends with them. */
+function runAndDescendants(tenantId: string, runId: string) {
+  return sql<string>`(
+    with recursive tree as (
+      select ${runId}::text as run_id, 0 as depth
+      union all
+      select r.run_id, tree.depth + 1
+      from tree join runs r on r.tenant_id = ${tenantId} and r.parent_run_id = tree.run_id
+      where tree.depth < ${MOST_ANCESTORS}
+    )
+    select run_id from tree limit ${MOST_DESCENDANTS}
+  )`;
 }
 
 /** The approvals of all tenants that nobody has decided about and that have not run out. */

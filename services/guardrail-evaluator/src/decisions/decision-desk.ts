@@ -88,7 +88,7 @@ export class DecisionDesk {
     const { control, rules, clock, metrics, publisher } = this.#parts;
     const nowMs = clock.now();
     const identity = identityOf(request, timeOrderedId(nowMs));
-    const standing = control.standing(request.tenantId, request.agentId, request.runId);
+    const standing = control.standing(request.tenantId, request.agentId, request.runId, request.ancestors);
     const bypasses: RuleBypass[] = [];
     let said: Said;
     if (standing.kind !== 'none') said = { outcome: orderedOutcome(standing) };

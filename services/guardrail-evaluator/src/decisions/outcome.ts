@@ -1,6 +1,6 @@
 import type { Alert, Budget, Decision, DecisionEffect } from '@agentlens/contracts';
 import type { Ruling } from '@agentlens/guardrails';
-import type { Standing } from '@agentlens/platform';
+import { type Standing, standingMessage } from '@agentlens/platform';
 import type { BreakerVerdict } from '../breakers/breaker-desk.ts';
 
 /** What a decision says, without the question it answers. */
@@ -18,11 +18,12 @@ export interface BudgetRefusal {
 const CONTINUE = { verdict: 'ALLOW', control: 'CONTINUE', cause: { kind: 'ALLOW' } } as const;
 
 /** Killed and paused: nothing goes on. */
-export function orderedOutcome({ kind, because }: Standing): Outcome {
+export function orderedOutcome(standing: Standing): Outcome {
+  const { because } = standing;
   return {
     ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
     cause: { kind: 'LOCKDOWN', ...(because === undefined ? {} : { lockdownId: because.id }) },
-    message: `This ${because?.scope ?? 'run'} is ${kind}${because?.reason ? `: ${because.reason}` : ''}`,
+    message: standingMessage(standing),
   };
 }
 

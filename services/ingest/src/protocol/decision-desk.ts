@@ -10,7 +10,7 @@ import {
   timeOrderedId,
 } from '@agentlens/contracts';
 import { BackgroundWork, CommandUnanswered, type EventBus } from '@agentlens/messaging';
-import type { Clock, ControlBoard, Platform } from '@agentlens/platform';
+import { type Clock, type ControlBoard, type Platform, standingMessage } from '@agentlens/platform';
 import type { EventDesk } from '../event-desk.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
 import { RememberedAnswers } from './remembered-answers.ts';
@@ -49,8 +49,8 @@ export class DecisionDesk {
   }
 
   async decide(request: DecisionRequest, failMode: FailMode): Promise<Decision> {
-    const { tenantId, agentId, runId, requestId } = request;
-    const standing = this.#parts.board.standing(tenantId, agentId, runId);
+    const { tenantId, agentId, runId, requestId, ancestors } = request;
+    const standing = this.#parts.board.standing(tenantId, agentId, runId, ancestors);
     // What was ordered since outweighs what was answered before.
     if (requestId === undefined || standing.kind !== 'none') return this.#ask(request, failMode);
     return this.#answers.once(request, () => this.#ask(request, failMode));
@@ -96,8 +96,9 @@ export class DecisionDesk {
   }
 
   #ordered(request: DecisionRequest): Decision | undefined {
-    const { tenantId, agentId, runId } = request;
-    const { kind, because } = this.#parts.board.standing(tenantId, agentId, runId);
+    const { tenantId, agentId, runId, ancestors } = request;
+    const standing = this.#parts.board.standing(tenantId, agentId, runId, ancestors);
+    const { kind, because } = standing;
     if (kind === 'none') return undefined;
     return {
       ...this.#blank(request),
@@ -105,7 +106,7 @@ export class DecisionDesk {
       control: 'TERMINATE',
       effect: 'terminate',
       cause: { kind: 'LOCKDOWN', ...(because && { lockdownId: because.id }) },
-      message: `This ${because?.scope ?? 'run'} is ${kind}: ${because?.reason ?? 'by order of an operator'}`,
+      message: standingMessage(standing),
       bypasses: [],
     };
   }

@@ -40,7 +40,7 @@ describe('what the start of a run said', () => {
     const clock = fixedClock(NOW);
     const { store, contexts } = aStore();
     const [here, there] = [1, 2].map(() => new KnownRuns(contexts, () => clock.now(), logger));
-    here?.started('acme', 'r1', { sessionId: 's1' });
+    await here?.started('acme', 'r1', { sessionId: 's1' });
     for (const _ of [1, 2]) expect(await here?.completed(question())).toMatchObject({ sessionId: 's1' });
     expect(store.asked).toBe(0);
     for (const _ of [1, 2]) expect(await there?.completed(question())).toMatchObject({ sessionId: 's1' });
@@ -76,7 +76,48 @@ describe('what the start of a run said', () => {
     const { store, contexts } = aStore();
     store.mode = 'fails';
     const runs = new KnownRuns(contexts, () => clock.now(), logger);
-    runs.started('acme', 'r1', { tags: { a: '1' } });
+    await runs.started('acme', 'r1', { tags: { a: '1' } });
     expect(await runs.completed(question())).toMatchObject({ tags: { a: '1' } });
+  });
+});
+
+describe('the runs that led to a run', () => {
+  const told = (contexts: RunContexts, now = () => Date.parse(NOW)) => new KnownRuns(contexts, now, logger);
+
+  it('are known wherever the starts were told, nearest first, and asked for once', async () => {
+    const { store, contexts } = aStore();
+    const here = told(contexts);
+    for (const [runId, parentRunId] of [
+      ['r3', 'r2'],
+      ['r2', 'r1'],
+      ['r1', undefined],
+    ] as const) {
+      await here.started('acme', runId, { parentRunId, sessionId: 's' });
+    }
+    const there = told(contexts);
+    for (const _ of [1, 2]) expect((await there.completed(question('r3'))).ancestors).toEqual(['r2', 'r1']);
+    expect(store.asked).toBe(3);
+    expect((await there.completed(question('r1'))).ancestors).toBeUndefined();
+  });
+
+  it('end where they go in a circle, at themselves, and after 32', async () => {
+    const { contexts } = aStore();
+    const runs = told(contexts);
+    await runs.started('acme', 'a', { parentRunId: 'b' });
+    await runs.started('acme', 'b', { parentRunId: 'a' });
+    await runs.started('acme', 'self', { parentRunId: 'self' });
+    for (let at = 0; at < 50; at++) await runs.started('acme', `n${at}`, { parentRunId: `n${at + 1}` });
+    expect(await runs.ancestors('acme', 'a')).toEqual(['b']);
+    expect(await runs.ancestors('acme', 'self')).toEqual([]);
+    expect(await runs.ancestors('acme', 'n0')).toHaveLength(32);
+    expect(await runs.ancestors('globex', 'a')).toEqual([]);
+  });
+
+  it('are known as far as they are while the store hangs', async () => {
+    const { store, contexts } = aStore();
+    const runs = told(contexts);
+    await runs.started('acme', 'child', { parentRunId: 'parent' });
+    store.mode = 'hangs';
+    expect(await runs.ancestors('acme', 'child')).toEqual(['parent']);
   });
 });

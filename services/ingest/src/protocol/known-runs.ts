@@ -1,4 +1,4 @@
-import type { DecisionRequest } from '@agentlens/contracts';
+import { type DecisionRequest, MOST_ANCESTORS } from '@agentlens/contracts';
 import { type Platform, withDeadline } from '@agentlens/platform';
 import type { RunContext, RunContexts } from '@agentlens/state';
 
@@ -29,26 +29,52 @@ export class KnownRuns {
     private readonly logger: Platform['logger'],
   ) {}
 
-  /** Best effort beyond this instance: a run must start without the store too. */
-  started(tenantId: string, runId: string, context: RunContext): void {
-    if (context.sessionId === undefined && context.actor === undefined && context.tags === undefined) return;
+  /** Best effort beyond this instance: a run must start without the store too. Told in time if the store answers in time. */
+  async started(tenantId: string, runId: string, context: RunContext): Promise<void> {
+    if (Object.values(context).every((told) => told === undefined)) return;
     const name = nameOf(tenantId, runId);
     if (this.#runs.get(name)?.context === undefined) this.#remember(name, context);
-    this.contexts.keep(tenantId, runId, context).catch((error: unknown) => this.#rest(error));
+    try {
+      await withDeadline(this.contexts.keep(tenantId, runId, context), PATIENCE_MS);
+    } catch (error) {
+      this.#rest(error);
+    }
   }
 
   async completed(request: DecisionRequest): Promise<DecisionRequest> {
-    const name = nameOf(request.tenantId, request.runId);
-    const known = this.#runs.get(name);
-    if (known !== undefined && known.untilMs > this.now()) return withContext(request, known.context);
-    if (this.#restUntilMs > this.now()) return request;
-    const found = await this.#find(request);
-    if (found === 'late') return request;
-    this.#remember(name, found);
-    return withContext(request, found);
+    const { tenantId, runId } = request;
+    const context = await this.#contextOf(tenantId, runId);
+    const completed = withContext(request, context);
+    const ancestors = context?.parentRunId === undefined ? [] : await this.ancestors(tenantId, runId);
+    return ancestors.length === 0 ? completed : { ...completed, ancestors };
   }
 
-  async #find({ tenantId, runId }: DecisionRequest): Promise<RunContext | undefined | 'late'> {
+  /**
+   * The runs that led to this one, nearest first, as far as their starts are known: what an agent hides, or starts without
+   * telling, is not among them. Circles end.
+   */
+  async ancestors(tenantId: string, runId: string): Promise<string[]> {
+    const found = new Set<string>();
+    let parent = (await this.#contextOf(tenantId, runId))?.parentRunId;
+    while (parent !== undefined && parent !== runId && !found.has(parent) && found.size < MOST_ANCESTORS) {
+      found.add(parent);
+      parent = (await this.#contextOf(tenantId, parent))?.parentRunId;
+    }
+    return [...found];
+  }
+
+  async #contextOf(tenantId: string, runId: string): Promise<RunContext | undefined> {
+    const name = nameOf(tenantId, runId);
+    const known = this.#runs.get(name);
+    if (known !== undefined && known.untilMs > this.now()) return known.context;
+    if (this.#restUntilMs > this.now()) return undefined;
+    const found = await this.#find(tenantId, runId);
+    if (found === 'late') return undefined;
+    this.#remember(name, found);
+    return found;
+  }
+
+  async #find(tenantId: string, runId: string): Promise<RunContext | undefined | 'late'> {
     try {
       return await withDeadline(this.contexts.find(tenantId, runId), PATIENCE_MS);
     } catch (error) {

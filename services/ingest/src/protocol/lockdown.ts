@@ -1,5 +1,5 @@
 import type { Directive } from '@agentlens/contracts';
-import type { Standing } from '@agentlens/platform';
+import { type Standing, standingMessage } from '@agentlens/platform';
 
 /** Told at a run's start and with every heartbeat; the object is always there. */
 export interface LockdownAnswer {
@@ -13,10 +13,10 @@ export interface LockdownAnswer {
   readonly modelOverride?: NonNullable<Directive['modelOverride']>['model'];
 }
 
-export function lockdownAnswer({ kind, because, modelOverride }: Standing): LockdownAnswer {
+export function lockdownAnswer(standing: Standing): LockdownAnswer {
+  const { kind, because, modelOverride } = standing;
+  const reason = because?.ancestor === undefined ? (because?.reason ?? kind) : standingMessage(standing);
   const lockdown =
-    kind === 'none'
-      ? { active: false }
-      : { active: true, reason: because?.reason ?? kind, kind, ...(because && { lockdownId: because.id }) };
+    kind === 'none' ? { active: false } : { active: true, reason, kind, ...(because && { lockdownId: because.id }) };
   return { lockdown, ...(modelOverride && { modelOverride: modelOverride.model }) };
 }

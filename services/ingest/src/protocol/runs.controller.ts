@@ -24,6 +24,12 @@ import { Listeners } from './listeners.ts';
 import { type LockdownAnswer, lockdownAnswer } from './lockdown.ts';
 import { readBody, readRunId } from './read-body.ts';
 
+type StartAnswer = LockdownAnswer & {
+  readonly runId: string;
+  /** Of a run that named a parent: those whose orders hold for it, nearest first. */
+  readonly lineage?: { readonly ancestors: readonly string[] };
+};
+
 /** The life of a run as its agent tells it. Everything may come twice, late, or in any order. */
 @Controller('v1/runs')
 export class RunsController {
@@ -45,13 +51,18 @@ export class RunsController {
     @Param('runId') runIdText: string,
     @Body() body: unknown,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<LockdownAnswer & { runId: string }> {
+  ): Promise<StartAnswer> {
     const runId = readRunId(runIdText);
     const start = readBody(StartBody, body);
     await this.desk.admit(caller, 1, reply);
     await this.desk.record(caller.tenantId, runStarted(runId, start));
-    this.runs.started(caller.tenantId, runId, contextOf(start));
-    return { runId, ...lockdownAnswer(this.board.standing(caller.tenantId, start.agentId, runId)) };
+    await this.runs.started(caller.tenantId, runId, contextOf(start));
+    const ancestors = await this.runs.ancestors(caller.tenantId, runId);
+    return {
+      runId,
+      ...lockdownAnswer(this.board.standing(caller.tenantId, start.agentId, runId, ancestors)),
+      ...(start.parentRunId == null ? {} : { lineage: { ancestors } }),
+    };
   }
 
   @Post(':runId/end')
@@ -86,7 +97,8 @@ export class RunsController {
     const at = new Date(this.clock.now()).toISOString();
     this.heartbeats.add(tenantId, { runId, agentId, at, ...(everyMs == null ? {} : { everyMs }) });
     if (instanceId != null) this.listeners.touch({ tenantId, agentId, instanceId });
-    return { runId, ...lockdownAnswer(this.board.standing(tenantId, agentId, runId)) };
+    const ancestors = await this.runs.ancestors(tenantId, runId);
+    return { runId, ...lockdownAnswer(this.board.standing(tenantId, agentId, runId, ancestors)) };
   }
 
   /** Good events are taken whatever else is in the batch; the client in the field drops a batch that is refused. */
@@ -110,8 +122,9 @@ export class RunsController {
   }
 }
 
-function contextOf({ sessionId, actor, tags }: StartBody): RunContext {
+function contextOf({ sessionId, actor, tags, parentRunId }: StartBody): RunContext {
   return {
+    parentRunId: parentRunId ?? undefined,
     sessionId: sessionId ?? undefined,
     actor:
       actor == null
