@@ -93,6 +93,11 @@ export class AgentLensClient {
     };
   }
 
+  /** What a call gets that nobody could decide in time. */
+  get failMode(): 'open' | 'closed' {
+    return this.#settings.failMode;
+  }
+
   /** The model an operator wants used instead, for the whole agent. */
   get modelOverride(): string | null {
     return this.#standings.modelOverride ?? null;

@@ -79,6 +79,10 @@ export interface Driver {
   readonly handOff?: (framework: object, agents: NestedSpec) => Promise<Outcome>;
   /** An export without which the adapter does not know the framework's version. */
   readonly marks: readonly string[];
+  /** How the framework names a tool, if not as it is. */
+  readonly named?: (tool: string) => string;
+  /** The tool that calls the agent `helper`, as the record names it, if not by its own name. */
+  readonly subAgentTool?: string;
   /** What an agent of this framework cannot do, by scenario; each with the reason. */
   readonly cannot: Readonly<Record<string, string>>;
   /** What to say in the table, if not `enforce`. */

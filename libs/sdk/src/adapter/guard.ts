@@ -72,12 +72,15 @@ export class Guard {
     return guard;
   }
 
-  /** The user's own run; inside of a tool call a child of its run; elsewhere a new run, which the scope ends. */
-  async open(input: unknown, parent = parentHere()): Promise<RunScope> {
+  /**
+   * The user's own run; inside of a tool call a child of its run; elsewhere a new run, which the scope ends. `known` is
+   * what the framework knows of the run, such as its session.
+   */
+  async open(input: unknown, parent = parentHere(), known: RunConfig = {}): Promise<RunScope> {
     const current = getCurrentRun();
     if (parent === undefined && current !== undefined) return this.#scope(current, false);
     const lineage = parent === undefined ? {} : { parentRunId: parent.run.id, parentToolUseId: parent.callId };
-    const own: RunConfig = this.options.run?.(input) ?? {};
+    const own: RunConfig = { ...known, ...this.options.run?.(input) };
     const sessionId = own.sessionId ?? parent?.run.sessionId;
     const config = { ...own, ...lineage, sessionId, adapter: this.#adapter };
     const enforceMode = this.options.observe === 'only' ? 'shadow' : undefined;

@@ -176,7 +176,7 @@ export const BEHAVIOUR: readonly Scenario[] = [
       await world.run(
         { turns, tools: [world.write] },
         {
-          tags: { write: ['destructive'] },
+          tags: { [world.driver.named?.('write') ?? 'write']: ['destructive'] },
           subjects: ({ args }) => [{ subjectType: 'file', value: String((args as { path: string }).path) }],
           run: () => ({ actor: { externalId: 'ada' }, sessionId: 's1', tags: { team: 'x' } }),
         },

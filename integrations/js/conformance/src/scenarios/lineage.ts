@@ -32,7 +32,7 @@ export const LINEAGE: readonly Scenario[] = [
       assert.equal(text, 'The helper is done.');
       assert.deepEqual(world.effects, ['/tmp/a']);
       const { runs } = world.server;
-      assert.equal(runs.length, 2, 'one run for each agent');
+      assert.equal(runs.length, 2, `one run for each agent: ${JSON.stringify(runs)}`);
       const child = runs.find(({ start }) => start.parentRunId !== undefined);
       const parent = runs.find((run) => run !== child);
       assert.equal(child?.start.parentRunId, parent?.id);
@@ -48,7 +48,7 @@ export const LINEAGE: readonly Scenario[] = [
     proves: ['sub-agents'],
     needsGuard: true,
     async play(world) {
-      world.server.rule({ tools: [`*${HELPER}`], answer: block('No helpers') });
+      world.server.rule({ tools: [world.driver.subAgentTool ?? `*${HELPER}`], answer: block('No helpers') });
       const { requests } = await world.nested(agents(world));
       assert.deepEqual(world.effects, []);
       assert.equal(requests.length, 2, 'the model of the sub-agent is not called');
