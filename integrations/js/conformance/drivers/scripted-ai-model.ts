@@ -51,7 +51,7 @@ export class ScriptedAiModels {
   }
 
   #answer(prompt: unknown) {
-    const turn = this.script.next(prompt);
+    const turn = this.script.next(timeless(prompt));
     const content = turn.flatMap((part): Record<string, unknown>[] => {
       if (typeof part === 'string') return [{ type: 'text', text: part }];
       const { id: toolCallId, tool: toolName, args, providerResult: result } = part;
@@ -74,4 +74,9 @@ export class ScriptedAiModels {
       { type: 'text-end', id },
     ];
   }
+}
+
+/** Without when a message was made, which is another time in another run. */
+function timeless(prompt: unknown): string {
+  return JSON.stringify(prompt, (key, value: unknown) => (key === 'createdAt' ? undefined : value));
 }

@@ -157,6 +157,20 @@ export class Guard {
     return this.#scope(current, false);
   }
 
+  /**
+   * The call that code is the inside of, for frameworks that only tell before and after it: the newest that is open,
+   * of those that `prefers` names if there are any.
+   */
+  async parentByOpenCall(prefers: (tool: string) => boolean): Promise<ParentCall | undefined> {
+    const inside = parentHere();
+    const place = currentPlace();
+    if (inside !== undefined || place === undefined) return inside;
+    const { run, tools } = await place.scope;
+    const { open } = tools;
+    const call = open.findLast(({ name }) => prefers(name)) ?? open.at(-1);
+    return call === undefined ? undefined : { run, callId: call.id };
+  }
+
   /** Enters a scope that is still being opened. */
   enter<R>(scope: Promise<RunScope>, body: () => R): R {
     return inPlace({ scope, outer: getCurrentRun() }, body);

@@ -34,7 +34,8 @@ export const BEHAVIOUR: readonly Scenario[] = [
       assert.equal(message(guarded.error), message(bare.error));
       assert.equal(guarded.text, bare.text);
       const results = world.events('llm.result');
-      assert.ok(results.length > 0 && results.every(({ data }) => data.outcome === 'error'));
+      assert.ok(results.length > 0, 'a failed call is recorded');
+      assert.ok(results.every(({ data }) => data.outcome === 'error'));
       assert.deepEqual(world.statuses, ['error']);
     },
   },
