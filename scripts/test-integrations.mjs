@@ -37,12 +37,10 @@ function install() {
 }
 
 function test() {
-  const patterns = names.length === 0 ? ['*'] : names.map((name) => `${name}*`);
-  const specs = patterns.flatMap((name) =>
-    globSync(`{conformance/drivers/${name},*/src/**/*}.spec.ts`, { cwd: workspace }),
-  );
+  const folders = names.length === 0 ? ['*'] : names;
+  const specs = folders.flatMap((name) => globSync(`${name}/{src,test}/**/*.spec.ts`, { cwd: workspace }));
   const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning', '--test-concurrency=2'];
-  const child = spawn(process.execPath, [...flags, '--test', ...new Set(specs)], { cwd: workspace, stdio: 'inherit' });
+  const child = spawn(process.execPath, [...flags, '--test', ...specs], { cwd: workspace, stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {
     child.once('exit', (code) => resolve(code ?? 1));

@@ -53,7 +53,9 @@ async function report({ chunks, model, state, fromCache }: ResponseArgs): Promis
   CALLS.delete(state);
   const failure = chunks.find(({ type }) => type === 'error')?.payload?.error;
   if (failure !== undefined) {
-    const error = Object.assign(new Error(failure.message ?? 'the model call failed'), { name: failure.name ?? 'Error' });
+    const error = Object.assign(new Error(failure.message ?? 'the model call failed'), {
+      name: failure.name ?? 'Error',
+    });
     await call?.failed({ name: model.modelId ?? 'unknown', provider: model.provider }, error);
     return;
   }

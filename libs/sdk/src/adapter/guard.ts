@@ -111,7 +111,7 @@ export class Guard {
   async *streaming<T, R>(
     input: unknown,
     body: (scope: RunScope) => AsyncIterator<T, R>,
-    outcome: () => RunStatus = () => 'success',
+    outcome: (result: R) => RunStatus = () => 'success',
     parent = parentHere(),
   ): AsyncGenerator<T, R> {
     const scope = await this.open(input, parent);
@@ -181,12 +181,16 @@ export class Guard {
     this.lens.warn(`${this.#adapter.name}: ${message}`);
   }
 
-  async *#followed<T, R>(scope: RunScope, items: AsyncIterator<T, R>, outcome: () => RunStatus): AsyncGenerator<T, R> {
+  async *#followed<T, R>(
+    scope: RunScope,
+    items: AsyncIterator<T, R>,
+    outcome: (result: R) => RunStatus,
+  ): AsyncGenerator<T, R> {
     let status: RunStatus = 'interrupted';
     try {
       const result = yield* scope.stream(items);
       scope.throwIfStopped();
-      status = outcome();
+      status = outcome(result);
       return result;
     } catch (error) {
       scope.noteFailure(error);

@@ -65,17 +65,17 @@ export class RunScope {
   }
 
   /** The same for a generator that somebody else iterates: each step of it runs inside. */
-  async *stream<T, R>(items: AsyncIterator<T, R>): AsyncGenerator<T, R> {
+  async *stream<T, R>(items: AsyncIterator<T, R>, callId?: string): AsyncGenerator<T, R> {
     let finished = false;
     try {
       for (;;) {
-        const step = await this.enter(() => items.next());
+        const step = await this.enter(() => items.next(), callId);
         finished = step.done === true;
         if (step.done === true) return step.value;
         yield step.value;
       }
     } finally {
-      if (!finished) await this.enter(() => items.return?.());
+      if (!finished) await this.enter(() => items.return?.(), callId);
     }
   }
 

@@ -7,7 +7,7 @@ import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { served } from '../src/http-test-server.ts';
+import { served } from '../../conformance/src/http-test-server.ts';
 
 export type Generation = 'v1' | 'v2';
 
@@ -29,8 +29,8 @@ export interface TestClient {
 }
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const PROXY = here('../../mcp-proxy/src/main.ts');
-const SERVER = here('../fixtures/mcp-server.ts');
+const PROXY = here('../src/main.ts');
+const SERVER = here('./mcp-server.ts');
 const NODE = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
 
 /** A client, the proxy and a server, each a process of its own, before the SDK's test server. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { block, modify, needApproval, terminate } from '@agentlens/sdk/testing';
-import { Report } from '../src/report.ts';
+import { Report } from '../../conformance/src/report.ts';
 import { type Generation, McpWorld, type TestClient, type ToolResult } from './mcp-world.ts';
 
 const GENERATIONS: readonly [Generation, string][] = [

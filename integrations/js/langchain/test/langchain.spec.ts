@@ -1,9 +1,16 @@
 import { guard } from '@agentlens/langchain';
 import { AIMessage, type BaseMessage, fakeModel } from 'langchain';
 import * as langchain from 'langchain';
-import { conform } from '../src/conform.ts';
-import { type AgentSpec, type Driver, type NestedSpec, type Outcome, TOKENS, type ToolSpec } from '../src/driver.ts';
-import { Script } from '../src/script.ts';
+import { conform } from '../../conformance/src/conform.ts';
+import {
+  type AgentSpec,
+  type Driver,
+  type NestedSpec,
+  type Outcome,
+  TOKENS,
+  type ToolSpec,
+} from '../../conformance/src/driver.ts';
+import { Script } from '../../conformance/src/script.ts';
 
 type LangChain = typeof langchain;
 

@@ -5,7 +5,7 @@ import { block, needApproval, TestServer } from '@agentlens/sdk/testing';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { type HttpServer, serveV1, serveV2 } from '../fixtures/mcp-http-server.ts';
+import { type HttpServer, serveV1, serveV2 } from './mcp-http-server.ts';
 import type { CallOptions, ToolResult } from './mcp-world.ts';
 
 const INFO = { name: 'test-client', version: '1.0.0' };

@@ -1,9 +1,16 @@
 import { guard } from '@agentlens/openai-agents';
 import * as agents from '@openai/agents';
 import { assistantMessage, functionCall, modelResponder, ScriptedModel } from '@openai/agents/testing';
-import { conform } from '../src/conform.ts';
-import { type AgentSpec, type Driver, type NestedSpec, type Outcome, TOKENS, type ToolSpec } from '../src/driver.ts';
-import { Script } from '../src/script.ts';
+import { conform } from '../../conformance/src/conform.ts';
+import {
+  type AgentSpec,
+  type Driver,
+  type NestedSpec,
+  type Outcome,
+  TOKENS,
+  type ToolSpec,
+} from '../../conformance/src/driver.ts';
+import { Script } from '../../conformance/src/script.ts';
 
 type Agents = typeof agents;
 
