@@ -112,9 +112,10 @@ export class Guard {
     input: unknown,
     body: (scope: RunScope) => AsyncIterator<T, R>,
     outcome: (result: R) => RunStatus = () => 'success',
+    known: RunConfig = {},
     parent = parentHere(),
   ): AsyncGenerator<T, R> {
-    const scope = await this.open(input, parent);
+    const scope = await this.open(input, parent, known);
     return yield* this.#followed(
       scope,
       scope.enter(() => body(scope)),
