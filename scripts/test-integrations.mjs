@@ -40,6 +40,8 @@ function test() {
   const folders = names.length === 0 ? ['*'] : names;
   const specs = folders.flatMap((name) => globSync(`${name}/{src,test}/**/*.spec.ts`, { cwd: workspace }));
   const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning', '--test-concurrency=2'];
+  // Some frameworks keep timers of their own, which would keep the process.
+  flags.push('--test-force-exit');
   const child = spawn(process.execPath, [...flags, '--test', ...specs], { cwd: workspace, stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {

@@ -4,53 +4,6 @@ export interface AiModule {
   readonly gateway?: { languageModel(id: string): unknown };
 }
 
-export interface Prompt {
-  readonly role: string;
-  readonly content: unknown;
-}
-
-export interface CallParams {
-  readonly prompt: readonly Prompt[];
-}
-
-export interface ContentPart {
-  readonly type: string;
-  readonly toolCallId?: string;
-  readonly toolName?: string;
-  readonly input?: unknown;
-  readonly result?: unknown;
-  readonly isError?: boolean;
-  readonly providerExecuted?: boolean;
-  readonly [field: string]: unknown;
-}
-
-type Tokens = number | { readonly total?: number; readonly cacheRead?: number; readonly cacheWrite?: number };
-
-export interface Usage {
-  readonly inputTokens?: Tokens;
-  readonly outputTokens?: Tokens;
-  readonly cachedInputTokens?: number;
-}
-
-export interface ModelAnswer {
-  readonly content: readonly ContentPart[];
-  readonly usage: Usage;
-}
-
-export interface StreamChunk extends ContentPart {
-  readonly id?: string;
-  readonly delta?: string;
-  readonly usage?: Usage;
-  readonly error?: unknown;
-}
-
-export interface Model {
-  readonly modelId: string;
-  readonly provider: string;
-  doGenerate(params: CallParams): PromiseLike<ModelAnswer>;
-  doStream(params: CallParams): PromiseLike<{ readonly stream: ReadableStream<StreamChunk> }>;
-}
-
 export interface ToolExecution {
   readonly toolCallId?: string;
   readonly abortSignal?: AbortSignal;

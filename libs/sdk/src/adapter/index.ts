@@ -1,5 +1,6 @@
 export { Guard, type ParentCall, parentHere } from './guard.ts';
 export type { AdapterToolCall, GuardOptions } from './guard-options.ts';
+export { generateGuarded, type LanguageModel, type LanguageModelParams, streamGuarded } from './language-model.ts';
 export type { ModelCall } from './model-call.ts';
 export { replaceExports } from './replace-exports.ts';
 export { PROVIDER_EXECUTED, type RunScope } from './run-scope.ts';

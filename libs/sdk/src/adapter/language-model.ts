@@ -1,0 +1,176 @@
+import type { ModelCall } from './model-call.ts';
+import type { RunScope } from './run-scope.ts';
+
+/*
+ * The model interface of the AI SDK, in its versions 2 to 4, as much of it as is touched. Several frameworks take models
+ * of it, so that it is here; no type of theirs is named, so that none is needed.
+ */
+
+interface PromptMessage {
+  readonly role: string;
+  readonly content: unknown;
+}
+
+export interface LanguageModelParams {
+  readonly prompt: readonly PromptMessage[];
+}
+
+interface ContentPart {
+  readonly type: string;
+  readonly toolCallId?: string;
+  readonly toolName?: string;
+  readonly input?: unknown;
+  readonly result?: unknown;
+  readonly isError?: boolean;
+  readonly providerExecuted?: boolean;
+  readonly [field: string]: unknown;
+}
+
+type Tokens = number | { readonly total?: number; readonly cacheRead?: number; readonly cacheWrite?: number };
+
+interface Usage {
+  readonly inputTokens?: Tokens;
+  readonly outputTokens?: Tokens;
+  readonly cachedInputTokens?: number;
+}
+
+interface ModelAnswer {
+  readonly content: readonly ContentPart[];
+  readonly usage: Usage;
+}
+
+interface StreamChunk extends ContentPart {
+  readonly id?: string;
+  readonly delta?: string;
+  readonly usage?: Usage;
+  readonly error?: unknown;
+}
+
+export interface LanguageModel {
+  readonly modelId: string;
+  readonly provider: string;
+  doGenerate(params: LanguageModelParams): PromiseLike<ModelAnswer>;
+  doStream(params: LanguageModelParams): PromiseLike<{ readonly stream: ReadableStream<StreamChunk> }>;
+}
+
+/** One `doGenerate`, asked about and reported. */
+export async function generateGuarded(
+  scope: RunScope,
+  model: LanguageModel,
+  params: LanguageModelParams,
+): Promise<unknown> {
+  const answer = await scope.callModel(
+    params.prompt,
+    (prompt) => model.doGenerate({ ...params, prompt }) as Promise<ModelAnswer>,
+    { model: nameOf(model), read: ({ content, usage }) => ({ content: content.map(part), usage: tokens(usage) }) },
+  );
+  await observed(scope, answer.content);
+  return answer;
+}
+
+/** One `doStream`, asked about, and reported when it ends. */
+export async function streamGuarded(
+  scope: RunScope,
+  model: LanguageModel,
+  params: LanguageModelParams,
+): Promise<unknown> {
+  const call = await scope.beginModel(params.prompt);
+  try {
+    const answer = await model.doStream({ ...params, prompt: call.messages });
+    return { ...answer, stream: reported(answer.stream, { scope, call, model }) };
+  } catch (error) {
+    await call.failed(nameOf(model), error);
+    throw error;
+  }
+}
+
+const nameOf = ({ modelId: name, provider }: LanguageModel) => ({ name, provider });
+
+/** A model call is reported before its last chunk is handed on, so that what follows it follows in the record too. */
+function reported(
+  stream: ReadableStream<StreamChunk>,
+  { scope, call, model }: { scope: RunScope; call: ModelCall; model: LanguageModel },
+): ReadableStream<StreamChunk> {
+  const reader = stream.getReader();
+  const texts = new Map<string, string>();
+  const parts: ContentPart[] = [];
+  const answered = (usage: Usage | undefined) => {
+    const text = [...texts.values()].join('');
+    const content = [...(text === '' ? [] : [{ type: 'text', text }]), ...parts.map(part)];
+    return call.answered({ content, model: nameOf(model), usage: tokens(usage) });
+  };
+  return new ReadableStream<StreamChunk>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          await answered(undefined);
+          controller.close();
+          return;
+        }
+        if (value.type === 'text-delta') texts.set(value.id ?? '', (texts.get(value.id ?? '') ?? '') + textOf(value));
+        if (value.type === 'tool-call' || value.type === 'tool-result') parts.push(value);
+        if (value.type === 'error') await call.failed(nameOf(model), value.error);
+        if (value.type === 'finish') {
+          await answered(value.usage);
+          await observed(scope, parts);
+        }
+        controller.enqueue(value);
+      } catch (error) {
+        await call.failed(nameOf(model), error);
+        controller.error(error);
+      }
+    },
+    async cancel(reason) {
+      await call.failed(nameOf(model), reason ?? new Error('the stream was given up'));
+      await reader.cancel(reason);
+    },
+  });
+}
+
+function textOf({ delta }: StreamChunk): string {
+  return typeof delta === 'string' ? delta : '';
+}
+
+/** A call's arguments arrive as JSON text; everything else is recorded as it is. */
+function part(given: ContentPart): ContentPart {
+  if (given.type !== 'tool-call') return given;
+  const { toolCallId, toolName, input } = given;
+  return { type: 'tool_call', toolCallId, toolName, args: parsed(input) };
+}
+
+function parsed(input: unknown): unknown {
+  if (typeof input !== 'string') return input;
+  try {
+    return JSON.parse(input);
+  } catch {
+    // A model may write what is not JSON; the framework tells it so.
+    return input;
+  }
+}
+
+/** Tools that ran at the provider come with the answer. */
+async function observed(scope: RunScope, content: readonly ContentPart[]): Promise<void> {
+  for (const { type, toolCallId, toolName = '', result, isError } of content) {
+    if (type !== 'tool-result') continue;
+    const input = content.find((other) => other.type === 'tool-call' && other.toolCallId === toolCallId)?.input;
+    const error = isError === true ? result : undefined;
+    await scope.observeTool({ id: toolCallId, name: toolName, args: parsed(input) }, { result, error, durationMs: 0 });
+  }
+}
+
+function tokens(usage: Usage | undefined) {
+  if (usage === undefined) return undefined;
+  const { inputTokens, outputTokens, cachedInputTokens } = usage;
+  const details = typeof inputTokens === 'object' ? inputTokens : {};
+  return {
+    inputTokens: total(inputTokens),
+    outputTokens: total(outputTokens),
+    cacheReadTokens: details.cacheRead ?? cachedInputTokens,
+    cacheWriteTokens: details.cacheWrite,
+  };
+}
+
+function total(count: Usage['inputTokens']): number | undefined {
+  return typeof count === 'object' ? count.total : count;
+}
