@@ -88,6 +88,7 @@ export { type SubscribeOptions, Subscription } from './runtime/subscription.ts';
 export { SafetyLayer } from './safety/safety-layer.ts';
 export type { FilterAnswer, RateLimit, SafetyFilter, SafetyPolicy } from './safety/safety-policy.ts';
 export { AgentSession, type AgentSessionOptions } from './session/agent-session.ts';
+export { DatabaseSessionStore } from './session/database-session-store.ts';
 export type { Entry } from './session/entry.ts';
 export { FileSessionStore, type FileSessionStoreOptions } from './session/file-session-store.ts';
 export { MemorySessionStore } from './session/memory-session-store.ts';

@@ -1,3 +1,3 @@
-export { encryptedSessions } from './encrypted-session-store.ts';
+export { encrypted } from './encrypted.ts';
 export { type KeyProvider, keyFromEnvironment, keyFromFile, type MasterKey, staticKeys } from './key-provider.ts';
 export { type Principal, ROLE_ACTIONS, type RoleAction, type RoleGrants, Roles } from './roles.ts';

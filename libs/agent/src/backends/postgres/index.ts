@@ -1,0 +1,4 @@
+export type { PostgresOptions } from './connection.ts';
+export { PostgresDatabaseClient } from './database.ts';
+export { PostgresMemoryClient } from './memory.ts';
+export { postgresDriver } from './sql-driver.ts';

@@ -1,0 +1,60 @@
+import { DatabaseSync } from 'node:sqlite';
+
+export interface SqliteOptions {
+  /** A file, or `:memory:`. */
+  readonly path: string;
+  readonly now?: () => number;
+}
+
+const BUSY_MS = 5_000;
+
+/** Version 1 of the tables. `expires_at` is Unix ms; rows say which version wrote them. */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS agent_streams (stream_key TEXT PRIMARY KEY, last_seq INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS agent_memory (
+    id INTEGER PRIMARY KEY, stream_key TEXT NOT NULL, seq INTEGER NOT NULL, entry TEXT NOT NULL,
+    idempotency_key TEXT, expires_at INTEGER, schema_version INTEGER NOT NULL DEFAULT 1, UNIQUE (stream_key, seq)
+  );
+  CREATE UNIQUE INDEX IF NOT EXISTS agent_memory_idempotency ON agent_memory (stream_key, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS agent_memory_expiry ON agent_memory (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_words USING fts5 (words, tokenize = "unicode61 tokenchars '_'");
+  CREATE TABLE IF NOT EXISTS agent_documents (
+    id INTEGER PRIMARY KEY, collection TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, version INTEGER NOT NULL,
+    expires_at INTEGER, schema_version INTEGER NOT NULL DEFAULT 1, UNIQUE (collection, key)
+  );
+  CREATE INDEX IF NOT EXISTS agent_documents_expiry ON agent_documents (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE VIRTUAL TABLE IF NOT EXISTS agent_document_words USING fts5 (words, tokenize = "unicode61 tokenchars '_'");
+`;
+
+/** One connection, its tables made. Several processes may share a file. */
+export class SqliteConnection {
+  readonly db: DatabaseSync;
+
+  constructor(path: string) {
+    this.db = new DatabaseSync(path);
+    this.db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;`);
+    this.transaction(() => this.db.exec(SCHEMA));
+  }
+
+  transaction<T>(body: () => T): T {
+    this.db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = body();
+      this.db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  close(): void {
+    if (this.db.isOpen) this.db.close();
+  }
+}
+
+/** A query of any of the words, each quoted: text is never query syntax. */
+export function ftsQuery(words: readonly string[]): string {
+  return words.map((word) => `"${word}"`).join(' OR ');
+}

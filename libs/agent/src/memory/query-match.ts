@@ -1,0 +1,73 @@
+import { AgentError } from '../core/agent-error.ts';
+import { isPlainObject, type Json } from '../core/json.ts';
+import type { DatabaseQuery, DatabaseRow, FieldCondition, FieldRange } from './database-client.ts';
+
+const FIELD = /^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/;
+const DEFAULT_LIMIT = 100;
+const MOST_LIMIT = 1_000;
+
+/** The members of a field's path. @throws AgentError `invalid_input` */
+export function pathOf(field: string): string[] {
+  if (!FIELD.test(field))
+    throw new AgentError(
+      'invalid_input',
+      `${JSON.stringify(field)} is no field: names of letters, digits and _ with dots between`,
+    );
+  return field.split('.');
+}
+
+export function limitOf({ limit = DEFAULT_LIMIT }: DatabaseQuery): number {
+  if (!Number.isInteger(limit) || limit < 1) throw new AgentError('invalid_input', 'limit is a number from 1');
+  return Math.min(limit, MOST_LIMIT);
+}
+
+export function isRange(condition: FieldCondition): condition is FieldRange {
+  return typeof condition === 'object' && condition !== null;
+}
+
+export function valueAt(value: Json, path: readonly string[]): Json | undefined {
+  let current: Json | undefined = value;
+  for (const part of path) {
+    if (!isPlainObject(current) || !Object.hasOwn(current, part)) return undefined;
+    // A member of JSON is JSON.
+    current = (current as Readonly<Record<string, Json>>)[part];
+  }
+  return current;
+}
+
+export function matchesWhere(value: Json, where: DatabaseQuery['where'] = {}): boolean {
+  return Object.entries(where).every(([field, condition]) => {
+    const found = valueAt(value, pathOf(field));
+    return isRange(condition) ? inRange(found, condition) : found === condition;
+  });
+}
+
+function inRange(found: Json | undefined, { gt, gte, lt, lte, in: among }: FieldRange): boolean {
+  if (found === undefined) return false;
+  if (among !== undefined && !among.some((each) => each === found)) return false;
+  const compare = (limit: string | number | undefined, test: (a: string | number, b: string | number) => boolean) =>
+    limit === undefined || (typeof found === typeof limit && test(found as string | number, limit));
+  return (
+    compare(gt, (a, b) => a > b) &&
+    compare(gte, (a, b) => a >= b) &&
+    compare(lt, (a, b) => a < b) &&
+    compare(lte, (a, b) => a <= b)
+  );
+}
+
+/** Sorted as the query wants it: what has no such field comes last, equals are by key. */
+export function inQueryOrder<T extends Pick<DatabaseRow, 'key' | 'value'>>(
+  rows: readonly T[],
+  { orderBy }: DatabaseQuery,
+): T[] {
+  const byKey = (a: T, b: T) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+  if (orderBy === undefined) return [...rows].sort(byKey);
+  const path = pathOf(orderBy.field);
+  const direction = orderBy.descending === true ? -1 : 1;
+  return [...rows].sort((a, b) => {
+    const [left, right] = [valueAt(a.value, path), valueAt(b.value, path)];
+    if (left === undefined || right === undefined) return left === right ? byKey(a, b) : left === undefined ? 1 : -1;
+    if (left === right) return byKey(a, b);
+    return direction * ((left ?? '') < (right ?? '') ? -1 : 1);
+  });
+}

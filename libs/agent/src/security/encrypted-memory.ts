@@ -1,0 +1,87 @@
+import type { Json } from '../core/json.ts';
+import type { DatabaseClient, DatabaseQuery, DatabaseRow } from '../memory/database-client.ts';
+import type { MemoryClient } from '../memory/memory-client.ts';
+import { inQueryOrder, limitOf, matchesWhere } from '../memory/query-match.ts';
+import { searchTexts, textsOf } from '../memory/search-text.ts';
+import type { KeyProvider } from './key-provider.ts';
+import { Sealer } from './sealed.ts';
+
+const MOST_SEARCHED = 10_000;
+const PAGE = 1_000;
+
+/** Encrypts entries. Each is bound to its stream. Searching decrypts the newest 10 000 entries of one stream. */
+export function encryptedMemory(client: MemoryClient, keys: KeyProvider): MemoryClient {
+  const sealer = new Sealer(keys);
+  const read: MemoryClient['read'] = async (streamKey, options) => {
+    const rows = await client.read(streamKey, options);
+    return Promise.all(
+      rows.map(async ({ seq, entry }) => ({ seq, entry: await sealer.open(entry, ['memory', streamKey]) })),
+    );
+  };
+  const clear = client.clear?.bind(client);
+  const close = client.close?.bind(client);
+  return {
+    append: async (streamKey, entry, options) =>
+      client.append(streamKey, await sealer.seal(entry, streamKey, ['memory', streamKey]), options),
+    read,
+    async search(query, { streamKey, topK = 10, minScore = 0 } = {}) {
+      // Without a stream there is nothing to decrypt: the inner store sees no words.
+      if (streamKey === undefined) return [];
+      const entries = await read(streamKey, { last: MOST_SEARCHED });
+      const items = entries.map((entry) => ({ item: { ...entry, streamKey }, text: textsOf(entry.entry) }));
+      return searchTexts(items, query, topK)
+        .filter(({ score }) => score >= minScore)
+        .map(({ item, score }) => ({ ...item, score }));
+    },
+    ...(clear === undefined ? {} : { clear }),
+    ...(close === undefined ? {} : { close }),
+  };
+}
+
+/** Encrypts documents. Each is bound to its collection and key. Conditions and searches decrypt in this process. */
+export function encryptedDatabase(client: DatabaseClient, keys: KeyProvider): DatabaseClient {
+  const sealer = new Sealer(keys);
+  const opened = async (collection: string, row: DatabaseRow): Promise<DatabaseRow> => ({
+    ...row,
+    value: await sealer.open(row.value, ['database', collection, row.key]),
+  });
+  const all = async (collection: string, { prefix, after }: DatabaseQuery): Promise<DatabaseRow[]> => {
+    const rows: DatabaseRow[] = [];
+    let from = after;
+    while (rows.length < MOST_SEARCHED) {
+      const page = await client.query(collection, {
+        limit: PAGE,
+        ...(prefix === undefined ? {} : { prefix }),
+        ...(from === undefined ? {} : { after: from }),
+      });
+      for (const row of page) rows.push(await opened(collection, row));
+      from = page.at(-1)?.key;
+      if (page.length < PAGE) break;
+    }
+    return rows;
+  };
+  const remove = client.delete?.bind(client);
+  const close = client.close?.bind(client);
+  return {
+    write: async (collection, key, value, options) =>
+      client.write(collection, key, await sealer.seal(value, collection, ['database', collection, key]), options),
+    async read(collection, key) {
+      const row = await client.read(collection, key);
+      return row === null ? null : opened(collection, row);
+    },
+    async query(collection, query = {}) {
+      const rows = (await all(collection, query)).filter(({ value }) => matchesWhere(value, query.where));
+      return inQueryOrder(rows, query).slice(0, limitOf(query));
+    },
+    async search(text, { collection, topK = 10 } = {}) {
+      if (collection === undefined) return [];
+      const items = (await all(collection, {})).map((row) => ({
+        item: { ...row, collection },
+        text: textsOf(row.value as Json),
+      }));
+      return searchTexts(items, text, topK).map(({ item, score }) => ({ ...item, score }));
+    },
+    ...(remove === undefined ? {} : { delete: remove }),
+    ...(close === undefined ? {} : { close }),
+  };
+}
