@@ -1,5 +1,6 @@
 export { ActiveSession } from './agent/active-session.ts';
-export { Agent, type DriveOptions, type Health } from './agent/agent.ts';
+/** `AgentService` is another name of it: an agent over a runtime that makes sessions. */
+export { Agent, Agent as AgentService, type DriveOptions, type Health } from './agent/agent.ts';
 export type { AgentConfig, AgentSpec, MemoryPolicy, PromptReference, RunOptions } from './agent/agent-config.ts';
 export type { AgentResult, Event, EventHandler, ModelCall, Provenance } from './agent/agent-result.ts';
 export type { AgentHooks } from './agent/hooks.ts';
@@ -16,6 +17,7 @@ export type {
   ToolExecutor,
 } from './agent/planner-state.ts';
 export { planReflector } from './agent/reflector.ts';
+export { AgentRunner, type Runner } from './agent/runner.ts';
 export { type ScriptedPlan, scriptedPlanner } from './agent/scripted-planner.ts';
 export { DRIVER, type DriverResources, subAgentTool } from './agent/sub-agent-tool.ts';
 export { type Connector, type ConnectorResult, connectorTool } from './connectors/connector.ts';

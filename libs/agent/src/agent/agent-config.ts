@@ -73,11 +73,10 @@ export interface AgentConfig {
   readonly role?: Principal;
 }
 
-/** What one run is about, beside the agent's configuration. */
+/** What one turn is about; everything else is the agent's configuration. */
 export interface AgentSpec {
+  /** Default: the options' input, else the agent's task. */
   readonly task?: string;
-  readonly params?: Readonly<Record<string, Json>>;
-  readonly maxSteps?: number;
 }
 
 export interface RunOptions {

@@ -20,6 +20,7 @@ import { AgentRuntime } from '../runtime/agent-runtime.ts';
 import type { RunLimits } from '../runtime/capacity.ts';
 import { SafetyLayer } from '../safety/safety-layer.ts';
 import { hasUnfinishedTurn } from '../session/reopen.ts';
+import type { ActionResult } from '../tools/action-result.ts';
 import { ToolRegistry } from '../tools/tool-registry.ts';
 import { ActiveSession } from './active-session.ts';
 import type { AgentConfig, RunOptions } from './agent-config.ts';
@@ -227,7 +228,7 @@ export class Agent implements AsyncDisposable {
     if (database !== undefined) internals.context.insertResource(DATABASE, database);
     const { rulesFile } = this.#config;
     const pipeline = internals.tools(this.tools, this.#permissions, {
-      ...{ safety, canAsk },
+      ...{ safety, canAsk, onActions: (actions: readonly ActionResult[]) => record.addActions(actions) },
       ...(rulesFile === undefined
         ? {}
         : { remember: (permissions: PermissionManager) => permissions.saveToFile(rulesFile) }),

@@ -2,7 +2,7 @@ import { type OutputSchema, validateOutput } from '@agentlens/sdk';
 import { AgentError } from '../core/agent-error.ts';
 import type { Json } from '../core/json.ts';
 import { toJson } from '../core/json.ts';
-import { type ContentBlock, Message } from '../core/message.ts';
+import { type ContentBlock, Message, textOf } from '../core/message.ts';
 import type { CallOptions, LLMClient } from '../llm/llm-client.ts';
 import type { DatabaseClient } from '../memory/database-client.ts';
 import type { MemoryClient } from '../memory/memory-client.ts';
@@ -53,8 +53,14 @@ export class Turn {
   async run(input: readonly ContentBlock[] | undefined): Promise<unknown> {
     const { internals, pipeline, record, maxSteps } = this.#deps;
     const settled = await pipeline.settleOpenCalls();
-    if (settled.length > 0) await this.#acted(settled);
+    if (settled.length > 0) await this.#rememberLast();
     if (input !== undefined) await this.#say(Message.user(input));
+    else {
+      const last = internals.session.getHistory().at(-1);
+      // Cut off before anything was stored, or after everything was.
+      if (last === undefined) await this.#say(Message.user(this.#deps.task));
+      else if (last.role === 'assistant') return (await this.#finish(textOf(last.content)))?.result;
+    }
     for (let step = 1; ; step++) {
       internals.turnSignal.throwIfAborted();
       if (step > maxSteps) throw new AgentError('limit_reached', 'the run has reached its limit of steps');
@@ -121,7 +127,7 @@ export class Turn {
     const said = plan.assistant ?? Message.assistant(calls.map((call) => ({ type: 'tool_use', ...call })));
     await this.#say(said);
     const actions = await this.#execute(calls, step);
-    await this.#acted(actions);
+    await this.#rememberLast();
     return actions;
   }
 
@@ -141,6 +147,7 @@ export class Turn {
       });
       actions.push(action);
     }
+    this.#deps.record.addActions(actions);
     session.addMessage(
       Message.user(
         actions.map(({ toolUseId, toolId: name, output: content, isError }) => ({
@@ -155,8 +162,8 @@ export class Turn {
     return actions;
   }
 
-  async #acted(actions: readonly ActionResult[]): Promise<void> {
-    this.#deps.record.addActions(actions);
+  /** The results, which are in the history by now. */
+  async #rememberLast(): Promise<void> {
     const last = this.#deps.internals.session.getHistory().at(-1);
     if (last !== undefined) await this.#remember(last);
   }

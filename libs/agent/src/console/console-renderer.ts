@@ -1,4 +1,5 @@
 import type { AgentEvent, Lagged } from '../core/agent-event.ts';
+import { isPlainObject } from '../core/json.ts';
 import type { PermissionRequest } from '../core/output-chunk.ts';
 import type { AgentHandle } from '../runtime/agent-handle.ts';
 import { askUser } from './ask-user.ts';
@@ -140,6 +141,7 @@ export class ConsoleRenderer {
 }
 
 function shortOf(output: unknown): string {
-  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  const said = isPlainObject(output) && typeof output.error === 'string' ? output.error : output;
+  const text = typeof said === 'string' ? said : JSON.stringify(said);
   return text.length > MOST_RESULT_CHARS ? `${text.slice(0, MOST_RESULT_CHARS)}…` : text;
 }

@@ -40,8 +40,8 @@ export interface PipelineOptions {
   readonly safety: SafetyLayer;
   /** False: what would be asked is refused at once. Default true. */
   readonly canAsk?: boolean;
-  /** Told of each result, in the order of completion. */
-  readonly onAction?: (action: ActionResult) => void;
+  /** Told of the results of each step, in the order of the calls, also when the run ends with them. */
+  readonly onActions?: (actions: readonly ActionResult[]) => void;
   /** Where "always" answers are kept. */
   readonly remember?: (permissions: PermissionManager) => Promise<void>;
 }
@@ -91,7 +91,6 @@ export class ToolPipeline {
     const settle = async (call: ToolCall): Promise<ActionResult> => {
       const { action, end } = await this.#settle(call);
       if (end !== undefined) ends.push(end);
-      this.#options.onAction?.(action);
       return action;
     };
     const actions: ActionResult[] = [];
@@ -396,6 +395,7 @@ export class ToolPipeline {
 
   #addToHistory(actions: readonly ActionResult[]): void {
     if (actions.length === 0) return;
+    this.#options.onActions?.(actions);
     const content = actions.map(
       ({ toolUseId, toolId, output, isError }): ToolResultBlock => ({
         ...{ type: 'tool_result', toolUseId, name: toolId, content: output, isError },

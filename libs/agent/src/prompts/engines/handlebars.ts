@@ -105,13 +105,13 @@ function collect(node: unknown, names: Set<string>, scopes: readonly string[]): 
   // Both forms write a text as it is.
   if (type === 'MustacheStatement') Object.assign(node, { escaped: true });
   if (type === 'MustacheStatement' || type === 'BlockStatement' || type === 'SubExpression') {
-    const {
-      path,
-      params,
-      hash,
-      program,
-      inverse,
-    } = rest as { path: { original: string }; params: unknown[]; hash: unknown; program?: Node; inverse?: Node };
+    const { path, params, hash, program, inverse } = rest as {
+      path: { original: string };
+      params: unknown[];
+      hash: unknown;
+      program?: Node;
+      inverse?: Node;
+    };
     const helper = HELPERS.some((name) => name === path.original);
     if (!helper && params.length > 0)
       throw new AgentError(

@@ -1,0 +1,2 @@
+export { type AgentMetrics, metricsOf, type ToolMetrics } from './metrics.ts';
+export { type TraceOptions, traceTo } from './trace-to.ts';
