@@ -551,7 +551,11 @@ class Run:
             raise RunStopped(decision)
         name = model or self.model or "unknown"
         self._model_calls[decision.call_id] = _ModelCall(name, self._instance.clock.elapsed_s(), source)
-        payload = {"callId": decision.call_id, "model": name, "messages": list(messages)}
+        payload = {
+            "callId": decision.call_id,
+            "model": name,
+            "messages": [_wire_message(message) for message in messages],
+        }
         self._tell("llm_call", {**payload, **({} if provider is None else {"provider": provider})}, source=source)
         return decision.call_id
 
@@ -608,6 +612,16 @@ class Run:
                 metadata,
             )
         )
+
+
+def _wire_message(message: Message) -> dict[str, Any]:
+    """Its content as the platform takes it: a text, a list of objects, or nothing."""
+    content = message.get("content")
+    if isinstance(content, list | tuple):
+        content = [item if isinstance(item, Mapping) else {"type": "text", "text": str(item)} for item in content]
+    elif content is not None and not isinstance(content, str):
+        content = to_json(content)
+    return {**message, "role": str(message.get("role", "unknown")), "content": content}
 
 
 def _waiting_key(tool: str, args_json: str) -> str:

@@ -11,6 +11,14 @@ from conformance.world import Driver
 # Driver module: the module its framework is imported by.
 ALL: Mapping[str, str] = {
     "langchain_driver": "langchain",
+    "openai_agents_driver": "agents",
+    "pydantic_ai_driver": "pydantic_ai",
+    "agent_framework_driver": "agent_framework",
+    "ag2_driver": "ag2",
+    "classic_driver": "autogen",
+    "agentchat_driver": "autogen_agentchat",
+    "crewai_driver": "crewai",
+    "semantic_kernel_driver": "semantic_kernel",
 }
 
 

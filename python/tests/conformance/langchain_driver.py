@@ -10,7 +10,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.tools import StructuredTool
 from langchain_core.tools.base import BaseTool
 
-from conformance.world import Turn, World
+from conformance.world import Framework, Turn, World
 
 
 class ScriptedModel(BaseChatModel):
@@ -43,7 +43,7 @@ def _said(kind: Any, index: int, turn: Turn) -> Any:
     return AIMessage(content=turn.text, tool_calls=calls, usage_metadata=usage)
 
 
-class LangChainDriver:
+class LangChainDriver(Framework):
     name = "langchain"
     integration = "langchain"
     source = "langchain"

@@ -52,18 +52,25 @@ class Play:
         self.driver.play(world, self.mode)
         return world
 
-    def story(self, settled: int = 1) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
-        """The run, its events and its decisions, when it has ended."""
+    def story(self, *verdicts: str) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
+        """The run, its events and its decisions, when it has ended and what was decided about its tools is stored."""
         agentlens.shutdown()
 
         def ended() -> dict[str, Any]:
             runs = self.platform.runs(self.agent_id)
-            assert len(runs) == settled, runs
+            assert len(runs) == 1, [run["id"] for run in runs]
             assert runs[0]["endedAt"] is not None
             return runs[0]
 
+        def stored() -> list[dict[str, Any]]:
+            entries = self.platform.timeline(run["id"])
+            decisions = [entry["decision"] for entry in entries if entry["type"] == "decision"]
+            found = sorted(decision["verdict"] for decision in decisions if decision["phase"] == "tool.before")
+            assert found == sorted(verdicts)
+            return entries
+
         run = eventually(ended)
-        entries = self.platform.timeline(run["id"])
+        entries = eventually(stored) if verdicts else self.platform.timeline(run["id"])
         events = [entry["event"] for entry in entries if entry["type"] == "event"]
         return run, events, [entry["decision"] for entry in entries if entry["type"] == "decision"]
 
@@ -87,9 +94,8 @@ def test_an_allowed_call_runs_and_its_story_stands_on_the_timeline(play: Play) -
     assert world.error is None
     assert world.done == [("look", "tea")]
     assert told(world, "tea is fine")
-    run, events, decisions = play.story()
+    run, events, _ = play.story("ALLOW")
     assert run["status"] == "succeeded"
-    assert [decision["verdict"] for decision in decisions if decision["phase"] == "tool.before"] == ["ALLOW"]
     calls, responses = of_type(events, "tool_call"), of_type(events, "tool_response")
     assert [call["payload"]["toolName"] for call in calls] == ["look"]
     assert [call["payload"]["callId"] for call in calls] == [answer["payload"]["callId"] for answer in responses]
@@ -98,8 +104,9 @@ def test_an_allowed_call_runs_and_its_story_stands_on_the_timeline(play: Play) -
     asked, answered = of_type(events, "llm_call"), of_type(events, "llm_response")
     assert len(asked) == len(answered) == 2
     assert {event["payload"]["callId"] for event in asked} == {event["payload"]["callId"] for event in answered}
-    assert answered[-1]["payload"]["completion"] == DONE
-    assert answered[0]["payload"]["usage"]["totalTokens"] == 15
+    assert DONE in answered[-1]["payload"]["completion"]
+    tokens = answered[0]["payload"]["usage"]["totalTokens"]
+    assert tokens == 15 or (tokens > 0 and play.mode in play.driver.estimating)
     kinds = [event.get("kind") for event in events]
     assert kinds.count("run.started") == kinds.count("run.ended") == 1
 
@@ -109,21 +116,19 @@ def test_a_blocked_call_does_not_happen_and_the_model_is_told_why(play: Play) ->
     assert world.error is None
     assert world.done == []
     assert told(world, BLOCKED)
-    run, events, decisions = play.story()
+    run, events, _ = play.story("BLOCK")
     assert run["status"] == "succeeded"
-    assert [decision["verdict"] for decision in decisions if decision["phase"] == "tool.before"] == ["BLOCK"]
     assert of_type(events, "tool_call") == of_type(events, "tool_response") == []
 
 
 def test_of_two_calls_at_once_the_blocked_one_alone_does_not_happen(play: Play) -> None:
-    world = play(Turn("Both.", [*LOOK.uses, *REMOVE.uses]), END)
+    both = Turn("Both.", [*LOOK.uses, *REMOVE.uses])
+    world = play(*((LOOK, REMOVE) if play.mode in play.driver.one_at_a_time else (both,)), END)
     assert world.error is None
     assert world.done == [("look", "tea")]
     assert told(world, "tea is fine")
     assert told(world, BLOCKED)
-    _, _, decisions = play.story()
-    verdicts = sorted(decision["verdict"] for decision in decisions if decision["phase"] == "tool.before")
-    assert verdicts == ["ALLOW", "BLOCK"]
+    play.story("ALLOW", "BLOCK")
 
 
 def test_a_decision_to_terminate_ends_the_run_before_the_next_model_call(play: Play) -> None:
@@ -188,7 +193,9 @@ def test_what_a_model_raises_comes_out_as_without_us_and_is_recorded(play: Play)
     assert type(world.error) is type(bare.error)
     assert isinstance(world.error, ModelBroke) or "the model is away" in str(world.error)
     _, events, _ = play.story()
-    assert all("the model is away" in event["payload"]["error"] for event in of_type(events, "llm_response"))
+    # Some frameworks cancel who reads a stream before its error gets there.
+    expected = ("the model is away", "CancelledError")
+    assert all(any(text in event["payload"]["error"] for text in expected) for event in of_type(events, "llm_response"))
     assert len(of_type(events, "llm_response")) == len(of_type(events, "llm_call")) >= 1
 
 

@@ -100,6 +100,13 @@ class World:
         return [self.look, self.remove, self.explode, self.pay, self.price, self.broken]
 
 
+class Framework:
+    """What most drivers have in common."""
+
+    estimating: Sequence[str] = ()
+    one_at_a_time: Sequence[str] = ()
+
+
 class Driver(Protocol):
     """One framework. `play` runs the script to its end and puts what it raised into the world."""
 
@@ -107,6 +114,9 @@ class Driver(Protocol):
     integration: str
     source: str
     modes: Sequence[str]
+    # Modes whose framework counts tokens by itself, and whose model makes one call in a turn.
+    estimating: Sequence[str]
+    one_at_a_time: Sequence[str]
 
     def play(self, world: World, mode: str) -> None: ...
     def originals(self) -> list[object]:

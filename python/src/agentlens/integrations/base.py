@@ -105,6 +105,32 @@ class BaseFrameworkPlugin:
         async with instance.run(agent_id=self._agent_id or name) as run:
             yield run
 
+    async def stream_run(self, stream: Callable[[], AsyncIterator[T]], name: str | None = None) -> AsyncIterator[T]:
+        """A run as long as a stream. Between its items, the run is not the reader's: a stream shares its context."""
+        instance, joined = self.instance, current.get()
+        if instance is None or (joined is not None and joined.belongs_to(instance) and not joined.ended):
+            async for item in stream():
+                yield item
+            return
+        run = await instance.run(agent_id=self._agent_id or name).astart()
+        items = stream()
+        error: BaseException | None = None
+        try:
+            while True:
+                token = current.set(run)
+                try:
+                    item = await items.__anext__()
+                except StopAsyncIteration:
+                    return
+                finally:
+                    current.reset(token)
+                yield item
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            self.end_run(run, error)
+
     def end_run(self, run: Run, error: BaseException | None = None) -> None:
         """For frameworks whose start and end are two hooks."""
         with ours("ending a run"):
