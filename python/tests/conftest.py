@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator
 
@@ -7,6 +8,12 @@ import pytest
 
 import agentlens
 from support.platform import Platform, eventually, start_platform
+
+# Suites of one framework, and the module that it is imported by.
+_OF_ONE = {"test_langgraph.py": "langgraph", "test_semantic_kernel.py": "semantic_kernel"}
+collect_ignore = [
+    f"conformance/{suite}" for suite, module in _OF_ONE.items() if importlib.util.find_spec(module) is None
+]
 
 BLOCKED = "Removing is not allowed here."
 ENDED = "This run is over."

@@ -75,6 +75,10 @@ def resolve(options: Mapping[str, Any], new_session_id: Callable[[], str]) -> Se
     )
 
 
+def environment_enforce() -> str | None:
+    return _environment("ENFORCE")
+
+
 def refuse_unknown(given: Mapping[str, Any], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:

@@ -26,8 +26,9 @@ END = Turn(DONE)
 class Play:
     """Plays scripts as one agent of the platform."""
 
-    def __init__(self, platform: Platform, driver: Driver, mode: str) -> None:
+    def __init__(self, platform: Platform, driver: Driver, mode: str, integrations: list[str] | None = None) -> None:
         self.platform = platform
+        self.integrations = [driver.integration] if integrations is None else integrations
         self.driver = driver
         self.mode = mode
         self.agent_id = f"{driver.name}-{mode}-{uuid.uuid4().hex[:8]}"
@@ -38,7 +39,7 @@ class Play:
                 "url": self.platform.url,
                 "api_key": self.platform.agent_key,
                 "agent_id": self.agent_id,
-                "integrations": [self.driver.integration],
+                "integrations": self.integrations,
                 # The machine of a test may be busy; what is tested here is not its speed.
                 "deadline_ms": 10_000,
                 "fail_mode": "closed",
@@ -175,7 +176,8 @@ def test_a_call_that_needs_a_human_ends_the_run_where_nobody_waits(play: Play) -
 def test_what_a_tool_raises_does_what_it_does_without_us_and_is_recorded(play: Play) -> None:
     script = (Turn("I try.", [Use("broken", {"topic": "tea"})]), END)
     bare = play.bare(script)
-    world = play(*script)
+    # A framework may try a failing tool more often than the breaker allows failures in a row.
+    world = play(*script, breaker=False)
     assert type(world.error) is type(bare.error)
     assert world.did("broken") == bare.did("broken")
     assert len(world.shown) == len(bare.shown)
@@ -243,9 +245,10 @@ def hanging() -> Iterator[str]:
 
 
 def test_an_agent_goes_on_where_the_platform_hangs(play: Play, hanging: str) -> None:
-    world = play(LOOK, LOOK, END, url=hanging, fail_mode="open", deadline_ms=200, drain_ms=0)
+    again = Turn("Again.", [Use("look", {"topic": "coffee"})])
+    world = play(LOOK, again, END, url=hanging, fail_mode="open", deadline_ms=200, drain_ms=0)
     assert world.error is None
-    assert world.did("look") == ["tea", "tea"]
+    assert world.did("look") == ["tea", "coffee"]
 
 
 def test_an_operator_who_kills_a_run_stops_it_in_the_middle(play: Play) -> None:

@@ -6,16 +6,21 @@ one for calls of the program; models are wrapped where each single call is made.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from agentlens.calls import ModelAnswer, ModelCall, ToolCall, ours
 from agentlens.decision import Decision
+from agentlens.events import error_text
 from agentlens.integrations import registry
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.patching import Patches
 from agentlens.run import Usage
 
 _patches = Patches()
+# What a function raises is turned into text between the two filters: the inner one leaves it here for the outer.
+_errors: ContextVar[list[BaseException] | None] = ContextVar("agentlens_semantic_kernel_errors", default=None)
 
 
 class SemanticKernelPlugin(BaseFrameworkPlugin):
@@ -45,17 +50,27 @@ class SemanticKernelPlugin(BaseFrameworkPlugin):
     async def auto_function(self, context: Any, next: Callable[[Any], Any]) -> None:
         from semantic_kernel.functions import FunctionResult
 
+        errors: list[BaseException] = []
+
         async def execute(decided: dict[str, Any]) -> Any:
             context.arguments.update(decided)
-            await next(context)
+            token = _errors.set(errors)
+            try:
+                await next(context)
+            finally:
+                _errors.reset(token)
             return None if context.function_result is None else context.function_result.value
+
+        def error_in(result: Any) -> str | None:
+            return error_text(errors[-1]) if errors else None
 
         def refuse(decision: Decision) -> Any:
             # Without a result of its own the model would be told "None".
             context.function_result = FunctionResult(function=context.function.metadata, value=decision.message)
             context.terminate = context.terminate or decision.terminates
 
-        await self.acall_tool(self._call(context, "semantic_kernel.auto"), execute, refuse)
+        call = replace(self._call(context, "semantic_kernel.auto"), error_in=error_in)
+        await self.acall_tool(call, execute, refuse)
 
     async def function(self, context: Any, next: Callable[[Any], Any]) -> None:
         from semantic_kernel.functions import FunctionResult
@@ -66,7 +81,13 @@ class SemanticKernelPlugin(BaseFrameworkPlugin):
 
         async def execute(decided: dict[str, Any]) -> Any:
             context.arguments.update(decided)
-            await next(context)
+            errors = _errors.get()
+            try:
+                await next(context)
+            except Exception as error:
+                if errors is not None:
+                    errors.append(error)
+                raise
             return None if context.result is None else context.result.value
 
         def refuse(decision: Decision) -> Any:
