@@ -13,3 +13,10 @@ describe('the name of a budget', () => {
     },
   );
 });
+
+describe('a budget that cannot be asked', () => {
+  it('blocks, unless it says otherwise', () => {
+    const { onUnavailable } = Budget.shape;
+    expect([onUnavailable.parse(undefined), onUnavailable.parse('allow')]).toEqual(['block', 'allow']);
+  });
+});

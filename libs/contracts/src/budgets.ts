@@ -14,7 +14,7 @@ export const Budget = z.object({
   period: z.enum(['total', 'day', 'week', 'month']),
   limitUsd: z.number().positive(),
   enabled: z.boolean().default(true),
-  onUnavailable: z.enum(['allow', 'block']).default('allow'),
+  onUnavailable: z.enum(['allow', 'block']).default('block'),
   version: z.int().min(1),
   createdAt: Instant,
   updatedAt: Instant,

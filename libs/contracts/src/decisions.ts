@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { canonicalJson, sha256Hex } from './canonical-form.ts';
 import { ClientId, Instant, TenantId } from './ids.ts';
 
 export const DECISION_PHASES = ['tool.before', 'tool.after', 'llm.before'] as const;
@@ -26,6 +27,13 @@ export type Subject = z.infer<typeof Subject>;
 /** How far up a run is asked for those that led to it. */
 export const MOST_ANCESTORS = 32;
 
+/**
+ * A content that is here in part only: what cannot be read, or is too large to be handed over, is left out, and lists end
+ * where that begins. Every value that is here is as the client sent it. Its `sha256` (hex) stands for the whole.
+ */
+export const UnreadContent = z.object({ reason: z.enum(['unreadable', 'too_large']), sha256: z.string() });
+export type UnreadContent = z.infer<typeof UnreadContent>;
+
 /** "May this happen?", as the gateway hands it to the evaluator. */
 export const DecisionRequest = z.object({
   tenantId: TenantId,
@@ -43,9 +51,11 @@ export const DecisionRequest = z.object({
   sessionId: ClientId.optional(),
   args: z.unknown().optional(),
   result: z.unknown().optional(),
+  /** Absent where both are here whole. */
+  unread: z.object({ args: UnreadContent.optional(), result: UnreadContent.optional() }).optional(),
   actor: Actor.optional(),
   tags: z.record(z.string(), z.string()),
-  subjects: z.array(Subject).max(100),
+  subjects: z.array(Subject),
   /** Deltas since the agent's last question, by metric key (bytes_in, llm_tokens_in, duration_ms, custom keys). */
   metrics: z.record(z.string(), z.number()),
   /** What a model call is expected to use; reserved from budgets until it is settled. */
@@ -55,6 +65,11 @@ export const DecisionRequest = z.object({
   deadlineMs: z.number().positive(),
 });
 export type DecisionRequest = z.infer<typeof DecisionRequest>;
+
+/** SHA-256 (hex) of a content of a call, the same for the same content however much of it is here. */
+export function contentHash(request: Pick<DecisionRequest, 'args' | 'result' | 'unread'>, part: 'args' | 'result') {
+  return request.unread?.[part]?.sha256 ?? sha256Hex(canonicalJson(request[part] ?? null));
+}
 
 /** From mild to severe; the most severe effect of all matched rules wins. */
 export const DECISION_EFFECTS = ['allow', 'modify', 'ask', 'block', 'terminate'] as const;

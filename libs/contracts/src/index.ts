@@ -21,6 +21,7 @@ export { CONTROL_SCOPES, ControlOrder, ControlScope, DirectiveAcknowledged } fro
 export { DeadLetter } from './dead-letters.ts';
 export {
   Actor,
+  contentHash,
   DECISION_EFFECTS,
   DECISION_PHASES,
   Decision,
@@ -32,6 +33,7 @@ export {
   RuleBypass,
   RuleFinding,
   Subject,
+  UnreadContent,
 } from './decisions.ts';
 export {
   EVENT_TYPE_NAMES,

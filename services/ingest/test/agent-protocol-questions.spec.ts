@@ -151,18 +151,49 @@ describe('asking for a decision', () => {
     });
   });
 
-  it.each([
-    ['nested 100,000 levels', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'unreadable'],
-    ['with a NUL', '{"q":"x\\u0000y"}', 'unreadable'],
-    ['with __proto__', '{"__proto__":{"admin":true}}', 'unreadable'],
-    ['with an infinite number', '{"n":1e400}', 'unreadable'],
-    ['that are only an infinite number', '1e400', 'unreadable'],
-    ['of a megabyte', JSON.stringify({ list: Array.from({ length: 6 }, () => 'x'.repeat(200_000)) }), 'too_large'],
-  ])('goes on with arguments %s, which rules find missing', async (_, args, reason) => {
+  const asked = async (args: string) => {
     const text = JSON.stringify({ ...QUESTION, args: 'ARGS' }).replace('"ARGS"', () => args);
     expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, text)).status).toBe(200);
-    expect(protocol.asked[0]?.args).toEqual({ $omitted: { reason, sha256: expect.any(String) } });
-    expect(protocol.asked[0]?.tool?.name).toBe('search');
+    expect(protocol.asked.at(-1)?.tool?.name).toBe('search');
+    return protocol.asked.at(-1);
+  };
+  const long = 'x'.repeat(200_000);
+
+  it.each([
+    ['nested 100,000 levels', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'unreadable', undefined],
+    ['with __proto__', '{"q":"rm","__proto__":{"admin":true}}', 'unreadable', { q: 'rm' }],
+    ['with an infinite number', '{"n":1e400,"q":"rm"}', 'unreadable', { n: null, q: 'rm' }],
+    ['that are only an infinite number', '1e400', 'unreadable', null],
+    ['of a megabyte', JSON.stringify([long, long, 'rm', long]), 'too_large', [long, null, 'rm', null]],
+    ['of a text over 256 KB', JSON.stringify({ t: 'x'.repeat(260_000), q: 'rm' }), 'too_large', { t: null, q: 'rm' }],
+  ])('hands over what can be read of arguments %s, and says that it is not all', async (_, args, reason, readable) => {
+    const request = await asked(args);
+    expect(request?.unread).toEqual({ args: { reason, sha256: expect.any(String) } });
+    if (readable !== undefined) expect(request?.args).toEqual(readable);
+  });
+
+  it('tells apart contents that are handed over alike', async () => {
+    const hashes = [];
+    for (const args of ['{"n":1e400}', '{"n":-1e400}', '{"n":1e400,"__proto__":1}'])
+      hashes.push((await asked(args))?.unread?.args?.sha256);
+    expect(new Set(hashes).size).toBe(3);
+  });
+
+  it.each([
+    ['with a NUL', '{"q":"x\\u0000y"}', { q: 'x\uFFFDy' }],
+    ['with a NUL in a name that is there already', '{"q\\uFFFD":1,"q\\u0000":1}', undefined],
+    ['of an object of 300 keys', `{${Array.from({ length: 300 }, (__, n) => `"k${n}":1`).join()}}`, undefined],
+  ])('mends arguments %s', async (_, args, readable) => {
+    const request = await asked(args);
+    if (readable !== undefined) expect(request).toMatchObject({ args: readable });
+    expect(request?.unread?.args?.reason).toBe(args.includes('uFFFD') ? 'unreadable' : undefined);
+  });
+
+  it('believes a client that says it did not send all', async () => {
+    const unread = ['args', 'result'];
+    await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, callId: 'c', args: {}, unread });
+    const told = { reason: 'too_large', sha256: expect.any(String) };
+    expect(protocol.asked[0]?.unread).toEqual({ args: told, result: told });
   });
 
   it.each([
@@ -240,12 +271,53 @@ describe('asking for a decision', () => {
     expect(protocol.asked[0]?.tool?.name).toBe(`ab${'x'.repeat(254)}`);
   });
 
-  it('keeps a question with a load of tags below what the broker takes', async () => {
-    const tags = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, 'v'.repeat(2_000)]));
-    const args = { text: 'y'.repeat(200_000) };
-    expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tags, args })).status).toBe(200);
-    expect(JSON.stringify(protocol.asked[0]).length).toBeLessThan(900_000);
-    expect(protocol.asked[0]?.args).toEqual(args);
+  const member = (n: number) => [`k${n}`, `v${n}`] as const;
+
+  it('never leaves out who asks and about what, also where contents have to go for it', async () => {
+    const many = Array.from({ length: 20_000 }, (_, n) => n);
+    const question = {
+      ...QUESTION,
+      tool: { name: 'search', tags: many.map((n) => `tag${n}`) },
+      actor: { externalId: 'u', metadata: { plan: 'free' } },
+      tags: Object.fromEntries(many.map(member)),
+      subjects: many.slice(0, 200).map((n) => ({ subjectType: 'customer', value: `c${n}` })),
+      metrics: Object.fromEntries(many.slice(0, 200).map((n) => [`m${n}`, n])),
+      args: { text: 'é'.repeat(200_000) },
+    };
+    expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, question)).status).toBe(200);
+    const { args, unread, ...identity } = protocol.asked[0] ?? {};
+    const { tool, actor, tags, subjects, metrics } = question;
+    expect(identity).toMatchObject({ tool, actor, tags, subjects, metrics });
+    expect([args, unread?.args?.reason]).toEqual([{ text: null }, 'too_large']);
+    expect(Buffer.byteLength(JSON.stringify(protocol.asked[0]))).toBeLessThan(900_000);
+  });
+
+  it('blocks a call whose tags alone are more than can be judged', async () => {
+    const tags = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, 'v'.repeat(1_000)]));
+    const answer = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tags });
+    expect(answer).toMatchObject({ status: 200, body: { verdict: 'BLOCK', cause: { kind: 'LOCKDOWN' } } });
+    expect(protocol.asked).toEqual([]);
+  });
+
+  it.each([
+    ['longer than an id', 'u'.repeat(300)],
+    ['with control characters', 'u\n1'],
+    ['that is a number', 7],
+  ])('keeps an end user with an id %s, told apart from others', async (_, externalId) => {
+    await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, actor: { externalId, name: 5 } });
+    await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, actor: { externalId: `${externalId}2` } });
+    const ids = protocol.asked.map(({ actor }) => actor?.externalId ?? '');
+    expect([new Set(ids).size, ids.every((id) => /^[^\n]{1,256}$/.test(id))]).toEqual([2, true]);
+  });
+
+  it('lets no mended name hide a good one', async () => {
+    await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tags: { k: 'no', 'k\u0001': 'yes' } });
+    expect(protocol.asked[0]?.tags).toEqual({ k: 'no' });
+  });
+
+  it('gives rules and budgets the time to be asked, whatever deadline is wanted', async () => {
+    await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, deadlineMs: 0.0001 });
+    expect(protocol.asked[0]?.deadlineMs).toBeGreaterThanOrEqual(50);
   });
 });
 

@@ -121,6 +121,8 @@ export type ActionEffect =
 /** Is part of the answer to a call: takes effect at once, by what the agent is told. Holds no secrets. */
 export interface DecisionAction<C = unknown> extends ActionBase<C> {
   readonly phases: readonly ['decision'];
+  /** True: it works on the arguments, and is passed over as `missing` where those are not here whole. */
+  readonly changesArguments?: boolean;
   /** Pure. `args`: the arguments as rules before this one left them. */
   effect(config: C, args: unknown): ActionEffect;
 }

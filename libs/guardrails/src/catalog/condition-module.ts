@@ -68,8 +68,18 @@ export interface TickCondition<C> extends Measured<C> {
   measure(config: C, score: number | null): number | null;
 }
 
+/** What of a call a condition can look at, beside its tool, its phase and what is fetched. */
+export const CALL_PARTS = ['args', 'result', 'actor', 'tags', 'subjects', 'metrics'] as const;
+export type CallPart = (typeof CALL_PARTS)[number];
+
 /** One condition with its config, made ready: patterns compiled, names folded. */
 export interface CallTest {
+  readonly reads: readonly CallPart[];
+  /**
+   * What is certain where arguments or results are not here whole. `yes`: a yes, since no further value could undo it;
+   * `always`: the test sees to it by itself. Absent: nothing is, and the answer is `missing`.
+   */
+  readonly certain?: 'yes' | 'always';
   /** True if it looks at other calls: then `needs` is also asked for calls its rule is not about. */
   readonly counts?: boolean;
   /** Events that feed series it reads. */

@@ -1,12 +1,33 @@
 import type { DecisionRequest } from '@agentlens/contracts';
-import type { CallTest, ConditionModule, EventCondition } from '../catalog/condition-module.ts';
+import type { CallPart, CallTest, ConditionModule, EventCondition } from '../catalog/condition-module.ts';
 import { meetsWithoutNoise } from '../catalog/threshold.ts';
 import { RunningTotals } from '../windows/series-totals.ts';
 
 /** A condition with its config, ready to be asked about calls; null: it cannot be. */
 export function callTest(condition: ConditionModule, config: unknown): CallTest | null {
-  if (condition.cadence === 'call') return condition.ready(config);
+  if (condition.cadence === 'call') return wary(condition.ready(config));
   return condition.cadence === 'event' ? gate(condition, config) : null;
+}
+
+/** The test, which does not take what was left out of a call for what is not there. */
+function wary(test: CallTest): CallTest {
+  const { reads, certain } = test;
+  if (certain === 'always' || !(reads.includes('args') || reads.includes('result'))) return test;
+  return {
+    ...test,
+    matches(facts) {
+      const answer = test.matches(facts);
+      if (typeof answer !== 'boolean' || !isUnread(facts.request, reads)) return answer;
+      return answer && certain === 'yes' ? answer : 'missing';
+    },
+  };
+}
+
+function isUnread({ unread }: DecisionRequest, reads: readonly CallPart[]): boolean {
+  if (unread === undefined) return false;
+  return (
+    (unread.args !== undefined && reads.includes('args')) || (unread.result !== undefined && reads.includes('result'))
+  );
 }
 
 /** A condition on events asked about a call: its series as they stand, held against its threshold. */
@@ -17,6 +38,7 @@ function gate(condition: EventCondition<unknown>, config: unknown): CallTest | n
   const seriesFor = ({ runId, receivedAt }: DecisionRequest) =>
     seriesAt?.({ runId, nowMs: Date.parse(receivedAt) }) ?? [];
   return {
+    reads: [],
     feeds: [{ kinds: condition.listensTo(config), series }],
     needs: (request) => ({ series: seriesFor(request) }),
     matches({ request, before }) {

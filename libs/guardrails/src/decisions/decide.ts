@@ -82,7 +82,7 @@ function said(
   // The most important rule changes arguments last, so that nobody undoes what it did.
   for (const { rule, answer } of answers) {
     if (answer === null) continue;
-    const one = saying(rule, answer, args, facts);
+    const one = saying(rule, answer, args, facts, request);
     if (one.effect.kind === 'modify' && rule.mode === 'enforce') args = one.effect.args;
     sayings.push(one);
   }

@@ -1,6 +1,6 @@
 import type { DecisionPhase, DecisionRequest, GuardrailRule, RuleSelector } from '@agentlens/contracts';
 import type { ActionEffect } from '../catalog/action-module.ts';
-import type { EventFeed } from '../catalog/condition-module.ts';
+import type { CallPart, EventFeed } from '../catalog/condition-module.ts';
 import type { RuleIdentity } from '../rules/rule-identity.ts';
 import type { Answer } from './answer.ts';
 import type { CallFacts, ConditionNeeds } from './facts.ts';
@@ -18,6 +18,10 @@ export interface DecisionRule extends RuleIdentity {
   readonly selects: Selects;
   /** True if its condition looks at other calls, which then have to be counted whichever tool they call. */
   readonly counts: boolean;
+  /** What of a call its condition looks at. */
+  readonly reads: readonly CallPart[];
+  /** True if its action works on the arguments. */
+  readonly changesArguments: boolean;
   /** Series that events feed for this rule. */
   readonly feeds: readonly EventFeed[];
   needs(request: DecisionRequest): ConditionNeeds;

@@ -45,6 +45,8 @@ export function combined(
 ): CallTest {
   const tests = nested.map(({ type, config }) => readied(catalog, type, config));
   return {
+    reads: [...new Set(tests.flatMap(({ reads }) => reads))],
+    certain: 'always',
     counts: tests.some(({ counts }) => counts === true),
     feeds: tests.flatMap(({ feeds }) => feeds ?? []),
     needs(request) {

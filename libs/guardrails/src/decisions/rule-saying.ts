@@ -1,4 +1,4 @@
-import type { DecisionEffect, RuleBypass, RuleFinding } from '@agentlens/contracts';
+import type { DecisionEffect, DecisionRequest, RuleBypass, RuleFinding } from '@agentlens/contracts';
 import type { ActionEffect } from '../catalog/action-module.ts';
 import { selectsAgent } from './agent-selector.ts';
 import type { Answer } from './answer.ts';
@@ -36,9 +36,16 @@ export function asked(
 }
 
 /** What a rule asks for after its condition gave `answer`, where the arguments are `args` by now. Never throws. */
-export function saying(rule: DecisionRule, answer: Answer | 'error', args: unknown, facts: DecisionFacts): Saying {
+export function saying(
+  rule: DecisionRule,
+  answer: Answer | 'error',
+  args: unknown,
+  facts: DecisionFacts,
+  { unread }: Pick<DecisionRequest, 'unread'> = {},
+): Saying {
   if (answer === false) return { rule, matched: false, effect: ALLOW };
   if (answer !== true) return bypassed(rule, answer, facts);
+  if (rule.changesArguments && unread?.args !== undefined) return bypassed(rule, 'missing', facts);
   try {
     const effect = rule.effect(args);
     if (effect.kind === 'missing') return bypassed(rule, 'missing', facts);

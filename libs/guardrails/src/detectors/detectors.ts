@@ -78,8 +78,8 @@ export type DetectorName = keyof typeof DETECTOR_LIST;
 export const DETECTORS: Readonly<Record<DetectorName, Detector>> = DETECTOR_LIST;
 export const DETECTOR_NAMES = Object.keys(DETECTORS) as [DetectorName, ...DetectorName[]];
 
-/** Longest text looked through; what comes after is not. Arguments of calls are capped at the edge well below. */
-const MAX_TEXT = 200_000;
+/** Longest text looked through: of a longer one only so much, UTF-16 units. The gateway lets no longer one pass. */
+export const LONGEST_TEXT = 250_000;
 
 /** What looking costs a rule: of reading, and of judging what a pattern found, whole or with groups taken off. */
 const CHARACTERS_A_STEP = 2;
@@ -90,7 +90,7 @@ const GROUPED_STEPS = 200;
 export function detect(name: DetectorName, text: string): Found[] {
   const detector = DETECTORS[name];
   const { pattern } = detector;
-  const looked = text.slice(0, MAX_TEXT);
+  const looked = text.slice(0, LONGEST_TEXT);
   const found: Found[] = [];
   spend(looked.length / CHARACTERS_A_STEP);
   for (let at = 0; at <= looked.length; ) {
@@ -141,7 +141,7 @@ function isWordAt(text: string, at: number): boolean {
  * @throws where the text is too long to be looked through whole
  */
 export function redact(names: readonly DetectorName[], text: string): string {
-  if (text.length > MAX_TEXT) throw new Error('a text is too long to be redacted as a whole');
+  if (text.length > LONGEST_TEXT) throw new Error('a text is too long to be redacted as a whole');
   return names.reduce((rest, name) => {
     let clean = '';
     let at = 0;

@@ -1,4 +1,4 @@
-import { type DetectorName, redact } from './detectors.ts';
+import { type DetectorName, LONGEST_TEXT, redact } from './detectors.ts';
 
 /** Secrets and personal data. A web address alone is neither. */
 const SENSITIVE: readonly DetectorName[] = [
@@ -8,7 +8,6 @@ const SENSITIVE: readonly DetectorName[] = [
 /** What a member is called that holds a secret, whatever it looks like. */
 const SECRET_NAME =
   /(?:password|passwd|passphrase|secret|token|apikey|accesskey|privatekey|authorization|credentials?|cookie|cvv|cvc)$/;
-const LONGEST_TEXT = 200_000;
 /** Deeper than this nothing is looked at: a hostile value must not exhaust the stack. */
 const MOST_LEVELS = 64;
 

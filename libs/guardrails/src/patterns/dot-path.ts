@@ -17,20 +17,30 @@ export function valueAt(root: unknown, path: string): unknown {
   return here;
 }
 
-/** Most values looked at in one call; what comes after is not scanned. */
-const MAX_LEAVES = 10_000;
+/** Most texts looked through in one call, and most values on the way to them. */
+const MOST_TEXTS = 10_000;
+const MOST_VALUES = 1_000_000;
+
+export interface Texts {
+  readonly texts: readonly string[];
+  /** False: there are more than these, and what is not found here may be in them. */
+  readonly whole: boolean;
+}
 
 /** Every text in a value, however deep, each once; a value that holds itself is walked once. */
-export function stringLeaves(root: unknown): string[] {
-  const leaves: string[] = [];
+export function textsIn(root: unknown): Texts {
+  const texts: string[] = [];
   const seen = new Set<object>();
   const waiting: unknown[] = [root];
-  for (let steps = 0; waiting.length > 0 && steps < MAX_LEAVES; steps++) {
+  for (let values = 0; waiting.length > 0; values++) {
     const value = waiting.pop();
-    if (typeof value === 'string') leaves.push(value);
+    if (values >= MOST_VALUES || (typeof value === 'string' && texts.length >= MOST_TEXTS))
+      return { texts, whole: false };
+    if (typeof value === 'string') texts.push(value);
     if (typeof value !== 'object' || value === null || seen.has(value)) continue;
     seen.add(value);
-    waiting.push(...Object.values(value).reverse());
+    const inside = Object.values(value);
+    for (let index = inside.length - 1; index >= 0; index--) waiting.push(inside[index]);
   }
-  return leaves;
+  return { texts, whole: true };
 }

@@ -81,6 +81,8 @@ function decisionRule(
       phases: phasesOf(rule, condition),
       selects: selectsOf(rule),
       counts: test.counts ?? false,
+      reads: test.reads,
+      changesArguments: action.changesArguments ?? false,
       feeds: test.feeds ?? [],
       needs: (request) => test.needs?.(request) ?? {},
       answer: (facts) => test.matches(facts),

@@ -1,4 +1,4 @@
-import { canonicalJson, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
+import { canonicalJson, contentHash, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
 
 /** What is needed to recognise a call, and a question about it that comes again. */
 export interface CallIdentity {
@@ -13,15 +13,14 @@ export interface CallIdentity {
 }
 
 export function identityOf(request: DecisionRequest, decisionId: string): CallIdentity {
-  const { phase, args, result } = request;
-  const argsHash = hashOf(args);
+  const argsHash = contentHash(request, 'args');
   const callKey = callKeyOf(request, argsHash);
   return {
     decisionId,
     argsHash,
-    ...(phase === 'tool.after' ? { resultHash: hashOf(result) } : {}),
+    ...(request.phase === 'tool.after' ? { resultHash: contentHash(request, 'result') } : {}),
     callKey: callKey ?? decisionId,
-    ...(callKey === undefined ? {} : { once: questionName(phase, callKey) }),
+    ...(callKey === undefined ? {} : { once: questionName(request.phase, callKey) }),
   };
 }
 
@@ -31,7 +30,8 @@ export function identityOf(request: DecisionRequest, decisionId: string): CallId
  */
 export function otherQuestions(request: DecisionRequest, identity: CallIdentity, modifiedArgs?: unknown): string[] {
   const other = request.phase === 'tool.before' ? 'tool.after' : 'tool.before';
-  const modified = modifiedArgs === undefined ? undefined : callKeyOf(request, hashOf(modifiedArgs));
+  const modified =
+    modifiedArgs === undefined ? undefined : callKeyOf(request, contentHash({ args: modifiedArgs }, 'args'));
   return [identity.callKey, ...(modified === undefined ? [] : [modified])].map((key) => questionName(other, key));
 }
 
@@ -46,8 +46,4 @@ function callKeyOf({ callId, requestId, tool }: DecisionRequest, argsHash: strin
 
 function questionName(phase: DecisionRequest['phase'], callKey: string): string {
   return `${phase}#${callKey}`;
-}
-
-function hashOf(content: unknown): string {
-  return sha256Hex(canonicalJson(content ?? null));
 }

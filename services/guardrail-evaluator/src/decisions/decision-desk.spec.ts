@@ -265,9 +265,11 @@ describe('bad input', () => {
     async (onMissing) => {
       const rule = { ...argument({ path: 'to', operator: 'contains', value: 'x' }), onMissing };
       const { ask } = deskIn({ rules: [rule] });
-      const decision = await ask({ args: { $omitted: { reason: 'too_large', sha256: 'abc' } } });
+      const unread = { args: { reason: 'too_large', sha256: 'abc' } } as const;
+      const decision = await ask({ args: { to: null }, unread });
       expect(decision.verdict).toBe(onMissing === 'block' ? 'BLOCK' : 'ALLOW');
       expect(decision.bypasses).toEqual([{ ruleId: 'rule-0', why: 'missing', did: onMissing }]);
+      expect(decision.inputsDigest).toBe('abc');
     },
   );
 

@@ -1,11 +1,10 @@
 import {
   COMMANDS,
-  canonicalJson,
+  contentHash,
   type Decision,
   type DecisionRequest,
   decisionDecided,
   HANDLEBAR_DIALECT,
-  sha256Hex,
   type TranslatedEvent,
   timeOrderedId,
 } from '@agentlens/contracts';
@@ -76,7 +75,16 @@ export class DecisionDesk {
    */
   overQuota(request: DecisionRequest): Decision {
     this.#parts.metrics.overQuota();
-    const message = 'This API key asks for more decisions per second than it may; ask again in a second';
+    return this.#refused(request, 'This API key asks for more decisions per second than it may; ask again in a second');
+  }
+
+  /** The answer to a question whose names, tags and subjects alone are more than rules can be asked about. */
+  tooLarge(request: DecisionRequest): Decision {
+    const message = 'The tags, subjects and metrics of this call are too many to be judged; send fewer';
+    return this.#refused({ ...request, args: undefined, result: undefined }, message);
+  }
+
+  #refused(request: DecisionRequest, message: string): Decision {
     return {
       ...{ ...this.#blank(request), bypasses: [], verdict: 'BLOCK', control: 'CONTINUE', effect: 'block' },
       ...{ cause: { kind: 'LOCKDOWN' }, message },
@@ -122,13 +130,14 @@ export class DecisionDesk {
     return { ...common, verdict: 'BLOCK', control: 'CONTINUE', effect: 'block', cause: { kind: 'LOCKDOWN' }, message };
   }
 
-  #blank({ tenantId, agentId, runId, phase, tool, callId, args, receivedAt }: DecisionRequest) {
+  #blank(request: DecisionRequest) {
+    const { tenantId, agentId, runId, phase, tool, callId, receivedAt } = request;
     const nowMs = this.#parts.clock.now();
     return {
       id: timeOrderedId(nowMs),
       ...{ tenantId, agentId, runId, phase, toolName: tool?.name, callId },
       evaluatedRules: [],
-      inputsDigest: sha256Hex(canonicalJson(args ?? null)),
+      inputsDigest: contentHash(request, 'args'),
       latencyMs: Math.max(0, nowMs - Date.parse(receivedAt)),
       decidedAt: new Date(nowMs).toISOString(),
     };

@@ -1,4 +1,5 @@
 import {
+  type Decision,
   type DecisionBody,
   type DecisionExtras,
   type DecisionRequest,
@@ -19,6 +20,8 @@ import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readRunId } from './read-body.ts';
 
 const DEADLINE_MS = 1_000;
+/** Less is no time to ask anybody anything: a client that will not wait so long need not hear the answer. */
+const LEAST_DEADLINE_MS = 50;
 /** For an agent that would rather wait than go on undecided, as where a human has to approve. */
 const LONGEST_DEADLINE_MS = 10_000;
 
@@ -48,14 +51,23 @@ export class EvaluateController {
     const question = parseOr400(EvaluateBody, body);
     const receivedAt = new Date(this.clock.now()).toISOString();
     const requestId = questionKeyOf(request.headers['idempotency-key']);
-    const { tenantId, keyId, eventsPerSecond, decisionFailMode = 'allow' } = caller;
-    const asking = { ...requestOf(question), tenantId, runId, requestId, receivedAt };
+    const asking = { ...requestOf(question), tenantId: caller.tenantId, runId, requestId, receivedAt };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
-    const decision = this.quota.take(keyId, eventsPerSecond)
-      ? await this.desk.decide(transportable(await this.runs.completed(asking), bodyBytes), decisionFailMode)
-      : this.desk.overQuota(transportable(asking, bodyBytes));
+    const inForm = (whole: DecisionRequest) => transportable(whole, bodyBytes, question.unread ?? []);
+    const decision = await this.#decision(caller, asking, inForm);
     this.metrics.answered((performance.now() - startedAt) / 1000, decision.verdict);
     return knowsExtras(question) ? decisionBodyWithExtras(decision) : decisionBody(decision);
+  }
+
+  async #decision(
+    { keyId, eventsPerSecond, decisionFailMode = 'allow' }: Caller,
+    asking: DecisionRequest,
+    inForm: (whole: DecisionRequest) => DecisionRequest | null,
+  ): Promise<Decision> {
+    const mayAsk = this.quota.take(keyId, eventsPerSecond);
+    const request = inForm(mayAsk ? await this.runs.completed(asking) : asking);
+    if (request === null) return this.desk.tooLarge(asking);
+    return mayAsk ? this.desk.decide(request, decisionFailMode) : this.desk.overQuota(request);
   }
 }
 
@@ -78,7 +90,7 @@ function requestOf(question: EvaluateBody): Omit<DecisionRequest, 'tenantId' | '
     callId: callId ?? undefined,
     sessionId: sessionId ?? undefined,
     estimate: estimate ?? undefined,
-    deadlineMs: Math.min(deadlineMs ?? DEADLINE_MS, LONGEST_DEADLINE_MS),
+    deadlineMs: Math.max(LEAST_DEADLINE_MS, Math.min(deadlineMs ?? DEADLINE_MS, LONGEST_DEADLINE_MS)),
   };
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AgentTool } from '../../agents.ts';
 import { DECISION_PHASES } from '../../decisions.ts';
 import { ClientId } from '../../ids.ts';
-import { cleanName, MendedId, Name, Names, Numbers, Texts } from './tolerant.ts';
+import { AllNames, cleanName, MendedId, Name, Names, Numbers, Texts } from './tolerant.ts';
 
 const milliseconds = z.number().positive().max(1e12);
 
@@ -45,9 +45,9 @@ export const ToolsBody = z.object({ tools: Tools });
 
 /** Members beyond these (group) are kept as they came. */
 const ActorBody = z.looseObject({
-  externalId: ClientId,
-  name: Name.nullish(),
-  metadata: Texts.nullish(),
+  externalId: MendedId,
+  name: Name.nullish().catch(undefined),
+  metadata: Texts.nullish().catch(undefined),
 });
 
 /** `POST /v1/runs/{runId}/start`. Everything after `model` is our addition to the protocol. */
@@ -91,7 +91,6 @@ export const AcknowledgeBody = z.object({ agentId: ClientId, instanceId: ClientI
 /** What a client without an agent id asks under: rules for every agent and orders for the run still apply. */
 export const UNKNOWN_AGENT_ID = 'unknown';
 
-const MOST_SUBJECTS = 100;
 const SubjectBody = z.looseObject({
   subjectType: Name,
   value: Name,
@@ -100,7 +99,7 @@ const SubjectBody = z.looseObject({
 });
 
 const Subjects = z.array(z.unknown()).transform((items) =>
-  items.slice(0, MOST_SUBJECTS).flatMap((item) => {
+  items.flatMap((item) => {
     const subject = SubjectBody.safeParse(item);
     if (!subject.success) return [];
     const { subjectType, value, role, idSystem } = subject.data;
@@ -121,14 +120,14 @@ const Estimate = z.object({ tokens: Amount.catch(0), costUsd: Amount });
 
 /**
  * `POST /v1/runs/{runId}/evaluate`. Reads as much as can be read: a refusal makes the client in the field allow the
- * call, so only what cannot be a question at all is refused. `callId`, `estimate` and `deadlineMs` are our additions.
+ * call, so only what cannot be a question at all is refused. `callId`, `estimate`, `deadlineMs` and `unread` are our additions.
  */
 export const EvaluateBody = z
   .object({
     phase: z.enum(DECISION_PHASES, `must be one of ${DECISION_PHASES.join(', ')}`),
     agentId: QuestionId,
     tool: z
-      .object({ name: z.string().min(1, 'must not be empty'), tags: Names.nullish().catch(null) })
+      .object({ name: z.string().min(1, 'must not be empty'), tags: AllNames.nullish().catch(null) })
       .transform(({ name, tags }) => ({ name: cleanName(name) || '?', tags: tags ?? [] }))
       .nullish(),
     args: z.unknown().optional(),
@@ -141,6 +140,10 @@ export const EvaluateBody = z
     sessionId: QuestionId,
     estimate: Estimate.nullish().catch(null),
     deadlineMs: z.number().positive().nullish().catch(null),
+    unread: z
+      .array(z.enum(['args', 'result']))
+      .nullish()
+      .catch(null),
   })
   .refine(({ phase, tool }) => phase === 'llm.before' || tool != null, {
     path: ['tool'],

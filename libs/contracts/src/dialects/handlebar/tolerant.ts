@@ -29,32 +29,41 @@ const MOST_ID_CHARS = 256;
 /** Of a SHA-256 in hex and what stands before it. */
 const HASH_CHARS = 65;
 
-/** Most members of an open list or record; more is no name any more but a load. */
+/** Most members of a list that is stored; more are no names any more but a load. */
 const MOST_MEMBERS = 100;
 
 /** Texts of a list; anything else in it is left out. */
-export const Names = z.array(z.unknown()).transform((items) =>
-  items
-    .slice(0, MOST_MEMBERS)
-    .filter((item) => typeof item === 'string')
-    .map((item) => cleanName(item)),
-);
+export const Names = z.array(z.unknown()).transform((items) => namesIn(items.slice(0, MOST_MEMBERS)));
+/** The same, however many: what a question is about is never cut. */
+export const AllNames = z.array(z.unknown()).transform(namesIn);
+
+function namesIn(items: readonly unknown[]): string[] {
+  return items.filter((item) => typeof item === 'string').map((item) => cleanName(item));
+}
 
 /** Texts by name. Numbers and flags become text, as a client that is not typed sends them; the rest is left out. */
-export const Texts = z.record(z.string(), z.unknown()).transform((members) => {
-  const texts: Record<string, string> = {};
-  for (const [key, value] of Object.entries(members).slice(0, MOST_MEMBERS)) {
-    if (typeof value === 'string') texts[cleanName(key)] = cleanName(value, TEXT_CHARS);
-    else if (typeof value === 'number' || typeof value === 'boolean') texts[cleanName(key)] = String(value);
-  }
-  return texts;
-});
+export const Texts = z.record(z.string(), z.unknown()).transform((members) =>
+  byCleanName(members, (value) => {
+    if (typeof value === 'string') return cleanName(value, TEXT_CHARS);
+    return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+  }),
+);
 
 /** Finite numbers by name; the rest is left out. */
-export const Numbers = z.record(z.string(), z.unknown()).transform((members) => {
-  const numbers: Record<string, number> = {};
-  for (const [key, value] of Object.entries(members).slice(0, MOST_MEMBERS)) {
-    if (typeof value === 'number' && Number.isFinite(value)) numbers[cleanName(key)] = value;
+export const Numbers = z
+  .record(z.string(), z.unknown())
+  .transform((members) =>
+    byCleanName(members, (value) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined)),
+  );
+
+/** A name that had to be mended gives way to one that was good, so that it cannot hide it. */
+function byCleanName<T>(members: Record<string, unknown>, read: (value: unknown) => T | undefined): Record<string, T> {
+  const good = new Map<string, T>();
+  const mended = new Map<string, T>();
+  for (const [key, value] of Object.entries(members)) {
+    const one = read(value);
+    const name = cleanName(key);
+    if (one !== undefined) (name === key ? good : mended).set(name, one);
   }
-  return numbers;
-});
+  return Object.fromEntries([...mended, ...good]);
+}

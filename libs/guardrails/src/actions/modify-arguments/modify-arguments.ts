@@ -24,6 +24,7 @@ export const modifyArguments: DecisionAction<ModifyConfig> = {
   config: ModifyConfig,
   example: { set: { 'options.dryRun': true }, redact: ['credit_card'] },
   phases: ['decision'],
+  changesArguments: true,
   urgency: 'control',
   secrets: [],
   addresses: [],

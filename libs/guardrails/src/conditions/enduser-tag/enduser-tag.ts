@@ -29,6 +29,7 @@ export const enduserTag: CallCondition<EnduserTagConfig> = {
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
   ready({ tag, operator, values = [] }) {
     return {
+      reads: ['actor'],
       matches({ request: { actor } }) {
         if (actor === undefined) return 'missing';
         const metadata = actor.metadata ?? {};

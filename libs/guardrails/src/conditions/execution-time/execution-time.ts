@@ -22,6 +22,7 @@ export const executionTime: CallCondition<ExecutionTimeConfig> = {
   askedIn: ['tool.after'],
   ready({ scope, operator, ms }) {
     return {
+      reads: ['metrics'],
       counts: scope === 'total',
       needs: () => ({ history: scope === 'total' }),
       matches({ request, history }) {

@@ -1,5 +1,6 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import { type ASTNode, Environment, EvaluationError, type Limits, serialize } from '@marcbachmann/cel-js';
+import { CALL_PARTS, type CallPart } from '../../catalog/condition-module.ts';
 import type { Answer } from '../../decisions/answer.ts';
 import { spend } from '../../decisions/step-meter.ts';
 import { compilePattern, type Pattern, patternProblem } from '../../patterns/pattern.ts';
@@ -88,21 +89,42 @@ function walksInside(node: ASTNode, inside: boolean): boolean {
   return childrenOf(node.args).some((child) => walksInside(child, inside));
 }
 
+export interface CompiledExpression {
+  readonly reads: readonly CallPart[];
+  readonly ask: (request: DecisionRequest) => Answer;
+}
+
 /** @throws where the expression is not valid; ask `expressionProblem` first */
-export function compileExpression(source: string): (request: DecisionRequest) => Answer {
+export function compileExpression(source: string): CompiledExpression {
   const ast = withLinearMatches(source);
+  const names = new Set<unknown>();
+  collectNames(ast, names);
   addCharges(ast, CHARGING_ITSELF);
   const evaluate = evaluating.parse(serialize(ast));
-  return (request) => {
-    try {
-      const answer: unknown = withoutStacks(() => evaluate(contextOf(request)));
-      if (typeof answer === 'boolean') return answer;
-      throw new Error('the expression is neither true nor false');
-    } catch (error) {
-      if (error instanceof EvaluationError && LACKING.has(error.code)) return 'missing';
-      throw error;
-    }
+  return {
+    reads: CALL_PARTS.filter((part) => names.has(part)),
+    ask(request) {
+      try {
+        const answer: unknown = withoutStacks(() => evaluate(contextOf(request)));
+        if (typeof answer === 'boolean') return answer;
+        throw new Error('the expression is neither true nor false');
+      } catch (error) {
+        if (error instanceof EvaluationError && LACKING.has(error.code)) return 'missing';
+        throw error;
+      }
+    },
   };
+}
+
+/** Every name in an expression; those of members and of variables inside it are among them, which does no harm. */
+function collectNames(node: unknown, names: Set<unknown>): void {
+  if (Array.isArray(node)) {
+    for (const inner of node) collectNames(inner, names);
+    return;
+  }
+  if (!isNode(node)) return;
+  if (node.op === 'id') names.add(node.args);
+  collectNames(node.args, names);
 }
 
 /** Codes of errors that mean that the call lacks what the expression looks at. */

@@ -31,7 +31,7 @@ export const expression: CallCondition<ExpressionConfig> = {
   phases: ['decision'],
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
   ready(config) {
-    const ask = compileExpression(config.expression);
-    return { matches: ({ request }) => ask(request) };
+    const { reads, ask } = compileExpression(config.expression);
+    return { reads, matches: ({ request }) => ask(request) };
   },
 };

@@ -43,6 +43,7 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
     const concerns = (request: DecisionRequest) => appliesTo === 'every_call' || isCounted(request);
     if (per === 'run') {
       return {
+        reads: [],
         counts: true,
         needs: () => ({ history: true }),
         matches({ request, history }) {
@@ -53,6 +54,7 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
     }
     const metric = `call:count:${keyOf(counted)}`;
     return {
+      reads: per === 'agent_user' ? ['actor'] : [],
       counts: true,
       needs(request) {
         const series = seriesOf(metric, per, windowMinutes, request);

@@ -26,6 +26,7 @@ export const metricWindow: CallCondition<MetricWindowConfig> = {
   ready(config) {
     const { aggregate, operator, value, onMissing } = config;
     return {
+      reads: ['actor', 'metrics'],
       counts: true,
       feeds: [{ kinds: EVENT_KINDS, series: (event) => feedOf(config, event) }],
       needs(request) {

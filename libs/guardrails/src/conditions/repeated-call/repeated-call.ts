@@ -21,6 +21,7 @@ export const repeatedCall: CallCondition<RepeatedCallConfig> = {
   askedIn: ['tool.before'],
   ready({ times, sameResult }) {
     return {
+      reads: [],
       counts: true,
       needs: () => ({ history: true }),
       matches({ request, argsHash, history }) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-import { DETECTOR_NAMES } from '../../detectors/detectors.ts';
-import { DotPath, stringLeaves, valueAt } from '../../patterns/dot-path.ts';
+import { DETECTOR_NAMES, LONGEST_TEXT } from '../../detectors/detectors.ts';
+import { DotPath, textsIn, valueAt } from '../../patterns/dot-path.ts';
 import { findingTest, partOf } from './found-parts.ts';
 
 const text = z.string().min(1).max(256);
@@ -50,13 +50,16 @@ export const sensitiveData: CallCondition<SensitiveDataConfig> = {
   ready({ in: place, path, operator, detectors }) {
     const tests = detectors.map(findingTest);
     return {
+      reads: [place === 'arguments' ? 'args' : 'result'],
+      certain: 'yes',
       matches({ request }) {
         const root = place === 'arguments' ? request.args : request.result;
         const looked = path === undefined ? root : valueAt(root, path);
         if (looked === undefined) return 'missing';
-        const texts = stringLeaves(looked);
+        const { texts, whole } = textsIn(looked);
         const found = (test: (one: string) => boolean) => texts.some(test);
-        return operator === 'anyOf' ? tests.some(found) : tests.every(found);
+        if (operator === 'anyOf' ? tests.some(found) : tests.every(found)) return true;
+        return whole && texts.every(({ length }) => length <= LONGEST_TEXT) ? false : 'missing';
       },
     };
   },

@@ -31,6 +31,7 @@ export const sequence: CallCondition<SequenceConfig> = {
     const required = mustHaveCalled.map(foldedChoice);
     const forbidden = mustNotHaveCalled.map(foldedChoice);
     return {
+      reads: [],
       counts: true,
       needs: () => ({ history: true }),
       matches({ history }) {

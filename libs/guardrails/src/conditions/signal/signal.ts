@@ -40,6 +40,7 @@ export const signal: CallCondition<SignalConfig> = {
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
   ready({ key, operator, value, onMissing }) {
     return {
+      reads: ['metrics', 'tags', 'actor'],
       matches({ request }) {
         const given = signalOf(key, request);
         if (given !== undefined) return TEST[operator](given, value);

@@ -24,6 +24,7 @@ export const subject: CallCondition<SubjectConfig> = {
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
   ready({ subjectType, value, role, idSystem }) {
     return {
+      reads: ['subjects'],
       matches: ({ request: { subjects } }) =>
         subjects.some(
           (one) =>

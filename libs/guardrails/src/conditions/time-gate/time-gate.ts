@@ -45,6 +45,7 @@ export const timeGate: CallCondition<TimeGateConfig> = {
   ready({ timeZone, timeZoneTag, windows }) {
     const open = windows.map(windowTest);
     return {
+      reads: timeZoneTag === undefined ? [] : ['actor'],
       matches({ request: { actor }, nowMs }) {
         const tagged = timeZoneTag === undefined ? undefined : actor?.metadata?.[timeZoneTag];
         const local = localTime(tagged ?? timeZone, nowMs);

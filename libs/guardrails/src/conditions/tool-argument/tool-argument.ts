@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
-import { DotPath, stringLeaves, valueAt } from '../../patterns/dot-path.ts';
+import { DotPath, textsIn, valueAt } from '../../patterns/dot-path.ts';
 import { type ArgumentTest, argumentProblem, OPERATORS, scalarTest } from './argument-test.ts';
 
 const Scalar = z.union([z.string().max(1000), z.number(), z.boolean()], {
@@ -43,12 +43,28 @@ export const toolArgument: CallCondition<ToolArgumentConfig> = {
     const { path, operator, type } = config;
     if (operator === 'exists' || operator === 'notExists') {
       const wanted = operator === 'exists';
-      return { matches: ({ request }) => (valueAt(request.args, path ?? '') !== undefined) === wanted };
+      return {
+        reads: ['args'],
+        ...(wanted ? { certain: 'yes' } : {}),
+        matches: ({ request }) => (valueAt(request.args, path ?? '') !== undefined) === wanted,
+      };
     }
     const test = scalarTest(config);
+    if (path === undefined) {
+      return {
+        reads: ['args'],
+        certain: 'yes',
+        matches({ request: { args } }) {
+          const { texts, whole } = textsIn(args);
+          return texts.some(test) || (whole ? false : 'missing');
+        },
+      };
+    }
     return {
+      reads: ['args'],
+      // A value that is here is the one that was sent.
+      certain: 'always',
       matches({ request: { args } }) {
-        if (path === undefined) return stringLeaves(args).some(test);
         const value = valueAt(args, path);
         return typeof value === type ? test(value) : 'missing';
       },

@@ -46,6 +46,7 @@ export const toolName: CallCondition<ToolNameConfig> = {
   ready({ operator, value }) {
     const values = [value].flat().map((one) => one.toLowerCase());
     return {
+      reads: [],
       matches({ request: { tool } }) {
         if (tool === undefined) return 'missing';
         const name = tool.name.toLowerCase();

@@ -21,6 +21,7 @@ export const toolTag: CallCondition<ToolTagConfig> = {
   ready({ operator, tags }) {
     const wanted = tags.map((tag) => tag.toLowerCase());
     return {
+      reads: [],
       matches({ request: { tool } }) {
         if (tool === undefined) return 'missing';
         const has = new Set(tool.tags.map((tag) => tag.toLowerCase()));

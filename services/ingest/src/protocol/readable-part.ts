@@ -1,0 +1,111 @@
+import type { UnreadContent } from '@agentlens/contracts';
+import { LIMITS } from '../limits.ts';
+
+type Reason = UnreadContent['reason'];
+
+export interface ReadablePart {
+  readonly value: unknown;
+  /** Why it is not the whole; absent: it is. */
+  readonly unread?: Reason;
+}
+
+/**
+ * What of a parsed JSON value rules can judge. Texts with NUL or lone surrogates are mended to U+FFFD; what is nested too
+ * deep, infinite, or called `__proto__` is left out, and so is what comes after `mostChars` characters of JSON. What is
+ * left out of a list or stands alone is null. Answers the value itself where it is good as it is.
+ */
+export function readablePart(value: unknown, mostChars: number): ReadablePart {
+  if (isReadable(value, 0) && JSON.stringify(value).length <= mostChars) return { value };
+  return new Reading(mostChars).read(value);
+}
+
+/** The same where the value is known to be small. */
+export function readablePartOfSmall(value: unknown): ReadablePart {
+  return isReadable(value, 0) ? { value } : new Reading(Number.POSITIVE_INFINITY).read(value);
+}
+
+function isReadable(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return isReadableText(value);
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth >= LIMITS.depth) return false;
+  if (Array.isArray(value)) return value.every((item) => isReadable(item, depth + 1));
+  return Object.entries(value).every(
+    ([key, member]) => key !== '__proto__' && isReadableText(key) && isReadable(member, depth + 1),
+  );
+}
+
+function isReadableText(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}
+
+/** Copies a value as far as it goes. */
+class Reading {
+  #left: number;
+  #unread: Reason | undefined;
+
+  constructor(mostChars: number) {
+    this.#left = mostChars;
+  }
+
+  read(value: unknown): ReadablePart {
+    const part = this.#part(value, 0);
+    return this.#unread === undefined ? { value: part } : { value: part, unread: this.#unread };
+  }
+
+  #part(value: unknown, depth: number): unknown {
+    if (typeof value === 'number' && !Number.isFinite(value)) return this.#leaveOut('unreadable');
+    if (typeof value !== 'object' || value === null) {
+      const mended = typeof value === 'string' ? mend(value) : value;
+      return this.#takes(JSON.stringify(mended).length) ? mended : this.#leaveOut('too_large');
+    }
+    if (depth >= LIMITS.depth) return this.#leaveOut('unreadable');
+    if (!this.#takes(2)) return this.#leaveOut('too_large');
+    return Array.isArray(value) ? this.#items(value, depth + 1) : this.#members(value, depth + 1);
+  }
+
+  #items(items: readonly unknown[], depth: number): unknown[] {
+    const part: unknown[] = [];
+    for (const item of items) {
+      if (!this.#takes(1)) {
+        this.#leaveOut('too_large');
+        break;
+      }
+      part.push(this.#part(item, depth));
+    }
+    return part;
+  }
+
+  #members(record: object, depth: number): Record<string, unknown> {
+    const part: Record<string, unknown> = {};
+    // A mended name gives way to one that was good.
+    const isGood = (key: string) => isReadableText(key);
+    const keys = Object.keys(record);
+    for (const key of [...keys.filter(isGood), ...keys.filter((one) => !isGood(one))]) {
+      const name = mend(key);
+      if (name === '__proto__' || Object.hasOwn(part, name)) this.#leaveOut('unreadable');
+      else if (this.#takes(JSON.stringify(name).length + 2)) {
+        part[name] = this.#part((record as Record<string, unknown>)[key], depth);
+      } else {
+        this.#leaveOut('too_large');
+        break;
+      }
+    }
+    return part;
+  }
+
+  #takes(chars: number): boolean {
+    if (chars > this.#left) return false;
+    this.#left -= chars;
+    return true;
+  }
+
+  #leaveOut(reason: Reason): null {
+    this.#unread ??= reason;
+    return null;
+  }
+}
+
+function mend(text: string): string {
+  return text.toWellFormed().replaceAll('\u0000', '\uFFFD');
+}
