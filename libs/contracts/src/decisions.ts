@@ -7,6 +7,9 @@ export const DECISION_PHASES = ['tool.before', 'tool.after', 'llm.before'] as co
 export const DecisionPhase = z.enum(DECISION_PHASES);
 export type DecisionPhase = z.infer<typeof DecisionPhase>;
 
+/** Most characters of a tool's name in a question. */
+export const TOOL_NAME_CHARS = 1024;
+
 /** On whose behalf a run acts. Metadata values are text; rules read them as end-user tags. */
 export const Actor = z.object({
   externalId: ClientId,
@@ -40,7 +43,7 @@ export const DecisionRequest = z.object({
   agentId: ClientId,
   runId: ClientId,
   phase: DecisionPhase,
-  tool: z.object({ name: z.string().min(1).max(256), tags: z.array(z.string()) }).optional(),
+  tool: z.object({ name: z.string().min(1).max(TOOL_NAME_CHARS), tags: z.array(z.string()) }).optional(),
   /** The client's id of this call; absent in clients that have none. */
   callId: ClientId.optional(),
   /** The same on every retry of one question, where the client has no call id. */

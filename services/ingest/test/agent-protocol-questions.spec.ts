@@ -266,9 +266,9 @@ describe('asking for a decision', () => {
   });
 
   it('mends a tool name that cannot be stored', async () => {
-    const tool = { name: `a\u0000b${'x'.repeat(300)}` };
+    const tool = { name: `a\u0000b${'x'.repeat(3_000)}_prod` };
     expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tool })).status).toBe(200);
-    expect(protocol.asked[0]?.tool?.name).toBe(`ab${'x'.repeat(254)}`);
+    expect(protocol.asked[0]?.tool?.name).toMatch(/^ab.{1,1017}_prod$/);
   });
 
   const member = (n: number) => [`k${n}`, `v${n}`] as const;

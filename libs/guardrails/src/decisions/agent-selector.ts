@@ -1,4 +1,5 @@
 import { globMatches } from '../patterns/glob.ts';
+import { foldedName } from '../patterns/names.ts';
 import type { Selects } from './decision-rule.ts';
 import type { AgentFacts, Unavailable } from './facts.ts';
 
@@ -12,7 +13,7 @@ export function selectsAgent(selects: Selects, agent: AgentFacts | Unavailable |
   if (!looksAtAgent(selects)) return true;
   if (typeof agent === 'string') return 'unavailable';
   const { slug, tags = [] } = agent ?? {};
-  const has = new Set(tags.map((tag) => tag.toLowerCase()));
+  const has = new Set(tags.map(foldedName));
   const { agentSlugsAny, agentTagsAll, agentTagsAny } = selects;
   if (agentSlugsAny?.some((glob) => slug !== undefined && globMatches(glob, slug)) === false) return false;
   if (agentTagsAll?.every((tag) => has.has(tag)) === false) return false;

@@ -1,8 +1,9 @@
 import { DECISION_EFFECTS, type DecisionEffect, type GuardrailRule } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { aDecisionRule, aRequest, NOW, someFacts } from './call.testing.ts';
+import { aDecisionRule, aPastCall, aRequest, NOW, someFacts } from './call.testing.ts';
 import { decide } from './decide.ts';
+import { DecisionBook } from './decision-book.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import { mostSevere } from './severity.ts';
 
@@ -170,5 +171,32 @@ describe('decide', () => {
     expect(about({ tags: [] }).findings).toEqual([]);
     expect(ask([rule]).findings).toEqual([]);
     expect(about('unavailable').bypasses).toEqual([{ ruleId: rule.id, why: 'unavailable', did: 'allow' }]);
+  });
+});
+
+describe('the name of a tool', () => {
+  const called = (rule: Partial<GuardrailRule>, name: string) =>
+    decide([aDecisionRule(rule)], aRequest({ tool: { name, tags: [] } }), someFacts(), Date.parse(NOW));
+
+  it.each(['pay ', 'pay\u200b', 'P\u2060AY', '\uff50ay'])('is told by what is seen of it: %j', (name) => {
+    const book = DecisionBook.EMPTY.withTenant('acme', [aDecisionRule({ selector: { tools: ['pay'] } })]);
+    expect(book.matching(aRequest({ tool: { name, tags: [] } }))).toHaveLength(1);
+    for (const operator of ['eq', 'glob']) {
+      const rule = { conditionType: 'tool_name', conditionConfig: { operator, value: 'Pay' } };
+      expect(called(rule, name).effect).toBe('block');
+    }
+    const seen = { conditionType: 'expression', conditionConfig: { expression: 'tool.name in ["pay", "PAY"]' } };
+    expect(called(seen, name).effect).toBe('block');
+    const loop = { conditionType: 'repeated_call', conditionConfig: { times: 1, sameResult: false } };
+    const history = [aPastCall({ toolName: 'pay', status: 'allowed' })];
+    expect(
+      decide([aDecisionRule(loop)], aRequest({ tool: { name, tags: [] } }), someFacts({ history }), Date.parse(NOW)),
+    ).toMatchObject({ effect: 'block' });
+  });
+
+  it('matches no allow rule where it mixes scripts', () => {
+    const rule = { conditionType: 'tool_name', conditionConfig: { value: 'p*' }, actionType: 'allow' };
+    expect(called(rule, 'pay').findings).toMatchObject([{ matched: true }]);
+    expect(called(rule, 'p\u0430y').findings).toMatchObject([{ matched: false }]);
   });
 });

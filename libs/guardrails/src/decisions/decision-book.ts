@@ -1,4 +1,5 @@
 import { DECISION_PHASES, type DecisionPhase, type DecisionRequest } from '@agentlens/contracts';
+import { foldedName } from '../patterns/names.ts';
 import type { ActiveRule } from '../rules/active-rule.ts';
 import { byPriority, type DecisionRule } from './decision-rule.ts';
 import { type FoldedTool, ToolIndex } from './tool-index.ts';
@@ -69,7 +70,7 @@ export class DecisionBook {
 }
 
 export function foldedTool(tool: DecisionRequest['tool']): FoldedTool {
-  return { name: tool?.name.toLowerCase(), tags: tool?.tags.map((tag) => tag.toLowerCase()) ?? [] };
+  return { name: tool && foldedName(tool.name), tags: tool?.tags.map(foldedName) ?? [] };
 }
 
 function index(rules: readonly DecisionRule[]): TenantRules {

@@ -5,7 +5,7 @@ import type { RuleIdentity } from '../rules/rule-identity.ts';
 import type { Answer } from './answer.ts';
 import type { CallFacts, ConditionNeeds } from './facts.ts';
 
-/** A selector with its names in lower case. */
+/** A selector with its names folded. */
 export type Selects = Omit<RuleSelector, 'phases'>;
 
 /** A rule that is asked about calls, made ready: condition and action found, configs parsed, patterns compiled. */

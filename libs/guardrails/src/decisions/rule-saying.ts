@@ -1,5 +1,6 @@
 import type { DecisionEffect, DecisionRequest, RuleBypass, RuleFinding } from '@agentlens/contracts';
 import type { ActionEffect } from '../catalog/action-module.ts';
+import { mixesScripts } from '../patterns/names.ts';
 import { selectsAgent } from './agent-selector.ts';
 import type { Answer } from './answer.ts';
 import type { DecisionRule } from './decision-rule.ts';
@@ -28,6 +29,7 @@ export function asked(
   const selected = selectsAgent(rule.selects, agent);
   if (selected === false) return null;
   if (selected === 'unavailable') return selected;
+  if (rule.actionType === 'allow' && mixesScripts(view.request.tool?.name ?? '')) return false;
   try {
     return metered(allowance, () => rule.answer(view));
   } catch (error) {

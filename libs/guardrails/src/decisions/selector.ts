@@ -1,5 +1,6 @@
 import type { DecisionPhase, GuardrailRule } from '@agentlens/contracts';
 import type { ConditionModule } from '../catalog/condition-module.ts';
+import { foldedName } from '../patterns/names.ts';
 import type { Selects } from './decision-rule.ts';
 
 const BEFORE_TOOLS: readonly DecisionPhase[] = ['tool.before'];
@@ -14,10 +15,10 @@ export function phasesOf({ selector }: Pick<GuardrailRule, 'selector'>, conditio
   return selector?.phases ?? (condition.cadence === 'call' ? condition.askedIn.slice(0, 1) : BEFORE_TOOLS);
 }
 
-/** What a rule selects, in lower case. `toolNames` is the older name of `selector.tools`. */
+/** What a rule selects, folded. `toolNames` is the older name of `selector.tools`. */
 export function selectsOf({ selector, toolNames }: Pick<GuardrailRule, 'selector' | 'toolNames'>): Selects {
   const { phases: _, ...selects } = selector ?? {};
   const tools = selects.tools ?? (toolNames?.length ? toolNames : undefined);
   const entries = Object.entries({ ...selects, tools }).filter(([, names]) => names !== undefined);
-  return Object.fromEntries(entries.map(([key, names]) => [key, names?.map((name) => name.toLowerCase())]));
+  return Object.fromEntries(entries.map(([key, names]) => [key, names?.map(foldedName)]));
 }

@@ -1,13 +1,13 @@
 import { globMatchesFolded } from '../patterns/glob.ts';
 
-/** The call as the index sees it: names and tags in lower case. */
+/** The call as the index sees it: names and tags folded. */
 export interface FoldedTool {
   readonly name?: string;
   readonly tags: readonly string[];
 }
 
 interface Selecting {
-  /** In lower case; absent: any tool, and calls of none. */
+  /** Folded; absent: any tool, and calls of none. */
   readonly tools?: readonly string[];
   readonly toolTagsAll?: readonly string[];
   readonly toolTagsAny?: readonly string[];

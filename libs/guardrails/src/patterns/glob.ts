@@ -1,9 +1,11 @@
+import { foldedName } from './names.ts';
+
 /** True if `text` is matched whole, in any case, by a glob whose only special character is `*`. Linear in both. */
 export function globMatches(glob: string, text: string): boolean {
-  return globMatchesFolded(glob.toLowerCase(), text.toLowerCase());
+  return globMatchesFolded(foldedName(glob), foldedName(text));
 }
 
-/** The same for texts that are in lower case already. */
+/** The same for texts that are folded already. */
 export function globMatchesFolded(glob: string, text: string): boolean {
   const star = glob.indexOf('*');
   if (star < 0) return glob === text;

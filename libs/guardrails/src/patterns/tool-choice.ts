@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { selectsTool } from '../decisions/tool-index.ts';
+import { foldedName } from './names.ts';
 
 const names = z.array(z.string().min(1).max(256)).min(1, 'must name at least one').max(100);
 
@@ -23,14 +24,14 @@ interface Called {
 }
 
 export function foldedChoice({ tools, toolTagsAll, toolTagsAny }: ToolChoice): ToolChoice {
-  return { tools: lower(tools), toolTagsAll: lower(toolTagsAll), toolTagsAny: lower(toolTagsAny) };
+  return { tools: folded(tools), toolTagsAll: folded(toolTagsAll), toolTagsAny: folded(toolTagsAny) };
 }
 
 /** True if a choice (folded) is of this tool. */
 export function chooses(choice: ToolChoice, { toolName, toolTags }: Called): boolean {
-  return selectsTool(choice, { name: toolName.toLowerCase(), tags: toolTags.map((tag) => tag.toLowerCase()) });
+  return selectsTool(choice, { name: foldedName(toolName), tags: toolTags.map(foldedName) });
 }
 
-function lower(list: readonly string[] | undefined): string[] | undefined {
-  return list?.map((name) => name.toLowerCase());
+function folded(list: readonly string[] | undefined): string[] | undefined {
+  return list?.map(foldedName);
 }

@@ -1,3 +1,4 @@
+import { foldedName } from '@agentlens/guardrails/names';
 import { ToolIndex } from '@agentlens/guardrails/tool-index';
 import type { BundledRule, CompiledRules, Judgement, LocalCall, LocalRules } from './local-rules.ts';
 
@@ -25,8 +26,8 @@ export function applicableIndex<R extends BundledRule>(rules: readonly R[]): (ca
     const key = call.toolTags.length === 0 ? `${call.phase} ${call.toolName}` : keyWithTags(call);
     const known = remembered.get(key);
     if (known !== undefined) return known;
-    const name = call.toolName === '' ? undefined : call.toolName.toLowerCase();
-    const tool = { ...(name === undefined ? {} : { name }), tags: call.toolTags.map(lower) };
+    const name = call.toolName === '' ? undefined : foldedName(call.toolName);
+    const tool = { ...(name === undefined ? {} : { name }), tags: call.toolTags.map(foldedName) };
     const found = indexOf(call.phase)
       .selecting(tool)
       .map(({ rule }) => rule);
@@ -57,16 +58,12 @@ export function blockerOf(rules: readonly BundledRule[]): string | null {
 
 function selectsOf({ selector = {} }: BundledRule) {
   return {
-    ...(selector.tools === undefined ? {} : { tools: selector.tools.map(lower) }),
-    ...(selector.toolTagsAll === undefined ? {} : { toolTagsAll: selector.toolTagsAll.map(lower) }),
-    ...(selector.toolTagsAny === undefined ? {} : { toolTagsAny: selector.toolTagsAny.map(lower) }),
+    ...(selector.tools === undefined ? {} : { tools: selector.tools.map(foldedName) }),
+    ...(selector.toolTagsAll === undefined ? {} : { toolTagsAll: selector.toolTagsAll.map(foldedName) }),
+    ...(selector.toolTagsAny === undefined ? {} : { toolTagsAny: selector.toolTagsAny.map(foldedName) }),
   };
 }
 
 function keyWithTags(call: CallShape): string {
   return `${call.phase} ${call.toolName}\n${call.toolTags.join('\n')}`;
-}
-
-function lower(text: string): string {
-  return text.toLowerCase();
 }

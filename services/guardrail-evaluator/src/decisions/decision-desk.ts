@@ -32,6 +32,8 @@ import {
 import type { StateCircuit } from './state-circuit.ts';
 import type { TenantSteps } from './tenant-steps.ts';
 
+/** Of a tool's name, as decisions are kept with it. */
+const MOST_NAME_CHARS = 256;
 /** Rules that can each ask for an approval of one call. */
 const MOST_APPROVALS = 5;
 
@@ -262,7 +264,7 @@ function decisionOf(
 ): Decision {
   return {
     ...{ id, tenantId, agentId, runId, phase },
-    ...(tool === undefined ? {} : { toolName: tool.name }),
+    ...(tool === undefined ? {} : { toolName: tool.name.slice(0, MOST_NAME_CHARS).toWellFormed() }),
     ...(callId === undefined ? {} : { callId }),
     ...outcome,
     evaluatedRules: [...(ruling?.findings ?? [])],

@@ -18,6 +18,8 @@ import { RememberedAnswers } from './remembered-answers.ts';
 const GRACE_MS = 25;
 /** Bypasses being recorded; beyond it they are counted only. */
 const MOST_RECORDING = 1_000;
+/** Of a tool's name, as decisions are kept with it. */
+const MOST_NAME_CHARS = 256;
 /** Of a bypass: the decision, and an event in its run. */
 const RECORDS_EACH = 2;
 
@@ -135,7 +137,7 @@ export class DecisionDesk {
     const nowMs = this.#parts.clock.now();
     return {
       id: timeOrderedId(nowMs),
-      ...{ tenantId, agentId, runId, phase, toolName: tool?.name, callId },
+      ...{ tenantId, agentId, runId, phase, toolName: tool?.name.slice(0, MOST_NAME_CHARS).toWellFormed(), callId },
       evaluatedRules: [],
       inputsDigest: contentHash(request, 'args'),
       latencyMs: Math.max(0, nowMs - Date.parse(receivedAt)),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AgentTool } from '../../agents.ts';
 import { DECISION_PHASES } from '../../decisions.ts';
 import { ClientId } from '../../ids.ts';
-import { AllNames, cleanName, MendedId, Name, Names, Numbers, Texts } from './tolerant.ts';
+import { AllNames, cleanToolName, MendedId, Name, Names, Numbers, Texts } from './tolerant.ts';
 
 const milliseconds = z.number().positive().max(1e12);
 
@@ -128,7 +128,7 @@ export const EvaluateBody = z
     agentId: QuestionId,
     tool: z
       .object({ name: z.string().min(1, 'must not be empty'), tags: AllNames.nullish().catch(null) })
-      .transform(({ name, tags }) => ({ name: cleanName(name) || '?', tags: tags ?? [] }))
+      .transform(({ name, tags }) => ({ name: cleanToolName(name) || '?', tags: tags ?? [] }))
       .nullish(),
     args: z.unknown().optional(),
     result: z.unknown().optional(),

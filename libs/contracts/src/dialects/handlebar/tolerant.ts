@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../canonical-form.ts';
+import { TOOL_NAME_CHARS } from '../../decisions.ts';
 
 /** Most characters of a name that becomes a column or a rule's subject. */
 export const NAME_CHARS = 256;
@@ -12,6 +13,14 @@ const CONTROL = /[\u0000-\u001f\u007f]/g;
 export function cleanName(text: string, most = NAME_CHARS): string {
   const clean = text.toWellFormed().replace(CONTROL, '');
   return clean.length <= most ? clean : clean.slice(0, most).toWellFormed();
+}
+
+/** Rules go by how a name begins and how it ends, so a long one keeps both. */
+export function cleanToolName(text: string): string {
+  const clean = cleanName(text, Number.POSITIVE_INFINITY);
+  if (clean.length <= TOOL_NAME_CHARS) return clean;
+  const half = TOOL_NAME_CHARS / 2 - 1;
+  return `${clean.slice(0, half)}…${clean.slice(-half)}`.toWellFormed();
 }
 
 export const Name = z.string().transform((text) => cleanName(text));

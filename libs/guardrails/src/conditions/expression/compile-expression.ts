@@ -3,6 +3,7 @@ import { type ASTNode, Environment, EvaluationError, type Limits, serialize } fr
 import { CALL_PARTS, type CallPart } from '../../catalog/condition-module.ts';
 import type { Answer } from '../../decisions/answer.ts';
 import { spend } from '../../decisions/step-meter.ts';
+import { visibleName } from '../../patterns/names.ts';
 import { compilePattern, type Pattern, patternProblem } from '../../patterns/pattern.ts';
 import {
   addCharges,
@@ -133,7 +134,7 @@ const LACKING = new Set(['no_such_key', 'index_out_of_range', 'index_out_of_boun
 function contextOf(request: DecisionRequest): Record<string, unknown> {
   const { tool, args, result, actor, tags, subjects, metrics, phase, agentId, runId } = request;
   return {
-    tool: tool ?? {},
+    tool: tool === undefined ? {} : { ...tool, name: visibleName(tool.name) },
     args: args ?? {},
     result: result ?? null,
     actor: actor ?? {},

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
+import { foldedName } from '../../patterns/names.ts';
 import type { PastCall } from '../../ports/call-history.ts';
 
 const RepeatedCallConfig = z.strictObject({
@@ -27,8 +28,8 @@ export const repeatedCall: CallCondition<RepeatedCallConfig> = {
       matches({ request, argsHash, history }) {
         if (request.tool === undefined) return 'missing';
         if (history === null) return 'unavailable';
-        const { name } = request.tool;
-        const same = history.filter((call) => call.toolName === name && call.argsHash === argsHash);
+        const name = foldedName(request.tool.name);
+        const same = history.filter((call) => call.argsHash === argsHash && foldedName(call.toolName) === name);
         return (sameResult ? fruitless(same) : same.filter(({ status }) => status !== 'asked').length) >= times;
       },
     };

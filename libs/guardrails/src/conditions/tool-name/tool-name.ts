@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { globMatchesFolded } from '../../patterns/glob.ts';
+import { foldedName } from '../../patterns/names.ts';
 
 const OPERATORS = ['eq', 'neq', 'contains', 'startsWith', 'endsWith', 'glob', 'in'] as const;
 
@@ -44,12 +45,12 @@ export const toolName: CallCondition<ToolNameConfig> = {
   phases: ['decision'],
   askedIn: ['tool.before', 'tool.after'],
   ready({ operator, value }) {
-    const values = [value].flat().map((one) => one.toLowerCase());
+    const values = [value].flat().map(foldedName);
     return {
       reads: [],
       matches({ request: { tool } }) {
         if (tool === undefined) return 'missing';
-        const name = tool.name.toLowerCase();
+        const name = foldedName(tool.name);
         return values.some((one) => TEST[operator](name, one));
       },
     };

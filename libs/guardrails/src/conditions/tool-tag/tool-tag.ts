@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
+import { foldedName } from '../../patterns/names.ts';
 
 const ToolTagConfig = z.strictObject({
   operator: z.enum(['anyOf', 'allOf']).default('anyOf').meta({ title: 'The tool has' }),
@@ -19,12 +20,12 @@ export const toolTag: CallCondition<ToolTagConfig> = {
   phases: ['decision'],
   askedIn: ['tool.before', 'tool.after'],
   ready({ operator, tags }) {
-    const wanted = tags.map((tag) => tag.toLowerCase());
+    const wanted = tags.map(foldedName);
     return {
       reads: [],
       matches({ request: { tool } }) {
         if (tool === undefined) return 'missing';
-        const has = new Set(tool.tags.map((tag) => tag.toLowerCase()));
+        const has = new Set(tool.tags.map(foldedName));
         return operator === 'anyOf' ? wanted.some((tag) => has.has(tag)) : wanted.every((tag) => has.has(tag));
       },
     };

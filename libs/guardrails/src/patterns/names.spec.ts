@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { foldedName, mixesScripts } from './names.ts';
+
+describe('a name as rules compare it', () => {
+  it.each([
+    ['pay '],
+    [' pay'],
+    ['PAY'],
+    ['pay\u200b'],
+    ['p\u00ada\u2060y'],
+    ['\ufeffpay\ufe0f'],
+    ['pa\u202ey'],
+    ['ｐａｙ'],
+    ['𝐩𝐚𝐲'],
+    ['pay\u00a0'],
+    ['p\u115fay\u3164'],
+    ['pa\u{e0061}y'],
+    ['pay\u0000\n'],
+  ])('is the same for %j', (name) => {
+    expect(foldedName(name)).toBe('pay');
+  });
+
+  it('is one for both ways to write an accent, and for any space', () => {
+    expect(foldedName('cafe\u0301')).toBe(foldedName('caf\u00e9'));
+    expect(foldedName('send\u2003 mail')).toBe('send mail');
+  });
+
+  it('is another where a letter only looks the same', () => {
+    expect(foldedName('p\u0430y')).not.toBe('pay');
+  });
+});
+
+describe('a name of mixed scripts', () => {
+  it.each(['p\u0430y', '\u0440ay', 'pa\u03bd', 'оplata_v', '𝐩\u0430𝐲', 'ра\u0443x'])('is %j', (name) => {
+    expect(mixesScripts(name)).toBe(true);
+  });
+
+  it.each([
+    'pay',
+    'pay_2',
+    'оплата',
+    'πληρωμή',
+    'search_日本',
+    '検索Ａ',
+    '검색api',
+    'תשלום',
+    'จ่าย',
+    'überweisung',
+    '💸pay',
+    '',
+  ])('is not %j', (name) => {
+    expect(mixesScripts(name)).toBe(false);
+  });
+});
