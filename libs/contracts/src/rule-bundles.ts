@@ -25,6 +25,8 @@ export const BundledRule = z.object({
   conditionConfig: JsonObject,
   actionType: z.string(),
   actionConfig: JsonObject,
+  /** Only the server can tell whether it is about this agent: ask it about every call that is selected. */
+  askServer: z.literal(true).optional(),
 });
 export type BundledRule = z.infer<typeof BundledRule>;
 

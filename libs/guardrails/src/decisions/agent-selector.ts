@@ -3,19 +3,22 @@ import { foldedName } from '../patterns/names.ts';
 import type { Selects } from './decision-rule.ts';
 import type { AgentFacts, Unavailable } from './facts.ts';
 
-/** True if a rule says which agents it is about by slug or tag. */
-export function looksAtAgent({ agentSlugsAny, agentTagsAll, agentTagsAny }: Selects): boolean {
-  return agentSlugsAny !== undefined || agentTagsAll !== undefined || agentTagsAny !== undefined;
+/** True if a rule says which agents it is about by tags, which have to be fetched. */
+export function looksAtAgentTags({ agentTagsAll, agentTagsAny }: Selects): boolean {
+  return agentTagsAll !== undefined || agentTagsAny !== undefined;
 }
 
-/** Whether a rule is about this agent. One that never registered has no slug and no tags. */
-export function selectsAgent(selects: Selects, agent: AgentFacts | Unavailable | undefined): boolean | 'unavailable' {
-  if (!looksAtAgent(selects)) return true;
-  if (typeof agent === 'string') return 'unavailable';
-  const { slug, tags = [] } = agent ?? {};
-  const has = new Set(tags.map(foldedName));
+/** Whether a rule is about this agent. Its slug is its id, registered or not; one that never registered has no tags. */
+export function selectsAgent(
+  selects: Selects,
+  agentId: string,
+  agent: AgentFacts | Unavailable | undefined,
+): boolean | 'unavailable' {
   const { agentSlugsAny, agentTagsAll, agentTagsAny } = selects;
-  if (agentSlugsAny?.some((glob) => slug !== undefined && globMatches(glob, slug)) === false) return false;
+  if (agentSlugsAny?.some((glob) => globMatches(glob, agentId)) === false) return false;
+  if (!looksAtAgentTags(selects)) return true;
+  if (typeof agent === 'string') return 'unavailable';
+  const has = new Set(agent?.tags.map(foldedName));
   if (agentTagsAll?.every((tag) => has.has(tag)) === false) return false;
   return agentTagsAny?.some((tag) => has.has(tag)) !== false;
 }

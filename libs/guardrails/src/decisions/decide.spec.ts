@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { aDecisionRule, aPastCall, aRequest, NOW, someFacts } from './call.testing.ts';
 import { decide } from './decide.ts';
 import { DecisionBook } from './decision-book.ts';
+import type { AgentFacts } from './facts.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import { mostSevere } from './severity.ts';
 
@@ -165,12 +166,21 @@ describe('decide', () => {
 
   it('leaves out rules about other agents, and knows when it cannot tell', () => {
     const rule = rulesDo('block', { selector: { agentSlugsAny: ['support-*'], agentTagsAny: ['Prod'] } });
-    const about = (agent: object | 'unavailable') => ask([rule], {}, { agent });
-    expect(about({ slug: 'support-bot', tags: ['prod'] }).effect).toBe('block');
-    expect(about({ slug: 'sales-bot', tags: ['prod'] }).findings).toEqual([]);
+    const about = (agent: AgentFacts | 'unavailable', agentId = 'support-bot') => ask([rule], { agentId }, { agent });
+    expect(about({ tags: ['prod'] }).effect).toBe('block');
+    expect(about({ tags: ['prod'] }, 'sales-bot').findings).toEqual([]);
+    expect(about('unavailable', 'sales-bot').findings).toEqual([]);
     expect(about({ tags: [] }).findings).toEqual([]);
-    expect(ask([rule]).findings).toEqual([]);
+    expect(ask([rule], { agentId: 'support-bot' }).findings).toEqual([]);
     expect(about('unavailable').bypasses).toEqual([{ ruleId: rule.id, why: 'unavailable', did: 'allow' }]);
+  });
+});
+
+describe('a rule about agents by their slugs', () => {
+  it('is about an agent that never registered: its slug is its id', () => {
+    const rule = rulesDo('block', { selector: { agentSlugsAny: ['support-*'] } });
+    expect(ask([rule], { agentId: 'support-bot' }).effect).toBe('block');
+    expect(ask([rule], { agentId: 'sales-bot' }).findings).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import type { Increment, Series } from '../ports/window-store.ts';
 import { seriesKey } from '../windows/span.ts';
-import { looksAtAgent } from './agent-selector.ts';
+import { looksAtAgentTags } from './agent-selector.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import type { Addition, FactNeeds } from './facts.ts';
 
@@ -35,7 +35,7 @@ export function factsNeeded(
   });
   return {
     history: needs.some(({ history }) => history === true),
-    agent: rules.some(({ selects }) => looksAtAgent(selects)),
+    agent: rules.some(({ selects }) => looksAtAgentTags(selects)),
     series: [...series.values()].map((entry) => entry.series),
     increments: additions.map((addition) => increment(addition, 1)),
     undo: additions.filter(({ because }) => because === 'call').map((addition) => increment(addition, -1)),

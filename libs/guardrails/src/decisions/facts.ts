@@ -20,7 +20,7 @@ export interface ConditionNeeds {
 export interface FactNeeds {
   /** The run's earlier calls: `CallHistory.enter` before a tool call, `complete` after it, `read` before a model call. */
   readonly history: boolean;
-  /** Slug and tags of the agent. */
+  /** Tags of the agent. */
   readonly agent: boolean;
   /** Series of the agent; `DecisionFacts.totals` is in this order, as they stood before this request. */
   readonly series: readonly Series[];
@@ -31,7 +31,6 @@ export interface FactNeeds {
 }
 
 export interface AgentFacts {
-  readonly slug?: string;
   readonly tags: readonly string[];
 }
 
@@ -49,7 +48,7 @@ export interface DecisionFacts {
   readonly history?: readonly PastCall[] | Unavailable;
   /** In the order of `needs.series`. */
   readonly totals?: readonly Totals[] | Unavailable;
-  /** Absent: the agent never registered, so it has neither slug nor tags. */
+  /** Absent: the agent never registered, so it has no tags. */
   readonly agent?: AgentFacts | Unavailable;
   /** Ids of rules whose approval of exactly this call stands: they no longer ask. */
   readonly approved?: ReadonlySet<string>;

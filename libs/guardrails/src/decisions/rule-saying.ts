@@ -26,7 +26,7 @@ export function asked(
   { agent }: DecisionFacts,
   allowance: StepAllowance,
 ): Answer | 'error' | null {
-  const selected = selectsAgent(rule.selects, agent);
+  const selected = selectsAgent(rule.selects, view.request.agentId, agent);
   if (selected === false) return null;
   if (selected === 'unavailable') return selected;
   if (rule.actionType === 'allow' && mixesScripts(view.request.tool?.name ?? '')) return false;

@@ -12,6 +12,8 @@ export interface LocalCall {
   readonly runId: string;
   readonly args: unknown;
   readonly result: unknown;
+  /** The result is not here whole. */
+  readonly cutResult: boolean;
   readonly actor: Actor | undefined;
   readonly subjects: readonly Subject[];
   readonly metrics: Readonly<Record<string, number>>;

@@ -1,8 +1,9 @@
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import type { AgentLensClient } from '../client.ts';
 import { selectorRules } from '../guard/applicable.ts';
-import type { BundledRule, LocalRules, RuleBundle } from '../guard/local-rules.ts';
+import type { BundledRule, LocalCall, LocalRules, RuleBundle } from '../guard/local-rules.ts';
 import type { AgentLensOptions } from '../options.ts';
 import { settle, TestServer } from '../testing/index.ts';
 import { catalogRules } from './catalog-rules.ts';
@@ -173,6 +174,97 @@ describe('the catalog', () => {
     });
     const run = await (await aGuard(server, [counting])).startRun();
     expect(await run.beforeTool('login', {})).toMatchObject({ source: 'remote' });
+  });
+
+  const noShell = aBundled({ conditionType: 'tool_argument', conditionConfig: { operator: 'contains', value: 'rm' } });
+
+  it.each<[string, unknown]>([
+    ['in a map', { q: new Map([['q', 'rm']]) }],
+    ['below 31 levels', Array.from({ length: 31 }).reduce<unknown>((inner) => [inner], 'rm')],
+    ['behind a number that is none', { n: Number.NaN, q: 'x' }],
+    ['behind 200,000 values', [...Array.from({ length: 200_000 }, () => 0), 'rm']],
+  ])('asks the server about what may be hidden %s, and says that it did not tell all', async (_, args) => {
+    const server = new TestServer();
+    const client = await aGuard(server, [{ ...noShell, onUnavailable: 'block' }], { onOversized: 'allow' });
+    const run = await client.startRun();
+    expect(await run.beforeTool('t', args)).toMatchObject({ source: 'remote' });
+    expect(server.questions).toMatchObject([{ unread: ['args'] }]);
+    server.fail('down');
+    expect(await run.beforeTool('t', args)).toMatchObject({ verdict: 'BLOCK', source: 'fallback' });
+  });
+
+  it('asks the server about a result that it cut', async () => {
+    const server = new TestServer();
+    const rule = aBundled({ conditionType: 'sensitive_data', phases: ['tool.after'] });
+    const config = { in: 'result', detectors: [{ detector: 'email' }] };
+    const run = await (await aGuard(server, [{ ...rule, conditionConfig: config }])).startRun();
+    await run.beforeTool('t', {});
+    await run.afterTool('t', {}, 'ann@example.com');
+    expect(server.questions).toEqual([]);
+    await run.beforeTool('t', {});
+    await run.afterTool('t', {}, `${'x'.repeat(300_000)} ann@example.com`);
+    expect(server.questions).toMatchObject([{ phase: 'tool.after', unread: ['result'] }]);
+  });
+
+  it('decides arguments that are plain data by itself', async () => {
+    const server = new TestServer();
+    const run = await (await aGuard(server, [noShell])).startRun();
+    expect(await run.beforeTool('t', { a: [{ q: 'rm' }] })).toMatchObject({ verdict: 'BLOCK', source: 'local' });
+    expect(await run.beforeTool('t', { a: [{ q: 'ls' }] })).toMatchObject({ verdict: 'ALLOW', source: 'local' });
+    expect(server.questions).toEqual([]);
+  });
+
+  it.each<[string, Partial<BundledRule>]>([
+    ['is told to ask', { askServer: true }],
+    ['looks at tags that are not here', { conditionType: 'enduser_tag', conditionConfig: { tag: 'vip' } }],
+    ['fails here', { conditionType: 'expression', conditionConfig: { expression: 'args.a > 1' } }],
+  ])('asks the server where a rule %s', async (_, rule) => {
+    const server = new TestServer();
+    const run = await (await aGuard(server, [aBundled({ ...rule, onMissing: 'block' })])).startRun();
+    expect(await run.beforeTool('t', { a: 'x' })).toMatchObject({ verdict: 'ALLOW', source: 'remote' });
+  });
+});
+
+const WRAPPERS: readonly ((value: unknown) => unknown)[] = [
+  (value) => [value],
+  (value) => ({ a: value }),
+  (value) => [Number.NaN, value],
+  (value) => ({ a: 1n, b: value }),
+  (value) => new Map([['a', value]]),
+  (value) => new Set([value]),
+  (value) => ({ toJSON: () => value }),
+  (value) => Object.assign(new Date(0), { value }),
+  (value) => Object.assign(Object.create({ inherited: value }), { own: 1 }),
+];
+
+describe('hiding from rules in this process', () => {
+  it('never helps: what is forbidden is refused or the server is asked, however it is wrapped and beside whatever', () => {
+    const rule = aBundled({
+      conditionType: 'tool_argument',
+      conditionConfig: { operator: 'contains', value: 'rm -rf' },
+    });
+    const rules = catalogRules.compile([rule]);
+    const call: Omit<LocalCall, 'args'> = {
+      ...{
+        phase: 'tool.before' as const,
+        toolName: 't',
+        toolTags: [],
+        callId: 'c',
+        runId: 'r',
+        result: undefined,
+        now: 0,
+      },
+      ...{ cutResult: false, actor: undefined, subjects: [], metrics: {}, runTags: {} },
+    };
+    const anyWrapping = fc.array(fc.constantFrom(...WRAPPERS), { maxLength: 40 });
+    fc.assert(
+      fc.property(fc.anything({ withMap: true, withSet: true }), anyWrapping, (beside, wrappers) => {
+        const hidden = wrappers.reduce((value, wrap) => wrap(value), 'rm -rf /' as unknown);
+        const { refusal, ask } = rules.judge({ ...call, args: { beside, hidden } });
+        expect(refusal !== null || ask).toBe(true);
+      }),
+      { numRuns: 1_000 },
+    );
   });
 });
 

@@ -3,6 +3,7 @@ import { activate, type DecisionFacts, type DecisionRule, decide, type Ruling } 
 import { applicableIndex, blockerOf } from '../guard/applicable.ts';
 import type { BundledRule, CompiledRules, Judgement, LocalCall, LocalRules } from '../guard/local-rules.ts';
 import { instantOf } from '../sink/audit-event.ts';
+import { carried } from '../wire/carried.ts';
 
 /** A bundled rule, and itself made ready where this version of the SDK knows its condition and its action. */
 interface Ready extends BundledRule {
@@ -40,18 +41,58 @@ export const catalogRules: LocalRules = {
 
 function judged(rules: readonly Ready[], call: LocalCall, mustHear: boolean): Judgement {
   const request = new LocalRequest(call);
+  const contents = new Contents(call);
   const local: DecisionRule[] = [];
   const remote: Ready[] = [];
   for (const rule of rules) {
-    if (rule.ready !== undefined && isLocal(rule.ready, request)) local.push(rule.ready);
+    if (rule.ready !== undefined && isLocal(rule.ready, request, contents)) local.push(rule.ready);
     else remote.push(rule);
   }
   if (local.length === 0) return { ...NOTHING, ask: true, blocksWhenUnavailable: blockerOf(remote) };
   const ruling = decide(local, request, NO_FACTS, call.now);
-  // What costs more than it may here is left to the server, which answers as the rule says.
-  const undecided = new Set(ruling.bypasses.flatMap(({ ruleId, why }) => (why === 'unavailable' ? [ruleId] : [])));
-  const left = undecided.size === 0 ? remote : rules.filter((rule) => remote.includes(rule) || undecided.has(rule.id));
-  return judgementOf(ruling, mustHear || left.length > 0, blockerOf(left));
+  const untold = untoldBy(local, ruling);
+  if (untold.size === 0) return judgementOf(ruling, mustHear || remote.length > 0, blockerOf(remote));
+  const left = rules.filter((rule) => remote.includes(rule) || untold.has(rule.id));
+  const told = local.filter(({ id }) => !untold.has(id));
+  return judgementOf(decide(told, request, NO_FACTS, call.now), true, blockerOf(left));
+}
+
+/**
+ * Rules that cannot tell here and may be able to at the server: it knows what the run's start said, and takes its time
+ * for what costs more than it may here, unless such a rule blocks then anyway.
+ */
+function untoldBy(rules: readonly DecisionRule[], { bypasses }: Ruling): ReadonlySet<string> {
+  const ofTheRun = new Set(rules.filter(({ reads }) => reads.some(isOfTheRun)).map(({ id }) => id));
+  const untold = bypasses.filter(({ ruleId, why, did }) => {
+    if (why === 'missing') return ofTheRun.has(ruleId);
+    return why === 'error' || did === 'allow';
+  });
+  return new Set(untold.map(({ ruleId }) => ruleId));
+}
+
+function isOfTheRun(part: string): boolean {
+  return part === 'actor' || part === 'tags';
+}
+
+/** Whether contents of a call are here exactly as the server would see them; found out once, where a rule looks there. */
+class Contents {
+  readonly #call: LocalCall;
+  #args: boolean | undefined;
+  #result: boolean | undefined;
+
+  constructor(call: LocalCall) {
+    this.#call = call;
+  }
+
+  get args(): boolean {
+    this.#args ??= carried(this.#call.args) === 'as_it_is';
+    return this.#args;
+  }
+
+  get result(): boolean {
+    this.#result ??= !this.#call.cutResult && carried(this.#call.result) === 'as_it_is';
+    return this.#result;
+  }
 }
 
 function judgementOf(ruling: Ruling, mustAsk: boolean, blocksWhenUnavailable: string | null): Judgement {
@@ -76,15 +117,18 @@ function judgementOf(ruling: Ruling, mustAsk: boolean, blocksWhenUnavailable: st
   return { refusal, ask: false, blocksWhenUnavailable, evaluated };
 }
 
-function isLocal(rule: DecisionRule, request: DecisionRequest): boolean {
+function isLocal(rule: DecisionRule, request: DecisionRequest, contents: Contents): boolean {
   if (rule.counts || rule.feeds.length > 0) return false;
+  if ((rule.reads.includes('args') && !contents.args) || (rule.reads.includes('result') && !contents.result))
+    return false;
   const { history = false, series = [], additions = [] } = rule.needs(request);
   return !history && series.length === 0 && additions.length === 0;
 }
 
 /** Undefined: unknown here, or not a rule about calls; then the server is asked wherever it applies. */
 function readied(bundled: BundledRule): DecisionRule | undefined {
-  const { phases, selector: _selector, ...rule } = bundled;
+  const { phases, selector: _selector, askServer, ...rule } = bundled;
+  if (askServer) return undefined;
   const stored: GuardrailRule = {
     ...rule,
     // Which tools it is about is settled by the index; agents were settled by the server.

@@ -4,6 +4,7 @@ import type { Standing } from '../guard/standing.ts';
 import type { Settings } from '../options.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import type { DecisionPhase, RuleBypass } from '../wire/contract.ts';
+import { carried } from '../wire/carried.ts';
 import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
 import type { Actor, Subject } from '../wire/model.ts';
 import type { Asked, EvaluateRequest, NotAnswered, Server } from '../wire/server.ts';
@@ -21,6 +22,8 @@ export interface Question {
   readonly estimate?: { readonly tokens: number; readonly costUsd: number };
   /** The JSON of the arguments is too large to be sent. */
   readonly oversized: boolean;
+  /** The result is not here whole. */
+  readonly cutResult?: boolean;
 }
 
 /** What the decider asks of the run it decides for. */
@@ -125,6 +128,7 @@ export class Decider {
       runId: run.runId,
       args: question.args,
       result: question.result,
+      cutResult: question.cutResult ?? false,
       actor: run.actor,
       subjects: question.subjects ?? [],
       metrics: question.metrics ?? {},
@@ -150,6 +154,7 @@ export class Decider {
       subjects: question.subjects,
       metrics: question.metrics,
       estimate: question.estimate,
+      ...unreadOf(question),
     };
     return this.#tools.server.evaluate(run.runId, request);
   }
@@ -208,6 +213,15 @@ export class Decider {
  */
 function isUndecided({ ruleId, why, did }: RuleBypass): boolean {
   return did !== 'block' && (ruleId === '*' || (why !== 'missing' && why !== 'error'));
+}
+
+/** What a rule does not find in these may be there all the same. */
+function unreadOf({ args, oversized, result, cutResult = false }: Question): Pick<EvaluateRequest, 'unread'> {
+  const unread = [
+    ...(oversized || carried(args) === 'in_part' ? (['args'] as const) : []),
+    ...(cutResult || carried(result) === 'in_part' ? (['result'] as const) : []),
+  ];
+  return unread.length === 0 ? {} : { unread };
 }
 
 function failedClosed(why: Bypass): Verdict {

@@ -82,6 +82,7 @@ export class ToolCalls {
     return questions.after({
       ...{ phase: 'tool.after', callId, args, toolName: name, toolTags: tags, subjects },
       result: tooLarge ? { truncated: true, chars: resultJson.length } : result,
+      cutResult: tooLarge,
       metrics: {
         bytes_in: utf8Bytes(argsJson),
         bytes_out: utf8Bytes(resultJson),

@@ -82,6 +82,8 @@ export interface BundledRule {
   readonly conditionConfig: Readonly<Record<string, unknown>>;
   readonly actionType: string;
   readonly actionConfig: Readonly<Record<string, unknown>>;
+  /** Only the server can tell whether it is about this agent. */
+  readonly askServer?: true | undefined;
 }
 
 /** The decision rules of one agent, as the server signs them. */

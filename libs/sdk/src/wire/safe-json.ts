@@ -1,4 +1,5 @@
-const MOST_DEPTH = 30;
+/** Levels that JSON is given; what is nested deeper is replaced. */
+export const MOST_DEPTH = 30;
 
 /**
  * JSON of anything an agent may hold: cycles, big integers, throwing getters and unpaired surrogates included. What

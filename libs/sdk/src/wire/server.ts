@@ -29,6 +29,8 @@ export interface EvaluateRequest {
   readonly subjects?: readonly Subject[];
   readonly metrics?: Readonly<Record<string, number>>;
   readonly estimate?: { readonly tokens: number; readonly costUsd: number };
+  /** What is not told whole: rules must not take what is missing there for absent. */
+  readonly unread?: readonly ('args' | 'result')[];
   readonly deadlineMs: number;
 }
 

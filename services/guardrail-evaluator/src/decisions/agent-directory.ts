@@ -4,6 +4,8 @@ import type { Clock } from '@agentlens/platform';
 
 /** How old what is known of agents may be. */
 const FRESH_MS = 10_000;
+/** Of an agent that is not among them: it may have registered since. */
+const UNKNOWN_FRESH_MS = 1_000;
 
 interface Known {
   readonly agents: ReadonlyMap<string, AgentFacts>;
@@ -11,8 +13,9 @@ interface Known {
 }
 
 /**
- * Slugs and tags of the agents that registered, for rules that go by them. Read per tenant when first asked for and
- * again beside later questions, which are answered with what is known; only the first waits for Postgres.
+ * Tags of the agents that registered, for rules that go by them. Read per tenant when first asked for and again beside
+ * later questions, which are answered with what is known; only the first waits for Postgres, and those of agents that
+ * are not known.
  */
 export class AgentDirectory {
   readonly #db: Database['db'];
@@ -28,11 +31,13 @@ export class AgentDirectory {
   /** Null: it never registered. */
   async agent(tenantId: string, agentId: string): Promise<AgentFacts | null> {
     const known = this.#known.get(tenantId);
-    const stale = known === undefined || this.#clock.now() - known.readAtMs >= FRESH_MS;
-    const reading = stale ? this.#read(tenantId) : undefined;
+    if (known === undefined) return (await this.#read(tenantId)).agents.get(agentId) ?? null;
+    const found = known.agents.get(agentId);
+    const ageMs = this.#clock.now() - known.readAtMs;
+    if (ageMs < (found === undefined ? UNKNOWN_FRESH_MS : FRESH_MS)) return found ?? null;
     // What is known goes on being used while Postgres is away.
-    if (known !== undefined) reading?.catch(() => undefined);
-    return (known ?? (await reading))?.agents.get(agentId) ?? null;
+    const read = this.#read(tenantId).catch(() => known);
+    return found ?? (await read).agents.get(agentId) ?? null;
   }
 
   #read(tenantId: string): Promise<Known> {
@@ -46,13 +51,11 @@ export class AgentDirectory {
   async #readNow(tenantId: string): Promise<Known> {
     const rows = await this.#db
       .selectFrom('agents')
-      .select(['agent_id', 'slug', 'tags'])
+      .select(['agent_id', 'tags'])
       .where('tenant_id', '=', tenantId)
       .where('slug', 'is not', null)
       .execute();
-    const agents = new Map(
-      rows.map(({ agent_id, slug, tags }) => [agent_id, { ...(slug === null ? {} : { slug }), tags }] as const),
-    );
+    const agents = new Map(rows.map(({ agent_id, tags }) => [agent_id, { tags }] as const));
     const known = { agents, readAtMs: this.#clock.now() };
     this.#known.set(tenantId, known);
     return known;

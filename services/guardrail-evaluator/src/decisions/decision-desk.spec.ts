@@ -64,7 +64,7 @@ function deskIn({ rules = [], standing = NONE, limits, budgets }: World = {}) {
     budgets: new BudgetDesk({ vault, budgets: { of: () => budgets } }),
     facts: new FactGatherer({
       ...{ calls: state.calls, windows: state.windows, circuit, logger },
-      agents: { agent: async () => ({ slug: 'billing-bot', tags: ['prod'] }) },
+      agents: { agent: async () => ({ tags: ['prod'] }) },
     }),
     bus,
     circuit,

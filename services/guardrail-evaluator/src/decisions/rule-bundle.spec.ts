@@ -39,7 +39,20 @@ describe('a rule bundle', () => {
     const rules = [{ ...noShell, selector: { agentTagsAny: ['prod'] } }];
     expect(ids(aBundle({ rules, agent: { tags: ['Prod'] } }))).toEqual(['no-shell']);
     expect(ids(aBundle({ rules, agent: { tags: ['test'] } }))).toEqual([]);
-    expect(ids(aBundle({ rules }))).toEqual([]);
+    const slugs = [{ ...noShell, selector: { agentSlugsAny: ['B*'] } }];
+    expect([ids(aBundle({ rules: slugs })), ids(aBundle({ rules: slugs, agentId: 'other' }))]).toEqual([
+      ...[['no-shell'], []],
+    ]);
+  });
+
+  it('has the server asked about an agent that may yet register, whose tags are not known', () => {
+    const rules = [{ ...noShell, selector: { agentTagsAny: ['prod'], tools: ['shell'] } }];
+    const bundle = RuleBundle.parse(JSON.parse(JSON.stringify(aBundle({ rules }))));
+    expect(bundle.rules).toMatchObject([{ id: 'no-shell', askServer: true, selector: { tools: ['shell'] } }]);
+    const known = aBundle({ rules, agent: { tags: ['prod'] } }).rules[0];
+    expect(known).not.toHaveProperty('askServer');
+    const ofOthers = [{ ...noShell, selector: { agentTagsAny: ['prod'], agentSlugsAny: ['x*'] } }];
+    expect(ids(aBundle({ rules: ofOthers }))).toEqual([]);
   });
 
   it('has every tool call asked about where some rule counts calls', () => {

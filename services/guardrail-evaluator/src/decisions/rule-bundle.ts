@@ -40,17 +40,20 @@ export function bundleOf({ agentId, agent, rules, breakerLimits, hasBudgets, now
 interface Ready {
   readonly rule: GuardrailRule;
   readonly ready: DecisionRule;
+  readonly askServer: boolean;
 }
 
 function decisionRuleOf(rule: GuardrailRule, agentId: string, agent: AgentFacts | null): Ready[] {
   if (rule.agentId !== undefined && rule.agentId !== agentId) return [];
   const active = activate(rule);
   if (!active.ok || active.value.cadence !== 'call') return [];
-  return selectsAgent(active.value.selects, agent ?? undefined) === true ? [{ rule, ready: active.value }] : [];
+  // The tags of an agent that has yet to register are not known: it may register with any.
+  const selected = selectsAgent(active.value.selects, agentId, agent ?? 'unavailable');
+  return selected === false ? [] : [{ rule, ready: active.value, askServer: selected !== true }];
 }
 
-/** Which agents it is about has been settled; which calls it is about is told. */
-function bundled({ rule, ready }: Ready): BundledRule {
+/** Which agents it is about has been settled, or the server is to be asked; which calls it is about is told. */
+function bundled({ rule, ready, askServer }: Ready): BundledRule {
   const { tools, toolTagsAll, toolTagsAny } = ready.selects;
   const selector = {
     tools: tools && [...tools],
@@ -71,5 +74,6 @@ function bundled({ rule, ready }: Ready): BundledRule {
     mode: ready.mode,
     phases: [...ready.phases],
     selector,
+    ...(askServer ? { askServer } : {}),
   };
 }
