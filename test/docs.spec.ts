@@ -120,27 +120,6 @@ describe.each(pages)('%s', (file, text) => {
   });
 });
 
-describe('/openapi.json', () => {
-  it('holds every route of the gateway', () => {
-    const served = sources
-      .filter(([file]) => file.startsWith('services/ingest/src/'))
-      .flatMap(([, text]) => {
-        const base = matches(text, /@Controller\('([^']+)'\)/g)[0];
-        const handlers = [...text.matchAll(/@(Get|Post|Put|Delete)\((?:'([^']+)')?\)/g)];
-        const decorated = handlers.map(([, method = '', path]) => [
-          method,
-          `/${[base, path].filter(Boolean).join('/')}`,
-        ]);
-        const plain = [...text.matchAll(/fastify\.(get|post|put|delete)(?:<\w+>)?\('([^']+)'/g)];
-        return [...decorated, ...plain.map(([, method = '', path = '']) => [method, path])];
-      })
-      .map(([method = '', path]) => `${method.toUpperCase()} ${path}`);
-    expect(served).toContain('POST /api/events');
-    expect(served.length).toBeGreaterThan(10);
-    expect(unserved(served)).toEqual([]);
-  });
-});
-
 describe('docs/operations.md', () => {
   it('counts what is dropped by counters that exist', () => {
     const [, , section = ''] = /(## What is dropped is counted)([\s\S]*?)\n## /.exec(read('docs/operations.md')) ?? [];

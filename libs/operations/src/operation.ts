@@ -22,10 +22,7 @@ export interface Operation {
   readonly body?: z.ZodType;
   /** The body is passed on as it came: the service that owns the data reads it, by this same schema, for every way in. */
   readonly forwarded?: true;
-  /**
-   * The handler reads its input itself. Of routes whose clients in the field must not fail: parameters nobody knows are
-   * ignored.
-   */
+  /** The handler reads its input itself: clients in the field must not fail over what it does not know. */
   readonly tolerant?: true;
   /** Default 200. */
   readonly status?: number;

@@ -1,4 +1,4 @@
-import { MendedId } from '@agentlens/contracts';
+import { MendedId, unknownName } from '@agentlens/contracts';
 import { ProblemException } from '@agentlens/platform';
 import { LIMITS } from './limits.ts';
 
@@ -41,10 +41,18 @@ function unquoted(header: string): string {
 }
 
 /** `?partial=true` takes the good events of a request and answers for each. */
-export function isPartial(value: unknown): boolean {
-  if (value === undefined || value === 'false') return false;
-  if (value === 'true' || value === '') return true;
+export function isPartial(query: Readonly<Record<string, unknown>>): boolean {
+  for (const name in query) if (name !== 'partial') throw unknownParameter(name);
+  const { partial } = query;
+  if (partial === undefined || partial === 'false') return false;
+  if (partial === 'true' || partial === '') return true;
   throw new ProblemException(400, 'Validation failed', {
     details: [{ path: 'query.partial', message: 'must be true or false' }],
+  });
+}
+
+function unknownParameter(name: string): ProblemException {
+  return new ProblemException(400, 'Validation failed', {
+    details: [{ path: `query.${name}`, message: unknownName('parameter', name, ['partial']) }],
   });
 }

@@ -1,4 +1,5 @@
-import { callerOf } from '@agentlens/platform';
+import { ingestEvents } from '@agentlens/operations/ingest';
+import { callerOf, routeOf } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -9,7 +10,7 @@ import { BATCH_ROUTE } from './unread-refusals.ts';
 
 interface EventsRequest {
   readonly Body: unknown;
-  readonly Querystring: { readonly partial?: unknown };
+  readonly Querystring: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -26,12 +27,15 @@ export class EventsRoute implements OnModuleInit {
 
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
-    fastify.post<EventsRequest>('/api/events', { config: BATCH_ROUTE }, (request, reply) => this.take(request, reply));
+    fastify.route<EventsRequest>({
+      ...routeOf(ingestEvents, BATCH_ROUTE),
+      handler: (request, reply) => this.take(request, reply),
+    });
   }
 
   private async take(request: FastifyRequest<EventsRequest>, reply: FastifyReply): Promise<AllTaken | SomeTaken> {
     const caller = callerOf(request);
-    const partial = isPartial(request.query.partial);
+    const partial = isPartial(request.query);
     const key = idempotencyKeyOf(request.headers['idempotency-key']);
     const handover = { events: eventsOf(request.body), key, partial };
     // The handover lets go of them once they are on their way; so must the request.

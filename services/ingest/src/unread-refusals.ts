@@ -6,7 +6,6 @@ import { EventDesk } from './event-desk.ts';
 
 /** The config of a route that takes batches of events. */
 export const BATCH_ROUTE = {
-  scopes: ['ingest'],
   checksKeys: true,
   takesLargeBodies: true,
   takesBatches: true,

@@ -176,6 +176,28 @@ describe('an envelope', () => {
   });
 });
 
+describe('a parameter nobody knows', () => {
+  it('gets 400 with the one that was meant', async () => {
+    const answer = await gateway.post({ events: [noted(1)] }, { query: '?partail=true' });
+    expectProblem(answer, 400);
+    expect(answer.body).toMatchObject({ code: 'invalid_request', requestId: answer.headers['x-request-id'] });
+    expect(answer.body.details).toEqual([
+      { path: 'query.partail', message: 'unknown parameter "partail"; did you mean "partial"? Known: partial' },
+    ]);
+    expect(gateway.batches).toEqual([]);
+  });
+
+  it('is ignored by the agent protocol: a refusal would let the call pass', async () => {
+    const answer = await gateway.inject({
+      method: 'POST',
+      url: '/v1/runs/run-1/heartbeat?trace=1',
+      headers: { authorization: `Bearer ${gateway.keys.agent}`, 'content-type': 'application/json' },
+      payload: { agentId: 'agent-1' },
+    });
+    expect(answer.status).toBe(200);
+  });
+});
+
 describe('large events', () => {
   it('over the size of a message get 400 with the index and the limit', async () => {
     const roomy = await startGateway();

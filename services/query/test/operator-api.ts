@@ -28,8 +28,6 @@ export interface OperatorApi {
   readonly keys: Readonly<
     Record<'admin' | 'reader' | 'ingest' | 'foreign', { readonly id: string; readonly key: string }>
   >;
-  /** Every route the server has, as `GET /path`. */
-  readonly routes: readonly string[];
   /** As the owner of the tables, past every policy. */
   insert(table: string, row: Record<string, unknown>): Promise<void>;
   call(method: Method, url: string, options?: { key?: string; body?: unknown }): Promise<Answer>;
@@ -77,13 +75,8 @@ export async function startOperatorApi(): Promise<OperatorApi> {
   };
 
   const app = await createHttpApp(platform, [QueryModule.register(platform)]);
-  const routes: string[] = [];
-  const server = app.getHttpAdapter().getInstance();
-  server.addHook('onRoute', (route: { method: string | string[]; url: string }) => {
-    for (const method of [route.method].flat()) routes.push(`${method} ${route.url}`);
-  });
   await app.init();
-  await server.ready();
+  await app.getHttpAdapter().getInstance().ready();
 
   const call: OperatorApi['call'] = async (method, url, { key = keys.admin.key, body } = {}) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -97,7 +90,6 @@ export async function startOperatorApi(): Promise<OperatorApi> {
     platform,
     app,
     keys,
-    routes,
     insert,
     call,
     get: (url, key) => call('GET', url, { key }),

@@ -17,6 +17,7 @@ import {
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { Heartbeat, StreamClosed } from '../stream-frames.ts';
+import { IdempotencyHeaders } from './idempotency-headers.ts';
 
 const tag = 'Agent protocol';
 const agent = z.object({ agentId: z.string() });
@@ -62,6 +63,7 @@ const AuditAnswer = z.object({
 const registering = {
   path: '/v1/agents',
   tag,
+  tolerant: true,
   summary: 'Registers an agent by its slug, or updates it.',
   scope: 'decide',
   body: AgentBody,
@@ -93,9 +95,10 @@ export const registerAgentTools = operation({
   method: 'put',
   path: '/v1/agents/:agentId/tools',
   tag,
+  tolerant: true,
   summary: 'Adds to the tools of an agent, or updates them, by name.',
   scope: 'decide',
-  params: agent,
+  params: z.object({ agentId: ClientId }),
   body: ToolsBody,
   response: agent.extend({ tools: z.int() }),
 });
@@ -105,9 +108,10 @@ export const startRun = operation({
   method: 'post',
   path: '/v1/runs/:runId/start',
   tag,
+  tolerant: true,
   summary: 'Starts a run; the same run may be started again. Says whether it is locked down.',
   scope: 'decide',
-  params: run,
+  params: z.object({ runId: ClientId }),
   body: StartBody,
   response: standing,
 });
@@ -117,9 +121,11 @@ export const evaluateCall = operation({
   method: 'post',
   path: '/v1/runs/:runId/evaluate',
   tag,
+  tolerant: true,
   summary: 'May this happen? Always answered with a decision, also for a run that is not known.',
   scope: 'decide',
-  params: run,
+  params: z.object({ runId: ClientId }),
+  headers: IdempotencyHeaders,
   body: EvaluateBody,
   response: z.union([Verdict, VerdictWithExtras]),
 });
@@ -129,9 +135,10 @@ export const endRun = operation({
   method: 'post',
   path: '/v1/runs/:runId/end',
   tag,
+  tolerant: true,
   summary: 'Ends a run; the same run may be ended again.',
   scope: 'decide',
-  params: run,
+  params: z.object({ runId: ClientId }),
   body: EndBody,
   response: run.extend({ status: z.string() }),
 });
@@ -141,9 +148,10 @@ export const sendHeartbeat = operation({
   method: 'post',
   path: '/v1/runs/:runId/heartbeat',
   tag,
+  tolerant: true,
   summary: 'Says that a run is alive.',
   scope: 'decide',
-  params: run,
+  params: z.object({ runId: ClientId }),
   body: HeartbeatBody,
   response: standing,
 });
@@ -153,8 +161,10 @@ export const sendAuditEvents = operation({
   method: 'post',
   path: '/v1/runs/events',
   tag,
+  tolerant: true,
   summary: 'Takes audit events of an agent, 1 to 1000. 207 where some were refused; `results` says which, and remarks.',
   scope: 'ingest',
+  headers: IdempotencyHeaders,
   body: z.object({ agentId: ClientId, events: z.array(z.record(z.string(), z.unknown())).min(1).max(1000) }),
   response: AuditAnswer,
   partial: AuditAnswer,
@@ -166,6 +176,7 @@ export const openControlStream = operation({
   method: 'get',
   path: '/v1/control/stream',
   tag,
+  tolerant: true,
   summary:
     'Server-sent events: what stands against the agent, `ready`, then every order as it is given, and a heartbeat ' +
     'every 10 s. Last-Event-ID resumes.',
@@ -175,6 +186,7 @@ export const openControlStream = operation({
     lastEventId: z.string().optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
   }),
   response: z.string(),
+  headers: z.object({ 'last-event-id': z.string().optional() }),
   contentType: 'text/event-stream',
   frames: {
     order: ControlOrder,
@@ -193,6 +205,7 @@ export const pollControl = operation({
   method: 'get',
   path: '/v1/control/poll',
   tag,
+  tolerant: true,
   summary: 'The same where streams do not pass: answers at once without `after`, else waits for what is newer.',
   scope: 'decide',
   query: Listener.extend({
@@ -215,9 +228,10 @@ export const acknowledgeDirective = operation({
   method: 'post',
   path: '/v1/control/:directiveId/ack',
   tag,
+  tolerant: true,
   summary: 'Says that an instance of an agent took an order.',
   scope: 'decide',
-  params: z.object({ directiveId: z.string() }),
+  params: z.object({ directiveId: ClientId }),
   body: AcknowledgeBody,
   response: z.object({ directiveId: z.string(), acknowledged: z.literal(true) }),
 });
@@ -227,6 +241,7 @@ export const importPolicy = operation({
   method: 'post',
   path: '/v1/rules',
   tag,
+  tolerant: true,
   summary: 'Imports a policy with its rules, in the vocabulary of the agent SDK in the field.',
   scope: 'admin',
   body: z.object({ policy: z.record(z.string(), z.unknown()), rules: z.array(z.record(z.string(), z.unknown())) }),
@@ -239,6 +254,7 @@ export const getRuleBundle = operation({
   method: 'get',
   path: '/v1/rules/bundle',
   tag,
+  tolerant: true,
   summary: 'The rules that the process of an agent may evaluate by itself, signed. 404: ask about every call.',
   scope: 'decide',
   query: z.object({ agentId: ClientId }),

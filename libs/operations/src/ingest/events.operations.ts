@@ -1,6 +1,7 @@
 import { JsonObject, Problem, SEVERITIES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
+import { IdempotencyHeaders } from './idempotency-headers.ts';
 
 const IncomingEvent = z
   .looseObject({
@@ -24,7 +25,9 @@ export const ingestEvents = operation({
   tag: 'Events',
   summary: 'Takes events. 201 once they are safe; with partial=true 207 and one result per event.',
   scope: 'ingest',
-  query: z.object({ partial: z.enum(['true', 'false']).optional() }),
+  tolerant: true,
+  headers: IdempotencyHeaders,
+  query: z.object({ partial: z.enum(['true', 'false', '']).optional() }),
   body: z.object({ events: z.array(IncomingEvent).min(1).max(1000) }),
   status: 201,
   response: z.object({ ingested: z.int(), events: z.array(z.object({ id: z.string(), hash: z.string() })) }),

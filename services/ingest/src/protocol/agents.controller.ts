@@ -1,19 +1,17 @@
 import { AgentBody, type AgentRegistration, agentRegistered, ToolsBody } from '@agentlens/contracts';
-import { type Caller, CurrentCaller, RouteSetting, Scopes } from '@agentlens/platform';
-import { Body, Controller, HttpCode, Inject, Param, Post, Put, Res } from '@nestjs/common';
+import { registerAgent, registerAgentTools, upsertAgent } from '@agentlens/operations/ingest';
+import { type Caller, CurrentCaller, Serves } from '@agentlens/platform';
+import { Body, Controller, Inject, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { EventDesk } from '../event-desk.ts';
 import { readBody, readId } from './read-body.ts';
 
 /** Agents say who they are and what tools they have. The slug is the agent's id: stable, and readable everywhere. */
-@Controller('v1/agents')
+@Controller()
 export class AgentsController {
   constructor(@Inject(EventDesk) private readonly desk: EventDesk) {}
 
-  @Post()
-  @HttpCode(200)
-  @RouteSetting({ checksKeys: true })
-  @Scopes('decide')
+  @Serves(registerAgent, { checksKeys: true })
   async register(
     @CurrentCaller() caller: Caller,
     @Body() body: unknown,
@@ -25,9 +23,7 @@ export class AgentsController {
   }
 
   /** Older clients of the protocol upsert with PUT. */
-  @Put()
-  @RouteSetting({ checksKeys: true })
-  @Scopes('decide')
+  @Serves(upsertAgent, { checksKeys: true })
   upsert(
     @CurrentCaller() caller: Caller,
     @Body() body: unknown,
@@ -37,9 +33,7 @@ export class AgentsController {
   }
 
   /** Merged by name into the tools registered before. */
-  @Put(':agentId/tools')
-  @RouteSetting({ checksKeys: true })
-  @Scopes('decide')
+  @Serves(registerAgentTools, { checksKeys: true })
   async registerTools(
     @CurrentCaller() caller: Caller,
     @Param('agentId') agentIdText: string,

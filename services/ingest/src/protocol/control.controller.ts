@@ -1,7 +1,7 @@
-import { AcknowledgeBody, ClientId, directiveAcknowledged } from '@agentlens/contracts';
+import { AcknowledgeBody, directiveAcknowledged } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
+import { acknowledgeDirective, openControlStream, pollControl } from '@agentlens/operations/ingest';
 import {
-  AllowQueryToken,
   type Caller,
   CLOCK,
   type Clock,
@@ -11,29 +11,18 @@ import {
   ProblemException,
   parseOr400,
   parsePosition,
-  RouteSetting,
-  Scopes,
+  Serves,
 } from '@agentlens/platform';
-import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import { ControlDesk } from './control-desk.ts';
 import type { ControlFrame } from './control-frames.ts';
 import { readBody, readId } from './read-body.ts';
 
 const LONGEST_WAIT_MS = 25_000;
 
-const Hearer = z.object({
-  agentId: ClientId,
-  instanceId: ClientId.optional(),
-  after: z.string().optional(),
-  lastEventId: z.string().optional(),
-  waitMs: z.coerce.number().min(0).default(LONGEST_WAIT_MS),
-  token: z.string().optional(),
-});
-
 /** Orders on their way to agents, and word that they arrived. */
-@Controller('v1/control')
+@Controller()
 export class ControlController {
   constructor(
     @Inject(ControlDesk) private readonly desk: ControlDesk,
@@ -42,16 +31,14 @@ export class ControlController {
   ) {}
 
   /** Server-sent events `directive`, `order`, `approval`, `rules`, `ready`, `heartbeat`; ids resume on any instance. */
-  @Get('stream')
-  @AllowQueryToken()
-  @Scopes('decide')
+  @Serves(openControlStream)
   async stream(
     @CurrentCaller() { tenantId, keyId }: Caller,
     @Query() query: unknown,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { agentId, instanceId, lastEventId, token } = parseOr400(Hearer, query, 'query');
+    const { agentId, instanceId, lastEventId, token } = parseOr400(openControlStream.query, query, 'query');
     const last = request.headers['last-event-id'] ?? lastEventId;
     if (request.method === 'HEAD') {
       await reply.header('content-type', 'text/event-stream; charset=utf-8').send();
@@ -64,14 +51,13 @@ export class ControlController {
   }
 
   /** The same for clients that cannot hold a stream: waits up to `waitMs` for something newer than `after`. */
-  @Get('poll')
-  @Scopes('decide')
+  @Serves(pollControl)
   async poll(
     @CurrentCaller() { tenantId, keyId }: Caller,
     @Query() query: unknown,
     @Req() request: FastifyRequest,
   ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string }> {
-    const { agentId, instanceId, after, waitMs } = parseOr400(Hearer, query, 'query');
+    const { agentId, instanceId, after, waitMs } = parseOr400(pollControl.query, query, 'query');
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
     const listener = { tenantId, keyId, agentId, instanceId };
@@ -79,10 +65,7 @@ export class ControlController {
   }
 
   /** Safe to repeat; answered when it is durable. */
-  @Post(':directiveId/ack')
-  @HttpCode(200)
-  @RouteSetting({ checksKeys: true })
-  @Scopes('decide')
+  @Serves(acknowledgeDirective, { checksKeys: true })
   async acknowledge(
     @CurrentCaller() { tenantId }: Caller,
     @Param('directiveId') directiveIdText: string,

@@ -8,8 +8,9 @@ import {
   EvaluateBody,
   UNKNOWN_AGENT_ID,
 } from '@agentlens/contracts';
-import { type Caller, CLOCK, type Clock, CurrentCaller, parseOr400, RouteSetting, Scopes } from '@agentlens/platform';
-import { Body, Controller, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
+import { evaluateCall } from '@agentlens/operations/ingest';
+import { type Caller, CLOCK, type Clock, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
+import { Body, Controller, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { questionKeyOf } from '../events-request.ts';
 import { transportable } from './call-content.ts';
@@ -26,7 +27,7 @@ const LEAST_DEADLINE_MS = 50;
 const LONGEST_DEADLINE_MS = 10_000;
 
 /** "May this happen?", asked twice per tool call: one parse, one request over the bus, one answer. */
-@Controller('v1/runs')
+@Controller()
 export class EvaluateController {
   constructor(
     @Inject(DecisionDesk) private readonly desk: DecisionDesk,
@@ -36,10 +37,7 @@ export class EvaluateController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @Post(':runId/evaluate')
-  @HttpCode(200)
-  @RouteSetting({ checksKeys: true, takesLargeBodies: true })
-  @Scopes('decide')
+  @Serves(evaluateCall, { checksKeys: true, takesLargeBodies: true })
   async evaluate(
     @CurrentCaller() caller: Caller,
     @Param('runId') runIdText: string,

@@ -7,7 +7,7 @@ import { sanitise } from '../sanitise.ts';
 export function readBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
   const unsafe = sanitise(body);
   if (unsafe !== undefined) throw new ProblemException(400, 'Validation failed', { details: [unsafe] });
-  return parseOr400(schema, body ?? {});
+  return parseOr400(schema, body === undefined ? {} : body);
 }
 
 /**

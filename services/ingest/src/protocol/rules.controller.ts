@@ -1,28 +1,19 @@
 import { ClientId, COMMANDS, type GuardrailRule } from '@agentlens/contracts';
 import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
-import {
-  type Caller,
-  CurrentCaller,
-  EVENT_BUS,
-  ProblemException,
-  parseOr400,
-  RouteSetting,
-  Scopes,
-} from '@agentlens/platform';
-import { Body, Controller, Get, Headers, Inject, Post, Query, Res } from '@nestjs/common';
+import { getRuleBundle, importPolicy } from '@agentlens/operations/ingest';
+import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Serves } from '@agentlens/platform';
+import { Body, Controller, Headers, Inject, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sanitise } from '../sanitise.ts';
 import { bundleTag, isTagged, type SignedBundle, signBundle } from './sign-bundle.ts';
 
 /** Rules as clients of the agent protocol bring and fetch them. */
-@Controller('v1/rules')
+@Controller()
 export class RulesController {
   constructor(@Inject(EVENT_BUS) private readonly bus: EventBus) {}
 
   /** `{policy, rules}`; the owner of the rules reads it and answers the rules it made of it. */
-  @Post()
-  @RouteSetting({ checksKeys: true })
-  @Scopes('admin')
+  @Serves(importPolicy, { checksKeys: true })
   async importPolicy(
     @CurrentCaller() { tenantId }: Caller,
     @Body() body: unknown,
@@ -38,8 +29,7 @@ export class RulesController {
    * The agent's rules, signed. An agent without a bundle asks the server about every call; one that holds these already
    * is told no more than that (304).
    */
-  @Get('bundle')
-  @Scopes('decide')
+  @Serves(getRuleBundle)
   async bundle(
     @CurrentCaller() { tenantId }: Caller,
     @Query('agentId') agentIdText: unknown,

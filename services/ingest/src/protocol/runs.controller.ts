@@ -1,4 +1,5 @@
 import { ClientId, EndBody, HeartbeatBody, runEnded, runStarted, StartBody } from '@agentlens/contracts';
+import { endRun, sendAuditEvents, sendHeartbeat, startRun } from '@agentlens/operations/ingest';
 import {
   type Caller,
   CLOCK,
@@ -7,11 +8,10 @@ import {
   ControlBoard,
   CurrentCaller,
   parseOr400,
-  RouteSetting,
-  Scopes,
+  Serves,
 } from '@agentlens/platform';
 import type { RunContext } from '@agentlens/state';
-import { Body, Controller, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { handlebar } from '../dialect.ts';
 import { EventDesk } from '../event-desk.ts';
@@ -31,7 +31,7 @@ type StartAnswer = LockdownAnswer & {
 };
 
 /** The life of a run as its agent tells it. Everything may come twice, late, or in any order. */
-@Controller('v1/runs')
+@Controller()
 export class RunsController {
   constructor(
     @Inject(EventDesk) private readonly desk: EventDesk,
@@ -42,10 +42,7 @@ export class RunsController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @Post(':runId/start')
-  @HttpCode(200)
-  @RouteSetting({ checksKeys: true })
-  @Scopes('decide')
+  @Serves(startRun, { checksKeys: true })
   async start(
     @CurrentCaller() caller: Caller,
     @Param('runId') runIdText: string,
@@ -65,10 +62,7 @@ export class RunsController {
     };
   }
 
-  @Post(':runId/end')
-  @HttpCode(200)
-  @RouteSetting({ checksKeys: true })
-  @Scopes('decide')
+  @Serves(endRun, { checksKeys: true })
   async end(
     @CurrentCaller() caller: Caller,
     @Param('runId') runIdText: string,
@@ -83,10 +77,7 @@ export class RunsController {
   }
 
   /** Answers what stands against the run, so that a client without a stream learns of it too. */
-  @Post(':runId/heartbeat')
-  @HttpCode(200)
-  @RouteSetting({ checksKeys: true })
-  @Scopes('decide')
+  @Serves(sendHeartbeat, { checksKeys: true })
   async heartbeat(
     @CurrentCaller() { tenantId }: Caller,
     @Param('runId') runIdText: string,
@@ -102,9 +93,7 @@ export class RunsController {
   }
 
   /** Good events are taken whatever else is in the batch; the client in the field drops a batch that is refused. */
-  @Post('events')
-  @HttpCode(200)
-  @RouteSetting(BATCH_ROUTE)
+  @Serves(sendAuditEvents, BATCH_ROUTE)
   async events(
     @CurrentCaller() caller: Caller,
     @Body() body: unknown,
