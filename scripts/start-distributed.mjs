@@ -50,7 +50,7 @@ try {
   const env = environment(servers, () => newApiKey().key);
   await runSetup(env);
   await startServices(env, (line) => humanLine(line).trimEnd());
-  announce(env.AGENTLENS_BOOTSTRAP_KEY, isFirstStart);
+  announce(env.AGENTLENS_BOOTSTRAP_KEY, isFirstStart, await signInLink(env.AGENTLENS_BOOTSTRAP_KEY));
 } catch (error) {
   if (stopping === undefined) {
     console.error(error.message);
@@ -150,7 +150,18 @@ async function openProxy(targets) {
   }
 }
 
-function announce(key, isFirstStart) {
+/** Opens the console, signed in; good once, within an hour. The code stands behind the #, which browsers keep to themselves. */
+async function signInLink(key) {
+  const address = `http://${HOST}:${proxy.port}`;
+  const answer = await fetch(`${address}/api/session/codes`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+  });
+  if (!answer.ok) throw new Error(`No sign-in link could be made: ${answer.status} ${await answer.text()}`);
+  return `${address}/sign-in#code=${(await answer.json()).code}`;
+}
+
+function announce(key, isFirstStart, link) {
   const here = (file) => relative(process.cwd(), join(dataDir, file));
   const processes = services
     .map(({ name, pid }) => `            ${name.padEnd(WIDTH)}  pid ${pid}  http://127.0.0.1:${addresses[name].port}`)
@@ -159,6 +170,8 @@ function announce(key, isFirstStart) {
 AgentLens is ready, as five processes.
 
   Address   http://${HOST}:${proxy.port}
+  Console   ${link}
+            (signs this browser in; good once, within an hour)
   API key   ${describeKey(key, isFirstStart, here('api-key'))}
   Data      ${dataDir}
   Servers   ${withoutPassword(servers.nats)}

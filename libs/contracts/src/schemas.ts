@@ -4,7 +4,14 @@ export { ALERT_STATUSES, Alert } from './alerts.ts';
 export { BreakerLimits, BreakerLimitsDraft, BreakerState } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetStanding } from './budgets.ts';
 export { CONTROL_SCOPES, ControlOrder } from './control.ts';
-export { Decision, RuleBypass, RuleFinding } from './decisions.ts';
+export {
+  DECISION_EFFECTS,
+  DECISION_PHASES,
+  Decision,
+  DecisionEffect,
+  RuleBypass,
+  RuleFinding,
+} from './decisions.ts';
 export {
   AcknowledgeBody,
   AgentBody,

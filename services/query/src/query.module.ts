@@ -22,14 +22,20 @@ import { BreakersController } from './breakers/breakers.controller.ts';
 import { BreakersQueries } from './breakers/breakers.queries.ts';
 import { BudgetsController } from './budgets/budgets.controller.ts';
 import { BudgetsQueries } from './budgets/budgets.queries.ts';
+import { ConsoleServer } from './console/console-server.ts';
 import { ControlController } from './control/control.controller.ts';
 import { ControlQueries } from './control/control.queries.ts';
 import { OrderWatch } from './control/order-watch.ts';
+import { DecisionsController } from './decisions/decisions.controller.ts';
+import { DecisionsQueries } from './decisions/decisions.queries.ts';
 import { EventsController } from './events/events.controller.ts';
 import { EventsQueries } from './events/events.queries.ts';
 import { DeliveriesController } from './guardrails/deliveries.controller.ts';
 import { DeliveriesQueries } from './guardrails/deliveries.queries.ts';
+import { PastCallsQueries } from './guardrails/past-calls.queries.ts';
+import { RuleDraftsController } from './guardrails/rule-drafts.controller.ts';
 import { RuleStateQueries } from './guardrails/rule-state.queries.ts';
+import { RuleSummariesQueries } from './guardrails/rule-summaries.queries.ts';
 import { RulesController } from './guardrails/rules.controller.ts';
 import { RulesQueries } from './guardrails/rules.queries.ts';
 import { TriggersController } from './guardrails/triggers.controller.ts';
@@ -41,13 +47,19 @@ import { KeyUseRecorder } from './keys/key-use-recorder.ts';
 import { KeysController } from './keys/keys.controller.ts';
 import { MetricsController } from './metrics/metrics.controller.ts';
 import { MetricsQueries } from './metrics/metrics.queries.ts';
+import { NowController } from './now/now.controller.ts';
+import { NowQueries } from './now/now.queries.ts';
 import { RunDetailQueries } from './runs/run-detail.queries.ts';
+import { RunFacetsQueries } from './runs/run-facets.queries.ts';
 import { RunTimelineQueries } from './runs/run-timeline.queries.ts';
 import { RunTreeQueries } from './runs/run-tree.queries.ts';
 import { RunsController } from './runs/runs.controller.ts';
 import { RunsQueries } from './runs/runs.queries.ts';
 import { DatabaseReadiness } from './service/database-readiness.ts';
 import { ServiceController } from './service/service.controller.ts';
+import { SessionController } from './session/session.controller.ts';
+import { SessionCookies } from './session/session-cookies.ts';
+import { SignInCodes } from './session/sign-in-codes.ts';
 import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsQueries } from './sessions/sessions.queries.ts';
 import { SettingsController } from './settings/settings.controller.ts';
@@ -66,11 +78,14 @@ export class QueryModule {
       imports: [PlatformModule.forService(platform, 'query')],
       controllers: [
         RulesController,
+        RuleDraftsController,
         TriggersController,
         DeliveriesController,
         EventsController,
         SessionsController,
         RunsController,
+        DecisionsController,
+        NowController,
         AgentsController,
         AnalyticsController,
         MetricsController,
@@ -82,6 +97,7 @@ export class QueryModule {
         StreamController,
         KeysController,
         ServiceController,
+        SessionController,
       ],
       providers: [
         TenantReads,
@@ -89,6 +105,8 @@ export class QueryModule {
         DatabaseReadiness,
         RulesQueries,
         RuleStateQueries,
+        RuleSummariesQueries,
+        PastCallsQueries,
         TriggersQueries,
         DeliveriesQueries,
         EventsQueries,
@@ -97,6 +115,9 @@ export class QueryModule {
         RunDetailQueries,
         RunTimelineQueries,
         RunTreeQueries,
+        RunFacetsQueries,
+        NowQueries,
+        DecisionsQueries,
         AgentsQueries,
         HealthQueries,
         AnalyticsQueries,
@@ -112,6 +133,9 @@ export class QueryModule {
         OpenStreams,
         StreamMetrics,
         KeyUseRecorder,
+        SessionCookies,
+        SignInCodes,
+        ConsoleServer,
         {
           provide: ApiKeys,
           inject: [DATABASE, EVENT_BUS, CLOCK, LOGGER],

@@ -107,10 +107,18 @@ const ORDER: ControlOrder = {
 };
 
 /** Bodies of writes that need one. */
+const DRAFT = {
+  name: 'No big payments',
+  conditionType: 'tool_argument',
+  conditionConfig: { path: 'amount', type: 'number', operator: 'gt', value: 1 },
+  actionType: 'block',
+};
+
 const BODIES: Readonly<Record<string, object>> = {
   'post /api/control': { scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 },
   'put /api/breakers/limits': { scope: 'tenant' },
   'put /api/settings': { decisionFailMode: 'allow' },
+  'post /api/guardrails/test': { draft: DRAFT, call: { agentId: 'agent-1', toolName: 'pay', args: { amount: 5 } } },
 };
 
 const IDS: Readonly<Record<string, string>> = {
@@ -133,7 +141,9 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/agents/:id/health': 'agent-1',
 };
 
-const answering = QUERY_OPERATIONS.filter((op) => op.contentType === undefined && !op.path.startsWith('/api/keys'));
+const answering = QUERY_OPERATIONS.filter(
+  (op) => op.contentType === undefined && !op.path.startsWith('/api/keys') && op.path !== '/api/session',
+);
 
 describe('every route', () => {
   it.each(answering.map((op) => [`${op.method.toUpperCase()} ${op.path}`, op] as const))(

@@ -2,11 +2,17 @@ import type { KeyNote } from './key-note.ts';
 import type { Standalone } from './start-standalone.ts';
 
 /** What the terminal shows when the platform is ready: where it is, how to get in, and something to paste. */
-export function banner({ address, dataDir, key }: Pick<Standalone, 'address' | 'dataDir' | 'key'>): string {
+export function banner({
+  address,
+  dataDir,
+  key,
+  signInLink,
+}: Pick<Standalone, 'address' | 'dataDir' | 'key' | 'signInLink'>): string {
   return `
 AgentLens is ready.
 
   Address   ${address}
+  Console   ${signInLink ?? address}${signInLink === undefined ? '' : '\n            (signs this browser in; good once, within an hour)'}
   API key   ${describe(key)}
   Data      ${dataDir}
 

@@ -11,7 +11,7 @@ import {
   type PlatformConfig,
   shutDown,
 } from '@agentlens/platform';
-import { QueryModule } from '@agentlens/query';
+import { QueryModule, SignInCodes } from '@agentlens/query';
 import { RunTrackingModule } from '@agentlens/run-tracking';
 import { type KeyNote, keyNote } from './key-note.ts';
 
@@ -20,6 +20,8 @@ export interface Standalone {
   readonly address: string;
   readonly dataDir: string;
   readonly key: KeyNote;
+  /** Opens the console, signed in; good once, within an hour. Undefined where no key is known here. */
+  readonly signInLink: string | undefined;
   readonly platform: Platform;
   /** Drains and closes everything; the data stays. */
   stop(): Promise<void>;
@@ -27,6 +29,9 @@ export interface Standalone {
 
 /** Consumers before producers, so that the first event of ingest finds its groups. */
 const SERVICES = [RunTrackingModule, GuardrailEvaluatorModule, ActionDispatcherModule, QueryModule, IngestModule];
+
+/** A provider of whichever module has it. */
+const ANYWHERE = { strict: false };
 
 /** All five services on one platform; the only difference from five processes is the platform they are given. */
 export async function startStandalone(config: PlatformConfig): Promise<Standalone> {
@@ -40,7 +45,9 @@ export async function startStandalone(config: PlatformConfig): Promise<Standalon
     );
     try {
       const address = await listen(app, platform);
-      return { address, dataDir: resolve(config.dataDir), key, platform, stop: () => shutDown(app, platform) };
+      const signInLink = linkFor(address, 'key' in key ? key.key : config.bootstrapKey, app.get(SignInCodes, ANYWHERE));
+      const dataDir = resolve(config.dataDir);
+      return { address, dataDir, key, signInLink, platform, stop: () => shutDown(app, platform) };
     } catch (error) {
       await app.close().catch(() => undefined);
       throw error;
@@ -49,4 +56,9 @@ export async function startStandalone(config: PlatformConfig): Promise<Standalon
     await platform.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** The code stands behind the #, which browsers keep to themselves. */
+function linkFor(address: string, key: string | undefined, codes: SignInCodes): string | undefined {
+  return key === undefined ? undefined : `${address}/sign-in#code=${codes.create(key).code}`;
 }

@@ -1,4 +1,11 @@
-import { ClientId, JsonObject, RuleDraft } from '@agentlens/contracts/schemas';
+import {
+  ClientId,
+  DECISION_PHASES,
+  DecisionEffect,
+  JsonObject,
+  RuleBypass,
+  RuleDraft,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, Flag, IdPath, paging } from '../parameters.ts';
@@ -167,4 +174,84 @@ export const getRuleCatalog = operation({
       }),
     ),
   }),
+});
+
+const perDay = z.array(z.int()).length(7);
+
+export const RuleSummary = z
+  .object({
+    ruleId: z.string(),
+    fired: perDay.meta({ description: 'Times it acted, for each of the last seven times 24 hours, oldest first.' }),
+    wouldHave: perDay.meta({ description: 'Times it would have acted, in shadow.' }),
+    lastAt: z.string().optional(),
+    highest: z
+      .object({ agentId: z.string(), value: z.number() })
+      .optional()
+      .meta({ description: 'Of what it measures now, the agent that is nearest to its threshold or beyond.' }),
+    degradedReason: z.string().optional(),
+  })
+  .meta({ id: 'RuleSummary' });
+export type RuleSummary = z.infer<typeof RuleSummary>;
+
+export const listRuleSummaries = operation({
+  id: 'listRuleSummaries',
+  method: 'get',
+  path: '/api/guardrails/summaries',
+  tag: 'Guardrails',
+  summary: 'What every rule did in the last seven days, in one answer. A rule that never fired is left out.',
+  scope: 'read',
+  response: z.object({ summaries: z.array(RuleSummary) }),
+});
+
+const details = z.array(z.object({ path: z.string(), message: z.string() }));
+
+export const validateRule = operation({
+  id: 'validateRule',
+  method: 'post',
+  path: '/api/guardrails/validate',
+  tag: 'Guardrails',
+  summary: 'Whether this draft would be accepted, and what is wrong with it. Stores nothing.',
+  scope: 'read',
+  body: z.unknown(),
+  response: z.object({ valid: z.boolean(), details, hint: z.string().optional() }),
+});
+
+const text = z.record(z.string(), z.string());
+
+export const testRule = operation({
+  id: 'testRule',
+  method: 'post',
+  path: '/api/guardrails/test',
+  tag: 'Guardrails',
+  summary:
+    'What a draft, and no other rule, would say of a call. With runId the calls of that run before `before` are its history. ' +
+    'Stores and counts nothing.',
+  scope: 'read',
+  body: z.strictObject({
+    draft: z.unknown(),
+    call: z.strictObject({
+      agentId: ClientId,
+      phase: z.enum(DECISION_PHASES).default('tool.before'),
+      toolName: z.string().min(1).max(256).optional(),
+      toolTags: z.array(z.string()).max(100).default([]),
+      args: z.unknown().optional(),
+      result: z.unknown().optional(),
+      actorId: ClientId.optional(),
+      actorTags: text.default({}),
+      tags: text.default({}),
+      metrics: z.record(z.string(), z.number()).default({}),
+      runId: ClientId.optional(),
+      before: z.iso.datetime({ offset: true }).optional(),
+    }),
+  }),
+  response: z.object({
+    asked: z.boolean(),
+    why: z.string().optional().meta({ description: 'Why it would not be asked.' }),
+    matched: z.boolean().optional(),
+    effect: DecisionEffect.optional(),
+    message: z.string().optional().meta({ description: 'What the agent would be told.' }),
+    bypass: RuleBypass.optional(),
+    modifiedArgs: z.unknown().optional(),
+  }),
+  problems: [422],
 });

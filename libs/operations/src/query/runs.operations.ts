@@ -16,27 +16,30 @@ export const RUN_TIMELINE = 'run-timeline';
 
 const page = { hasMore: z.boolean(), nextCursor: z.string().optional() };
 
-export const RunFilter = consistent(
-  z.object({
-    agentId: ClientId.optional(),
-    status: commaListOf(RUN_STATUSES).optional(),
-    sessionId: ClientId.optional().meta({ description: 'Runs of this group.' }),
-    parentRunId: ClientId.optional(),
-    actorId: ClientId.optional().meta({ description: '`externalId` of the actor.' }),
-    tags: CommaList.optional().meta({
-      description:
-        'Comma-separated list; a run with any of them matches. `name=value` means a tag of the run as a whole.',
-    }),
-    model: ClientId.optional(),
-    minCostUsd: Amount.optional(),
-    maxCostUsd: Amount.optional(),
-    ruleId: ClientId.optional().meta({ description: 'Runs for which this rule fired or decided.' }),
-    ...timeRange,
-    ...paging(RUNS_LIST, 500),
+const narrowing = {
+  agentId: ClientId.optional(),
+  status: commaListOf(RUN_STATUSES).optional(),
+  sessionId: ClientId.optional().meta({ description: 'Runs of this group.' }),
+  parentRunId: ClientId.optional(),
+  actorId: ClientId.optional().meta({ description: '`externalId` of the actor.' }),
+  tags: CommaList.optional().meta({
+    description:
+      'Comma-separated list; a run with any of them matches. `name=value` means a tag of the run as a whole.',
   }),
-).refine(
-  ({ minCostUsd, maxCostUsd }) => minCostUsd === undefined || maxCostUsd === undefined || minCostUsd <= maxCostUsd,
-  { path: ['minCostUsd'], message: 'must not be more than "maxCostUsd"' },
+  model: ClientId.optional(),
+  minCostUsd: Amount.optional(),
+  maxCostUsd: Amount.optional(),
+  ruleId: ClientId.optional().meta({ description: 'Runs for which this rule fired or decided.' }),
+  ...timeRange,
+};
+
+const COSTS_IN_ORDER = { path: ['minCostUsd'], message: 'must not be more than "maxCostUsd"' };
+const costsInOrder = ({ minCostUsd, maxCostUsd }: { minCostUsd?: number; maxCostUsd?: number }) =>
+  minCostUsd === undefined || maxCostUsd === undefined || minCostUsd <= maxCostUsd;
+
+export const RunFilter = consistent(z.object({ ...narrowing, ...paging(RUNS_LIST, 500) })).refine(
+  costsInOrder,
+  COSTS_IN_ORDER,
 );
 export type RunFilter = z.output<typeof RunFilter>;
 
@@ -49,6 +52,33 @@ export const listRuns = operation({
   scope: 'read',
   query: RunFilter,
   response: z.object({ runs: z.array(Run), ...page }),
+});
+
+export const RunFacetsQuery = consistent(z.object(narrowing)).refine(costsInOrder, COSTS_IN_ORDER);
+export type RunFacetsQuery = z.output<typeof RunFacetsQuery>;
+
+const Facet = z.array(z.object({ value: z.string(), runs: z.int() }));
+
+export const RunFacets = z
+  .object({
+    statuses: Facet,
+    agents: Facet.meta({ description: 'The 20 with the most runs.' }),
+    models: Facet.meta({ description: 'The 20 with the most runs.' }),
+    idle: z.int().meta({ description: 'Running, and nothing was heard of them for five minutes.' }),
+    total: z.int(),
+  })
+  .meta({ id: 'RunFacets' });
+export type RunFacets = z.infer<typeof RunFacets>;
+
+export const getRunFacets = operation({
+  id: 'getRunFacets',
+  method: 'get',
+  path: '/api/runs/facets',
+  tag: 'Runs',
+  summary: 'How many runs match, by status, agent and model. Takes the filters of the list of runs.',
+  scope: 'read',
+  query: RunFacetsQuery,
+  response: RunFacets,
 });
 
 export const RunDetail = Run.extend({

@@ -1,10 +1,11 @@
 import { ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { CommaList } from '../parameters.ts';
+import { CommaList, commaListOf } from '../parameters.ts';
 import { streamSigns } from '../stream-frames.ts';
 import { Session } from './session.ts';
 import { StoredEvent } from './stored-event.ts';
+import { STREAM_KINDS, USUAL_KINDS } from './stream-kinds.ts';
 import { parsePosition, type StreamPosition } from './stream-position.ts';
 
 /** Where to go on: the `id` of the last frame a client got. */
@@ -26,9 +27,16 @@ export const StreamQuery = z.object({
   sessionId: ClientId.optional(),
   agentId: ClientId.optional(),
   eventType: CommaList.optional().meta({ description: 'Comma-separated list; narrows the frames of kind `event`.' }),
+  kinds: commaListOf(STREAM_KINDS)
+    .optional()
+    .meta({
+      description:
+        `The kinds of frames to send; without it ${USUAL_KINDS.join(', ')}. The others say what happened from now on ` +
+        'and are not resumed: read again after a gap.',
+    }),
   lastEventId: LastEventId.optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
 });
-export type StreamFilter = Pick<z.output<typeof StreamQuery>, 'sessionId' | 'agentId' | 'eventType'>;
+export type StreamFilter = Pick<z.output<typeof StreamQuery>, 'sessionId' | 'agentId' | 'eventType' | 'kinds'>;
 
 const StreamHeaders = z.object({ 'last-event-id': LastEventId.optional() });
 
@@ -57,7 +65,8 @@ export const openStream = operation({
   path: '/api/stream',
   tag: 'Stream',
   summary:
-    'Server-sent events, live: event, session_update, alert, and heartbeat at once and every 30 s. Frames carry ids; ' +
+    'Server-sent events, live: event, session_update, alert (or the `kinds` asked for), and heartbeat at once and every ' +
+    '30 s. Frames carry ids; ' +
     'Last-Event-ID resumes without a gap. `dropped` says how much a slow reader missed, `closed` why the stream ended.',
   scope: 'read',
   query: StreamQuery,

@@ -1,5 +1,6 @@
 import {
   getRun,
+  getRunFacets,
   getRunTimeline,
   getRunTree,
   listRunDecisions,
@@ -12,6 +13,7 @@ import { Controller } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { answerOf } from '../http/written-page.ts';
 import { RunDetailQueries } from './run-detail.queries.ts';
+import { RunFacetsQueries } from './run-facets.queries.ts';
 import { RunTimelineQueries } from './run-timeline.queries.ts';
 import { RunTreeQueries } from './run-tree.queries.ts';
 import { RunsQueries } from './runs.queries.ts';
@@ -23,12 +25,18 @@ export class RunsController {
     private readonly details: RunDetailQueries,
     private readonly timelines: RunTimelineQueries,
     private readonly trees: RunTreeQueries,
+    private readonly facets: RunFacetsQueries,
   ) {}
 
   @Serves(listRuns)
   async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listRuns>) {
     const { items, ...page } = await this.runs.list(caller.tenantId, query);
     return { runs: items, ...page };
+  }
+
+  @Serves(getRunFacets)
+  countFacets(@CurrentCaller() { tenantId }: Caller, @FromRequest() { query }: RequestOf<typeof getRunFacets>) {
+    return this.facets.of(tenantId, query);
   }
 
   @Serves(getRun)

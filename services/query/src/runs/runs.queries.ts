@@ -6,6 +6,7 @@ import {
   type Run,
   type RunDecisionsQuery,
   type RunEventsQuery,
+  type RunFacetsQuery,
   type RunFilter,
 } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
@@ -56,7 +57,7 @@ export class RunsQueries {
 }
 
 function pageRows(db: ReadOnly, tenantId: string, filter: RunFilter) {
-  let query = matching(db, tenantId, filter).selectAll();
+  let query = matchingRuns(db, tenantId, filter).selectAll();
   if (filter.cursor !== undefined) {
     query = query.where(sql<boolean>`(started_at, run_id) < (${filter.cursor.at}::timestamptz, ${filter.cursor.id})`);
   }
@@ -68,7 +69,8 @@ function pageRows(db: ReadOnly, tenantId: string, filter: RunFilter) {
     .execute();
 }
 
-function matching(db: ReadOnly, tenantId: string, filter: RunFilter) {
+/** The runs a filter picks, to be ordered, cut into pages or counted. */
+export function matchingRuns(db: ReadOnly, tenantId: string, filter: RunFacetsQuery) {
   let query = db.selectFrom('runs').where('tenant_id', '=', tenantId);
   if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
   if (filter.status !== undefined) query = query.where('status', 'in', filter.status);

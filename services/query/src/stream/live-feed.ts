@@ -9,14 +9,18 @@ import {
 import type { EventBus, Received, Subscription } from '@agentlens/messaging';
 import {
   BEGINNING,
+  FACT_KINDS,
+  type FactKind,
   frameId,
   type StoredEvent,
   type StreamFilter,
   type StreamPosition,
   type TriggerNotice,
+  USUAL_KINDS,
 } from '@agentlens/operations';
 import { eventFromBatch } from '../events/stored-event.ts';
 import { caughtUp } from './caught-up.ts';
+import { FACT_TOPICS } from './fact-topics.ts';
 import type { Frame } from './frame-queue.ts';
 import type { SessionUpdates } from './session-updates.ts';
 
@@ -59,7 +63,29 @@ export class LiveFeed {
     if (resume === undefined) await this.#findNow();
     else await this.#resume(resume);
     const onRun = (message: Received<RunChanged>) => updates.add(message.value.runIds);
-    this.#subscriptions.push(await bus.watch(runChanged, { tenantId, from: 'new' }, onRun));
+    if (this.#wants('session_update')) {
+      this.#subscriptions.push(await bus.watch(runChanged, { tenantId, from: 'new' }, onRun));
+    }
+    for (const kind of FACT_KINDS) if (this.#wants(kind)) await this.#follow(kind);
+  }
+
+  async #follow(kind: FactKind): Promise<void> {
+    const { bus, tenantId, emit } = this.#options;
+    const onFact = ({ value }: Received<object>) => {
+      if (this.#concerns(value)) emit({ event: kind, data: value });
+    };
+    this.#subscriptions.push(await bus.watch(FACT_TOPICS[kind], { tenantId, from: 'new' }, onFact));
+  }
+
+  #wants(kind: string): boolean {
+    return (this.#options.filter.kinds ?? USUAL_KINDS).some((wanted) => wanted === kind);
+  }
+
+  /** A fact that names no run or no agent concerns all of them. */
+  #concerns(fact: { readonly runId?: string; readonly agentId?: string }): boolean {
+    const { sessionId, agentId } = this.#options.filter;
+    if (sessionId !== undefined && (fact.runId ?? sessionId) !== sessionId) return false;
+    return agentId === undefined || (fact.agentId ?? agentId) === agentId;
   }
 
   async close(): Promise<void> {
@@ -114,6 +140,7 @@ export class LiveFeed {
 
   #showEvent(event: StoredEvent): void {
     const { sessionId, agentId, eventType } = this.#options.filter;
+    if (!this.#wants('event')) return;
     if (sessionId !== undefined && event.sessionId !== sessionId) return;
     if (agentId !== undefined && event.agentId !== agentId) return;
     if (eventType !== undefined && !eventType.includes(event.eventType) && !eventType.includes(event.kind)) return;
@@ -122,7 +149,7 @@ export class LiveFeed {
 
   #onTrigger({ value: trigger, sequence }: Received<Trigger>): void {
     this.#moveTo({ trigger: Math.max(sequence, this.#position.trigger) });
-    if (!this.#triggersLive) return;
+    if (!this.#triggersLive || !this.#wants('alert')) return;
     const { sessionId, agentId } = this.#options.filter;
     if (sessionId !== undefined && trigger.runId !== sessionId) return;
     if (agentId !== undefined && trigger.agentId !== agentId) return;

@@ -1,0 +1,35 @@
+import { ClientId, DECISION_EFFECTS, DECISION_PHASES } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { commaListOf, consistent, paging, timeRange } from '../parameters.ts';
+import { DecisionView } from './decision-view.ts';
+
+export const DECISIONS_LIST = 'decisions';
+
+export const DecisionFilter = consistent(
+  z.object({
+    agentId: ClientId.optional(),
+    runId: ClientId.optional(),
+    ruleId: ClientId.optional().meta({ description: 'Decisions for which this rule matched, enforced or in shadow.' }),
+    toolName: ClientId.optional(),
+    phase: commaListOf(DECISION_PHASES).optional(),
+    verdict: commaListOf(['ALLOW', 'BLOCK']).optional().meta({ description: 'What the agent was told.' }),
+    effect: commaListOf(DECISION_EFFECTS).optional().meta({ description: 'What the rules said, enforced or not.' }),
+    inputsDigest: z.string().max(64).optional().meta({ description: 'Decisions about the same arguments.' }),
+    ...timeRange,
+    ...paging(DECISIONS_LIST, 500, 100),
+  }),
+);
+export type DecisionFilter = z.output<typeof DecisionFilter>;
+
+export const listDecisions = operation({
+  id: 'listDecisions',
+  method: 'get',
+  path: '/api/decisions',
+  tag: 'Decisions',
+  summary:
+    'What was decided about calls of every run, newest first. verdict=ALLOW&effect=block shows what shadow rules would have blocked.',
+  scope: 'read',
+  query: DecisionFilter,
+  response: z.object({ decisions: z.array(DecisionView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { basePath, contentSecurityPolicy, pageFor } from './console-page.ts';
+
+describe('basePath', () => {
+  it('is the root where no proxy took a prefix off', () => {
+    expect(basePath(undefined)).toBe('/');
+    expect(basePath('')).toBe('/');
+  });
+
+  it('is the prefix that a proxy took off, with a slash at its end', () => {
+    expect(basePath('/tools/agentlens')).toBe('/tools/agentlens/');
+    expect(basePath('/agentlens/')).toBe('/agentlens/');
+  });
+
+  it.each(['"><script>', '//evil.example', '/a b', 'https://evil.example/', '/a/../b"'])(
+    'is the root where the prefix %s is no plain path',
+    (prefix) => {
+      expect(basePath(prefix)).toBe('/');
+    },
+  );
+});
+
+describe('pageFor', () => {
+  it('writes the base and the nonce into the built page', () => {
+    const page = '<base href="/" /><meta property="csp-nonce" content="" />';
+    expect(pageFor(page, '/x/', 'n1')).toBe('<base href="/x/" /><meta property="csp-nonce" content="n1" nonce="n1" />');
+  });
+});
+
+describe('contentSecurityPolicy', () => {
+  it('allows no inline script and no frame around the page', () => {
+    const policy = contentSecurityPolicy('n1');
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).not.toContain('unsafe');
+    expect(policy).toContain("frame-ancestors 'none'");
+  });
+});

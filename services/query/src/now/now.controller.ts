@@ -1,0 +1,75 @@
+import { type Budget, type BudgetStanding, COMMANDS } from '@agentlens/contracts';
+import { getNow } from '@agentlens/operations';
+import { type Caller, CurrentCaller, ProblemException, Serves } from '@agentlens/platform';
+import { Controller } from '@nestjs/common';
+import { AgentsQueries } from '../agents/agents.queries.ts';
+import { AlertsQueries } from '../alerts/alerts.queries.ts';
+import { AnalyticsQueries } from '../analytics/analytics.queries.ts';
+import { BreakersQueries } from '../breakers/breakers.queries.ts';
+import { BudgetsQueries } from '../budgets/budgets.queries.ts';
+import { ControlQueries } from '../control/control.queries.ts';
+import { Commands } from '../http/commands.ts';
+import { NowQueries } from './now.queries.ts';
+
+const MOST = { limit: 50, offset: 0 };
+const MOST_ALERTS = { limit: 200, offset: 0 };
+const MOST_BUDGETS = { limit: 8, offset: 0 };
+
+/** One answer in place of a dozen: this page is opened at night, on a phone, and asked again after every change. */
+@Controller()
+export class NowController {
+  constructor(
+    private readonly figures: NowQueries,
+    private readonly alerts: AlertsQueries,
+    private readonly control: ControlQueries,
+    private readonly agents: AgentsQueries,
+    private readonly breakers: BreakersQueries,
+    private readonly budgets: BudgetsQueries,
+    private readonly analytics: AnalyticsQueries,
+    private readonly commands: Commands,
+  ) {}
+
+  @Serves(getNow)
+  async get(@CurrentCaller() { tenantId }: Caller) {
+    const [figures, approvals, open, orders, paused, breakers, overview, budgets] = await Promise.all([
+      this.figures.figures(tenantId),
+      this.alerts.list(tenantId, { ...MOST, kind: ['approval'], status: ['pending', 'acknowledged'] }),
+      this.alerts.list(tenantId, { ...MOST_ALERTS, kind: ['breaker', 'rule'], status: ['pending'] }),
+      this.control.list(tenantId, { ...MOST, state: ['paused', 'killed'] }),
+      this.agents.list(tenantId, { ...MOST, paused: true }),
+      this.breakers.list(tenantId, { ...MOST, state: ['open', 'half_open'] }),
+      this.analytics.overview(tenantId),
+      this.budgets.list(tenantId, { ...MOST_BUDGETS, enabled: true }),
+    ]);
+    return {
+      ...figures,
+      approvals: approvals.items.toSorted((a, b) => ((a.expiresAt ?? '9') < (b.expiresAt ?? '9') ? -1 : 1)),
+      openAlerts: open.items.length,
+      orders: orders.items.map(({ acknowledged: _a, fastestMs: _f, slowestMs: _s, ...order }) => order),
+      pausedAgents: paused.items,
+      openBreakers: breakers.items,
+      spentTodayUsd: overview.today.costUsd,
+      budgets: (await Promise.all(budgets.items.map((budget) => this.standingOf(tenantId, budget)))).toSorted(
+        byFullness,
+      ),
+    };
+  }
+
+  /** Without pots where their owner does not answer: the rest of the page must not wait for it. */
+  private async standingOf(tenantId: string, budget: Budget): Promise<BudgetStanding> {
+    try {
+      return await this.commands.forward(COMMANDS.budgetStanding, { tenantId, budgetId: budget.id });
+    } catch (error) {
+      if (!(error instanceof ProblemException)) throw error;
+      return { budget, pots: [] };
+    }
+  }
+}
+
+function byFullness(a: BudgetStanding, b: BudgetStanding): number {
+  return fullness(b) - fullness(a);
+}
+
+function fullness({ budget, pots }: BudgetStanding): number {
+  return Math.max(0, ...pots.map(({ spentUsd, reservedUsd }) => (spentUsd + reservedUsd) / budget.limitUsd));
+}

@@ -1,0 +1,48 @@
+import { type RunFacets, type RunFacetsQuery } from '@agentlens/operations';
+import { CLOCK, type Clock } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { TenantReads } from '../http/tenant-reads.ts';
+import { IDLE_AFTER_MS } from '../sessions/session.ts';
+import { matchingRuns } from './runs.queries.ts';
+
+const MOST_NAMES = 20;
+
+interface Row {
+  facet: 'status' | 'agent' | 'model' | 'idle' | 'all';
+  value: string | null;
+  runs: number;
+}
+
+/** How many runs match, by status, agent and model: what a list's filters are drawn from. */
+@Injectable()
+export class RunFacetsQueries {
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async of(tenantId: string, filter: RunFacetsQuery): Promise<RunFacets> {
+    const quietSince = new Date(this.clock.now() - IDLE_AFTER_MS).toISOString();
+    const rows = await this.reads.read(tenantId, async (db) => {
+      const matching = matchingRuns(db, tenantId, filter).select(['status', 'agent_id', 'model', 'last_event_at']);
+      const answer = await sql<Row>`
+        with matching as materialized (${matching})
+        select 'status' as facet, status::text as value, count(*) as runs from matching group by status
+        union all select 'agent', agent_id, count(*) from matching group by agent_id
+        union all select 'model', model, count(*) from matching where model is not null group by model
+        union all select 'idle', null, count(*) from matching
+          where status = 'running' and last_event_at < ${quietSince}::timestamptz
+        union all select 'all', null, count(*) from matching`.execute(db);
+      return answer.rows;
+    });
+    const ofFacet = (facet: Row['facet']) =>
+      rows
+        .filter((row) => row.facet === facet)
+        .map(({ value, runs }) => ({ value: value ?? '', runs }))
+        .sort((a, b) => b.runs - a.runs || (a.value < b.value ? -1 : 1))
+        .slice(0, MOST_NAMES);
+    const [idle, all] = [ofFacet('idle')[0]?.runs ?? 0, ofFacet('all')[0]?.runs ?? 0];
+    return { statuses: ofFacet('status'), agents: ofFacet('agent'), models: ofFacet('model'), idle, total: all };
+  }
+}

@@ -1,0 +1,82 @@
+import { CLOCK, type Clock, ProblemException, SECRET_BOX, type SecretBox } from '@agentlens/platform';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+
+const NAME = 'agentlens_session';
+const LIFE_MS = 7 * 86_400_000;
+const CONTEXT = ['session-cookie'];
+const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
+
+const Sealed = z.object({ key: z.string(), until: z.number() });
+
+/**
+ * The browser's session: an API key sealed into a cookie that no script can read. A request that brings the cookie and no
+ * `Authorization` is a request with that key, so that every check of keys (scope, expiry, revocation) holds as it is.
+ * Writes must come from a page of this very address: a cookie is sent along by the browser, whoever asks for it.
+ */
+@Injectable()
+export class SessionCookies implements OnModuleInit {
+  constructor(
+    private readonly host: HttpAdapterHost,
+    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  onModuleInit(): void {
+    const server: FastifyInstance = this.host.httpAdapter.getInstance();
+    server.addHook('onRequest', (request, _reply, done) => {
+      done(this.#signIn(request));
+    });
+  }
+
+  /** The value of `Set-Cookie` that signs this browser in. */
+  cookieFor(key: string, request: FastifyRequest): string {
+    const sealed = this.secrets.seal(JSON.stringify({ key, until: this.clock.now() + LIFE_MS }), CONTEXT);
+    return `${NAME}=${sealed}; Max-Age=${LIFE_MS / 1000}${attributesFor(request)}`;
+  }
+
+  /** The value of `Set-Cookie` that signs it out. */
+  endedFor(request: FastifyRequest): string {
+    return `${NAME}=; Max-Age=0${attributesFor(request)}`;
+  }
+
+  #signIn(request: FastifyRequest): ProblemException | undefined {
+    if (request.headers.authorization !== undefined) return undefined;
+    const key = this.#keyOf(request);
+    if (key === undefined) return undefined;
+    if (!SAFE_METHODS.includes(request.method) && !comesFromHere(request)) {
+      return new ProblemException(403, 'This request does not come from the console', {
+        hint: 'A browser session may change things only from its own page. Programs send their API key instead.',
+      });
+    }
+    request.headers.authorization = `Bearer ${key}`;
+    return undefined;
+  }
+
+  #keyOf(request: FastifyRequest): string | undefined {
+    const value = new RegExp(`(?:^|; *)${NAME}=([^;]+)`).exec(request.headers.cookie ?? '')?.[1];
+    if (value === undefined || !this.secrets.isSealed(value)) return undefined;
+    try {
+      const { key, until } = Sealed.parse(JSON.parse(this.secrets.open(value, CONTEXT)));
+      return until > this.clock.now() ? key : undefined;
+    } catch {
+      // Sealed by a key this platform no longer has, or altered: the same as no session.
+      return undefined;
+    }
+  }
+}
+
+function attributesFor(request: FastifyRequest): string {
+  const secure = request.headers['x-forwarded-proto'] === 'https' ? '; Secure' : '';
+  return `; Path=/; HttpOnly; SameSite=Strict${secure}`;
+}
+
+/** Browsers name the page a write comes from; one that does not is not answered. */
+export function comesFromHere(request: Pick<FastifyRequest, 'headers'>): boolean {
+  const { origin, host } = request.headers;
+  if (origin === undefined || !URL.canParse(origin)) return false;
+  const forwarded = request.headers['x-forwarded-host'];
+  return [host, forwarded].includes(new URL(origin).host);
+}

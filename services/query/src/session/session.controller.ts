@@ -1,0 +1,84 @@
+import { createSession, createSignInCode, endSession, getMe, type RequestOf } from '@agentlens/operations';
+import {
+  type Caller,
+  CLOCK,
+  type Clock,
+  CurrentCaller,
+  FromRequest,
+  KEY_DIRECTORY,
+  type KeyDirectory,
+  ProblemException,
+  Serves,
+} from '@agentlens/platform';
+import { Controller, Inject, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { KeyNames } from '../keys/key-names.ts';
+import { VERSION } from '../service/version.ts';
+import { comesFromHere, SessionCookies } from './session-cookies.ts';
+import { SignInCodes } from './sign-in-codes.ts';
+
+@Controller()
+export class SessionController {
+  constructor(
+    private readonly cookies: SessionCookies,
+    private readonly codes: SignInCodes,
+    private readonly names: KeyNames,
+    @Inject(KEY_DIRECTORY) private readonly keys: KeyDirectory,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Serves(getMe)
+  async me(@CurrentCaller() caller: Caller) {
+    const { tenantId, keyId, scopes } = caller;
+    const keyName = await this.names.of(caller);
+    return { tenantId, keyId, keyName, scopes, version: VERSION, now: new Date(this.clock.now()).toISOString() };
+  }
+
+  @Serves(createSession)
+  async create(
+    @FromRequest() { body: { key, code } }: RequestOf<typeof createSession>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    // Else another page could sign a browser in as somebody else.
+    if (request.headers.origin !== undefined && !comesFromHere(request)) {
+      throw new ProblemException(403, 'A session is made by the console itself, not by another page');
+    }
+    const shown = key?.trim() ?? (await this.codes.exchange(code ?? ''));
+    await this.requireReader(shown);
+    void reply.header('set-cookie', this.cookies.cookieFor(shown, request));
+    return { ok: true };
+  }
+
+  @Serves(endSession)
+  end(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    void reply.header('set-cookie', this.cookies.endedFor(request));
+    return { ok: true };
+  }
+
+  @Serves(createSignInCode)
+  code(@Req() request: FastifyRequest) {
+    const key = /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1];
+    if (key === undefined) throw new ProblemException(401, 'Authentication required');
+    return this.codes.create(key);
+  }
+
+  private async requireReader(key: string): Promise<void> {
+    const check = await this.keys.check(key);
+    if (check.kind === 'unavailable') throw new ProblemException(503, 'API keys cannot be checked now');
+    if (check.kind === 'refused') {
+      throw new ProblemException(
+        401,
+        `This API key is ${check.reason === 'malformed' ? 'not complete' : check.reason}`,
+        {
+          hint: 'Paste the whole key: it begins with agk_.',
+        },
+      );
+    }
+    const { scopes } = check.caller;
+    if (scopes.includes('admin') || scopes.includes('read')) return;
+    throw new ProblemException(403, 'This API key may not read', {
+      hint: 'The console needs a key with the scope "read"; add "review" to decide approvals, "admin" to change things.',
+    });
+  }
+}

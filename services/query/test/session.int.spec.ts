@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SignInCodes } from '../src/index.ts';
+import { type OperatorApi, startOperatorApi } from './operator-api.ts';
+
+const HERE = 'http://console.test';
+const HOUR_MS = 3_600_000;
+
+let api: OperatorApi;
+
+beforeAll(async () => {
+  api = await startOperatorApi();
+});
+afterAll(() => api?.close());
+
+type Headers = Record<string, string>;
+
+const send = (method: 'GET' | 'POST' | 'DELETE', url: string, headers: Headers = {}, body?: unknown) =>
+  api.app.inject({
+    method,
+    url,
+    headers: {
+      host: 'console.test',
+      ...headers,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    payload: body === undefined ? undefined : JSON.stringify(body),
+  });
+
+const signIn = async (body: object, headers: Headers = { origin: HERE }) => {
+  const answer = await send('POST', '/api/session', headers, body);
+  const [cookie = ''] = [answer.headers['set-cookie']].flat();
+  return { status: answer.statusCode, cookie: String(cookie), body: answer.json() };
+};
+
+const pairOf = (cookie: string) => cookie.split(';')[0] ?? '';
+
+describe('a session', () => {
+  it('exchanges a key for a cookie that no script can read and that does not hold the key', async () => {
+    const { status, cookie } = await signIn({ key: api.keys.reader.key });
+    expect(status).toBe(200);
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
+    expect(cookie).not.toContain(api.keys.reader.key);
+    const me = await send('GET', '/api/me', { cookie: pairOf(cookie) });
+    expect(me.json()).toMatchObject({ tenantId: 'acme', keyId: api.keys.reader.id, scopes: ['read'] });
+  });
+
+  it('is Secure where the browser came over HTTPS', async () => {
+    const { cookie } = await signIn({ key: api.keys.reader.key }, { origin: HERE, 'x-forwarded-proto': 'https' });
+    expect(cookie).toContain('; Secure');
+  });
+
+  it('refuses a key that is unknown or may not read', async () => {
+    expect(await signIn({ key: 'agk_live_nonsense' })).toMatchObject({ status: 401, cookie: '' });
+    expect(await signIn({ key: api.keys.ingest.key })).toMatchObject({ status: 403, cookie: '' });
+    expect(await signIn({})).toMatchObject({ status: 400 });
+  });
+
+  it('is not made by another page', async () => {
+    expect(await signIn({ key: api.keys.admin.key }, { origin: 'http://evil.test' })).toMatchObject({ status: 403 });
+  });
+
+  it('may change things from its own page only', async () => {
+    const cookie = pairOf((await signIn({ key: api.keys.admin.key })).cookie);
+    const create = (headers: Headers) =>
+      send('POST', '/api/keys', { cookie, ...headers }, { name: 'made by a browser' });
+    expect((await create({})).statusCode).toBe(403);
+    expect((await create({ origin: 'http://evil.test' })).statusCode).toBe(403);
+    expect((await create({ origin: 'null' })).statusCode).toBe(403);
+    expect((await create({ origin: HERE })).statusCode).toBe(201);
+    expect((await create({ origin: 'https://public.test', 'x-forwarded-host': 'public.test' })).statusCode).toBe(201);
+  });
+
+  it('ends with its key, and where the browser signs out', async () => {
+    const { id, key } = await api.newKey(['read']);
+    const cookie = pairOf((await signIn({ key })).cookie);
+    const [ended = ''] = [
+      (await send('DELETE', '/api/session', { cookie, origin: HERE })).headers['set-cookie'],
+    ].flat();
+    expect(ended).toMatch(/^agentlens_session=; Max-Age=0/);
+    await api.call('DELETE', `/api/keys/${id}`);
+    expect((await send('GET', '/api/me', { cookie })).statusCode).toBe(401);
+  });
+
+  it('ends after a week, and is nothing once it is altered', async () => {
+    const cookie = pairOf((await signIn({ key: api.keys.reader.key })).cookie);
+    expect((await send('GET', '/api/me', { cookie: `${cookie}x` })).statusCode).toBe(401);
+    api.clock.advance(8 * 24 * HOUR_MS);
+    expect((await send('GET', '/api/me', { cookie })).statusCode).toBe(401);
+  });
+});
+
+describe('a sign-in code', () => {
+  it('signs in once', async () => {
+    const { code } = (await api.call('POST', '/api/session/codes', { key: api.keys.reader.key })).body;
+    expect(await signIn({ code })).toMatchObject({ status: 200 });
+    expect(await signIn({ code })).toMatchObject({ status: 401, body: { error: 'This sign-in link was used before' } });
+  });
+
+  it('is good for an hour', async () => {
+    const { code } = api.app.get(SignInCodes, { strict: false }).create(api.keys.reader.key);
+    api.clock.advance(HOUR_MS + 1);
+    expect(await signIn({ code })).toMatchObject({ status: 401, body: { error: 'This sign-in link has expired' } });
+  });
+
+  it('is nobody else’s to make up', async () => {
+    expect(await signIn({ code: 'bm9uc2Vuc2U' })).toMatchObject({ status: 401 });
+  });
+});
+
+describe('the console', () => {
+  it('is the page at every address that a browser opens, and no answer to an unknown route of the API', async () => {
+    const html = { accept: 'text/html,application/xhtml+xml' };
+    for (const url of ['/', '/runs/some-run', '/guardrails/new']) {
+      const page = await send('GET', url, html);
+      expect(page.statusCode).toBe(200);
+      expect(page.headers['content-type']).toContain('text/html');
+      expect(page.headers['cache-control']).toBe('no-store');
+      expect(page.headers['content-security-policy']).toContain("script-src 'self'");
+    }
+    for (const url of ['/api/unknown', '/v1/unknown', '/mcp/x']) {
+      expect((await send('GET', url, html)).statusCode).toBe(404);
+    }
+    expect((await send('GET', '/unknown')).json()).toMatchObject({ error: 'Route not found' });
+  });
+
+  it('lies below the prefix that a proxy took off', async () => {
+    const page = await send('GET', '/runs', { accept: 'text/html', 'x-forwarded-prefix': '/lens' });
+    expect(page.body).toContain('<base href="/lens/"');
+  });
+
+  it('sends its files compressed, and for good where their name holds their hash', async () => {
+    const page = await send('GET', '/', { accept: 'text/html' });
+    const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(page.body)?.[1];
+    const file = await send('GET', `/${script}`, { 'accept-encoding': 'gzip, br' });
+    expect(file.statusCode).toBe(200);
+    expect(file.headers['content-encoding']).toBe('br');
+    expect(file.headers['cache-control']).toContain('immutable');
+    expect((await send('GET', '/assets/../package.json')).statusCode).toBe(404);
+  });
+});
