@@ -32,30 +32,26 @@ export function callAllowance(steps = CALL_STEPS): StepAllowance {
   };
 }
 
-interface Meter {
-  readonly allowance: StepAllowance;
-  used: number;
-}
-
 /** Conditions are asked one after the other and never wait, so the rule being asked is the only one. */
-let current: Meter | undefined;
+let current: StepAllowance | undefined;
+let used = 0;
 
 /** Asks one rule; what it spends is held against `allowance`. @throws StepsSpent */
 export function metered<T>(allowance: StepAllowance, ask: () => T): T {
-  const outer = current;
-  current = { allowance, used: 0 };
+  current = allowance;
+  used = 0;
   try {
     return ask();
   } finally {
-    current = outer;
+    current = undefined;
   }
 }
 
 /** Called before the work is done. Without a rule being asked, as where a rule is saved, nothing is counted. @throws StepsSpent */
 export function spend(steps: number): void {
   if (current === undefined) return;
-  const before = Math.max(current.used, FREE_STEPS);
-  current.used += steps;
-  if (current.used <= FREE_STEPS) return;
-  if (current.used > RULE_STEPS || !current.allowance.take(current.used - before)) throw SPENT;
+  const before = Math.max(used, FREE_STEPS);
+  used += steps;
+  if (used <= FREE_STEPS) return;
+  if (used > RULE_STEPS || !current.take(used - before)) throw SPENT;
 }

@@ -52,11 +52,11 @@ export function addCharges(node: ASTNode, free: ReadonlySet<unknown>): void {
 }
 
 /** Sizes of what one evaluation met. Lists made while evaluating may hold one value many times. */
-let sizes = new WeakMap<object, number>();
+let sizes: WeakMap<object, number> | undefined;
 
 /** Before each evaluation: values may have changed since the last. */
 export function forgetSizes(): void {
-  sizes = new WeakMap();
+  sizes = undefined;
 }
 
 /** @throws StepsSpent */
@@ -75,6 +75,7 @@ export function chargeWalk<T>(value: T, stepsEach: bigint): T {
 function stepsOf(value: unknown): number {
   if (typeof value === 'string') return VALUE_STEPS + value.length / CHARACTERS_A_STEP;
   if (typeof value !== 'object' || value === null) return VALUE_STEPS;
+  sizes ??= new WeakMap();
   const known = sizes.get(value);
   if (known !== undefined) return known;
   // Until it is known: what holds itself has no end.
@@ -111,6 +112,11 @@ function charged(node: unknown): unknown {
 export function isConstant(node: unknown): boolean {
   if (!isNode(node)) return false;
   return node.op === 'value' || (node.op === 'list' && childrenOf(node.args).every(isConstant));
+}
+
+/** Whether an expression walks a list, and so may fail many times over. */
+export function hasWalk(node: ASTNode): boolean {
+  return (node.op === 'rcall' && MACROS.has(node.args[0])) || childrenOf(node.args).some(hasWalk);
 }
 
 function canFail(node: ASTNode): boolean {

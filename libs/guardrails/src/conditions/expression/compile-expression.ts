@@ -12,6 +12,7 @@ import {
   chargeWalk,
   childrenOf,
   forgetSizes,
+  hasWalk,
   isConstant,
   isNode,
   MACROS,
@@ -101,12 +102,13 @@ export function compileExpression(source: string): CompiledExpression {
   const names = new Set<unknown>();
   collectNames(ast, names);
   addCharges(ast, CHARGING_ITSELF);
+  const asking = hasWalk(ast) ? withoutStacks : directly;
   const evaluate = evaluating.parse(serialize(ast));
   return {
     reads: CALL_PARTS.filter((part) => names.has(part)),
     ask(request) {
       try {
-        const answer: unknown = withoutStacks(() => evaluate(contextOf(request)));
+        const answer: unknown = asking(() => evaluate(contextOf(request)));
         if (typeof answer === 'boolean') return answer;
         throw new Error('the expression is neither true nor false');
       } catch (error) {
@@ -150,13 +152,17 @@ function withLinearMatches(source: string): ASTNode {
   return ast;
 }
 
+function directly<T>(evaluate: () => T): T {
+  forgetSizes();
+  return evaluate();
+}
+
 /** A walk makes an error for each element it fails on; their stacks would cost ten times the walk, and nobody reads them. */
 function withoutStacks<T>(evaluate: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
-  forgetSizes();
   try {
-    return evaluate();
+    return directly(evaluate);
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
