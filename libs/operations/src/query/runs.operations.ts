@@ -154,6 +154,25 @@ export const TreeRun = Run.extend({
   rolledUp: RunTotals.meta({ description: 'Of this run and every run below it.' }),
 }).meta({ id: 'TreeRun' });
 
+export const TraceAgent = z
+  .object({
+    spanId: z.string(),
+    parentSpanId: z.string().optional().meta({ description: 'Of the agent around it.' }),
+    name: z.string(),
+    depth: z.int().meta({ description: '0 for an agent directly in the run.' }),
+    status: z.enum(['succeeded', 'failed']),
+    startedAt: z.string(),
+    endedAt: z.string(),
+    llmCalls: z.int(),
+    toolCalls: z.int(),
+    errors: z.int(),
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+    costUsd: z.number(),
+  })
+  .meta({ id: 'TraceAgent', description: 'An agent inside a run of spans, with the calls that it made itself.' });
+export type TraceAgent = z.output<typeof TraceAgent>;
+
 export const getRunTree = operation({
   id: 'getRunTree',
   method: 'get',
@@ -165,6 +184,9 @@ export const getRunTree = operation({
   response: z.object({
     runs: z.array(TreeRun),
     truncated: z.boolean().meta({ description: 'There are more than 1,000 runs, or they nest deeper than 20.' }),
+    agents: z
+      .array(TraceAgent)
+      .meta({ description: 'Agents inside the run asked about, where it is a trace: parents before their children.' }),
   }),
   problems: [404],
 });

@@ -1,13 +1,19 @@
+import { OTLP_DIALECT } from '@agentlens/contracts';
 import type { RunsTable } from '@agentlens/database';
+import type { TraceAgent } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
-import { TenantReads } from '../http/tenant-reads.ts';
+import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { ofRun, spanOfRow } from './run-span.ts';
 import { runTree, type TreeNode } from './run-tree.ts';
 import { runFromRow } from './run-view.ts';
+import { type AgentSpan, type TraceCall, traceAgents } from './trace-agents.ts';
 
 const MOST_RUNS = 1_000;
 const MOST_DEPTH = 20;
+/** Spans of one run that are looked at for its agents; of a longer one, the first. */
+const MOST_SPANS = 10_000;
 
 @Injectable()
 export class RunTreeQueries {
@@ -17,8 +23,11 @@ export class RunTreeQueries {
   ) {}
 
   /** Undefined where there is no such run. */
-  async get(tenantId: string, runId: string): Promise<{ runs: TreeNode[]; truncated: boolean } | undefined> {
-    const rows = await this.reads.read(tenantId, async (db) => {
+  async get(
+    tenantId: string,
+    runId: string,
+  ): Promise<{ runs: TreeNode[]; truncated: boolean; agents: TraceAgent[] } | undefined> {
+    const { rows, agents } = await this.reads.read(tenantId, async (db) => {
       // The recursion is read row by row, so the limit ends it; the path ends circles.
       const found = await sql<Selectable<RunsTable> & { depth: number }>`
         with recursive tree as (
@@ -30,7 +39,14 @@ export class RunTreeQueries {
         )
         select runs.*, nearest.depth from (select * from tree limit ${MOST_RUNS + 1}) as nearest
         join runs on runs.tenant_id = ${tenantId} and runs.run_id = nearest.run_id`.execute(db);
-      return found.rows;
+      return {
+        rows: found.rows,
+        agents: await agentsIn(
+          db,
+          tenantId,
+          found.rows.find(({ run_id }) => run_id === runId),
+        ),
+      };
     });
     if (rows.length === 0) return undefined;
     const kept = rows
@@ -42,6 +58,67 @@ export class RunTreeQueries {
       runId,
       kept.map((row) => runFromRow(row, now)),
     );
-    return { runs, truncated: kept.length < rows.length };
+    return { runs, truncated: kept.length < rows.length, agents };
   }
+}
+
+/** The agents inside a run, of which only a run of spans has any. */
+async function agentsIn(db: ReadOnly, tenantId: string, run: Selectable<RunsTable> | undefined): Promise<TraceAgent[]> {
+  // Every run of spans that names an agent inside has the end of one.
+  if (run === undefined || run.agent_end_place === null) return [];
+  const { rows } = await sql<SpanRow>`
+    select kind, occurred_at, is_error, metadata->'otlp'->>'spanId' as span_id,
+      metadata->'otlp'->>'parentSpanId' as parent_span_id, payload->>'agentName' as agent_name,
+      coalesce(payload->>'agentName', payload->>'name') as name, payload->>'by' as by, payload->>'error' is not null as failed,
+      coalesce((payload->>'durationMs')::double precision, 0) as duration_ms,
+      coalesce(input_tokens, 0) as input_tokens, coalesce(output_tokens, 0) as output_tokens,
+      coalesce(cost_usd, 0)::double precision as cost_usd
+    from events
+    where ${ofRun(tenantId, run.run_id, spanOfRow(run))} and dialect = ${OTLP_DIALECT}
+      and kind in ('run.ended', 'llm.completed', 'tool.completed')
+    order by occurred_at, event_id limit ${MOST_SPANS}`.execute(db);
+  const spans = rows.filter(({ kind, by }) => kind === 'run.ended' && by !== 'root').map(agentOf);
+  const calls = rows.filter(({ kind }) => kind !== 'run.ended').map(callOf);
+  return traceAgents(spans, calls);
+}
+
+interface SpanRow {
+  readonly kind: string;
+  readonly occurred_at: string;
+  readonly is_error: boolean;
+  readonly span_id: string | null;
+  readonly parent_span_id: string | null;
+  readonly agent_name: string | null;
+  readonly name: string | null;
+  readonly by: string | null;
+  readonly failed: boolean;
+  readonly duration_ms: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_usd: number;
+}
+
+function agentOf({ span_id, parent_span_id, name, occurred_at, duration_ms, failed }: SpanRow): AgentSpan {
+  const endMs = Date.parse(occurred_at);
+  return {
+    spanId: span_id ?? '',
+    parentSpanId: parent_span_id ?? undefined,
+    name: name ?? '',
+    startMs: Math.floor(endMs - duration_ms),
+    endMs,
+    failed,
+  };
+}
+
+function callOf({ kind, parent_span_id, agent_name, occurred_at, is_error, ...row }: SpanRow): TraceCall {
+  return {
+    parentSpanId: parent_span_id ?? undefined,
+    agentName: agent_name ?? undefined,
+    atMs: Date.parse(occurred_at),
+    isModelCall: kind === 'llm.completed',
+    isError: is_error,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    costUsd: row.cost_usd,
+  };
 }

@@ -108,6 +108,30 @@ export function describeOtlp(mode: string, start: () => Promise<PlatformUnderTes
       },
     );
 
+    it('show the agents inside a run in its tree, each with its own calls', async () => {
+      const { client } = await newTenant();
+      const inside = (id: string, parent: string, fromMs: number, attributes: Readonly<Record<string, string>>) => ({
+        ...span(id, attributes),
+        parentSpanId: parent.repeat(16),
+        startTimeUnixNano: `${Date.now() - fromMs}000000`,
+      });
+      const agent = (name: string) => ({ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name });
+      const spans = [
+        inside('2', '3', 60, { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o' }),
+        inside('3', '4', 200, agent('helper')),
+        inside('5', '4', 55, { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'search' }),
+        inside('4', '1', 900, agent('planner')),
+      ];
+      expect((await client.post('/v1/traces', requestOf('team', spans))).status).toBe(200);
+      await eventually(async () => {
+        const { body } = await client.get(`/api/runs/${'5'.repeat(32)}/tree`);
+        expect(body.agents).toMatchObject([
+          { name: 'planner', depth: 0, status: 'succeeded', llmCalls: 0, toolCalls: 1 },
+          { name: 'helper', depth: 1, parentSpanId: '4'.repeat(16), llmCalls: 1, toolCalls: 0 },
+        ]);
+      });
+    });
+
     it('meet rules of cost and of errors like any other agent', async () => {
       const { key, client } = await newTenant();
       const cost = await makeRule(client, {

@@ -200,6 +200,7 @@ function started(read: ReadSpan, who: Who): TranslatedEvent {
 function ended(read: ReadSpan, who: Who, by: EndedBy): TranslatedEvent {
   const { span } = read;
   const failure = failureOf(span);
+  const agentName = read.is === 'foreign' ? undefined : agentNameOf(span);
   const counts = by !== 'agent' && ['agent', 'step', 'kept_step'].includes(read.is);
   return eventOf(read, who, {
     what: 'end',
@@ -207,8 +208,8 @@ function ended(read: ReadSpan, who: Who, by: EndedBy): TranslatedEvent {
     sourceType: by === 'agent' ? 'span_agent' : 'span_root',
     atMs: span.endMs,
     isError: counts && failure !== undefined,
-    payload: { name: span.name, by, durationMs: span.durationMs, ...failure },
-    agentName: read.is === 'foreign' ? undefined : agentNameOf(span),
+    payload: { ...present({ name: span.name, by, agentName, durationMs: span.durationMs }), ...failure },
+    agentName,
     outcome: failure === undefined ? 'succeeded' : 'failed',
   });
 }
