@@ -11,7 +11,10 @@ export const MODES = { 'in one process': 'start.mjs', 'as five services': 'start
 const READY_MS = 300_000;
 const READY = 'Ctrl-C';
 
-/** @returns {Promise<{url: string, key: string, stop: () => Promise<void>}>} */
+/**
+ * @returns {Promise<{url: string, key: string, pidOf: (service: string) => number, stop: () => Promise<void>}>} `pidOf`: of
+ *   the newest process of a service, as five services
+ */
 export async function startPlatform(mode) {
   const dataDir = mkdtempSync(join(tmpdir(), 'agentlens-otel-'));
   const port = Number(process.env.OTEL_INTEROP_PORT ?? (await freePort()));
@@ -31,7 +34,10 @@ export async function startPlatform(mode) {
         resolve();
       });
     }
-    child.once('close', (code) => reject(new Error(`ended with ${code}:\n${printed}`)));
+    child.once('close', (code) => {
+      clearTimeout(late);
+      reject(new Error(`ended with ${code}:\n${printed}`));
+    });
   });
   const stop = async () => {
     const closed = new Promise((resolve) => child.once('close', resolve));
@@ -48,7 +54,9 @@ export async function startPlatform(mode) {
     throw error;
   }
   const key = /agk_live_\w+/.exec(printed)?.[0];
-  return { url: `http://127.0.0.1:${port}`, key, stop };
+  const pidOf = (service) =>
+    Number([...printed.matchAll(new RegExp(`^\\s*${service}\\b.*?pid (\\d+)`, 'gm'))].at(-1)?.[1]);
+  return { url: `http://127.0.0.1:${port}`, key, pidOf, stop };
 }
 
 function freePort() {

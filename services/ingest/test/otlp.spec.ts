@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import fc from 'fast-check';
 import { OtlpIngestor } from '../src/otlp/otlp-ingestor.ts';
 import { type Answer, type Gateway, hangingConsumer, startGateway } from './gateway.ts';
 
@@ -225,6 +226,32 @@ describe('POST /v1/traces', () => {
       // Field 1 is the code 3 (INVALID_ARGUMENT), field 2 the message.
       expect([...answer.rawPayload.subarray(0, 3)]).toEqual([8, 3, 18]);
     } else expect(answer.json()).toEqual({ code: 3, message: expect.any(String) });
+  });
+
+  it('answers any bytes with 200 or 400, in every format and encoding', async () => {
+    const paths = fc.constantFrom('/v1/traces', '/v1/logs', '/v1/metrics');
+    const types = fc.constantFrom('application/x-protobuf', 'application/json');
+    const encodings = fc.constantFrom('gzip', 'identity');
+    const bodies = fc.oneof(
+      fc.uint8Array({ maxLength: 300 }),
+      fc.json().map((json) => Buffer.from(json)),
+    );
+    await fc.assert(
+      fc.asyncProperty(paths, types, encodings, bodies, fc.boolean(), async (url, type, encoding, body, isWhole) => {
+        const { statusCode } = await gateway.app.inject({
+          method: 'POST',
+          url,
+          headers: {
+            authorization: `Bearer ${gateway.keys.ingest}`,
+            'content-type': type,
+            'content-encoding': encoding,
+          },
+          payload: encoding === 'gzip' && isWhole ? gzipSync(body) : Buffer.from(body),
+        });
+        expect([200, 400]).toContain(statusCode);
+      }),
+      { numRuns: 200 },
+    );
   });
 
   it('refuses a body that inflates beyond the limit, without inflating all of it', async () => {
