@@ -55,6 +55,7 @@ export class ActiveSession implements AsyncDisposable {
       effects: this.#effects,
       limits: { ...this.#agent.runLimits, ...(maxSteps === undefined ? {} : { maxSteps }) },
       ...(runId === undefined ? {} : { runId }),
+      ...(this.#agent.principal === undefined ? {} : { by: this.#agent.principal }),
     });
     this.#options.signal?.addEventListener('abort', this.#aborted, { once: true });
     return this.#handle;

@@ -19,6 +19,7 @@ import type { AgentFunction, AgentInternals } from '../runtime/agent-internals.t
 import { AgentRuntime } from '../runtime/agent-runtime.ts';
 import type { RunLimits } from '../runtime/capacity.ts';
 import { SafetyLayer } from '../safety/safety-layer.ts';
+import type { Principal } from '../security/roles.ts';
 import { hasUnfinishedTurn } from '../session/reopen.ts';
 import type { ActionResult } from '../tools/action-result.ts';
 import { ToolRegistry } from '../tools/tool-registry.ts';
@@ -74,6 +75,11 @@ export class Agent implements AsyncDisposable {
       'client' in given ? given : { id: `model-${index + 1}`, client: given },
     );
     for (const [name, agent] of Object.entries(config.subAgents ?? {})) this.addSubAgent(name, agent);
+  }
+
+  /** As whom it acts. */
+  get principal(): Principal | undefined {
+    return this.#config.role;
   }
 
   get runLimits(): Partial<RunLimits> {
@@ -273,7 +279,8 @@ export class Agent implements AsyncDisposable {
     return {
       ...{ effects: internals.effects, safety, changed: record.addChange },
       emit: (event) => internals.send(event),
-      ...(this.runtime.roles === undefined || role === undefined ? {} : { roles: this.runtime.roles, principal: role }),
+      ...(this.runtime.roles === undefined ? {} : { roles: this.runtime.roles }),
+      ...(role === undefined ? {} : { principal: role }),
       ...(memoryPolicy?.ttlMs === undefined ? {} : { ttlMs: memoryPolicy.ttlMs }),
     };
   }

@@ -1,6 +1,7 @@
 import { AgentError } from '../core/agent-error.ts';
 import { inputHashOf } from '../core/canonical.ts';
 import { isPlainObject, type Json } from '../core/json.ts';
+import type { Principal, Roles } from '../security/roles.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ToolRegistry } from '../tools/tool-registry.ts';
 import {
@@ -23,6 +24,8 @@ export interface PermissionManagerOptions {
   /** Tells categories, commands and paths of tools. The pipeline hands over its own where this is absent. */
   readonly tools?: ToolRegistry;
   readonly rules?: readonly PermissionRule[];
+  /** Who may change rules later on; the rules given here are the owner's. */
+  readonly roles?: Roles;
 }
 
 export interface PermissionCheck extends RuleVerdict {
@@ -50,12 +53,14 @@ interface ParentFloor {
 /** Decides about tool calls by rules. Pure: nothing is asked, waited for or written. */
 export class PermissionManager {
   readonly #tools: ToolRegistry | undefined;
+  readonly #roles: Roles | undefined;
   #book: RuleBook = { rules: [], made: 0 };
   #parent: ParentFloor | null = null;
 
   constructor(options: PermissionManagerOptions = {}) {
     this.#tools = options.tools;
-    this.addRules(options.rules ?? []);
+    for (const rule of options.rules ?? []) this.#add(rule);
+    this.#roles = options.roles;
   }
 
   /** @throws AgentError `invalid_config`, `session_write_failed` (the file cannot be read) */
@@ -75,27 +80,38 @@ export class PermissionManager {
     return this.#book.rules.map(({ rule }) => rule);
   }
 
-  /** A rule with the id of another one takes its place. @throws AgentError `invalid_config` */
-  addRule(rule: PermissionRule): void {
+  /** A rule with the id of another one takes its place. @throws AgentError `invalid_config`, `forbidden` */
+  addRule(rule: PermissionRule, { by }: { readonly by?: Principal } = {}): void {
+    this.#roles?.check(by, 'rule.edit', rule.id);
+    this.#add(rule);
+  }
+
+  /** A human's answer that is to be remembered: whoever may answer may have it kept. */
+  remember(rule: PermissionRule): void {
+    this.#add(rule);
+  }
+
+  #add(rule: PermissionRule): void {
     checkRule(rule);
     const matches = compileMatcher(rule.matcher, rule.decision);
     const others = this.#book.rules.filter((other) => other.rule.id !== rule.id);
     this.#book.rules = [...others, { rule, matches, order: this.#book.made++ }].sort(inOrder);
   }
 
-  addRules(rules: readonly PermissionRule[]): void {
-    for (const rule of rules) this.addRule(rule);
+  addRules(rules: readonly PermissionRule[], options: { readonly by?: Principal } = {}): void {
+    for (const rule of rules) this.addRule(rule, options);
   }
 
-  removeRule(id: string): boolean {
+  removeRule(id: string, { by }: { readonly by?: Principal } = {}): boolean {
+    this.#roles?.check(by, 'rule.edit', id);
     const before = this.#book.rules.length;
     this.#book.rules = this.#book.rules.filter(({ rule }) => rule.id !== id);
     return this.#book.rules.length < before;
   }
 
   /** A rule for one session, such as a human's answer that is to be remembered. */
-  addSessionRule(sessionId: string, rule: PermissionRule): void {
-    this.addRule({ ...rule, id: `${rule.id} @${sessionId}`, scope: { kind: 'session', sessionId } });
+  addSessionRule(sessionId: string, rule: PermissionRule, options: { readonly by?: Principal } = {}): void {
+    this.addRule({ ...rule, id: `${rule.id} @${sessionId}`, scope: { kind: 'session', sessionId } }, options);
   }
 
   clearSessionRules(sessionId: string): void {

@@ -19,6 +19,7 @@ import type { Lease, SessionStore } from '../session/session-store.ts';
 import { type AgentHandle, LiveHandle } from './agent-handle.ts';
 import { type AgentFunction, AgentInternals } from './agent-internals.ts';
 import { DEFAULT_RUNTIME_LIMITS, type RunLimits, type RuntimeLimits } from './capacity.ts';
+import { handleFor } from './handle-for.ts';
 import { LiveSession } from './live-session.ts';
 import { SubAgents } from './sub-agents.ts';
 
@@ -100,6 +101,14 @@ export class AgentRuntime implements AsyncDisposable {
 
   get(sessionId: string): AgentHandle | undefined {
     return this.#running.get(sessionId)?.handle;
+  }
+
+  /** The handle of a running session for one principal, checked by the runtime's roles. @throws AgentError `invalid_config` without roles */
+  getFor(principal: Principal | undefined, sessionId: string): AgentHandle | undefined {
+    if (this.roles === undefined) throw new AgentError('invalid_config', 'the runtime has no roles');
+    const running = this.#running.get(sessionId);
+    if (running === undefined) return undefined;
+    return handleFor(running.handle, running.live.session.agentType, principal, this.roles);
   }
 
   isRunning(sessionId: string): boolean {

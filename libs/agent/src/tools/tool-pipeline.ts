@@ -276,7 +276,7 @@ export class ToolPipeline {
       });
       return;
     }
-    permissions.addRule(rule);
+    permissions.remember(rule);
     if (answer.remember === 'always') await remember?.(permissions);
   }
 

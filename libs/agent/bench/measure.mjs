@@ -1,0 +1,29 @@
+/**
+ * Rounds of all variants in turn, so that a busy moment hits all of them; the median of each, in µs of processor time per
+ * turn of `run`. Everything here is of one thread, and processor time says more than the clock on a machine that is shared.
+ */
+export async function compare(variants, { rounds = 15, perRound = 200 } = {}) {
+  const times = new Map(Object.keys(variants).map((name) => [name, []]));
+  for (const run of Object.values(variants)) for (let warm = 0; warm < perRound; warm++) await run();
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, run] of Object.entries(variants)) {
+      const started = process.cpuUsage();
+      for (let turn = 0; turn < perRound; turn++) await run();
+      const { user, system } = process.cpuUsage(started);
+      times.get(name).push((user + system) / perRound);
+    }
+    if (process.stderr.isTTY) process.stderr.write(`\rround ${round + 1} of ${rounds}`);
+  }
+  if (process.stderr.isTTY) process.stderr.write('\n');
+  return Object.fromEntries(
+    [...times].map(([name, all]) => [name, all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)]]),
+  );
+}
+
+export function table(rows) {
+  console.table(
+    Object.fromEntries(
+      Object.entries(rows).map(([name, value]) => [name, typeof value === 'number' ? Number(value.toFixed(2)) : value]),
+    ),
+  );
+}
