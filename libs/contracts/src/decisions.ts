@@ -52,6 +52,10 @@ export const DecisionRequest = z.object({
   ancestors: z.array(ClientId).max(MOST_ANCESTORS).optional(),
   /** Groups runs; absent: the run is a session of its own. */
   sessionId: ClientId.optional(),
+  /** Where the run's start named others than this question does: the call has to be allowed for both. */
+  startedAs: z
+    .object({ agentId: ClientId.optional(), sessionId: ClientId.optional(), actor: Actor.optional() })
+    .optional(),
   args: z.unknown().optional(),
   result: z.unknown().optional(),
   /** Absent where both are here whole. */

@@ -35,6 +35,7 @@ export {
   ControlTables,
   type Follower,
   formatPosition,
+  graver,
   NOTHING_TOLD,
   parsePosition,
   type Standing,

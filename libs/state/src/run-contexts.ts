@@ -1,5 +1,6 @@
 /** What a run's start said that every later question about its calls has to know. */
 export interface RunContext {
+  readonly agentId?: string | undefined;
   /** The run whose work this one is a part of. */
   readonly parentRunId?: string | undefined;
   readonly sessionId?: string | undefined;

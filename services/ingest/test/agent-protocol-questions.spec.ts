@@ -368,6 +368,40 @@ describe('a question with an Idempotency-Key', () => {
   });
 });
 
+describe('a run that goes on as somebody else', () => {
+  const start = () => protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'bot', sessionId: 's1' });
+  const odd = () => protocol.gateway.events().filter(({ sourceType }) => sourceType.startsWith('decision.'));
+
+  it.each(['other', '', undefined])('is stopped with the agent that started it, naming %j', async (agentId) => {
+    await start();
+    await protocol.gateway.bus.publish(controlOrdered, anOrder({ scope: 'agent', scopeId: 'bot' }));
+    await protocol.leave();
+    const told = await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, agentId });
+    expect(told.body).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { lockdownId: 'order-1' } });
+    const beat = await protocol.call('POST', `/v1/runs/${RUN}/heartbeat`, { agentId: 'other' });
+    expect(beat.body).toMatchObject({ lockdown: { active: true } });
+    const again = await protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'other' });
+    expect(again.body).toMatchObject({ lockdown: { active: true } });
+  });
+
+  it('is told of once, with what it was started as', async () => {
+    await start();
+    for (let n = 0; n < 3; n++)
+      await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, agentId: 'other', sessionId: 's2' });
+    expect(protocol.asked[0]).toMatchObject({ agentId: 'other', startedAs: { agentId: 'bot', sessionId: 's1' } });
+    await eventually(() => expect(odd()).toHaveLength(1));
+    expect(odd()[0]).toMatchObject({
+      ...{ sourceType: 'decision.other_identity', severity: 'warn', runId: RUN },
+      payload: { asked: { agentId: 'other', sessionId: 's2' }, started: { agentId: 'bot', sessionId: 's1' } },
+    });
+  });
+
+  it('is told of where the name of a tool mixes scripts', async () => {
+    await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, { ...QUESTION, tool: { name: 'p\u0430y' } });
+    await eventually(() => expect(odd()).toMatchObject([{ sourceType: 'decision.mixed_scripts' }]));
+  });
+});
+
 describe('a key that asks more often than it may', () => {
   it('is blocked without the evaluator being asked, and counts apart from its events', async () => {
     const { gateway } = protocol;

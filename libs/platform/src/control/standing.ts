@@ -56,3 +56,8 @@ function ofDirective({ id, paused, modelOverride }: Directive): Standing {
   if (paused === null) return { kind: 'none', modelOverride };
   return { kind: 'paused', because: { id, scope: 'agent', reason: paused.reason, since: paused.at }, modelOverride };
 }
+
+/** What holds where a run belongs to several: the graver outweighs the other. */
+export function graver(one: Standing, other: Standing): Standing {
+  return SEVERITY[other.kind] > SEVERITY[one.kind] ? other : one;
+}

@@ -31,7 +31,7 @@ afterAll(() => bus.close());
 
 interface World {
   readonly rules?: readonly Partial<GuardrailRule>[];
-  readonly standing?: Standing;
+  readonly standing?: Standing | ((agentId: string) => Standing);
   readonly limits?: TenantLimits;
   readonly budgets?: readonly Budget[];
 }
@@ -58,7 +58,7 @@ function deskIn({ rules = [], standing = NONE, limits, budgets }: World = {}) {
   });
   const vault = new BudgetVault(state.budgets, { spent: async () => [] }, now);
   const desk = new DecisionDesk({
-    control: { standing: () => standing },
+    control: { standing: (_, agentId) => (typeof standing === 'function' ? standing(agentId) : standing) },
     rules: { decisions: DecisionBook.EMPTY.withTenant('acme', active) },
     breakers: new BreakerDesk({ shelf, store: state.breakers, limits: { of: () => limits }, open, closed }),
     budgets: new BudgetDesk({ vault, budgets: { of: () => budgets } }),
@@ -393,5 +393,84 @@ describe('budgets', () => {
   it('that are off hold nothing back', async () => {
     const { ask } = deskIn({ budgets: [{ ...budget, enabled: false }] });
     expect(await ask({ estimate: { tokens: 0, costUsd: 50 } })).toMatchObject({ verdict: 'ALLOW' });
+  });
+});
+
+describe('a run that goes on as somebody else', () => {
+  const because = { id: 'order-1', scope: 'agent', reason: 'incident 7', since: '' } as const;
+  const killed = (agentId: string): Standing =>
+    agentId === 'first' ? { kind: 'killed', because, modelOverride: null } : NONE;
+  const asSecond = { agentId: 'second', startedAs: { agentId: 'first' } };
+
+  it('is stopped by what was ordered for the agent that started it, and for the one that asks', async () => {
+    const { ask } = deskIn({ standing: killed });
+    expect(await ask(asSecond)).toMatchObject({ control: 'TERMINATE', cause: { lockdownId: 'order-1' } });
+    expect((await ask({ agentId: 'first', startedAs: { agentId: 'second' } })).control).toBe('TERMINATE');
+    expect((await ask({ agentId: 'second' })).verdict).toBe('ALLOW');
+  });
+
+  it('falls under the rules of both agents', async () => {
+    const rules = ['first', 'second'].map((agentId) => ({ ...named(`no-${agentId}`), agentId, actionType: 'block' }));
+    const { ask } = deskIn({ rules });
+    for (const name of ['no-first', 'no-second'])
+      expect((await ask({ ...asSecond, ...call(name) })).verdict).toBe('BLOCK');
+    expect(await ask({ ...asSecond, ...call('other') })).toMatchObject({
+      verdict: 'ALLOW',
+      evaluatedRules: expect.arrayContaining([
+        expect.objectContaining({ ruleId: 'rule-0' }),
+        expect.objectContaining({ ruleId: 'rule-1' }),
+      ]),
+    });
+  });
+
+  it('is changed by the rules of both, and counted for both', async () => {
+    const changing = (agentId: string) => ({
+      ...{ conditionType: 'tool_name', conditionConfig: { value: '*' }, agentId, actionType: 'modify_arguments' },
+      actionConfig: { set: { [agentId]: true } },
+    });
+    const twice = { conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 2 }, actionType: 'block' };
+    const { ask } = deskIn({ rules: [changing('first'), changing('second'), twice] });
+    const decision = await ask({ ...asSecond, args: {} });
+    expect(decision.modifiedArgs).toEqual({ first: true, second: true });
+    for (const [agentId, verdict] of [
+      ['third', 'ALLOW'],
+      ['fourth', 'BLOCK'],
+    ] as const) {
+      expect((await ask({ ...asSecond, agentId })).verdict).toBe(verdict);
+    }
+  });
+
+  it('spends the budgets of both agents, end users and sessions, each once', async () => {
+    const scopes = ['agent', 'actor', 'session', 'run'] as const;
+    const budgets = scopes.map(
+      (scope): Budget => ({
+        ...{ id: scope, tenantId: 'acme', name: scope, scope, period: 'total', limitUsd: 1, enabled: true },
+        ...{ onUnavailable: 'block', version: 1, createdAt: '', updatedAt: '' },
+      }),
+    );
+    const { ask, state } = deskIn({ budgets });
+    const startedAs = { agentId: 'first', actor: { externalId: 'ann' }, sessionId: 's1' };
+    const fields = { agentId: 'second', actor: { externalId: 'bob' }, sessionId: 's2', startedAs, callId: 'c' };
+    expect((await ask({ ...fields, estimate: { tokens: 0, costUsd: 0.6 } })).verdict).toBe('ALLOW');
+    const pots = [
+      ...[
+        ['agent', 'first'],
+        ['agent', 'second'],
+        ['actor', 'ann'],
+        ['actor', 'bob'],
+      ],
+      ...[
+        ['session', 's1'],
+        ['session', 's2'],
+        ['run', 'run'],
+      ],
+    ];
+    const accounts = pots.map(([budgetId = '', scopeId = '']) => ({
+      ...{ budgetId, scopeId, periodStart: '1970-01-01', keptMs: 1_000 },
+    }));
+    const standings = (await state.budgets.standing('acme', accounts, NOW)) ?? [];
+    expect(standings.map(({ heldUsd }) => heldUsd)).toEqual(pots.map(() => 0.6));
+    const again = { ...fields, runId: 'other', callId: 'd', agentId: 'third', estimate: { tokens: 0, costUsd: 0.6 } };
+    expect((await ask({ ...again, actor: undefined, sessionId: undefined })).verdict).toBe('BLOCK');
   });
 });

@@ -9,7 +9,7 @@ import {
   type Unavailable,
 } from '@agentlens/guardrails';
 import { BackgroundWork, type EventBus } from '@agentlens/messaging';
-import type { Clock, ControlBoard, Platform } from '@agentlens/platform';
+import { type Clock, type ControlBoard, graver, type Platform } from '@agentlens/platform';
 import type { BreakerDesk, BreakerVerdict } from '../breakers/breaker-desk.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
 import type { BudgetDesk } from '../budgets/budget-desk.ts';
@@ -59,6 +59,7 @@ interface Question {
   readonly identity: CallIdentity;
   readonly deadline: Deadline;
   readonly applied: readonly AppliedBudget[];
+  readonly matching: Parameters<typeof decide>[0];
   readonly needs: FactNeeds;
   readonly bypasses: RuleBypass[];
 }
@@ -90,19 +91,27 @@ export class DecisionDesk {
     const { control, rules, clock, metrics, publisher } = this.#parts;
     const nowMs = clock.now();
     const identity = identityOf(request, timeOrderedId(nowMs));
-    const standing = control.standing(request.tenantId, request.agentId, request.runId, request.ancestors);
+    const sides = sidesOf(request);
+    const standing = sides
+      .map(({ tenantId, agentId, runId, ancestors }) => control.standing(tenantId, agentId, runId, ancestors))
+      .reduce(graver);
     const bypasses: RuleBypass[] = [];
     let said: Said;
     if (standing.kind !== 'none') said = { outcome: orderedOutcome(standing) };
     else {
-      const matching = rules.decisions.matching(request);
-      const needs = factsNeeded(matching, request, rules.decisions.counting(request));
       const deadline = new Deadline(request.deadlineMs);
-      const applied = await this.#applied(request, deadline);
-      const question = { request, nowMs, identity, deadline, applied, needs, bypasses };
-      said = await this.#ask(question, matching);
+      const applied = await this.#applied(sides, deadline);
+      const questions = sides.map((side, at) => {
+        const matching = rules.decisions.matching(side);
+        const needs = factsNeeded(matching, side, rules.decisions.counting(side));
+        // Money is asked for once, of everybody's budgets, when nothing else stands in the way.
+        const budgets = at === sides.length - 1 ? applied : [];
+        return { request: side, nowMs, identity, deadline, applied: budgets, matching, needs, bypasses };
+      });
+      const asked: Question[] = [];
+      said = await this.#askAll(questions, asked);
       deadline.end();
-      this.#settle(question, said.outcome);
+      for (const question of asked) this.#settle(question, said.outcome);
     }
     const decision = decisionOf(request, identity, nowMs, said, bypasses, performance.now() - startedAtMs);
     metrics.decided(decision);
@@ -116,7 +125,22 @@ export class DecisionDesk {
     await this.#after.ended();
   }
 
-  async #ask(question: Question, matching: Parameters<typeof decide>[0]): Promise<Said> {
+  /** The call has to be allowed for everybody it is made as; the first no settles it. Adds to `asked` what was asked. */
+  async #askAll(questions: readonly Question[], asked: Question[]): Promise<Said> {
+    let said: Said | undefined;
+    for (const question of questions) {
+      asked.push(question);
+      const changed = said?.outcome.modifiedArgs;
+      const args = changed === undefined ? {} : { args: changed };
+      const next = await this.#ask({ ...question, request: { ...question.request, ...args } });
+      said = said === undefined ? next : together(said, next);
+      if (said.outcome.verdict === 'BLOCK') break;
+    }
+    if (said === undefined) throw new Error('a question is asked as nobody');
+    return said;
+  }
+
+  async #ask(question: Question): Promise<Said> {
     const { request, needs, identity, deadline, bypasses } = question;
     const [breaker, spent, facts] = await Promise.all([
       this.#breaker(question),
@@ -125,7 +149,7 @@ export class DecisionDesk {
     ]);
     if (typeof breaker === 'string') bypasses.push({ ruleId: 'circuit_breaker', why: breaker, did: 'allow' });
     else if (!breaker.allowed) return { outcome: breakerOutcome(breaker) };
-    const said = await this.#ruled(question, matching, facts, spent === null);
+    const said = await this.#ruled(question, facts, spent === null);
     if (spent !== null && said.outcome.control !== 'TERMINATE') return refusedByBudget(said, spent);
     if (said.outcome.verdict === 'BLOCK') return said;
     const reserved = await this.#reserved(question);
@@ -133,13 +157,8 @@ export class DecisionDesk {
   }
 
   /** What the rules say; where they ask a human, what that human said. */
-  async #ruled(
-    question: Question,
-    matching: Parameters<typeof decide>[0],
-    facts: DecisionFacts,
-    mayAsk: boolean,
-  ): Promise<Said> {
-    const { request, nowMs, bypasses } = question;
+  async #ruled(question: Question, facts: DecisionFacts, mayAsk: boolean): Promise<Said> {
+    const { request, nowMs, matching, bypasses } = question;
     const approved = new Set<string>();
     const steps = this.#parts.steps.ofCall(request.tenantId);
     for (let round = 0; ; round++) {
@@ -165,8 +184,13 @@ export class DecisionDesk {
     return did === 'block' ? unaskedOutcome(ruling) : null;
   }
 
-  /** The budgets a call falls under; what was called already costs nothing any more. */
-  async #applied(request: DecisionRequest, deadline: Deadline): Promise<readonly AppliedBudget[]> {
+  /** The budgets a call falls under, of everybody it is made as; what was called already costs nothing any more. */
+  async #applied(sides: readonly DecisionRequest[], deadline: Deadline): Promise<readonly AppliedBudget[]> {
+    const applied = await Promise.all(sides.map((side) => this.#appliedTo(side, deadline)));
+    return [...new Map(applied.flat().map((one) => [potOf(one), one])).values()];
+  }
+
+  async #appliedTo(request: DecisionRequest, deadline: Deadline): Promise<readonly AppliedBudget[]> {
     const { budgets } = this.#parts;
     if (request.phase === 'tool.after') return [];
     if (!budgets.needsSession(request)) return budgets.applying(request);
@@ -234,6 +258,32 @@ export class DecisionDesk {
   #failed({ tenantId, runId }: DecisionRequest, error: unknown, what: string): void {
     this.#parts.logger.warn({ err: error, tenantId, runId }, what);
   }
+}
+
+/** The call as its run was started, where that is not as it is asked about, and as it is asked about. */
+function sidesOf(request: DecisionRequest): readonly DecisionRequest[] {
+  const { startedAs, ...asked } = request;
+  return startedAs === undefined ? [asked] : [{ ...asked, ...startedAs }, asked];
+}
+
+function potOf({ account: { budgetId, scopeId, periodStart } }: AppliedBudget): string {
+  return JSON.stringify([budgetId, scopeId, periodStart]);
+}
+
+/** What was allowed before stays said: findings of rules that were not asked again, and changed arguments. */
+function together(before: Said, next: Said): Said {
+  const again = new Set(next.ruling?.findings.map(({ ruleId }) => ruleId));
+  const findings = before.ruling?.findings.filter(({ ruleId }) => !again.has(ruleId)) ?? [];
+  const { modifiedArgs, effect } = before.outcome;
+  const keeps =
+    next.outcome.verdict === 'ALLOW' && modifiedArgs !== undefined && next.outcome.modifiedArgs === undefined;
+  return {
+    ...next,
+    outcome: keeps ? { ...next.outcome, modifiedArgs, effect } : next.outcome,
+    ...(next.ruling === undefined
+      ? {}
+      : { ruling: { ...next.ruling, findings: [...next.ruling.findings, ...findings] } }),
+  };
 }
 
 function refusedByBudget(said: Said, refusal: BudgetRefusal): Said {

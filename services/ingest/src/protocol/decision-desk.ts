@@ -9,8 +9,16 @@ import {
   timeOrderedId,
 } from '@agentlens/contracts';
 import { BackgroundWork, CommandUnanswered, type EventBus } from '@agentlens/messaging';
-import { type Clock, type ControlBoard, type Platform, standingMessage } from '@agentlens/platform';
+import {
+  type Clock,
+  type ControlBoard,
+  graver,
+  type Platform,
+  type Standing,
+  standingMessage,
+} from '@agentlens/platform';
 import type { EventDesk } from '../event-desk.ts';
+import { odditiesOf, oddityEvent } from './odd-questions.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
 import { RememberedAnswers } from './remembered-answers.ts';
 
@@ -20,6 +28,8 @@ const GRACE_MS = 25;
 const MOST_RECORDING = 1_000;
 /** Of a tool's name, as decisions are kept with it. */
 const MOST_NAME_CHARS = 256;
+/** Odd questions of runs that were recorded; the oldest make room, which at worst records one again. */
+const MOST_TOLD = 10_000;
 /** Of a bypass: the decision, and an event in its run. */
 const RECORDS_EACH = 2;
 
@@ -43,6 +53,7 @@ export class DecisionDesk {
   readonly #parts: DecisionDeskParts;
   readonly #recording = new BackgroundWork();
   readonly #answers: RememberedAnswers;
+  readonly #told = new Set<string>();
 
   constructor(parts: DecisionDeskParts) {
     this.#parts = parts;
@@ -50,8 +61,9 @@ export class DecisionDesk {
   }
 
   async decide(request: DecisionRequest, failMode: FailMode): Promise<Decision> {
-    const { tenantId, agentId, runId, requestId, ancestors } = request;
-    const standing = this.#parts.board.standing(tenantId, agentId, runId, ancestors);
+    const { requestId } = request;
+    const standing = this.#standing(request);
+    this.#tellOddities(request);
     // What was ordered since outweighs what was answered before.
     if (requestId === undefined || standing.kind !== 'none') return this.#ask(request, failMode);
     return this.#answers.once(request, () => this.#ask(request, failMode));
@@ -106,8 +118,7 @@ export class DecisionDesk {
   }
 
   #ordered(request: DecisionRequest): Decision | undefined {
-    const { tenantId, agentId, runId, ancestors } = request;
-    const standing = this.#parts.board.standing(tenantId, agentId, runId, ancestors);
+    const standing = this.#standing(request);
     const { kind, because } = standing;
     if (kind === 'none') return undefined;
     return {
@@ -119,6 +130,33 @@ export class DecisionDesk {
       message: standingMessage(standing),
       bypasses: [],
     };
+  }
+
+  #standing({ tenantId, agentId, runId, ancestors, startedAs }: DecisionRequest): Standing {
+    const { board } = this.#parts;
+    const named = board.standing(tenantId, agentId, runId, ancestors);
+    const starter = startedAs?.agentId;
+    return starter === undefined ? named : graver(named, board.standing(tenantId, starter, runId, ancestors));
+  }
+
+  /** Once per run and oddity, beside the answer. */
+  #tellOddities(request: DecisionRequest): void {
+    const { desk, metrics, logger } = this.#parts;
+    for (const oddity of odditiesOf(request)) {
+      metrics.odd(oddity.what);
+      if (this.#told.has(oddity.name) || this.#recording.size >= MOST_RECORDING) continue;
+      this.#told.add(oddity.name);
+      const [oldest] = this.#told;
+      if (this.#told.size > MOST_TOLD && oldest !== undefined) this.#told.delete(oldest);
+      const recorded = desk.record(request.tenantId, oddityEvent(request, oddity)).then(
+        () => undefined,
+        (error: unknown) => {
+          this.#told.delete(oddity.name);
+          logger.warn({ err: error, what: oddity.what }, 'an odd question was counted, but not recorded');
+        },
+      );
+      this.#recording.add(recorded);
+    }
   }
 
   #byFailMode(request: DecisionRequest, did: FailMode, why: 'unavailable' | 'error'): Decision {

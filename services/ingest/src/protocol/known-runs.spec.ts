@@ -79,6 +79,22 @@ describe('what the start of a run said', () => {
     await runs.started('acme', 'r1', { tags: { a: '1' } });
     expect(await runs.completed(question())).toMatchObject({ tags: { a: '1' } });
   });
+
+  it('holds beside what a question says of its agent, end user and session', async () => {
+    const { contexts } = aStore();
+    const runs = new KnownRuns(contexts, () => Date.parse(NOW), logger);
+    const actor = { externalId: 'ann' };
+    runs.started('acme', 'r1', { agentId: 'bot', sessionId: 's1', actor });
+    expect(await runs.completed(question())).not.toHaveProperty('startedAs');
+    expect(await runs.completed({ ...question(), agentId: 'unknown' })).toMatchObject({ agentId: 'bot', actor });
+    const other = { ...question(), agentId: 'other', sessionId: 's2', actor: { externalId: 'bob' } };
+    expect(await runs.completed(other)).toMatchObject({
+      ...other,
+      startedAs: { agentId: 'bot', sessionId: 's1', actor },
+    });
+    runs.started('acme', 'r1', { agentId: 'other' });
+    expect(await runs.completed(other)).toMatchObject({ startedAs: { agentId: 'bot' } });
+  });
 });
 
 describe('the runs that led to a run', () => {

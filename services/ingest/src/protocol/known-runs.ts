@@ -1,4 +1,4 @@
-import { type DecisionRequest, MOST_ANCESTORS } from '@agentlens/contracts';
+import { type DecisionRequest, MOST_ANCESTORS, UNKNOWN_AGENT_ID } from '@agentlens/contracts';
 import { type Platform, withDeadline } from '@agentlens/platform';
 import type { RunContext, RunContexts } from '@agentlens/state';
 
@@ -16,8 +16,8 @@ interface Known {
 }
 
 /**
- * What the start of a run said, added to every question about it: the client in the field names the actor's id there and
- * nothing of its tags, and no session. Asked from the shared store at most once per run and instance.
+ * What the start of a run said, which holds for every question about it: the client in the field names the actor's id
+ * there and nothing of its tags, and no session. Asked from the shared store at most once per run and instance.
  */
 export class KnownRuns {
   readonly #runs = new Map<string, Known>();
@@ -31,7 +31,6 @@ export class KnownRuns {
 
   /** Best effort beyond this instance: a run must start without the store too. Told in time if the store answers in time. */
   async started(tenantId: string, runId: string, context: RunContext): Promise<void> {
-    if (Object.values(context).every((told) => told === undefined)) return;
     const name = nameOf(tenantId, runId);
     if (this.#runs.get(name)?.context === undefined) this.#remember(name, context);
     try {
@@ -39,6 +38,11 @@ export class KnownRuns {
     } catch (error) {
       this.#rest(error);
     }
+  }
+
+  /** The agent that started the run, as far as is known. */
+  async agentOf(tenantId: string, runId: string): Promise<string | undefined> {
+    return (await this.#contextOf(tenantId, runId))?.agentId;
   }
 
   async completed(request: DecisionRequest): Promise<DecisionRequest> {
@@ -99,14 +103,25 @@ export class KnownRuns {
   }
 }
 
-/** What the question says itself outweighs what the start said; another actor's tags are never borrowed. */
+/**
+ * What the question leaves open is as the start said. Where it says something else both hold; another actor's tags are
+ * never borrowed.
+ */
 function withContext(request: DecisionRequest, context: RunContext | undefined): DecisionRequest {
   if (context === undefined) return request;
-  const { actor = context.actor } = request;
+  const { actor = context.actor, sessionId = context.sessionId } = request;
   const isSame = actor?.externalId === context.actor?.externalId;
+  const agentId = request.agentId === UNKNOWN_AGENT_ID ? (context.agentId ?? request.agentId) : request.agentId;
+  const startedAs = {
+    ...(context.agentId === undefined || context.agentId === agentId ? {} : { agentId: context.agentId }),
+    ...(context.sessionId === undefined || context.sessionId === sessionId ? {} : { sessionId: context.sessionId }),
+    ...(context.actor === undefined || isSame ? {} : { actor: context.actor }),
+  };
   return {
     ...request,
-    sessionId: request.sessionId ?? context.sessionId,
+    agentId,
+    sessionId,
+    ...(Object.keys(startedAs).length === 0 ? {} : { startedAs }),
     actor: actor && isSame ? { ...context.actor, ...present(actor) } : actor,
     tags: { ...context.tags, ...request.tags },
   };

@@ -10,6 +10,7 @@ export type GivenUp = 'heartbeat' | 'bypass_record' | 'control_stream';
 export class ProtocolMetrics {
   readonly #bypassed;
   readonly #overQuota;
+  readonly #odd;
   readonly #answered;
   readonly #dropped;
 
@@ -20,6 +21,9 @@ export class ProtocolMetrics {
     });
     this.#overQuota = meter.createCounter('agentlens_ingest_decisions_over_quota', {
       description: 'Questions that were blocked because their key asks more often than it may',
+    });
+    this.#odd = meter.createCounter('agentlens_ingest_decisions_odd', {
+      description: 'Questions that name others than their run was started as, or tools that pass for another, by which',
     });
     this.#dropped = meter.createCounter('agentlens_ingest_dropped', {
       description: 'Heartbeats, records of bypasses and control streams that were given up, by what it was',
@@ -33,6 +37,10 @@ export class ProtocolMetrics {
 
   bypassed(why: 'unavailable' | 'error', verdict: 'ALLOW' | 'BLOCK'): void {
     this.#bypassed.add(1, { why, verdict });
+  }
+
+  odd(what: 'other_identity' | 'mixed_scripts'): void {
+    this.#odd.add(1, { what });
   }
 
   overQuota(): void {

@@ -7,8 +7,10 @@ import {
   CONTROL_BOARD,
   ControlBoard,
   CurrentCaller,
+  graver,
   parseOr400,
   Serves,
+  type Standing,
 } from '@agentlens/platform';
 import type { RunContext } from '@agentlens/state';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
@@ -57,7 +59,7 @@ export class RunsController {
     const ancestors = await this.runs.ancestors(caller.tenantId, runId);
     return {
       runId,
-      ...lockdownAnswer(this.board.standing(caller.tenantId, start.agentId, runId, ancestors)),
+      ...lockdownAnswer(await this.#standing(caller.tenantId, start.agentId, runId, ancestors)),
       ...(start.parentRunId == null ? {} : { lineage: { ancestors } }),
     };
   }
@@ -89,7 +91,15 @@ export class RunsController {
     this.heartbeats.add(tenantId, { runId, agentId, at, ...(everyMs == null ? {} : { everyMs }) });
     if (instanceId != null) this.listeners.touch({ tenantId, agentId, instanceId });
     const ancestors = await this.runs.ancestors(tenantId, runId);
-    return { runId, ...lockdownAnswer(this.board.standing(tenantId, agentId, runId, ancestors)) };
+    return { runId, ...lockdownAnswer(await this.#standing(tenantId, agentId, runId, ancestors)) };
+  }
+
+  /** Of the run as the call names its agent, and as its start did. */
+  async #standing(tenantId: string, agentId: string, runId: string, ancestors: readonly string[]): Promise<Standing> {
+    const named = this.board.standing(tenantId, agentId, runId, ancestors);
+    const starter = await this.runs.agentOf(tenantId, runId);
+    if (starter === undefined || starter === agentId) return named;
+    return graver(named, this.board.standing(tenantId, starter, runId, ancestors));
   }
 
   /** Good events are taken whatever else is in the batch; the client in the field drops a batch that is refused. */
@@ -111,8 +121,9 @@ export class RunsController {
   }
 }
 
-function contextOf({ sessionId, actor, tags, parentRunId }: StartBody): RunContext {
+function contextOf({ agentId, sessionId, actor, tags, parentRunId }: StartBody): RunContext {
   return {
+    agentId,
     parentRunId: parentRunId ?? undefined,
     sessionId: sessionId ?? undefined,
     actor:
