@@ -12,6 +12,7 @@ import { createLogger, type Standing } from '@agentlens/platform';
 import { createMemoryState, StateUnavailable } from '@agentlens/state';
 import { aRule } from '@agentlens/testing';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { BreakerDesk } from '../breakers/breaker-desk.ts';
 import { BreakerShelf } from '../breakers/breaker-shelf.ts';
 import { ClosedBreakers } from '../breakers/closed-breakers.ts';
@@ -472,5 +473,100 @@ describe('a run that goes on as somebody else', () => {
     expect(standings.map(({ heldUsd }) => heldUsd)).toEqual(pots.map(() => 0.6));
     const again = { ...fields, runId: 'other', callId: 'd', agentId: 'third', estimate: { tokens: 0, costUsd: 0.6 } };
     expect((await ask({ ...again, actor: undefined, sessionId: undefined })).verdict).toBe('BLOCK');
+  });
+});
+
+describe('identity', () => {
+  const asking = fc.record({
+    agentId: fc.constantFrom('first', 'second', 'third'),
+    actor: fc.constantFrom('ann', 'bob'),
+    callId: fc.constantFrom('call_0', 'call_1'),
+    args: fc.record({ q: fc.nat({ max: 2 }) }),
+    costUsd: fc.constantFrom(0, 0.1, 0.4),
+    ends: fc.boolean(),
+  });
+  /** As a gateway hands over a question of a run that `first` started for `ann`. */
+  const asStarted = ({ agentId, actor }: { agentId: string; actor: string }) => ({
+    ...{ agentId, actor: { externalId: actor } },
+    startedAs: {
+      ...(agentId === 'first' ? {} : { agentId: 'first' }),
+      ...(actor === 'ann' ? {} : { actor: { externalId: 'ann' } }),
+    },
+  });
+
+  it('holds: calls are counted as they were started, whoever is named and however ids are used again', async () => {
+    const rules = [
+      { conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 3 }, agentId: 'first', actionType: 'block' },
+    ];
+    await fc.assert(
+      fc.asyncProperty(fc.array(asking, { maxLength: 15 }), async (questions) => {
+        const { ask, desk } = deskIn({ rules });
+        const open = new Set<string>();
+        let calls = 0;
+        for (const { ends, costUsd: _, callId, args, ...who } of questions) {
+          const name = JSON.stringify([callId, args]);
+          const { verdict } = await ask({ ...asStarted(who), callId, args });
+          expect(verdict).toBe(open.has(name) || calls < 3 ? 'ALLOW' : 'BLOCK');
+          await desk.drain();
+          if (verdict === 'BLOCK') continue;
+          if (!open.has(name)) calls += 1;
+          open.add(name);
+          if (!ends) continue;
+          await ask({ ...asStarted(who), callId, args, phase: 'tool.after', result: 'ok' });
+          open.delete(name);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('holds: money is what was let through, out of the budgets of who started the run', async () => {
+    const budgets = (['agent', 'actor'] as const).map(
+      (scope): Budget => ({
+        ...{ id: scope, tenantId: 'acme', name: scope, scope, period: 'total', limitUsd: 1, enabled: true },
+        ...{ onUnavailable: 'block', version: 1, createdAt: '', updatedAt: '' },
+      }),
+    );
+    const account = (budgetId: string, scopeId: string) => ({
+      ...{ budgetId, scopeId, periodStart: '1970-01-01', keptMs: 1_000 },
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(asking, { maxLength: 15 }), async (questions) => {
+        const { ask, state } = deskIn({ budgets });
+        const open = new Set<string>();
+        let letThrough = 0;
+        for (const { ends, costUsd, callId, args, ...who } of questions) {
+          const name = JSON.stringify([callId, args, costUsd]);
+          const estimate = { tokens: 0, costUsd };
+          const decision = await ask({
+            ...asStarted(who),
+            phase: 'llm.before',
+            tool: undefined,
+            callId,
+            args,
+            estimate,
+          });
+          if (decision.verdict === 'ALLOW' && !open.has(name)) {
+            letThrough += costUsd;
+            open.add(name);
+          }
+          const pots = [account('agent', 'first'), account('actor', 'ann')];
+          for (const { spentUsd, heldUsd } of (await state.budgets.standing('acme', pots, NOW)) ?? []) {
+            expect(spentUsd + heldUsd).toBeCloseTo(letThrough, 6);
+            expect(spentUsd + heldUsd).toBeLessThanOrEqual(1 + 1e-6);
+          }
+          if (!ends || decision.reservationId === undefined) continue;
+          // Of several calls under one id the oldest ends: the cost is not known, so its estimate stands.
+          await state.budgets.spend(
+            'acme',
+            [{ reservationId: decision.reservationId, costUsd: null, accounts: [] }],
+            NOW,
+          );
+          const oldest = [...open].find((one) => (JSON.parse(one) as unknown[])[0] === callId);
+          if (oldest !== undefined) open.delete(oldest);
+        }
+      }),
+      { numRuns: 60 },
+    );
   });
 });
