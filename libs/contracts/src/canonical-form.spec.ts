@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalForm, canonicalJson, type HashedFields, sha256Hex } from './canonical-form.ts';
+import { sha256Hex } from '#sha256';
+import { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';
 
 const event: HashedFields = {
   id: '01987d3e-0000-7000-8000-000000000001',

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { AgentEvent } from './events.ts';
 
 /** What makes two events the same event: everything the client said, and nothing the platform worked out. */
@@ -37,11 +36,6 @@ export function formAfter({ runId, severity, tags, occurredAt }: HashedFields): 
     `,"sessionId":${quoted(runId)},"severity":${quoted(severity)}${tagged},` +
     `"timestamp":${quoted(occurredAt)},"v":${FORM_VERSION}}`
   );
-}
-
-/** SHA-256 (hex) of bytes, or of a text in UTF-8. */
-export function sha256Hex(content: string | Uint8Array): string {
-  return hash('sha256', content, 'hex');
 }
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { canonicalJson, sha256Hex } from './canonical-form.ts';
+import { sha256Hex } from '#sha256';
+import { canonicalJson } from './canonical-form.ts';
 import { ClientId, Instant, TenantId } from './ids.ts';
 
 export const DECISION_PHASES = ['tool.before', 'tool.after', 'llm.before'] as const;

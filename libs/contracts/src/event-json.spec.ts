@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalForm, sha256Hex } from './canonical-form.ts';
+import { sha256Hex } from '#sha256';
+import { canonicalForm } from './canonical-form.ts';
 import { batchBody, writeEvent } from './event-json.ts';
 import { AgentEvent } from './events.ts';
 import { envelope, event } from './written-event.testing.ts';

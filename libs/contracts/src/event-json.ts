@@ -1,3 +1,4 @@
+import { sha256Hex } from '#sha256';
 import {
   canonicalContents,
   canonicalJson,
@@ -5,7 +6,6 @@ import {
   formBefore,
   type HashedFields,
   quoted,
-  sha256Hex,
 } from './canonical-form.ts';
 import type { AgentEvent, EventBatch } from './events.ts';
 

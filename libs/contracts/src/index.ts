@@ -1,3 +1,4 @@
+export { sha256Hex } from '#sha256';
 export { AgentRegistration, AgentTool, REGISTRY_RUN_ID } from './agents.ts';
 export { ALERT_STATUSES, Alert, AlertStatus, ApprovalBinding } from './alerts.ts';
 export { parseBatch } from './batch-pieces.ts';
@@ -10,12 +11,7 @@ export {
   BreakerState,
 } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetStanding, Reservation } from './budgets.ts';
-export {
-  canonicalForm,
-  canonicalJson,
-  type HashedFields,
-  sha256Hex,
-} from './canonical-form.ts';
+export { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';
 export { answerOf, COMMANDS, type Command } from './commands.ts';
 export { CONTROL_SCOPES, ControlOrder, ControlScope, DirectiveAcknowledged } from './control.ts';
 export { DeadLetter } from './dead-letters.ts';

@@ -179,6 +179,13 @@ describe('every route', () => {
   );
 });
 
+describe('/api/config/features', () => {
+  it('says what this server has, alerts among it', async () => {
+    const { body } = await api.get('/api/config/features');
+    expect(body.features).toMatchObject({ guardrails: true, alerts: true, hashChain: false });
+  });
+});
+
 describe('/openapi.json', () => {
   it('describes the public address, with the gateway, in OpenAPI 3.1', async () => {
     const { body } = await api.get('/openapi.json');

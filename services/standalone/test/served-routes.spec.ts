@@ -29,7 +29,7 @@ async function servedBy(services: readonly ServiceModule[]) {
   const routes = new Set<string>();
   const server = app.getHttpAdapter().getInstance();
   server.addHook('onRoute', ({ method, url }: { method: string | string[]; url: string }) => {
-    for (const one of [method].flat()) if (one !== 'HEAD') routes.add(`${one} ${url}`);
+    for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.add(`${one} ${url}`);
   });
   await app.init();
   await server.ready();

@@ -1,4 +1,5 @@
-import { canonicalJson, sha256Hex } from '../../canonical-form.ts';
+import { sha256Hex } from '#sha256';
+import { canonicalJson } from '../../canonical-form.ts';
 import type { JsonObject } from '../../events.ts';
 import { derivedId } from '../../new-ids.ts';
 import { timeOfId } from '../agentlens/id-time.ts';

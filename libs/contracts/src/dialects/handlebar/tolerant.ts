@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sha256Hex } from '../../canonical-form.ts';
+import { sha256Hex } from '#sha256';
 import { TOOL_NAME_CHARS } from '../../decisions.ts';
 
 /** Most characters of a name that becomes a column or a rule's subject. */

@@ -1,4 +1,5 @@
-import { canonicalJson, sha256Hex } from '../../canonical-form.ts';
+import { sha256Hex } from '#sha256';
+import { canonicalJson } from '../../canonical-form.ts';
 import type { JsonObject } from '../../events.ts';
 import { isObject, present, unpacked } from './attributes.ts';
 import type { Attributes, OtlpSpan } from './span.ts';
