@@ -11,7 +11,7 @@ const AGENTS = ['ai-sdk-7', 'openai-agents-openinference', 'langgraph-openinfere
 const SETTLED_MS = 60_000;
 
 for (const mode of Object.keys(MODES)) {
-  describe(`the platform ${mode}`, () => {
+  void describe(`the platform ${mode}`, () => {
     let platform;
     before(async () => {
       platform = await startPlatform(mode);
@@ -29,7 +29,7 @@ for (const mode of Object.keys(MODES)) {
     };
 
     for (const agent of AGENTS) {
-      it(`sees ${agent}`, async () => {
+      void it(`sees ${agent}`, async () => {
         const rule = await ask('/api/guardrails', {
           name: `Cost of ${agent}`,
           conditionType: 'cost_limit',

@@ -12,14 +12,14 @@ const BATCH = 20;
 const SERVICE = 'exporter';
 const SETTLED_MS = 60_000;
 
-describe('a real exporter', () => {
+void describe('a real exporter', () => {
   let platform;
   before(async () => {
     platform = await startPlatform('as five services');
   });
   after(() => platform?.stop());
 
-  it('loses no span and counts none twice while gateways are killed', async () => {
+  void it('loses no span and counts none twice while gateways are killed', async () => {
     const exporter = new OTLPTraceExporter({
       url: `${platform.url}/v1/traces`,
       headers: { authorization: `Bearer ${platform.key}` },

@@ -1,4 +1,4 @@
-// A platform of its own, started as its users start it.
+// A platform of its own, started as its users start it; the first start builds it.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -8,7 +8,7 @@ import { HERE } from './environments.mjs';
 
 const ROOT = join(HERE, '..', '..');
 export const MODES = { 'in one process': 'start.mjs', 'as five services': 'start-distributed.mjs' };
-const READY_MS = 300_000;
+const READY_MS = 600_000;
 const READY = 'Ctrl-C';
 
 /**

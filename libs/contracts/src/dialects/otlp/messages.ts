@@ -63,12 +63,15 @@ export function contentOf(span: OtlpSpan, mode: ContentMode): JsonObject {
   });
 }
 
-/** Every call repeats the whole conversation: what is new in it begins with the last message that its user wrote. */
+/**
+ * Every call repeats the whole conversation. What is new in it are the newest tool results, or what its user wrote last and
+ * whatever came after that.
+ */
 function newest(messages: readonly unknown[]): readonly unknown[] {
+  const beforeTools = messages.findLastIndex((message) => roleOf(message) !== 'tool');
+  if (beforeTools < messages.length - 1) return messages.slice(beforeTools + 1);
   const fromUser = messages.findLastIndex((message) => roleOf(message) === 'user');
-  const fromTools = messages.findLastIndex((message) => roleOf(message) !== 'tool');
-  if (fromUser >= messages.length - 1) return messages.slice(fromUser);
-  return messages.slice(Math.max(fromUser, fromTools + 1));
+  return messages.slice(fromUser < 0 ? -1 : fromUser);
 }
 
 function firstMessages(sources: readonly (() => readonly unknown[])[]): readonly unknown[] {
