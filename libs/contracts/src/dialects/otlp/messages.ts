@@ -23,7 +23,7 @@ const INPUT_LISTS = ['gen_ai.input.messages', 'ai.prompt.messages', 'gen_ai.prom
 const INPUT_PARTS = ['gen_ai.prompt.', 'llm.input_messages.', 'llm.prompts.'];
 const OUTPUT_LISTS = ['gen_ai.output.messages', 'gen_ai.completion'];
 const OUTPUT_PARTS = ['gen_ai.completion.', 'llm.output_messages.'];
-const SYSTEM = ['gen_ai.system_instructions'];
+const SYSTEM = 'gen_ai.system_instructions';
 const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
 const MESSAGE_EVENT = /^gen_ai\.(system|user|assistant|tool)\.message$/;
 
@@ -43,7 +43,7 @@ export function conversationOf({ attributes, events }: OtlpSpan): Conversation {
       () => inEvents(events, (name) => (name === 'gen_ai.choice' ? 'assistant' : undefined)),
       () => aiSdkAnswer(attributes),
     ]),
-    system: unpacked(attributes.get(SYSTEM[0] ?? '')),
+    system: unpacked(attributes.get(SYSTEM)),
   };
 }
 

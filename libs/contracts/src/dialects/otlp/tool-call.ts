@@ -59,12 +59,14 @@ function argumentsOf(span: OtlpSpan): JsonObject | undefined {
   return isObject(value) ? value : { value };
 }
 
-/** OpenLLMetry puts the arguments beside what its framework passed along. */
+/** OpenLLMetry puts the arguments beside what its framework passed along: as `inputs`, or as Python writes an object. */
 function unwrapped(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { inputs, input_str: text } = value;
   if (isObject(inputs)) return inputs;
-  return typeof text === 'string' ? unpacked(text.replaceAll("'", '"')) : value;
+  if (typeof text !== 'string') return value;
+  const read = unpacked(text.replaceAll("'", '"'));
+  return isObject(read) ? read : text;
 }
 
 /** A tool that handles its own error answers with it, and its span is well. */

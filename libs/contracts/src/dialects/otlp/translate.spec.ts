@@ -133,6 +133,20 @@ describe('who acted', () => {
   });
 });
 
+describe('the arguments of a tool call', () => {
+  it.each([
+    ['{"city":"Paris"}', { city: 'Paris' }],
+    ['Paris', { value: 'Paris' }],
+    ['["Paris"]', { value: ['Paris'] }],
+    ['{"inputs":{"city":"Paris"},"tags":[]}', { city: 'Paris' }],
+    ['{"input_str":"{\'city\': \'Paris\'}"}', { city: 'Paris' }],
+    ['{"input_str":"what\'s up"}', { value: "what's up" }],
+  ])('%s are %j', (sent, args) => {
+    const [call] = factsOf(span({ 'traceloop.span.kind': 'tool', 'traceloop.entity.input': sent }));
+    expect(call?.payload.arguments).toEqual(args);
+  });
+});
+
 describe('what a provider is', () => {
   it.each([
     ['openai.chat', 'openai'],
