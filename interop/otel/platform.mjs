@@ -11,10 +11,7 @@ export const MODES = { 'in one process': 'start.mjs', 'as five services': 'start
 const READY_MS = 600_000;
 const READY = 'Ctrl-C';
 
-/**
- * @returns {Promise<{url: string, key: string, pidOf: (service: string) => number, stop: () => Promise<void>}>} `pidOf`: of
- *   the newest process of a service, as five services
- */
+/** @returns {Promise<{url: string, key: string, stop: () => Promise<void>}>} */
 export async function startPlatform(mode) {
   const dataDir = mkdtempSync(join(tmpdir(), 'agentlens-otel-'));
   const port = Number(process.env.OTEL_INTEROP_PORT ?? (await freePort()));
@@ -54,9 +51,7 @@ export async function startPlatform(mode) {
     throw error;
   }
   const key = /agk_live_\w+/.exec(printed)?.[0];
-  const pidOf = (service) =>
-    Number([...printed.matchAll(new RegExp(`^\\s*${service}\\b.*?pid (\\d+)`, 'gm'))].at(-1)?.[1]);
-  return { url: `http://127.0.0.1:${port}`, key, pidOf, stop };
+  return { url: `http://127.0.0.1:${port}`, key, stop };
 }
 
 function freePort() {
