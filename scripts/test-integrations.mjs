@@ -1,17 +1,20 @@
-// Runs the conformance kit against the real frameworks: npm run test:integrations [adapter…]
+// Runs the conformance kit against the real frameworks: npm run test:integrations [adapter…] [--write]
+// With --write the tables in the documentation are written from what it has shown; else they have to say the same.
 // They are a workspace of their own, installed here when its lockfile or the adapters asked for have changed.
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startPlatform } from '../integrations/js/build/start-platform.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workspace = join(root, 'integrations/js');
 const stampFile = join(workspace, 'node_modules/.agentlens-installed.json');
 const adapters = globSync('*/package.json', { cwd: workspace }).map((file) => file.split('/')[0]);
 
-const names = process.argv.slice(2);
+const write = process.argv.includes('--write');
+const names = process.argv.slice(2).filter((argument) => argument !== '--write');
 const unknown = names.filter((name) => !adapters.includes(name));
 if (unknown.length > 0) {
   console.error(`There is no adapter ${unknown.join(', ')}; there are ${adapters.join(', ')}.`);
@@ -19,7 +22,28 @@ if (unknown.length > 0) {
 }
 
 install();
-process.exit(await test());
+process.exit(await all());
+
+async function all() {
+  // Each guard against the declarations of its framework, which only this workspace has.
+  const types = await run(['node_modules/typescript/bin/tsc', '-p', 'integrations/js/tsconfig.json'], root);
+  const tests = await testOnPlatform();
+  const packed = await run(['build/test-packed.mjs', ...names]);
+  // Of some adapters alone no whole table can be made.
+  const table =
+    names.length === 0 && tests === 0 ? await run(['conformance/src/table.ts', ...(write ? ['--write'] : [])]) : 0;
+  return types || tests || packed || table;
+}
+
+async function testOnPlatform() {
+  console.log('agentlens: starting a platform for the tests');
+  const { url, key, stop } = await startPlatform();
+  try {
+    return await test({ AGENTLENS_KIT_URL: url, AGENTLENS_KIT_KEY: key });
+  } finally {
+    await stop();
+  }
+}
 
 /** Skipped if what is needed is there: of all adapters, or of those asked for. */
 function install() {
@@ -36,13 +60,17 @@ function install() {
   writeFileSync(stampFile, JSON.stringify({ lock, names }));
 }
 
-function test() {
+function test(env) {
   const folders = names.length === 0 ? ['*'] : names;
   const specs = folders.flatMap((name) => globSync(`${name}/{src,test}/**/*.spec.ts`, { cwd: workspace }));
   const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning', '--test-concurrency=2'];
   // Some frameworks keep timers of their own, which would keep the process.
   flags.push('--test-force-exit');
-  const child = spawn(process.execPath, [...flags, '--test', ...specs], { cwd: workspace, stdio: 'inherit' });
+  return run([...flags, '--test', ...specs], workspace, env);
+}
+
+function run(args, cwd = workspace, env = {}) {
+  const child = spawn(process.execPath, args, { cwd, stdio: 'inherit', env: { ...process.env, ...env } });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {
     child.once('exit', (code) => resolve(code ?? 1));

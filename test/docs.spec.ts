@@ -42,7 +42,7 @@ const anchor = (heading: string) =>
     .replaceAll(' ', '-');
 
 /** Read by the demo and by the programs of this repository, not by the platform. */
-const PROGRAM_SETTINGS = ['AGENTLENS_API_KEY', 'AGENTLENS_BENCH_BASE'];
+const PROGRAM_SETTINGS = ['AGENTLENS_API_KEY', 'AGENTLENS_URL', 'AGENTLENS_BENCH_BASE'];
 /** Attributes that an instrumented agent may set. */
 const OF_SPANS = new Set(['agentlens_run_id', 'agentlens_agent_id']);
 /** Names in the database look like those of metrics. */

@@ -33,7 +33,7 @@ async function* guarded(
   request: LlmRequest,
   generate: (request: LlmRequest) => AsyncGenerator<LlmResponse, void>,
 ): AsyncGenerator<LlmResponse, void> {
-  const scope = await guard.here();
+  const scope = guard.here();
   const system = systemOf(request);
   const history = request.contents.map(recorded);
   const before = [...system, ...history.flatMap(({ parts }) => parts)];

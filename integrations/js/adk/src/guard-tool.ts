@@ -11,7 +11,7 @@ export function guardTool(guard: Guard, tool: Tool): Tool {
   const copy = Object.create(tool, {
     runAsync: {
       value: async (request: Parameters<Tool['runAsync']>[0]) => {
-        const scope = await guard.here();
+        const scope = guard.here();
         const { args, toolContext } = request;
         const { functionCallId: id, abortSignal: signal, invocationContext } = toolContext;
         // An agent that is a tool runs in a runner of its own, which is the framework's.

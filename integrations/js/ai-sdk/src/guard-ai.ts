@@ -36,7 +36,7 @@ export function guardedModel<T>(
   options?: GuardOptions,
 ): T {
   const guard = guardOf(lens, ai as Exports, dialect, options);
-  return guardModel(ai as AiModule, dialect, model, () => guard.here()) as T;
+  return guardModel(ai as AiModule, dialect, model, () => Promise.resolve(guard.here())) as T;
 }
 
 /** Guarded tools alone, for a loop of one's own inside of `withRun`. */
@@ -47,7 +47,7 @@ export function guardedTools<T extends object>(
   options?: GuardOptions,
 ): T {
   const guard = guardOf(lens, {}, dialect, options);
-  return guardTools(tools as unknown as Tools, () => guard.here()) as unknown as T;
+  return guardTools(tools as unknown as Tools, () => Promise.resolve(guard.here())) as unknown as T;
 }
 
 function guardOf(lens: AgentLensClient, ai: Exports, { major, marks }: Dialect, options: GuardOptions = {}): Guard {

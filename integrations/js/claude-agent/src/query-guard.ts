@@ -83,7 +83,12 @@ export class QueryGuard {
         const why = await this.#of(input).gateModel([{ role: 'user', content: input.prompt ?? '' }]);
         return why === undefined ? {} : { decision: 'block', reason: why };
       },
-      PreToolUse: (input, _id, { signal }) => this.#of(input).beforeTool(input, signal),
+      PreToolUse: async (input, _id, { signal }) => {
+        if (!this.#aborted?.aborted) return this.#of(input).beforeTool(input, signal);
+        // After an abort the framework goes on for up to two seconds.
+        const hookSpecificOutput = { hookEventName: 'PreToolUse', permissionDecision: 'deny' };
+        return { continue: false, stopReason: 'aborted by the caller', hookSpecificOutput };
+      },
       PostToolUse: (input) => this.#of(input).afterTool(input),
       PostToolUseFailure: (input) => this.#of(input).afterTool({ ...input, error: input.error ?? 'failed' }),
       PostToolBatch: async (input): Promise<HookOutput> => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { Driver } from './driver.ts';
 import { SCENARIOS } from './scenarios/index.ts';
+import { conformOnPlatform, platformOf } from './platform.ts';
 import { Report } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { World } from './world.ts';
@@ -17,7 +18,7 @@ async function play(driver: Driver, scenario: Scenario): Promise<void> {
 
 /** Declares every scenario for one framework, and writes down what came of them. */
 export function conform(driver: Driver): void {
-  const report = new Report(driver);
+  const report = new Report(driver, SCENARIOS.length);
 
   const variant = driver.variant === undefined ? '' : `, ${driver.variant}`;
   void describe(`${driver.package} with ${driver.name} ${driver.version}${variant}`, () => {
@@ -53,4 +54,7 @@ export function conform(driver: Driver): void {
         await assert.rejects(play(unguarded, scenario), { name: 'AssertionError' });
       });
   });
+
+  const platform = platformOf(process.env);
+  if (platform !== undefined && driver.variant === undefined) conformOnPlatform(driver, platform);
 }

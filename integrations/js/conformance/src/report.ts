@@ -19,9 +19,11 @@ export interface DriverReport extends Subject {
 /** What came of the scenarios of one framework, for the table in the documentation. */
 export class Report {
   readonly #subject: Subject;
+  readonly #expected: number;
   readonly #scenarios: ScenarioReport[] = [];
 
-  constructor({ name, package: adapter, version, variant, badges }: Subject) {
+  constructor({ name, package: adapter, version, variant, badges }: Subject, expected: number) {
+    this.#expected = expected;
     this.#subject = { name, package: adapter, version, variant, badges };
   }
 
@@ -39,7 +41,9 @@ export class Report {
     }
   }
 
+  /** Nothing if only some of the scenarios were run. */
   write(): void {
+    if (this.#scenarios.length < this.#expected) return;
     const { package: adapter, variant } = this.#subject;
     const file = [adapter.replace('@agentlens/', '').replaceAll('/', '-'), variant].filter(Boolean).join('.');
     const whole: DriverReport = { ...this.#subject, scenarios: this.#scenarios };

@@ -6,7 +6,7 @@ import type { Message, Middleware, ModelHandler, ModelRequest } from './shapes.t
 export function modelMiddleware(guard: Guard): Middleware {
   return {
     name: 'agentlens',
-    wrapModelCall: async (request, handler) => guarded(await guard.here(), request, handler),
+    wrapModelCall: async (request, handler) => guarded(guard.here(), request, handler),
   };
 }
 

@@ -10,7 +10,7 @@ const GUARDED = new WeakSet<object>();
 export function guardTool(guard: Guard, tool: unknown): unknown {
   if (!isTool(tool) || GUARDED.has(tool)) return tool;
   const invoke = async (input: unknown, config?: CallConfig) => {
-    const scope = await guard.here();
+    const scope = guard.here();
     const call = isToolCall(input) ? input : undefined;
     const { signal } = config ?? {};
     return scope.tools.call(

@@ -40,7 +40,7 @@ export function middleware(lens: AgentLensClient, options?: GuardOptions): Middl
   const guard = new Guard(lens, ADAPTER, options);
   const wrapToolCall = async (request: ToolCallRequest, handler: ToolHandler): Promise<unknown> => {
     const { toolCall, tool } = request;
-    const scope = await guard.here();
+    const scope = guard.here();
     const { id, name, args } = toolCall;
     // The framework makes the message: a refusal is what a tool in this one's place answers.
     const answering = (text: string) => handler({ ...request, tool: standIn(tool?.name ?? name, text) });

@@ -12,9 +12,7 @@ export function guardAgentClass(guard: Guard, Original: AgentClass): AgentClass 
   const withheld = new WithheldResults();
   const unanswered = new WeakMap<RunScope, { call: ModelCall; model: RequestArgs['model'] }>();
   const processors = {
-    request: requestProcessor(guard, (call, model) => {
-      void guard.here().then((scope) => unanswered.set(scope, { call, model }));
-    }),
+    request: requestProcessor(guard, (call, model) => unanswered.set(guard.here(), { call, model })),
     result: resultProcessor(guard, withheld),
   };
 
@@ -42,7 +40,7 @@ export function guardAgentClass(guard: Guard, Original: AgentClass): AgentClass 
     options: CallOptions,
     original: (options: CallOptions) => Promise<Result>,
   ): Promise<Result> => {
-    const parent = await guard.parentByOpenCall(isAgentTool);
+    const parent = guard.parentByOpenCall(isAgentTool);
     const body = async (scope: RunScope) => {
       try {
         const result = await original(guarded(options, scope));
@@ -61,7 +59,7 @@ export function guardAgentClass(guard: Guard, Original: AgentClass): AgentClass 
     options: CallOptions,
     original: (options: CallOptions) => Promise<unknown>,
   ): Promise<unknown> => {
-    const scope = await guard.open(input, await guard.parentByOpenCall(isAgentTool));
+    const scope = await guard.open(input, guard.parentByOpenCall(isAgentTool));
     const { onFinish, onError, onAbort } = options;
     const endings: CallOptions = {
       onFinish: async (event) => {

@@ -16,7 +16,7 @@ export function requestProcessor(
   return {
     id: ID,
     async processLLMRequest({ prompt, model, state }) {
-      const scope = await guard.here();
+      const scope = guard.here();
       const call = await scope.beginModel(prompt);
       CALLS.set(state, call);
       begun(call, model);
@@ -35,7 +35,7 @@ export function resultProcessor(guard: Guard, withheld: WithheldResults): Proces
     async processToolResult(given: ToolResultArgs) {
       const { toolName, toolCallId, args, result, providerExecuted, messageList } = given;
       if (providerExecuted === true) {
-        const scope = await guard.here();
+        const scope = guard.here();
         await scope.observeTool({ id: toolCallId, name: toolName, args }, { result, durationMs: 0 });
         return messageList;
       }

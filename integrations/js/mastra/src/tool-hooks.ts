@@ -27,7 +27,7 @@ export function guardHooks(guard: Guard, withheld: WithheldResults, own: ToolHoo
   const hooks: ToolHooks = {
     async beforeToolCall(hook) {
       const { toolName: name, input: args } = hook;
-      const scope = await guard.here();
+      const scope = guard.here();
       const decision = await scope.tools.before({ id: idOf(hook), name, args }, { signal: hook.context?.abortSignal });
       if (decision.verdict === 'BLOCK') {
         // Ends the loop, and comes out to the caller.
@@ -44,7 +44,7 @@ export function guardHooks(guard: Guard, withheld: WithheldResults, own: ToolHoo
     async afterToolCall(hook) {
       const { context, output: result, error } = hook;
       const id = (context === undefined ? undefined : ids.get(context)) ?? idOf(hook);
-      const scope = await guard.here();
+      const scope = guard.here();
       const decision = id === undefined ? undefined : await scope.tools.after(id, { result, error });
       if (decision?.verdict === 'BLOCK') withheld.add(decision.callId, decision);
       await own.afterToolCall?.(hook);

@@ -29,7 +29,9 @@ export interface TestClient {
 }
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const PROXY = here('../src/main.ts');
+/** Beside what an import of the package finds: its sources, or what was packed of them. */
+const ENTRY = import.meta.resolve('@agentlens/mcp-proxy');
+const PROXY = fileURLToPath(new URL(ENTRY.endsWith('.ts') ? './main.ts' : './main.js', ENTRY));
 const SERVER = here('./mcp-server.ts');
 const NODE = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
 

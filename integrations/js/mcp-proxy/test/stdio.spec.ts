@@ -201,12 +201,15 @@ const SCENARIOS: readonly Scenario[] = [
 
 for (const [generation, name] of GENERATIONS) {
   void describe(`@agentlens/mcp-proxy with ${name}`, () => {
-    const report = new Report({
-      name: 'MCP proxy',
-      package: '@agentlens/mcp-proxy',
-      version: name,
-      variant: generation,
-    });
+    const report = new Report(
+      {
+        name: 'MCP proxy',
+        package: '@agentlens/mcp-proxy',
+        version: name,
+        variant: generation,
+      },
+      SCENARIOS.length,
+    );
     for (const { name: scenario, proves = [], play } of SCENARIOS)
       void it(scenario, () =>
         report.note(scenario, proves, async () => {

@@ -10,7 +10,7 @@ export function guardModel(guard: Guard, model: unknown, name?: string): unknown
   const about = { name: name ?? model.model ?? model.constructor.name };
   const replaced: Pick<Model, 'getResponse' | 'getStreamedResponse'> = {
     async getResponse(request) {
-      const scope = await guard.here();
+      const scope = guard.here();
       const { messages, sent } = sending(request);
       const read = ({ output, usage }: ModelResponse) => ({ content: contentOf(output), usage: tokens(usage) });
       const answer = await scope.callModel(messages, (cleaned) => model.getResponse(sent(cleaned)), {
@@ -21,7 +21,7 @@ export function guardModel(guard: Guard, model: unknown, name?: string): unknown
       return answer;
     },
     async *getStreamedResponse(request): AsyncGenerator<StreamEvent> {
-      const scope = await guard.here();
+      const scope = guard.here();
       const { messages, sent } = sending(request);
       const call = await scope.beginModel(messages);
       try {

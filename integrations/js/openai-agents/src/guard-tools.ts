@@ -56,7 +56,7 @@ export class ToolGuard {
 
   #invoke(name: string, invoke: NonNullable<Tool['invoke']>): NonNullable<Tool['invoke']> {
     return async (context, input, details) => {
-      const scope = await this.#guard.here();
+      const scope = this.#guard.here();
       const given = parsed(input);
       const { signal } = details ?? {};
       return scope.tools.call(

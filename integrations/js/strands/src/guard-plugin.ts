@@ -24,7 +24,7 @@ async function* guardedTool(
   context: ToolContext,
   next: (context: ToolContext) => AsyncGenerator<unknown, ToolResult>,
 ): AsyncGenerator<unknown, ToolResult> {
-  const scope = await guard.here();
+  const scope = guard.here();
   const { toolUse, cancelSignal: signal } = context;
   const { toolUseId, name, input } = toolUse;
   const refuse = (decision: Decision): ToolResult => {
@@ -55,7 +55,7 @@ async function* guardedModel(
   context: ModelContext,
   next: (context: ModelContext) => AsyncGenerator<unknown, ModelResult>,
 ): AsyncGenerator<unknown, ModelResult> {
-  const scope = await guard.here();
+  const scope = guard.here();
   const { messages, systemPrompt, model } = context;
   const system = typeof systemPrompt === 'string' ? [{ role: 'system', content: systemPrompt }] : [];
   const history = messages.map(recorded);

@@ -12,8 +12,8 @@ const GUARDED = new WeakSet<object>();
 export function guardModel(guard: Guard, model: unknown): unknown {
   if (!isModel(model) || GUARDED.has(model)) return model;
   const replaced = {
-    doGenerate: async (params: LanguageModelParams) => generateGuarded(await guard.here(), model, params),
-    doStream: async (params: LanguageModelParams) => streamGuarded(await guard.here(), model, params),
+    doGenerate: async (params: LanguageModelParams) => generateGuarded(guard.here(), model, params),
+    doStream: async (params: LanguageModelParams) => streamGuarded(guard.here(), model, params),
   };
   const proxy = new Proxy(model, {
     get(target, key) {

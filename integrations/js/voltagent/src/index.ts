@@ -41,7 +41,7 @@ function guardAgentClass(guard: Guard, Original: AgentClass): AgentClass {
     options: CallOptions,
     original: (options: CallOptions) => Promise<unknown>,
   ): Promise<unknown> => {
-    const parent = await guard.parentByOpenCall(isDelegation);
+    const parent = guard.parentByOpenCall(isDelegation);
     return guard.within(input, (scope) => original(guarded(options, scope)), undefined, parent);
   };
 
@@ -50,7 +50,7 @@ function guardAgentClass(guard: Guard, Original: AgentClass): AgentClass {
     options: CallOptions,
     original: (options: CallOptions) => Promise<unknown>,
   ): Promise<unknown> => {
-    const scope = await guard.open(input, await guard.parentByOpenCall(isDelegation));
+    const scope = await guard.open(input, guard.parentByOpenCall(isDelegation));
     const end = async (error: unknown) => {
       if (error !== undefined) scope.noteFailure(error);
       await scope.end();

@@ -19,7 +19,7 @@ export function guardHooks(guard: Guard, own: Hooks = {}): Hooks {
     ...own,
     async onToolStart(given) {
       const { tool, args } = given;
-      const scope = await guard.here();
+      const scope = guard.here();
       const call = { id: idOf(given), name: tool.name, args, tags: tool.tags };
       const decision = await scope.tools.before(call, { signal: given.options?.toolContext?.abortSignal });
       if (decision.verdict === 'BLOCK') throw new CallRefused(decision);
@@ -31,14 +31,14 @@ export function guardHooks(guard: Guard, own: Hooks = {}): Hooks {
       if (given.error !== undefined) return own.onToolEnd?.(given);
       const answer = await own.onToolEnd?.(given);
       const result = hasOutput(answer) ? answer.output : given.output;
-      const scope = await guard.here();
+      const scope = guard.here();
       const decision = await scope.tools.after(idOf(given) ?? '', { result });
       return decision?.verdict === 'BLOCK' ? { output: blockedResult(decision) } : answer;
     },
     async onToolError(given) {
       const { originalError: error } = given;
       if (error instanceof CallRefused) return { output: blockedResult(error.decision) };
-      const scope = await guard.here();
+      const scope = guard.here();
       await scope.tools.after(idOf(given) ?? '', { error: error ?? given.error });
       return own.onToolError?.(given);
     },

@@ -4,7 +4,7 @@ import type { RunScope } from './run-scope.ts';
 
 /** Which part of an agent's work this code belongs to. One for the process, whichever adapter asks. */
 export interface AdapterPlace {
-  readonly scope: RunScope | Promise<RunScope>;
+  readonly scope: RunScope;
   /** The current run where the scope was opened: code that has another one is not of this scope. */
   readonly outer: Run | undefined;
   /** Inside of this tool call: an agent that begins here is a child. */

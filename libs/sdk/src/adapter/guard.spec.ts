@@ -99,7 +99,8 @@ describe('the tool calls of an adapter', () => {
   });
 
   it('are never silently unguarded outside of a run', async () => {
-    await expect((await aGuard(new TestServer())).here()).rejects.toThrow('outside of a run');
+    const guard = await aGuard(new TestServer());
+    expect(() => guard.here()).toThrow('outside of a run');
   });
 
   it('without a model call are reason for one warning', async () => {

@@ -3,7 +3,7 @@ import type { Run } from '../run/run.ts';
 import type { AdapterInfo, RunConfig } from '../run/run-config.ts';
 import { getCurrentRun } from '../run/run-context.ts';
 import type { RunStatus } from '../wire/model.ts';
-import { currentPlace, inPlace } from './adapter-context.ts';
+import { currentPlace } from './adapter-context.ts';
 import { checkGuardOptions, type GuardOptions } from './guard-options.ts';
 import { RunScope } from './run-scope.ts';
 
@@ -146,11 +146,11 @@ export class Guard {
    *
    * @throws Error outside of every run: a tool is never silently unguarded
    */
-  async here(): Promise<RunScope> {
+  here(): RunScope {
     const place = currentPlace();
     const current = getCurrentRun();
     if (place !== undefined) {
-      const scope = await place.scope;
+      const { scope } = place;
       if (current === undefined || current === scope.run || current === place.outer) return scope;
     }
     if (current === undefined)
@@ -162,19 +162,14 @@ export class Guard {
    * The call that code is the inside of, for frameworks that only tell before and after it: the newest that is open,
    * of those that `prefers` names if there are any.
    */
-  async parentByOpenCall(prefers: (tool: string) => boolean): Promise<ParentCall | undefined> {
+  parentByOpenCall(prefers: (tool: string) => boolean): ParentCall | undefined {
     const inside = parentHere();
     const place = currentPlace();
     if (inside !== undefined || place === undefined) return inside;
-    const { run, tools } = await place.scope;
+    const { run, tools } = place.scope;
     const { open } = tools;
     const call = open.findLast(({ name }) => prefers(name)) ?? open.at(-1);
     return call === undefined ? undefined : { run, callId: call.id };
-  }
-
-  /** Enters a scope that is still being opened. */
-  enter<R>(scope: Promise<RunScope>, body: () => R): R {
-    return inPlace({ scope, outer: getCurrentRun() }, body);
   }
 
   /** A warning for the programmer, by the client's logger. */
@@ -219,7 +214,7 @@ export class Guard {
 /** The call this code is the inside of. `getCurrentRun` alone cannot tell a parent's run from one's own. */
 export function parentHere(): ParentCall | undefined {
   const place = currentPlace();
-  if (place?.callId === undefined || place.scope instanceof Promise) return undefined;
+  if (place?.callId === undefined) return undefined;
   const { run } = place.scope;
   return getCurrentRun() === run ? { run, callId: place.callId } : undefined;
 }

@@ -3,6 +3,6 @@ export type { AdapterToolCall, GuardOptions } from './guard-options.ts';
 export { generateGuarded, type LanguageModel, type LanguageModelParams, streamGuarded } from './language-model.ts';
 export type { ModelCall } from './model-call.ts';
 export { replaceExports } from './replace-exports.ts';
-export { PROVIDER_EXECUTED, type RunScope } from './run-scope.ts';
+export type { RunScope } from './run-scope.ts';
 export { isAbort, refusalText, stoppedBy } from './stopped-by.ts';
 export type { CallWait, OpenToolCall, ToolOutcome } from './tool-call-guard.ts';

@@ -1,0 +1,86 @@
+// Makes the package of an adapter as it is published: node integrations/js/build/package.mjs <adapter> [folder]
+// Its own code is bundled; the SDK and the framework stay what the user has installed.
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import * as esbuild from 'esbuild';
+
+const workspace = fileURLToPath(new URL('..', import.meta.url));
+const root = join(workspace, '../..');
+const run = promisify(execFile);
+
+/** Answers the tarball. */
+export async function makeAdapterPackage(adapter, folder) {
+  const home = join(workspace, adapter);
+  const out = join(home, 'dist/npm');
+  const manifest = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'));
+  await rm(join(home, 'dist'), { recursive: true, force: true });
+  const entries = entriesOf(manifest);
+  await bundle(home, out, entries);
+  await declare(home, out);
+  await writeFile(join(out, 'package.json'), `${JSON.stringify(published(manifest), null, 2)}\n`);
+  await cp(join(home, 'README.md'), join(out, 'README.md'));
+  await cp(join(root, 'LICENSE'), join(out, 'LICENSE'));
+  await mkdir(folder, { recursive: true });
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: out });
+  return join(folder, JSON.parse(stdout)[0].filename);
+}
+
+/** The sources that an import, or a command, begins at. */
+function entriesOf({ exports, bin = {} }) {
+  const sources = Object.values(exports).map((entry) => entry['@agentlens/source']);
+  const commands = Object.values(bin).map((path) => path.replace('./dist/', './src/').replace('.js', '.ts'));
+  return [...sources, ...commands].map((path) => basename(path, '.ts'));
+}
+
+async function bundle(home, out, entries) {
+  await esbuild.build({
+    entryPoints: Object.fromEntries(entries.map((name) => [name, join(home, 'src', `${name}.ts`)])),
+    ...{ outdir: join(out, 'dist'), bundle: true, splitting: true, packages: 'external' },
+    ...{ format: 'esm', platform: 'node', target: 'node20.19' },
+    chunkNames: 'shared/[name]-[hash]',
+    logLevel: 'warning',
+  });
+}
+
+async function declare(home, out) {
+  const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+  const options = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--outDir', join(out, 'types')];
+  const config = join(home, 'dist/tsconfig.json');
+  await writeFile(
+    config,
+    JSON.stringify({
+      extends: '../../tsconfig.json',
+      compilerOptions: { rootDir: '../src', typeRoots: [join(root, 'node_modules/@types')] },
+      include: ['../src'],
+      exclude: ['../src/**/*.spec.ts'],
+    }),
+  );
+  await run(process.execPath, [tsc, '-p', config, ...options]);
+}
+
+function published({ name, version, description, license, type, sideEffects, engines, exports, bin, frameworks = {} }) {
+  const entries = Object.entries(exports).map(([path, { types, default: code }]) => [
+    path,
+    { types: types.replace('./dist/', './types/'), default: code },
+  ]);
+  const peers = { '@agentlens/sdk': '^0.1.0', ...frameworks };
+  const optional = Object.fromEntries(Object.keys(frameworks).map((peer) => [peer, { optional: true }]));
+  return {
+    ...{ name, version, description, license, type, sideEffects, engines },
+    publishConfig: { access: 'public' },
+    ...(bin === undefined ? {} : { bin }),
+    exports: Object.fromEntries(entries),
+    peerDependencies: peers,
+    ...(Object.keys(optional).length === 0 ? {} : { peerDependenciesMeta: optional }),
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [adapter, folder = join(workspace, adapter ?? '', 'dist')] = process.argv.slice(2);
+  if (adapter === undefined) throw new Error('usage: package.mjs <adapter> [folder for the tarball]');
+  console.log(await makeAdapterPackage(adapter, resolve(folder)));
+}
