@@ -91,12 +91,13 @@ export { SafetyLayer } from './safety/safety-layer.ts';
 export type { FilterAnswer, RateLimit, SafetyFilter, SafetyPolicy } from './safety/safety-policy.ts';
 export { AgentSession, type AgentSessionOptions } from './session/agent-session.ts';
 export { DatabaseSessionStore } from './session/database-session-store.ts';
-export type { Entry } from './session/entry.ts';
+export type { SessionEntry } from './session/entry.ts';
 export { FileSessionStore, type FileSessionStoreOptions } from './session/file-session-store.ts';
 export { MemorySessionStore } from './session/memory-session-store.ts';
 export type { SessionMetadata } from './session/session-metadata.ts';
-export type { Lease, SessionFilter, SessionStore, StoredSession } from './session/session-store.ts';
+export type { SessionFilter, SessionLease, SessionStore, StoredSession } from './session/session-store.ts';
 export type { ActionResult, ToolCall } from './tools/action-result.ts';
+export type { PipelineHost, PipelineOptions } from './tools/pipeline-host.ts';
 export {
   type RetryRule,
   type Tool,
@@ -106,5 +107,5 @@ export {
   tool,
 } from './tools/tool.ts';
 export { ToolFailedError, ToolFatalError, ToolRetryableError } from './tools/tool-errors.ts';
-export { type PipelineOptions, ToolPipeline } from './tools/tool-pipeline.ts';
+export { ToolPipeline } from './tools/tool-pipeline.ts';
 export { type ToolFilter, ToolRegistry } from './tools/tool-registry.ts';

@@ -3,9 +3,10 @@ import type { Effects } from '../effects/effects.ts';
 import type { AgentHandle } from '../runtime/agent-handle.ts';
 import { AgentSession } from '../session/agent-session.ts';
 import { hasUnfinishedTurn } from '../session/reopen.ts';
-import { type Agent, TASK_IS_INPUT } from './agent.ts';
+import type { Agent } from './agent.ts';
 import type { RunOptions } from './agent-config.ts';
 import type { AgentResult } from './agent-result.ts';
+import { TASK_IS_INPUT } from './prepare-turn.ts';
 
 /** One session of an agent while it runs. A turn at a time. */
 export class ActiveSession implements AsyncDisposable {
@@ -49,7 +50,11 @@ export class ActiveSession implements AsyncDisposable {
     const session = this.#session;
     const { runId, input } = this.#options;
     if (input === undefined && session.getHistory().length === 0) session.setMetadata(TASK_IS_INPUT, true);
-    const run = this.#agent.asFunction({ run: this.#options, onResult: (result) => this.#deliver(result) });
+    const run = this.#agent.asFunction({
+      run: this.#options,
+      isAborted: () => this.#abort || this.#options.signal?.aborted === true,
+      onResult: (result) => this.#deliver(result),
+    });
     const { maxSteps } = this.#options;
     this.#handle = this.#agent.runtime.spawn(session, run, {
       effects: this.#effects,
@@ -74,7 +79,6 @@ export class ActiveSession implements AsyncDisposable {
     try {
       const first = this.#handle === undefined;
       const handle = await this.start();
-      if (this.#abort || this.#options.signal?.aborted === true) this.#aborted();
       if (first && hasUnfinishedTurn(this.session)) {
         const unfinished = await this.#next(handle);
         if (input === undefined) return unfinished;
@@ -84,6 +88,7 @@ export class ActiveSession implements AsyncDisposable {
       return await next;
     } finally {
       this.#running = false;
+      this.#abort = false;
     }
   }
 

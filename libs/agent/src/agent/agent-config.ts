@@ -92,6 +92,6 @@ export interface RunOptions {
   readonly startAt?: string;
   readonly record?: Cassette;
   readonly replay?: Cassette;
-  /** Default `none`. */
+  /** In the result, in the agent's `databaseClient`, or (default) nowhere. */
   readonly events?: 'none' | 'inline' | 'stored';
 }

@@ -6,11 +6,7 @@ import type { ContentBlock } from '../core/message.ts';
 import type { PermissionRequest } from '../core/output-chunk.ts';
 import type { Effects } from '../effects/effects.ts';
 import { seededEffects } from '../effects/seeded-effects.ts';
-import { providerPool } from '../llm/fallback.ts';
-import type { LLMClient } from '../llm/llm-client.ts';
 import { type ModelProvider, ProviderHealth } from '../llm/model-provider.ts';
-import { filteredDatabase, filteredMemory, type MemoryGate } from '../memory/filtered-memory.ts';
-import { DATABASE, MEMORY } from '../memory/resources.ts';
 import { PermissionManager } from '../permissions/permission-manager.ts';
 import type { PermissionRule } from '../permissions/rule.ts';
 import { recordingEffects } from '../replay/recording.ts';
@@ -18,20 +14,17 @@ import { type ReplayingEffects, replayingEffects } from '../replay/replaying.ts'
 import type { AgentFunction, AgentInternals } from '../runtime/agent-internals.ts';
 import { AgentRuntime } from '../runtime/agent-runtime.ts';
 import type { RunLimits } from '../runtime/capacity.ts';
-import { SafetyLayer } from '../safety/safety-layer.ts';
 import type { Principal } from '../security/roles.ts';
 import { hasUnfinishedTurn } from '../session/reopen.ts';
-import type { ActionResult } from '../tools/action-result.ts';
 import { ToolRegistry } from '../tools/tool-registry.ts';
 import { ActiveSession } from './active-session.ts';
 import type { AgentConfig, RunOptions } from './agent-config.ts';
 import type { AgentResult, EventHandler } from './agent-result.ts';
 import { callHooks } from './hooks.ts';
-import { modelPlanner } from './model-planner.ts';
-import { planReflector } from './reflector.ts';
+import { DEFAULT_MAX_STEPS, type PreparedTurn, prepareTurn, type RenderedTemplate } from './prepare-turn.ts';
 import { RunRecord } from './run-record.ts';
+import { storeEvents } from './stored-events.ts';
 import { DRIVER, subAgentTool } from './sub-agent-tool.ts';
-import { Turn } from './turn.ts';
 
 export interface Health {
   readonly ok: boolean;
@@ -43,11 +36,11 @@ export interface Health {
 export interface DriveOptions {
   readonly canAsk?: boolean;
   readonly run?: RunOptions;
+  /** The turn must not go on, or not begin. */
+  readonly isAborted?: () => boolean;
   /** Told of each turn's result. */
   readonly onResult?: (result: AgentResult) => void;
 }
-
-const DEFAULT_MAX_STEPS = 10;
 
 /** An agent from its configuration: plans, acts, reflects, and answers a result. Sessions share nothing but it. */
 export class Agent implements AsyncDisposable {
@@ -98,6 +91,8 @@ export class Agent implements AsyncDisposable {
 
   /** A session of this agent, for several turns or to watch one. */
   createSession(options: RunOptions = {}): ActiveSession {
+    if (options.events === 'stored' && this.#config.databaseClient === undefined)
+      throw new AgentError('invalid_config', 'events are stored in a databaseClient: give the agent one');
     return new ActiveSession(this, options, this.effectsFor(options));
   }
 
@@ -191,7 +186,8 @@ export class Agent implements AsyncDisposable {
     const stopRecording = internals.observe(record.onEvent);
     let result: AgentResult;
     try {
-      const answer = await this.#plannedTurn(internals, record, input, canAsk, options.run ?? {});
+      if (options.isAborted?.() === true) throw new AgentError('aborted', 'the run was stopped before it began');
+      const answer = await this.#turnOf(internals, record, canAsk, options.run ?? {}).run(input);
       if (isReplaying(effects)) effects.assertFinished();
       const done = answer === undefined ? {} : { result: toJson(answer) };
       internals.send({ type: 'done', ...done });
@@ -203,108 +199,25 @@ export class Agent implements AsyncDisposable {
     } finally {
       stopRecording();
     }
+    if (events === 'stored' && this.#config.databaseClient !== undefined)
+      await storeEvents(this.#config.databaseClient, result.runId, record.events);
     await internals.endTurn(result.success ? 'success' : result.aborted === true ? 'interrupted' : 'error');
     this.#emit('metrics', { type: 'metrics', metrics: result.metrics }, internals);
     options.onResult?.(result);
   }
 
-  async #plannedTurn(
-    internals: AgentInternals,
-    record: RunRecord,
-    input: readonly ContentBlock[] | undefined,
-    canAsk: boolean,
-    run: RunOptions,
-  ): Promise<unknown> {
-    const {
-      planner = modelPlanner(),
-      reflector = planReflector,
-      executor,
-      safety: policy,
-      output,
-      memoryPolicy = {},
-    } = this.#config;
-    const safety = new SafetyLayer(policy);
-    const { task, system } = await this.#task(internals, record, run);
-    const gate = this.#gate(internals, record, safety);
-    const memory =
-      this.#config.memoryClient === undefined ? undefined : filteredMemory(this.#config.memoryClient, gate);
-    const database =
-      this.#config.databaseClient === undefined ? undefined : filteredDatabase(this.#config.databaseClient, gate);
-    if (memory !== undefined) internals.context.insertResource(MEMORY, memory);
-    if (database !== undefined) internals.context.insertResource(DATABASE, database);
-    const { rulesFile } = this.#config;
-    const pipeline = internals.tools(this.tools, this.#permissions, {
-      ...{ safety, canAsk, onActions: (actions: readonly ActionResult[]) => record.addActions(actions) },
-      ...(rulesFile === undefined
-        ? {}
-        : { remember: (permissions: PermissionManager) => permissions.saveToFile(rulesFile) }),
+  #turnOf(internals: AgentInternals, record: RunRecord, canAsk: boolean, run: RunOptions): PreparedTurn {
+    return prepareTurn({
+      ...{ config: this.#config, tools: this.tools, permissions: this.#permissions, providers: this.#providers },
+      ...{ health: this.#health, roles: this.runtime.roles, internals, record, canAsk, run },
+      task: (rendered) => this.taskText(run, rendered),
     });
-    const turn = new Turn({
-      ...{
-        internals,
-        planner,
-        reflector,
-        executor,
-        pipeline,
-        safety,
-        record,
-        memory,
-        database,
-        memoryPolicy,
-        output,
-        task,
-      },
-      tools: this.tools.getDefinitions().filter(({ name }) => safety.allowsTool(name)),
-      model: this.#model(internals, record, safety),
-      callOptions: { ...this.#config.callOptions, ...(system === undefined ? {} : { system }) },
-      maxSteps: run.maxSteps ?? this.#config.maxSteps ?? DEFAULT_MAX_STEPS,
-    });
-    return turn.run(input);
-  }
-
-  #model(internals: AgentInternals, record: RunRecord, safety: SafetyLayer): LLMClient | null {
-    if (this.#providers.length === 0) return null;
-    const { selectProvider: select, retry, costCeilingUsd } = this.#config;
-    const pool = providerPool({
-      ...{ providers: this.#providers, health: this.#health },
-      ...(select === undefined ? {} : { select }),
-      ...(retry?.model === undefined ? {} : { retry: retry.model }),
-      ...(costCeilingUsd === undefined ? {} : { costCeilingUsd }),
-    });
-    return internals.model(pool, { safety, onUse: record.addModelUse });
-  }
-
-  #gate(internals: AgentInternals, record: RunRecord, safety: SafetyLayer): MemoryGate {
-    const { memoryPolicy, role } = this.#config;
-    return {
-      ...{ effects: internals.effects, safety, changed: record.addChange },
-      emit: (event) => internals.send(event),
-      ...(this.runtime.roles === undefined ? {} : { roles: this.runtime.roles }),
-      ...(role === undefined ? {} : { principal: role }),
-      ...(memoryPolicy?.ttlMs === undefined ? {} : { ttlMs: memoryPolicy.ttlMs }),
-    };
-  }
-
-  /** What the agent is to do: the model's system prompt where there is input beside it. */
-  async #task(
-    internals: AgentInternals,
-    record: RunRecord,
-    run: RunOptions,
-  ): Promise<{ readonly task: string; readonly system: string | undefined }> {
-    const task = await this.taskText(run, (rendered) => {
-      record.template = rendered;
-      const { id: templateId, version, hash } = rendered;
-      internals.send({ type: 'prompt-rendered', templateId, version, hash });
-    });
-    const isTask = internals.session.getMetadata(TASK_IS_INPUT) === true;
-    return { task, system: isTask ? undefined : task };
   }
 
   /** The task, rendered where it is a template. @throws AgentError `invalid_config`, `missing_variables`, `template_invalid` */
   async taskText(
     run: Pick<RunOptions, 'params'>,
-    rendered: (template: { readonly id: string; readonly version: string; readonly hash: string }) => void = () =>
-      undefined,
+    rendered: (template: RenderedTemplate) => void = () => undefined,
   ): Promise<string> {
     const { taskPrompt, promptStore } = this.#config;
     if (typeof taskPrompt === 'string') return taskPrompt;
@@ -345,9 +258,6 @@ export class Agent implements AsyncDisposable {
       guarded(internals, `handler of ${type}`, () => handler(event));
   }
 }
-
-/** The session's first input was the task itself. */
-export const TASK_IS_INPUT = 'task_is_input';
 
 /** A request of this session, or of one below it. */
 function requestIn(event: AgentEvent): PermissionRequest | undefined {

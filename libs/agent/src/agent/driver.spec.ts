@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { kvConnector } from '../connectors/kv.ts';
 import { AgentError } from '../core/agent-error.ts';
+import { InMemoryDatabaseClient } from '../memory/in-memory-database-client.ts';
 import { PermissionRule } from '../permissions/rule.ts';
 import { Cassette } from '../replay/cassette.ts';
 import { AgentRuntime } from '../runtime/agent-runtime.ts';
@@ -177,6 +178,18 @@ describe('a run', () => {
     expect(await running.run({ signal: controller.signal })).toMatchObject({ success: false, aborted: true });
   });
 
+  it('does not begin when it was stopped before', async () => {
+    const model = new ScriptedModel([{ text: 'never' }, { text: 'never' }]);
+    const stopped = { success: false, aborted: true, error: { code: 'aborted' } };
+    expect(await agent([], { modelProviders: [model] }).run({ signal: AbortSignal.abort() })).toMatchObject(stopped);
+    const active = agent([], { modelProviders: [model] }).createSession();
+    active.abort();
+    expect(await active.run()).toMatchObject(stopped);
+    expect(model.requests).toEqual([]);
+    expect(await active.run('again')).toMatchObject({ success: true });
+    await active[Symbol.asyncDispose]();
+  });
+
   it('does not take a cut answer for a whole one', async () => {
     const cut: ScriptStep = { text: 'half', cutOff: true };
     const retry = { model: { tries: 2, minMs: 0, maxMs: 0 } };
@@ -212,6 +225,20 @@ describe('a run', () => {
       code: 'model_unavailable',
       info: { rejected: { small: 'takes fewer tokens', plain: 'has no tools', dear: 'costs more than allowed' } },
     });
+  });
+});
+
+describe('the events of a run', () => {
+  it('can be stored, for who reads them later', async () => {
+    const databaseClient = new InMemoryDatabaseClient();
+    const result = await agent([{ text: 'mail a@b.example' }], { databaseClient }).run({ events: 'stored' });
+    expect(result.eventStream).toBe(`agent-events/${result.runId}/`);
+    const [page] = await databaseClient.query('agent-events', { prefix: `${result.runId}/` });
+    expect(page?.value).toMatchObject({ events: expect.arrayContaining([expect.objectContaining({ type: 'done' })]) });
+    expect(JSON.stringify(page)).not.toContain('a@b.example');
+    expect(() => agent([]).createSession({ events: 'stored' })).toThrow(
+      expect.objectContaining({ code: 'invalid_config' }),
+    );
   });
 });
 

@@ -6,6 +6,7 @@ import type { ModelUse } from '../llm/guarded-model.ts';
 import type { MemoryChange } from '../memory/filtered-memory.ts';
 import type { ActionResult } from '../tools/action-result.ts';
 import type { AgentResult, ModelCall, Provenance } from './agent-result.ts';
+import { eventsPointer } from './stored-events.ts';
 
 const MOST_WARNINGS = 100;
 const MOST_EVENTS = 10_000;
@@ -40,8 +41,8 @@ export class RunRecord {
     this.#startedMs = start.effects.now();
   }
 
-  get actions(): readonly ActionResult[] {
-    return this.#actions;
+  get events(): readonly AgentEvent[] {
+    return this.#events;
   }
 
   readonly onEvent = (event: AgentEvent): void => {
@@ -52,7 +53,7 @@ export class RunRecord {
     }
     if (event.type === 'subagent-complete') this.#childUsage = addTokens(this.#childUsage, asChildTokens(event.usage));
     // Progress is of the moment: a replay runs no tool that could make any.
-    if (this.#start.events === 'inline' && event.type !== 'tool-progress' && this.#events.length < MOST_EVENTS)
+    if (this.#start.events !== 'none' && event.type !== 'tool-progress' && this.#events.length < MOST_EVENTS)
       this.#events.push(event);
   };
 
@@ -89,11 +90,7 @@ export class RunRecord {
       finishedAt: new Date(finishedMs).toISOString(),
       tokenUsage: addTokens(this.#usage, this.#childUsage),
       ...(known ? { costEstimate: this.#modelCalls.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0) } : {}),
-      ...(events === 'inline'
-        ? { eventStream: this.#events }
-        : events === 'stored'
-          ? { eventStream: `session:${sessionId}` }
-          : {}),
+      ...(events === 'none' ? {} : { eventStream: events === 'inline' ? this.#events : eventsPointer(runId) }),
       memoryDeltas: this.#changes,
       provenance: { agentId, models, ...(this.template === undefined ? {} : { template: this.template }) },
       diagnostics: { warnings: this.#warnings },

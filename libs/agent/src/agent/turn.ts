@@ -194,7 +194,6 @@ export class Turn {
     const { internals, safety } = this.#deps;
     const record = ({ phase: at, rule, action, inputHash }: SafetyRecord) => {
       internals.send({ type: 'safety', phase: at, rule, action, inputHash });
-      internals.run?.record('safety.decided', { phase: at, rule, action, inputHash });
     };
     const inspected = await safety.inspect(value, { phase }, record);
     if (!inspected.ok) throw new AgentError('blocked_by_safety', inspected.reason);

@@ -38,6 +38,7 @@ export type DriverEvent =
       readonly rule: string;
       readonly action: 'modify' | 'block';
       readonly inputHash: string;
+      readonly toolName?: string;
     }
   | {
       readonly type: 'decision';

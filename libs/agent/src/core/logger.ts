@@ -3,4 +3,4 @@ export interface RuntimeLogger {
   warn(message: string): void;
 }
 
-export const SILENT: RuntimeLogger = { warn: () => undefined };
+export const SILENT_LOGGER: RuntimeLogger = { warn: () => undefined };

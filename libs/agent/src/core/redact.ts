@@ -8,8 +8,6 @@ export type RedactStored = <T>(value: T) => T;
 
 export const redactStored: RedactStored = (value) => redactDeep(capped(value));
 
-export const storeAsIs: RedactStored = (value) => value;
-
 function capped<T>(value: T): T {
   if (typeof value === 'string') {
     // The type of a text is the same text's type when it is cut.

@@ -116,7 +116,6 @@ async function inspectPrompt(host: GuardedModelHost, messages: readonly Message[
   const value = messages as unknown as Json;
   const inspected = await host.safety.inspect(value, { phase: 'prompt' }, ({ phase, rule, action, inputHash }) => {
     host.emit({ type: 'safety', phase, rule, action, inputHash });
-    host.run.record('safety.decided', { phase, rule, action, inputHash });
   });
   if (!inspected.ok) throw new AgentError('blocked_by_safety', `the prompt is blocked: ${inspected.reason}`);
   return inspected.changed ? (inspected.value as unknown as readonly Message[]) : messages;

@@ -23,7 +23,7 @@ function localRun({ runId, limits = {} }: GuardedRunStart, effects: Effects): Gu
     },
     async beforeTool({ toolUseId, input }) {
       const reached = limiter.beforeTool(toolUseId);
-      if (reached !== null) return { verdict: 'block', terminate: true, reason: reached };
+      if (reached !== null) return { verdict: 'block', terminate: true, reason: reached, limit: true };
       return { verdict: 'allow', input, reason: 'no platform' };
     },
     async afterTool({ toolUseId, output, failed }) {

@@ -79,7 +79,7 @@ class PlatformRun implements GuardedRun {
   async beforeTool(question: ToolQuestion): Promise<GuardVerdict> {
     const { toolUseId, name, category, input, signal } = question;
     const reached = this.#limiter.beforeTool(toolUseId);
-    if (reached !== null) return { verdict: 'block', terminate: true, reason: reached };
+    if (reached !== null) return { verdict: 'block', terminate: true, reason: reached, limit: true };
     const options = { callId: toolUseId, tags: [category] };
     let decision = await this.#run.beforeTool(name, input, options);
     if (decision.cause.kind === 'HITL_PENDING') {

@@ -38,7 +38,7 @@ export interface ToolQuestion {
   readonly signal: AbortSignal;
 }
 
-export interface ToolOutcome {
+export interface ToolCallOutcome {
   readonly toolUseId: string;
   readonly name: string;
   readonly category: string;
@@ -50,7 +50,14 @@ export interface ToolOutcome {
 
 export type GuardVerdict =
   | { readonly verdict: 'allow' | 'change'; readonly input: Json; readonly reason: string; readonly ruleId?: string }
-  | { readonly verdict: 'block'; readonly terminate: boolean; readonly reason: string; readonly ruleId?: string };
+  | {
+      readonly verdict: 'block';
+      readonly terminate: boolean;
+      readonly reason: string;
+      readonly ruleId?: string;
+      /** A limit of the run, and no rule. */
+      readonly limit?: true;
+    };
 
 export type RunEnd = 'success' | 'error' | 'timeout' | 'interrupted';
 
@@ -66,7 +73,7 @@ export interface GuardedRun {
   afterModel(outcome: ModelOutcome): Promise<void>;
   beforeTool(question: ToolQuestion): Promise<GuardVerdict>;
   /** `block`: the output must not be used. */
-  afterTool(outcome: ToolOutcome): Promise<GuardVerdict>;
+  afterTool(outcome: ToolCallOutcome): Promise<GuardVerdict>;
   record(kind: string, data: Readonly<Record<string, unknown>>): void;
   /** Does something as this run, so that code below finds it. */
   within<T>(body: () => Promise<T>): Promise<T>;

@@ -1,7 +1,7 @@
 import type { AgentLensClient } from '@agentlens/sdk';
 import { AgentContext } from '../core/agent-context.ts';
 import { AgentError } from '../core/agent-error.ts';
-import { type RuntimeLogger, SILENT } from '../core/logger.ts';
+import { type RuntimeLogger, SILENT_LOGGER } from '../core/logger.ts';
 import type { Effects } from '../effects/effects.ts';
 import { liveEffects } from '../effects/live-effects.ts';
 import { deniedHost } from '../host/denied-host.ts';
@@ -15,7 +15,7 @@ import type { KeyProvider } from '../security/key-provider.ts';
 import type { Principal, Roles } from '../security/roles.ts';
 import { AgentSession } from '../session/agent-session.ts';
 import { MemorySessionStore } from '../session/memory-session-store.ts';
-import type { Lease, SessionStore } from '../session/session-store.ts';
+import type { SessionLease, SessionStore } from '../session/session-store.ts';
 import { type AgentHandle, LiveHandle } from './agent-handle.ts';
 import { type AgentFunction, AgentInternals } from './agent-internals.ts';
 import { DEFAULT_RUNTIME_LIMITS, type RunLimits, type RuntimeLimits } from './capacity.ts';
@@ -76,7 +76,7 @@ export class AgentRuntime implements AsyncDisposable {
     this.store = options.keys === undefined ? store : encryptedSessions(store, options.keys);
     this.host = options.host ?? deniedHost;
     this.#limits = { ...DEFAULT_RUNTIME_LIMITS, ...options.limits };
-    this.#logger = options.logger ?? SILENT;
+    this.#logger = options.logger ?? SILENT_LOGGER;
     this.#subAgents = new SubAgents((session, agent, parent, limits) =>
       this.#start(session, agent, { limits, effects: parent.options.effects }, parent),
     );
@@ -153,7 +153,7 @@ export class AgentRuntime implements AsyncDisposable {
 
   async #run(live: LiveSession, agent: AgentFunction): Promise<void> {
     const { session } = live;
-    let lease: Lease | undefined;
+    let lease: SessionLease | undefined;
     try {
       // Behind the caller's next line, so that it can subscribe before anything happens.
       await Promise.resolve();

@@ -24,6 +24,7 @@ import type { RunLimits, RuntimeLimits } from './capacity.ts';
 import { EventLog } from './event-log.ts';
 import { Inbox } from './inbox.ts';
 import { OpenRequests } from './open-requests.ts';
+import { storyFact } from './run-story.ts';
 
 export interface LiveSessionOptions {
   readonly session: AgentSession;
@@ -95,6 +96,8 @@ export class LiveSession {
     const event = this.log.append((seq): AgentEvent => {
       return { seq, id: `${sessionId}:${seq}`, at: effects.now(), sessionId, runId, turn: this.#turn, ...made };
     });
+    const fact = storyFact(made);
+    if (fact !== null) this.#run?.record(fact.kind, fact.data);
     for (const observer of this.#observers) observer(event);
   }
 

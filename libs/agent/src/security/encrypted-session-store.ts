@@ -1,6 +1,6 @@
 import { AgentError } from '../core/agent-error.ts';
 import { isPlainObject, type Json } from '../core/json.ts';
-import type { Entry, EntryBody } from '../session/entry.ts';
+import type { EntryBody, SessionEntry } from '../session/entry.ts';
 import type { SessionMetadata } from '../session/session-metadata.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import type { KeyProvider } from './key-provider.ts';
@@ -21,7 +21,7 @@ export function encryptedSessions(store: SessionStore, keys: KeyProvider): Sessi
       const meta = await openMetadata(sealer, stored.meta);
       if (stored.entries.length < meta.entry_count)
         throw new AgentError('session_corrupt', `the history of ${id} was cut off: entries are missing`);
-      const entries: Entry[] = [];
+      const entries: SessionEntry[] = [];
       for (const entry of stored.entries) entries.push(await openEntry(sealer, id, entry));
       return { ...stored, meta, entries };
     },
@@ -32,13 +32,13 @@ export function encryptedSessions(store: SessionStore, keys: KeyProvider): Sessi
   };
 }
 
-async function sealEntry(sealer: Sealer, id: string, { v, seq, at, ...body }: Entry): Promise<Entry> {
+async function sealEntry(sealer: Sealer, id: string, { v, seq, at, ...body }: SessionEntry): Promise<SessionEntry> {
   const sealed = await sealer.seal(body as unknown as Json, id, ['session', id, seq]);
   // Stores keep lines as they are; only this reads them.
-  return { v, seq, at, type: 'sealed', sealed } as unknown as Entry;
+  return { v, seq, at, type: 'sealed', sealed } as unknown as SessionEntry;
 }
 
-async function openEntry(sealer: Sealer, id: string, entry: Entry): Promise<Entry> {
+async function openEntry(sealer: Sealer, id: string, entry: SessionEntry): Promise<SessionEntry> {
   const { v, seq, at } = entry;
   const sealed: unknown = 'sealed' in entry ? entry.sealed : undefined;
   const body = (await sealer.open(sealed, ['session', id, seq])) as unknown as EntryBody;

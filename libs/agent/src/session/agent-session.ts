@@ -4,7 +4,7 @@ import { type ContentBlock, type Message, openToolUses } from '../core/message.t
 import { type RedactStored, redactStored } from '../core/redact.ts';
 import type { Effects } from '../effects/effects.ts';
 import { liveEffects } from '../effects/live-effects.ts';
-import { type Entry, type EntryBody, SCHEMA_VERSION } from './entry.ts';
+import { type EntryBody, SCHEMA_VERSION, type SessionEntry } from './entry.ts';
 import { checkSessionId, type SessionMetadata } from './session-metadata.ts';
 import type { AppendOptions, SessionFilter, SessionStore, StoredSession } from './session-store.ts';
 
@@ -45,8 +45,8 @@ export class AgentSession {
   readonly #children: string[] = [];
   #messages: Message[] = [];
   #updatedAt: string;
-  #entries: readonly Entry[] = [];
-  #pending: Entry[] = [];
+  #entries: readonly SessionEntry[] = [];
+  #pending: SessionEntry[] = [];
   #count = 0;
   #store: SessionStore | null = null;
   #stored = false;
@@ -161,7 +161,7 @@ export class AgentSession {
   }
 
   /** The journal as far as it was stored when the session was loaded. */
-  get loadedEntries(): readonly Entry[] {
+  get loadedEntries(): readonly SessionEntry[] {
     return this.#entries;
   }
 
@@ -247,7 +247,7 @@ export class AgentSession {
     this.#pending.push({ v: SCHEMA_VERSION, seq: this.#count, at: this.#updatedAt, ...body });
   }
 
-  #apply(entry: Entry): void {
+  #apply(entry: SessionEntry): void {
     switch (entry.type) {
       case 'message':
         this.#messages.push(entry.message);

@@ -1,13 +1,13 @@
 import { AgentError, isAgentError } from '../core/agent-error.ts';
 import { isPlainObject, type Json } from '../core/json.ts';
 import type { DatabaseClient } from '../memory/database-client.ts';
-import { type Entry, SCHEMA_VERSION } from './entry.ts';
+import { SCHEMA_VERSION, type SessionEntry } from './entry.ts';
 import { checkSessionId, readSessionMetadata, type SessionMetadata } from './session-metadata.ts';
 import {
   byAge,
-  type Lease,
   matchesFilter,
   type SessionFilter,
+  type SessionLease,
   type SessionStore,
   type StoredSession,
 } from './session-store.ts';
@@ -30,7 +30,7 @@ export class DatabaseSessionStore implements SessionStore {
     await this.#db.write(SESSIONS, checkSessionId(meta.session_id), asJson(meta), { ifAbsent: true });
   }
 
-  async append(id: string, entries: readonly Entry[]): Promise<void> {
+  async append(id: string, entries: readonly SessionEntry[]): Promise<void> {
     if ((await this.#db.read(SESSIONS, checkSessionId(id))) === null) throw notFound();
     for (const entry of entries)
       await this.#db.write(ENTRIES, entryKey(id, entry.seq), asJson(entry), { ifAbsent: true });
@@ -40,7 +40,7 @@ export class DatabaseSessionStore implements SessionStore {
     const row = await this.#db.read(SESSIONS, checkSessionId(id));
     if (row === null) throw notFound();
     const meta = readSessionMetadata(row.value, `session ${id}`);
-    const entries: Entry[] = [];
+    const entries: SessionEntry[] = [];
     for (const [index, value] of (await this.#all(ENTRIES, `${id}/`)).entries()) {
       if (!isPlainObject(value) || value.seq !== index + 1)
         throw new AgentError('session_corrupt', `entry ${index + 1} of session ${id} is missing`, {
@@ -49,7 +49,7 @@ export class DatabaseSessionStore implements SessionStore {
       if (typeof value.v === 'number' && value.v > SCHEMA_VERSION)
         throw new AgentError('schema_too_new', `session ${id} was written by a newer version`);
       // Written by append and by nothing else.
-      entries.push(value as unknown as Entry);
+      entries.push(value as unknown as SessionEntry);
     }
     return { meta, entries, torn: false };
   }
@@ -72,7 +72,7 @@ export class DatabaseSessionStore implements SessionStore {
     for (const { seq } of entries) await this.#db.delete?.(ENTRIES, entryKey(id, seq));
   }
 
-  async acquire(id: string, owner: string): Promise<Lease> {
+  async acquire(id: string, owner: string): Promise<SessionLease> {
     if ((await this.#db.read(SESSIONS, checkSessionId(id))) === null) throw notFound();
     let { version } = await this.#db
       .write(LEASES, id, { owner }, { ifAbsent: true, ttlMs: LEASE_MS })
@@ -115,7 +115,7 @@ function entryKey(id: string, seq: number): string {
 }
 
 /** Entries and metadata are JSON by their types. */
-function asJson(value: SessionMetadata | Entry): Json {
+function asJson(value: SessionMetadata | SessionEntry): Json {
   return value as unknown as Json;
 }
 

@@ -23,4 +23,4 @@ export type EntryBody =
   | { readonly type: 'metadata'; readonly key: string; readonly value: Json };
 
 /** One line of a session's history: `seq` counts from 1 without gaps, `at` is an ISO instant. */
-export type Entry = { readonly v: 1; readonly seq: number; readonly at: string } & EntryBody;
+export type SessionEntry = { readonly v: 1; readonly seq: number; readonly at: string } & EntryBody;

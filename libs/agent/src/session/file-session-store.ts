@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { AgentError } from '../core/agent-error.ts';
 import { parseJson } from '../core/json.ts';
 import { systemCode } from '../core/system-code.ts';
-import type { Entry } from './entry.ts';
+import type { SessionEntry } from './entry.ts';
 import { appendLines, readHistory, replaceFile, syncFolder, writeFailed } from './session-files.ts';
 import { acquireLease } from './session-lease.ts';
 import { checkSessionId, readSessionMetadata, type SessionMetadata } from './session-metadata.ts';
 import {
   type AppendOptions,
   byAge,
-  type Lease,
   matchesFilter,
   type SessionFilter,
+  type SessionLease,
   type SessionStore,
   type StoredSession,
 } from './session-store.ts';
@@ -47,7 +47,7 @@ export class FileSessionStore implements SessionStore {
     if (this.#fsync !== 'never') await syncFolder(this.#dir);
   }
 
-  async append(id: string, entries: readonly Entry[], options: AppendOptions = {}): Promise<void> {
+  async append(id: string, entries: readonly SessionEntry[], options: AppendOptions = {}): Promise<void> {
     if (entries.length === 0) return;
     const path = join(this.#folder(id), 'history.jsonl');
     await this.#cutTornLine(id, path);
@@ -98,7 +98,7 @@ export class FileSessionStore implements SessionStore {
     await rm(this.#folder(id), { recursive: true, force: true });
   }
 
-  async acquire(id: string, owner: string): Promise<Lease> {
+  async acquire(id: string, owner: string): Promise<SessionLease> {
     const folder = this.#folder(id);
     if (!(await exists(join(folder, 'metadata.json')))) throw notFound();
     const lease = await acquireLease(join(folder, 'lease.json'), owner);

@@ -1,19 +1,19 @@
 import { AgentError } from '../core/agent-error.ts';
-import type { Entry } from './entry.ts';
+import type { SessionEntry } from './entry.ts';
 import type { SessionMetadata } from './session-metadata.ts';
 import {
   type AppendOptions,
   byAge,
-  type Lease,
   matchesFilter,
   type SessionFilter,
+  type SessionLease,
   type SessionStore,
   type StoredSession,
 } from './session-store.ts';
 
 interface Kept {
   meta: SessionMetadata;
-  readonly entries: Entry[];
+  readonly entries: SessionEntry[];
   owner: string | null;
 }
 
@@ -26,7 +26,7 @@ export class MemorySessionStore implements SessionStore {
     this.#sessions.set(meta.session_id, { meta, entries: [], owner: null });
   }
 
-  async append(id: string, entries: readonly Entry[], _options?: AppendOptions): Promise<void> {
+  async append(id: string, entries: readonly SessionEntry[], _options?: AppendOptions): Promise<void> {
     this.#kept(id).entries.push(...entries);
   }
 
@@ -51,7 +51,7 @@ export class MemorySessionStore implements SessionStore {
     this.#sessions.delete(id);
   }
 
-  async acquire(id: string, owner: string): Promise<Lease> {
+  async acquire(id: string, owner: string): Promise<SessionLease> {
     const kept = this.#kept(id);
     if (kept.owner !== null) throw new AgentError('session_busy', 'the session is in use');
     kept.owner = owner;

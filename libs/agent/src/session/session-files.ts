@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { AgentError } from '../core/agent-error.ts';
 import { isPlainObject, parseJson } from '../core/json.ts';
 import { systemCode } from '../core/system-code.ts';
-import { type Entry, SCHEMA_VERSION } from './entry.ts';
+import { SCHEMA_VERSION, type SessionEntry } from './entry.ts';
 
 const NEWLINE = 0x0a;
 
 export interface ReadHistory {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly SessionEntry[];
   readonly torn: boolean;
   /** Up to here the file is whole. */
   readonly validBytes: number;
@@ -21,7 +21,7 @@ export interface ReadHistory {
  * @throws AgentError `session_corrupt` with the byte offset, `schema_too_new`
  */
 export function readHistory(bytes: Buffer, where: string): ReadHistory {
-  const entries: Entry[] = [];
+  const entries: SessionEntry[] = [];
   let at = 0;
   while (at < bytes.length) {
     const end = bytes.indexOf(NEWLINE, at);
@@ -39,12 +39,12 @@ export function readHistory(bytes: Buffer, where: string): ReadHistory {
   return { entries, torn: false, validBytes: at };
 }
 
-function readEntry(line: string): Entry | null {
+function readEntry(line: string): SessionEntry | null {
   const value = parseJson(line);
   if (!isPlainObject(value)) return null;
   if (typeof value.v !== 'number' || typeof value.seq !== 'number' || typeof value.type !== 'string') return null;
   // Only this package writes these files; a line of another version was told apart by `v`.
-  return value as unknown as Entry;
+  return value as unknown as SessionEntry;
 }
 
 function corrupt(where: string, offset: number, why: string): AgentError {

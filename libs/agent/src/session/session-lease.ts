@@ -4,13 +4,13 @@ import { hostname } from 'node:os';
 import { AgentError } from '../core/agent-error.ts';
 import { isPlainObject, parseJson } from '../core/json.ts';
 import { systemCode } from '../core/system-code.ts';
-import type { Lease } from './session-store.ts';
+import type { SessionLease } from './session-store.ts';
 
 /**
  * One owner per session, by a file that only one process can create. The file of a process that is gone is taken
  * over; on another machine nobody can tell, so its file counts as alive until it is removed.
  */
-export async function acquireLease(path: string, owner: string): Promise<Lease> {
+export async function acquireLease(path: string, owner: string): Promise<SessionLease> {
   const text = JSON.stringify({ pid: process.pid, startedAt: startOf(process.pid), host: hostname(), owner });
   for (let attempt = 0; attempt < 5; attempt++) {
     if (await createOnce(path, text)) return { release: () => release(path, text) };

@@ -1,9 +1,9 @@
-import type { Entry } from './entry.ts';
+import type { SessionEntry } from './entry.ts';
 import type { SessionMetadata } from './session-metadata.ts';
 
 export interface StoredSession {
   readonly meta: SessionMetadata;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly SessionEntry[];
   /** The last entry was cut off by a crash; it is not among `entries` and is removed with the next append. */
   readonly torn: boolean;
 }
@@ -14,7 +14,7 @@ export interface SessionFilter {
 }
 
 /** The right to write to one session. */
-export interface Lease {
+export interface SessionLease {
   release(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface SessionStore {
   /** @throws AgentError `conflict` if there is one */
   create(meta: SessionMetadata): Promise<void>;
   /** @throws AgentError `session_not_found`, `session_write_failed` */
-  append(id: string, entries: readonly Entry[], options?: AppendOptions): Promise<void>;
+  append(id: string, entries: readonly SessionEntry[], options?: AppendOptions): Promise<void>;
   /** @throws AgentError `session_not_found`, `session_corrupt`, `schema_too_new` */
   load(id: string): Promise<StoredSession>;
   saveMetadata(meta: SessionMetadata): Promise<void>;
@@ -36,7 +36,7 @@ export interface SessionStore {
   list(filter?: SessionFilter): Promise<string[]>;
   delete(id: string): Promise<void>;
   /** @throws AgentError `session_busy` while another owner is alive */
-  acquire(id: string, owner: string): Promise<Lease>;
+  acquire(id: string, owner: string): Promise<SessionLease>;
 }
 
 export function matchesFilter(meta: SessionMetadata, filter: SessionFilter = {}): boolean {

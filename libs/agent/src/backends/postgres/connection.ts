@@ -1,7 +1,7 @@
 import { Pool, type PoolClient, type QueryResult } from 'pg';
 
 /** A pool of one's own may be handed in; it is not closed then. */
-export type PostgresOptions = ({ readonly connectionString: string } | { readonly pool: Pool }) & {
+export type PostgresClientOptions = ({ readonly connectionString: string } | { readonly pool: Pool }) & {
   readonly now?: () => number;
 };
 
@@ -35,7 +35,7 @@ export class PostgresConnection {
   readonly #owned: boolean;
   #ready: Promise<void> | undefined;
 
-  constructor(options: PostgresOptions) {
+  constructor(options: PostgresClientOptions) {
     this.#owned = 'connectionString' in options;
     this.#pool =
       'pool' in options

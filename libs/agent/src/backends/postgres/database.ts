@@ -10,7 +10,7 @@ import type {
 import { checkVersion } from '../../memory/in-memory-database-client.ts';
 import { isRange, limitOf, pathOf } from '../../memory/query-match.ts';
 import { textsOf, wordsOf } from '../../memory/search-text.ts';
-import { PostgresConnection, type PostgresOptions, textQuery, withoutZeros } from './connection.ts';
+import { type PostgresClientOptions, PostgresConnection, textQuery, withoutZeros } from './connection.ts';
 
 const ALIVE = '(expires_at IS NULL OR expires_at > ';
 const OPERATORS = [
@@ -25,7 +25,7 @@ export class PostgresDatabaseClient implements DatabaseClient {
   readonly #connection: PostgresConnection;
   readonly #now: () => number;
 
-  constructor(options: PostgresOptions) {
+  constructor(options: PostgresClientOptions) {
     this.#connection = new PostgresConnection(options);
     this.#now = options.now ?? Date.now;
   }

@@ -1,4 +1,4 @@
-export type { PostgresOptions } from './connection.ts';
+export type { PostgresClientOptions } from './connection.ts';
 export { PostgresDatabaseClient } from './database.ts';
 export { PostgresMemoryClient } from './memory.ts';
 export { postgresDriver } from './sql-driver.ts';

@@ -9,7 +9,7 @@ import type {
   SearchMemory,
 } from '../../memory/memory-client.ts';
 import { textsOf, wordsOf } from '../../memory/search-text.ts';
-import { PostgresConnection, type PostgresOptions, textQuery, withoutZeros } from './connection.ts';
+import { type PostgresClientOptions, PostgresConnection, textQuery, withoutZeros } from './connection.ts';
 
 const UNIQUE_VIOLATION = '23505';
 const ALIVE = '(expires_at IS NULL OR expires_at > ';
@@ -19,7 +19,7 @@ export class PostgresMemoryClient implements MemoryClient {
   readonly #connection: PostgresConnection;
   readonly #now: () => number;
 
-  constructor(options: PostgresOptions) {
+  constructor(options: PostgresClientOptions) {
     this.#connection = new PostgresConnection(options);
     this.#now = options.now ?? Date.now;
   }

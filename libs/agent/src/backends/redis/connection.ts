@@ -1,20 +1,20 @@
 import { Redis } from 'ioredis';
 
 /** A client of one's own may be handed in; it is not closed then. */
-export type RedisOptions = ({ readonly url: string } | { readonly client: Redis }) & {
+export type RedisClientOptions = ({ readonly url: string } | { readonly client: Redis }) & {
   /** In front of every key. Default `agentlens:agent`. */
   readonly prefix?: string;
   readonly now?: () => number;
 };
 
-export interface RedisConnection {
+export interface ConnectedRedis {
   readonly redis: Redis;
   readonly prefix: string;
   readonly now: () => number;
   close(): Promise<void>;
 }
 
-export function connectRedis(options: RedisOptions): RedisConnection {
+export function connectRedis(options: RedisClientOptions): ConnectedRedis {
   const { prefix = 'agentlens:agent', now = Date.now } = options;
   const owned = 'url' in options;
   const redis = owned

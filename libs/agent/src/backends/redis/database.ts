@@ -9,7 +9,7 @@ import type {
 } from '../../memory/database-client.ts';
 import { inQueryOrder, limitOf, matchesWhere } from '../../memory/query-match.ts';
 import { searchTexts, textsOf } from '../../memory/search-text.ts';
-import { connectRedis, type RedisConnection, type RedisOptions } from './connection.ts';
+import { type ConnectedRedis, connectRedis, type RedisClientOptions } from './connection.ts';
 
 /**
  * KEYS: the collection's documents (hash: `version:expiry:json`), its keys in order (sorted set, all scores 0).
@@ -45,9 +45,9 @@ const MOST_READ = 10_000;
 
 /** Documents in Redis. Conditions are checked in this process; sorting and searching read a whole collection. */
 export class RedisDatabaseClient implements DatabaseClient {
-  readonly #connection: RedisConnection;
+  readonly #connection: ConnectedRedis;
 
-  constructor(options: RedisOptions) {
+  constructor(options: RedisClientOptions) {
     this.#connection = connectRedis(options);
   }
 

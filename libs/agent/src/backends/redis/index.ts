@@ -1,3 +1,3 @@
-export type { RedisOptions } from './connection.ts';
+export type { RedisClientOptions } from './connection.ts';
 export { RedisDatabaseClient } from './database.ts';
 export { RedisMemoryClient } from './memory.ts';

@@ -8,7 +8,7 @@ import type {
   SearchMemory,
 } from '../../memory/memory-client.ts';
 import { searchTexts, textsOf } from '../../memory/search-text.ts';
-import { connectRedis, type RedisConnection, type RedisOptions } from './connection.ts';
+import { type ConnectedRedis, connectRedis, type RedisClientOptions } from './connection.ts';
 
 /**
  * KEYS: the stream's last number, its entries (sorted set by number), its idempotency keys (hash), its expiries (sorted
@@ -33,9 +33,9 @@ const MOST_SEARCHED = 10_000;
 
 /** Streams in Redis. Searches rank the newest 10 000 entries of a stream in this process; no module is needed. */
 export class RedisMemoryClient implements MemoryClient {
-  readonly #connection: RedisConnection;
+  readonly #connection: ConnectedRedis;
 
-  constructor(options: RedisOptions) {
+  constructor(options: RedisClientOptions) {
     this.#connection = connectRedis(options);
   }
 

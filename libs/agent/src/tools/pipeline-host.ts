@@ -1,0 +1,57 @@
+import type { AgentContext } from '../core/agent-context.ts';
+import type { DriverEvent } from '../core/agent-event.ts';
+import type { StateEvent } from '../core/agent-state.ts';
+import type { PermissionAnswer } from '../core/input-message.ts';
+import type { Json } from '../core/json.ts';
+import type { OutputChunk } from '../core/output-chunk.ts';
+import type { ToolInfo } from '../core/tool-result.ts';
+import type { Effects } from '../effects/effects.ts';
+import type { PermissionManager } from '../permissions/permission-manager.ts';
+import type { GuardedRun } from '../platform/run-guard.ts';
+import type { SafetyPhase } from '../safety/phases.ts';
+import type { Inspected, SafetyLayer } from '../safety/safety-layer.ts';
+import type { AgentSession } from '../session/agent-session.ts';
+import type { ActionResult, ToolCall } from './action-result.ts';
+import type { ToolRegistry } from './tool-registry.ts';
+
+/** What the pipeline needs of its session. */
+export interface PipelineHost {
+  readonly session: AgentSession;
+  readonly context: AgentContext;
+  readonly effects: Effects;
+  readonly run: GuardedRun;
+  readonly turnSignal: AbortSignal;
+  emit(event: OutputChunk | DriverEvent): void;
+  move(event: StateEvent): void;
+  ask(call: ToolCall, info: ToolInfo): Promise<PermissionAnswer>;
+}
+
+export interface PipelineOptions {
+  readonly registry: ToolRegistry;
+  readonly permissions: PermissionManager;
+  readonly safety: SafetyLayer;
+  /** False: what would be asked is refused at once. Default true. */
+  readonly canAsk?: boolean;
+  /** Told of the results of each step, in the order of the calls, also when the run ends with them. */
+  readonly onActions?: (actions: readonly ActionResult[]) => void;
+  /** Where "always" answers are kept. */
+  readonly remember?: (permissions: PermissionManager) => Promise<void>;
+}
+
+/** Ends with the turn, and with the run at the platform. */
+export function callSignal({ turnSignal, run }: PipelineHost): AbortSignal {
+  return AbortSignal.any([turnSignal, run.signal]);
+}
+
+/** Shows what goes into a tool, or comes out of it, to the safety policy. */
+export function inspectText(
+  host: PipelineHost,
+  safety: SafetyLayer,
+  value: Json,
+  phase: SafetyPhase,
+  toolName: string,
+): Promise<Inspected<Json>> {
+  return safety.inspect(value, { phase, tool: toolName }, ({ rule, action, inputHash }) =>
+    host.emit({ type: 'safety', phase, rule, action, inputHash, toolName }),
+  );
+}
