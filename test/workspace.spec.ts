@@ -148,3 +148,34 @@ describe('subjects', () => {
     }
   });
 });
+
+describe('apps/console', () => {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+  it('has a lockfile of its own: what its build needs is no part of the platform', () => {
+    const { workspaces } = JSON.parse(read('package.json')) as { workspaces: string[] };
+    expect(workspaces).not.toContain('apps/*');
+    expect(workspaces).not.toContain('apps/console');
+    const { packages } = JSON.parse(read('apps/console/package-lock.json')) as { packages: Record<string, object> };
+    expect(Object.keys(packages)).toContain('node_modules/react');
+  });
+
+  it('pins every dependency exactly', () => {
+    const { dependencies, devDependencies } = JSON.parse(read('apps/console/package.json')) as Manifest;
+    for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+      expect(`${name}@${version}`).toMatch(/@\d+\.\d+\.\d+[\w.-]*$/);
+    }
+  });
+
+  it('is built from the sources that are here: run "npm run build" in apps/console after a change', async () => {
+    const { hashOfSources, stamped } = (await import('../apps/console/stamp.mjs')) as {
+      hashOfSources: () => string;
+      stamped: () => string;
+    };
+    expect(stamped()).toBe(hashOfSources());
+  });
+
+  it('comes along in the image of the service that serves it', () => {
+    expect(read('deploy/docker/Dockerfile')).toContain('/app/apps/console/built ./apps/console/built');
+  });
+});

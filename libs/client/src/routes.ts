@@ -80,6 +80,7 @@ export const ROUTES: Routes = {
   sendAuditEvents: 'POST /v1/runs/events',
   sendHeartbeat: 'POST /v1/runs/:runId/heartbeat',
   setBreakerLimits: 'PUT /api/breakers/limits',
+  startDemo: 'POST /v1/demo',
   startRun: 'POST /v1/runs/:runId/start',
   testRule: 'POST /api/guardrails/test',
   unpauseAgent: 'PUT /api/agents/:id/unpause',

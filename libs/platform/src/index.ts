@@ -22,6 +22,7 @@ export {
 } from './auth/caller.ts';
 export type { KeyCheck, KeyDirectory } from './auth/key-directory.ts';
 export { RouteSetting, type RouteSettings } from './auth/route-config.ts';
+export { comesFromHere, SessionCookies } from './auth/session-cookies.ts';
 export { loadConfig, type PlatformConfig } from './config/config.ts';
 export { ConfigError } from './config/config-error.ts';
 export type { ProcessName, ServiceName } from './config/process-names.ts';

@@ -9,6 +9,7 @@ import {
   LOGGER,
   type Platform,
   PlatformModule,
+  SessionCookies,
 } from '@agentlens/platform';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.ts';
@@ -58,7 +59,6 @@ import { RunsQueries } from './runs/runs.queries.ts';
 import { DatabaseReadiness } from './service/database-readiness.ts';
 import { ServiceController } from './service/service.controller.ts';
 import { SessionController } from './session/session.controller.ts';
-import { SessionCookies } from './session/session-cookies.ts';
 import { SignInCodes } from './session/sign-in-codes.ts';
 import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsQueries } from './sessions/sessions.queries.ts';
@@ -133,7 +133,7 @@ export class QueryModule {
         OpenStreams,
         StreamMetrics,
         KeyUseRecorder,
-        SessionCookies,
+        { provide: SessionCookies, useFactory: () => new SessionCookies(platform) },
         SignInCodes,
         ConsoleServer,
         {

@@ -117,10 +117,10 @@ describe('the console', () => {
       expect(page.headers['cache-control']).toBe('no-store');
       expect(page.headers['content-security-policy']).toContain("script-src 'self'");
     }
-    for (const url of ['/api/unknown', '/v1/unknown', '/mcp/x']) {
+    for (const url of ['/api/unknown', '/v1/unknown', '/mcp/x', '/unknown']) {
       expect((await send('GET', url, html)).statusCode).toBe(404);
     }
-    expect((await send('GET', '/unknown')).json()).toMatchObject({ error: 'Route not found' });
+    expect((await send('GET', '/api/session', html)).statusCode).toBe(405);
   });
 
   it('lies below the prefix that a proxy took off', async () => {

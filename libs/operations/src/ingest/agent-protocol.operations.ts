@@ -103,6 +103,17 @@ export const registerAgentTools = operation({
   response: agent.extend({ tools: z.int() }),
 });
 
+export const startDemo = operation({
+  id: 'startDemo',
+  method: 'post',
+  path: '/v1/demo',
+  tag,
+  summary: 'Runs the demo agent on the server: it searches in a loop, then asks to buy something. No body.',
+  scope: 'decide',
+  status: 202,
+  response: z.object({ runId: z.string(), agentId: z.string() }),
+});
+
 export const startRun = operation({
   id: 'startRun',
   method: 'post',

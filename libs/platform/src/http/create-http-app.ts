@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { authorizeRequests } from '../auth/authorize-requests.ts';
+import { SessionCookies } from '../auth/session-cookies.ts';
 import { nestLogger } from '../log/nest-logger.ts';
 import type { Platform } from '../platform.ts';
 import { acceptJsonOnly } from './accept-json-only.ts';
@@ -60,6 +61,7 @@ export async function createHttpApp(
   trackRequests(fastify, platform);
   addSecurityHeaders(fastify);
   refuseUnrouted(fastify);
+  new SessionCookies(platform).accept(fastify);
   authorizeRequests(fastify, platform.keys);
   addOperatorRoutes(fastify, platform);
   app.useGlobalFilters(filter);

@@ -16,6 +16,7 @@ import {
 } from '@agentlens/platform';
 import type { Presence, RunContexts } from '@agentlens/state';
 import type { Provider } from '@nestjs/common';
+import { DemoController } from '../demo/demo.controller.ts';
 import { EventDesk } from '../event-desk.ts';
 import { AgentsController } from './agents.controller.ts';
 import { ControlController } from './control.controller.ts';
@@ -38,6 +39,7 @@ export const PROTOCOL_CONTROLLERS = [
   EvaluateController,
   ControlController,
   RulesController,
+  DemoController,
 ];
 
 export const PROTOCOL_PROVIDERS: Provider[] = [

@@ -5,14 +5,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ConsoleFile, type Encoding, readConsoleFiles } from './console-files.ts';
 import { basePath, contentSecurityPolicy, pageFor } from './console-page.ts';
 
-/** Routes of the API: an unknown one among them is not a page of the console. */
-const API = /^\/(api|v1|mcp)(\/|$)|^\/openapi\.json$/;
+/** The console's pages, as its own router has them; everything else stays what it is: a route of the API, or none. */
+export const CONSOLE_PAGES = [
+  '/',
+  ...['runs', 'live', 'decisions', 'guardrails', 'approvals', 'alerts', 'agents', 'spend', 'breakers', 'deliveries'],
+  ...['audit', 'system', 'settings', 'connect', 'more', 'gallery', 'sign-in'],
+  ...['runs/:id', 'guardrails/:id', 'guardrails/:id/edit', 'agents/:id'],
+].map((page) => (page === '/' ? page : `/${page}`));
+/** The files hold nothing of anybody. */
+const PUBLIC = { config: { isPublic: true } };
 const YEAR_S = 31_536_000;
 
-/**
- * The console at `/`: its files, and its page for every address that a browser opens, because the page itself knows its
- * routes. Public: the files hold nothing of anybody.
- */
+/** The console at `/`: its files, and its one page at every address that it has a view for. */
 @Injectable()
 export class ConsoleServer implements OnModuleInit {
   readonly #built = readConsoleFiles();
@@ -20,27 +24,23 @@ export class ConsoleServer implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost) {}
 
   onModuleInit(): void {
+    if (this.#built === null) return;
+    const { page, files } = this.#built;
     const server: FastifyInstance = this.host.httpAdapter.getInstance();
-    server.get('/', (request, reply) => this.#answer('', request, reply));
-    server.get<{ Params: { '*': string } }>('/*', (request, reply) =>
-      this.#answer(request.params['*'], request, reply),
-    );
+    for (const path of CONSOLE_PAGES) server.get(path, PUBLIC, (request, reply) => sendPage(page, request, reply));
+    for (const [path, file] of files)
+      server.get(`/${path}`, PUBLIC, (request, reply) => sendFile(file, request, reply));
   }
+}
 
-  #answer(path: string, request: FastifyRequest, reply: FastifyReply) {
-    const file = this.#built?.files.get(path);
-    if (file !== undefined) return sendFile(file, request, reply);
-    const isPage = request.headers.accept?.includes('text/html') === true && !API.test(`/${path}`);
-    if (!isPage || this.#built === null) return reply.callNotFound();
-    const nonce = randomBytes(16).toString('base64');
-    return reply
-      .header('content-security-policy', contentSecurityPolicy(nonce))
-      .header('x-content-type-options', 'nosniff')
-      .header('referrer-policy', 'same-origin')
-      .header('cache-control', 'no-store')
-      .type('text/html; charset=utf-8')
-      .send(pageFor(this.#built.page, basePath(request.headers['x-forwarded-prefix']), nonce));
-  }
+function sendPage(page: string, request: FastifyRequest, reply: FastifyReply) {
+  const nonce = randomBytes(16).toString('base64');
+  return reply
+    .header('content-security-policy', contentSecurityPolicy(nonce))
+    .header('referrer-policy', 'same-origin')
+    .header('cache-control', 'no-store')
+    .type('text/html; charset=utf-8')
+    .send(pageFor(page, basePath(request.headers['x-forwarded-prefix']), nonce));
 }
 
 async function sendFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyReply) {
@@ -50,7 +50,6 @@ async function sendFile(file: ConsoleFile, request: FastifyRequest, reply: Fasti
   if (compressed) void reply.header('content-encoding', encoding).header('vary', 'accept-encoding');
   return reply
     .header('cache-control', file.immutable ? `public, max-age=${YEAR_S}, immutable` : 'no-cache')
-    .header('x-content-type-options', 'nosniff')
     .type(file.type)
     .send(compressed ?? file.body);
 }

@@ -3,18 +3,19 @@ import {
   type Caller,
   CLOCK,
   type Clock,
+  comesFromHere,
   CurrentCaller,
   FromRequest,
   KEY_DIRECTORY,
   type KeyDirectory,
   ProblemException,
   Serves,
+  SessionCookies,
 } from '@agentlens/platform';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { KeyNames } from '../keys/key-names.ts';
 import { VERSION } from '../service/version.ts';
-import { comesFromHere, SessionCookies } from './session-cookies.ts';
 import { SignInCodes } from './sign-in-codes.ts';
 
 @Controller()

@@ -1,10 +1,11 @@
-import { CLOCK, type Clock, ProblemException, SECRET_BOX, type SecretBox } from '@agentlens/platform';
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { ProblemException } from '../http/problem-exception.ts';
+import type { Clock, Platform } from '../platform.ts';
+import type { SecretBox } from '../secret-box.ts';
 
 const NAME = 'agentlens_session';
+const COOKIE = new RegExp(`(?:^|; *)${NAME}=([^;]+)`);
 const LIFE_MS = 7 * 86_400_000;
 const CONTEXT = ['session-cookie'];
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
@@ -16,24 +17,25 @@ const Sealed = z.object({ key: z.string(), until: z.number() });
  * `Authorization` is a request with that key, so that every check of keys (scope, expiry, revocation) holds as it is.
  * Writes must come from a page of this very address: a cookie is sent along by the browser, whoever asks for it.
  */
-@Injectable()
-export class SessionCookies implements OnModuleInit {
-  constructor(
-    private readonly host: HttpAdapterHost,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
-    @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+export class SessionCookies {
+  readonly #secrets: SecretBox;
+  readonly #clock: Clock;
 
-  onModuleInit(): void {
-    const server: FastifyInstance = this.host.httpAdapter.getInstance();
-    server.addHook('onRequest', (request, _reply, done) => {
+  constructor({ secrets, clock }: Pick<Platform, 'secrets' | 'clock'>) {
+    this.#secrets = secrets;
+    this.#clock = clock;
+  }
+
+  /** Before keys are checked. */
+  accept(fastify: FastifyInstance): void {
+    fastify.addHook('onRequest', (request, _reply, done) => {
       done(this.#signIn(request));
     });
   }
 
   /** The value of `Set-Cookie` that signs this browser in. */
   cookieFor(key: string, request: FastifyRequest): string {
-    const sealed = this.secrets.seal(JSON.stringify({ key, until: this.clock.now() + LIFE_MS }), CONTEXT);
+    const sealed = this.#secrets.seal(JSON.stringify({ key, until: this.#clock.now() + LIFE_MS }), CONTEXT);
     return `${NAME}=${sealed}; Max-Age=${LIFE_MS / 1000}${attributesFor(request)}`;
   }
 
@@ -56,11 +58,11 @@ export class SessionCookies implements OnModuleInit {
   }
 
   #keyOf(request: FastifyRequest): string | undefined {
-    const value = new RegExp(`(?:^|; *)${NAME}=([^;]+)`).exec(request.headers.cookie ?? '')?.[1];
-    if (value === undefined || !this.secrets.isSealed(value)) return undefined;
+    const value = COOKIE.exec(request.headers.cookie ?? '')?.[1];
+    if (value === undefined || !this.#secrets.isSealed(value)) return undefined;
     try {
-      const { key, until } = Sealed.parse(JSON.parse(this.secrets.open(value, CONTEXT)));
-      return until > this.clock.now() ? key : undefined;
+      const { key, until } = Sealed.parse(JSON.parse(this.#secrets.open(value, CONTEXT)));
+      return until > this.#clock.now() ? key : undefined;
     } catch {
       // Sealed by a key this platform no longer has, or altered: the same as no session.
       return undefined;

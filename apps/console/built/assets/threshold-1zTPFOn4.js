@@ -1,0 +1,1 @@
+function e({conditionType:e,conditionConfig:n}){let[r,i]=t[e]??[],a=r===void 0?void 0:n[r];return typeof a==`number`&&i!==void 0?{value:a,unit:i}:void 0}var t={error_rate_threshold:[`threshold`,`%`],cost_limit:[`maxCostUsd`,`USD`],health_score_threshold:[`minScore`,``],custom_metric:[`value`,``]};export{e as t};

@@ -1,0 +1,141 @@
+import { Link } from '@tanstack/react-router';
+import { client } from '../api/client.ts';
+import type { Agent, AgentHealth } from '../api/model.ts';
+import { count, money } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
+import { Page } from '../shell/page.tsx';
+import { openStop } from '../shell/stop.tsx';
+import { Act } from '../ui/act.tsx';
+import { Empty, FilteredEmpty, Read } from '../ui/faces.tsx';
+import { FilterField } from '../ui/filters.tsx';
+import { Gauge } from '../ui/gauge.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { State } from '../ui/marks.tsx';
+import { Ago, useNow } from '../ui/moment.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
+
+const QUIET_MS = 5 * 60_000;
+
+export function AgentsPage() {
+  const agents = useRead(['agents', 'all'], (signal) => client.listAgents({ query: { limit: 500 }, signal }));
+  const health = useRead(['agents', 'health'], (signal) => client.getHealthOverview({ query: { window: 7 }, signal }));
+  return (
+    <Page name="agents" title="Agents" time="Last 7 days">
+      <Read read={agents} what="Agents" rows={10}>
+        {(data) => (
+          <List agents={data.agents} health={new Map((health.data?.agents ?? []).map((one) => [one.agentId, one]))} />
+        )}
+      </Read>
+    </Page>
+  );
+}
+
+/** What an agent is held by, or whether it was heard of lately. */
+export function agentMark(agent: Agent, nowMs: number) {
+  if (agent.pausedAt !== undefined) return { icon: 's-paused', tone: 'paused', word: 'Paused' };
+  if (nowMs - Date.parse(agent.lastSeenAt) < QUIET_MS) return { icon: 's-running', tone: 'running', word: 'Active' };
+  return { icon: 's-idle', tone: 'idle', word: 'Quiet' };
+}
+
+function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMap<string, AgentHealth> }) {
+  const { search, change, clear } = useListSearch<'q'>();
+  const now = useNow();
+  const shown = agents.filter(
+    ({ id, name }) => search.q === undefined || `${id} ${name}`.toLowerCase().includes(search.q.toLowerCase()),
+  );
+  if (agents.length === 0) {
+    return (
+      <div className="pad">
+        <Empty
+          title="No agent yet."
+          act={
+            <Link className="b pri" to="/connect">
+              Connect one
+            </Link>
+          }
+        >
+          An agent exists from its first event on.
+        </Empty>
+      </div>
+    );
+  }
+  return (
+    <>
+      <div className="bar0">
+        <FilterField label="Filter agents" value={search.q ?? ''} onChange={(q) => change({ q }, true)} />
+      </div>
+      {shown.length === 0 ? (
+        <div className="pad">
+          <FilteredEmpty what="agents" filter={search.q ?? ''} onClear={clear} />
+        </div>
+      ) : (
+        <table className="tb">
+          <thead>
+            <tr>
+              <th>State</th>
+              <th>Agent</th>
+              <th className="not-s">Health</th>
+              <th className="r not-s">Runs</th>
+              <th className="r not-s">Errors</th>
+              <th className="r not-s">Cost in all</th>
+              <th className="r">Heard of</th>
+              <th />
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((agent) => {
+              const score = health.get(agent.id)?.overallScore;
+              return (
+                <tr key={agent.id}>
+                  <td>
+                    <State mark={agentMark(agent, now)} />
+                  </td>
+                  <td className="w100 clip">
+                    <Link className="strong" to="/agents/$id" params={{ id: agent.id }}>
+                      <bdi>{agent.id}</bdi>
+                    </Link>{' '}
+                    <span className="t3">{agent.pauseReason ?? (agent.name === agent.id ? '' : agent.name)}</span>
+                  </td>
+                  <td className="not-s">
+                    {score === undefined ? <span className="t3">no runs</span> : <Score value={score} />}
+                  </td>
+                  <td className="r num not-s">{count(agent.sessionCount)}</td>
+                  <td className="r num not-s">{count(agent.errorCount)}</td>
+                  <td className="r num not-s">{money(agent.totalCostUsd)}</td>
+                  <td className="r t2">
+                    <Ago at={agent.lastSeenAt} bare />
+                  </td>
+                  <td className="act">
+                    <Act
+                      scope="admin"
+                      kind="sm"
+                      label={`Stop ${agent.id}`}
+                      onPress={() =>
+                        openStop({ agentId: agent.id, state: agent.pausedAt === undefined ? 'killed' : 'running' })
+                      }
+                    >
+                      <Icon name="s-killed" size={14} />
+                      Stop…
+                    </Act>
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+/** 0 to 100: the gauge is full where all is well, so it is never red for being full. */
+export function Score({ value }: { value: number }) {
+  return (
+    <span className="row num">
+      <span className={value < 50 ? 'bad' : value < 75 ? 'warn' : ''}>{Math.round(value)}</span>
+      <span className="grow">
+        <Gauge value={Math.min(0.79, (value / 100) * 0.79)} label={`Health ${Math.round(value)} of 100`} />
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,279 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { Alert } from '../api/model.ts';
+import { counted, shortId } from '../figures/figures.ts';
+import { useSteady } from '../live-data/steady.ts';
+import { DECIDED } from '../approvals/approvals-page.tsx';
+import { Page } from '../shell/page.tsx';
+import { bounds, rangeName } from '../time/range.ts';
+import { stringifySearch } from '../url/search.ts';
+import { Act } from '../ui/act.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
+import { FilterChip, NewRows } from '../ui/filters.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { State } from '../ui/marks.tsx';
+import { Moment } from '../ui/moment.tsx';
+import { Facts } from '../ui/section.tsx';
+import { toast, toastError } from '../ui/toast.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
+import { usePages } from '../ui/use-pages.ts';
+
+type Name = 'status' | 'kind' | 'agent' | 'id' | 'range' | 'from' | 'to';
+const STATES = [
+  { id: 'pending', name: 'Open' },
+  { id: 'acknowledged', name: 'Seen' },
+  { id: 'approved,denied,expired,cancelled', name: 'Over' },
+] as const;
+const KINDS = [
+  { id: 'rule', name: 'Rules' },
+  { id: 'breaker', name: 'Breakers' },
+  { id: 'approval', name: 'Approvals' },
+] as const;
+const DEFAULT = '7d';
+const idOf = (alert: Alert) => alert.id;
+
+const MARKS = {
+  rule: { icon: 'alerts', tone: 'waiting', word: 'Rule' },
+  breaker: { icon: 'breakers', tone: 'block', word: 'Breaker' },
+  approval: { icon: 'approvals', tone: 'ask', word: 'Approval' },
+};
+
+function stateOf(alert: Alert) {
+  if (alert.kind === 'approval') return DECIDED[alert.status];
+  if (alert.status === 'pending') return { icon: 's-waiting', tone: 'waiting', word: 'Open' };
+  if (alert.status === 'acknowledged') return { icon: 's-succeeded', tone: 'succeeded', word: 'Seen' };
+  return { icon: 's-cancelled', tone: 'cancelled', word: alert.status === 'expired' ? 'Nobody looked' : 'Closed' };
+}
+
+export function AlertsPage() {
+  const { search, change, clear } = useListSearch<Name>();
+  const [following, setFollowing] = useState(true);
+  const range = search.range ?? DEFAULT;
+  const key = stringifySearch({ ...search, id: undefined });
+  const query = {
+    status: search.status,
+    kind: search.kind,
+    agentId: search.agent,
+    ...bounds({ ...search, range }),
+    limit: 100,
+  };
+  const list = usePages(
+    ['alerts', key],
+    (cursor, signal) => client.listAlerts({ query: { ...query, cursor }, signal }),
+    ({ alerts }) => alerts,
+  );
+  const { rows, waiting, showNew } = useSteady(list.rows ?? [], idOf, key, following);
+  const chosen = rows.find(({ id }) => id === search.id);
+  return (
+    <Page
+      name="alerts"
+      title="Alerts"
+      range={{ value: { ...search, range }, set: (next) => change({ range: next === DEFAULT ? undefined : next }) }}
+      stop={chosen === undefined ? {} : { agentId: chosen.agentId }}
+    >
+      <div className="bar0">
+        <div className="seg" role="group" aria-label="State">
+          <button
+            type="button"
+            aria-pressed={search.status === undefined}
+            onClick={() => change({ status: undefined })}
+          >
+            All
+          </button>
+          {STATES.map(({ id, name }) => (
+            <button key={id} type="button" aria-pressed={search.status === id} onClick={() => change({ status: id })}>
+              {name}
+            </button>
+          ))}
+        </div>
+        <FilterChip name="From" value={search.kind} choices={KINDS} onChange={(kind) => change({ kind })} />
+        <FilterChip
+          name="Agent"
+          value={search.agent}
+          choices={[...new Set(rows.map(({ agentId }) => agentId))].map((id) => ({ id, name: id }))}
+          onChange={(agent) => change({ agent })}
+        />
+        <span className="sp" />
+        <NewRows waiting={waiting} onShow={showNew} />
+      </div>
+      {list.rows === undefined ? (
+        list.error === null ? (
+          <Loading rows={14} />
+        ) : (
+          <Failed what="Alerts" error={list.error} onRetry={() => void list.refetch()} />
+        )
+      ) : rows.length > 0 ? (
+        <div className={chosen === undefined ? 'list' : 'with-side'}>
+          <DataTable
+            label="Alerts"
+            rows={rows}
+            columns={COLUMNS}
+            idOf={idOf}
+            current={chosen?.id}
+            onOpen={(alert) => change({ id: alert.id })}
+            onEnd={list.more}
+            onFollowing={setFollowing}
+            rowHeight={34}
+            narrow={(alert) => <Narrow alert={alert} />}
+          />
+          {chosen !== undefined && <AlertPanel alert={chosen} onClose={() => change({ id: undefined })} />}
+        </div>
+      ) : (
+        <div className="pad">
+          {search.status !== undefined || search.kind !== undefined || search.agent !== undefined ? (
+            <FilteredEmpty
+              what={`alerts in the ${rangeName({ range }).toLowerCase()}`}
+              filter={stringifySearch({ status: search.status, kind: search.kind, agent: search.agent }).slice(1)}
+              onClear={clear}
+            />
+          ) : (
+            <Empty
+              title={`No alert in the ${rangeName({ range }).toLowerCase()}.`}
+              act={
+                <Link className="b" to="/guardrails/new">
+                  Make a rule that raises one
+                </Link>
+              }
+            >
+              Rules, breakers and calls that wait raise alerts.
+            </Empty>
+          )}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function Narrow({ alert }: { alert: Alert }) {
+  return (
+    <>
+      <span className="row">
+        <State mark={stateOf(alert)} />
+        <span className="ml t3">
+          <Moment at={alert.createdAt} short />
+        </span>
+      </span>
+      <span className="clip strong">{alert.title}</span>
+      <span className="clip t2">
+        {alert.agentId} <span className="t3">{alert.message}</span>
+      </span>
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Alert>[] = [
+  { id: 'state', head: 'State', width: '150px', cell: (alert) => <State mark={stateOf(alert)} /> },
+  { id: 'kind', head: 'From', width: '112px', cell: (alert) => <State mark={{ ...MARKS[alert.kind], tone: 'no' }} /> },
+  {
+    id: 'title',
+    head: 'Alert',
+    width: 'minmax(160px, 2fr)',
+    cell: (alert) => (
+      <>
+        <span className="strong">{alert.title}</span> <bdi className="t3">{alert.message}</bdi>
+      </>
+    ),
+  },
+  { id: 'agent', head: 'Agent', width: 'minmax(90px, 0.7fr)', cell: (alert) => <bdi>{alert.agentId}</bdi> },
+  {
+    id: 'again',
+    head: 'Again',
+    width: '70px',
+    right: true,
+    cell: (alert) => (
+      <span className="num t2" title="The same again while it was open">
+        {alert.suppressed ?? ''}
+      </span>
+    ),
+  },
+  { id: 'at', head: 'Raised', width: '132px', right: true, cell: (alert) => <Moment at={alert.createdAt} /> },
+];
+
+function AlertPanel({ alert, onClose }: { alert: Alert; onClose: () => void }) {
+  const queries = useQueryClient();
+  const act = async (verb: 'acknowledge' | 'cancel') => {
+    try {
+      await (verb === 'acknowledge' ? client.acknowledgeAlert : client.cancelAlert)({
+        params: { id: alert.id },
+        body: {},
+      });
+      await queries.invalidateQueries();
+      toast(verb === 'acknowledge' ? 'Marked as seen by you' : 'Closed');
+    } catch (error) {
+      toastError('Not done', error);
+    }
+  };
+  const open = alert.status === 'pending' || alert.status === 'acknowledged';
+  return (
+    <aside className="side-panel" aria-label="Alert">
+      <div className="row">
+        <h2 className="strong grow">{alert.title}</h2>
+        <button type="button" className="b quiet ico sm" aria-label="Close" onClick={onClose}>
+          <Icon name="x" size={14} />
+        </button>
+      </div>
+      <p className="plain t2">{alert.message}</p>
+      <Facts
+        facts={[
+          ['State', <State key="s" mark={stateOf(alert)} />],
+          [
+            'Agent',
+            <Link key="a" className="link" to="/agents/$id" params={{ id: alert.agentId }}>
+              {alert.agentId}
+            </Link>,
+          ],
+          alert.runId !== undefined && [
+            'Run',
+            <Link key="r" className="link mono" to="/runs/$id" params={{ id: alert.runId }}>
+              {shortId(alert.runId)}
+            </Link>,
+          ],
+          alert.ruleId !== undefined && [
+            'Rule',
+            <Link key="u" className="link" to="/guardrails/$id" params={{ id: alert.ruleId }}>
+              Open the rule
+            </Link>,
+          ],
+          ['Raised', <Moment key="c" at={alert.createdAt} />],
+          alert.acknowledgedAt !== undefined && [
+            'Seen',
+            <span key="k">
+              <Moment at={alert.acknowledgedAt} /> by {alert.acknowledgedBy}
+            </span>,
+          ],
+          alert.decidedAt !== undefined && [
+            'Ended',
+            <span key="d">
+              <Moment at={alert.decidedAt} /> {alert.decidedBy !== undefined && `by ${alert.decidedBy}`}
+            </span>,
+          ],
+          alert.reason !== undefined && ['Reason', alert.reason],
+          alert.suppressed !== undefined && ['The same again', counted(alert.suppressed, 'time')],
+        ]}
+      />
+      <div className="btns">
+        {alert.kind === 'approval' && open ? (
+          <Link className="b pri" to="/approvals" search={{ id: alert.id }}>
+            Review
+          </Link>
+        ) : (
+          <>
+            {alert.status === 'pending' && (
+              <Act scope="review" kind="pri" onPress={() => void act('acknowledge')}>
+                I have seen it
+              </Act>
+            )}
+            {open && (
+              <Act scope="review" onPress={() => void act('cancel')}>
+                Close it
+              </Act>
+            )}
+          </>
+        )}
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,24 @@
+import { createClient } from '../../../../libs/client/src/index.ts';
+
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+const TIMEOUT_MS = 20_000;
+
+/** Every operation of the platform, wherever this page lies; the browser's cookie is the session. */
+export const client = createClient({ baseUrl: baseUrl(), timeoutMs: TIMEOUT_MS });
+
+/** The same with a key of its own instead of the cookie. */
+export function clientWith(key: string) {
+  return createClient({ baseUrl: baseUrl(), timeoutMs: TIMEOUT_MS, key });
+}
+
+function baseUrl(): string {
+  return new URL('.', document.baseURI).href.replace(/\/$/, '');
+}
+
+/** The address of a path of the platform, also where a proxy serves it below a prefix. */
+export function addressOf(path: string, query: Query = {}): string {
+  const url = new URL(path.replace(/^\//, ''), document.baseURI);
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value));
+  return url.href;
+}

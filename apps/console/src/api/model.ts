@@ -1,0 +1,37 @@
+/** The shapes of the API's answers, as its operations declare them. Types only: nothing of them is bundled. */
+import type { OperationAnswer, OperationInput, Operations } from '../../../../libs/operations/src/index.ts';
+
+type Answer<Id extends keyof Operations> = OperationAnswer<Operations[Id]>;
+
+export type Run = Answer<'listRuns'>['runs'][number];
+export type RunDetail = Answer<'getRun'>;
+export type TreeRun = Answer<'getRunTree'>['runs'][number];
+export type RunFacets = Answer<'getRunFacets'>;
+export type TimelineEntry = Answer<'getRunTimeline'>['entries'][number];
+export type StoredEvent = Answer<'getEvent'>;
+export type Decision = Answer<'listDecisions'>['decisions'][number];
+export type RuleFinding = Decision['evaluatedRules'][number];
+export type Alert = Answer<'getAlert'>;
+export type Agent = Answer<'getAgent'>;
+export type AgentHealth = Answer<'getAgentHealth'>;
+export type Rule = Answer<'getRule'>;
+export type RuleStatus = Answer<'getRuleStatus'>;
+export type RuleSummary = Answer<'listRuleSummaries'>['summaries'][number];
+export type Catalog = Answer<'getRuleCatalog'>;
+export type Delivery = Answer<'listDeliveries'>['deliveries'][number];
+export type Breaker = Answer<'listBreakers'>['breakers'][number];
+export type BreakerLimits = Answer<'getBreakerLimits'>;
+export type BudgetStanding = Answer<'getBudget'>;
+export type Budget = BudgetStanding['budget'];
+export type OrderAnswer = Answer<'createOrder'>;
+export type ApiKey = Answer<'listKeys'>['keys'][number];
+export type NewKey = Answer<'createKey'>;
+export type Me = Answer<'getMe'>;
+export type Now = Answer<'getNow'>;
+
+/** A rule as it is sent. */
+export type RuleBody = OperationInput<Operations['createRule']>['body'];
+/** An order as it is sent. */
+export type OrderBody = OperationInput<Operations['createOrder']>['body'];
+/** A budget as it is sent. */
+export type BudgetBody = OperationInput<Operations['createBudget']>['body'];

@@ -1,0 +1,137 @@
+import { Link } from '@tanstack/react-router';
+import { client } from '../api/client.ts';
+import type { Alert } from '../api/model.ts';
+import { shortId } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
+import { useNowRead } from '../shell/nav.tsx';
+import { Page } from '../shell/page.tsx';
+import { Empty, Failed, Loading } from '../ui/faces.tsx';
+import { TimeLeft } from '../ui/gauge.tsx';
+import { State } from '../ui/marks.tsx';
+import { Countdown, Moment, URGENT_MS, useNow } from '../ui/moment.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
+import { ApprovalCard } from './approval-card.tsx';
+import { callInMessage, inOneLine } from './call-in-message.ts';
+import './approvals.css';
+
+export const DECIDED = {
+  approved: { icon: 'v-allow', tone: 'allow', word: 'Approved' },
+  denied: { icon: 'v-block', tone: 'block', word: 'Denied' },
+  expired: { icon: 's-timed', tone: 'timed', word: 'Expired, so denied' },
+  cancelled: { icon: 's-cancelled', tone: 'cancelled', word: 'Closed' },
+  pending: { icon: 's-waiting', tone: 'waiting', word: 'Waits' },
+  acknowledged: { icon: 's-waiting', tone: 'waiting', word: 'Seen, waits' },
+} satisfies Record<Alert['status'], { icon: string; tone: string; word: string }>;
+
+const SHOWN_DECIDED = 20;
+
+export function ApprovalsPage() {
+  const waiting = useNowRead();
+  const decided = useRead(['alerts', 'decided'], (signal) =>
+    client.listAlerts({
+      query: { kind: 'approval', status: 'approved,denied,expired,cancelled', limit: SHOWN_DECIDED },
+      signal,
+    }),
+  );
+  const { search, change } = useListSearch<'id'>();
+  const queue = waiting.data?.approvals ?? [];
+  const named = useRead(
+    ['alerts', 'one', search.id],
+    (signal) => client.getAlert({ params: { id: search.id ?? '' }, signal }),
+    search.id !== undefined && !queue.some(({ id }) => id === search.id),
+  );
+  const chosen =
+    queue.find(({ id }) => id === search.id) ?? (search.id === undefined ? undefined : named.data) ?? queue[0];
+  const at = queue.findIndex(({ id }) => id === chosen?.id);
+  const choose = (id: string | undefined) => change({ id });
+  return (
+    <Page
+      name="approvals"
+      title="Approvals"
+      time="Waiting now"
+      stop={chosen?.runId === undefined ? {} : { runs: [{ id: chosen.runId, agentId: chosen.agentId }] }}
+    >
+      <section className="que" aria-label="Queue, soonest expiry first">
+        <div className="sech">
+          <h2>Waiting</h2>
+          <span className="n">{queue.length}</span>
+        </div>
+        <ul>
+          {queue.map((alert) => (
+            <li key={alert.id}>
+              <QueueItem alert={alert} on={alert.id === chosen?.id} onChoose={() => choose(alert.id)} />
+            </li>
+          ))}
+        </ul>
+        {queue.length === 0 && <p className="hint quiet">Nothing waits.</p>}
+        <div className="sech second">
+          <h2>Decided</h2>
+          <Link to="/alerts" search={{ kind: 'approval', status: 'approved,denied,expired,cancelled' }}>
+            All
+          </Link>
+        </div>
+        {(decided.data?.alerts ?? []).map((alert) => (
+          <button key={alert.id} type="button" className="dq" onClick={() => choose(alert.id)}>
+            <State mark={DECIDED[alert.status]} wordless />
+            <span className="clip">
+              <span className="mono">{alert.approval?.toolName}</span> {inOneLine(callInMessage(alert.message))}
+            </span>
+            <span className="ml num">
+              <Moment at={alert.decidedAt ?? alert.createdAt} short />
+            </span>
+          </button>
+        ))}
+        {decided.data?.alerts.length === 0 && <p className="hint quiet">Nothing was decided yet.</p>}
+      </section>
+      {chosen !== undefined ? (
+        <ApprovalCard
+          key={chosen.id}
+          alert={chosen}
+          position={
+            at < 0 ? undefined : { at, of: queue.length, next: () => choose(queue[(at + 1) % queue.length]?.id) }
+          }
+          onDecided={() => choose(undefined)}
+        />
+      ) : waiting.data === undefined ? (
+        waiting.error === null ? (
+          <Loading rows={10} />
+        ) : (
+          <Failed what="What waits" error={waiting.error} onRetry={() => void waiting.refetch()} />
+        )
+      ) : (
+        <div className="pad">
+          <Empty
+            title="Nothing waits for you."
+            act={
+              <Link className="b" to="/guardrails" search={{ action: 'require_approval' }}>
+                See the rules that ask
+              </Link>
+            }
+          >
+            Calls that need a human appear here, on every screen that is signed in.
+          </Empty>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function QueueItem({ alert, on, onChoose }: { alert: Alert; on: boolean; onChoose: () => void }) {
+  const now = useNow();
+  const left = alert.expiresAt === undefined ? undefined : Date.parse(alert.expiresAt) - now;
+  const whole = alert.expiresAt === undefined ? 1 : Date.parse(alert.expiresAt) - Date.parse(alert.createdAt);
+  return (
+    <button type="button" className={`qi ${on ? 'on' : ''}`} aria-current={on || undefined} onClick={onChoose}>
+      <span className="row">
+        <span className="mono strong clip">{alert.approval?.toolName ?? alert.title}</span>
+        <span className="ml">{alert.expiresAt !== undefined && <Countdown until={alert.expiresAt} />}</span>
+      </span>
+      <span className="clip t2">{inOneLine(callInMessage(alert.message))}</span>
+      <span className="t3 clip">
+        {alert.agentId}
+        {alert.runId !== undefined && `, run ${shortId(alert.runId)}`}
+      </span>
+      <TimeLeft share={(left ?? whole) / whole} urgent={left !== undefined && left <= URGENT_MS} />
+    </button>
+  );
+}

@@ -1,0 +1,94 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { BreakerLimits } from '../api/model.ts';
+import { problemOf } from '../api/problem.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { toast } from '../ui/toast.tsx';
+
+const FIELDS = [
+  ['maxTokens', 'Tokens'],
+  ['maxIterations', 'Model calls'],
+  ['maxCostUsd', 'Cost in dollars'],
+  ['maxConsecutiveFailures', 'Failures in a row'],
+] as const;
+
+/** Limits of the tenant or of one agent, as a whole: what is not changed is the default. */
+export function LimitsDialog({ defaults, onClose }: { defaults: BreakerLimits['defaults']; onClose: () => void }) {
+  const queries = useQueryClient();
+  const [scope, setScope] = useState<'tenant' | 'agent'>('agent');
+  const [id, setId] = useState('');
+  const [limits, setLimits] = useState(defaults);
+  const [error, setError] = useState<string>();
+  const save = async () => {
+    try {
+      await client.setBreakerLimits({ body: scope === 'agent' ? { scope, id, limits } : { scope, limits } });
+      await queries.invalidateQueries();
+      toast('Limits set');
+      onClose();
+    } catch (cause) {
+      const problem = problemOf(cause);
+      setError(`${problem.message}. ${problem.details.map(({ path, message }) => `${path} ${message}`).join('; ')}`);
+    }
+  };
+  return (
+    <Dialog
+      title="Set limits"
+      open
+      onClose={onClose}
+      acts={
+        <>
+          <button type="button" className="b" onClick={onClose}>
+            Back
+          </button>
+          <button
+            type="button"
+            className="b pri"
+            aria-disabled={(scope === 'agent' && id === '') || undefined}
+            onClick={() => (scope === 'tenant' || id !== '') && void save()}
+          >
+            Set limits
+          </button>
+        </>
+      }
+    >
+      <div className="kd">
+        <label className="field">
+          <span className="lab">For</span>
+          <select
+            className="in"
+            value={scope}
+            onChange={(event) => setScope(event.target.value === 'tenant' ? 'tenant' : 'agent')}
+          >
+            <option value="agent">one agent</option>
+            <option value="tenant">every agent of this tenant</option>
+          </select>
+        </label>
+        {scope === 'agent' && (
+          <label className="field">
+            <span className="lab">Agent</span>
+            <input className="in" value={id} onChange={(event) => setId(event.target.value)} />
+          </label>
+        )}
+        {FIELDS.map(([name, title]) => (
+          <label key={name} className="field">
+            <span className="lab">{title}</span>
+            <input
+              className="in num"
+              type="number"
+              min={0}
+              step="any"
+              value={limits[name]}
+              onChange={(event) => setLimits((before) => ({ ...before, [name]: event.target.valueAsNumber }))}
+            />
+          </label>
+        ))}
+        {error !== undefined && (
+          <p className="hint bad" role="alert">
+            {error}
+          </p>
+        )}
+      </div>
+    </Dialog>
+  );
+}

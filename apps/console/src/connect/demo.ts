@@ -1,0 +1,41 @@
+import { client, clientWith } from '../api/client.ts';
+
+export const DEMO_AGENT = 'demo-agent';
+
+/** What stops the demo agent: one rule that blocks its loop, one that asks a human. Made once. */
+const RULES = [
+  {
+    name: 'Demo: same search more than 3 times',
+    description: 'Made by the first run. Delete it when you have seen it work.',
+    agentId: DEMO_AGENT,
+    toolNames: ['web_search'],
+    conditionType: 'repeated_call',
+    conditionConfig: { times: 3, sameResult: false },
+    actionType: 'block',
+    actionConfig: { message: 'This search was already made three times. Use the results you have.' },
+  },
+  {
+    name: 'Demo: purchases need a human',
+    description: 'Made by the first run. Delete it when you have seen it work.',
+    agentId: DEMO_AGENT,
+    toolNames: ['buy_report'],
+    conditionType: 'tool_argument',
+    conditionConfig: { path: 'amount', type: 'number', operator: 'gt', value: 10 },
+    actionType: 'require_approval',
+    actionConfig: { title: 'May it spend money?', expiresInSeconds: 600 },
+  },
+];
+
+const KEY_LIFE_MS = 60 * 60_000;
+
+/**
+ * Starts the demo agent on the server with a key of its own, which only this page holds and which ends within the hour.
+ * @returns the id of its run
+ */
+export async function startDemo(): Promise<string> {
+  const { rules } = await client.listRules({ query: { agentId: DEMO_AGENT, limit: 500 } });
+  for (const rule of RULES) if (!rules.some(({ name }) => name === rule.name)) await client.createRule({ body: rule });
+  const expiresAt = new Date(Date.now() + KEY_LIFE_MS).toISOString();
+  const { key } = await client.createKey({ body: { name: 'Demo agent', scopes: ['ingest', 'decide'], expiresAt } });
+  return (await clientWith(key).startDemo()).runId;
+}

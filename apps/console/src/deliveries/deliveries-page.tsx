@@ -1,0 +1,252 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { Delivery, Rule } from '../api/model.ts';
+import { duration } from '../figures/figures.ts';
+import { useSteady } from '../live-data/steady.ts';
+import { useRulesById } from '../rules/use-rules.ts';
+import { Page } from '../shell/page.tsx';
+import { stringifySearch } from '../url/search.ts';
+import { Act } from '../ui/act.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { Empty, Failed, FilteredEmpty, Loading } from '../ui/faces.tsx';
+import { NewRows } from '../ui/filters.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { actionMark, State } from '../ui/marks.tsx';
+import { Moment } from '../ui/moment.tsx';
+import { Facts, Section } from '../ui/section.tsx';
+import { toast, toastError } from '../ui/toast.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
+import { usePages } from '../ui/use-pages.ts';
+
+type Name = 'result' | 'rule' | 'id';
+const RESULTS = [
+  { id: 'failed', name: 'Failed' },
+  { id: 'retrying,pending', name: 'Under way' },
+  { id: 'success', name: 'Done' },
+] as const;
+
+const MARKS: Readonly<Record<Delivery['result'], { icon: string; tone: string; word: string }>> = {
+  success: { icon: 's-succeeded', tone: 'succeeded', word: 'Done' },
+  failed: { icon: 's-failed', tone: 'failed', word: 'Failed' },
+  retrying: { icon: 's-waiting', tone: 'waiting', word: 'Tried again' },
+  pending: { icon: 's-waiting', tone: 'waiting', word: 'Waits' },
+  dry_run: { icon: 'v-shadow', tone: 'shadow-v', word: 'Would have' },
+  cooldown: { icon: 's-idle', tone: 'idle', word: 'Rested' },
+};
+const idOf = (delivery: Delivery) => delivery.id;
+
+export function DeliveriesPage() {
+  const { search, change, clear } = useListSearch<Name>();
+  const [following, setFollowing] = useState(true);
+  const rules = useRulesById();
+  const key = stringifySearch({ ...search, id: undefined });
+  const list = usePages(
+    ['deliveries', key],
+    (cursor, signal) =>
+      client.listDeliveries({ query: { result: search.result, ruleId: search.rule, limit: 100, cursor }, signal }),
+    ({ deliveries }) => deliveries,
+  );
+  const { rows, waiting, showNew } = useSteady(list.rows ?? [], idOf, key, following);
+  const chosen = rows.find(({ id }) => id === search.id);
+  return (
+    <Page name="deliveries" title="Deliveries" time="Newest first">
+      <div className="bar0">
+        <div className="seg" role="group" aria-label="Result">
+          <button
+            type="button"
+            aria-pressed={search.result === undefined}
+            onClick={() => change({ result: undefined })}
+          >
+            All
+          </button>
+          {RESULTS.map(({ id, name }) => (
+            <button key={id} type="button" aria-pressed={search.result === id} onClick={() => change({ result: id })}>
+              {name}
+            </button>
+          ))}
+        </div>
+        <span className="sp" />
+        <NewRows waiting={waiting} onShow={showNew} />
+      </div>
+      {list.rows === undefined ? (
+        list.error === null ? (
+          <Loading rows={12} />
+        ) : (
+          <Failed what="Deliveries" error={list.error} onRetry={() => void list.refetch()} />
+        )
+      ) : rows.length > 0 ? (
+        <div className={chosen === undefined ? 'list' : 'with-side'}>
+          <DataTable
+            label="Deliveries"
+            rows={rows}
+            columns={columns(rules)}
+            idOf={idOf}
+            current={chosen?.id}
+            onOpen={(delivery) => change({ id: delivery.id })}
+            onEnd={list.more}
+            onFollowing={setFollowing}
+            rowHeight={32}
+            narrow={(delivery) => <Narrow delivery={delivery} rule={rules.get(delivery.ruleId)} />}
+          />
+          {chosen !== undefined && (
+            <Panel delivery={chosen} rule={rules.get(chosen.ruleId)} onClose={() => change({ id: undefined })} />
+          )}
+        </div>
+      ) : (
+        <div className="pad">
+          {search.result === undefined && search.rule === undefined ? (
+            <Empty
+              title="Nothing was delivered yet."
+              act={
+                <Link className="b" to="/guardrails/new">
+                  Make a rule that acts
+                </Link>
+              }
+            >
+              What rules do outside (pause, webhook, alert) is carried out here, with every attempt.
+            </Empty>
+          ) : (
+            <FilteredEmpty
+              what="deliveries"
+              filter={RESULTS.find(({ id }) => id === search.result)?.name ?? 'one rule'}
+              onClear={clear}
+            />
+          )}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function Narrow({ delivery, rule }: { delivery: Delivery; rule: Rule | undefined }) {
+  return (
+    <>
+      <span className="row">
+        <State mark={MARKS[delivery.result]} />
+        <span className="ml t3">
+          <Moment at={delivery.createdAt} short />
+        </span>
+      </span>
+      <span className="clip strong">{rule?.name ?? 'a deleted rule'}</span>
+      <span className="clip t2">
+        {actionMark(delivery.actionType).word}, {delivery.agentId}
+      </span>
+    </>
+  );
+}
+
+const columns = (rules: ReadonlyMap<string, Rule>): readonly Column<Delivery>[] => [
+  { id: 'result', head: 'Result', width: '120px', cell: (delivery) => <State mark={MARKS[delivery.result]} /> },
+  {
+    id: 'does',
+    head: 'Does',
+    width: '170px',
+    cell: (delivery) => <State mark={{ ...actionMark(delivery.actionType), tone: 'no' }} />,
+  },
+  {
+    id: 'rule',
+    head: 'Rule',
+    width: 'minmax(120px, 1fr)',
+    cell: (delivery) => <span className="strong">{rules.get(delivery.ruleId)?.name ?? 'a deleted rule'}</span>,
+  },
+  { id: 'agent', head: 'Agent', width: 'minmax(90px, 0.7fr)', cell: (delivery) => <bdi>{delivery.agentId}</bdi> },
+  {
+    id: 'why',
+    head: 'Cause',
+    width: 'minmax(90px, 1fr)',
+    cell: (delivery) => <span className={delivery.result === 'failed' ? 'bad' : 't3'}>{delivery.detail ?? ''}</span>,
+  },
+  {
+    id: 'attempts',
+    head: 'Attempts',
+    width: '84px',
+    right: true,
+    cell: (delivery) => <span className="num">{delivery.attemptCount}</span>,
+  },
+  {
+    id: 'at',
+    head: 'Triggered',
+    width: '132px',
+    right: true,
+    cell: (delivery) => <Moment at={delivery.triggeredAt} />,
+  },
+];
+
+const OUTCOMES = { delivered: 'allow', retry: 'ask', rejected: 'block' } as const;
+
+function Panel({ delivery, rule, onClose }: { delivery: Delivery; rule: Rule | undefined; onClose: () => void }) {
+  const queries = useQueryClient();
+  const again = async () => {
+    try {
+      await client.redeliver({ params: { id: delivery.id } });
+      await queries.invalidateQueries();
+      toast('It is carried out once more; the receiver sees the same id');
+    } catch (error) {
+      toastError('Not carried out again', error);
+    }
+  };
+  return (
+    <aside className="side-panel" aria-label="Delivery">
+      <div className="row">
+        <h2 className="strong grow">{actionMark(delivery.actionType).word}</h2>
+        <button type="button" className="b quiet ico sm" aria-label="Close" onClick={onClose}>
+          <Icon name="x" size={14} />
+        </button>
+      </div>
+      <Facts
+        facts={[
+          ['Result', <State key="r" mark={MARKS[delivery.result]} />],
+          delivery.detail !== undefined && ['Cause', delivery.detail],
+          [
+            'Rule',
+            rule === undefined ? (
+              'deleted'
+            ) : (
+              <Link key="u" className="link" to="/guardrails/$id" params={{ id: rule.id }}>
+                {rule.name}
+              </Link>
+            ),
+          ],
+          [
+            'Agent',
+            <Link key="a" className="link" to="/agents/$id" params={{ id: delivery.agentId }}>
+              {delivery.agentId}
+            </Link>,
+          ],
+          ['Triggered', <Moment key="t" at={delivery.triggeredAt} ms />],
+          delivery.nextAttemptAt !== undefined && ['Next attempt', <Moment key="n" at={delivery.nextAttemptAt} />],
+          [
+            'Id',
+            <span key="i" className="mono">
+              {delivery.id}
+            </span>,
+          ],
+        ]}
+      />
+      <Section title="Attempts" note={delivery.attemptCount}>
+        {delivery.attempts.map((attempt) => (
+          <div key={attempt.attempt} className="attempt">
+            <span className="t3 num">{attempt.attempt}</span>
+            <span>
+              <span className={`st ${OUTCOMES[attempt.outcome]}`}>
+                <Icon name={`v-${OUTCOMES[attempt.outcome]}`} size={14} /> {attempt.outcome}
+                {attempt.httpStatus !== undefined && `, HTTP ${attempt.httpStatus}`}
+              </span>
+              {attempt.detail !== undefined && <span className="plain t2 vv"> {attempt.detail}</span>}
+            </span>
+            <span className="t3 num">{duration(Date.parse(attempt.finishedAt) - Date.parse(attempt.startedAt))}</span>
+          </div>
+        ))}
+        {delivery.attempts.length === 0 && <p className="hint topped">Nothing was tried yet.</p>}
+      </Section>
+      <div className="btns">
+        <Act scope="admin" onPress={() => void again()}>
+          Do it again
+        </Act>
+      </div>
+      <p className="hint">It goes out with the same id, so that a receiver that checks ids does it once.</p>
+    </aside>
+  );
+}

@@ -1,0 +1,77 @@
+/** Numbers as the console writes them. */
+
+const group = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+
+/** `$4.82`; below a cent with the digits that matter. */
+export function money(usd: number): string {
+  if (usd === 0) return '$0.00';
+  if (Math.abs(usd) < 0.01) return `$${significant(usd)}`;
+  return `$${usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
+/** For a column whose head names the unit: four digits that matter below 10. */
+export function moneyCell(usd: number): string {
+  if (usd === 0) return '0';
+  if (Math.abs(usd) >= 10) return usd.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  return Math.abs(usd) >= 0.001 ? usd.toFixed(3) : significant(usd);
+}
+
+function significant(value: number): string {
+  return String(Number(value.toPrecision(2)));
+}
+
+export function count(value: number): string {
+  return value >= 10_000_000 ? `${(value / 1e6).toFixed(1)} M` : group.format(value);
+}
+
+/** `4.1 s`, `12:42`, `1 h 12`. */
+export function duration(ms: number): string {
+  const seconds = ms / 1000;
+  if (ms < 1) return '0 s';
+  if (ms < 100) return `${Math.round(ms)} ms`;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${String(minutes % 60).padStart(2, '0')}`;
+  return `${Math.floor(hours / 24)} days`;
+}
+
+/** What is left of a wait: `1:48`, `2 h 05`. */
+export function countdown(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  if (seconds >= 3600)
+    return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds % 3600) / 60)).padStart(2, '0')}`;
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/** How long ago, without the word. */
+export function age(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} days`;
+}
+
+export function bytes(size: number): string {
+  if (size < 1000) return `${size} B`;
+  if (size < 1e6) return `${(size / 1e3).toFixed(size < 1e4 ? 1 : 0)} kB`;
+  return size < 1e9 ? `${(size / 1e6).toFixed(1)} MB` : `${(size / 1e9).toFixed(1)} GB`;
+}
+
+export function percent(share: number): string {
+  const value = share * 100;
+  return `${value < 10 && value % 1 !== 0 ? value.toFixed(1) : Math.round(value)} %`;
+}
+
+/** `1 run`, `4 runs`. */
+export function counted(value: number, word: string, many = `${word}s`): string {
+  return `${count(value)} ${value === 1 ? word : many}`;
+}
+
+/** The end of an id, which tells ids apart. The whole is on hover and copied. */
+export function shortId(id: string): string {
+  return id.length <= 8 ? id : id.slice(-6);
+}

@@ -1,0 +1,52 @@
+import { Link } from '@tanstack/react-router';
+import type { BudgetStanding } from '../api/model.ts';
+import { duration, money } from '../figures/figures.ts';
+import { projectionOf } from '../spend/projection.ts';
+import { shortClock } from '../time/zone.ts';
+import { Gauge } from '../ui/gauge.tsx';
+import { useNow } from '../ui/moment.tsx';
+
+/** A budget's fullest pot: spent against the limit, and where it is heading. */
+export function BudgetLine({ standing: { budget, pots } }: { standing: BudgetStanding }) {
+  const now = useNow();
+  const pot = pots[0];
+  const spent = pot?.spentUsd ?? 0;
+  const { courseUsd, spentAtMs, endMs } =
+    pot === undefined
+      ? { courseUsd: undefined, spentAtMs: undefined, endMs: undefined }
+      : projectionOf(budget, pot, now);
+  const text = courseText(budget.limitUsd, spent, courseUsd, spentAtMs, endMs);
+  return (
+    <Link className="bud" to="/spend" search={{ budget: budget.id }}>
+      <span className="row">
+        <span className="strong clip">
+          {pot === undefined || budget.scope === 'tenant' ? budget.name : pot.scopeId}
+        </span>
+        <span className="t3">{budget.period}</span>
+        <span className="num ml">
+          <b>{money(spent)}</b> <span className="t3">of {money(budget.limitUsd)}</span>
+        </span>
+      </span>
+      <Gauge
+        value={spent / budget.limitUsd}
+        {...(courseUsd === undefined ? {} : { projected: courseUsd / budget.limitUsd })}
+        label={`${budget.name}: ${money(spent)} of ${money(budget.limitUsd)}, ${text}`}
+      />
+      <span className={`fc ${spentAtMs !== undefined || spent >= budget.limitUsd ? 'bad' : 't3'}`}>{text}</span>
+    </Link>
+  );
+}
+
+export function courseText(
+  limitUsd: number,
+  spentUsd: number,
+  courseUsd: number | undefined,
+  spentAtMs: number | undefined,
+  endMs: number | undefined,
+): string {
+  if (spentUsd >= limitUsd) return 'spent: calls that cost are refused';
+  if (spentAtMs !== undefined)
+    return `spent at about ${shortClock(spentAtMs)}${endMs === undefined ? '' : `, ${duration(endMs - spentAtMs)} early`}`;
+  if (courseUsd !== undefined) return `on course for ${money(courseUsd)}`;
+  return `${money(limitUsd - spentUsd)} left`;
+}

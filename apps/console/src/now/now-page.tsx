@@ -1,0 +1,342 @@
+import { Link } from '@tanstack/react-router';
+import type { Now } from '../api/model.ts';
+import { count, counted, duration, money, percent, shortId } from '../figures/figures.ts';
+import { Page } from '../shell/page.tsx';
+import { useNowRead } from '../shell/nav.tsx';
+import { openStop } from '../shell/stop.tsx';
+import { Act } from '../ui/act.tsx';
+import { Read } from '../ui/faces.tsx';
+import { actionMark, State, VERDICTS } from '../ui/marks.tsx';
+import { Ago, useNow } from '../ui/moment.tsx';
+import { Section } from '../ui/section.tsx';
+import { Spark } from '../ui/strips.tsx';
+import './now.css';
+import { BudgetLine } from './budget-line.tsx';
+import { BREAKER_WORDS } from '../breakers/words.ts';
+import { Pulse } from './pulse.tsx';
+import { situation } from './situation.ts';
+import { WaitingCall } from './waiting-call.tsx';
+
+/** What is wrong now, what waits for somebody, and the act that ends it. */
+export function NowPage() {
+  const read = useNowRead();
+  return (
+    <Page name="now" title="Now" time="Last hour">
+      <Read read={read} what="What happens now" rows={12}>
+        {(now) => <Content now={now} />}
+      </Read>
+    </Page>
+  );
+}
+
+function Content({ now }: { now: Now }) {
+  const at = useNow();
+  const said = situation(now, at);
+  const isNew = now.lastEventAt === null;
+  return (
+    <div className="pad">
+      <div className="head">
+        <div className="say" role="status">
+          <p>
+            {said.facts.map((fact, index) => (
+              <span key={fact.to + fact.subject}>
+                {index > 0 && ', and '}
+                <Link to={fact.to} className={fact.tone === 'bad' ? 'ub' : 'uw'}>
+                  {fact.subject}
+                </Link>{' '}
+                {fact.rest}
+              </span>
+            ))}
+            {said.facts.length === 0 ? (isNew ? 'No agent has reported yet.' : 'Nothing needs you.') : '.'}
+          </p>
+          <p>
+            {isNew ? (
+              <Link className="link" to="/connect">
+                Connect one, or try the demo agent
+              </Link>
+            ) : (
+              said.rest
+            )}
+          </p>
+        </div>
+        <Pulse pulse={now.pulse} />
+      </div>
+      <div className="cols">
+        <div>
+          <Waits now={now} />
+          <Held now={now} />
+          <Firing now={now} />
+        </div>
+        <div>
+          <Spend now={now} />
+          <Running now={now} />
+          <Pipeline now={now} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Waits({ now }: { now: Now }) {
+  if (now.approvals.length === 0) return null;
+  return (
+    <Section title="Waits for you" note={now.approvals.length} link={<Link to="/approvals">Open approvals</Link>}>
+      <ul>
+        {now.approvals.slice(0, 6).map((alert) => (
+          <WaitingCall key={alert.id} alert={alert} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+/** What stands still by order of somebody, of a rule or of a breaker. */
+function Held({ now }: { now: Now }) {
+  const held = now.orders.length + now.pausedAgents.length + now.openBreakers.length;
+  if (held === 0) return null;
+  return (
+    <Section title="Held" note={held} link={<Link to="/agents">All agents</Link>}>
+      <table className="tb flush l">
+        <tbody>
+          {now.pausedAgents.map((agent) => (
+            <tr key={agent.id}>
+              <td className="c0">
+                <State mark={{ icon: 's-paused', tone: 'paused', word: 'Paused' }} />
+              </td>
+              <td className="clip w100">
+                <Link className="strong" to="/agents/$id" params={{ id: agent.id }}>
+                  {agent.id}
+                </Link>{' '}
+                <span className="t3">{agent.pauseReason ?? 'by a rule'}</span>
+              </td>
+              <td className="r t3 not-s">{agent.pausedAt !== undefined && <Ago at={agent.pausedAt} bare />}</td>
+              <td className="r">
+                <Link className="b sm" to="/agents/$id" params={{ id: agent.id }}>
+                  Look
+                </Link>
+              </td>
+            </tr>
+          ))}
+          {now.orders.map((order) => (
+            <tr key={order.id}>
+              <td className="c0">
+                <State
+                  mark={
+                    order.state === 'killed'
+                      ? { icon: 's-killed', tone: 'killed', word: 'Killed' }
+                      : { icon: 's-paused', tone: 'paused', word: 'Paused' }
+                  }
+                />
+              </td>
+              <td className="clip w100">
+                <span className="strong">
+                  {order.scope === 'run' ? `${order.agentId ?? ''} run ${shortId(order.scopeId)}` : order.scopeId}
+                </span>{' '}
+                <span className="t3">
+                  by {order.by.replace(/ \(\w+\)$/, '')}: {order.reason}
+                </span>
+              </td>
+              <td className="r t3 not-s">
+                <Ago at={order.issuedAt} bare />
+              </td>
+              <td className="r">
+                {order.scope === 'run' ? (
+                  <Link className="b sm" to="/runs/$id" params={{ id: order.scopeId }}>
+                    Look
+                  </Link>
+                ) : (
+                  <Act
+                    scope="admin"
+                    kind="sm"
+                    onPress={() =>
+                      openStop({ ...(order.scope === 'agent' ? { agentId: order.scopeId } : {}), state: 'running' })
+                    }
+                  >
+                    Resume…
+                  </Act>
+                )}
+              </td>
+            </tr>
+          ))}
+          {now.openBreakers.map((breaker) => (
+            <tr key={`${breaker.scope}${breaker.scopeId}`}>
+              <td className="c0">
+                <State mark={{ icon: 'breakers', tone: 'block', word: 'Open' }} />
+              </td>
+              <td className="clip w100">
+                <span className="strong">
+                  {breaker.scope === 'run' ? `${breaker.agentId}, run ${shortId(breaker.scopeId)}` : breaker.agentId}
+                </span>{' '}
+                <span className="t3">
+                  breaker
+                  {breaker.state.kind === 'closed'
+                    ? ''
+                    : `: ${BREAKER_WORDS[breaker.state.reason] ?? breaker.state.reason}`}
+                </span>
+              </td>
+              <td className="r t3 not-s">
+                <Ago at={breaker.changedAt} bare />
+              </td>
+              <td className="r">
+                <Link className="b sm" to="/breakers">
+                  Reset…
+                </Link>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
+}
+
+const DOES: Readonly<Record<string, string>> = {
+  block: 'Blocks',
+  terminate_run: 'Ends runs',
+  require_approval: 'Asks',
+  pause_agent: 'Pauses',
+  raise_alert: 'Alerts',
+  downgrade_model: 'Downgrades',
+  notify_webhook: 'Notifies',
+};
+
+function Firing({ now }: { now: Now }) {
+  if (now.firing.length === 0) return null;
+  return (
+    <Section title="Firing" note="last hour, by rule" link={<Link to="/guardrails">All rules</Link>}>
+      <table className="tb flush l">
+        <tbody>
+          {now.firing.map((rule) => (
+            <tr key={rule.ruleId + String(rule.shadow)}>
+              <td className="c0">
+                <State
+                  mark={
+                    rule.shadow
+                      ? { ...VERDICTS.shadow, word: 'Shadow' }
+                      : { ...actionMark(rule.actionType), word: DOES[rule.actionType] ?? 'Fires' }
+                  }
+                />
+              </td>
+              <td className="clip w100">
+                <Link className="strong" to="/guardrails/$id" params={{ id: rule.ruleId }}>
+                  {rule.name}
+                </Link>{' '}
+                {rule.runs > 0 && <span className="t3">{counted(rule.runs, 'run')}</span>}
+              </td>
+              <td className="not-s">
+                <Spark
+                  values={rule.perFiveMinutes}
+                  label={`${rule.name}: ${counted(rule.times, 'time')} in the last hour`}
+                />
+              </td>
+              <td className="r">{count(rule.times)}</td>
+              <td className="r t3 not-s">
+                <Ago at={rule.lastAt} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
+}
+
+function Spend({ now }: { now: Now }) {
+  return (
+    <Section
+      title="Spend today"
+      note={<span className="num">{money(now.spentTodayUsd)}</span>}
+      link={<Link to="/spend">{now.budgets.length === 0 ? 'Make a budget' : 'All budgets'}</Link>}
+    >
+      {now.budgets.slice(0, 4).map((standing) => (
+        <BudgetLine key={standing.budget.id} standing={standing} />
+      ))}
+      {now.budgets.length === 0 && <p className="hint topped">No budget limits what agents spend.</p>}
+    </Section>
+  );
+}
+
+function Running({ now }: { now: Now }) {
+  const at = useNow();
+  const total = now.running.reduce((sum, { runs }) => sum + runs, 0);
+  const idle = now.running.reduce((sum, one) => sum + one.idle, 0);
+  return (
+    <Section
+      title="Running"
+      note={count(total)}
+      link={
+        <Link to="/runs" search={{ status: 'running' }}>
+          All running
+        </Link>
+      }
+    >
+      {total === 0 ? (
+        <p className="hint topped">No run is under way.</p>
+      ) : (
+        <>
+          <table className="tb flush rn">
+            <thead>
+              <tr>
+                <th>Agent</th>
+                <th className="r">Runs</th>
+                <th className="r">Oldest</th>
+                <th className="r">So far</th>
+              </tr>
+            </thead>
+            <tbody>
+              {now.running.slice(0, 8).map((agent) => (
+                <tr key={agent.agentId}>
+                  <td className="w100 clip">
+                    <Link to="/runs" search={{ status: 'running', agent: agent.agentId }}>
+                      {agent.agentId}
+                    </Link>
+                  </td>
+                  <td className="r">{count(agent.runs)}</td>
+                  <td className="r t2">{duration(at - Date.parse(agent.oldestStartedAt))}</td>
+                  <td className="r">{money(agent.costUsd)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {idle > 0 && (
+            <p className="hint topped">
+              {idle} idle: nothing was heard of {idle === 1 ? 'it' : 'them'} for five minutes.
+            </p>
+          )}
+        </>
+      )}
+    </Section>
+  );
+}
+
+function Pipeline({ now }: { now: Now }) {
+  const asked = now.pulse.asked.reduce((sum, value) => sum + value, 0);
+  const { deliveries, pulse } = now;
+  return (
+    <Section title="Pipeline" link={<Link to="/system">System</Link>}>
+      <div className="pipe num">
+        <Link to="/live">
+          Last event <b>{now.lastEventAt === null ? 'none yet' : <Ago at={now.lastEventAt} bare />}</b>
+        </Link>
+        <Link to="/decisions">
+          Decisions p99 <b>{pulse.latencyP99Ms === null ? '—' : duration(pulse.latencyP99Ms)}</b>
+        </Link>
+        <Link
+          to="/deliveries"
+          search={deliveries.failed > 0 ? { result: 'failed' } : {}}
+          className={deliveries.failed > 0 ? 'bad' : ''}
+        >
+          Deliveries failed{' '}
+          <b>{deliveries.settled === 0 ? '0' : `${count(deliveries.failed)} of ${count(deliveries.settled)}`}</b>
+        </Link>
+        <Link
+          to="/decisions"
+          search={pulse.bypassed > 0 ? { show: 'bypassed' } : {}}
+          className={pulse.bypassed > 0 ? 'warn2' : ''}
+        >
+          Let pass <b>{pulse.bypassed === 0 ? '0' : `${percent(pulse.bypassed / Math.max(1, asked))}`}</b>
+        </Link>
+      </div>
+    </Section>
+  );
+}

@@ -1,0 +1,99 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { NotFoundPage } from './shell/not-found.tsx';
+import { Shell } from './shell/shell.tsx';
+import { knowing, parseSearch, stringifySearch } from './url/search.ts';
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage });
+
+/** What a list can be narrowed by stands in its link; everything else in a link is dropped. */
+const route = <P extends string, N extends string>(
+  path: P,
+  component: Parameters<typeof lazyRouteComponent>[0],
+  name: string,
+  ...search: N[]
+) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    component: lazyRouteComponent(component, name),
+    validateSearch: knowing(...search),
+  });
+
+const moved = <P extends string>(path: P, to: (id: string) => string) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    beforeLoad: ({ params }) => {
+      throw redirect({ href: to((params as Record<string, string>).id ?? '') });
+    },
+  });
+
+const range = ['range', 'from', 'to'] as const;
+
+const routes = [
+  route('/', () => import('./now/now-page.tsx'), 'NowPage'),
+  route(
+    '/runs',
+    () => import('./runs/runs-page.tsx'),
+    'RunsPage',
+    'q',
+    'status',
+    'agent',
+    'model',
+    'tag',
+    'rule',
+    'cost',
+    'session',
+    'actor',
+    'at',
+    ...range,
+  ),
+  route('/runs/$id', () => import('./run/run-page.tsx'), 'RunPage', 'view', 'step', 'tab', 'list', 'gaps'),
+  route('/live', () => import('./live/live-page.tsx'), 'LivePage', 'agent', 'kind', 'q'),
+  route(
+    '/decisions',
+    () => import('./decisions/decisions-page.tsx'),
+    'DecisionsPage',
+    'show',
+    'agent',
+    'rule',
+    'tool',
+    'at',
+    ...range,
+  ),
+  route('/guardrails', () => import('./rules/rules-page.tsx'), 'RulesPage', 'mode', 'q', 'agent', 'action'),
+  route('/guardrails/new', () => import('./rules/editor-page.tsx'), 'NewRulePage', 'step', 'run', 'tool', 'template'),
+  route('/guardrails/$id', () => import('./rules/rule-page.tsx'), 'RulePage', 'tab'),
+  moved('/guardrails/$id/edit', (id) => `guardrails/${id}?tab=edit`),
+  route('/approvals', () => import('./approvals/approvals-page.tsx'), 'ApprovalsPage', 'id'),
+  route('/alerts', () => import('./alerts/alerts-page.tsx'), 'AlertsPage', 'status', 'kind', 'agent', 'id', ...range),
+  route('/agents', () => import('./agents/agents-page.tsx'), 'AgentsPage', 'q'),
+  route('/agents/$id', () => import('./agents/agent-page.tsx'), 'AgentPage'),
+  route('/spend', () => import('./spend/spend-page.tsx'), 'SpendPage', 'period', 'budget'),
+  route('/breakers', () => import('./breakers/breakers-page.tsx'), 'BreakersPage'),
+  route('/deliveries', () => import('./deliveries/deliveries-page.tsx'), 'DeliveriesPage', 'result', 'rule', 'id'),
+  route('/audit', () => import('./audit/audit-page.tsx'), 'AuditPage', ...range),
+  route('/system', () => import('./system/system-page.tsx'), 'SystemPage'),
+  route('/settings', () => import('./settings/settings-page.tsx'), 'SettingsPage'),
+  route('/connect', () => import('./connect/connect-page.tsx'), 'ConnectPage', 'door'),
+  route('/more', () => import('./shell/more-page.tsx'), 'MorePage'),
+  route('/gallery', () => import('./gallery/gallery-page.tsx'), 'GalleryPage'),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/sign-in',
+    beforeLoad: () => {
+      throw redirect({ href: './' });
+    },
+  }),
+];
+
+export function makeRouter() {
+  return createRouter({
+    routeTree: root.addChildren(routes),
+    basepath: new URL(document.baseURI).pathname,
+    parseSearch: parseSearch,
+    stringifySearch,
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+  });
+}

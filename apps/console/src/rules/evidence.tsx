@@ -1,0 +1,179 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { Rule, RuleSummary } from '../api/model.ts';
+import { counted, shortId } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
+import { weekday } from '../time/zone.ts';
+import { verdictOf, VerdictMark } from '../ui/marks.tsx';
+import { Moment } from '../ui/moment.tsx';
+import { Section } from '../ui/section.tsx';
+import { bodyOf, type Draft, differences, draftOf } from './draft.ts';
+import { type TrialCall, TryCall } from './try-call.tsx';
+
+interface EvidenceProps {
+  readonly draft: Draft;
+  readonly rule: Rule | undefined;
+  readonly summary: RuleSummary | undefined;
+  readonly call: TrialCall | undefined;
+  readonly valid: boolean;
+}
+
+type Tab = 'days' | 'try' | 'changes';
+
+/** What is known for or against the draft, always beside it. */
+export function Evidence({ draft, rule, summary, call, valid }: EvidenceProps) {
+  const [tab, setTab] = useState<Tab>(call !== undefined || rule === undefined ? 'try' : 'days');
+  const tabs: readonly (readonly [Tab, string])[] = [
+    ['days', 'Last 7 days'],
+    ['try', 'Try a call'],
+    ...(rule === undefined ? [] : [['changes', `Changes to v${rule.version}`] as const]),
+  ];
+  return (
+    <aside className="ev" aria-label="Evidence">
+      <div className="tabs" role="tablist" aria-label="Evidence">
+        {tabs.map(([id, name]) => (
+          <button key={id} type="button" role="tab" aria-selected={tab === id} onClick={() => setTab(id)}>
+            {name}
+          </button>
+        ))}
+      </div>
+      {tab === 'try' && <TryCall draft={draft} call={call} valid={valid} />}
+      {tab === 'days' && <Days rule={rule} summary={summary} />}
+      {tab === 'changes' && rule !== undefined && <Changes draft={draft} rule={rule} />}
+    </aside>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+/** What the rule itself decided and what it would have: facts, where a replay over history has its place later. */
+export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleSummary | undefined }) {
+  const decisions = useRead(
+    ['decisions', 'rule', rule?.id],
+    (signal) => client.listDecisions({ query: { ruleId: rule?.id, limit: 20 }, signal }),
+    rule !== undefined,
+  );
+  if (rule === undefined) {
+    return (
+      <div className="bt">
+        <p className="say2">Nothing is known yet.</p>
+        <p>Save it as shadow: it then counts what it would have done, and says so here. Until then try it on a call.</p>
+      </div>
+    );
+  }
+  const [fired, would] = [summary?.fired ?? [], summary?.wouldHave ?? []];
+  const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
+  const most = Math.max(1, ...Array.from({ length: 7 }, (_, day) => (fired[day] ?? 0) + (would[day] ?? 0)));
+  const sentence =
+    sum(would) > 0
+      ? `Would have acted ${counted(sum(would), 'time')}${sum(fired) > 0 ? `, acted ${counted(sum(fired), 'time')}` : ''}.`
+      : sum(fired) > 0
+        ? `Acted ${counted(sum(fired), 'time')}.`
+        : 'It has not met its condition in 7 days.';
+  return (
+    <div className="bt">
+      <p className="say2">{sentence}</p>
+      <p>As the rule stood at the time, not as this draft stands.</p>
+      <div
+        className="dch"
+        role="img"
+        aria-label={`By day: ${Array.from({ length: 7 }, (_, day) => `${weekday(Date.now() - (6 - day) * DAY_MS)} ${(fired[day] ?? 0) + (would[day] ?? 0)}`).join(', ')}`}
+      >
+        {Array.from({ length: 7 }, (_, day) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its day
+          <div key={day}>
+            <span className="col">
+              {(would[day] ?? 0) > 0 && (
+                <i className="n" style={{ height: `${Math.max(2, (56 * (would[day] ?? 0)) / most)}px` }} />
+              )}
+              {(fired[day] ?? 0) > 0 && (
+                <i className="m" style={{ height: `${Math.max(2, (56 * (fired[day] ?? 0)) / most)}px` }} />
+              )}
+            </span>
+            <span>{weekday(Date.now() - (6 - day) * DAY_MS)}</span>
+          </div>
+        ))}
+      </div>
+      <div className="lg">
+        <span>
+          <i className="m" />
+          acted
+        </span>
+        <span>
+          <i className="n" />
+          would have
+        </span>
+      </div>
+      <Section
+        title="Newest calls it met"
+        note={decisions.data?.decisions.length}
+        link={
+          <Link to="/decisions" search={{ rule: rule.id }}>
+            All
+          </Link>
+        }
+      >
+        <table className="tb flush ex">
+          <tbody>
+            {(decisions.data?.decisions ?? []).slice(0, 8).map((decision) => (
+              <tr key={decision.id}>
+                <td>
+                  <VerdictMark mark={verdictOf(decision)} wordless />
+                </td>
+                <td className="mono clip">{decision.toolName}</td>
+                <td className="t2">
+                  <Link
+                    to="/runs/$id"
+                    params={{ id: decision.runId }}
+                    search={{ step: decision.callId ?? `decision ${decision.id}` } as never}
+                  >
+                    run {shortId(decision.runId)}
+                  </Link>
+                </td>
+                <td className="r t3">
+                  <Moment at={decision.decidedAt} short />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {decisions.data?.decisions.length === 0 && <p className="hint topped">None yet.</p>}
+      </Section>
+    </div>
+  );
+}
+
+function Changes({ draft, rule }: { draft: Draft; rule: Rule }) {
+  const changes = differences(bodyOf(draftOf(rule), draft.mode), bodyOf(draft, draft.mode));
+  if (changes.length === 0) return <p className="bt t2">The draft says the same as version {rule.version}.</p>;
+  return (
+    <div className="bt">
+      <div className="df">
+        {changes.map(({ name, before, after }) => (
+          <div key={name} className="dfg">
+            <div className="fh">
+              <span />
+              <span />
+              <span>{name}</span>
+            </div>
+            {before !== '' && (
+              <div className="m">
+                <span />
+                <span>-</span>
+                <span>{before}</span>
+              </div>
+            )}
+            {after !== '' && (
+              <div className="p">
+                <span />
+                <span>+</span>
+                <span>{after}</span>
+              </div>
+            )}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,292 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { Rule, RuleStatus, RuleSummary } from '../api/model.ts';
+import { problemOf } from '../api/problem.ts';
+import { count } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
+import { Page } from '../shell/page.tsx';
+import { Act } from '../ui/act.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Empty, Failed, Loading } from '../ui/faces.tsx';
+import { Gauge } from '../ui/gauge.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { actionMark, ModeChip, State } from '../ui/marks.tsx';
+import { Ago, Moment } from '../ui/moment.tsx';
+import { Facts, Section } from '../ui/section.tsx';
+import { toast, toastError } from '../ui/toast.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
+import { draftOf } from './draft.ts';
+import { Days } from './evidence.tsx';
+import { EnforceDialog, RuleEditor } from './rule-editor.tsx';
+import { thresholdOf } from './threshold.ts';
+import { modeOf, scopeOf, titleOf, useCatalog } from './use-rules.ts';
+import './editor.css';
+
+export function RulePage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { search, change } = useListSearch<'tab'>();
+  const status = useRead(['rule', id], (signal) => client.getRuleStatus({ params: { id }, signal }));
+  const summaries = useRead(['summaries'], (signal) => client.listRuleSummaries({ signal }));
+  const catalog = useCatalog();
+  const summary = summaries.data?.summaries.find(({ ruleId }) => ruleId === id);
+  const rule = status.data?.rule;
+  const editing = search.tab === 'edit';
+  return (
+    <Page
+      name={editing ? 'editor' : 'rule'}
+      title={rule?.name ?? 'Rule'}
+      crumbs={[{ name: 'Rules', to: '/guardrails' }]}
+      time="Last 7 days"
+      extra={rule !== undefined && <ModeChip mode={modeOf(rule)} />}
+      stop={rule?.agentId === undefined ? {} : { agentId: rule.agentId }}
+    >
+      {status.data === undefined || catalog.data === undefined ? (
+        status.error === null ? (
+          <Loading rows={10} />
+        ) : problemOf(status.error).status === 404 ? (
+          <div className="pad">
+            <Empty
+              title="Rule not found."
+              act={
+                <Link className="b" to="/guardrails">
+                  All rules
+                </Link>
+              }
+            >
+              It may have been deleted. What it did stays in the decisions.
+            </Empty>
+          </div>
+        ) : (
+          <Failed what="This rule" error={status.error} onRetry={() => void status.refetch()} />
+        )
+      ) : editing ? (
+        <RuleEditor
+          catalog={catalog.data}
+          start={draftOf(status.data.rule)}
+          rule={status.data.rule}
+          summary={summary}
+          onDiscard={() => change({ tab: undefined })}
+        />
+      ) : (
+        <Shown status={status.data} summary={summary} onEdit={() => change({ tab: 'edit' })} />
+      )}
+    </Page>
+  );
+}
+
+function Shown({
+  status,
+  summary,
+  onEdit,
+}: {
+  status: RuleStatus;
+  summary: RuleSummary | undefined;
+  onEdit: () => void;
+}) {
+  const { rule, agents, recentTriggers } = status;
+  const catalog = useCatalog().data;
+  const threshold = thresholdOf(rule);
+  return (
+    <div className="pad rulep">
+      <div>
+        <Head rule={rule} summary={summary} onEdit={onEdit} />
+        <Section title="What it says">
+          <Facts
+            facts={[
+              ['When', scopeOf(rule)],
+              ['If', titleOf(catalog, rule.conditionType)],
+              ['Then', <State key="then" mark={actionMark(rule.actionType)} />],
+              [
+                'If it cannot be told',
+                `${rule.onMissing} where something is missing, ${rule.onUnavailable} where it is late`,
+              ],
+              ['Priority', String(rule.priority)],
+              [
+                'Version',
+                <span key="v">
+                  {rule.version}, <Moment at={rule.updatedAt} />
+                </span>,
+              ],
+            ]}
+          />
+          <div className="cfg">
+            <JsonView label="Condition" value={rule.conditionConfig} />
+            <JsonView label="Action" value={rule.actionConfig} />
+          </div>
+        </Section>
+        <Section title="Now" note={agents.length === 0 ? undefined : `${agents.length} agents`}>
+          {agents.length === 0 ? (
+            <p className="hint topped">It measures nothing over time: it is asked about each call.</p>
+          ) : (
+            <table className="tb flush">
+              <thead>
+                <tr>
+                  <th>Agent</th>
+                  <th>Value</th>
+                  <th className="r">Fired</th>
+                  <th className="r">Last</th>
+                  <th className="r">Measured</th>
+                </tr>
+              </thead>
+              <tbody>
+                {agents.map((agent) => (
+                  <tr key={agent.agentId}>
+                    <td className="clip">
+                      <Link to="/agents/$id" params={{ id: agent.agentId }}>
+                        {agent.agentId}
+                      </Link>
+                      {agent.degradedReason !== undefined && <span className="warn"> {agent.degradedReason}</span>}
+                    </td>
+                    <td className="valc">
+                      {agent.currentValue === undefined ? (
+                        <span className="t3">not enough data yet</span>
+                      ) : (
+                        <span className="num">
+                          {Number(agent.currentValue.toPrecision(4))}
+                          {threshold !== undefined && (
+                            <>
+                              {' '}
+                              of {threshold.value} {threshold.unit}
+                              <Gauge
+                                value={agent.currentValue / Math.max(1e-9, threshold.value)}
+                                shadow={modeOf(rule) === 'shadow'}
+                                label={`${agent.currentValue} of ${threshold.value}`}
+                              />
+                            </>
+                          )}
+                        </span>
+                      )}
+                    </td>
+                    <td className="r num">{count(agent.triggerCount)}</td>
+                    <td className="r t2">
+                      {agent.lastTriggeredAt === undefined ? 'never' : <Ago at={agent.lastTriggeredAt} bare />}
+                    </td>
+                    <td className="r t3">
+                      {agent.lastEvaluatedAt === undefined ? '—' : <Ago at={agent.lastEvaluatedAt} bare />}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+        </Section>
+        {recentTriggers.length > 0 && (
+          <Section title="History" note="newest ten">
+            <table className="tb flush">
+              <tbody>
+                {recentTriggers.map((trigger) => (
+                  <tr key={trigger.id}>
+                    <td className="t3">
+                      <Moment at={trigger.triggeredAt} />
+                    </td>
+                    <td className="clip w100">
+                      {trigger.agentId} <span className="t3">{trigger.metadata.message}</span>
+                    </td>
+                    <td className="r t2">{trigger.metadata.dryRun ? 'would have' : trigger.actionResult}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Section>
+        )}
+      </div>
+      <aside className="p-editor-days" aria-label="Evidence">
+        <Days rule={rule} summary={summary} />
+      </aside>
+    </div>
+  );
+}
+
+function Head({ rule, summary, onEdit }: { rule: Rule; summary: RuleSummary | undefined; onEdit: () => void }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [asking, setAsking] = useState<'enforce' | 'delete'>();
+  const mode = modeOf(rule);
+  const set = async (next: 'off' | 'shadow' | 'enforce') => {
+    try {
+      await client.updateRule({
+        params: { id: rule.id },
+        body: { mode: next, enabled: next !== 'off', dryRun: false },
+      });
+      await queries.invalidateQueries();
+      toast(
+        next === 'enforce' ? 'Enforced from the next call on' : next === 'shadow' ? 'In shadow: it only counts' : 'Off',
+      );
+    } catch (error) {
+      toastError('Not changed', error);
+    }
+    setAsking(undefined);
+  };
+  const remove = async () => {
+    try {
+      await client.deleteRule({ params: { id: rule.id } });
+      await queries.invalidateQueries();
+      toast(`${rule.name} deleted`);
+      void navigate({ to: '/guardrails' });
+    } catch (error) {
+      toastError('Not deleted', error);
+    }
+  };
+  return (
+    <header className="rhead">
+      <div>
+        <p className="rname">
+          <bdi>{rule.name}</bdi>
+        </p>
+        {rule.description !== undefined && <p className="t2">{rule.description}</p>}
+      </div>
+      <div className="btns">
+        <Act scope="admin" onPress={onEdit}>
+          Edit
+        </Act>
+        {mode !== 'off' && (
+          <Act scope="admin" onPress={() => void set('off')}>
+            Turn off
+          </Act>
+        )}
+        {mode !== 'shadow' && (
+          <Act scope="admin" onPress={() => void set('shadow')}>
+            Put in shadow
+          </Act>
+        )}
+        {mode !== 'enforce' && (
+          <Act scope="admin" kind="pri" onPress={() => setAsking('enforce')}>
+            Enforce…
+          </Act>
+        )}
+        <Act scope="admin" kind="quiet danger" onPress={() => setAsking('delete')}>
+          Delete…
+        </Act>
+      </div>
+      {asking === 'enforce' && (
+        <EnforceDialog
+          name={rule.name}
+          summary={summary}
+          onKeep={() => setAsking(undefined)}
+          onEnforce={() => void set('enforce')}
+        />
+      )}
+      {asking === 'delete' && (
+        <Dialog
+          title={`Delete “${rule.name}”?`}
+          open
+          onClose={() => setAsking(undefined)}
+          acts={
+            <>
+              <button type="button" className="b" onClick={() => setAsking(undefined)}>
+                Keep it
+              </button>
+              <button type="button" className="b danger solid" onClick={() => void remove()}>
+                Delete rule
+              </button>
+            </>
+          }
+        >
+          <p>It stops at once and cannot be brought back. What it did stays readable.</p>
+        </Dialog>
+      )}
+    </header>
+  );
+}

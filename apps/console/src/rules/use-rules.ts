@@ -1,0 +1,45 @@
+import { useQuery } from '@tanstack/react-query';
+import { client } from '../api/client.ts';
+import type { Catalog, Rule } from '../api/model.ts';
+import { useRead } from '../live-data/live-store.ts';
+
+/** All rules, read once for every page that names one. */
+export function useRules() {
+  return useRead(['rules', 'all'], (signal) => client.listRules({ query: { limit: 500 }, signal }));
+}
+
+export function useRulesById(): ReadonlyMap<string, Rule> {
+  return new Map((useRules().data?.rules ?? []).map((rule) => [rule.id, rule]));
+}
+
+/** What conditions and actions there are: it changes only with the platform. */
+export function useCatalog() {
+  return useQuery({
+    queryKey: ['catalog'],
+    queryFn: ({ signal }) => client.getRuleCatalog({ signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export function titleOf(catalog: Catalog | undefined, type: string): string {
+  return (
+    [...(catalog?.conditions ?? []), ...(catalog?.actions ?? [])].find((entry) => entry.type === type)?.title ??
+    type.replaceAll('_', ' ')
+  );
+}
+
+/** `off`, `shadow` or `enforce`: what counts of a rule's switches. */
+export function modeOf(rule: Pick<Rule, 'enabled' | 'mode' | 'dryRun'>): 'off' | 'shadow' | 'enforce' {
+  if (!rule.enabled || rule.mode === 'off') return 'off';
+  return rule.mode === 'shadow' || rule.dryRun ? 'shadow' : 'enforce';
+}
+
+/** Whom a rule is about: `every agent, web_search`. */
+export function scopeOf(rule: Pick<Rule, 'agentId' | 'toolNames' | 'selector'>): string {
+  const tools = rule.toolNames ?? rule.selector?.tools ?? [];
+  return [
+    rule.agentId ?? 'every agent',
+    ...tools.slice(0, 3),
+    ...(tools.length > 3 ? [`${tools.length - 3} more`] : []),
+  ].join(', ');
+}

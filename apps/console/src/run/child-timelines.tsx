@@ -1,0 +1,20 @@
+import { useEffect, useMemo } from 'react';
+import { storyOf, type Step } from './story.ts';
+import { useTimeline } from './use-run.ts';
+
+export type ChildSteps = (id: string, steps: readonly Step[]) => void;
+
+/** Reads the stories of the runs that were opened in place. */
+export function ChildTimelines({ ids, onSteps }: { ids: readonly string[]; onSteps: ChildSteps }) {
+  return ids.map((id) => <ChildTimeline key={id} id={id} onSteps={onSteps} />);
+}
+
+function ChildTimeline({ id, onSteps }: { id: string; onSteps: ChildSteps }) {
+  const { data } = useTimeline(id);
+  const steps = useMemo(() => (data === undefined ? undefined : storyOf(data.entries, true)), [data]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: told once for each reading
+  useEffect(() => {
+    if (steps !== undefined) onSteps(id, steps);
+  }, [id, steps]);
+  return null;
+}

@@ -1,0 +1,70 @@
+import type { ReactNode } from 'react';
+import type { BreakerLimits, RunDetail } from '../api/model.ts';
+import { count, countdown, duration, money } from '../figures/figures.ts';
+import { Gauge } from '../ui/gauge.tsx';
+import { useNow } from '../ui/moment.tsx';
+import { useLimits } from './use-run.ts';
+
+/** What the run has used, against the limits of its breaker. */
+export function Meters({ run }: { run: RunDetail }) {
+  const now = useNow();
+  const limits = limitsFor(run, useLimits().data);
+  const elapsed = run.status === 'running' ? Math.max(run.durationMs, now - Date.parse(run.startedAt)) : run.durationMs;
+  const { totals } = run;
+  return (
+    <div className="mts">
+      <Meter
+        name="Cost"
+        value={totals.costUsd}
+        limit={limits?.maxCostUsd}
+        show={money}
+        unknown={totals.costUsd === 0 && totals.unpricedCalls > 0}
+      />
+      <Meter name="Tokens" value={totals.totalTokens} limit={limits?.maxTokens} show={count} />
+      <Meter name="Model calls" value={totals.llmCalls} limit={limits?.maxIterations} show={count} />
+      <Meter name="Tool calls" value={totals.toolCalls} limit={undefined} show={count} />
+      <Meter name="Errors" value={totals.errors} limit={undefined} show={count} />
+      <Meter
+        name="Elapsed"
+        value={elapsed}
+        limit={run.ttlMs}
+        show={(ms) => (run.ttlMs === undefined ? duration(ms) : countdown(ms))}
+      />
+    </div>
+  );
+}
+
+/** The nearest limits: of the run, else the agent, else the tenant, else the defaults. */
+function limitsFor(run: RunDetail, known: BreakerLimits | undefined) {
+  if (known === undefined) return undefined;
+  const of = (scope: string, id?: string) =>
+    known.limits.find((one) => one.scope === scope && (id === undefined || one.scopeId === id))?.limits;
+  return of('run', run.id) ?? of('agent', run.agentId) ?? of('tenant') ?? known.defaults;
+}
+
+function Meter({
+  name,
+  value,
+  limit,
+  show,
+  unknown = false,
+}: {
+  name: string;
+  value: number;
+  limit: number | undefined;
+  show: (value: number) => string;
+  unknown?: boolean;
+}) {
+  const shown: ReactNode = unknown ? <span className="t3">not known</span> : <b>{show(value)}</b>;
+  return (
+    <div className={`mt ${limit === undefined ? 'bare' : ''}`}>
+      <span className="t3">{name}</span>
+      <span className="num">
+        {shown} {limit !== undefined && <span className="t3">of {show(limit)}</span>}
+      </span>
+      {limit !== undefined && (
+        <Gauge value={limit === 0 ? 1.2 : value / limit} label={`${name}: ${show(value)} of ${show(limit)}`} />
+      )}
+    </div>
+  );
+}

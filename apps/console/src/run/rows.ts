@@ -1,0 +1,65 @@
+import type { RunDetail, TreeRun } from '../api/model.ts';
+import { folded, type Step } from './story.ts';
+
+/** One row of the timeline: a run, or one step, or equal steps folded into one. */
+export interface Row {
+  readonly id: string;
+  readonly level: number;
+  readonly steps: readonly Step[];
+  /** The run this row stands for: the first, or one that it started. */
+  readonly run: RunDetail | TreeRun | undefined;
+  readonly childRun: TreeRun | undefined;
+  readonly canOpen: boolean;
+}
+
+/** The rows as they stand: runs in place of their beginning, folds and sub-runs open where they were opened. */
+export function rowsOf(
+  run: RunDetail,
+  steps: readonly Step[],
+  tree: readonly TreeRun[],
+  children: ReadonlyMap<string, readonly Step[]>,
+  opened: ReadonlySet<string>,
+): Row[] {
+  const rows: Row[] = [{ id: `run ${run.id}`, level: 0, steps: [], run, childRun: undefined, canOpen: false }];
+  addRun(rows, run.id, 1, steps, { tree, children, opened });
+  return rows;
+}
+
+interface Around {
+  readonly tree: readonly TreeRun[];
+  readonly children: ReadonlyMap<string, readonly Step[]>;
+  readonly opened: ReadonlySet<string>;
+}
+
+function addRun(rows: Row[], runId: string, level: number, steps: readonly Step[], around: Around): void {
+  const started = around.tree.filter(({ parentRunId }) => parentRunId === runId);
+  const items: { at: number; add: () => void }[] = folded(steps).map((fold) => ({
+    at: fold.steps[0].startMs,
+    add: () => {
+      const canOpen = fold.steps.length > 1;
+      rows.push({ id: fold.id, level, steps: fold.steps, run: undefined, childRun: undefined, canOpen });
+      if (canOpen && around.opened.has(fold.id)) {
+        for (const step of fold.steps)
+          rows.push({
+            id: step.id,
+            level: level + 1,
+            steps: [step],
+            run: undefined,
+            childRun: undefined,
+            canOpen: false,
+          });
+      }
+    },
+  }));
+  for (const child of started) {
+    items.push({
+      at: Date.parse(child.startedAt),
+      add: () => {
+        const id = `run ${child.id}`;
+        rows.push({ id, level, steps: [], run: child, childRun: child, canOpen: true });
+        if (around.opened.has(id)) addRun(rows, child.id, level + 1, around.children.get(child.id) ?? [], around);
+      },
+    });
+  }
+  for (const item of items.sort((a, b) => a.at - b.at)) item.add();
+}

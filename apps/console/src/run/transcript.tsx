@@ -1,0 +1,104 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useRef } from 'react';
+import type { RunDetail } from '../api/model.ts';
+import { duration } from '../figures/figures.ts';
+import { actorOf } from '../runs/run-words.ts';
+import { VERDICTS, VerdictMark } from '../ui/marks.tsx';
+import { textOf, type Step } from './story.ts';
+
+interface TranscriptProps {
+  readonly run: RunDetail;
+  readonly steps: readonly Step[];
+  readonly chosen: string | undefined;
+  readonly onChoose: (step: Step) => void;
+}
+
+const LINE_PX = 40;
+
+/** The run as it was said: words in full, calls as one line each. */
+export function Transcript({ run, steps, chosen, onChoose }: TranscriptProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: steps.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => LINE_PX,
+    overscan: 12,
+  });
+  return (
+    // A region that scrolls has to be reachable by keys.
+    <div ref={box} className="tree tx" role="region" aria-label="Transcript" tabIndex={0}>
+      <ol style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
+        {virtual.getVirtualItems().map((item) => {
+          const step = steps[item.index];
+          if (step === undefined) return null;
+          return (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the timeline is the way by keys
+            <li
+              key={step.id}
+              ref={virtual.measureElement}
+              data-index={item.index}
+              className={`${step.kind === 'message' || step.kind === 'model' ? '' : 'c'} ${step.id === chosen ? 'sel' : ''}`}
+              style={{ position: 'absolute', top: 0, left: 0, right: 0, transform: `translateY(${item.start}px)` }}
+              onClick={() => onChoose(step)}
+            >
+              <span className="t3 num">{duration(step.startMs - Date.parse(run.startedAt))}</span>
+              <Said run={run} step={step} />
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+}
+
+function Said({ run, step }: { run: RunDetail; step: Step }) {
+  if (step.kind === 'message') {
+    return (
+      <>
+        <b className="clip">{actorOf(run) ?? run.agentId}</b>
+        <p className="plain">{step.detail}</p>
+      </>
+    );
+  }
+  if (step.kind === 'model') {
+    return (
+      <>
+        <b className="clip">{step.name}</b>
+        <p className="plain">
+          {step.result === undefined ? (
+            <span className="t3">…</span>
+          ) : (
+            textOf(step.result.payload) || <span className="t3">answered without words</span>
+          )}
+        </p>
+      </>
+    );
+  }
+  const mark =
+    step.state === 'blocked'
+      ? VERDICTS.block
+      : step.state === 'waiting'
+        ? VERDICTS.ask
+        : step.state === 'failed'
+          ? { icon: 's-failed', tone: 'failed', word: 'Failed' }
+          : step.kind === 'tool'
+            ? VERDICTS.allow
+            : VERDICTS.no;
+  return (
+    <>
+      <VerdictMark mark={mark} wordless />
+      <p className="clip">
+        <span className="mono">
+          {step.name}
+          {step.kind === 'tool' && `(${step.detail})`}
+        </span>{' '}
+        {step.kind !== 'tool' && <span className="t3">{step.detail}</span>}
+        {step.state === 'blocked' && <span className="bad plain">{step.decision?.message}</span>}
+        {step.state === 'waiting' && <span className="warn">waits for a human</span>}
+        {step.endMs !== undefined && step.endMs > step.startMs && (
+          <span className="t3"> {duration(step.endMs - step.startMs)}</span>
+        )}
+      </p>
+    </>
+  );
+}

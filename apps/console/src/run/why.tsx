@@ -1,0 +1,202 @@
+import { Link } from '@tanstack/react-router';
+import type { Alert, Decision, Rule, RuleFinding } from '../api/model.ts';
+import { counted, duration, shortId } from '../figures/figures.ts';
+import { modeOf, titleOf, useCatalog, useRulesById } from '../rules/use-rules.ts';
+import { Copy } from '../ui/copy.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { ModeChip, VERDICTS, VerdictMark, wouldWord } from '../ui/marks.tsx';
+import { Moment } from '../ui/moment.tsx';
+import { Facts } from '../ui/section.tsx';
+
+/** Why a call went the way it went, in the order a decision is made: orders, breakers, rules, budgets. */
+export function Why({ decision, alert }: { decision: Decision; alert: Alert | undefined }) {
+  const rules = useRulesById();
+  const lockdown = decision.cause.kind === 'LOCKDOWN';
+  const isBreaker = lockdown && /breaker/i.test(decision.message);
+  const byBudget =
+    decision.cause.kind === 'RULE_VIOLATION' && decision.evaluatedRules.every(({ violated }) => !violated);
+  const said = decision.evaluatedRules.filter(({ violated, mode }) => violated && mode === 'enforce').length;
+  return (
+    <>
+      <p className="verd">{sentenceOf(decision, rules, alert)}</p>
+      <ol className="lad">
+        <Rung
+          name="Orders"
+          state={lockdown && !isBreaker ? 'block' : 'allow'}
+          text={lockdown && !isBreaker ? decision.message : 'none stood'}
+        />
+        <Rung
+          name="Breakers"
+          state={isBreaker ? 'block' : lockdown ? 'no' : 'allow'}
+          text={isBreaker ? decision.message : lockdown ? 'not asked' : 'closed'}
+        />
+        <li className={said > 0 ? 'block' : 'allow'}>
+          <Icon name={said > 0 ? 'v-block' : lockdown ? 'v-no' : 'v-allow'} size={14} className="ic" />
+          <h3 className={lockdown ? 'off' : ''}>Rules</h3>
+          <span className={said > 0 ? 'st block' : 't3'}>
+            {lockdown
+              ? 'not asked'
+              : `${said} of ${counted(decision.evaluatedRules.length, 'rule')} ${said === 1 ? 'says' : 'say'} no`}
+          </span>
+          {decision.evaluatedRules.length > 0 && (
+            <ul className="rls">
+              {ordered(decision).map((finding) => (
+                <RuleLine key={finding.ruleId} finding={finding} rule={rules.get(finding.ruleId)} decision={decision} />
+              ))}
+            </ul>
+          )}
+        </li>
+        <Rung
+          name="Budgets"
+          state={byBudget ? 'block' : decision.verdict === 'BLOCK' ? 'no' : 'allow'}
+          text={
+            byBudget
+              ? decision.message
+              : decision.verdict === 'BLOCK'
+                ? 'not asked, call already blocked'
+                : 'nothing spent up'
+          }
+        />
+      </ol>
+      <div className="well told">
+        <div className="row">
+          <span className="t3">The agent was told</span>
+          <span className="mono ml">
+            {decision.verdict} {decision.control} {decision.cause.kind}
+          </span>
+        </div>
+        <div className="plain">“{decision.message}”</div>
+      </div>
+      <Facts
+        facts={[
+          ['Decided', <Moment key="at" at={decision.decidedAt} ms />],
+          ['Took', duration(decision.latencyMs)],
+          [
+            'Arguments',
+            <span key="digest" className="mono" title={decision.inputsDigest}>
+              sha256 {decision.inputsDigest.slice(0, 12)}… <Copy text={decision.inputsDigest} />
+            </span>,
+          ],
+          [
+            'Decision',
+            <span key="id" className="mono" title={decision.id}>
+              {shortId(decision.id)}
+            </span>,
+          ],
+        ]}
+      />
+    </>
+  );
+}
+
+function sentenceOf(decision: Decision, rules: ReadonlyMap<string, Rule>, alert: Alert | undefined) {
+  const rule = decision.finalRuleId === undefined ? undefined : rules.get(decision.finalRuleId);
+  const link =
+    rule === undefined ? null : (
+      <Link to="/guardrails/$id" params={{ id: rule.id }}>
+        {rule.name}
+      </Link>
+    );
+  if (decision.cause.kind === 'HITL_PENDING') {
+    if (alert?.status === 'approved')
+      return (
+        <>
+          Approved once by {alert.decidedBy ?? 'somebody'}, because of {link ?? 'a rule'}.
+        </>
+      );
+    return <>A human is asked before it may run{link !== null && <>, because of {link}</>}.</>;
+  }
+  if (decision.verdict === 'BLOCK')
+    return (
+      <>
+        {decision.control === 'TERMINATE' ? 'Refused, and the run was told to end' : 'Blocked before it ran'}
+        {link !== null && <>, by {link}</>}.
+      </>
+    );
+  const shadow = decision.evaluatedRules.find(({ violated, mode }) => violated && mode === 'shadow');
+  if (shadow !== undefined)
+    return <>Allowed. {rules.get(shadow.ruleId)?.name ?? 'A rule'} would have stopped it, were it enforced.</>;
+  if (decision.bypasses.length > 0) return <>Allowed without having been judged by every rule.</>;
+  return <>Allowed: {decision.evaluatedRules.length === 0 ? 'no rule was about this call' : 'no rule objected'}.</>;
+}
+
+function Rung({ name, state, text }: { name: string; state: 'allow' | 'block' | 'no'; text: string }) {
+  return (
+    <li className={state === 'no' ? 'off' : state}>
+      <Icon name={`v-${state}`} size={14} className="ic" />
+      <h3 className={state === 'no' ? 'off' : ''}>{name}</h3>
+      <span className={state === 'block' ? 'bad' : 't3'}>{text}</span>
+    </li>
+  );
+}
+
+/** What settled it first, then shadow, then let pass, then what did not match. */
+function ordered(decision: Decision): RuleFinding[] {
+  const rank = (finding: RuleFinding) => {
+    if (finding.violated && finding.mode === 'enforce') return finding.ruleId === decision.finalRuleId ? 0 : 1;
+    if (finding.violated) return 2;
+    return decision.bypasses.some(({ ruleId }) => ruleId === finding.ruleId) ? 3 : 4;
+  };
+  return decision.evaluatedRules.toSorted((a, b) => rank(a) - rank(b));
+}
+
+const BYPASS_WORDS: Readonly<Record<string, string>> = {
+  missing: 'The call lacks what it looks at',
+  unavailable: 'Its facts could not be had',
+  deadline: 'Its facts did not come in time',
+  error: 'It could not be evaluated',
+};
+const SAYS: Readonly<Record<string, string>> = {
+  block: 'Blocks',
+  terminate: 'Ends the run',
+  ask: 'Asks a human',
+  modify: 'Changes it',
+  allow: 'Allows',
+};
+
+function RuleLine({ finding, rule, decision }: { finding: RuleFinding; rule: Rule | undefined; decision: Decision }) {
+  const catalog = useCatalog().data;
+  const bypass = decision.bypasses.find(({ ruleId }) => ruleId === finding.ruleId);
+  const enforced = finding.violated && finding.mode === 'enforce';
+  const mark = enforced
+    ? finding.effect === 'ask'
+      ? { ...VERDICTS.ask, word: 'Asks a human' }
+      : { ...VERDICTS.block, word: SAYS[finding.effect] ?? finding.effect }
+    : finding.violated
+      ? { ...VERDICTS.shadow, word: wouldWord(finding.effect) }
+      : bypass !== undefined
+        ? { ...VERDICTS.bypass, word: bypass.did === 'allow' ? 'Let pass' : 'Blocks unjudged' }
+        : finding.matched
+          ? VERDICTS.allow
+          : VERDICTS.no;
+  return (
+    <li className={`rl ${enforced ? 'hit' : ''}`}>
+      <span className="rs">
+        <VerdictMark mark={mark} wordless />
+      </span>
+      <div className="grow">
+        <div className="row">
+          <Link to="/guardrails/$id" params={{ id: finding.ruleId }} className={`clip ${enforced ? 'strong' : ''}`}>
+            {rule?.name ?? `rule ${shortId(finding.ruleId)}`}
+          </Link>
+          <span className={`rw st ${mark.tone}`}>{mark.word}</span>
+        </div>
+        {bypass !== undefined && (
+          <div className="t2 vv">
+            {BYPASS_WORDS[bypass.why]}; its setting is to {bypass.did}.
+          </div>
+        )}
+        <div className="meta">
+          <ModeChip mode={finding.mode} /> v{finding.ruleVersion}{' '}
+          {rule !== undefined && titleOf(catalog, rule.conditionType)}
+          {rule !== undefined && rule.version !== finding.ruleVersion && (
+            <span>
+              {' '}
+              now v{rule.version}, {modeOf(rule)}
+            </span>
+          )}
+        </div>
+      </div>
+    </li>
+  );
+}

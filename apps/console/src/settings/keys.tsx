@@ -1,0 +1,199 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { ApiKey, NewKey } from '../api/model.ts';
+import { useRead } from '../live-data/live-store.ts';
+import { Act } from '../ui/act.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Read } from '../ui/faces.tsx';
+import { Ago, Moment } from '../ui/moment.tsx';
+import { Section } from '../ui/section.tsx';
+import { toast, toastError } from '../ui/toast.tsx';
+
+const KINDS = [
+  { id: 'agent', name: 'for an agent: send events and ask', scopes: ['ingest', 'decide'] },
+  { id: 'reviewer', name: 'for a person: read and decide approvals', scopes: ['read', 'review'] },
+  { id: 'reader', name: 'for a dashboard: read', scopes: ['read'] },
+  { id: 'admin', name: 'for an admin: everything', scopes: ['admin'] },
+] as const;
+
+export function Keys() {
+  const keys = useRead(['keys'], (signal) => client.listKeys({ signal }));
+  const [made, setMade] = useState<NewKey>();
+  const [making, setMaking] = useState(false);
+  const [ending, setEnding] = useState<ApiKey>();
+  const queries = useQueryClient();
+  const run = async (what: string, act: () => Promise<unknown>) => {
+    try {
+      await act();
+      await queries.invalidateQueries({ queryKey: ['keys'] });
+      toast(what);
+    } catch (error) {
+      toastError('Not done', error);
+    }
+  };
+  const rotate = (key: ApiKey) =>
+    run('The old key works for another 24 hours', async () =>
+      setMade(await client.rotateKey({ params: { id: key.id } })),
+    );
+  return (
+    <Section
+      title="API keys"
+      link={
+        <span className="ml">
+          <Act scope="admin" kind="sm" onPress={() => setMaking(true)}>
+            New key…
+          </Act>
+        </span>
+      }
+    >
+      {made !== undefined && (
+        <div className="well key-once topped">
+          <span className="grow">
+            <b>{made.name}</b>, shown this once: <code className="mono">{made.key}</code>
+          </span>
+          <Copy text={made.key} quiet={false} />
+          <button type="button" className="b quiet sm" onClick={() => setMade(undefined)}>
+            I have it
+          </button>
+        </div>
+      )}
+      <Read read={keys} what="Keys" rows={4}>
+        {(data) => (
+          <table className="tb flush">
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>May</th>
+                <th className="r not-s">Made</th>
+                <th className="r">Used</th>
+                <th />
+              </tr>
+            </thead>
+            <tbody>
+              {data.keys.map((key) => (
+                <tr key={key.id} className={key.revokedAt === null ? '' : 'offr'}>
+                  <td className="w100 clip">
+                    <span className="strong">{key.name}</span> <span className="t3 mono">{key.id}</span>
+                  </td>
+                  <td className="t2">{key.scopes.join(', ')}</td>
+                  <td className="r t3 not-s">
+                    <Moment at={key.createdAt} short />
+                  </td>
+                  <td className="r t2">{key.lastUsedAt === null ? 'never' : <Ago at={key.lastUsedAt} bare />}</td>
+                  <td className="act">
+                    {key.revokedAt !== null ? (
+                      <span className="t3">revoked</span>
+                    ) : (
+                      <span className="btns">
+                        <Act scope="admin" kind="sm" onPress={() => void rotate(key)}>
+                          Rotate
+                        </Act>
+                        <Act scope="admin" kind="sm danger" onPress={() => setEnding(key)}>
+                          Revoke…
+                        </Act>
+                      </span>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Read>
+      {making && (
+        <MakeKey
+          onClose={() => setMaking(false)}
+          onMade={(key) => {
+            setMade(key);
+            setMaking(false);
+            void queries.invalidateQueries({ queryKey: ['keys'] });
+          }}
+        />
+      )}
+      {ending !== undefined && (
+        <Dialog
+          title={`Revoke “${ending.name}”?`}
+          open
+          onClose={() => setEnding(undefined)}
+          acts={
+            <>
+              <button type="button" className="b" onClick={() => setEnding(undefined)}>
+                Keep it
+              </button>
+              <button
+                type="button"
+                className="b danger solid"
+                onClick={() =>
+                  void run('Revoked', () => client.revokeKey({ params: { id: ending.id } })).then(() =>
+                    setEnding(undefined),
+                  )
+                }
+              >
+                Revoke key
+              </button>
+            </>
+          }
+        >
+          <p>Within 5 seconds nothing accepts it any more. Whoever uses it is refused.</p>
+        </Dialog>
+      )}
+    </Section>
+  );
+}
+
+function MakeKey({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKey) => void }) {
+  const [name, setName] = useState('');
+  const [kind, setKind] = useState<string>(KINDS[0].id);
+  const make = async () => {
+    try {
+      onMade(
+        await client.createKey({
+          body: { name: name.trim(), scopes: [...(KINDS.find(({ id }) => id === kind)?.scopes ?? ['read'])] },
+        }),
+      );
+    } catch (error) {
+      toastError('No key was made', error);
+    }
+  };
+  return (
+    <Dialog
+      title="New API key"
+      open
+      onClose={onClose}
+      acts={
+        <>
+          <button type="button" className="b" onClick={onClose}>
+            Back
+          </button>
+          <button
+            type="button"
+            className="b pri"
+            aria-disabled={name.trim() === '' || undefined}
+            onClick={() => name.trim() !== '' && void make()}
+          >
+            Make key
+          </button>
+        </>
+      }
+    >
+      <div className="kd">
+        <label className="field">
+          <span className="lab">Name</span>
+          <input className="in" value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
+        </label>
+        <label className="field">
+          <span className="lab">What it is for</span>
+          <select className="in" value={kind} onChange={(event) => setKind(event.target.value)}>
+            {KINDS.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,34 @@
+import { Link } from '@tanstack/react-router';
+import { Icon } from '../ui/icon.tsx';
+import { PAGES } from './nav.tsx';
+import { Page } from './page.tsx';
+
+/** Every page, for screens that have no navigation beside them. */
+export function MorePage() {
+  const pages = [
+    ...PAGES,
+    'You',
+    { to: '/connect', icon: 'plug', name: 'Connect' },
+    { to: '/settings', icon: 'settings', name: 'Settings' },
+  ];
+  return (
+    <Page name="more" title="More">
+      <ul className="more-list">
+        {pages.map((page) =>
+          typeof page === 'string' ? (
+            <li key={page} className="t3">
+              {page}
+            </li>
+          ) : (
+            <li key={page.to}>
+              <Link to={page.to}>
+                <Icon name={page.icon} />
+                {page.name}
+              </Link>
+            </li>
+          ),
+        )}
+      </ul>
+    </Page>
+  );
+}

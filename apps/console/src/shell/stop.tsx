@@ -1,0 +1,279 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { client } from '../api/client.ts';
+import type { OrderAnswer, OrderBody } from '../api/model.ts';
+import { problemOf } from '../api/problem.ts';
+import { counted, duration, shortId } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { openable } from '../ui/opened.ts';
+import { useMay, useMe } from './me.tsx';
+
+export type StopState = 'killed' | 'paused' | 'running';
+
+/** What the dialog begins with. */
+export interface StopTarget {
+  readonly runs?: readonly { readonly id: string; readonly agentId: string }[];
+  readonly agentId?: string;
+  readonly state?: StopState;
+}
+
+const stop = openable<StopTarget>();
+
+/** Opens the one dialog that stops things, with the scope of the page it is opened on. */
+export function openStop(target: StopTarget = {}): void {
+  stop.open(target);
+}
+
+export function StopDialog() {
+  const target = stop.use();
+  // A new dialog each time: nothing typed for one stop is left for the next.
+  return target === undefined ? null : <Stopping key={JSON.stringify(target)} target={target} />;
+}
+
+/** How long to wait for the acknowledgements of those that listen. */
+const WAIT_MS = 3_000;
+
+type Scope = 'run' | 'agent' | 'tenant';
+
+const VERB = { killed: 'Kill', paused: 'Pause', running: 'Resume' };
+const PAST = { killed: 'killed', paused: 'paused', running: 'resumed' };
+const KEEP = { killed: 'Keep it running', paused: 'Keep it running', running: 'Leave it as it is' };
+
+function Stopping({ target }: { target: StopTarget }) {
+  const me = useMe();
+  const { may, why } = useMay('admin');
+  const queries = useQueryClient();
+  const runs = target.runs ?? [];
+  const agents = useRead(['agents', 'names'], (signal) => client.listAgents({ query: { limit: 100 }, signal }));
+  const [state, setState] = useState<StopState>(target.state ?? 'killed');
+  const [scope, setScope] = useState<Scope>(runs.length > 0 ? 'run' : 'agent');
+  const [agentId, setAgentId] = useState(target.agentId ?? runs[0]?.agentId ?? '');
+  const [reason, setReason] = useState('');
+  const [typed, setTyped] = useState('');
+  const [done, setDone] = useState<readonly OrderAnswer[]>();
+  const [error, setError] = useState<string>();
+  const [busy, setBusy] = useState(false);
+
+  useEffect(() => {
+    if (agentId === '' && agents.data?.agents[0] !== undefined) setAgentId(agents.data.agents[0].id);
+  }, [agentId, agents.data]);
+
+  const hit = useHit(scope, runs, agentId);
+  const name =
+    scope === 'tenant'
+      ? me.tenantId
+      : scope === 'agent'
+        ? agentId
+        : runs.length === 1
+          ? `run ${shortId(runs[0]?.id ?? '')}`
+          : counted(runs.length, 'run');
+  const mustType = state === 'killed' && scope !== 'run' ? name : undefined;
+  const ready =
+    may &&
+    !busy &&
+    reason.trim() !== '' &&
+    (scope !== 'agent' || agentId !== '') &&
+    (mustType === undefined || typed === mustType);
+
+  const order = async () => {
+    setBusy(true);
+    setError(undefined);
+    const said = { state, reason: reason.trim(), waitMs: WAIT_MS };
+    const bodies: OrderBody[] =
+      scope === 'run'
+        ? runs.map(({ id }) => ({ scope, id, ...said }))
+        : scope === 'agent'
+          ? [{ scope, id: agentId, ...said }]
+          : [{ scope, ...said }];
+    try {
+      const answers: OrderAnswer[] = [];
+      for (const body of bodies) answers.push(await client.createOrder({ body }));
+      setDone(answers);
+      await queries.invalidateQueries();
+    } catch (cause) {
+      const problem = problemOf(cause);
+      setError(`${problem.message}. ${problem.hint ?? ''}`);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  if (done !== undefined) return <Ordered name={name} state={state} answers={done} />;
+  return (
+    <Dialog
+      title={`${VERB[state]} ${name}?`}
+      open
+      onClose={stop.close}
+      acts={
+        <>
+          <button type="button" className="b" onClick={stop.close}>
+            {KEEP[state]}
+          </button>
+          <button
+            type="button"
+            className={`b ${state === 'running' ? 'pri' : 'danger solid'}`}
+            aria-disabled={!ready || undefined}
+            title={why}
+            onClick={() => ready && void order()}
+          >
+            {busy ? 'Waiting for acknowledgements' : `${VERB[state]} ${name}`}
+          </button>
+        </>
+      }
+    >
+      <div className="kd">
+        <div className="seg" role="group" aria-label="What to do">
+          {(['paused', 'killed', 'running'] as const).map((one) => (
+            <button key={one} type="button" aria-pressed={state === one} onClick={() => setState(one)}>
+              {VERB[one]}
+            </button>
+          ))}
+        </div>
+        <fieldset className="rds">
+          <legend className="vh">What to {VERB[state].toLowerCase()}</legend>
+          {runs.length > 0 && (
+            <Radio
+              on={scope === 'run'}
+              onChoose={() => setScope('run')}
+              name={runs.length === 1 ? `Only run ${shortId(runs[0]?.id ?? '')}` : `Only these ${runs.length} runs`}
+              note={counted(runs.length, 'run')}
+            />
+          )}
+          <Radio
+            on={scope === 'agent'}
+            onChoose={() => setScope('agent')}
+            name={agentId === '' ? 'One agent' : agentId}
+            note={scope === 'agent' ? hit : ''}
+          />
+          {scope === 'agent' && target.agentId === undefined && (
+            <select
+              className="in"
+              aria-label="Agent"
+              value={agentId}
+              onChange={(event) => setAgentId(event.target.value)}
+            >
+              {(agents.data?.agents ?? []).map(({ id }) => (
+                <option key={id}>{id}</option>
+              ))}
+            </select>
+          )}
+          <Radio
+            on={scope === 'tenant'}
+            onChoose={() => setScope('tenant')}
+            name={`Every agent of ${me.tenantId}`}
+            note={scope === 'tenant' ? hit : ''}
+          />
+        </fieldset>
+        <ol>
+          {consequences(state, scope).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ol>
+        <label className="field">
+          <span className="lab">Why; the agent and your colleagues read this</span>
+          <input className="in" value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
+        </label>
+        {mustType !== undefined && (
+          <label className="field">
+            <span className="lab">
+              Type <b>{mustType}</b> to go on
+            </span>
+            <input
+              className="in mono"
+              value={typed}
+              autoComplete="off"
+              spellCheck={false}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+          </label>
+        )}
+        {why !== undefined && <p className="hint bad">{why}.</p>}
+        {error !== undefined && (
+          <p className="hint bad" role="alert">
+            {error}
+          </p>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+function Radio({ on, onChoose, name, note }: { on: boolean; onChoose: () => void; name: string; note: string }) {
+  return (
+    <label className={`rdl ${on ? 'on' : ''}`}>
+      <input type="radio" className="rdi" name="scope" checked={on} onChange={onChoose} />
+      <span className="clip">{name}</span>
+      <span className="t3 num">{note}</span>
+    </label>
+  );
+}
+
+/** How many running runs an order would hit. */
+function useHit(scope: Scope, runs: StopTarget['runs'], agentId: string): string {
+  const query = { status: 'running', ...(scope === 'agent' ? { agentId } : {}) };
+  const facets = useRead(
+    ['runs', 'hit', scope, agentId],
+    (signal) => client.getRunFacets({ query, signal }),
+    scope !== 'run',
+  );
+  if (scope === 'run') return counted(runs?.length ?? 0, 'run');
+  return facets.data === undefined ? '' : `${counted(facets.data.total, 'run')} running`;
+}
+
+function consequences(state: StopState, scope: Scope): string[] {
+  const whose = scope === 'run' ? 'this run' : scope === 'agent' ? 'this agent' : 'every agent';
+  if (state === 'running')
+    return [`From now on calls of ${whose} are judged by the rules again.`, 'Processes that listen are told.'];
+  return [
+    `From now on every call of ${whose} is refused${scope === 'run' ? '' : ', of new runs too'}.`,
+    'Processes that listen are told; a call that is under way is not undone.',
+    ...(state === 'killed' ? ['The run is told to end.'] : []),
+    'It stays so until somebody resumes it.',
+  ];
+}
+
+function Ordered({ name, state, answers }: { name: string; state: StopState; answers: readonly OrderAnswer[] }) {
+  const taken = answers.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
+  const connected = answers.every((one) => one.connected !== null)
+    ? answers.reduce((sum, one) => sum + (one.connected ?? 0), 0)
+    : null;
+  const fastest = Math.min(...answers.flatMap(({ fastestMs }) => fastestMs ?? []));
+  const slowest = Math.max(...answers.flatMap(({ slowestMs }) => slowestMs ?? []));
+  return (
+    <Dialog
+      title={`${name} is ${PAST[state]}`}
+      open
+      onClose={stop.close}
+      acts={
+        <button type="button" className="b pri" onClick={stop.close}>
+          Close
+        </button>
+      }
+    >
+      <div className="kd">
+        <p>
+          {connected === 0
+            ? 'No process listens now. The next call of any is refused all the same.'
+            : `${taken} of ${connected ?? 'an unknown number of'} listening processes took it${Number.isFinite(fastest) ? `, the first after ${duration(fastest)}` : ''}.`}{' '}
+          Calls are {state === 'running' ? 'judged by the rules again' : 'refused all the same'}.
+        </p>
+        <ul className="ackl">
+          <li>
+            <Icon name={taken > 0 || connected === 0 ? 'v-allow' : 's-waiting'} size={14} />
+            <span>Acknowledged</span>
+            <span className="r num">{taken}</span>
+          </li>
+          {Number.isFinite(slowest) && (
+            <li>
+              <Icon name="clock" size={14} />
+              <span>Slowest</span>
+              <span className="r num">{duration(slowest)}</span>
+            </li>
+          )}
+        </ul>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,72 @@
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import { problemOf } from '../api/problem.ts';
+import { Icon, Sprite } from '../ui/icon.tsx';
+
+/** The code of a sign-in link stands behind the #: it never reaches a server's log. */
+export function codeInAddress(hash: string): string | undefined {
+  return /^#code=([\w-]+)$/.exec(hash)?.[1];
+}
+
+/** Exchanges a key for a cookie that no script can read. */
+export function SignInPage({ problem, onSignedIn }: { problem: string | undefined; onSignedIn: () => void }) {
+  const [key, setKey] = useState('');
+  const [error, setError] = useState(problem);
+  const [busy, setBusy] = useState(false);
+  const signIn = async () => {
+    setBusy(true);
+    try {
+      await client.createSession({ body: { key: key.trim() } });
+      setKey('');
+      onSignedIn();
+    } catch (cause) {
+      const { message, hint } = problemOf(cause);
+      setError(`${message}. ${hint ?? ''}`);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <main className="sign-in">
+      <Sprite />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void signIn();
+        }}
+      >
+        <p className="brand">
+          <Icon name="mark" />
+          AgentLens
+        </p>
+        <h1>Sign in</h1>
+        <label className="field">
+          <span className="lab">API key</span>
+          <input
+            className="in mono"
+            type="password"
+            autoComplete="current-password"
+            placeholder="agk_live_…"
+            value={key}
+            onChange={(event) => setKey(event.target.value)}
+          />
+          <span className="hint">
+            It needs the scope read; review to decide approvals, admin to change things. It is kept in a cookie that
+            scripts cannot read.
+          </span>
+        </label>
+        {error !== undefined && (
+          <p className="hint bad" role="alert">
+            {error}
+          </p>
+        )}
+        <button type="submit" className="b pri lg" aria-disabled={busy || key.trim() === '' || undefined}>
+          Sign in
+        </button>
+        <p className="hint">
+          <code>npm start</code> prints a link that signs this browser in without a key.
+        </p>
+      </form>
+    </main>
+  );
+}

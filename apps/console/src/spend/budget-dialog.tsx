@@ -1,0 +1,129 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { BudgetBody } from '../api/model.ts';
+import { problemOf } from '../api/problem.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { toast } from '../ui/toast.tsx';
+
+const SCOPES = [
+  { id: 'tenant', name: 'all agents together' },
+  { id: 'agent', name: 'an agent' },
+  { id: 'run', name: 'each run' },
+  { id: 'session', name: 'each session' },
+  { id: 'actor', name: 'each person asked for' },
+] as const;
+const PERIODS = ['day', 'week', 'month', 'total'] as const;
+
+/** A new budget: whose, how much, for how long. */
+export function BudgetDialog({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient();
+  const [draft, setDraft] = useState<BudgetBody & { scopeId: string }>({
+    name: '',
+    scope: 'agent',
+    scopeId: '',
+    period: 'day',
+    limitUsd: 10,
+  });
+  const [error, setError] = useState<string>();
+  const set = (next: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...next }));
+  const make = async () => {
+    const { scopeId, ...rest } = draft;
+    try {
+      await client.createBudget({
+        body: {
+          ...rest,
+          name: draft.name.trim() || `${scopeId || draft.scope}, ${draft.period}`,
+          ...(scopeId.trim() === '' ? {} : { scopeId: scopeId.trim() }),
+        },
+      });
+      await queries.invalidateQueries();
+      toast('Budget made');
+      onClose();
+    } catch (cause) {
+      const problem = problemOf(cause);
+      setError(
+        `${problem.message}. ${problem.details.map(({ path, message }) => `${path} ${message}`).join('; ')} ${problem.hint ?? ''}`,
+      );
+    }
+  };
+  return (
+    <Dialog
+      title="New budget"
+      open
+      onClose={onClose}
+      acts={
+        <>
+          <button type="button" className="b" onClick={onClose}>
+            Back
+          </button>
+          <button type="button" className="b pri" onClick={() => void make()}>
+            Make budget
+          </button>
+        </>
+      }
+    >
+      <div className="kd">
+        <label className="field">
+          <span className="lab">For</span>
+          <select
+            className="in"
+            value={draft.scope}
+            onChange={(event) => set({ scope: SCOPES.find(({ id }) => id === event.target.value)?.id ?? 'agent' })}
+          >
+            {SCOPES.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        {draft.scope !== 'tenant' && (
+          <label className="field">
+            <span className="lab">Which one; empty: each has its own</span>
+            <input className="in" value={draft.scopeId} onChange={(event) => set({ scopeId: event.target.value })} />
+          </label>
+        )}
+        <label className="field">
+          <span className="lab">Limit in dollars</span>
+          <input
+            className="in num"
+            type="number"
+            min={0.01}
+            step="any"
+            value={draft.limitUsd}
+            onChange={(event) => set({ limitUsd: event.target.valueAsNumber })}
+          />
+        </label>
+        <label className="field">
+          <span className="lab">Starts again each</span>
+          <select
+            className="in"
+            value={draft.period}
+            onChange={(event) => set({ period: PERIODS.find((period) => period === event.target.value) ?? 'day' })}
+          >
+            {PERIODS.map((period) => (
+              <option key={period} value={period}>
+                {period === 'total' ? 'never' : period}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          <span className="lab">Name</span>
+          <input
+            className="in"
+            value={draft.name}
+            maxLength={200}
+            onChange={(event) => set({ name: event.target.value })}
+          />
+        </label>
+        {error !== undefined && (
+          <p className="hint bad" role="alert">
+            {error}
+          </p>
+        )}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,299 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { BudgetStanding } from '../api/model.ts';
+import { count, counted, money, moneyCell } from '../figures/figures.ts';
+import { useRead } from '../live-data/live-store.ts';
+import { courseText } from '../now/budget-line.tsx';
+import { useNowRead } from '../shell/nav.tsx';
+import { Page } from '../shell/page.tsx';
+import { Act } from '../ui/act.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Read } from '../ui/faces.tsx';
+import { Gauge } from '../ui/gauge.tsx';
+import { useNow } from '../ui/moment.tsx';
+import { Section } from '../ui/section.tsx';
+import { toast, toastError } from '../ui/toast.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
+import { BudgetDialog } from './budget-dialog.tsx';
+import { BurnDown } from './burn-down.tsx';
+import { projectionOf } from './projection.ts';
+import './spend.css';
+
+const PERIODS = [
+  { id: 'day', name: 'Day', range: '24h' },
+  { id: 'week', name: 'Week', range: '7d' },
+  { id: 'month', name: 'Month', range: '30d' },
+] as const;
+
+export function SpendPage() {
+  const { search, change } = useListSearch<'period' | 'budget'>();
+  const period = PERIODS.find(({ id }) => id === search.period) ?? PERIODS[0];
+  const metrics = useRead(['spend', 'metrics', period.range], (signal) =>
+    client.getMetrics({ query: { range: period.range, granularity: period.id === 'day' ? 'hour' : 'day' }, signal }),
+  );
+  const unpriced = useRead(['spend', 'unpriced', period.range], (signal) =>
+    client.listRuns({
+      query: { from: new Date(Date.now() - DAYS[period.id] * 86_400_000).toISOString(), limit: 500 },
+      signal,
+    }),
+  );
+  const now = useNowRead();
+  const [making, setMaking] = useState(false);
+  const unpricedCalls = (unpriced.data?.runs ?? []).reduce((sum, run) => sum + run.totals.unpricedCalls, 0);
+  return (
+    <Page name="spend" title="Spend" time={`Last ${period.range}`}>
+      <Read read={metrics} what="Spend" rows={10}>
+        {(data) => (
+          <div className="pad">
+            <div className="hd">
+              <div>
+                <p>
+                  {money(data.tasks.costUsd)} in the last{' '}
+                  {period.range === '24h' ? '24 hours' : period.range === '7d' ? '7 days' : '30 days'}.
+                </p>
+                <p>
+                  {counted(data.tasks.started, 'run')}, {count(data.tasks.totalTokens)} tokens
+                  {unpricedCalls > 0 && (
+                    <span className="warn">, {counted(unpricedCalls, 'call')} without a known price are not in it</span>
+                  )}
+                  .
+                </p>
+              </div>
+              <div className="seg" role="group" aria-label="Period">
+                {PERIODS.map(({ id, name }) => (
+                  <button
+                    key={id}
+                    type="button"
+                    aria-pressed={period.id === id}
+                    onClick={() => change({ period: id === 'day' ? undefined : id })}
+                  >
+                    {name}
+                  </button>
+                ))}
+              </div>
+            </div>
+            <Budgets
+              standings={now.data?.budgets ?? []}
+              chosen={search.budget}
+              onChoose={(budget) => change({ budget }, true)}
+              onNew={() => setMaking(true)}
+            />
+            <div className="tri">
+              <By
+                title="By agent"
+                rows={data.agents.map(({ agentId, tasks }) => ({ name: agentId, costUsd: tasks.costUsd }))}
+              />
+              <By
+                title="By model"
+                rows={data.models.map(({ model, costUsd, inputTokens }) => ({
+                  name: model,
+                  costUsd,
+                  unpriced: costUsd === 0 && inputTokens > 0,
+                }))}
+              />
+              <By title="By who asked" rows={byActor(unpriced.data?.runs ?? [])} />
+            </div>
+          </div>
+        )}
+      </Read>
+      {making && <BudgetDialog onClose={() => setMaking(false)} />}
+    </Page>
+  );
+}
+
+const DAYS = { day: 1, week: 7, month: 30 };
+
+type Runs = Awaited<ReturnType<typeof client.listRuns>>['runs'];
+
+function byActor(runs: Runs): { name: string; costUsd: number }[] {
+  const sums = new Map<string, number>();
+  for (const run of runs) {
+    const id = run.actor?.externalId;
+    const name = typeof id === 'string' ? id : 'not told';
+    sums.set(name, (sums.get(name) ?? 0) + run.totals.costUsd);
+  }
+  return [...sums].map(([name, costUsd]) => ({ name, costUsd }));
+}
+
+function Budgets({
+  standings,
+  chosen,
+  onChoose,
+  onNew,
+}: {
+  standings: readonly BudgetStanding[];
+  chosen: string | undefined;
+  onChoose: (id: string) => void;
+  onNew: () => void;
+}) {
+  const now = useNow();
+  const shown = standings.find(({ budget }) => budget.id === chosen) ?? standings[0];
+  return (
+    <>
+      <Section
+        title="Budgets"
+        note={standings.length}
+        link={
+          <span className="ml">
+            <Act scope="admin" kind="sm" onPress={onNew}>
+              New budget…
+            </Act>
+          </span>
+        }
+      >
+        {standings.length === 0 ? (
+          <p className="hint topped">
+            No budget limits what agents spend. With one, calls that no longer fit are refused before they are made.
+          </p>
+        ) : (
+          <table className="tb flush bt">
+            <thead>
+              <tr>
+                <th>For</th>
+                <th className="gw">
+                  <span className="vh">Spent against the limit</span>
+                </th>
+                <th className="r">Spent $</th>
+                <th className="r">Set aside</th>
+                <th className="r">Budget</th>
+                <th>On course for</th>
+              </tr>
+            </thead>
+            <tbody>
+              {standings.map(({ budget, pots }) => {
+                const pot = pots[0];
+                const spent = pot?.spentUsd ?? 0;
+                const { courseUsd, spentAtMs, endMs } =
+                  pot === undefined
+                    ? { courseUsd: undefined, spentAtMs: undefined, endMs: undefined }
+                    : projectionOf(budget, pot, now);
+                return (
+                  <tr key={budget.id} className={budget.id === shown?.budget.id ? 'sel cur' : ''}>
+                    <td>
+                      <button type="button" className="lnk" onClick={() => onChoose(budget.id)}>
+                        <span className="strong">{budget.name}</span>{' '}
+                        <span className="t3">
+                          {budget.scopeId ?? `each ${budget.scope}`}, {budget.period}
+                        </span>
+                      </button>
+                    </td>
+                    <td className="gw">
+                      <Gauge
+                        value={spent / budget.limitUsd}
+                        {...(courseUsd === undefined ? {} : { projected: courseUsd / budget.limitUsd })}
+                        label={`${budget.name}: ${money(spent)} of ${money(budget.limitUsd)}`}
+                      />
+                    </td>
+                    <td className="r num">{moneyCell(spent)}</td>
+                    <td className="r num t2">{moneyCell(pot?.reservedUsd ?? 0)}</td>
+                    <td className="r num">{moneyCell(budget.limitUsd)}</td>
+                    <td className={`fcc ${spentAtMs === undefined && spent < budget.limitUsd ? 't2' : 'bad'}`}>
+                      {courseText(budget.limitUsd, spent, courseUsd, spentAtMs, endMs)}
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        )}
+      </Section>
+      {shown?.pots[0] !== undefined && <Chosen standing={shown} />}
+    </>
+  );
+}
+
+function Chosen({ standing }: { standing: BudgetStanding }) {
+  const { budget, pots } = standing;
+  const queries = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const remove = async () => {
+    try {
+      await client.deleteBudget({ params: { id: budget.id } });
+      await queries.invalidateQueries();
+      toast(`${budget.name} deleted`);
+    } catch (error) {
+      toastError('Not deleted', error);
+    }
+    setAsking(false);
+  };
+  return (
+    <div className="two">
+      <Section title={budget.name} note={`$ spent, this ${budget.period}`}>
+        <BurnDown standing={standing} />
+      </Section>
+      <Section title="Where it goes">
+        <div className="parts">
+          {pots.slice(0, 6).map((pot) => (
+            <div key={pot.scopeId}>
+              <span className="clip">{pot.scopeId}</span>
+              <b>{money(pot.spentUsd)}</b>
+            </div>
+          ))}
+          <div>
+            <span>Set aside for calls under way</span>
+            <b>{money(pots.reduce((sum, { reservedUsd }) => sum + reservedUsd, 0))}</b>
+          </div>
+        </div>
+        <p className="hint topped">When it is spent, calls that cost are refused; runs go on.</p>
+        <div className="acts">
+          <Act scope="admin" kind="danger" onPress={() => setAsking(true)}>
+            Delete budget…
+          </Act>
+        </div>
+      </Section>
+      {asking && (
+        <Dialog
+          title={`Delete “${budget.name}”?`}
+          open
+          onClose={() => setAsking(false)}
+          acts={
+            <>
+              <button type="button" className="b" onClick={() => setAsking(false)}>
+                Keep it
+              </button>
+              <button type="button" className="b danger solid" onClick={() => void remove()}>
+                Delete budget
+              </button>
+            </>
+          }
+        >
+          <p>Nothing limits this spending any more. What was spent stays in the ledger.</p>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function By({
+  title,
+  rows,
+}: {
+  title: string;
+  rows: readonly { name: string; costUsd: number; unpriced?: boolean }[];
+}) {
+  const sorted = rows.toSorted((a, b) => b.costUsd - a.costUsd).slice(0, 8);
+  const most = Math.max(1e-9, ...sorted.map(({ costUsd }) => costUsd));
+  return (
+    <Section title={title}>
+      <table className="tb flush by">
+        <tbody>
+          {sorted.map(({ name, costUsd, unpriced = false }) => (
+            <tr key={name}>
+              <td className="clip w100">
+                <bdi>{name}</bdi>
+              </td>
+              <td>
+                <span className="shw">
+                  <i className="sh" style={{ width: `${(48 * costUsd) / most}px` }} />
+                </span>
+              </td>
+              <td className="r num">{unpriced ? <span className="warn">no price</span> : moneyCell(costUsd)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {sorted.length === 0 && <p className="hint topped">Nothing was spent.</p>}
+    </Section>
+  );
+}

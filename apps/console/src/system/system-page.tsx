@@ -1,0 +1,153 @@
+import { client } from '../api/client.ts';
+import { bytes, count, duration } from '../figures/figures.ts';
+import { live, useLive } from '../live-data/live-store.ts';
+import { useRead } from '../live-data/live-store.ts';
+import { useMe } from '../shell/me.tsx';
+import { useNowRead } from '../shell/nav.tsx';
+import { Page } from '../shell/page.tsx';
+import { Read } from '../ui/faces.tsx';
+import { Ago, Moment, platformNow } from '../ui/moment.tsx';
+import { Facts, Section } from '../ui/section.tsx';
+
+/** How the platform itself does. */
+export function SystemPage() {
+  const health = useRead(['system', 'health'], (signal) => client.getServiceHealth({ signal }));
+  const stats = useRead(['system', 'stats'], (signal) => client.getStats({ signal }));
+  const now = useNowRead();
+  const { state, gaps } = useLive();
+  const me = useMe();
+  const newest = live.events().at(-1);
+  const lag =
+    newest === undefined ? undefined : Math.max(0, Date.parse(newest.receivedAt) - Date.parse(newest.timestamp));
+  const { pulse, deliveries } = now.data ?? {};
+  return (
+    <Page name="system" title="System" time="Now">
+      <div className="pad">
+        <Read read={health} what="The platform's health" rows={3}>
+          {(data) => (
+            <p className="lead1">{data.status === 'ok' ? 'The platform answers.' : 'The platform is not well.'}</p>
+          )}
+        </Read>
+        <div className="two">
+          <Section title="Service">
+            <Facts
+              facts={[
+                ['Version', me.version],
+                [
+                  'Database',
+                  health.data === undefined ? (
+                    'not known'
+                  ) : (
+                    <span key="d" className="num">
+                      answers in {duration(health.data.db.latencyMs)}
+                    </span>
+                  ),
+                ],
+                [
+                  'Live stream',
+                  <span key="l">
+                    {state}
+                    {gaps > 0 && <span className="warn">, {gaps} gaps read again</span>}
+                  </span>,
+                ],
+                [
+                  'Newest event',
+                  newest === undefined ? (
+                    'none since this page was opened'
+                  ) : (
+                    <span key="n" className="num">
+                      <Ago at={newest.receivedAt} />, {duration(lag ?? 0)} after it happened
+                    </span>
+                  ),
+                ],
+                [
+                  'This clock against the platform',
+                  <span key="c" className="num">
+                    {duration(Math.abs(platformNow() - Date.now()))} apart
+                  </span>,
+                ],
+              ]}
+            />
+          </Section>
+          <Section title="Decisions" note="last hour">
+            <Facts
+              facts={[
+                [
+                  'Asked',
+                  <span key="a" className="num">
+                    {pulse === undefined ? '—' : count(pulse.asked.reduce((sum, one) => sum + one, 0))}
+                  </span>,
+                ],
+                [
+                  '99 of 100 within',
+                  <span key="p" className="num">
+                    {pulse?.latencyP99Ms == null ? '—' : duration(pulse.latencyP99Ms)}
+                  </span>,
+                ],
+                [
+                  'Let pass unjudged',
+                  <span key="b" className={`num ${(pulse?.bypassed ?? 0) > 0 ? 'warn' : ''}`}>
+                    {pulse?.bypassed ?? '—'}
+                  </span>,
+                ],
+              ]}
+            />
+          </Section>
+          <Section title="Deliveries" note="last 24 hours">
+            <Facts
+              facts={[
+                [
+                  'Settled',
+                  <span key="s" className="num">
+                    {deliveries === undefined ? '—' : count(deliveries.settled)}
+                  </span>,
+                ],
+                [
+                  'Failed',
+                  <span key="f" className={`num ${(deliveries?.failed ?? 0) > 0 ? 'bad' : ''}`}>
+                    {deliveries === undefined ? '—' : count(deliveries.failed)}
+                  </span>,
+                ],
+              ]}
+            />
+          </Section>
+          <Section title="What is stored">
+            <Read read={stats} what="What is stored" rows={4}>
+              {(data) => (
+                <Facts
+                  facts={[
+                    [
+                      'Events',
+                      <span key="e" className="num">
+                        {count(data.totalEvents)}
+                      </span>,
+                    ],
+                    [
+                      'Runs',
+                      <span key="r" className="num">
+                        {count(data.totalSessions)}
+                      </span>,
+                    ],
+                    [
+                      'Agents',
+                      <span key="a" className="num">
+                        {count(data.totalAgents)}
+                      </span>,
+                    ],
+                    ['Oldest event', data.oldestEvent === null ? 'none' : <Moment key="o" at={data.oldestEvent} />],
+                    [
+                      'Space, about',
+                      <span key="s" className="num">
+                        {bytes(data.storageSizeBytes)}
+                      </span>,
+                    ],
+                  ]}
+                />
+              )}
+            </Read>
+          </Section>
+        </div>
+      </div>
+    </Page>
+  );
+}

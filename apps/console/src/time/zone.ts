@@ -1,0 +1,50 @@
+import { stored } from '../ui/stored.ts';
+
+/** The zone every time on every page is written in. */
+export function zone(): string {
+  const chosen = stored('zone');
+  return chosen === '' ? Intl.DateTimeFormat().resolvedOptions().timeZone : chosen;
+}
+
+/** `UTC+1`, `UTC+5:30`, `UTC`. */
+export function offset(at = Date.now(), inZone = zone()): string {
+  const part = new Intl.DateTimeFormat('en', { timeZone: inZone, timeZoneName: 'shortOffset' })
+    .formatToParts(at)
+    .find(({ type }) => type === 'timeZoneName')?.value;
+  return part === undefined || part === 'GMT' ? 'UTC' : part.replace('GMT', 'UTC');
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${zone()} ${JSON.stringify(options)}`;
+  const known =
+    formats.get(key) ?? new Intl.DateTimeFormat('en-GB', { timeZone: zone(), hourCycle: 'h23', ...options });
+  formats.set(key, known);
+  return known;
+}
+
+const dayOf = (at: number) => format({ year: 'numeric', month: '2-digit', day: '2-digit' }).format(at);
+
+/** `03:11:14`; with the date in front where it is not today. */
+export function clock(at: number | string, withMs = false): string {
+  const ms = typeof at === 'string' ? Date.parse(at) : at;
+  const time = format({
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    ...(withMs ? { fractionalSecondDigits: 3 as const } : {}),
+  }).format(ms);
+  return dayOf(ms) === dayOf(Date.now()) ? time : `${format({ day: 'numeric', month: 'short' }).format(ms)} ${time}`;
+}
+
+/** `03:11`, or `23 Nov 03:11`. */
+export function shortClock(at: number | string): string {
+  const ms = typeof at === 'string' ? Date.parse(at) : at;
+  const time = format({ hour: '2-digit', minute: '2-digit' }).format(ms);
+  return dayOf(ms) === dayOf(Date.now()) ? time : `${format({ day: 'numeric', month: 'short' }).format(ms)} ${time}`;
+}
+
+export function weekday(at: number): string {
+  return format({ weekday: 'short' }).format(at);
+}

@@ -1,0 +1,30 @@
+import type { ReactNode } from 'react';
+import { type Scope, useMay } from '../shell/me.tsx';
+
+interface ActProps {
+  readonly scope?: Scope;
+  readonly kind?: string;
+  readonly disabled?: boolean;
+  readonly onPress: () => void;
+  readonly children: ReactNode;
+  readonly label?: string;
+  readonly title?: string;
+}
+
+/** A button for something the key may not be allowed to do: it then stays visible and says what it needs. */
+export function Act({ scope = 'read', kind = '', disabled = false, onPress, children, label, title }: ActProps) {
+  const { may, why } = useMay(scope);
+  const off = !may || disabled;
+  return (
+    <button
+      type="button"
+      className={`b ${kind}`}
+      aria-disabled={off || undefined}
+      title={why ?? title}
+      aria-label={label}
+      onClick={() => off || onPress()}
+    >
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,102 @@
+import type { ReactNode } from 'react';
+import { problemOf } from '../api/problem.ts';
+import { Icon } from './icon.tsx';
+
+/** Nothing is here yet, and what to do about it. */
+export function Empty({ title, children, act }: { title: string; children?: ReactNode; act?: ReactNode }) {
+  return (
+    <div className="empty">
+      <h3>{title}</h3>
+      {children !== undefined && <p>{children}</p>}
+      {act !== undefined && <div className="btns">{act}</div>}
+    </div>
+  );
+}
+
+/** There is something, only not for this filter. */
+export function FilteredEmpty({
+  what,
+  filter,
+  onClear,
+  widen,
+}: {
+  what: string;
+  filter: string;
+  onClear: () => void;
+  widen?: { readonly name: string; readonly go: () => void } | undefined;
+}) {
+  return (
+    <div className="empty">
+      <h3>No {what} for this filter.</h3>
+      <p>Your filter: {filter}.</p>
+      <div className="btns">
+        {widen !== undefined && (
+          <button type="button" className="b" onClick={widen.go}>
+            Widen to {widen.name}
+          </button>
+        )}
+        <button type="button" className="b quiet" onClick={onClear}>
+          Clear filter
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** It could not be read: why, and what then. */
+export function Failed({ what, error, onRetry }: { what: string; error: unknown; onRetry: () => void }) {
+  const problem = problemOf(error);
+  const details = JSON.stringify({
+    error: problem.message,
+    status: problem.status,
+    hint: problem.hint,
+    requestId: problem.requestId,
+  });
+  return (
+    <div className="empty failed-face" role="alert">
+      <h3>
+        <Icon name="warnt" size={16} /> {what} could not be loaded.
+      </h3>
+      <p>
+        {problem.message}. {problem.hint}
+      </p>
+      <div className="btns">
+        <button type="button" className="b" onClick={onRetry}>
+          Try again
+        </button>
+        <button type="button" className="b quiet" onClick={() => void navigator.clipboard.writeText(details)}>
+          Copy details
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Keeps the place of what loads: flat bars, nothing that moves. */
+export function Loading({ rows = 6 }: { rows?: number }) {
+  return (
+    <div className="sks" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+        <span key={row} className="sk" style={{ width: `${60 - ((row * 17) % 35)}%` }} />
+      ))}
+    </div>
+  );
+}
+
+/** One of the faces, or what was read. */
+export function Read<T>({
+  read,
+  what,
+  rows,
+  children,
+}: {
+  read: { readonly data: T | undefined; readonly error: unknown; readonly refetch: () => unknown };
+  what: string;
+  rows?: number;
+  children: (data: T) => ReactNode;
+}) {
+  if (read.data !== undefined) return <>{children(read.data)}</>;
+  if (read.error !== null) return <Failed what={what} error={read.error} onRetry={() => void read.refetch()} />;
+  return <Loading {...(rows === undefined ? {} : { rows })} />;
+}

@@ -1,0 +1,91 @@
+/** A JSON value as lines of text, of which only what is open is worked out. */
+export interface Line {
+  readonly path: string;
+  readonly depth: number;
+  readonly key: string | undefined;
+  readonly text: string;
+  readonly tone: 's' | 'nu' | 'k' | '';
+  /** Undefined: it cannot be opened. */
+  readonly open: boolean | undefined;
+  readonly value: unknown;
+}
+
+const OPEN_LEVELS = 3;
+const OPEN_ENTRIES = 100;
+/** More entries of one container are shown when asked for. */
+const MOST_ENTRIES = 500;
+const MOST_TEXT = 2_000;
+const LONG_BASE64 = 200;
+
+export function linesOf(value: unknown, toggled: ReadonlySet<string>, all: ReadonlySet<string> = new Set()): Line[] {
+  const lines: Line[] = [];
+  const add = (node: unknown, path: string, depth: number, key: string | undefined) => {
+    if (typeof node !== 'object' || node === null) {
+      lines.push({ path, depth, key, ...scalar(node), open: undefined, value: node });
+      return;
+    }
+    const entries = Array.isArray(node)
+      ? node.map((one, index): [string, unknown] => [String(index), one])
+      : Object.entries(node);
+    const isOpen = (depth < OPEN_LEVELS && entries.length <= OPEN_ENTRIES) !== toggled.has(path);
+    const [begin, end] = Array.isArray(node) ? ['[', ']'] : ['{', '}'];
+    if (entries.length === 0 || !isOpen) {
+      const size = entries.length === 0 ? '' : ` ${entries.length} ${Array.isArray(node) ? 'items' : 'keys'} `;
+      lines.push({
+        path,
+        depth,
+        key,
+        text: `${begin}${size}${end}`,
+        tone: '',
+        open: entries.length === 0 ? undefined : false,
+        value: node,
+      });
+      return;
+    }
+    lines.push({ path, depth, key, text: begin, tone: '', open: true, value: node });
+    const shown = all.has(path) ? entries : entries.slice(0, MOST_ENTRIES);
+    for (const [name, one] of shown)
+      add(one, path === '' ? name : `${path}.${name}`, depth + 1, Array.isArray(node) ? undefined : name);
+    if (shown.length < entries.length)
+      lines.push({
+        path,
+        depth: depth + 1,
+        key: undefined,
+        text: `${entries.length - shown.length} more`,
+        tone: 'k',
+        open: undefined,
+        value: undefined,
+      });
+    lines.push({ path: `${path} end`, depth, key: undefined, text: end, tone: '', open: undefined, value: undefined });
+  };
+  add(value, '', 0, undefined);
+  return lines;
+}
+
+function scalar(node: unknown): Pick<Line, 'text' | 'tone'> {
+  if (typeof node === 'string') {
+    if (node.length > LONG_BASE64 && /^[A-Za-z0-9+/=_-]+$/.test(node.slice(0, LONG_BASE64)))
+      return { text: `text of ${node.length} characters, as base64`, tone: 'k' };
+    const cut = node.length > MOST_TEXT;
+    return {
+      text: `${JSON.stringify(cut ? node.slice(0, MOST_TEXT) : node)}${cut ? ` … ${node.length - MOST_TEXT} more characters` : ''}`,
+      tone: 's',
+    };
+  }
+  return { text: node === undefined ? 'nothing' : String(node), tone: typeof node === 'number' ? 'nu' : 'k' };
+}
+
+/** How big a value is, as far as a limit: nodes and characters of its texts. */
+export function sizeOf(value: unknown, limit: number): number {
+  let size = 0;
+  const stack: unknown[] = [value];
+  while (stack.length > 0 && size <= limit) {
+    const node = stack.pop();
+    if (typeof node === 'string') size += node.length + 2;
+    else if (typeof node === 'object' && node !== null) {
+      size += 8;
+      for (const one of Object.values(node)) stack.push(one);
+    } else size += 6;
+  }
+  return size;
+}

@@ -1,0 +1,23 @@
+import { useSyncExternalStore } from 'react';
+
+/** One thing that any part of the page may open: a dialog, the palette. */
+export function openable<T>() {
+  let current: T | undefined;
+  const listeners = new Set<() => void>();
+  const set = (next: T | undefined) => {
+    current = next;
+    for (const listener of listeners) listener();
+  };
+  return {
+    open: (value: T) => set(value),
+    close: () => set(undefined),
+    use: () =>
+      useSyncExternalStore(
+        (listener) => {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
+        () => current,
+      ),
+  };
+}

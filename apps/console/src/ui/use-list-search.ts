@@ -1,0 +1,15 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+
+/** The page's filter as its link holds it, and how to change it: typing replaces, choosing adds to the history. */
+export function useListSearch<N extends string>() {
+  const search = useSearch({ strict: false }) as { readonly [K in N]?: string };
+  const navigate = useNavigate();
+  const change = (next: { readonly [K in N]?: string | undefined }, replace = false) =>
+    void navigate({
+      to: '.',
+      search: (before: Record<string, unknown>) => ({ ...before, ...next }),
+      replace,
+    } as Parameters<typeof navigate>[0]);
+  const clear = () => void navigate({ to: '.', search: {} } as Parameters<typeof navigate>[0]);
+  return { search, change, clear };
+}

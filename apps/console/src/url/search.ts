@@ -1,0 +1,37 @@
+/** The URL's query as plain names and values: no JSON, lists as commas, what is empty left out. */
+export type Search = Readonly<Record<string, string>>;
+
+export function parseSearch(text: string): Search {
+  return Object.fromEntries(new URLSearchParams(text));
+}
+
+export function stringifySearch(search: Readonly<Record<string, unknown>>): string {
+  const present = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+  if (present.length === 0) return '';
+  const pairs = present.map(
+    ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value)).replaceAll('%2C', ',')}`,
+  );
+  return `?${pairs.join('&')}`;
+}
+
+/** Keeps the names a page knows; everything else in a link is dropped. */
+export function knowing<const N extends string>(...names: readonly N[]) {
+  return (search: Readonly<Record<string, unknown>>): { [K in N]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = search[name];
+        return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+      }),
+    ) as { [K in N]?: string };
+}
+
+export function list(text: string | undefined): string[] {
+  return text === undefined || text === '' ? [] : text.split(',');
+}
+
+/** Adds the value, or takes it away where it is there. Undefined: an empty list. */
+export function toggled(text: string | undefined, value: string): string | undefined {
+  const values = list(text);
+  const next = values.includes(value) ? values.filter((one) => one !== value) : [...values, value];
+  return next.length === 0 ? undefined : next.join(',');
+}

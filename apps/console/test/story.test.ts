@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { AgentLens } from '../../../libs/sdk/src/index.ts';
+import { openBrowser } from './support/chromium.ts';
+import { MODES, type RunningPlatform, startPlatform } from './support/platform.ts';
+import { call } from './support/traffic.ts';
+
+const PHONE = { width: 390, height: 844 };
+const DESK = { width: 1280, height: 860 };
+
+/** What somebody does who has only the link that the terminal printed. */
+for (const [index, mode] of MODES.entries()) {
+  describe(`a stranger with the printed link, ${mode}`, { timeout: 600_000 }, () => {
+    let platform: RunningPlatform;
+    let browser: Browser;
+    let page: Page;
+    const problems: string[] = [];
+
+    before(async () => {
+      platform = await startPlatform(mode, 3585 + index);
+      browser = await openBrowser();
+      page = await browser.newPage({ viewport: DESK });
+      page.setDefaultTimeout(60_000);
+      page.on('pageerror', (error) => problems.push(String(error)));
+      page.on(
+        'console',
+        (message) => message.text().includes('Content Security Policy') && problems.push(message.text()),
+      );
+    });
+    after(async () => {
+      await browser?.close();
+      await platform?.stop();
+    });
+
+    it('is signed in by the link, once, with no key in the address or in the storage', async () => {
+      await page.goto(platform.link);
+      await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor();
+      assert.equal(new URL(page.url()).hash, '');
+      const kept = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie);
+      assert.doesNotMatch(kept, /agk_/);
+      const again = await browser.newPage();
+      await again.goto(platform.link);
+      await again.getByText('This sign-in link was used before').waitFor();
+      await again.close();
+    });
+
+    it('starts the demo agent and watches it being stopped', async () => {
+      await page.getByRole('link', { name: 'Connect one, or try the demo agent' }).click();
+      await page.getByRole('button', { name: 'Start the demo agent' }).click();
+      await page.waitForURL(/\/runs\/demo-/);
+      await page.getByText('1 blocked').waitFor();
+    });
+
+    it('finds out why in two clicks', async () => {
+      await page.getByRole('button', { name: /Next blocked/ }).click();
+      await page.getByText('Demo: same search more than 3 times').first().waitFor();
+      await page.getByText('“This search was already made three times. Use the results you have.”').waitFor();
+    });
+
+    it('writes a rule from the step, tests it against the run, saves it as shadow and promotes it', async () => {
+      await page.getByRole('treegrid').getByText('buy_report').first().click();
+      await page.getByRole('button', { name: 'Make a rule from this step' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Purchases of 49 or more');
+      await page.locator('.trial').getByText('Asked').waitFor();
+      await page.getByRole('button', { name: 'Save as shadow' }).click();
+      await page.waitForURL(/\/guardrails\/[\w-]{20,}$/);
+      await page.locator('.top').getByText('Shadow').waitFor();
+      await page.getByRole('button', { name: 'Enforce…' }).click();
+      await page.getByRole('button', { name: 'Enforce it' }).click();
+      await page.locator('.top').getByText('Enforce').waitFor();
+    });
+
+    it('approves the waiting call from a window as small as a phone', async () => {
+      await page.setViewportSize(PHONE);
+      await page
+        .getByRole('navigation', { name: 'Main pages' })
+        .getByRole('link', { name: /Approvals/ })
+        .click();
+      await page.getByRole('button', { name: /Approve once…/ }).click();
+      await page.getByRole('dialog').getByText('buy_report').first().waitFor();
+      await page.getByRole('button', { name: 'Approve once', exact: true }).click();
+      await page.getByText('buy_report approved once').waitFor();
+      await page.setViewportSize(DESK);
+    });
+
+    it('kills a run and sees it acknowledged', async () => {
+      const lens = await AgentLens.init({
+        apiKey: platform.key,
+        baseUrl: platform.address,
+        agent: { slug: 'runaway' },
+      });
+      const run = await lens.startRun({});
+      try {
+        await page.goto(`${platform.address}/runs/${run.id}`);
+        await page.getByRole('button', { name: 'Kill…' }).click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByLabel(/^Why/).fill('it loops');
+        await dialog.getByRole('button', { name: /^Kill run/ }).click();
+        await dialog.getByText(/1 of 1 listening processes took it/).waitFor();
+        const { orders } = await call(platform, 'GET', '/api/control');
+        assert.deepEqual([orders[0].scopeId, orders[0].state, orders[0].acknowledged], [run.id, 'killed', 1]);
+      } finally {
+        await lens.shutdown();
+      }
+    });
+
+    it('had nothing that the page or its policy complained of', () => {
+      assert.deepEqual(problems, []);
+    });
+  });
+}

@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Browser, chromium } from 'playwright-core';
+
+const PACKAGE = '@sparticuz/chromium';
+const VERSION = '147.0.0';
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const CACHE = fileURLToPath(new URL(`../../../../.cache/chromium-${VERSION}/`, import.meta.url));
+
+/** A real Chromium: the one named, else one on the PATH, else the npm package, which needs nothing of the system. */
+export async function openBrowser(): Promise<Browser> {
+  const { path, args } = await findChromium();
+  return chromium.launch({ executablePath: path, args, headless: true });
+}
+
+async function findChromium(): Promise<{ path: string; args: string[] }> {
+  const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  const named = process.env.CHROMIUM_PATH;
+  if (named !== undefined && named !== '') {
+    if (!existsSync(named)) throw new Error(`CHROMIUM_PATH names ${named}, which does not exist`);
+    return { path: named, args: sandbox };
+  }
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    for (const name of NAMES) if (existsSync(join(folder, name))) return { path: join(folder, name), args: sandbox };
+  }
+  return fetched();
+}
+
+/** Outside the lockfile of the repository: it is 70 MB that only these tests need. The stamp says that it is whole. */
+async function fetched(): Promise<{ path: string; args: string[] }> {
+  const stamp = join(CACHE, 'whole');
+  if (!existsSync(stamp)) {
+    console.log(`No Chromium here: fetching ${PACKAGE} ${VERSION} (about 70 MB, once) ...`);
+    mkdirSync(CACHE, { recursive: true });
+    writeFileSync(join(CACHE, 'package.json'), '{"private":true,"type":"module"}');
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${PACKAGE}@${VERSION}`], {
+      cwd: CACHE,
+      stdio: 'inherit',
+    });
+    writeFileSync(stamp, VERSION);
+  }
+  const main = createRequire(join(CACHE, 'package.json')).resolve(PACKAGE);
+  const { default: packaged } = (await import(pathToFileURL(main).href)) as {
+    default: { args: string[]; executablePath(): Promise<string> };
+  };
+  // Its own arguments are for a function without a GPU; those that would hide faults of the page are left out.
+  const unwanted =
+    /^--(disable-web-security|disable-site-isolation|single-process|no-zygote|allow-running-insecure-content|headless)/;
+  return {
+    path: await packaged.executablePath(),
+    args: [...packaged.args.filter((arg) => !unwanted.test(arg)), '--no-sandbox'],
+  };
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { BackgroundWork } from '@agentlens/messaging';
+import { startDemo } from '@agentlens/operations';
+import {
+  type Caller,
+  CLOCK,
+  type Clock,
+  CurrentCaller,
+  LOGGER,
+  type Platform,
+  ProblemException,
+  Serves,
+} from '@agentlens/platform';
+import { type BeforeApplicationShutdown, Controller, Inject } from '@nestjs/common';
+import { AGENTLENS } from '../dialect.ts';
+import { EventDesk } from '../event-desk.ts';
+import { DecisionDesk } from '../protocol/decision-desk.ts';
+import { type DemoWorld, runDemoAgent } from './demo-agent.ts';
+
+export const DEMO_AGENT = 'demo-agent';
+const MOST_AT_ONCE = 5;
+const DEADLINE_MS = 5_000;
+
+/** Runs the demo agent on this server: what it tells and asks goes the way of every other agent's. */
+@Controller()
+export class DemoController implements BeforeApplicationShutdown {
+  readonly #running = new BackgroundWork();
+  readonly #leaving = new AbortController();
+
+  constructor(
+    @Inject(EventDesk) private readonly events: EventDesk,
+    @Inject(DecisionDesk) private readonly decisions: DecisionDesk,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Platform['logger'],
+  ) {}
+
+  @Serves(startDemo)
+  start(@CurrentCaller() { tenantId, decisionFailMode = 'allow' }: Caller): { runId: string; agentId: string } {
+    if (this.#running.size >= MOST_AT_ONCE) {
+      throw new ProblemException(429, 'Enough demo agents run here', { hint: 'Wait until one of them has ended.' });
+    }
+    const runId = `demo-${randomUUID().slice(0, 8)}`;
+    const world = this.#worldOf(tenantId, runId, decisionFailMode);
+    this.#running.add(
+      runDemoAgent(world).catch((error: unknown) => {
+        if (!this.#leaving.signal.aborted) this.logger.warn({ err: error, runId }, 'the demo agent came to a bad end');
+      }),
+    );
+    return { runId, agentId: DEMO_AGENT };
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.#leaving.abort();
+    await this.#running.ended();
+  }
+
+  #worldOf(tenantId: string, runId: string, failMode: 'allow' | 'block'): DemoWorld {
+    const now = () => new Date(this.clock.now()).toISOString();
+    const common = { sessionId: runId, agentId: DEMO_AGENT };
+    return {
+      tell: async ({ eventType, payload, severity = 'info' }) => {
+        const event = { id: randomUUID(), ...common, eventType, severity, payload, timestamp: now() };
+        await this.events.take(tenantId, { events: [event], key: undefined, dialect: AGENTLENS, partial: false });
+      },
+      ask: ({ toolName, args, callId }) =>
+        this.decisions.decide(
+          {
+            ...{ tenantId, agentId: DEMO_AGENT, runId, phase: 'tool.before', args, callId },
+            ...{ tool: { name: toolName, tags: [] }, tags: {}, subjects: [], metrics: {} },
+            ...{ receivedAt: now(), deadlineMs: DEADLINE_MS },
+          },
+          failMode,
+        ),
+      newId: randomUUID,
+      pause: (ms) => pause(ms, undefined, { signal: this.#leaving.signal }),
+      nowMs: () => this.clock.now(),
+    };
+  }
+}
