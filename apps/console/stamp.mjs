@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const STAMP = 'built/sources.sha256';
 
-/** Everything the built files are made of. A spec compares it with the stamp, so that nobody forgets to build. */
-export function hashOfSources() {
+/** Everything the built files are made of. A spec runs this with --check, so that nobody forgets to build. */
+function hashOfSources() {
   const files = ['src', 'public']
     .flatMap((folder) => readdirSync(join(here, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -20,8 +20,8 @@ export function hashOfSources() {
   return hash.digest('hex');
 }
 
-export function stamped() {
-  return readFileSync(join(here, STAMP), 'utf8').trim();
+if (process.argv[2] !== '--check') writeFileSync(join(here, STAMP), `${hashOfSources()}\n`);
+else if (readFileSync(join(here, STAMP), 'utf8').trim() !== hashOfSources()) {
+  console.error('apps/console/built is of other sources. Run in apps/console: npm ci && npm run build');
+  process.exit(1);
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(join(here, STAMP), `${hashOfSources()}\n`);

@@ -6,7 +6,7 @@ import { Icon } from '../ui/icon.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Facts } from '../ui/section.tsx';
-import { argsOf, type Step } from './story.ts';
+import { callArgsOf, type Step } from './story.ts';
 import { Why } from './why.tsx';
 
 const TABS = ['call', 'result', 'why', 'price', 'raw'] as const;
@@ -85,7 +85,7 @@ export function Detail({ run, step, tab, onTab }: DetailProps) {
 function has(step: Step, tab: Tab): boolean {
   switch (tab) {
     case 'call':
-      return argsOf(step.call ?? step.result) !== undefined || step.entry !== undefined;
+      return callArgsOf(step) !== undefined || step.entry !== undefined;
     case 'result':
       return step.result !== undefined;
     case 'why':
@@ -101,7 +101,7 @@ function TabContent({ step, tab }: { step: Step; tab: Tab }) {
   switch (tab) {
     case 'call':
       return step.entry === undefined ? (
-        <JsonView label="Arguments" value={argsOf(step.call ?? step.result)} />
+        <JsonView label="Arguments" value={callArgsOf(step)} />
       ) : (
         <p className="plain">{step.detail || 'It says nothing more.'}</p>
       );
@@ -199,7 +199,7 @@ export function fixtureOf(run: RunDetail, step: Step) {
     agentId: run.agentId,
     phase: step.kind === 'tool' ? 'tool.before' : 'llm.before',
     ...(step.kind === 'tool' ? { toolName: step.name } : {}),
-    args: argsOf(step.call ?? step.result) ?? {},
+    args: callArgsOf(step) ?? {},
     runId: run.id,
     before: new Date(step.startMs).toISOString(),
   };

@@ -1,3 +1,4 @@
+import { callInMessage } from '../approvals/call-in-message.ts';
 import type { Alert, Decision, StoredEvent, TimelineEntry } from '../api/model.ts';
 
 export type StepKind = 'model' | 'tool' | 'message' | 'alert' | 'order' | 'breaker' | 'trigger' | 'other';
@@ -221,6 +222,11 @@ function detailOf(event: StoredEvent | undefined): string {
     return typeof args === 'string' ? args.slice(0, DETAIL_LENGTH) : '';
   const values = Object.values(args).filter((value) => typeof value === 'string' || typeof value === 'number');
   return values.join(', ').slice(0, DETAIL_LENGTH);
+}
+
+/** The arguments of a step's call: as the agent told them, else as they were shown to the human who was asked. */
+export function callArgsOf({ call, result, alert }: Pick<Step, 'call' | 'result' | 'alert'>): unknown {
+  return argsOf(call ?? result) ?? (alert === undefined ? undefined : callInMessage(alert.message).args);
 }
 
 /** The arguments of a call, however its client names them. */

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { openBrowser } from './support/chromium.ts';
+import { pagesOf } from './support/pages.ts';
+import { type RunningPlatform, startPlatform } from './support/platform.ts';
+import { Agent, aNight, call } from './support/traffic.ts';
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const AXE = readFileSync(here('../node_modules/axe-core/axe.min.js'), 'utf8');
+const BUILT = here('../built/');
+const KB = 1024;
+
+/** Hostile texts that must stay texts. */
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202Etxt.exe';
+const MANY = 10_000;
+const LEVELS = 130;
+
+describe('the console in a real Chromium', { timeout: 900_000 }, () => {
+  let platform: RunningPlatform;
+  let browser: Browser;
+
+  before(async () => {
+    platform = await startPlatform('one process', 3588);
+    await aNight(platform);
+    browser = await openBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await platform?.stop();
+  });
+
+  const signedIn = async (options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> => {
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 860 },
+      reducedMotion: 'reduce',
+      ...options,
+    });
+    const { address, key } = platform;
+    await context.request.post(`${address}/api/session`, { data: { key }, headers: { origin: address } });
+    return context;
+  };
+  const opened = async (context: BrowserContext, path: string): Promise<Page> => {
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    await page.goto(platform.address + path);
+    await page.locator('#main').waitFor();
+    return page;
+  };
+
+  it('has no serious or critical finding of axe on any page, theme and width', async () => {
+    const findings: string[] = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [1280, 390]) {
+        const context = await signedIn({ colorScheme, viewport: { width, height: 860 }, bypassCSP: true });
+        const page = await context.newPage();
+        for (const { name, path } of await pagesOf(platform)) {
+          await page.goto(platform.address + path);
+          await page.locator('#main').waitFor();
+          if (name !== 'gallery') await page.locator('.sks').first().waitFor({ state: 'hidden' });
+          await page.addScriptTag({ content: AXE });
+          const found = await page.evaluate(async () => {
+            // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
+            const { violations } = await (globalThis as any).axe.run();
+            return violations
+              .filter(({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical')
+              .map(
+                ({ id, nodes }: { id: string; nodes: { html: string }[] }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`,
+              );
+          });
+          findings.push(...found.map((finding: string) => `${name} ${width} ${colorScheme} ${finding}`));
+        }
+        await context.close();
+      }
+    }
+    assert.deepEqual(findings, []);
+  });
+
+  it('shows hostile payloads as text', async () => {
+    const run = await new Agent(platform, { agentId: 'hostile', task: HOSTILE }).start();
+    run.says(HOSTILE).tool('fetch', { [HOSTILE]: HOSTILE }, 5, HOSTILE);
+    await run.ends();
+    const page = await opened(await signedIn(), `/runs/${run.runId}?view=transcript`);
+    await page.getByText('onerror').first().waitFor();
+    assert.match(await page.title(), /AgentLens$/);
+    assert.equal(await page.locator('main img, main script').count(), 0);
+  });
+
+  it('keeps few rows on the page however long a run is, and answers keys', async () => {
+    const run = await new Agent(platform, { agentId: 'long', task: 'long' }).start();
+    for (let step = 0; step < MANY / 10; step++) run.tool(`tool_${step % 7}`, { step }, 3);
+    await run.ends();
+    const page = await opened(await signedIn(), `/runs/${run.runId}`);
+    await page.getByRole('treegrid').getByText('tool_1').first().waitFor();
+    assert.ok((await page.locator('.tr-body > .tr').count()) <= 80);
+    await page.keyboard.press('3');
+    await page.getByRole('region', { name: 'Log' }).waitFor();
+  });
+
+  it('lays out deep and big JSON line by line', async () => {
+    let deep: unknown = 'bottom';
+    for (let level = 0; level < LEVELS; level++) deep = { deeper: deep };
+    const run = await new Agent(platform, { agentId: 'deep', task: 'deep' }).start();
+    run.tool('read', { deep }, 5, {
+      text: 'x'.repeat(500_000),
+      rows: Array.from({ length: 5_000 }, (_, row) => ({ row })),
+    });
+    await run.ends();
+    const page = await opened(await signedIn(), `/runs/${run.runId}?tab=result`);
+    await page.getByRole('region', { name: 'Result' }).waitFor();
+    assert.ok((await page.locator('.jl').count()) <= 80);
+  });
+
+  it('says "not found" for a run of another tenant, as for one that never was', async () => {
+    const page = await opened(await signedIn(), '/runs/run-of-somebody-else');
+    await page.getByText('Run not found.').waitFor();
+  });
+
+  it('asks little: few requests for a page, and one stream for three tabs', async () => {
+    const context = await signedIn();
+    const asked: string[] = [];
+    context.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.startsWith('/api/')) asked.push(pathname);
+    });
+    const page = await opened(context, '/');
+    await page.getByText('Live', { exact: true }).first().waitFor();
+    await page.getByRole('heading', { name: 'Pipeline' }).waitFor();
+    assert.ok(asked.length <= 6, `${asked.length} requests: ${asked.join(' ')}`);
+    await opened(context, '/runs');
+    const third = await opened(context, '/approvals');
+    await third.locator('.live').getByText('Live').waitFor();
+    assert.equal(asked.filter((path) => path === '/api/stream').length, 1);
+  });
+
+  it('keeps its filter when the live stream makes it read again', async () => {
+    const page = await opened(await signedIn(), '/runs?agent=coding-agent');
+    await page.getByRole('grid', { name: 'Runs' }).getByText('coding-agent').first().waitFor();
+    const again = page.waitForRequest((request) => /\/api\/runs\?/.test(request.url()));
+    await (await new Agent(platform, { agentId: 'coding-agent', task: 'another' }).start()).ends();
+    assert.match((await again).url(), /agentId=coding-agent/);
+  });
+
+  it('is done without a mouse: a run is chosen, opened and walked by keys', async () => {
+    const page = await opened(await signedIn(), '/runs');
+    await page.getByRole('grid', { name: 'Runs' }).waitFor();
+    await page.locator('[data-row]').first().focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/runs\/.+/);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('Spend');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/spend/);
+  });
+
+  it('answers below the prefix of a proxy', async () => {
+    const answer = await fetch(`${platform.address}/runs`, {
+      headers: { accept: 'text/html', 'x-forwarded-prefix': '/lens' },
+    });
+    assert.match(await answer.text(), /<base href="\/lens\/"/);
+  });
+
+  it('takes no scope it has not: a reader sees what it may not press', async () => {
+    const { key } = await call(platform, 'POST', '/api/keys', { name: 'reader', scopes: ['read'] });
+    const context = await browser.newContext();
+    await context.request.post(`${platform.address}/api/session`, {
+      data: { key },
+      headers: { origin: platform.address },
+    });
+    const page = await opened(context, '/approvals');
+    const approve = page.getByRole('button', { name: /Approve once…/ });
+    await approve.waitFor();
+    assert.equal(await approve.getAttribute('aria-disabled'), 'true');
+    assert.match((await approve.getAttribute('title')) ?? '', /scope review/);
+  });
+});
+
+describe('what a browser has to fetch', () => {
+  type Chunk = {
+    readonly file: string;
+    readonly isEntry?: boolean;
+    readonly imports?: readonly string[];
+    readonly css?: readonly string[];
+  };
+  const manifest = JSON.parse(readFileSync(`${BUILT}manifest.json`, 'utf8')) as Record<string, Chunk>;
+  const gzipped = (file: string) => gzipSync(readFileSync(BUILT + file)).length / KB;
+  const withImports = (name: string, seen = new Set<string>()): Set<string> => {
+    if (seen.has(name)) return seen;
+    seen.add(name);
+    for (const one of manifest[name]?.imports ?? []) withImports(one, seen);
+    return seen;
+  };
+  const first = withImports('index.html');
+
+  it('is at most 190 kB of script for the first page, gzipped', () => {
+    const now = withImports('src/now/now-page.tsx', new Set(first));
+    const size = [...now].reduce((sum, name) => sum + gzipped(manifest[name]?.file ?? ''), 0);
+    assert.ok(size <= 190, `${size.toFixed(1)} kB`);
+  });
+
+  it('is at most 40 kB more for each further page, and 135 for the editor', () => {
+    for (const name of Object.keys(manifest).filter((one) => one.endsWith('-page.tsx'))) {
+      const own = [...withImports(name)].filter((one) => !first.has(one));
+      const size = own.reduce((sum, one) => sum + gzipped(manifest[one]?.file ?? ''), 0);
+      assert.ok(size <= (name.includes('rules/') ? 135 : 40), `${name}: ${size.toFixed(1)} kB`);
+    }
+  });
+
+  it('is at most 25 kB of styles and 120 kB of fonts', () => {
+    const files = Object.values(manifest).map(({ file }) => file);
+    const styles = new Set(
+      [...files, ...Object.values(manifest).flatMap(({ css = [] }) => css)].filter((file) => file.endsWith('.css')),
+    );
+    const styleSize = [...styles].reduce((sum, file) => sum + gzipped(file), 0);
+    const fontSize = [...new Set(files.filter((file) => file.endsWith('.woff2')))].reduce(
+      (sum, file) => sum + readFileSync(BUILT + file).length / KB,
+      0,
+    );
+    assert.ok(styleSize <= 25, `${styleSize.toFixed(1)} kB`);
+    assert.ok(fontSize <= 120, `${fontSize.toFixed(1)} kB`);
+  });
+});
