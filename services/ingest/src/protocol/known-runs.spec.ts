@@ -84,7 +84,7 @@ describe('what the start of a run said', () => {
     const { contexts } = aStore();
     const runs = new KnownRuns(contexts, () => Date.parse(NOW), logger);
     const actor = { externalId: 'ann' };
-    runs.started('acme', 'r1', { agentId: 'bot', sessionId: 's1', actor });
+    await runs.started('acme', 'r1', { agentId: 'bot', sessionId: 's1', actor });
     expect(await runs.completed(question())).not.toHaveProperty('startedAs');
     expect(await runs.completed({ ...question(), agentId: 'unknown' })).toMatchObject({ agentId: 'bot', actor });
     const other = { ...question(), agentId: 'other', sessionId: 's2', actor: { externalId: 'bob' } };
@@ -92,7 +92,7 @@ describe('what the start of a run said', () => {
       ...other,
       startedAs: { agentId: 'bot', sessionId: 's1', actor },
     });
-    runs.started('acme', 'r1', { agentId: 'other' });
+    await runs.started('acme', 'r1', { agentId: 'other' });
     expect(await runs.completed(other)).toMatchObject({ startedAs: { agentId: 'bot' } });
   });
 });
