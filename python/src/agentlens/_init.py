@@ -44,7 +44,7 @@ def init(
     integrations: str | Sequence[str] | None = None,
     enforce: Enforce | None = None,
     fail_mode: FailMode | None = None,
-    deadline_ms: int = 1000,
+    deadline_ms: int | None = None,
     wait_for_approval: float | None = None,
     redact: bool = False,
     pii_patterns: Sequence[re.Pattern[str]] | None = None,

@@ -64,7 +64,7 @@ def resolve(options: Mapping[str, Any], new_session_id: Callable[[], str]) -> Se
         integrations=_integrations(known.pop("integrations", None)),
         enforce=_one_of(known.pop("enforce", None) or _environment("ENFORCE") or "enforce", Enforce, "enforce"),
         fail_mode=_one_of(known.pop("fail_mode", None) or _environment("FAIL_MODE") or "open", FailMode, "fail_mode"),
-        deadline_ms=_between(known.pop("deadline_ms", 1000), 1, MOST_DEADLINE_MS, "deadline_ms"),
+        deadline_ms=_between(_deadline(known.pop("deadline_ms", None)), 1, MOST_DEADLINE_MS, "deadline_ms"),
         pii_patterns=tuple(known.pop("pii_patterns", None) or ()),
         breaker=None if breaker is False else (breaker or BreakerLimits()),
         tags=_tags(known.pop("tags", None)),
@@ -93,6 +93,11 @@ def _environment(*names: str) -> str | None:
         if value:
             return value
     return None
+
+
+def _deadline(given: int | None) -> Any:
+    told = _environment("DEADLINE_MS") or "1000"
+    return given if given is not None else (int(told) if told.isdigit() else told)
 
 
 def _integrations(given: str | Sequence[str] | None) -> tuple[str, ...] | None:

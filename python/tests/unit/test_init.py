@@ -45,7 +45,9 @@ def test_the_environment_says_what_the_program_does_not(monkeypatch: pytest.Monk
     monkeypatch.setenv("AGENTLENS_AGENT_ID", "bot")
     monkeypatch.setenv("AGENTLENS_ENFORCE", "shadow")
     monkeypatch.setenv("AGENTLENS_FAIL_MODE", "closed")
+    monkeypatch.setenv("AGENTLENS_DEADLINE_MS", "2500")
     found = settings()
+    assert found.deadline_ms == 2500  # type: ignore[attr-defined]
     assert (found.url, found.api_key, found.agent_id) == ("http://one.example", "k", "bot")  # type: ignore[attr-defined]
     assert (found.enforce, found.fail_mode) == ("shadow", "closed")  # type: ignore[attr-defined]
     assert settings(url="http://given.example").url == "http://given.example"  # type: ignore[attr-defined]
