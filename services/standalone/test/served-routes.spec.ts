@@ -10,7 +10,11 @@ import { describe, expect, it } from '@jest/globals';
 const namesOf = (operations: readonly Operation[]) =>
   operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort();
 
-/** Every route that a process with these modules adds, and what it answers to TRACE on the probes. */
+/** The console's files are no operations; browsers ask for OPTIONS, and routers answer HEAD by themselves. */
+const isOperation = (method: string, url: string) =>
+  method !== 'HEAD' && method !== 'OPTIONS' && /^\/(api|v1|openapi\.json)/.test(url);
+
+/** Every operation that a process with these modules serves, and what it answers to TRACE on the probes. */
 async function servedBy(services: readonly ServiceModule[]) {
   const clock = fixedClock('2026-03-01T12:00:00.000Z');
   const platform = assemblePlatform({
@@ -29,7 +33,7 @@ async function servedBy(services: readonly ServiceModule[]) {
   const routes = new Set<string>();
   const server = app.getHttpAdapter().getInstance();
   server.addHook('onRoute', ({ method, url }: { method: string | string[]; url: string }) => {
-    for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.add(`${one} ${url}`);
+    for (const one of [method].flat()) if (isOperation(one, url)) routes.add(`${one} ${url}`);
   });
   await app.init();
   await server.ready();
