@@ -7,6 +7,8 @@ import { PermissionRule } from '../permissions/rule.ts';
 import { Cassette } from '../replay/cassette.ts';
 import { AgentRuntime } from '../runtime/agent-runtime.ts';
 import { patternFilter } from '../safety/content-filter.ts';
+import { staticKeys } from '../security/key-provider.ts';
+import { MemorySessionStore } from '../session/memory-session-store.ts';
 import { ScriptedModel, type ScriptStep } from '../testing/scripted-model.ts';
 import { tool } from '../tools/tool.ts';
 import { Agent } from './agent.ts';
@@ -415,6 +417,32 @@ describe('the safety policy', () => {
 });
 
 describe('a session of an agent', () => {
+  it('hears between two steps what it is told meanwhile', async () => {
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'say', input: {} }] }, { text: 'in French then' }]);
+    let interject: () => void = () => undefined;
+    const say = tool({ name: 'say', description: '', input: { type: 'object' }, execute: () => interject() });
+    const active = agent([], { modelProviders: [model], tools: [say] }).createSession({ input: 'Greet me.' });
+    interject = () => active.handle.sendInput('in French, please', { steer: true });
+    expect((await active.run()).result).toBe('in French then');
+    expect(model.requests[1]?.messages.at(-1)?.content).toContainEqual({ type: 'text', text: 'in French, please' });
+    await active[Symbol.asyncDispose]();
+  });
+
+  it('is stored encrypted by a runtime with keys, and goes on all the same', async () => {
+    const store = new MemorySessionStore();
+    const keys = staticKeys({ k: Buffer.alloc(32, 1) }, 'k');
+    const first = await agent([{ text: 'hello' }], { runtime: new AgentRuntime({ store, keys }) }).run({
+      input: 'the moon is cheese',
+    });
+    expect(JSON.stringify(await store.load(first.sessionId))).not.toContain('cheese');
+    const model = new ScriptedModel([{ text: 'still' }]);
+    await agent([], { modelProviders: [model], runtime: new AgentRuntime({ store, keys }) }).run({
+      sessionId: first.sessionId,
+      input: 'and?',
+    });
+    expect(JSON.stringify(model.requests)).toContain('cheese');
+  });
+
   it('goes on with a stored conversation', async () => {
     const runtime = new AgentRuntime();
     const first = await agent([{ text: 'hello Ann' }], { runtime }).run({ input: 'I am Ann' });

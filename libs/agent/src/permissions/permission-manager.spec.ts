@@ -1,6 +1,3 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { tool } from '../tools/tool.ts';
@@ -125,32 +122,5 @@ describe('permission rules', () => {
     expect(() => check([PermissionRule.denyMatching('(?<=a)b')])).toThrow(
       expect.objectContaining({ code: 'invalid_config' }),
     );
-  });
-});
-
-describe('a rules file', () => {
-  it('holds rules for another process', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'agent-rules-'));
-    const path = join(folder, 'rules.json');
-    const rules = [PermissionRule.allowBashPrefix(['git status']), PermissionRule.denyPath('.env', { priority: 3 })];
-    await new PermissionManager({ rules }).saveToFile(path);
-    expect((await PermissionManager.loadFromFile(path)).rules).toEqual(new PermissionManager({ rules }).rules);
-    await rm(folder, { recursive: true });
-  });
-
-  it.each([
-    ['{', 'list "rules"'],
-    ['{"rules": [{}]}', 'rules[0].id'],
-    ['{"rules": [{"id": "a", "decision": "maybe"}]}', 'rules[0].decision'],
-    ['{"rules": [{"id": "a", "decision": "allow", "matcher": {"kind": "tool-name"}}]}', 'rules[0].matcher.name'],
-    ['{"rules": [{"id": "a", "decision": "allow", "matcher": {"kind": "custom"}}]}', 'rules[0].matcher.kind'],
-    ['{"version": 9, "rules": []}', 'newer version'],
-  ])('says where it is wrong: %s', async (text, place) => {
-    const folder = await mkdtemp(join(tmpdir(), 'agent-rules-'));
-    const path = join(folder, 'rules.json');
-    await writeFile(path, text);
-    await expect(PermissionManager.loadFromFile(path)).rejects.toThrow(place);
-    expect(await readFile(path, 'utf8')).toBe(text);
-    await rm(folder, { recursive: true });
   });
 });

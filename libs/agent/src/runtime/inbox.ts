@@ -22,7 +22,8 @@ export class Inbox {
     const at = this.#waiters.findIndex(({ accepts }) => accepts(message));
     const [waiter] = at === -1 ? [] : this.#waiters.splice(at, 1);
     if (waiter !== undefined) waiter.resolve(message);
-    else if (this.#messages.length >= this.#capacity)
+    // An interrupt is heard however much waits.
+    else if (this.#messages.length >= this.#capacity && message.type !== 'interrupt')
       throw new AgentError('capacity', 'the agent has too much input waiting');
     else this.#messages.push(message);
   }

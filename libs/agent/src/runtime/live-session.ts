@@ -179,7 +179,7 @@ export class LiveSession {
   /** Stops the turn in the middle of whatever it does. */
   interrupt(): void {
     for (const child of this.children) child.interrupt();
-    if (this.#run === null) return;
+    if (this.#run === null || this.turnSignal.aborted) return;
     this.#turnController.abort(new AgentError('interrupted', 'the turn was interrupted'));
     this.inbox.put({ type: 'interrupt' });
   }

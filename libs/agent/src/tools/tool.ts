@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@agentlens/sdk';
 import type { AgentContext } from '../core/agent-context.ts';
-import type { ToolInfo, ToolResult } from '../core/tool-result.ts';
+import type { ToolInfo } from '../core/tool-result.ts';
 import { inputParser, jsonSchemaOf, type ParsedInput, type ToolInputSchema } from './tool-schema.ts';
 
 /** For permission rules. Others than these are allowed. */
@@ -20,17 +20,6 @@ export interface RetryRule {
   readonly maxMs?: number;
 }
 
-/** What `execute` may answer: a result, any value, or pieces of progress with the result last. */
-export type ToolAnswer =
-  | AsyncIterable<string | ToolResult>
-  | Promise<unknown>
-  | object
-  | string
-  | number
-  | boolean
-  | null
-  | undefined;
-
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -39,7 +28,8 @@ export interface Tool {
   /** For the human who is asked. */
   getInfo(input: unknown): ToolInfo;
   parse(input: unknown): Promise<ParsedInput<unknown>>;
-  execute(input: unknown, context: AgentContext): ToolAnswer;
+  /** Answers a `ToolResult`, any value or a promise of one, or pieces of progress with the result last. */
+  execute(input: unknown, context: AgentContext): unknown;
   /** False: allowed where no rule says otherwise. It never beats a rule. Default true. */
   readonly requiresPermission?: boolean;
   /** It may run twice for one call: after a crash, or when it failed and can be retried. */
@@ -60,7 +50,8 @@ export interface ToolOptions<I> {
   readonly input: ToolInputSchema<I>;
   /** For a Standard Schema whose library cannot say it. */
   readonly jsonSchema?: JsonSchema;
-  execute(input: I, context: AgentContext): ToolAnswer;
+  /** Answers a `ToolResult`, any value or a promise of one, or pieces of progress with the result last. */
+  execute(input: I, context: AgentContext): unknown;
   info?(input: I): Omit<ToolInfo, 'name'>;
   readonly requiresPermission?: boolean;
   readonly idempotent?: boolean;
