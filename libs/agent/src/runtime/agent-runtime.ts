@@ -1,5 +1,4 @@
 import type { AgentLensClient } from '@agentlens/sdk';
-import { AgentContext } from '../core/agent-context.ts';
 import { AgentError } from '../core/agent-error.ts';
 import { type RuntimeLogger, SILENT_LOGGER } from '../core/logger.ts';
 import type { Effects } from '../effects/effects.ts';
@@ -144,7 +143,6 @@ export class AgentRuntime implements AsyncDisposable {
       ...(options.runId === undefined ? {} : { runId: options.runId }),
       askTimeoutMs: this.#options.askTimeoutMs ?? DEFAULT_ASK_TIMEOUT_MS,
     });
-    live.context = this.#context(live);
     const finished = this.#run(live, agent);
     const running = { live, handle: new LiveHandle(live, finished) };
     this.#running.set(sessionId, running);
@@ -175,16 +173,5 @@ export class AgentRuntime implements AsyncDisposable {
     const { platform, platformOptions } = this.#options;
     const guard = platform === undefined ? localGuard(effects) : platformGuard(platform, effects, platformOptions);
     return recordedGuard(guard, effects);
-  }
-
-  #context(live: LiveSession): AgentContext {
-    const { sessionId, agentType, parentSessionId, parentToolUseId, metadata } = live.session;
-    return new AgentContext({
-      ...{ sessionId, agentType, parentSessionId, parentToolUseId, metadata },
-      host: this.host,
-      effects: live.options.effects,
-      signal: live.shutdownController.signal,
-      progress: (toolUseId, output) => live.emit({ type: 'tool-progress', toolUseId, output }),
-    });
   }
 }

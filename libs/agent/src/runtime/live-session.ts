@@ -1,4 +1,4 @@
-import type { AgentContext } from '../core/agent-context.ts';
+import { AgentContext } from '../core/agent-context.ts';
 import { AgentError, errorInfo, isAgentError, messageOf } from '../core/agent-error.ts';
 import type { AgentEvent, DriverEvent } from '../core/agent-event.ts';
 import {
@@ -50,7 +50,7 @@ export class LiveSession {
   readonly children = new Set<LiveSession>();
   readonly options: LiveSessionOptions;
   readonly shutdownController = new AbortController();
-  context!: AgentContext;
+  readonly context: AgentContext;
   /** The rules its tools run under, which hold for its children too. */
   permissions: PermissionManager | null = null;
   usage: TokenUsage = NO_TOKENS;
@@ -67,6 +67,12 @@ export class LiveSession {
     this.log = new EventLog(options.limits.events);
     this.inbox = new Inbox(options.limits.inbox);
     this.#turn = turnsOf(options.session);
+    const { sessionId, agentType, parentSessionId, parentToolUseId, metadata } = options.session;
+    this.context = new AgentContext({
+      ...{ sessionId, agentType, parentSessionId, parentToolUseId, metadata },
+      ...{ host: options.host, effects: options.effects, signal: this.shutdownController.signal },
+      progress: (toolUseId, output) => this.emit({ type: 'tool-progress', toolUseId, output }),
+    });
   }
 
   get depth(): number {
