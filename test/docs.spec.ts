@@ -53,7 +53,7 @@ const PYTHON_SETTINGS = matches(read('python/src/agentlens/_settings.py'), /_env
 const isPythonModule = (name: string) =>
   ['.py', '/__init__.py'].some((end) => existsSync(join(root, `python/src/${name.replaceAll('.', '/')}${end}`)));
 /** Names in the database look like those of metrics. */
-const IN_DATABASE = new Set(['agentlens_query', 'agentlens_run_tracking', 'agentlens_reader']);
+const IN_DATABASE = new Set(['agentlens_query', 'agentlens_run_tracking', 'agentlens_reader', 'agentlens_agent']);
 
 const meters = inSources(/create\w*(?:Counter|Histogram|Gauge)\(\s*'(agentlens[._][\w.]+)'/g).map((name) =>
   name.replaceAll('.', '_'),
