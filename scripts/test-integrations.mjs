@@ -64,8 +64,6 @@ function test(env) {
   const folders = names.length === 0 ? ['*'] : names;
   const specs = folders.flatMap((name) => globSync(`${name}/{src,test}/**/*.spec.ts`, { cwd: workspace }));
   const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning', '--test-concurrency=2'];
-  // Some frameworks keep timers of their own, which would keep the process.
-  flags.push('--test-force-exit');
   return run([...flags, '--test', ...specs], workspace, env);
 }
 

@@ -70,7 +70,7 @@ async function test() {
       filter: (path) => !path.includes('node_modules'),
     });
   const specs = globSync('*/test/*.spec.ts', { cwd: beside });
-  const flags = ['--disable-warning=ExperimentalWarning', '--test-force-exit', '--test-concurrency=2'];
+  const flags = ['--disable-warning=ExperimentalWarning', '--test-concurrency=2'];
   const child = spawn(process.execPath, [...flags, `--test-name-pattern=${SCENARIO}`, '--test', ...specs], {
     cwd: beside,
     stdio: 'inherit',

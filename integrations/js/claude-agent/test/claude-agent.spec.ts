@@ -106,6 +106,7 @@ const driver: Driver = {
   nested: (framework, { outer, inner }: NestedSpec) => play(framework, outer, inner),
   named,
   subAgentTool: 'Agent',
+  badges: { 'model call': 'enforced, between turns' },
   cannot: {
     'hands on a tool that streams its result': 'a tool has one result',
     'sees a model that is swapped in the middle of a run': 'the model is a setting of the whole query',

@@ -53,9 +53,9 @@ function table(all: Iterable<Reports>): string {
 function notes(all: Iterable<Reports>): string {
   const lines = [...all].flatMap(([report]) => {
     const cannot = (report?.scenarios ?? []).filter(({ result }) => result === 'cannot');
-    return cannot.map(({ name, reason }) => `- ${report?.name}: no agent "${name}", because ${reason}.`);
+    return cannot.map(({ name, reason }) => `- ${report?.name}, "${name}": ${reason}.`);
   });
-  return lines.length === 0 ? '' : `\n\nNot shown, and why:\n\n${lines.join('\n')}`;
+  return lines.length === 0 ? '' : `\n\nScenarios that a framework cannot have, and why:\n\n${lines.join('\n')}`;
 }
 
 function put(file: string, text: string, write: boolean): boolean {

@@ -1,3 +1,5 @@
+// Before the framework is loaded.
+import '../../conformance/fixtures/unref-intervals.ts';
 import { guard } from '@agentlens/voltagent';
 import * as voltagent from '@voltagent/core';
 import { createPinoLogger } from '@voltagent/logger';
