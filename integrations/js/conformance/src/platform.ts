@@ -35,7 +35,7 @@ export function platformOf(env: Readonly<Record<string, string | undefined>>): P
 }
 
 /** The operator's side of the platform. */
-class Operator {
+export class Operator {
   readonly #platform: Platform;
 
   constructor(platform: Platform) {
@@ -76,6 +76,15 @@ class Operator {
       return found;
     });
     await this.call('POST', `/api/alerts/${alerts[0]?.id}/approve`, { reason: 'looked at' });
+  }
+
+  /** The one run of an agent that has begun. */
+  async runOf(agentId: string): Promise<string> {
+    return eventually(async () => {
+      const { runs } = await this.call<{ runs: { id: string }[] }>('GET', `/api/runs?agentId=${agentId}`);
+      assert.equal(runs.length, 1);
+      return runs[0]?.id ?? '';
+    });
   }
 
   kill(runId: string): Promise<unknown> {

@@ -8,6 +8,7 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { served } from '../../conformance/src/http-test-server.ts';
+import type { Platform } from '../../conformance/src/platform.ts';
 
 export type Generation = 'v1' | 'v2';
 
@@ -74,11 +75,16 @@ export class McpWorld {
   async guarded(...options: readonly string[]): Promise<TestClient> {
     const platform = await served(this.server);
     this.#closing.push(() => platform.close());
-    const names = ['--server', 'files', '--agent', 'desk', ...options];
+    return this.guardedBy({ url: platform.url, key: this.server.apiKey }, 'desk', ...options);
+  }
+
+  /** The same before a platform. */
+  guardedBy({ url, key }: Platform, agent: string, ...options: readonly string[]): Promise<TestClient> {
+    const names = ['--server', 'files', '--agent', agent, ...options];
     const command = ['--', process.execPath, ...NODE, SERVER, this.#file, this.#generation];
     return this.#connect([PROXY, ...names, ...command], {
-      AGENTLENS_API_KEY: this.server.apiKey,
-      AGENTLENS_URL: platform.url,
+      AGENTLENS_API_KEY: key,
+      AGENTLENS_URL: url,
     });
   }
 

@@ -9,6 +9,7 @@ const GENERATIONS: readonly [Generation, string][] = [
   ['v2', '@modelcontextprotocol/client and server 2.4, protocol 2026-07-28'],
 ];
 
+const TOOLS = ['write', 'slow', 'fail', 'kit_blocked', 'kit_ended', 'kit_asked', 'kit_free'];
 const textOf = ({ content }: ToolResult) => content.map(({ text }) => text).join('');
 const write = (client: TestClient, path: string) => client.call('write', { path });
 
@@ -24,7 +25,7 @@ const SCENARIOS: readonly Scenario[] = [
     proves: ['tools'],
     async play(world) {
       const client = await world.guarded();
-      assert.deepEqual(await client.tools(), ['write', 'slow', 'fail']);
+      assert.deepEqual(await client.tools(), TOOLS);
       assert.equal(textOf(await write(client, '/tmp/a')), 'written: /tmp/a');
       await client.close();
       assert.deepEqual(world.effects, ['/tmp/a']);
@@ -63,7 +64,7 @@ const SCENARIOS: readonly Scenario[] = [
       const client = await world.guarded();
       assert.match(textOf(await write(client, '/etc/passwd')), /It is over/);
       assert.match(textOf(await write(client, '/tmp/a')), /It is over/);
-      assert.deepEqual(await client.tools(), ['write', 'slow', 'fail']);
+      assert.deepEqual(await client.tools(), TOOLS);
       assert.deepEqual(world.effects, []);
       await client.close();
       assert.deepEqual(
