@@ -24,9 +24,10 @@ from agentlens.errors import (
 )
 from agentlens.guard.breaker import BreakerLimits
 from agentlens.guarded_tool import guarded_tool
+from agentlens.model_calls import Usage
 from agentlens.output import OutputError, self_correct, validate_output
 from agentlens.redact import PII_CREDIT_CARD, PII_EMAIL, PII_PHONE, PII_SSN, Redacted, redact, redact_deep
-from agentlens.run import Run, Usage
+from agentlens.run import Run
 from agentlens.sink import SinkOptions
 
 __all__ = [

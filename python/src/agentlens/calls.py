@@ -14,7 +14,8 @@ from agentlens.errors import RunStopped
 from agentlens.events import Source
 from agentlens.guard.decider import Question
 from agentlens.instance import Instance
-from agentlens.run import Run, Usage
+from agentlens.model_calls import Usage
+from agentlens.run import Run
 
 logger = logging.getLogger("agentlens")
 T = TypeVar("T")

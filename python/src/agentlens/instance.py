@@ -7,7 +7,6 @@ import logging
 import os
 import random
 import socket
-import threading
 import uuid
 import weakref
 from collections.abc import Callable, Mapping
@@ -217,8 +216,6 @@ def _refusal(outcome: Answered, api_key: str) -> str:
 def _drain_at_exit() -> None:
     instance = _state.get()
     if instance is not None:
-        thread = threading.current_thread()
-        logger.debug("AgentLens: draining at exit in %s", thread.name)
         instance.close(instance.settings.drain_ms / 1000)
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import Token
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentlens.call_ids import CallIds
 from agentlens.context import current
 from agentlens.decision import Actor, Decision, Subject
 from agentlens.errors import RunStopped, stopped_by
-from agentlens.events import Event, Severity, Source, error_text, name_of
+from agentlens.events import Severity, Source, error_text, name_of
 from agentlens.forks import ForkLock
 from agentlens.guard.breaker import BreakerReason, CallUsage
 from agentlens.guard.decider import MOST_ARGUMENT_CHARS, Question, key_refused
 from agentlens.guard.run_breaker import RunBreaker
 from agentlens.guard.standing import RUNNING, Standing
 from agentlens.jsonable import clip, plain, to_json, write
+from agentlens.model_calls import Message, Usage, wire_message
 from agentlens.platform import Answered, Outcome, run_path
+from agentlens.run_story import SDK, RunStory
 from agentlens.waiting import apause, pause
 
 if TYPE_CHECKING:
@@ -28,33 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("agentlens")
 RunStatus = Literal["success", "error", "timeout", "interrupted", "cancelled"]
-Message = Mapping[str, Any]
-# Calls that wait for a human; what is never asked about again is forgotten, oldest first.
-MOST_WAITING = 500
 _REASONS: Mapping[str, str] = {"success": "completed", "error": "error", "timeout": "timeout"}
-_SDK = Source("agentlens")
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Tokens of a model call. Cached ones are part of the input tokens."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-
-    def wire(self) -> dict[str, int]:
-        total = self.input_tokens + self.output_tokens if self.total_tokens is None else self.total_tokens
-        found = {
-            "inputTokens": self.input_tokens,
-            "outputTokens": self.output_tokens,
-            "totalTokens": total,
-            "cacheReadTokens": self.cache_read_tokens,
-            "cacheWriteTokens": self.cache_write_tokens,
-        }
-        return {key: value for key, value in found.items() if value is not None}
 
 
 @dataclass
@@ -102,8 +78,8 @@ class Run:
         self._started = False
         self._lockdown = RUNNING
         self._tool_calls = 0
-        self._waiting: dict[str, str] = {}
-        self._executions: dict[str, int] = {}
+        self._call_ids = CallIds()
+        self._story = RunStory(instance, run_id, agent_id, None if parent is None else parent.id)
         self._model_calls: dict[str, _ModelCall] = {}
         self._tokens: list[Token[Run | None]] = []
         self._breaker = RunBreaker(instance.breaker_limits, instance.clock.now_ms, self._breaker_tripped)
@@ -148,7 +124,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._leave()
-        self.end(_status_of(error), error=error)
+        self.end(status_of(error), error=error)
 
     async def __aenter__(self) -> Run:
         await self.astart()
@@ -159,7 +135,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._leave()
-        await self.aend(_status_of(error), error=error)
+        await self.aend(status_of(error), error=error)
 
     # -- tools -----------------------------------------------------------------------------------------------------
 
@@ -171,7 +147,7 @@ class Run:
         call_id: str | None = None,
         tags: Sequence[str] = (),
         subjects: Sequence[Subject] = (),
-        source: Source = _SDK,
+        source: Source = SDK,
     ) -> Decision:
         """Before a tool runs. `blocked`: do not run it; with `terminates` end the loop too. Use `decision.args`."""
         self.start()
@@ -186,7 +162,7 @@ class Run:
         call_id: str | None = None,
         tags: Sequence[str] = (),
         subjects: Sequence[Subject] = (),
-        source: Source = _SDK,
+        source: Source = SDK,
     ) -> Decision:
         await self.astart()
         question = self._tool_question(name, args, call_id, tags, subjects)
@@ -202,7 +178,7 @@ class Run:
         error: BaseException | None = None,
         duration_ms: float = 0,
         tags: Sequence[str] = (),
-        source: Source = _SDK,
+        source: Source = SDK,
     ) -> Decision:
         """After a tool ran or raised. `blocked` means that the result must not be used."""
         question = self._tool_ended(name, args, result, call_id, error, duration_ms, tags, source)
@@ -218,7 +194,7 @@ class Run:
         error: BaseException | None = None,
         duration_ms: float = 0,
         tags: Sequence[str] = (),
-        source: Source = _SDK,
+        source: Source = SDK,
     ) -> Decision:
         question = self._tool_ended(name, args, result, call_id, error, duration_ms, tags, source)
         return self._noted(await self._instance.decider.adecide(self, question))
@@ -249,7 +225,7 @@ class Run:
         model: str | None = None,
         provider: str | None = None,
         call_id: str | None = None,
-        source: Source = _SDK,
+        source: Source = SDK,
     ) -> str:
         """Before a model call. Answers the call's id for `after_llm`; raises RunStopped where it must not happen."""
         self.start()
@@ -264,7 +240,7 @@ class Run:
         model: str | None = None,
         provider: str | None = None,
         call_id: str | None = None,
-        source: Source = _SDK,
+        source: Source = SDK,
     ) -> str:
         await self.astart()
         question = self._model_question(messages, call_id)
@@ -284,7 +260,7 @@ class Run:
         error: BaseException | None = None,
     ) -> None:
         """After a model call, also when it failed. Asks nobody."""
-        call = self._model_calls.pop(call_id, None) or _ModelCall("unknown", self._instance.clock.elapsed_s(), _SDK)
+        call = self._model_calls.pop(call_id, None) or _ModelCall("unknown", self._instance.clock.elapsed_s(), SDK)
         usage = usage or Usage()
         self._breaker.model_answered(
             call_id,
@@ -308,20 +284,20 @@ class Run:
             "error": None if error is None else error_text(error),
         }
         payload.update({key: value for key, value in optional.items() if value is not None})
-        self._tell("llm_response", payload, severity="info" if error is None else "error", source=call.source)
+        self._story.tell("llm_response", payload, severity="info" if error is None else "error", source=call.source)
 
     # -- facts -----------------------------------------------------------------------------------------------------
 
-    def record(self, type: str, data: Mapping[str, Any], *, severity: Severity = "info", source: Source = _SDK) -> None:
+    def record(self, type: str, data: Mapping[str, Any], *, severity: Severity = "info", source: Source = SDK) -> None:
         """Adds a fact of the agent's own to the story of the run."""
         self.start()
-        self._tell("custom", {"type": name_of(type), "data": data}, severity=severity, source=source)
+        self._story.custom(name_of(type), data, severity=severity, source=source)
 
     def tell(
-        self, event_type: str, payload: Mapping[str, Any], *, severity: Severity = "info", source: Source = _SDK
+        self, event_type: str, payload: Mapping[str, Any], *, severity: Severity = "info", source: Source = SDK
     ) -> None:
         """An event of one of the types of docs/wire-format.md, for adapters."""
-        self._tell(event_type, payload, severity=severity, source=source)
+        self._story.tell(event_type, payload, severity=severity, source=source)
 
     def reset_breaker(self) -> None:
         """Closes the breaker of this run; for an operator's reset."""
@@ -337,7 +313,7 @@ class Run:
         error: BaseException | None = None,
         duration_ms: float = 0,
         tags: Sequence[str] = (),
-        source: Source = _SDK,
+        source: Source = SDK,
     ) -> None:
         """`after_tool` without a question: for a call that was cancelled, and for streams that were handed on."""
         self._tool_ended(name, args, result, call_id, error, duration_ms, tags, source)
@@ -417,7 +393,9 @@ class Run:
             return
         self.heard_refusal(outcome)
         # The start was not told by the call: the event waits in the sink until the platform is back.
-        self._tell("session_started", {"agentName": self.agent_id, "tags": [f"{k}:{v}" for k, v in self.tags.items()]})
+        self._story.tell(
+            "session_started", {"agentName": self.agent_id, "tags": [f"{k}:{v}" for k, v in self.tags.items()]}
+        )
 
     def _finish(self, status: RunStatus, result: Any, error: BaseException | None) -> dict[str, Any] | None:
         with self._lock:
@@ -444,7 +422,7 @@ class Run:
             "totalToolCalls": body["totalSteps"],
             "totalDurationMs": self._since_ms(self.started_s),
         }
-        self._tell("session_ended", {**payload, **({"summary": body["error"]} if "error" in body else {})})
+        self._story.tell("session_ended", {**payload, **({"summary": body["error"]} if "error" in body else {})})
 
     def _leave(self) -> None:
         token = self._tokens.pop()
@@ -461,8 +439,7 @@ class Run:
             return Question("tool.before", call_id or self._instance.new_id(), args, tool=name_of(name))
         sent = plain(args)
         text = write(sent)
-        waiting = self._waiting.get(_waiting_key(name, text))
-        call_id = waiting or self._unused(call_id) or self._instance.new_id()
+        call_id = self._call_ids.of(name_of(name), text, call_id) or self._instance.new_id()
         return Question(
             "tool.before",
             call_id,
@@ -478,28 +455,15 @@ class Run:
     def _decided_before(self, question: Question, decision: Decision, source: Source) -> Decision:
         name = question.tool or "unknown"
         if self._instance.settings.enforce != "off":
-            self._remember_waiting(_waiting_key(name, to_json(question.args)), question.call_id, decision.pending)
+            self._call_ids.decided(name, write(question.args), question.call_id, waits=decision.pending)
         if not decision.blocked:
-            self._tell(
+            self._story.tell(
                 "tool_call",
                 {"toolName": name, "callId": question.call_id, "arguments": dict(decision.args)},
                 source=source,
             )
-        self._tell_decision(name, decision, source)
+        self._story.decided(name, decision, source)
         return decision if decision.pending else self._noted(decision)
-
-    def _tell_decision(self, name: str, decision: Decision, source: Source) -> None:
-        """The platform keeps its own answers; what it did not decide is told here."""
-        data: dict[str, Any] = {"tool": name, "callId": decision.call_id, "phase": decision.phase}
-        if decision.bypass is not None:
-            did = "block" if decision.blocked else "allow"
-            self._tell("custom", {"type": "decision_bypassed", "data": {**data, "why": decision.bypass, "did": did}})
-        if decision.blocked and decision.source != "remote":
-            told = {**data, "message": decision.message, "cause": decision.cause.kind}
-            self._tell("custom", {"type": "tool_blocked", "data": told}, source=source)
-        if decision.shadowed is not None:
-            would = decision.shadowed.model_dump(mode="json", exclude_none=True)
-            self._tell("custom", {"type": "decision_shadowed", "data": {**data, "would": would}}, source=source)
 
     def _tool_ended(
         self,
@@ -514,13 +478,13 @@ class Run:
     ) -> Question:
         name = name_of(name)
         self._tool_calls += 1
-        self._used(call_id)
+        self._call_ids.executed(call_id)
         self._breaker.tool_ended(call_id, error is not None)
         ended: dict[str, Any] = {"toolName": name, "callId": call_id, "durationMs": max(0.0, duration_ms)}
         if error is None:
-            self._tell("tool_response", {**ended, "result": result}, source=source)
+            self._story.tell("tool_response", {**ended, "result": result}, source=source)
         else:
-            self._tell("tool_error", {**ended, "error": error_text(error)}, severity="error", source=source)
+            self._story.tell("tool_error", {**ended, "error": error_text(error)}, severity="error", source=source)
         if self._instance.settings.enforce == "off":
             return Question("tool.after", call_id, args, tool=name)
         sent, told = plain(args), plain(result if error is None else {"error": error_text(error)})
@@ -547,16 +511,16 @@ class Run:
     ) -> str:
         if decision.blocked:
             self._noted(decision)
-            self._tell_decision("", decision, source)
+            self._story.decided("", decision, source)
             raise RunStopped(decision)
         name = model or self.model or "unknown"
         self._model_calls[decision.call_id] = _ModelCall(name, self._instance.clock.elapsed_s(), source)
         payload = {
             "callId": decision.call_id,
             "model": name,
-            "messages": [_wire_message(message) for message in messages],
+            "messages": [wire_message(message) for message in messages],
         }
-        self._tell("llm_call", {**payload, **({} if provider is None else {"provider": provider})}, source=source)
+        self._story.tell("llm_call", {**payload, **({} if provider is None else {"provider": provider})}, source=source)
         return decision.call_id
 
     def _noted(self, decision: Decision) -> Decision:
@@ -565,70 +529,16 @@ class Run:
             self.stop(decision)
         return decision
 
-    def _remember_waiting(self, key: str, call_id: str, waits: bool) -> None:
-        """Asking about the same call again is asking about that one."""
-        with self._lock:
-            if not waits:
-                self._waiting.pop(key, None)
-                return
-            self._waiting[key] = call_id
-            if len(self._waiting) > MOST_WAITING:
-                del self._waiting[next(iter(self._waiting))]
-
-    def _unused(self, call_id: str | None) -> str | None:
-        """A framework that runs a call again uses its id again; each execution is a call of its own."""
-        times = 0 if call_id is None else self._executions.get(call_id, 0)
-        return call_id if times == 0 else f"{call_id}#{times + 1}"
-
-    def _used(self, call_id: str) -> None:
-        with self._lock:
-            first = call_id.partition("#")[0]
-            self._executions[first] = self._executions.get(first, 0) + 1
-            if len(self._executions) > MOST_WAITING:
-                del self._executions[next(iter(self._executions))]
-
     def _breaker_tripped(self, reason: BreakerReason) -> None:
-        self._tell("custom", {"type": "breaker.tripped", "data": {"reason": reason, "scope": "run"}}, severity="warn")
+        self._story.tell(
+            "custom", {"type": "breaker.tripped", "data": {"reason": reason, "scope": "run"}}, severity="warn"
+        )
 
     def _since_ms(self, started_s: float) -> float:
         return max(0.0, (self._instance.clock.elapsed_s() - started_s) * 1000)
 
-    def _tell(
-        self, event_type: str, payload: Mapping[str, Any], *, severity: Severity = "info", source: Source = _SDK
-    ) -> None:
-        instance = self._instance
-        if source.version is None and source.framework == "agentlens":
-            source = replace(source, version=instance.version)
-        metadata = {**source.metadata(), **({} if self.parent is None else {"parentRunId": self.parent.id})}
-        instance.sink.put(
-            Event(
-                instance.new_id(),
-                event_type,
-                self.id,
-                self.agent_id,
-                instance.clock.now_ms(),
-                payload,
-                severity,
-                metadata,
-            )
-        )
 
-
-def _wire_message(message: Message) -> dict[str, Any]:
-    """Its content as the platform takes it: a text, a list of objects, or nothing."""
-    content = message.get("content")
-    if isinstance(content, list | tuple):
-        content = [item if isinstance(item, Mapping) else {"type": "text", "text": str(item)} for item in content]
-    elif content is not None and not isinstance(content, str):
-        content = to_json(content)
-    return {**message, "role": str(message.get("role", "unknown")), "content": content}
-
-
-def _waiting_key(tool: str, args_json: str) -> str:
-    return json.dumps([tool, args_json])
-
-
-def _status_of(error: BaseException | None) -> RunStatus:
+def status_of(error: BaseException | None) -> RunStatus:
     if error is None or isinstance(error, GeneratorExit):
         return "success"
     if stopped_by(error) is not None or isinstance(error, KeyboardInterrupt):
@@ -636,6 +546,3 @@ def _status_of(error: BaseException | None) -> RunStatus:
     if type(error).__name__ in ("CancelledError", "Cancelled"):
         return "cancelled"
     return "error"
-
-
-RunFactory = Callable[[], Run]

@@ -63,7 +63,9 @@ class TestServer:
     questions: list[dict[str, Any]] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # What a run is told at its start and with each sign of life; what the next poll for orders brings.
     lockdown: dict[str, Any] = field(default_factory=lambda: {"active": False})
+    orders: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
@@ -159,7 +161,8 @@ class TestServer:
         if parts[:2] == ["v1", "runs"] and len(parts) == 4:
             return self._of_run(parts[2], parts[3], body)
         if parts[:2] == ["v1", "control"]:
-            return _json(200, {"items": [], "next": ""})
+            items, self.orders = [{"kind": "order", "id": "1", "value": order} for order in self.orders], []
+            return _json(200, {"items": items, "next": "1"})
         return _json(404, {"error": f"{method} {path} is no route", "status": 404})
 
     def _of_run(self, run_id: str, call: str, body: Any) -> Reply:

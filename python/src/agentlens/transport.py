@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+# Imported later, on a thread, they would hold a lock that a fork at that moment leaves held in the child for ever.
+import encodings.idna  # noqa: F401
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+import httpcore  # noqa: F401 - see above
 import httpx
 
 from agentlens.forks import ForkLock
@@ -49,6 +52,7 @@ class HttpTransport:
         self._headers = {"authorization": f"Bearer {api_key}", "user-agent": "agentlens-guard/0.1.0"}
         self._lock = ForkLock(self._begin_anew)
         self._begin_anew()
+        self._opened()
 
     def _begin_anew(self) -> None:
         """A forked child must not speak on its parent's connections."""

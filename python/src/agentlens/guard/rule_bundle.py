@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -137,6 +136,3 @@ def _limits_of(limits: object) -> BreakerLimits | None:
         return None if limits is None else BreakerLimits.model_validate(limits)
     except ValidationError:
         return None
-
-
-BundleSource = Callable[[], RuleBundleReader | None]

@@ -12,7 +12,7 @@ from agentlens.decision import Decision
 from agentlens.integrations import registry
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.patching import Patches
-from agentlens.run import Usage
+from agentlens.model_calls import Usage
 
 _patches = Patches()
 

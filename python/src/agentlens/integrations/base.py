@@ -15,7 +15,7 @@ from agentlens.decision import Decision
 from agentlens.events import Event, Severity, Source
 from agentlens.instance import Instance
 from agentlens.integrations.registry import version_of
-from agentlens.run import Run, _status_of
+from agentlens.run import Run, status_of
 
 logger = logging.getLogger("agentlens")
 T = TypeVar("T")
@@ -134,7 +134,7 @@ class BaseFrameworkPlugin:
     def end_run(self, run: Run, error: BaseException | None = None) -> None:
         """For frameworks whose start and end are two hooks."""
         with ours("ending a run"):
-            run.end(_status_of(error), error=error)
+            run.end(status_of(error), error=error)
 
     # -- names of the original package: they put events into the sink and never raise --------------------------------
 

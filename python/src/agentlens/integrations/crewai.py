@@ -15,7 +15,8 @@ from agentlens.errors import RunStopped
 from agentlens.integrations import registry
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.patching import Patches
-from agentlens.run import Run, Usage
+from agentlens.model_calls import Usage
+from agentlens.run import Run
 
 _patches = Patches()
 # Calls whose end is never told are forgotten, oldest first.

@@ -18,7 +18,7 @@ from agentlens.events import error_text
 from agentlens.integrations import registry
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.patching import MissingSeam, Patches
-from agentlens.run import Usage
+from agentlens.model_calls import Usage
 
 logger = logging.getLogger("agentlens")
 _patches = Patches()

@@ -29,6 +29,9 @@ class Patch:
         self._placed: Any = None
         self._active = False
 
+    def is_of(self, owner: Any, name: str) -> bool:
+        return self._owner is owner and self._name == name
+
     def apply(self) -> Patch:
         if self._placed is not None:
             self._active = True
@@ -73,7 +76,7 @@ class Patches:
 
     def add(self, owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         for known in self._patches:
-            if known._owner is owner and known._name == name:
+            if known.is_of(owner, name):
                 known.apply()
                 return
         self._patches.append(Patch(owner, name, wrapper).apply())

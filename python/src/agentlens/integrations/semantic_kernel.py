@@ -16,7 +16,7 @@ from agentlens.events import error_text
 from agentlens.integrations import registry
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.patching import Patches
-from agentlens.run import Usage
+from agentlens.model_calls import Usage
 
 _patches = Patches()
 # What a function raises is turned into text between the two filters: the inner one leaves it here for the outer.

@@ -11,7 +11,7 @@ from agentlens.decision import Decision
 from agentlens.events import error_text
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.patching import Patches
-from agentlens.run import Usage
+from agentlens.model_calls import Usage
 
 _patches = Patches()
 

@@ -14,7 +14,7 @@ from agentlens.decision import Decision
 from agentlens.errors import ToolBlocked
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.patching import Patches
-from agentlens.run import Usage
+from agentlens.model_calls import Usage
 
 _patches = Patches()
 # A model client that stands on another one (a cache, a router) is one call.

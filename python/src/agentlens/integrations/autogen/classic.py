@@ -14,7 +14,8 @@ from agentlens.calls import ModelAnswer, ModelCall, ToolCall
 from agentlens.decision import Decision
 from agentlens.integrations.base import BaseFrameworkPlugin
 from agentlens.integrations.patching import Patches
-from agentlens.run import Run, Usage
+from agentlens.model_calls import Usage
+from agentlens.run import Run
 
 _patches = Patches()
 # Tools and models of a chat may run on threads that know no context: the run is found by the agent.

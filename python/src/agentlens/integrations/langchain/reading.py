@@ -7,7 +7,7 @@ from typing import Any
 
 from agentlens.calls import ModelAnswer
 from agentlens.decision import Decision
-from agentlens.run import Usage
+from agentlens.model_calls import Usage
 
 _ROLES = {"human": "user", "ai": "assistant"}
 
