@@ -104,10 +104,12 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     let deep: unknown = 'bottom';
     for (let level = 0; level < LEVELS; level++) deep = { deeper: deep };
     const run = await new Agent(platform, { agentId: 'deep', task: 'deep' }).start();
-    run.tool('read', { deep }, 5, {
-      text: 'x'.repeat(500_000),
-      rows: Array.from({ length: 5_000 }, (_, row) => ({ row })),
-    });
+    run.tool(
+      'read',
+      { big: Array.from({ length: 5_000 }, (_, row) => ({ row, text: 'x'.repeat(90) })) },
+      5,
+      JSON.stringify(deep),
+    );
     await run.ends();
     const page = await opened(await signedIn(), `/runs/${run.runId}?tab=result`);
     await page.getByRole('region', { name: 'Result' }).waitFor();

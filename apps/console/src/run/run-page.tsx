@@ -107,7 +107,7 @@ function Loaded({ run }: { run: RunDetail }) {
   return (
     <>
       <Head run={run} steps={steps} />
-      <section className="tl" aria-label={VIEW_NAMES[view]}>
+      <section className="tl" aria-label="What happened">
         <div className="bar0">
           <div className="seg" role="group" aria-label="View">
             {VIEWS.map((one) => (

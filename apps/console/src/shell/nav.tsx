@@ -55,7 +55,7 @@ export function Nav({ onSearch }: { onSearch: () => void }) {
   const me = useMe();
   return (
     <nav className="nav" aria-label="Pages">
-      <Link to="/" className="brand" aria-label={`AgentLens, ${me.tenantId}`}>
+      <Link to="/" className="brand" aria-label={`AgentLens ${me.tenantId}`}>
         <Icon name="mark" />
         <span>AgentLens</span>
         <span className="env clip">{me.tenantId}</span>
