@@ -48,8 +48,9 @@ try {
   writeFileSync(natsAddressFile(), `${servers.nats}\n`);
   const isFirstStart = !existsSync(join(dataDir, 'api-key'));
   const env = environment(servers, () => newApiKey().key);
-  await runSetup(env);
-  await startServices(env, (line) => humanLine(line).trimEnd());
+  const passwords = databasePasswords();
+  await runSetup({ ...env, AGENTLENS_DATABASE_PASSWORDS: pairs(passwords) });
+  await startServices(env, passwords, (line) => humanLine(line).trimEnd());
   announce(env.AGENTLENS_BOOTSTRAP_KEY, isFirstStart, await signInLink(env.AGENTLENS_BOOTSTRAP_KEY));
 } catch (error) {
   if (stopping === undefined) {
@@ -108,7 +109,30 @@ async function runSetup(env) {
   if (code !== 0) throw new Error('The schema and the streams could not be brought up to date.');
 }
 
-async function startServices(env, readable) {
+/** Each service connects to the database as itself; only the setup is given the owner's login. */
+function databasePasswords() {
+  return Object.fromEntries(
+    SERVICES.map((name) => [
+      name,
+      keptSecret(join(dataDir, `postgres-password-${name}`), () => randomBytes(24).toString('hex')),
+    ]),
+  );
+}
+
+function pairs(passwords) {
+  return Object.entries(passwords)
+    .map(([name, password]) => `${name}=${password}`)
+    .join(',');
+}
+
+function loginOf(name, password, owner) {
+  const address = new URL(owner);
+  address.username = `agentlens_${name.replaceAll('-', '_')}`;
+  address.password = password;
+  return address.href;
+}
+
+async function startServices(env, passwords, readable) {
   const started = {};
   for (const name of SERVICES) {
     const port = await freePort();
@@ -119,7 +143,11 @@ async function startServices(env, readable) {
       readable,
       command: process.execPath,
       args: [...NODE_OPTIONS, join(root, `services/${name}/dist/main.js`)],
-      env: { ...env, AGENTLENS_HTTP_PORT: String(port) },
+      env: {
+        ...env,
+        DATABASE_URL: loginOf(name, passwords[name], env.DATABASE_URL),
+        AGENTLENS_HTTP_PORT: String(port),
+      },
     });
     services.push(service);
     service.start();

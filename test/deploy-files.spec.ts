@@ -32,6 +32,18 @@ describe('the check of the compose file', () => {
     ['a port without its address', '"127.0.0.1:3401:3000"', '"3401:3000"', 'must name its address'],
     ['a variable nobody documented', 'REDIS_PASSWORD:?', 'REDIS_PASWORD:?', 'REDIS_PASWORD is not documented'],
     ['a service that does not exist', 'SERVICE: query', 'SERVICE: queries', 'services/queries does not exist'],
+    [
+      'a service with the login of another',
+      'postgres://agentlens_query:${QUERY_DATABASE_PASSWORD:?',
+      'postgres://agentlens_run_tracking:${RUN_TRACKING_DATABASE_PASSWORD:?',
+      'services.query: DATABASE_URL must log in as agentlens_query',
+    ],
+    [
+      'a service with the login of the owner',
+      'postgres://agentlens_ingest:${INGEST_DATABASE_PASSWORD:?',
+      'postgres://agentlens:${POSTGRES_PASSWORD:?',
+      'services.ingest: DATABASE_URL must log in as agentlens_ingest',
+    ],
     ['a container without a limit', 'memory: 768M', 'reserved: 768M', 'limits must have cpus and memory'],
   ])('refuses %s', (_, good, bad, said) => {
     const file = join(folder, 'docker-compose.yml');
@@ -66,6 +78,7 @@ describe('the check of the Kubernetes manifests', () => {
     change('query.yaml', 'failureThreshold: 30', 'failureThreshold: many');
     change('run-tracking.yaml', 'periodSeconds: 2', 'periodSecnds: 2');
     change('network-policies.yaml', '- 10.0.0.0/8', '- 11.0.0.0/8');
+    change('action-dispatcher.yaml', 'name: agentlens-action-dispatcher', 'name: agentlens-migrate');
     change('service-account.yaml', '# No service', `${LOST_SERVICE}---\n# No service`);
     const { status, said } = run('check-kubernetes.mjs', join(folder, 'deploy', 'kubernetes'));
     expect(status).toBe(1);
@@ -73,6 +86,7 @@ describe('the check of the Kubernetes manifests', () => {
     expect(said).toContain('failureThreshold must be integer');
     expect(said).toContain('periodSecnds');
     expect(said).toContain('0.0.0.0/0 must leave out 10.0.0.0/8');
+    expect(said).toContain('Deployment/action-dispatcher: envFrom must have the secrets agentlens, agentlens-action-');
     expect(said).toContain('Service/lost: selects no pod');
   });
 });

@@ -7,6 +7,7 @@ export function composeProblems(doc, text, world) {
   return [
     ...services.flatMap(([name, service]) => serviceProblems(name, service)),
     ...services.flatMap(([name, service]) => fileProblems(name, service, world)),
+    ...services.flatMap(([name, service]) => loginProblems(name, service)),
     ...portProblems(services),
     ...variableProblems(text, services, world),
   ];
@@ -47,6 +48,17 @@ function fileProblems(name, service, world) {
   if (!world.file(service.build.dockerfile))
     problems.push(`services.${name}: ${service.build.dockerfile} does not exist`);
   if (!world.file(folder)) problems.push(`services.${name}: build.args.SERVICE: ${folder} does not exist`);
+  return problems;
+}
+
+/** A service logs in to the database as itself; the owner's login is for the migration job alone. */
+function loginProblems(name, { environment = {} }) {
+  if (environment.DATABASE_URL === undefined) return [];
+  const login = /^postgres:\/\/(\w+):/.exec(environment.DATABASE_URL)?.[1];
+  const own = name === 'migrate' ? 'agentlens' : `agentlens_${name.replaceAll('-', '_')}`;
+  const problems = login === own ? [] : [`services.${name}: DATABASE_URL must log in as ${own}`];
+  const others = Object.values(environment).filter((value) => /\$\{\w+_DATABASE_PASSWORD/.test(String(value)));
+  if (name !== 'migrate' && others.length > 1) problems.push(`services.${name}: must be given one database password`);
   return problems;
 }
 

@@ -2,6 +2,7 @@
 export function kubernetesProblems(documents) {
   return [
     ...documents.filter((one) => podOf(one)).flatMap(workloadProblems),
+    ...documents.filter((one) => podOf(one)).flatMap(secretProblems),
     ...referenceProblems(documents),
     ...networkProblems(documents),
   ];
@@ -40,6 +41,20 @@ function workloadProblems(document) {
     must(container.livenessProbe, `${at}: livenessProbe is missing`);
   }
   return problems;
+}
+
+/** Beside what all services share, a workload is given its own secret and nobody else's: its logins. */
+function secretProblems(document) {
+  const { name, labels = {} } = document.metadata ?? {};
+  if (labels['app.kubernetes.io/component'] !== 'service') return [];
+  const given = podOf(document).containers.flatMap(({ envFrom = [] }) =>
+    envFrom.map(({ secretRef }) => secretRef?.name),
+  );
+  const secrets = given.filter((secret) => secret !== undefined);
+  const wanted = ['agentlens', `agentlens-${name}`];
+  return secrets.join() === wanted.join()
+    ? []
+    : [`${nameOf(document)}: envFrom must have the secrets ${wanted.join(', ')}`];
 }
 
 /** Selectors, scale targets and backends that point at nothing are silent in Kubernetes. */

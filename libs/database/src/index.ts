@@ -2,6 +2,7 @@ export { type DataError, isDataError } from './data-error.ts';
 export type { Database, DatabaseRole } from './database.ts';
 export { DataDirectoryInUse } from './embedded/previous-server.ts';
 export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
+export { grantLogins, type ServicePasswords } from './logins/grant-logins.ts';
 export { migrate } from './migrate.ts';
 export { isMovedPartition } from './moved-partition.ts';
 export { type DatabaseOptions, openDatabase } from './open-database.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { keysChanged } from '@agentlens/contracts';
-import { migrate, startEmbeddedPostgres } from '@agentlens/database';
+import { grantLogins, migrate, startEmbeddedPostgres } from '@agentlens/database';
 import { againWhile, connectNatsBus, createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
@@ -22,7 +22,10 @@ export async function openPlatform(config: PlatformConfig, logger: Logger = logg
   try {
     const postgres = await openPostgres(config, logger);
     opened.add(postgres.stop);
-    if (config.migrate) await migrate(postgres.url);
+    if (config.migrate) {
+      await migrate(postgres.url);
+      await grantLogins(postgres.url, config.databasePasswords);
+    }
     const bus = await openBus(config, logger);
     opened.add(() => bus.close());
     const state = await openState(config, logger);

@@ -80,6 +80,27 @@ describe('configuration', () => {
     expect(() => loadConfig('standalone', { [name]: value })).toThrow(name);
   });
 
+  it('takes a database password for each service', () => {
+    const text = 'ingest=0123456789abcdef, run-tracking=a=b=0123456789abcdef';
+    expect(loadConfig('setup', { ...SERVERS, AGENTLENS_DATABASE_PASSWORDS: text }).databasePasswords).toEqual({
+      ingest: '0123456789abcdef',
+      'run-tracking': 'a=b=0123456789abcdef',
+    });
+    expect(loadConfig('setup', SERVERS).databasePasswords).toEqual({});
+  });
+
+  it.each([
+    ['a service that is none', 'ingestion=0123456789abcdef', 'pair 1 must be service=password'],
+    ['no service', '0123456789abcdef', 'pair 1 must be service=password'],
+    ['a short password', 'query=0123456789abcde', 'the password of query must be 16 or more'],
+    ['a password of other letters', 'query=0123456789abcdéf', 'the password of query must be'],
+    ['one password for two', 'query=0123456789abcdef,ingest=0123456789abcdef', 'a password of its own'],
+  ])('refuses %s among the database passwords, and repeats none of them', (_, text, message) => {
+    const loading = () => loadConfig('setup', { ...SERVERS, AGENTLENS_DATABASE_PASSWORDS: text });
+    expect(loading).toThrow(message);
+    expect(loading).not.toThrow(/0123456789/);
+  });
+
   it('takes an empty variable as an absent one', () => {
     expect(loadConfig('standalone', { AGENTLENS_HTTP_PORT: '', DATABASE_URL: '' }).http.port).toBe(3400);
   });

@@ -1,6 +1,8 @@
+import type { ServicePasswords } from '@agentlens/database';
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import type { ProcessName } from './process-names.ts';
+import { servicePasswords } from './service-passwords.ts';
 import { refuseUnknownVariables } from './unknown-variables.ts';
 
 const port = z.coerce.number().pipe(z.int('must be a whole number').min(0).max(65_535, 'must be 0-65535'));
@@ -23,6 +25,7 @@ const Environment = z.object({
   AGENTLENS_STATE: z.enum(['memory', 'redis']).optional(),
   REDIS_URL: z.string().optional(),
   DATABASE_URL: z.string().optional(),
+  AGENTLENS_DATABASE_PASSWORDS: servicePasswords.default({}),
   AGENTLENS_DATA_DIR: z.string().default('.agentlens'),
   AGENTLENS_HTTP_PORT: port.default(3400),
   AGENTLENS_HTTP_HOST: z.string().optional(),
@@ -60,6 +63,8 @@ export interface PlatformConfig {
   readonly bus: { readonly kind: 'memory' } | { readonly kind: 'nats'; readonly servers: readonly string[] };
   readonly state: { readonly kind: 'memory' } | { readonly kind: 'redis'; readonly url: string };
   readonly database: { readonly kind: 'embedded' } | { readonly kind: 'external'; readonly url: string };
+  /** With which the migration lets services connect as their own roles. */
+  readonly databasePasswords: ServicePasswords;
   readonly dataDir: string;
   readonly http: { readonly host: string; readonly port: number; readonly bodyLimitBytes: number };
   readonly bootstrapKey: string | undefined;
@@ -116,6 +121,7 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
     bus: busOf(service, env),
     state: stateOf(service, env),
     database: databaseOf(service, env),
+    databasePasswords: env.AGENTLENS_DATABASE_PASSWORDS,
     dataDir: env.AGENTLENS_DATA_DIR,
     http: {
       host: env.AGENTLENS_HTTP_HOST ?? (standalone ? '127.0.0.1' : '0.0.0.0'),
