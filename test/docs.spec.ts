@@ -13,7 +13,7 @@ const without = (known: Iterable<string>, names: Iterable<string>) => {
 };
 
 const MANUALS = globSync(
-  '{README,CONTRIBUTING,python/README,docs/**/*,deploy/**/*,libs/*/README,libs/guardrails/src/*/**/README}.md',
+  '{README,CONTRIBUTING,SECURITY,python/README,docs/**/*,deploy/**/*,libs/*/README,libs/guardrails/src/*/**/README}.md',
   {
     cwd: root,
   },
