@@ -14,7 +14,7 @@ function hashOfSources() {
     .map((entry) => join(entry.parentPath, entry.name));
   const all = [...files, ...['index.html', 'vite.config.ts', 'package-lock.json'].map((name) => join(here, name))];
   const hash = createHash('sha256');
-  for (const file of all.sort()) {
+  for (const file of all.sort((a, b) => (a < b ? -1 : 1))) {
     hash.update(file.slice(here.length).replaceAll('\\', '/')).update('\0').update(readFileSync(file)).update('\0');
   }
   return hash.digest('hex');

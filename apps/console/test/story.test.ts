@@ -37,7 +37,9 @@ for (const [index, mode] of MODES.entries()) {
       await page.goto(platform.link);
       await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor();
       assert.equal(new URL(page.url()).hash, '');
-      const kept = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie);
+      const kept = await page.evaluate(
+        () => JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)]) + document.cookie,
+      );
       assert.doesNotMatch(kept, /agk_/);
       const again = await browser.newPage();
       await again.goto(platform.link);

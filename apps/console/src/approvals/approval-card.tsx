@@ -11,6 +11,7 @@ import { useTimeline } from '../run/use-run.ts';
 import { argsOf, storyOf } from '../run/story.ts';
 import { useKeys } from '../shell/keys.ts';
 import { Act } from '../ui/act.tsx';
+import { asText } from '../ui/as-text.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -177,7 +178,7 @@ function Arguments({ told: { args, text } }: { told: ToldCall }) {
                 ) : typeof value === 'object' ? (
                   <JsonView label={name} value={value} />
                 ) : (
-                  String(value)
+                  asText(value)
                 )}
               </dd>
             </div>

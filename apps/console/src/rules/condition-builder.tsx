@@ -1,5 +1,6 @@
 import { lazy, Suspense } from 'react';
 import type { Catalog } from '../api/model.ts';
+import { asText } from '../ui/as-text.ts';
 import { Icon } from '../ui/icon.tsx';
 import type { Problem } from './draft.ts';
 import { type Schema, SchemaFields, sentence } from './schema-form.tsx';
@@ -124,9 +125,9 @@ export function ConditionBuilder({ catalog, value, onChange, path, problems, onR
       {head}
       {entry !== undefined && <p className="hint">{entry.description}</p>}
       {value.type === 'expression' ? (
-        <Suspense fallback={<div className="cel">{String(value.config.expression ?? '')}</div>}>
+        <Suspense fallback={<div className="cel">{asText(value.config.expression)}</div>}>
           <CelField
-            value={String(value.config.expression ?? '')}
+            value={asText(value.config.expression)}
             onChange={(expression) => onChange({ type: 'expression', config: { expression } })}
             problems={problems.filter((problem) => problem.path.startsWith(path))}
           />

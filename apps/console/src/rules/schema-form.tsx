@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from 'react';
+import { asText } from '../ui/as-text.ts';
 import { Icon } from '../ui/icon.tsx';
 import type { Problem } from './draft.ts';
 
@@ -115,7 +116,7 @@ function Input({ id, schema, value, onChange, invalid }: InputProps) {
   const shown = value ?? schema.default;
   if (schema.enum !== undefined) {
     return (
-      <select {...common} value={String(shown ?? '')} onChange={(event) => onChange(event.target.value || undefined)}>
+      <select {...common} value={asText(shown)} onChange={(event) => onChange(event.target.value || undefined)}>
         {shown === undefined && <option value="">any</option>}
         {schema.enum.map((one) => (
           <option key={one} value={one}>
@@ -205,7 +206,7 @@ function Free({
   value: unknown;
   onChange: (value: unknown) => void;
 }) {
-  const text = Array.isArray(value) ? value.join(', ') : value === undefined ? '' : String(value);
+  const text = Array.isArray(value) ? value.join(', ') : asText(value);
   const read = (typed: string): unknown => {
     if (typed === '') return undefined;
     if (Array.isArray(value) || typed.includes(', ')) return typed.split(/, ?/).filter((part) => part !== '');

@@ -1,7 +1,7 @@
 /** From time to a place on the timeline, with idle gaps cut out. */
 export interface Scale {
   /** Place of an instant, 0 to 1 within what is in view. */
-  at(ms: number): number;
+  readonly at: (ms: number) => number;
   readonly cuts: readonly Cut[];
   readonly ticks: readonly Tick[];
 }

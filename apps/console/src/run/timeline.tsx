@@ -46,6 +46,7 @@ export function Timeline({ run, steps, tree, truncated, chosen, closeGaps, onCho
     () => scaleOf(spans, startMs, endMs, closeGaps, view),
     [spans, startMs, endMs, closeGaps, view],
   );
+  const wholeScale = useMemo(() => scaleOf(spans, startMs, endMs, closeGaps), [spans, startMs, endMs, closeGaps]);
   const rowPx = useRowPx(box);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -123,7 +124,7 @@ export function Timeline({ run, steps, tree, truncated, chosen, closeGaps, onCho
           {truncated && ', the first of more'}
         </span>
         <div className="axs" role="columnheader" aria-label="Time since the start">
-          <Minimap steps={steps} endMs={endMs} at={scaleOf(spans, startMs, endMs, closeGaps).at} view={view} />
+          <Minimap steps={steps} endMs={endMs} at={wholeScale.at} view={view} />
           {scale.ticks.map((tick) => (
             <span key={tick.ms} style={{ left: `${tick.at * 100}%` }}>
               {tick.ms === 0 ? '0' : duration(tick.ms)}

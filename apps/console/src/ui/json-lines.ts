@@ -1,3 +1,5 @@
+import { asText } from './as-text.ts';
+
 /** A JSON value as lines of text, of which only what is open is worked out. */
 export interface Line {
   readonly path: string;
@@ -72,7 +74,7 @@ function scalar(node: unknown): Pick<Line, 'text' | 'tone'> {
       tone: 's',
     };
   }
-  return { text: node === undefined ? 'nothing' : String(node), tone: typeof node === 'number' ? 'nu' : 'k' };
+  return { text: node === undefined ? 'nothing' : asText(node), tone: typeof node === 'number' ? 'nu' : 'k' };
 }
 
 /** How big a value is, as far as a limit: nodes and characters of its texts. */

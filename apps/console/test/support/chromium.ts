@@ -2,13 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
+import { cacheFolder } from '../../../../libs/testing/src/servers/cache-folder.ts';
 
 const PACKAGE = '@sparticuz/chromium';
 const VERSION = '147.0.0';
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const CACHE = fileURLToPath(new URL(`../../../../.cache/chromium-${VERSION}/`, import.meta.url));
+const CACHE = join(cacheFolder(), `chromium-${VERSION}`);
 
 /** A real Chromium: the one named, else one on the PATH, else the npm package, which needs nothing of the system. */
 export async function openBrowser(): Promise<Browser> {
