@@ -13,12 +13,19 @@ export const ApprovalBinding = z.object({
   runId: ClientId,
   callId: ClientId.optional(),
   toolName: z.string(),
-  /** SHA-256 (hex) of the canonical arguments. */
+  /** SHA-256 (hex) of the canonical arguments, and of what these do not tell apart. */
   argsHash: z.string(),
   ruleId: z.string(),
   ruleVersion: z.int().min(1),
 });
 export type ApprovalBinding = z.infer<typeof ApprovalBinding>;
+
+/** A call whose result was reported: known by its `callId`, or else by its tool and arguments. */
+export const EndedCall = ApprovalBinding.pick({ runId: true, callId: true }).extend({
+  toolName: z.string().optional(),
+  argsHash: z.string().optional(),
+});
+export type EndedCall = z.infer<typeof EndedCall>;
 
 /** Something a human should see or decide. `version` rises with every change. */
 export const Alert = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Alert, ApprovalBinding } from './alerts.ts';
+import { Alert, ApprovalBinding, EndedCall } from './alerts.ts';
 import { BreakerLimits } from './breakers.ts';
 import { Budget, BudgetStanding } from './budgets.ts';
 import { ControlOrder, ControlScope } from './control.ts';
@@ -110,11 +110,20 @@ export const COMMANDS = {
       tenantId: TenantId,
       agentId: ClientId,
       binding: ApprovalBinding,
+      /** Of the question, where it has one: the same on every retry. */
+      requestId: ClientId.optional(),
       title: z.string(),
       message: z.string(),
       expiresInSeconds: z.int().min(1),
     }),
     Alert,
+    1_000,
+  ),
+  /** The results of calls were reported: the approvals these used are good for no further question. */
+  spendApprovals: command(
+    'action.approvals.spend',
+    z.object({ tenantId: TenantId, calls: z.array(EndedCall) }),
+    z.object({ spent: z.int().nonnegative() }),
     1_000,
   ),
   /** Deduplicated by kind, rule, agent and run while one is pending, and rate limited; answers the alert in force. */

@@ -61,6 +61,11 @@ export const DecisionRequest = z.object({
   result: z.unknown().optional(),
   /** Absent where both are here whole. */
   unread: z.object({ args: UnreadContent.optional(), result: UnreadContent.optional() }).optional(),
+  /**
+   * SHA-256 (hex) of the arguments as the client wrote them, where others have the same canonical form: a number beyond
+   * double precision, a text that was mended. An approval covers exactly these.
+   */
+  exactArgs: z.string().optional(),
   actor: Actor.optional(),
   tags: z.record(z.string(), z.string()),
   subjects: z.array(Subject),

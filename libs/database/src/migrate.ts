@@ -14,6 +14,7 @@ import * as roomInRuns from './migrations/0010-room-in-runs.ts';
 import * as unroundedMoney from './migrations/0011-unrounded-money.ts';
 import * as whatBlocks from './migrations/0012-what-blocks.ts';
 import * as twoEndsOfARun from './migrations/0013-two-ends-of-a-run.ts';
+import * as singleUseApprovals from './migrations/0014-single-use-approvals.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -31,6 +32,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0011-unrounded-money': unroundedMoney,
   '0012-what-blocks': whatBlocks,
   '0013-two-ends-of-a-run': twoEndsOfARun,
+  '0014-single-use-approvals': singleUseApprovals,
 };
 
 /**

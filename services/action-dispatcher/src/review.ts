@@ -62,6 +62,7 @@ export class Review {
     this.#sweeper.start();
     this.#served.push(
       await bus.serve(COMMANDS.resolveApproval, (question) => answered(this.#approvals.resolve(question))),
+      await bus.serve(COMMANDS.spendApprovals, (calls) => answered(this.#approvals.spend(calls))),
       await bus.serve(COMMANDS.raiseAlert, (question) => answered(this.alerts.answer(question))),
       await bus.serve(COMMANDS.decideAlert, (question) => answered(this.#decisions.decide(question))),
       await bus.serve(COMMANDS.orderControl, (question) => answered(this.#control.order(question))),

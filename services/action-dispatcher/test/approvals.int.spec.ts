@@ -100,20 +100,77 @@ describe('approvals', () => {
     await changes.close();
   });
 
-  it('without call ids are good for one call, and for its retry within half a minute', async () => {
-    const call = aCall({ callId: undefined });
-    const { id } = await opened(call);
-    granted(await review.decide(id, 'approve'));
-    expect(granted(await review.resolve(call))).toMatchObject({ id, usedAt: START });
-    world.clock.advance(30_000);
-    expect(granted(await review.resolve(call))).toMatchObject({ id, usedAt: START });
-    world.clock.advance(1);
+  it('are spent when the result of their call is reported, and only those of that call', async () => {
+    const [call, other] = [aCall(), aCall({ callId: 'other' })];
+    const ids = [];
+    for (const one of [call, other]) {
+      const { id } = await opened(one);
+      granted(await review.decide(id, 'approve'));
+      granted(await review.resolve(one));
+      ids.push(id);
+    }
+    expect(granted(await review.spend({ runId: call.runId, callId: 'call-1' }, 'beta'))).toEqual({ spent: 0 });
+    expect(granted(await review.spend({ runId: 'elsewhere', callId: 'call-1' }))).toEqual({ spent: 0 });
+    expect(granted(await review.spend({ runId: call.runId, callId: 'call-1' }))).toEqual({ spent: 1 });
     const next = granted(await review.resolve(call));
     expect(next).toMatchObject({ status: 'pending' });
-    expect(next.id).not.toBe(id);
-    expect(granted(await review.resolve(call))).toEqual(next);
-    granted(await review.decide(next.id, 'approve'));
-    expect(granted(await review.resolve(call))).toMatchObject({ id: next.id, status: 'approved' });
+    expect(ids).not.toContain(next.id);
+    expect(granted(await review.resolve(other))).toMatchObject({ id: ids[1], status: 'approved' });
+  });
+
+  it('that no call has used yet are not spent', async () => {
+    const call = aCall();
+    const { id } = await opened(call);
+    granted(await review.decide(id, 'approve'));
+    expect(granted(await review.spend({ runId: call.runId, callId: 'call-1' }))).toEqual({ spent: 0 });
+    expect(granted(await review.resolve(call))).toMatchObject({ id, status: 'approved', usedAt: START });
+  });
+
+  describe('without call ids', () => {
+    const nameless = () => aCall({ callId: undefined });
+    const approved = async () => {
+      const { id } = await opened(nameless());
+      granted(await review.decide(id, 'approve'));
+      return id;
+    };
+    const ended = () => {
+      const { runId, toolName, argsHash } = nameless();
+      return review.spend({ runId, toolName, argsHash });
+    };
+
+    it('let one of twenty equal calls go ahead, and one retry', async () => {
+      const id = await approved();
+      const answers = await Promise.all(Array.from({ length: 20 }, () => review.resolve(nameless())));
+      const passed = answers.map(granted).filter(({ status }) => status === 'approved');
+      expect(passed.map((alert) => alert.id)).toEqual([id, id]);
+    });
+
+    it('let a retry go ahead within ten seconds only', async () => {
+      const id = await approved();
+      expect(granted(await review.resolve(nameless()))).toMatchObject({ id, usedAt: START });
+      world.clock.advance(10_001);
+      const next = granted(await review.resolve(nameless()));
+      expect(next).toMatchObject({ status: 'pending' });
+      expect(granted(await review.resolve(nameless()))).toEqual(next);
+      granted(await review.decide(next.id, 'approve'));
+      expect(granted(await review.resolve(nameless()))).toMatchObject({ id: next.id, status: 'approved' });
+    });
+
+    it('let nothing go ahead once the result of the call was reported', async () => {
+      const id = await approved();
+      expect(granted(await review.resolve(nameless()))).toMatchObject({ id, usedAt: START });
+      expect(granted(await ended())).toEqual({ spent: 1 });
+      expect(granted(await review.resolve(nameless()))).toMatchObject({ status: 'pending' });
+    });
+
+    it('know a retry by the key of its question', async () => {
+      const id = await approved();
+      for (let turn = 0; turn < 3; turn++) {
+        expect(granted(await review.resolve(nameless(), { requestId: 'k1' }))).toMatchObject({ id, usedAt: START });
+        world.clock.advance(60_000);
+      }
+      expect(granted(await review.resolve(nameless(), { requestId: 'k2' }))).toMatchObject({ status: 'pending' });
+    });
   });
 
   it('are used once between many replicas', async () => {

@@ -5,6 +5,7 @@ import {
   COMMANDS,
   type Command,
   controlOrdered,
+  type EndedCall,
 } from '@agentlens/contracts';
 import type { Dispatching } from './dispatching.ts';
 
@@ -29,7 +30,7 @@ export function reviewing(world: Dispatching) {
 
     resolve: (
       binding: ApprovalBinding,
-      fields: { tenantId?: string; agentId?: string; expiresInSeconds?: number } = {},
+      fields: { tenantId?: string; agentId?: string; requestId?: string; expiresInSeconds?: number } = {},
     ) =>
       bus.request(patient(COMMANDS.resolveApproval), {
         tenantId: 'acme',
@@ -40,6 +41,9 @@ export function reviewing(world: Dispatching) {
         expiresInSeconds: 900,
         ...fields,
       }),
+
+    spend: (call: EndedCall, tenantId = 'acme') =>
+      bus.request(patient(COMMANDS.spendApprovals), { tenantId, calls: [call] }),
 
     raise: (fields: Partial<Alert> = {}) =>
       bus.request(patient(COMMANDS.raiseAlert), {

@@ -118,6 +118,12 @@ export interface AlertsTable {
   decided_by: string | null;
   reason: string | null;
   used_at: Timestamp | null;
+  /** The `Idempotency-Key` of the question that used it. */
+  used_by: string | null;
+  /** When a question without a key came again. */
+  retried_at: Timestamp | null;
+  /** When the result of the call was reported. */
+  spent_at: Timestamp | null;
   suppressed: Generated<number>;
   version: number;
 }

@@ -123,6 +123,8 @@ export interface DecisionAction<C = unknown> extends ActionBase<C> {
   readonly phases: readonly ['decision'];
   /** True: it works on the arguments, and is passed over as `missing` where those are not here whole. */
   readonly changesArguments?: boolean;
+  /** True: a human is asked, and the approval is good for one call. */
+  readonly asksPeople?: boolean;
   /** Pure. `args`: the arguments as rules before this one left them. */
   effect(config: C, args: unknown): ActionEffect;
 }

@@ -16,6 +16,7 @@ interface TenantRules {
   readonly byPhase: ReadonlyMap<DecisionPhase, Shelf>;
   /** Rules whose conditions count calls, whichever calls they are asked about; by agent, and of every agent. */
   readonly counting: ReadonlyMap<string | undefined, readonly DecisionRule[]>;
+  readonly asksPeople: boolean;
   readonly count: number;
 }
 
@@ -63,6 +64,11 @@ export class DecisionBook {
     return [...(counting?.get(agentId) ?? NONE), ...(counting?.get(undefined) ?? NONE)];
   }
 
+  /** True if calls of the tenant may need an approval. */
+  asksPeople(tenantId: string): boolean {
+    return this.#tenants.get(tenantId)?.asksPeople ?? false;
+  }
+
   /** How many rules the book holds. */
   get size(): number {
     return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.count, 0);
@@ -83,7 +89,7 @@ function index(rules: readonly DecisionRule[]): TenantRules {
     rules.filter((rule) => rule.counts),
     ({ agentId }) => agentId,
   );
-  return { byPhase, counting, count: rules.length };
+  return { byPhase, counting, asksPeople: rules.some((rule) => rule.asksPeople), count: rules.length };
 }
 
 function shelve(rules: readonly DecisionRule[]): Shelf {

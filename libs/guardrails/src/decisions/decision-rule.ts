@@ -22,6 +22,8 @@ export interface DecisionRule extends RuleIdentity {
   readonly reads: readonly CallPart[];
   /** True if its action works on the arguments. */
   readonly changesArguments: boolean;
+  /** True if its action asks a human. */
+  readonly asksPeople: boolean;
   /** Series that events feed for this rule. */
   readonly feeds: readonly EventFeed[];
   needs(request: DecisionRequest): ConditionNeeds;

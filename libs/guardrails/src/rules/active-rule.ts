@@ -83,6 +83,7 @@ function decisionRule(
       counts: test.counts ?? false,
       reads: test.reads,
       changesArguments: action.changesArguments ?? false,
+      asksPeople: action.asksPeople ?? false,
       feeds: test.feeds ?? [],
       needs: (request) => test.needs?.(request) ?? {},
       answer: (facts) => test.matches(facts),

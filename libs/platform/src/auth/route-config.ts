@@ -3,6 +3,11 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig extends RouteSettings {}
+
+  interface FastifyRequest {
+    /** The body as it was sent, of routes that keep it. */
+    bodyText?: string;
+  }
 }
 
 /** What a route declares about itself. It stands in the config of the Fastify route: hooks read it before the body. */
@@ -23,6 +28,8 @@ export interface RouteSettings {
   readonly bodyLimitBytes?: number;
   /** The route reads content types and encodings itself; other routes take JSON as it is. */
   readonly decodesBodies?: boolean;
+  /** The route reads the JSON of the body itself, too: it is kept as `request.bodyText`. */
+  readonly keepsText?: boolean;
   /** The body is a batch of events; it is refused unread while the tenant's queue is full. */
   readonly takesBatches?: boolean;
 }

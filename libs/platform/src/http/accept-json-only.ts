@@ -8,12 +8,14 @@ import { ProblemException } from './problem-exception.ts';
  */
 export function acceptJsonOnly(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
+  fastify.decorateRequest('bodyText');
   fastify.addContentTypeParser(
     /^application\/(?:json|[\w.+-]+\+json)(?:;|$)/,
     { parseAs: 'string' },
     (request, body, done) => {
       if (body === '') return done(null, undefined);
       try {
+        if (request.routeOptions.config.keepsText === true) request.bodyText = body as string;
         const action = request.routeOptions.config.checksKeys === true ? 'ignore' : 'error';
         done(null, parse(body as string, { protoAction: action, constructorAction: action }));
       } catch (error) {

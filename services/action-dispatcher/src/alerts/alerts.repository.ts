@@ -1,4 +1,4 @@
-import { alertChanged, type ControlOrder, MOST_ANCESTORS } from '@agentlens/contracts';
+import { alertChanged, type ControlOrder, type EndedCall, MOST_ANCESTORS } from '@agentlens/contracts';
 import { alertFromRow, type Tables } from '@agentlens/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
@@ -43,6 +43,7 @@ type Change = Partial<
     | 'decided_by'
     | 'reason'
     | 'used_at'
+    | 'used_by'
   >
 >;
 
@@ -109,6 +110,36 @@ export function lockByBinding(tx: Tx, tenantId: string, binding: string): Promis
     .limit(1)
     .forUpdate()
     .executeTakeFirst();
+}
+
+/** Nothing to publish: the alert is as good, or as used, as before. */
+export async function noteRetry(tx: Tx, { tenant_id, alert_id }: AlertRow, at: string): Promise<void> {
+  await tx
+    .updateTable('alerts')
+    .set({ retried_at: at })
+    .where('tenant_id', '=', tenant_id)
+    .where('alert_id', '=', alert_id)
+    .execute();
+}
+
+/** Marks the used approvals of calls that have ended; answers how many. */
+export async function spendApprovals(
+  db: Kysely<Tables>,
+  tenantId: string,
+  calls: readonly EndedCall[],
+  at: string,
+): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    update alerts set spent_at = ${at}
+    from json_to_recordset(${JSON.stringify(calls)}::json)
+      as ended("runId" text, "callId" text, "toolName" text, "argsHash" text)
+    where tenant_id = ${tenantId} and run_id = ended."runId"
+      and kind = 'approval' and used_at is not null and spent_at is null
+      and approval->>'callId' is not distinct from ended."callId"
+      and (ended."callId" is not null
+        or (approval->>'toolName' = ended."toolName" and approval->>'argsHash' = ended."argsHash"))
+  `.execute(db);
+  return Number(numAffectedRows);
 }
 
 /** Alerts whose time has run out, of all tenants, longest overdue first, that no other replica has in hand. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { approvalStep } from './approval-step.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
+const CALL = { callId: 'call-1' };
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString();
 const standing = (
   status: 'pending' | 'acknowledged' | 'approved' | 'denied' | 'expired' | 'cancelled',
@@ -10,36 +11,49 @@ const standing = (
   status,
   expires_at: at(60),
   used_at: null,
+  used_by: null,
+  retried_at: null,
+  spent_at: null,
   ...fields,
 });
 
 describe('the step of a call that needs an approval', () => {
-  it('opens where nobody was asked', () => expect(approvalStep(undefined, true, NOW)).toBe('open'));
+  it('opens where nobody was asked', () => expect(approvalStep(undefined, CALL, NOW)).toBe('open'));
 
   it.each(['pending', 'acknowledged', 'denied', 'expired', 'cancelled'] as const)('answers what is %s', (status) =>
-    expect(approvalStep(standing(status), true, NOW)).toBe('answer'),
+    expect(approvalStep(standing(status), CALL, NOW)).toBe('answer'),
   );
 
-  it('uses what is approved', () => expect(approvalStep(standing('approved'), true, NOW)).toBe('use'));
+  it('uses what is approved', () => expect(approvalStep(standing('approved'), CALL, NOW)).toBe('use'));
 
   it.each(['pending', 'acknowledged', 'approved'] as const)(
     'ends what is %s at the moment its time is up',
     (status) => {
-      expect(approvalStep(standing(status, { expires_at: at(0.001) }), true, NOW)).not.toBe('lapse');
-      expect(approvalStep(standing(status, { expires_at: at(0) }), true, NOW)).toBe('lapse');
+      expect(approvalStep(standing(status, { expires_at: at(0.001) }), CALL, NOW)).not.toBe('lapse');
+      expect(approvalStep(standing(status, { expires_at: at(0) }), CALL, NOW)).toBe('lapse');
     },
   );
 
   it.each(['denied', 'cancelled', 'expired'] as const)(
     'leaves what is %s as it is, whenever it is asked again',
-    (status) => expect(approvalStep(standing(status, { expires_at: at(-1e6) }), false, NOW)).toBe('answer'),
+    (status) => expect(approvalStep(standing(status, { expires_at: at(-1e6) }), {}, NOW)).toBe('answer'),
   );
 
   it.each([
-    [true, -1e6, 'answer'],
-    [false, -30, 'answer'],
-    [false, -30.001, 'open'],
-  ] as const)('call id: %s, used %d s ago: %s', (hasCallId, used, step) =>
-    expect(approvalStep(standing('approved', { used_at: at(used), expires_at: at(-1) }), hasCallId, NOW)).toBe(step),
+    ['its call id, much later', { callId: 'c' }, -1e6, {}, 'answer'],
+    ['its call id, after the call has ended', { callId: 'c' }, -1, { spent_at: at(0) }, 'open'],
+    ['its key, much later', { requestId: 'k' }, -1e6, { used_by: 'k' }, 'answer'],
+    ['its key, after the call has ended', { requestId: 'k' }, -1, { used_by: 'k', spent_at: at(0) }, 'open'],
+    ['another key', { requestId: 'other' }, -1, { used_by: 'k' }, 'open'],
+    ['a key, where none used it', { requestId: 'k' }, -1, {}, 'open'],
+    ['no name, where a key used it', {}, -1, { used_by: 'k' }, 'open'],
+    ['no name, soon', {}, -10, {}, 'retry'],
+    ['no name, later', {}, -10.001, {}, 'open'],
+    ['no name, a second time', {}, -1, { retried_at: at(-0.5) }, 'open'],
+    ['no name, after the call has ended', {}, -1, { spent_at: at(0) }, 'open'],
+  ] as const)('that was used meets a question with %s', (_what, asked, used, fields, step) =>
+    expect(approvalStep(standing('approved', { used_at: at(used), expires_at: at(-1), ...fields }), asked, NOW)).toBe(
+      step,
+    ),
   );
 });

@@ -1,9 +1,24 @@
-import { type Alert, type ApprovalBinding, canonicalJson, sha256Hex, timeOrderedId } from '@agentlens/contracts';
+import {
+  type Alert,
+  type ApprovalBinding,
+  canonicalJson,
+  type EndedCall,
+  sha256Hex,
+  timeOrderedId,
+} from '@agentlens/contracts';
 import { alertFromRow, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import type { AlertMetrics } from '../alerts/alert-metrics.ts';
 import type { AlertRow } from '../alerts/alert-row.ts';
-import { changeAlert, lapse, lockByBinding, type NewAlert, openAlert } from '../alerts/alerts.repository.ts';
+import {
+  changeAlert,
+  lapse,
+  lockByBinding,
+  type NewAlert,
+  noteRetry,
+  openAlert,
+  spendApprovals,
+} from '../alerts/alerts.repository.ts';
 import { cleanText } from '../alerts/clean-text.ts';
 import { type Answer, refusal } from '../answer.ts';
 import { type ApprovalStep, approvalStep } from './approval-step.ts';
@@ -12,9 +27,15 @@ export interface ApprovalQuestion {
   readonly tenantId: string;
   readonly agentId: string;
   readonly binding: ApprovalBinding;
+  readonly requestId?: string | undefined;
   readonly title: string;
   readonly message: string;
   readonly expiresInSeconds: number;
+}
+
+interface EndedCalls {
+  readonly tenantId: string;
+  readonly calls: readonly EndedCall[];
 }
 
 /** Each loser of a race finds what the winner wrote; more turns than this mean that something else is wrong. */
@@ -51,24 +72,34 @@ export class Approvals {
     throw new Error(`the approval of a call of run ${question.binding.runId} could not be settled`);
   }
 
+  /** The results of calls were reported: what these used is good for no further question. */
+  async spend({ tenantId, calls }: EndedCalls): Promise<Answer<{ spent: number }>> {
+    const spent = await spendApprovals(this.db, tenantId, calls, new Date(this.now()).toISOString());
+    return { ok: true, value: { spent } };
+  }
+
   async #take(tx: Transaction<Tables>, question: ApprovalQuestion): Promise<Taken | 'raced' | 'foreign'> {
     const now = this.now();
     const at = new Date(now).toISOString();
     const key = bindingKey(question.binding);
     const row = await lockByBinding(tx, question.tenantId, key);
     if (row !== undefined && !isSameCall(row, question)) return 'foreign';
-    const step = approvalStep(row, question.binding.callId !== undefined, now);
+    const step = approvalStep(row, { callId: question.binding.callId, requestId: question.requestId }, now);
     if (row === undefined || step === 'open') {
       const opened = await openAlert(tx, newApproval(question, key, now));
       return opened === undefined ? 'raced' : { step: 'open', row: opened };
     }
     if (step === 'lapse') return { step, row: await lapse(tx, row, at) };
-    if (step === 'use') return { step, row: await changeAlert(tx, row, { used_at: at }, at) };
+    if (step === 'retry') await noteRetry(tx, row, at);
+    if (step === 'use') {
+      const used = { used_at: at, used_by: question.requestId ?? null };
+      return { step, row: await changeAlert(tx, row, used, at) };
+    }
     return { step, row };
   }
 
   #count({ step, row }: Taken): void {
-    if (step === 'answer') return;
+    if (step === 'answer' || step === 'retry') return;
     if (step === 'open') this.metrics.raised('approval', 'raised');
     if (step === 'use') this.metrics.used();
     if (step === 'lapse') this.metrics.ended(alertFromRow(row));

@@ -1,6 +1,14 @@
-import { type Alert, COMMANDS, type DecisionRequest } from '@agentlens/contracts';
-import { type Ask, redactDeep } from '@agentlens/guardrails';
+import {
+  type Alert,
+  COMMANDS,
+  type DecisionRequest,
+  type EndedCall,
+  type EventBatch,
+  sha256Hex,
+} from '@agentlens/contracts';
+import { type Ask, type DecisionBook, redactDeep } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
+import type { Platform } from '@agentlens/platform';
 import type { CallIdentity } from './call-identity.ts';
 import type { Deadline } from './deadline.ts';
 
@@ -15,18 +23,81 @@ export async function resolveApproval(
   bus: Pick<EventBus, 'request'>,
   request: DecisionRequest,
   ask: Ask,
-  { argsHash }: CallIdentity,
+  identity: CallIdentity,
   deadline: Deadline,
 ): Promise<Alert | null> {
-  const { tenantId, agentId, runId, callId, phase, tool, args } = request;
-  const toolName = tool?.name ?? phase;
+  const { tenantId, agentId, runId, callId, requestId, args } = request;
+  const toolName = toolOf(request);
   const command = { ...COMMANDS.resolveApproval, deadlineMs: Math.max(1, Math.floor(deadline.leftMs)) };
+  const argsHash = exactHash(request, identity);
   const answer = await bus.request(command, {
     ...{ tenantId, agentId, title: ask.title, expiresInSeconds: ask.expiresInSeconds },
     binding: { runId, callId, toolName, argsHash, ruleId: ask.ruleId, ruleVersion: ask.ruleVersion },
+    ...(requestId === undefined ? {} : { requestId }),
     message: `Agent ${agentId} asks to call ${toolName} with ${shown(args)}`,
   });
   return answer.ok ? answer.value : null;
+}
+
+/**
+ * Tells that a call has ended, so that what a human approved is not good for another.
+ * @throws CommandUnanswered
+ */
+export async function spendApproval(
+  bus: Pick<EventBus, 'request'>,
+  request: DecisionRequest,
+  identity: CallIdentity,
+): Promise<void> {
+  const { runId, callId } = request;
+  const call = { runId, callId, toolName: toolOf(request), argsHash: exactHash(request, identity) };
+  const deadlineMs = Math.max(1, Math.min(COMMANDS.spendApprovals.deadlineMs, Math.floor(request.deadlineMs)));
+  await spend(bus, request.tenantId, [call], deadlineMs);
+}
+
+export interface ReportedResultsParts {
+  readonly bus: Pick<EventBus, 'request'>;
+  readonly rules: { readonly decisions: Pick<DecisionBook, 'asksPeople'> };
+  readonly logger: Pick<Platform['logger'], 'warn'>;
+}
+
+/** The same for results that are reported as events: agents need not ask about a result no rule looks at. */
+export class ReportedResults {
+  readonly #parts: ReportedResultsParts;
+
+  constructor(parts: ReportedResultsParts) {
+    this.#parts = parts;
+  }
+
+  /** What cannot be told is reported and left: nothing else about the batch waits for the answer. */
+  async spend({ tenantId, events }: EventBatch): Promise<void> {
+    const { bus, rules, logger } = this.#parts;
+    if (!rules.decisions.asksPeople(tenantId)) return;
+    const calls = events.flatMap(({ kind, runId, callId }): EndedCall[] =>
+      kind === 'tool.completed' && callId !== undefined ? [{ runId, callId }] : [],
+    );
+    if (calls.length === 0) return;
+    await spend(bus, tenantId, calls, COMMANDS.spendApprovals.deadlineMs).catch((error: unknown) =>
+      logger.warn({ err: error, tenantId }, 'approvals of calls that have ended could not be marked as spent'),
+    );
+  }
+}
+
+async function spend(
+  bus: Pick<EventBus, 'request'>,
+  tenantId: string,
+  calls: EndedCall[],
+  deadlineMs: number,
+): Promise<void> {
+  const answer = await bus.request({ ...COMMANDS.spendApprovals, deadlineMs }, { tenantId, calls });
+  if (!answer.ok) throw new Error(`approvals could not be marked as spent: ${answer.problem.error}`);
+}
+
+function toolOf({ tool, phase }: DecisionRequest): string {
+  return tool?.name ?? phase;
+}
+
+function exactHash({ exactArgs }: DecisionRequest, { argsHash }: CallIdentity): string {
+  return exactArgs === undefined ? argsHash : sha256Hex(`${argsHash} ${exactArgs}`);
 }
 
 /** Redacted before it is cut, so that no half of a secret is left; what goes to people may be kept and sent on. */

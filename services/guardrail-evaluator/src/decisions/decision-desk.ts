@@ -13,7 +13,7 @@ import { type Clock, type ControlBoard, graver, type Platform } from '@agentlens
 import type { BreakerDesk, BreakerVerdict } from '../breakers/breaker-desk.ts';
 import type { AppliedBudget } from '../budgets/accounts.ts';
 import type { BudgetDesk } from '../budgets/budget-desk.ts';
-import { resolveApproval } from './approvals.ts';
+import { resolveApproval, spendApproval } from './approvals.ts';
 import { type CallIdentity, identityOf } from './call-identity.ts';
 import { Deadline } from './deadline.ts';
 import type { DecisionMetrics } from './decision-metrics.ts';
@@ -91,6 +91,7 @@ export class DecisionDesk {
     const { control, rules, clock, metrics, publisher } = this.#parts;
     const nowMs = clock.now();
     const identity = identityOf(request, timeOrderedId(nowMs));
+    const spent = this.#spendApproval(request, identity);
     const sides = sidesOf(request);
     const standing = sides
       .map(({ tenantId, agentId, runId, ancestors }) => control.standing(tenantId, agentId, runId, ancestors))
@@ -113,6 +114,7 @@ export class DecisionDesk {
       deadline.end();
       for (const question of asked) this.#settle(question, said.outcome);
     }
+    await spent;
     const decision = decisionOf(request, identity, nowMs, said, bypasses, performance.now() - startedAtMs);
     metrics.decided(decision);
     if (said.refusal !== undefined) metrics.refusedByBudget(said.refusal);
@@ -159,29 +161,29 @@ export class DecisionDesk {
   /** What the rules say; where they ask a human, what that human said. */
   async #ruled(question: Question, facts: DecisionFacts, mayAsk: boolean): Promise<Said> {
     const { request, nowMs, matching, bypasses } = question;
-    const approved = new Set<string>();
+    const approved = new Map<string, string>();
     const steps = this.#parts.steps.ofCall(request.tenantId);
     for (let round = 0; ; round++) {
-      const ruling = decide(matching, request, { ...facts, approved }, nowMs, steps);
+      const ruling = decide(matching, request, { ...facts, approved: new Set(approved.keys()) }, nowMs, steps);
       const settled = await this.#settledBy(question, ruling, mayAsk && round < MOST_APPROVALS);
-      if (settled !== null) {
+      if (typeof settled !== 'string') {
         bypasses.push(...ruling.bypasses);
-        return { outcome: settled, ruling };
+        return { outcome: approvedBy([...approved.values()], settled), ruling };
       }
-      approved.add(ruling.ask?.ruleId ?? '');
+      approved.set(ruling.ask?.ruleId ?? '', settled);
     }
   }
 
-  /** Null: a human was asked for and approves, or nobody could be asked and the rule lets that pass. */
-  async #settledBy(question: Question, ruling: Ruling, mayAsk: boolean): Promise<Outcome | null> {
+  /** A text: a human approved, by this approval, or nobody could be asked and the rule lets that pass. */
+  async #settledBy(question: Question, ruling: Ruling, mayAsk: boolean): Promise<Outcome | string> {
     const { ask, finalRule } = ruling;
     if (ask === undefined || finalRule === undefined) return ruledOutcome(ruling);
     if (!mayAsk) return unaskedOutcome(ruling);
     const alert = await this.#approval(question, ask);
-    if (typeof alert !== 'string') return approvalOutcome(ruling, alert);
+    if (typeof alert !== 'string') return approvalOutcome(ruling, alert) ?? alert.id;
     const did = finalRule.onUnavailable;
     question.bypasses.push({ ruleId: finalRule.id, why: alert, did });
-    return did === 'block' ? unaskedOutcome(ruling) : null;
+    return did === 'block' ? unaskedOutcome(ruling) : '';
   }
 
   /** The budgets a call falls under, of everybody it is made as; what was called already costs nothing any more. */
@@ -242,6 +244,15 @@ export class DecisionDesk {
     return deadline.within(resolved, failed);
   }
 
+  /** Before the answer is sent, so that the agent's next question finds it. */
+  async #spendApproval(request: DecisionRequest, identity: CallIdentity): Promise<void> {
+    const { bus, rules } = this.#parts;
+    if (request.phase !== 'tool.after' || !rules.decisions.asksPeople(request.tenantId)) return;
+    await spendApproval(bus, request, identity).catch((error: unknown) =>
+      this.#failed(request, error, 'the approval of a call that has ended could not be marked as spent'),
+    );
+  }
+
   /** Notes what became of the call. Sent before the answer is, so that the agent's next question finds it; not awaited. */
   #settle({ request, needs, identity }: Question, { verdict, cause, modifiedArgs }: Outcome): void {
     const { facts } = this.#parts;
@@ -274,16 +285,26 @@ function potOf({ account: { budgetId, scopeId, periodStart } }: AppliedBudget): 
 function together(before: Said, next: Said): Said {
   const again = new Set(next.ruling?.findings.map(({ ruleId }) => ruleId));
   const findings = before.ruling?.findings.filter(({ ruleId }) => !again.has(ruleId)) ?? [];
-  const { modifiedArgs, effect } = before.outcome;
-  const keeps =
-    next.outcome.verdict === 'ALLOW' && modifiedArgs !== undefined && next.outcome.modifiedArgs === undefined;
+  const { modifiedArgs, effect, approvalId } = before.outcome;
+  const allowed = next.outcome.verdict === 'ALLOW';
+  const keeps = allowed && modifiedArgs !== undefined && next.outcome.modifiedArgs === undefined;
+  const outcome =
+    allowed && approvalId !== undefined
+      ? { ...next.outcome, approvalId: next.outcome.approvalId ?? approvalId }
+      : next.outcome;
   return {
     ...next,
-    outcome: keeps ? { ...next.outcome, modifiedArgs, effect } : next.outcome,
+    outcome: keeps ? { ...outcome, modifiedArgs, effect } : outcome,
     ...(next.ruling === undefined
       ? {}
       : { ruling: { ...next.ruling, findings: [...next.ruling.findings, ...findings] } }),
   };
+}
+
+/** Names the last approval that lets a call go ahead. */
+function approvedBy(approvals: readonly string[], outcome: Outcome): Outcome {
+  const approvalId = approvals.findLast((id) => id !== '');
+  return outcome.verdict === 'BLOCK' || approvalId === undefined ? outcome : { ...outcome, approvalId };
 }
 
 function refusedByBudget(said: Said, refusal: BudgetRefusal): Said {

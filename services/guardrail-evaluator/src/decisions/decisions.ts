@@ -20,6 +20,7 @@ import type { RuleLibrary } from '../rules/rule-library.ts';
 import { orAway } from '../rules/rules.commands.ts';
 import { TenantSettings } from '../settings/tenant-settings.ts';
 import { AgentDirectory } from './agent-directory.ts';
+import { ReportedResults } from './approvals.ts';
 import { DecisionDesk } from './decision-desk.ts';
 import { DecisionMetrics } from './decision-metrics.ts';
 import { DecisionPublisher } from './decision-publisher.ts';
@@ -77,7 +78,8 @@ export class Decisions {
     this.ledger = new LedgerWriter(budgets, this.#budgets, () => this.#tenantBudgets.tenants, logger);
     const feeder = new BreakerFeeder({ shelf: this.#shelf, store, limits, now });
     const spender = new EventSpender({ vault: this.#vault, budgets: this.#tenantBudgets, ledger: this.ledger, now });
-    this.works = [(batch) => feeder.count(batch), (batch) => spender.spend(batch)];
+    const results = new ReportedResults({ bus, rules, logger });
+    this.works = [(batch) => feeder.count(batch), (batch) => spender.spend(batch), (batch) => results.spend(batch)];
     const metrics = new DecisionMetrics();
     this.#publisher = new DecisionPublisher(bus, metrics, logger);
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });

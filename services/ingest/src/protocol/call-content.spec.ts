@@ -59,4 +59,19 @@ describe('a question on its way to the evaluator', () => {
   it('says so of every number that JSON cannot hold', () => {
     expect(transportable(question({ n: Number.POSITIVE_INFINITY }), 100)?.unread?.args?.reason).toBe('unreadable');
   });
+
+  it.each([
+    ['NUL and U+FFFD', { a: '\u0000' }, { a: '\uFFFD' }],
+    ['a lone surrogate and U+FFFD', { a: '\ud800' }, { a: '\uFFFD' }],
+    ['two lone surrogates', { a: '\ud800' }, { a: '\ud801' }],
+    ['names', { '\u0000': 1 }, { '\uFFFD': 1 }],
+  ])('tells arguments apart that are mended to the same: %s', (_what, one, other) => {
+    const [mine, others] = [one, other].map((args) => transportable(question(args), 100));
+    expect(mine?.args).toEqual(others?.args);
+    expect(mine?.exactArgs).not.toBe(others?.exactArgs);
+  });
+
+  it('says nothing beside arguments that are exactly what they are', () => {
+    expect(transportable(question({ a: '\uFFFD', n: 7 }), 100)).not.toHaveProperty('exactArgs');
+  });
 });

@@ -20,12 +20,26 @@ type Contents = Pick<DecisionRequest, Part | 'unread'>;
  * refuse the question, which the client would read as "go on". Who asks and about what is never left out; null: that
  * alone is more than can be handed over.
  * @param unsent what the client says it did not send whole
+ * @param written the arguments as they stand in the body, where others read the same
  */
 export function transportable(
   request: DecisionRequest,
   bodyBytes: number,
   unsent: readonly Part[] = [],
+  written?: string,
 ): DecisionRequest | null {
+  const part = partOf(request, bodyBytes, unsent);
+  if (part === null) return null;
+  const exact = written ?? (isMended(request, part) ? textOf(request.args, request.receivedAt) : undefined);
+  return exact === undefined ? part : { ...part, exactArgs: sha256Hex(exact) };
+}
+
+/** What is left out is known by the hash of the whole. */
+function isMended({ args }: DecisionRequest, part: DecisionRequest): boolean {
+  return part.args !== args && part.unread?.args === undefined;
+}
+
+function partOf(request: DecisionRequest, bodyBytes: number, unsent: readonly Part[]): DecisionRequest | null {
   if (bodyBytes <= SMALL_BODY_BYTES) return { ...request, ...contentsOf(request, unsent, undefined) };
   const question = { ...request, ...contentsOf(request, unsent, MOST_CONTENT_CHARS) };
   if (bytesOf(question) <= MOST_QUESTION_BYTES) return question;

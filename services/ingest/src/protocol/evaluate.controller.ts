@@ -19,6 +19,7 @@ import { DecisionDesk } from './decision-desk.ts';
 import { KnownRuns } from './known-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readRunId } from './read-body.ts';
+import { inexactlyReadArgs } from './written-args.ts';
 
 const DEADLINE_MS = 1_000;
 /** Less is no time to ask anybody anything: a client that will not wait so long need not hear the answer. */
@@ -37,7 +38,7 @@ export class EvaluateController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @Serves(evaluateCall, { checksKeys: true, takesLargeBodies: true })
+  @Serves(evaluateCall, { checksKeys: true, takesLargeBodies: true, keepsText: true })
   async evaluate(
     @CurrentCaller() caller: Caller,
     @Param('runId') runIdText: string,
@@ -51,7 +52,8 @@ export class EvaluateController {
     const requestId = questionKeyOf(request.headers['idempotency-key']);
     const asking = { ...requestOf(question), tenantId: caller.tenantId, runId, requestId, receivedAt };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
-    const inForm = (whole: DecisionRequest) => transportable(whole, bodyBytes, question.unread ?? []);
+    const written = inexactlyReadArgs(request.bodyText ?? '');
+    const inForm = (whole: DecisionRequest) => transportable(whole, bodyBytes, question.unread ?? [], written);
     const decision = await this.#decision(caller, asking, inForm);
     this.metrics.answered((performance.now() - startedAt) / 1000, decision.verdict);
     return knowsExtras(question) ? decisionBodyWithExtras(decision) : decisionBody(decision);

@@ -12,8 +12,8 @@ interface Remembered {
 
 /**
  * What questions with an `Idempotency-Key` were answered by this instance, so that a repeated one gets the same answer.
- * At another instance it is decided anew, and still counted once. Not kept: what was waiting for a human or could not be
- * judged, for a later attempt may be told more.
+ * At another instance it is decided anew, and still counted once. Not kept: what a human decides or
+ * could not be judged, for a later attempt may be told more, and an approval may be spent by then.
  */
 export class RememberedAnswers {
   readonly #answers = new Map<string, Remembered>();
@@ -43,8 +43,8 @@ export class RememberedAnswers {
   }
 }
 
-function isPassing({ cause, bypasses }: Decision): boolean {
-  return cause.kind === 'HITL_PENDING' || bypasses.some(({ why }) => why !== 'missing');
+function isPassing({ approvalId, bypasses }: Decision): boolean {
+  return approvalId !== undefined || bypasses.some(({ why }) => why !== 'missing');
 }
 
 /** Anything else under the same key is another question. */

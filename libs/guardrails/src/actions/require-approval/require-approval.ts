@@ -21,6 +21,7 @@ export const requireApproval: DecisionAction<ApprovalConfig> = {
   example: { title: 'May the agent pay this invoice?', expiresInSeconds: 900 },
   phases: ['decision'],
   urgency: 'control',
+  asksPeople: true,
   secrets: [],
   addresses: [],
   effect: ({ title, expiresInSeconds }) => ({ kind: 'ask', title, expiresInSeconds }),
