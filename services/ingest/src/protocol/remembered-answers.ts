@@ -43,8 +43,9 @@ export class RememberedAnswers {
   }
 }
 
-function isPassing({ approvalId, bypasses }: Decision): boolean {
-  return approvalId !== undefined || bypasses.some(({ why }) => why !== 'missing');
+function isPassing({ cause, approvalId, bypasses }: Decision): boolean {
+  const asksPeople = cause.kind === 'HITL_PENDING' || approvalId !== undefined;
+  return asksPeople || bypasses.some(({ why }) => why !== 'missing');
 }
 
 /** Anything else under the same key is another question. */
