@@ -1,4 +1,5 @@
 import { spend } from '../decisions/step-meter.ts';
+import { JWT, PRIVATE_KEY, SECRET_KEY } from './secrets.ts';
 
 /** A piece of text that looks like something sensitive: `[from, to)` in UTF-16 units. */
 export interface Found {
@@ -61,16 +62,9 @@ const DETECTOR_LIST = {
     holds: (text) => ipv4(text) || ipv6(text),
   },
   url: { title: 'Web address', pattern: /(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/g },
-  jwt: { title: 'JSON Web Token', pattern: /(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g },
-  private_key: {
-    title: 'Private key',
-    pattern: /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)/g,
-  },
-  secret_key: {
-    title: 'Secret key of a service',
-    pattern:
-      /\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}\b|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,}|xox[abprs]-[\w-]{10,}|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}|sk-[\w-]{20,}|AIza[\w-]{35}|whsec_[A-Za-z0-9+/=]{20,}|glpat-[\w-]{20,}|npm_[A-Za-z0-9]{36}|al_[a-z0-9]{2,20}_[\w-]{16,})/g,
-  },
+  jwt: { title: 'JSON Web Token', pattern: JWT },
+  private_key: { title: 'Private key', pattern: PRIVATE_KEY },
+  secret_key: { title: 'Secret key of a service', pattern: SECRET_KEY },
 } as const satisfies Record<string, Detector>;
 
 export type DetectorName = keyof typeof DETECTOR_LIST;

@@ -15,6 +15,10 @@ describe('log', () => {
   it.each([
     ['an API key in the text', `key ${key} was used`, key],
     ['a webhook secret', 'signing with whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'MfKQ9r8'],
+    ['a key of AgentLens', `sent als_${'0f'.repeat(32)}`, '0f0f'],
+    ['a key of Hugging Face', `sent hf_${'aB'.repeat(17)}`, 'aBaB'],
+    ['a key of SendGrid', `sent SG.${'a1'.repeat(11)}.${'b2'.repeat(21)}`, 'a1a1'],
+    ['a private key', '-----BEGIN PRIVATE KEY-----\nMIIEabc', 'MIIEabc'],
     ['a bearer token', 'sent Authorization: Bearer abc.def.ghi', 'abc.def'],
     ['a password in an address', 'connecting to postgres://app:hunter2@db/agentlens', 'hunter2'],
   ])('never shows %s', (_name, text, secret) => {

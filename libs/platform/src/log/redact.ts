@@ -1,3 +1,5 @@
+import { JWT, PRIVATE_KEY, SECRET_KEY } from '@agentlens/guardrails/detectors';
+
 /** Members that are never written, wherever they stand in a log entry up to two levels deep. */
 export const REDACTED_PATHS = ['authorization', 'apiKey', 'secret', 'password', 'token', 'headers'].flatMap((name) => [
   name,
@@ -5,16 +7,24 @@ export const REDACTED_PATHS = ['authorization', 'apiKey', 'secret', 'password', 
   `*.*.${name}`,
 ]);
 
-/** API keys of ours and of AgentLens, webhook secrets, bearer tokens, passwords inside URLs. */
-const SECRETS: readonly [RegExp, string][] = [
-  [/\bagk_[a-z]+_([0-9A-Za-z]{8})_[0-9A-Za-z]+/g, 'agk_***_$1_***'],
-  [/\bals_[0-9a-f]{16,}/g, 'als_***'],
-  [/\bwhsec_[\w+/=-]+/g, 'whsec_***'],
+/** The public part of our own keys says whose they are. */
+const OWN_KEY = /^agk_[a-z]+_([0-9A-Za-z]{8})_/;
+/** What says the kind of any other key. */
+const PREFIX = /^(?:[A-Za-z]{2,5}[_.-]|.{4})/;
+
+/** Bearer tokens, passwords inside URLs. */
+const CARRIED: readonly [RegExp, string][] = [
   [/\bBearer +[^\s"\\]+/gi, 'Bearer ***'],
   [/(\w+:\/\/[^:@/\s"]+):[^@/\s"]+@/g, '$1:***@'],
 ];
 
 /** The text without anything that looks like a secret; what a key belongs to stays readable. */
 export function withoutSecrets(text: string): string {
-  return SECRETS.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), text);
+  const keyless = text.replace(PRIVATE_KEY, '[private_key]').replace(JWT, '[jwt]').replace(SECRET_KEY, masked);
+  return CARRIED.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), keyless);
+}
+
+function masked(key: string): string {
+  const id = OWN_KEY.exec(key)?.[1];
+  return id === undefined ? `${PREFIX.exec(key)?.[0] ?? ''}***` : `agk_***_${id}_***`;
 }

@@ -16,6 +16,9 @@ const KEYS = {
   npm: `npm_${'a'.repeat(36)}`,
   ours: `agk_live_${'a1'.repeat(4)}_${'b'.repeat(49)}`,
   agentlens: `als_${'0f'.repeat(32)}`,
+  huggingFace: `hf_${'aB'.repeat(17)}`,
+  sendGrid: `SG.${'a1'.repeat(11)}.${'b2'.repeat(21)}`,
+  webhook: `whsec_${'aB3+'.repeat(8)}`,
 };
 const JWT = `eyJ${'hbGciOiJIUzI1NiJ9'}.eyJ${'zdWIiOiIxIn0'}.${'c2lnbmF0dXJl'}`;
 

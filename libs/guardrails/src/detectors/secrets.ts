@@ -1,0 +1,41 @@
+/**
+ * What secrets look like, for everything that shows, keeps or judges text: rules, alerts, logs and agents. Small and
+ * without imports, so that a browser may load it. Every pattern is read in linear time: a repetition is bounded, cannot
+ * also match what follows it, or begins only where nothing like it stands before.
+ */
+
+/** Providers' own prefixes. `\b` stands before each. */
+const KEYS = [
+  // OpenAI, Anthropic
+  'sk-[\\w-]{20,}',
+  // GitHub, GitLab
+  'gh[pousr]_[A-Za-z0-9]{36,}',
+  'github_pat_\\w{22,}',
+  'glpat-[\\w-]{20,}',
+  // Slack
+  'xox[abeoprs]-[\\w-]{10,}',
+  // AWS, Google
+  '(?:AKIA|ASIA)[A-Z0-9]{16}',
+  'AIza[\\w-]{35}',
+  // Stripe, npm, Hugging Face, SendGrid
+  '(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}',
+  'npm_[A-Za-z0-9]{36}',
+  'hf_[A-Za-z0-9]{30,}',
+  'SG\\.[\\w-]{16,}\\.[\\w-]{16,}',
+  // Webhooks
+  'whsec_[A-Za-z0-9+/=_-]{16,}',
+  // Ours and AgentLens's
+  'agk_[a-z]{1,10}_[0-9A-Za-z]{8}_[0-9A-Za-z]{16,}',
+  'al_[a-z0-9]{2,20}_[\\w-]{16,}',
+  'als_[0-9a-f]{16,}',
+];
+
+/** PEM, whole or cut off; ends with the text it stands in, also inside of JSON. */
+export const PRIVATE_KEY =
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[^"]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|(?=")|$)/g;
+
+/** JSON Web Token, signed or not. */
+export const JWT = /(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g;
+
+/** Key of a service. */
+export const SECRET_KEY = new RegExp(`\\b(?:${KEYS.join('|')})`, 'g');
