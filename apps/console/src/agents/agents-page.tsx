@@ -129,7 +129,7 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
 }
 
 /** 0 to 100: the gauge is full where all is well, so it is never red for being full. */
-export function Score({ value }: { value: number }) {
+function Score({ value }: { value: number }) {
   return (
     <span className="row num">
       <span className={value < 50 ? 'bad' : value < 75 ? 'warn' : ''}>{Math.round(value)}</span>

@@ -1,6 +1,6 @@
 import { client, clientWith } from '../api/client.ts';
 
-export const DEMO_AGENT = 'demo-agent';
+const DEMO_AGENT = 'demo-agent';
 
 /** What stops the demo agent: one rule that blocks its loop, one that asks a human. Made once. */
 const RULES = [

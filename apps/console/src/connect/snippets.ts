@@ -1,5 +1,5 @@
 /** How an agent is connected, by framework. `KEY` and `URL` are filled in. */
-export interface Snippet {
+interface Snippet {
   readonly id: string;
   readonly name: string;
   readonly note: string;

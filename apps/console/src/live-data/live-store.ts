@@ -5,7 +5,7 @@ import { platformClock } from '../ui/moment.tsx';
 import { joinStream } from './shared-stream.ts';
 import type { Connection, Said } from './stream-client.ts';
 
-export type LiveState = 'connecting' | 'live' | 'reconnecting' | 'stale' | 'paused' | 'refused';
+type LiveState = 'connecting' | 'live' | 'reconnecting' | 'stale' | 'paused' | 'refused';
 
 /** What is read again when something of this kind was said. Names are the first part of a query's key. */
 const TOUCHED: Readonly<Record<string, readonly string[]>> = {

@@ -6,7 +6,7 @@ type Message =
   | { readonly type: 'gap' }
   | { readonly type: 'who' };
 
-export interface SharedStreamHandlers {
+interface SharedStreamHandlers {
   readonly onBatch: (batch: readonly Said[]) => void;
   readonly onConnection: (connection: Connection) => void;
   readonly onGap: () => void;

@@ -1,5 +1,5 @@
 /** One frame of a server-sent stream. */
-export interface Frame {
+interface Frame {
   readonly event: string;
   readonly id: string | undefined;
   readonly data: string;

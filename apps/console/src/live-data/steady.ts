@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from 'react';
 
-export interface Steady<T> {
+interface Steady<T> {
   /** What to show, in an order that does not change under the reader. */
   readonly rows: readonly T[];
   /** How many newer ones wait. */

@@ -14,7 +14,7 @@ export interface Said {
 
 export type Connection = 'connecting' | 'live' | 'reconnecting' | 'refused';
 
-export interface StreamHandlers {
+interface StreamHandlers {
   readonly onSaid: (said: Said) => void;
   readonly onConnection: (connection: Connection) => void;
   /** Something was missed: what is shown has to be read again. */

@@ -3,7 +3,7 @@ import { counted } from '../figures/figures.ts';
 import { projectionOf } from '../spend/projection.ts';
 
 /** One fact of the sentence: its subject is a link. */
-export interface Fact {
+interface Fact {
   readonly subject: string;
   readonly rest: string;
   readonly to: string;

@@ -36,7 +36,7 @@ export function Log({ entries }: { entries: readonly TimelineEntry[] }) {
 
 const MOST_TEXT = 400;
 
-export function lineOf(entry: TimelineEntry): { kind: string; tone: string; text: string } {
+function lineOf(entry: TimelineEntry): { kind: string; tone: string; text: string } {
   switch (entry.type) {
     case 'event': {
       const { event } = entry;

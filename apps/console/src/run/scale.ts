@@ -13,13 +13,13 @@ export interface Cut {
   readonly cutMs: number;
 }
 
-export interface Tick {
+interface Tick {
   readonly at: number;
   /** Since the beginning. */
   readonly ms: number;
 }
 
-export interface Span {
+interface Span {
   readonly startMs: number;
   readonly endMs: number;
 }

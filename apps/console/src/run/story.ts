@@ -1,10 +1,10 @@
 import { callInMessage } from '../approvals/call-in-message.ts';
 import type { Alert, Decision, StoredEvent, TimelineEntry } from '../api/model.ts';
 
-export type StepKind = 'model' | 'tool' | 'message' | 'alert' | 'order' | 'breaker' | 'trigger' | 'other';
+type StepKind = 'model' | 'tool' | 'message' | 'alert' | 'order' | 'breaker' | 'trigger' | 'other';
 
 /** What became of a step, as far as it is known by now. */
-export type StepState = 'done' | 'failed' | 'running' | 'blocked' | 'waiting' | 'point';
+type StepState = 'done' | 'failed' | 'running' | 'blocked' | 'waiting' | 'point';
 
 /** One line of a run's story: a call from its question to its end, or something that happened at one instant. */
 export interface Step {
@@ -236,7 +236,7 @@ export function argsOf(event: StoredEvent | undefined): unknown {
 }
 
 /** Equal calls one after the other, as one row. */
-export interface Fold {
+interface Fold {
   readonly id: string;
   readonly steps: readonly [Step, ...Step[]];
 }

@@ -41,7 +41,7 @@ export function useNowRead() {
   return useRead(['now'], (signal) => client.getNow({ signal }));
 }
 
-export function useCounters(): Counters {
+function useCounters(): Counters {
   const { data } = useNowRead();
   return {
     approvals: data?.approvals.length ?? 0,

@@ -10,7 +10,7 @@ import { useFlash } from '../ui/moment.tsx';
 import { openHelp } from './help.tsx';
 import { openStop, type StopTarget } from './stop.tsx';
 
-export interface Crumb {
+interface Crumb {
   readonly name: string;
   readonly to: string;
 }

@@ -10,7 +10,7 @@ import { Icon } from '../ui/icon.tsx';
 import { openable } from '../ui/opened.ts';
 import { useMay, useMe } from './me.tsx';
 
-export type StopState = 'killed' | 'paused' | 'running';
+type StopState = 'killed' | 'paused' | 'running';
 
 /** What the dialog begins with. */
 export interface StopTarget {

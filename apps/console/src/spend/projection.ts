@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 const LEAST_SHARE = 0.02;
 
 /** When a period of a budget ends, ms; undefined where it never does. */
-export function periodEndMs(period: Budget['period'], startMs: number): number | undefined {
+function periodEndMs(period: Budget['period'], startMs: number): number | undefined {
   const start = new Date(startMs);
   if (period === 'day') return startMs + DAY_MS;
   if (period === 'week') return startMs + 7 * DAY_MS;
@@ -15,7 +15,7 @@ export function periodEndMs(period: Budget['period'], startMs: number): number |
   return undefined;
 }
 
-export interface Projection {
+interface Projection {
   /** What will be spent by the end of the period at the rate so far; undefined where that cannot be said. */
   readonly courseUsd: number | undefined;
   /** When the budget will be spent, where that is before the period ends. */

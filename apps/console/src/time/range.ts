@@ -10,7 +10,7 @@ export const DEFAULT_RANGE = '24h';
 
 const UNIT_MS = { h: 3_600_000, d: 86_400_000 } as const;
 
-export function lengthMs(range: string): number {
+function lengthMs(range: string): number {
   const [, digits = '24', unit = 'h'] = /^(\d+)([hd])$/.exec(range) ?? [];
   return Number(digits) * UNIT_MS[unit as 'h' | 'd'];
 }

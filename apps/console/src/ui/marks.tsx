@@ -24,7 +24,7 @@ const RUN: Readonly<Record<string, Mark>> = {
 
 const UNKNOWN: Mark = { icon: 'v-no', tone: 'no', word: 'Not known' };
 
-export function runMark(status: string): Mark {
+function runMark(status: string): Mark {
   return RUN[status] ?? { ...UNKNOWN, word: status };
 }
 

@@ -1,6 +1,6 @@
 /** What a browser remembers of how its user likes the console. Never a key, never data. */
 const NAMES = ['theme', 'density', 'zone'] as const;
-export type StoredName = (typeof NAMES)[number];
+type StoredName = (typeof NAMES)[number];
 
 export function stored(name: StoredName): string {
   try {

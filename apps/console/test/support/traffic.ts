@@ -274,10 +274,10 @@ export const RULES = {
 };
 
 const MINUTE = 60_000;
-export const SEARCH = { query: 'EU battery passport deadlines', maxResults: 10 };
+const SEARCH = { query: 'EU battery passport deadlines', maxResults: 10 };
 
 /** Makes rules; answers their ids by name. */
-export async function makeRules<K extends keyof typeof RULES>(
+async function makeRules<K extends keyof typeof RULES>(
   target: Target,
   names: readonly K[],
 ): Promise<Record<K, string>> {
