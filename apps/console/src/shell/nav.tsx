@@ -57,8 +57,7 @@ export function Nav({ onSearch }: { onSearch: () => void }) {
     <nav className="nav" aria-label="Pages">
       <Link to="/" className="brand" aria-label={`AgentLens ${me.tenantId}`}>
         <Icon name="mark" />
-        <span>AgentLens</span>
-        <span className="env clip">{me.tenantId}</span>
+        <span>AgentLens</span> <span className="env clip">{me.tenantId}</span>
       </Link>
       <button type="button" className="find" title="Search or run a command" onClick={onSearch}>
         <Icon name="search" size={14} />
