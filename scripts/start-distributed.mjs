@@ -109,6 +109,12 @@ async function runSetup(env) {
   if (code !== 0) throw new Error('The schema and the streams could not be brought up to date.');
 }
 
+/** Of the user that the local NATS server was given for this service. */
+function natsOf(name, owner) {
+  const password = readFileSync(join(dataDir, `nats-${name}-password`), 'utf8').trim();
+  return owner.replace(/\/\/[^@]+@/, `//${name}:${password}@`);
+}
+
 /** Each service connects to the database as itself; only the setup is given the owner's login. */
 function databasePasswords() {
   return Object.fromEntries(
@@ -145,6 +151,7 @@ async function startServices(env, passwords, readable) {
       args: [...NODE_OPTIONS, join(root, `services/${name}/dist/main.js`)],
       env: {
         ...env,
+        NATS_URL: natsOf(name, env.NATS_URL),
         DATABASE_URL: loginOf(name, passwords[name], env.DATABASE_URL),
         AGENTLENS_HTTP_PORT: String(port),
       },

@@ -36,13 +36,19 @@ describe('the check of the compose file', () => {
       'a service with the login of another',
       'postgres://agentlens_query:${QUERY_DATABASE_PASSWORD:?',
       'postgres://agentlens_run_tracking:${RUN_TRACKING_DATABASE_PASSWORD:?',
-      'services.query: DATABASE_URL must log in as agentlens_query',
+      'services.query: DATABASE_URL must begin with postgres://agentlens_query:',
     ],
     [
       'a service with the login of the owner',
       'postgres://agentlens_ingest:${INGEST_DATABASE_PASSWORD:?',
       'postgres://agentlens:${POSTGRES_PASSWORD:?',
-      'services.ingest: DATABASE_URL must log in as agentlens_ingest',
+      'services.ingest: DATABASE_URL must begin with postgres://agentlens_ingest:',
+    ],
+    [
+      'a service with the NATS user of another',
+      'nats://query:nats${QUERY_NATS_PASSWORD:?',
+      'nats://agentlens:nats${NATS_PASSWORD:?',
+      'services.query: NATS_URL must begin with nats://query:',
     ],
     ['a container without a limit', 'memory: 768M', 'reserved: 768M', 'limits must have cpus and memory'],
   ])('refuses %s', (_, good, bad, said) => {

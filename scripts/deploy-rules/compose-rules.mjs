@@ -51,15 +51,22 @@ function fileProblems(name, service, world) {
   return problems;
 }
 
-/** A service logs in to the database as itself; the owner's login is for the migration job alone. */
-function loginProblems(name, { environment = {} }) {
-  if (environment.DATABASE_URL === undefined) return [];
-  const login = /^postgres:\/\/(\w+):/.exec(environment.DATABASE_URL)?.[1];
-  const own = name === 'migrate' ? 'agentlens' : `agentlens_${name.replaceAll('-', '_')}`;
-  const problems = login === own ? [] : [`services.${name}: DATABASE_URL must log in as ${own}`];
-  const others = Object.values(environment).filter((value) => /\$\{\w+_DATABASE_PASSWORD/.test(String(value)));
-  if (name !== 'migrate' && others.length > 1) problems.push(`services.${name}: must be given one database password`);
-  return problems;
+/** A service logs in to Postgres and NATS as itself; the logins that may do more are for the migration job alone. */
+function loginProblems(name, { build, environment = {} }) {
+  if (!build) return [];
+  const own = name.replaceAll('-', '_').toUpperCase();
+  const [database, nats] =
+    name === 'migrate'
+      ? ['agentlens:${POSTGRES_PASSWORD', 'agentlens:nats${NATS_PASSWORD']
+      : [`agentlens_${own.toLowerCase()}:\${${own}_DATABASE_PASSWORD`, `${name}:nats\${${own}_NATS_PASSWORD`];
+  const begins = (variable, text) =>
+    String(environment[variable]).startsWith(text) ? [] : [`services.${name}: ${variable} must begin with ${text}`];
+  const others = Object.values(environment).filter((value) => /\$\{\w*(?:DATABASE|POSTGRES|NATS)_PASSWORD/.test(value));
+  return [
+    ...begins('DATABASE_URL', `postgres://${database}`),
+    ...begins('NATS_URL', `nats://${nats}`),
+    ...(name === 'migrate' || others.length === 2 ? [] : [`services.${name}: must be given its own passwords only`]),
+  ];
 }
 
 /** The edge is the platform's one port; whatever is published names the address it listens on. */

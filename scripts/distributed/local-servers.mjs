@@ -1,7 +1,7 @@
 // A process of its own, out of reach of the terminal's Ctrl-C: NATS and Redis stop only after the services that
 // need them, and also when whoever started this is killed.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../../libs/database/dist/index.js';
 import { freePort } from '../../libs/testing/src/servers/free-port.ts';
@@ -31,14 +31,13 @@ try {
     keep(
       startNats({
         port: await freePort(4222),
-        password: password('nats'),
         dataDir: folder('nats'),
-        config: syncAlways(folder('nats')),
+        config: `${syncAlways(folder('nats'))}\n${natsAccounts()}`,
       }),
     ),
     keep(startRedis({ port: await freePort(6379), password: password('redis'), dataDir: folder('redis') })),
   ]);
-  process.send({ postgres: postgres.url, nats: nats.url, redis: redis.url });
+  process.send({ postgres: postgres.url, nats: asUser(nats.url, 'agentlens', password('nats')), redis: redis.url });
 } catch (error) {
   process.send?.({ error: error.message });
   await stop();
@@ -47,6 +46,20 @@ try {
 /** An acknowledged message is on the disk, not in the page cache. */
 function syncAlways(natsFolder) {
   return `jetstream { store_dir: "${join(natsFolder, 'data')}", sync_interval: always }`;
+}
+
+/** The users of the file we ship, each with a password kept here. */
+function natsAccounts() {
+  const file = readFileSync(new URL('../../deploy/nats/server.conf', import.meta.url), 'utf8');
+  const accounts = file.slice(file.indexOf('\naccounts {')).replace(/#.*/g, '');
+  return accounts
+    .replace('$NATS_PLATFORM_USER', 'agentlens')
+    .replace('$NATS_PLATFORM_PASSWORD', password('nats'))
+    .replace(/\$NATS_(\w+)_PASSWORD/g, (_, name) => password(`nats-${name.toLowerCase().replaceAll('_', '-')}`));
+}
+
+function asUser(url, user, secret) {
+  return url.replace('://', `://${user}:${secret}@`);
 }
 
 async function keep(starting) {

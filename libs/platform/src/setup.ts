@@ -4,8 +4,8 @@ import { ensureBootstrapKey, openPlatform } from './open-platform.ts';
 import { explain } from './run-service.ts';
 
 /**
- * Brings schema, database logins, streams and the first admin key up to date, then ends: the migration job of a deployment. Any number
- * may run at once, and again.
+ * Brings schema, database logins, streams and the first admin key up to date, then ends: the migration job of a
+ * deployment. Any number may run at once, and again.
  */
 try {
   const platform = await openPlatform(loadConfig('setup'));

@@ -38,6 +38,8 @@ import { within } from './within.ts';
 
 export interface NatsBusParts {
   readonly link: NatsLink;
+  /** Subjects below are where answers and messages come to. */
+  readonly inbox: string;
   readonly client: JetStreamClient;
   readonly manager: JetStreamManager;
   readonly logger: BusLogger;
@@ -82,7 +84,7 @@ export class NatsEventBus implements EventBus {
 
   async consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription> {
     if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: watch it, nothing can be redelivered`);
-    const { link, manager, logger, backOffMs } = this.parts;
+    const { link, inbox, manager, logger, backOffMs } = this.parts;
     const { group, maxBatch = 1, concurrency = 1, paceMs = 0, ackWaitMs = DEFAULT_ACK_WAIT_MS, lazy } = options;
     const stream = topic.stream;
     const bury = (letter: DeadLetter, sequence: number) => this.bury(letter, sequence);
@@ -100,7 +102,7 @@ export class NatsEventBus implements EventBus {
       lazy,
     });
     const spec = { stream, durable: group, filter: topic.pattern(), ackWaitMs, capacity: 2 * maxBatch * concurrency };
-    const consumer = new PullConsumer(link, manager, spec, logger, () => pump.kick());
+    const consumer = new PullConsumer(link, manager, { ...spec, inbox }, logger, () => pump.kick());
     const pump = new BatchPump<Held>(
       (most) => consumer.take(most),
       (batch) => runner.run(batch.map((message) => deliveryOf(message, consumer))),

@@ -5,6 +5,7 @@ import { BusUnavailable, type EventBus } from '../event-bus.ts';
 import { SILENT } from '../logger.ts';
 import { anotherServer } from './another-server.ts';
 import { applyStreams } from './apply-streams.ts';
+import { inboxOf } from './inbox.ts';
 import { NatsEventBus } from './nats-bus.ts';
 import type { NatsBusOptions } from './nats-bus-options.ts';
 import { NatsLink } from './nats-link.ts';
@@ -35,6 +36,7 @@ export async function openNatsBus(options: NatsBusOptions): Promise<EventBus> {
     throw error;
   }
   return new NatsEventBus({
+    inbox: inboxOf(options.name),
     link: new NatsLink(connection, logger, addressesOf(options.servers).length),
     client: jetstream(connection, { timeout: API_TIMEOUT_MS }),
     manager,
@@ -60,6 +62,7 @@ async function firstConnection(options: NatsBusOptions): Promise<NatsConnection>
         connect({
           servers: addressesOf(servers),
           name,
+          inboxPrefix: inboxOf(name),
           ...account,
           timeout: ONE_TRY_MS,
           // A half-open connection is noticed within 3 s; with the library's defaults it takes minutes.

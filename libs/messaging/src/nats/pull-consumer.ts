@@ -18,6 +18,8 @@ export interface PullSpec {
   readonly stream: string;
   readonly durable: string;
   readonly filter: string;
+  /** Messages come to a subject below it. */
+  readonly inbox: string;
   readonly ackWaitMs: number;
   /** Most messages held or asked for at once. */
   readonly capacity: number;
@@ -72,7 +74,7 @@ export class PullConsumer {
     private readonly logger: BusLogger,
     private readonly onReady: () => void,
   ) {
-    this.inbox = createInbox();
+    this.inbox = createInbox(spec.inbox);
     this.stopFollowing = link.onReconnect(() => void this.recover());
   }
 

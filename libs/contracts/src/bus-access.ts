@@ -1,0 +1,74 @@
+import { COMMANDS } from './commands.ts';
+import {
+  agentEvents,
+  alertChanged,
+  breakerChanged,
+  controlOrdered,
+  deadLetters,
+  decisionDecided,
+  deliverySettled,
+  directiveAcknowledged,
+  directiveIssued,
+  guardrailTriggered,
+  keysChanged,
+  keyUsed,
+  runChanged,
+  runHeartbeats,
+  rulesChanged,
+  TOPICS,
+} from './topics.ts';
+
+type AnyTopic = (typeof TOPICS)[number];
+type AnyCommand = (typeof COMMANDS)[keyof typeof COMMANDS];
+
+/** What one service does on the bus: its user of the broker may do this and nothing else. */
+export interface BusAccess {
+  readonly publishes: readonly AnyTopic[];
+  /** By a consumer group or a watch, or asked how far a group is behind. */
+  readonly reads: readonly AnyTopic[];
+  readonly asks: readonly AnyCommand[];
+  readonly answers: readonly AnyCommand[];
+}
+
+const { budgetStanding, createBudget, createRule, decide, decideAlert, deleteBudget, deleteRule, importPolicy } =
+  COMMANDS;
+const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
+const { settleReservation, spendApprovals, unpauseAgent, updateRule } = COMMANDS;
+
+const RULE_WRITING = [createRule, updateRule, deleteRule, createBudget, deleteBudget, setBreakerLimits, resetBreaker];
+
+export const BUS_ACCESS = {
+  ingest: {
+    publishes: [agentEvents, runHeartbeats, directiveAcknowledged, decisionDecided, keyUsed],
+    reads: [agentEvents, keysChanged, rulesChanged, controlOrdered, directiveIssued, alertChanged],
+    asks: [decide, importPolicy, ruleBundle],
+    answers: [],
+  },
+  'run-tracking': {
+    publishes: [runChanged, keyUsed, deadLetters],
+    reads: [agentEvents, runHeartbeats, decisionDecided, keysChanged],
+    asks: [],
+    answers: [],
+  },
+  'guardrail-evaluator': {
+    publishes: [guardrailTriggered, decisionDecided, breakerChanged, rulesChanged, keyUsed, deadLetters],
+    reads: [agentEvents, breakerChanged, rulesChanged, controlOrdered, directiveIssued, keysChanged],
+    asks: [resolveApproval, spendApprovals],
+    answers: [...RULE_WRITING, importPolicy, decide, ruleBundle, budgetStanding, settleReservation],
+  },
+  'action-dispatcher': {
+    publishes: [deliverySettled, alertChanged, directiveIssued, controlOrdered, keyUsed, deadLetters],
+    reads: [guardrailTriggered, breakerChanged, directiveAcknowledged, keysChanged],
+    asks: [],
+    answers: [unpauseAgent, redeliver, resolveApproval, spendApprovals, raiseAlert, decideAlert, orderControl],
+  },
+  query: {
+    publishes: [keysChanged, keyUsed],
+    reads: [
+      ...[agentEvents, guardrailTriggered, deliverySettled, alertChanged, breakerChanged, decisionDecided],
+      ...[rulesChanged, controlOrdered, keysChanged, keyUsed, runChanged],
+    ],
+    asks: [...RULE_WRITING, budgetStanding, unpauseAgent, redeliver, decideAlert, orderControl],
+    answers: [],
+  },
+} as const satisfies Record<string, BusAccess>;

@@ -1,0 +1,60 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as contracts from '@agentlens/contracts';
+import { describe, expect, it } from '@jest/globals';
+
+const { BUS_ACCESS, COMMANDS, TOPICS } = contracts;
+const root = join(import.meta.dirname, '..');
+
+/** Names under which the topics are exported. */
+const topicNames = new Map(Object.entries(contracts).filter(([, value]) => TOPICS.some((topic) => topic === value)));
+const commandNames = new Map(Object.entries(COMMANDS));
+
+/** What libs do for a service: keys are forgotten and their use is told, orders are followed, messages are given up. */
+const IN_LIBS = new Set<object>([
+  contracts.keysChanged,
+  contracts.keyUsed,
+  contracts.controlOrdered,
+  contracts.directiveIssued,
+  contracts.deadLetters,
+]);
+
+describe.each(Object.entries<contracts.BusAccess>(BUS_ACCESS))('what %s may do on the bus', (service, access) => {
+  const code = globSync(`services/${service}/src/**/*.ts`, { cwd: root })
+    .filter((file) => !/\.(spec|testing)\.ts$/.test(file))
+    .map((file) => readFileSync(join(root, file), 'utf8'))
+    .join('\n');
+  const topics = [...topicNames].filter(([name]) => new RegExp(`\\b${name}\\b`).test(code));
+  const commands = [...commandNames].filter(([name]) => new RegExp(`\\bCOMMANDS\\.${name}\\b`).test(code));
+
+  it('is every topic its code names', () => {
+    const allowed = new Set<unknown>([...access.publishes, ...access.reads]);
+    expect(topics.filter(([, topic]) => !allowed.has(topic)).map(([name]) => name)).toEqual([]);
+  });
+
+  it('is every command its code names', () => {
+    const allowed = new Set<unknown>([...access.asks, ...access.answers]);
+    expect(commands.filter(([, command]) => !allowed.has(command)).map(([name]) => name)).toEqual([]);
+  });
+
+  it('is nothing that its code does not name', () => {
+    const named = new Set<unknown>([...topics, ...commands].map(([, value]) => value));
+    const all: { name?: string; subject: unknown }[] = [
+      ...access.publishes,
+      ...access.reads,
+      ...access.asks,
+      ...access.answers,
+    ];
+    const unused = all.filter((one) => !named.has(one) && !IN_LIBS.has(one));
+    expect(unused.map(({ name, subject }) => name ?? subject)).toEqual([]);
+  });
+});
+
+it('every command has one owner', () => {
+  const owners = Object.values<contracts.BusAccess>(BUS_ACCESS).flatMap(({ answers }) => answers);
+  expect(owners.map(({ subject }) => subject).sort()).toEqual(
+    Object.values(COMMANDS)
+      .map(({ subject }) => subject)
+      .sort(),
+  );
+});
