@@ -112,6 +112,22 @@ describe('asking for a decision', () => {
     expect(await ask({ sessionId: 's2' })).toMatchObject({ sessionId: 's2', actor: { externalId: 'u' } });
   });
 
+  it.each([
+    ['9007199254740993', '9007199254740992'],
+    ['1e400', '1e500'],
+    ['"\\u0000"', '"\\uFFFD"'],
+    ['"\\ud800"', '"\\ud801"'],
+  ])('tells %s from %s among arguments, though both read the same', async (one, other) => {
+    for (const value of [one, one, other]) {
+      const body = `{"phase":"tool.before","agentId":"bot","tool":{"name":"pay"},"args":{"a":${value}}}`;
+      expect((await protocol.call('POST', `/v1/runs/${RUN}/evaluate`, body)).status).toBe(200);
+    }
+    const [first, again, next] = protocol.asked;
+    expect(first?.args).toEqual(next?.args);
+    expect(first?.exactArgs).toBe(again?.exactArgs);
+    expect(first?.exactArgs).not.toBe(next?.exactArgs);
+  });
+
   it('knows a run that was started at another instance', async () => {
     await protocol.gateway.platform.runContexts.keep('acme', 'elsewhere', { sessionId: 's9' });
     await protocol.call('POST', '/v1/runs/elsewhere/evaluate', QUESTION);
@@ -352,6 +368,7 @@ describe('a question with an Idempotency-Key', () => {
 
   it.each<[string, Partial<Decision>]>([
     ['a human is waited for', { cause: { kind: 'HITL_PENDING', approvalId: 'a' } }],
+    ['a human approved the call', { approvalId: 'a' }],
     ['a rule could not be asked', { bypasses: [{ ruleId: 'r', why: 'unavailable', did: 'allow' }] }],
   ])('is asked again where %s', async (_, first) => {
     protocol.answer(() => first);
