@@ -10,13 +10,13 @@ import { bounds, wider } from '../src/time/range.ts';
 import { linesOf, sizeOf } from '../src/ui/json-lines.ts';
 import { knowing, parseSearch, stringifySearch, toggled } from '../src/url/search.ts';
 
-describe('figures', () => {
-  it('write money with the digits that matter', () => {
+void describe('figures', () => {
+  void it('write money with the digits that matter', () => {
     assert.deepEqual([money(4.817), money(1204), money(0), money(0.0021)], ['$4.82', '$1,204.00', '$0.00', '$0.0021']);
     assert.deepEqual([moneyCell(0.041), moneyCell(41.2), moneyCell(0)], ['0.041', '41.20', '0']);
   });
 
-  it('write spans of time the shorter the coarser', () => {
+  void it('write spans of time the shorter the coarser', () => {
     assert.deepEqual(
       [duration(84), duration(4100), duration(762_000), duration(4_320_000)],
       ['84 ms', '4.1 s', '12:42', '1 h 12'],
@@ -24,55 +24,55 @@ describe('figures', () => {
     assert.deepEqual([countdown(108_000), countdown(-5), age(31 * 60_000)], ['1:48', '0:00', '31 min']);
   });
 
-  it('show the end of a long id, which tells ids apart', () => {
+  void it('show the end of a long id, which tells ids apart', () => {
     assert.deepEqual([shortId('run-1'), shortId('01kbr7qk2zd8')], ['run-1', 'qk2zd8'.slice(-6)]);
   });
 });
 
-describe('links', () => {
-  it('hold lists as commas and drop what is empty', () => {
+void describe('links', () => {
+  void it('hold lists as commas and drop what is empty', () => {
     const text = stringifySearch({ status: 'failed,lost', agent: 'a b', q: undefined, tag: '' });
     assert.equal(text, '?status=failed,lost&agent=a%20b');
     assert.deepEqual(parseSearch(text), { status: 'failed,lost', agent: 'a b' });
   });
 
-  it('drop names that the page does not know', () => {
+  void it('drop names that the page does not know', () => {
     assert.deepEqual(knowing('status')({ status: 'failed', javascript: 'x' }), { status: 'failed' });
   });
 
-  it('add a value to a list and take it away again', () => {
+  void it('add a value to a list and take it away again', () => {
     assert.equal(toggled('a', 'b'), 'a,b');
     assert.equal(toggled('a', 'a'), undefined);
   });
 
-  it('keep a relative range relative until it is asked for', () => {
+  void it('keep a relative range relative until it is asked for', () => {
     assert.deepEqual(bounds({ range: '1h' }, 3_600_000), { from: '1970-01-01T00:00:00.000Z' });
     assert.equal(wider('24h'), '7d');
   });
 });
 
-describe('frames of a stream', () => {
-  it('are read across the pieces they come in', () => {
+void describe('frames of a stream', () => {
+  void it('are read across the pieces they come in', () => {
     const reader = new FrameReader();
     assert.deepEqual(reader.read('event: alert\nid: 7\nda'), []);
     assert.deepEqual(reader.read('ta: {"a":1}\n\n'), [{ event: 'alert', id: '7', data: '{"a":1}' }]);
   });
 });
 
-describe('the scale of a timeline', () => {
+void describe('the scale of a timeline', () => {
   const spans = [
     { startMs: 0, endMs: 1_000 },
     { startMs: 60_000, endMs: 61_000 },
   ];
 
-  it('runs from 0 to 1 and never backwards', () => {
+  void it('runs from 0 to 1 and never backwards', () => {
     const { at } = scaleOf(spans, 0, 61_000, true);
     const places = Array.from({ length: 62 }, (_, second) => at(second * 1_000));
     assert.deepEqual([places[0], Math.round((places.at(-1) ?? 0) * 1e9) / 1e9], [0, 1]);
     assert.ok(places.every((place, index) => index === 0 || place >= (places[index - 1] ?? 0)));
   });
 
-  it('closes an idle gap, and says how much time it left out', () => {
+  void it('closes an idle gap, and says how much time it left out', () => {
     const { at, cuts } = scaleOf(spans, 0, 61_000, true);
     assert.deepEqual(
       cuts.map(({ cutMs }) => cutMs),
@@ -83,7 +83,7 @@ describe('the scale of a timeline', () => {
   });
 });
 
-describe('the story of a run', () => {
+void describe('the story of a run', () => {
   const at = (second: number) => `2026-03-01T12:00:${String(second).padStart(2, '0')}.000Z`;
   const event = (kind: string, callId: string, second: number, more: object = {}) =>
     ({
@@ -117,7 +117,7 @@ describe('the story of a run', () => {
       },
     }) as never;
 
-  it('makes one step of the question, the call and its end', () => {
+  void it('makes one step of the question, the call and its end', () => {
     const steps = storyOf(
       [decision('c1', 1, 'ALLOW'), event('tool.called', 'c1', 2), event('tool.completed', 'c1', 4)],
       true,
@@ -128,7 +128,7 @@ describe('the story of a run', () => {
     );
   });
 
-  it('knows a call that never ran, one that failed and one that is under way', () => {
+  void it('knows a call that never ran, one that failed and one that is under way', () => {
     const entries = [
       decision('c1', 1, 'BLOCK'),
       event('tool.called', 'c2', 2),
@@ -141,7 +141,7 @@ describe('the story of a run', () => {
     );
   });
 
-  it('folds equal calls that follow one another', () => {
+  void it('folds equal calls that follow one another', () => {
     const entries = ['c1', 'c2', 'c3'].map((id, index) => decision(id, index, 'BLOCK'));
     assert.deepEqual(
       folded(storyOf(entries, true)).map(({ steps }) => steps.length),
@@ -150,29 +150,29 @@ describe('the story of a run', () => {
   });
 });
 
-describe('a budget', () => {
+void describe('a budget', () => {
   const budget = { period: 'day', limitUsd: 10 } as const;
   const noon = Date.parse('2026-03-01T12:00:00Z');
 
-  it('will be spent before its day ends at the rate so far', () => {
+  void it('will be spent before its day ends at the rate so far', () => {
     const { courseUsd, spentAtMs } = projectionOf(budget, { periodStart: '2026-03-01', spentUsd: 8 }, noon);
     assert.equal(courseUsd, 16);
     assert.equal(spentAtMs, noon + 3 * 3_600_000);
   });
 
-  it('says nothing early in a period, where a rate means nothing', () => {
+  void it('says nothing early in a period, where a rate means nothing', () => {
     const early = Date.parse('2026-03-01T00:05:00Z');
     assert.equal(projectionOf(budget, { periodStart: '2026-03-01', spentUsd: 1 }, early).courseUsd, undefined);
   });
 });
 
-describe('JSON as lines', () => {
-  it('opens three levels and shows how much is in the rest', () => {
+void describe('JSON as lines', () => {
+  void it('opens three levels and shows how much is in the rest', () => {
     const texts = linesOf({ a: { b: { c: { d: 1 } } } }, new Set()).map(({ text }) => text);
     assert.ok(texts.includes('{ 1 keys }'));
   });
 
-  it('lays out no more of a big list than was asked for', () => {
+  void it('lays out no more of a big list than was asked for', () => {
     const lines = linesOf(
       Array.from({ length: 10_000 }, (_, at) => at),
       new Set(['']),
@@ -181,7 +181,7 @@ describe('JSON as lines', () => {
     assert.ok(lines.some(({ text }) => text === '9500 more'));
   });
 
-  it('stops measuring at a limit', () => {
+  void it('stops measuring at a limit', () => {
     assert.ok(
       sizeOf(
         Array.from({ length: 1_000 }, () => 'x'.repeat(1_000)),
@@ -191,8 +191,8 @@ describe('JSON as lines', () => {
   });
 });
 
-describe('a call in an approval', () => {
-  it('is read from its message, and kept as text where it was cut', () => {
+void describe('a call in an approval', () => {
+  void it('is read from its message, and kept as text where it was cut', () => {
     const told = callInMessage('Agent a asks to call pay with {"amount":412.5,"card":"[credit_card]"}');
     assert.equal(inOneLine(told), 'amount 412.5, card [credit_card]');
     assert.ok(isRedacted(told.args?.card));

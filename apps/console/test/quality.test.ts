@@ -19,7 +19,7 @@ const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2<
 const MANY = 10_000;
 const LEVELS = 130;
 
-describe('the console in a real Chromium', { timeout: 900_000 }, () => {
+void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
   let platform: RunningPlatform;
   let browser: Browser;
 
@@ -51,7 +51,7 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     return page;
   };
 
-  it('has no serious or critical finding of axe on any page, theme and width', async () => {
+  void it('has no serious or critical finding of axe on any page, theme and width', async () => {
     const findings: string[] = [];
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [1280, 390]) {
@@ -79,7 +79,7 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     assert.deepEqual(findings, []);
   });
 
-  it('shows hostile payloads as text', async () => {
+  void it('shows hostile payloads as text', async () => {
     const run = await new Agent(platform, { agentId: 'hostile', task: HOSTILE }).start();
     run.says(HOSTILE).tool('fetch', { [HOSTILE]: HOSTILE }, 5, HOSTILE);
     await run.ends();
@@ -89,7 +89,7 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     assert.equal(await page.locator('main img, main script').count(), 0);
   });
 
-  it('keeps few rows on the page however long a run is, and answers keys', async () => {
+  void it('keeps few rows on the page however long a run is, and answers keys', async () => {
     const run = await new Agent(platform, { agentId: 'long', task: 'long' }).start();
     for (let step = 0; step < MANY / 10; step++) run.tool(`tool_${step % 7}`, { step }, 3);
     await run.ends();
@@ -100,7 +100,7 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     await page.getByRole('region', { name: 'Log' }).waitFor();
   });
 
-  it('lays out deep and big JSON line by line', async () => {
+  void it('lays out deep and big JSON line by line', async () => {
     let deep: unknown = 'bottom';
     for (let level = 0; level < LEVELS; level++) deep = { deeper: deep };
     const run = await new Agent(platform, { agentId: 'deep', task: 'deep' }).start();
@@ -116,12 +116,12 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     assert.ok((await page.locator('.jl').count()) <= 80);
   });
 
-  it('says "not found" for a run of another tenant, as for one that never was', async () => {
+  void it('says "not found" for a run of another tenant, as for one that never was', async () => {
     const page = await opened(await signedIn(), '/runs/run-of-somebody-else');
     await page.getByText('Run not found.').waitFor();
   });
 
-  it('asks little: few requests for a page, and one stream for three tabs', async () => {
+  void it('asks little: few requests for a page, and one stream for three tabs', async () => {
     const context = await signedIn();
     const asked: string[] = [];
     context.on('request', (request) => {
@@ -138,7 +138,7 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     assert.equal(asked.filter((path) => path === '/api/stream').length, 1);
   });
 
-  it('keeps its filter when the live stream makes it read again', async () => {
+  void it('keeps its filter when the live stream makes it read again', async () => {
     const page = await opened(await signedIn(), '/runs?agent=coding-agent');
     await page.getByRole('grid', { name: 'Runs' }).getByText('coding-agent').first().waitFor();
     const again = page.waitForRequest((request) => /\/api\/runs\?/.test(request.url()));
@@ -146,7 +146,7 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     assert.match((await again).url(), /agentId=coding-agent/);
   });
 
-  it('is done without a mouse: a run is chosen, opened and walked by keys', async () => {
+  void it('is done without a mouse: a run is chosen, opened and walked by keys', async () => {
     const page = await opened(await signedIn(), '/runs');
     await page.getByRole('grid', { name: 'Runs' }).waitFor();
     await page.locator('[data-row]').first().focus();
@@ -159,14 +159,14 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     await page.waitForURL(/\/spend/);
   });
 
-  it('answers below the prefix of a proxy', async () => {
+  void it('answers below the prefix of a proxy', async () => {
     const answer = await fetch(`${platform.address}/runs`, {
       headers: { accept: 'text/html', 'x-forwarded-prefix': '/lens' },
     });
     assert.match(await answer.text(), /<base href="\/lens\/"/);
   });
 
-  it('takes no scope it has not: a reader sees what it may not press', async () => {
+  void it('takes no scope it has not: a reader sees what it may not press', async () => {
     const { key } = await call(platform, 'POST', '/api/keys', { name: 'reader', scopes: ['read'] });
     const context = await browser.newContext();
     await context.request.post(`${platform.address}/api/session`, {
@@ -181,7 +181,7 @@ describe('the console in a real Chromium', { timeout: 900_000 }, () => {
   });
 });
 
-describe('what a browser has to fetch', () => {
+void describe('what a browser has to fetch', () => {
   type Chunk = {
     readonly file: string;
     readonly isEntry?: boolean;
@@ -198,13 +198,13 @@ describe('what a browser has to fetch', () => {
   };
   const first = withImports('index.html');
 
-  it('is at most 190 kB of script for the first page, gzipped', () => {
+  void it('is at most 190 kB of script for the first page, gzipped', () => {
     const now = withImports('src/now/now-page.tsx', new Set(first));
     const size = [...now].reduce((sum, name) => sum + gzipped(manifest[name]?.file ?? ''), 0);
     assert.ok(size <= 190, `${size.toFixed(1)} kB`);
   });
 
-  it('is at most 40 kB more for each further page, and 135 for the editor', () => {
+  void it('is at most 40 kB more for each further page, and 135 for the editor', () => {
     for (const name of Object.keys(manifest).filter((one) => one.endsWith('-page.tsx'))) {
       const own = [...withImports(name)].filter((one) => !first.has(one));
       const size = own.reduce((sum, one) => sum + gzipped(manifest[one]?.file ?? ''), 0);
@@ -212,7 +212,7 @@ describe('what a browser has to fetch', () => {
     }
   });
 
-  it('is at most 25 kB of styles and 120 kB of fonts', () => {
+  void it('is at most 25 kB of styles and 120 kB of fonts', () => {
     const files = Object.values(manifest).map(({ file }) => file);
     const styles = new Set(
       [...files, ...Object.values(manifest).flatMap(({ css = [] }) => css)].filter((file) => file.endsWith('.css')),

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-// Everything about the console that needs its own dependencies or a browser: types, then tests in a real Chromium.
+// Everything about the console that needs its own dependencies or a browser: types and lint, then tests in a real Chromium.
 
 const here = fileURLToPath(new URL('..', import.meta.url));
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -18,6 +18,8 @@ try {
   }
   run(process.execPath, [`${root}scripts/build.mjs`], root);
   run('npm', ['run', '--silent', 'typecheck'], here);
+  // Here and not with the rest: the types that it reads are installed here.
+  run(`${root}node_modules/.bin/oxlint`, ['--type-aware', '--deny-warnings'], here);
   run(process.execPath, ['--test', '--test-concurrency=1', `${here}test/**/*.test.ts`], root);
 } catch (error) {
   // The command has said itself what is wrong.

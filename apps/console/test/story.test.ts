@@ -11,7 +11,7 @@ const DESK = { width: 1280, height: 860 };
 
 /** What somebody does who has only the link that the terminal printed. */
 for (const [index, mode] of MODES.entries()) {
-  describe(`a stranger with the printed link, ${mode}`, { timeout: 600_000 }, () => {
+  void describe(`a stranger with the printed link, ${mode}`, { timeout: 600_000 }, () => {
     let platform: RunningPlatform;
     let browser: Browser;
     let page: Page;
@@ -33,7 +33,7 @@ for (const [index, mode] of MODES.entries()) {
       await platform?.stop();
     });
 
-    it('is signed in by the link, once, with no key in the address or in the storage', async () => {
+    void it('is signed in by the link, once, with no key in the address or in the storage', async () => {
       await page.goto(platform.link);
       await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor();
       assert.equal(new URL(page.url()).hash, '');
@@ -47,7 +47,7 @@ for (const [index, mode] of MODES.entries()) {
       await again.close();
     });
 
-    it('starts the demo agent and watches it being stopped', async (test) => {
+    void it('starts the demo agent and watches it being stopped', async (test) => {
       const began = performance.now();
       await page.getByRole('link', { name: 'Connect one, or try the demo agent' }).click();
       await page.getByRole('button', { name: 'Start the demo agent' }).click();
@@ -57,13 +57,13 @@ for (const [index, mode] of MODES.entries()) {
       test.diagnostic(`first blocked call on the screen after ${((performance.now() - began) / 1000).toFixed(1)} s`);
     });
 
-    it('finds out why in two clicks', async () => {
+    void it('finds out why in two clicks', async () => {
       await page.getByRole('button', { name: /Next blocked/ }).click();
       await page.getByText('Demo: same search more than 3 times').first().waitFor();
       await page.getByText('“This search was already made three times. Use the results you have.”').waitFor();
     });
 
-    it('writes a rule from the step, tests it against the run, saves it as shadow and promotes it', async () => {
+    void it('writes a rule from the step, tests it against the run, saves it as shadow and promotes it', async () => {
       await page.getByRole('treegrid').getByText('buy_report').first().click();
       await page.getByRole('button', { name: 'Make a rule from this step' }).click();
       await page.getByLabel('Name', { exact: true }).fill('Purchases of 49 or more');
@@ -76,7 +76,7 @@ for (const [index, mode] of MODES.entries()) {
       await page.locator('.top').getByText('Enforce').waitFor();
     });
 
-    it('approves the waiting call from a window as small as a phone', async () => {
+    void it('approves the waiting call from a window as small as a phone', async () => {
       await page.setViewportSize(PHONE);
       await page
         .getByRole('navigation', { name: 'Main pages' })
@@ -89,7 +89,7 @@ for (const [index, mode] of MODES.entries()) {
       await page.setViewportSize(DESK);
     });
 
-    it('kills a run and sees it acknowledged', async () => {
+    void it('kills a run and sees it acknowledged', async () => {
       const lens = await AgentLens.init({
         apiKey: platform.key,
         baseUrl: platform.address,
@@ -110,7 +110,7 @@ for (const [index, mode] of MODES.entries()) {
       }
     });
 
-    it('had nothing that the page or its policy complained of', () => {
+    void it('had nothing that the page or its policy complained of', () => {
       assert.deepEqual(problems, []);
     });
   });
