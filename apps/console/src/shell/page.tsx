@@ -113,8 +113,10 @@ function FixedTime({ text }: { text: string }) {
 
 function RangeChip({ value, set }: { value: Range; set: (range: string) => void }) {
   const choices = RANGES.map((range) => ({ id: range, name: rangeName({ range }) }));
+  // The name holds what is seen, so that it can be spoken.
+  const label = `Time range: ${rangeName(value)} ${offset()}`;
   return (
-    <Menu label="Time range" className="chip not-s" choices={choices} onChoose={set} selected={value.range ?? ''}>
+    <Menu label={label} className="chip not-s" choices={choices} onChoose={set} selected={value.range ?? ''}>
       <Icon name="clock" size={12} />
       <b>{rangeName(value)}</b> {offset()}
     </Menu>
