@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Where `npm run start:distributed` notes the address of its NATS server, with the password. */
-export function natsAddressFile(dataDir = process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens')) {
-  return join(resolve(dataDir, 'distributed'), 'nats-url');
+export function natsAddressFile() {
+  return resolve(process.env.AGENTLENS_DATA_DIR ?? join(root, '.agentlens'), 'distributed/nats-url');
 }
 
 /** `NATS_URL`, else the server that was started here, else the usual port of this machine. */

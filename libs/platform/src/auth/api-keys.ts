@@ -6,6 +6,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, newApiKey } from './api-key.ts';
+import { hasLiveAdmin } from './live-admin.ts';
 
 /** A key as its admin sees it: everything but the key. */
 export interface ApiKey {
@@ -137,17 +138,7 @@ export class ApiKeys {
 
   async #isLastAdmin(db: Database['db'], key: Row): Promise<boolean> {
     if (!key.scopes.includes('admin') || !this.#isLive(key)) return false;
-    const other = await db
-      .selectFrom('api_keys')
-      .select('key_id')
-      .where('tenant_id', '=', key.tenant_id)
-      .where('key_id', '!=', key.key_id)
-      .where(sql<boolean>`'admin' = any(scopes)`)
-      .where('revoked_at', 'is', null)
-      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', this.#now())]))
-      .limit(1)
-      .executeTakeFirst();
-    return other === undefined;
+    return !(await hasLiveAdmin(db, { tenantId: key.tenant_id, now: this.#now(), otherThan: key.key_id }));
   }
 
   #isLive(row: Row): boolean {

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { ConfigError } from '../config/config-error.ts';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, apiKeyIdOf, newApiKey } from './api-key.ts';
+import { hasLiveAdmin } from './live-admin.ts';
 
 export const DEFAULT_TENANT = 'default';
 
@@ -24,7 +25,7 @@ export async function bootstrapKey(
       .values({ id: DEFAULT_TENANT, name: 'Default', created_at: now })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
-    if (given === undefined && (await hasAdmin(db, now))) return null;
+    if (given === undefined && (await hasLiveAdmin(db, { tenantId: DEFAULT_TENANT, now }))) return null;
     const { id, key } = given === undefined ? newApiKey() : { id: idOfGiven(given), key: given };
     const made = await db
       .insertInto('api_keys')
@@ -45,19 +46,6 @@ export async function bootstrapKey(
       .executeTakeFirst();
     return made === undefined ? null : key;
   });
-}
-
-async function hasAdmin(db: Database['db'], now: string): Promise<boolean> {
-  const live = await db
-    .selectFrom('api_keys')
-    .select('key_id')
-    .where('tenant_id', '=', DEFAULT_TENANT)
-    .where(sql<boolean>`'admin' = any(scopes)`)
-    .where('revoked_at', 'is', null)
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
-    .limit(1)
-    .executeTakeFirst();
-  return live !== undefined;
 }
 
 function idOfGiven(key: string): string {
