@@ -125,6 +125,40 @@ describe('the domain libs', () => {
   });
 });
 
+/** The SDK's own word for what a user imports stays, beside the API's: both are what their readers look for. */
+const PUBLIC_IN_SDK = ['Run', 'DetectorName'];
+/** What the SDK sends and gets it declares itself, so that it needs no other lib; generated code is not named by us. */
+const NAMED_ELSEWHERE = /generated\/|libs\/agent\/|libs\/sdk\/src\/wire\/|\.(spec|contract|testing)\.ts$/;
+/** Words that say where something is kept and not what it does. */
+const FURNITURE = /(Desk|Shelf|Vault|Keeper|Drawer|Cabinet|Standing|Errand)s?$/;
+
+const sources = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !/(^|\/)(dist|node_modules|test)\//.test(path))
+    .map((path) => join(folder, path));
+
+describe('exported types', () => {
+  const declarations = ['libs', 'services', 'proof']
+    .flatMap((folder) => sources(join(root, folder)))
+    .filter((path) => !NAMED_ELSEWHERE.test(path))
+    .flatMap((path) => {
+      const text = readFileSync(path, 'utf8');
+      const found = text.matchAll(/^export (?:abstract )?(?:class|interface|type|enum) (\w+)/gm);
+      return [...found].map(([, name = '']) => ({ name, path: path.slice(root.length + 1) }));
+    });
+
+  it('each have a name of their own', () => {
+    const byName = Map.groupBy(declarations, ({ name }) => name);
+    expect(byName.size).toBeGreaterThan(500);
+    const twice = [...byName].filter(([name, found]) => found.length > 1 && !PUBLIC_IN_SDK.includes(name));
+    expect(twice.map(([name, found]) => `${name}: ${found.map(({ path }) => path).join(', ')}`)).toEqual([]);
+  });
+
+  it('are named for what they do', () => {
+    expect(declarations.filter(({ name }) => FURNITURE.test(name))).toEqual([]);
+  });
+});
+
 describe('subjects', () => {
   it('are spelled in the catalog and nowhere else', () => {
     const subject =

@@ -60,5 +60,5 @@ export const BudgetPot = z.object({
 export type BudgetPot = z.infer<typeof BudgetPot>;
 
 /** A budget and how it stands. Without `scopeId` the pots that spent most, at most 100. */
-export const BudgetStanding = z.object({ budget: Budget, pots: z.array(BudgetPot) });
-export type BudgetStanding = z.infer<typeof BudgetStanding>;
+export const BudgetBalance = z.object({ budget: Budget, pots: z.array(BudgetPot) });
+export type BudgetBalance = z.infer<typeof BudgetBalance>;

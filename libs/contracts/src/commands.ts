@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Alert, ApprovalBinding, EndedCall } from './alerts.ts';
 import { BreakerLimits } from './breakers.ts';
-import { Budget, BudgetStanding } from './budgets.ts';
+import { Budget, BudgetBalance } from './budgets.ts';
 import { ControlOrder, ControlScope } from './control.ts';
 import { Decision, DecisionRequest } from './decisions.ts';
 import { JsonObject } from './events.ts';
@@ -95,7 +95,7 @@ export const COMMANDS = {
   budgetStanding: command(
     'guardrail.budgets.standing',
     z.object({ tenantId: TenantId, budgetId: z.string(), scopeId: ClientId.optional() }),
-    BudgetStanding,
+    BudgetBalance,
   ),
   /** Ends a reservation made by a decision with what the call really cost; `costUsd` 0 releases it. */
   settleReservation: command(

@@ -10,7 +10,7 @@ export {
   BreakerReason,
   BreakerState,
 } from './breakers.ts';
-export { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetStanding, Reservation } from './budgets.ts';
+export { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetBalance, Reservation } from './budgets.ts';
 export { BUS_ACCESS, type BusAccess } from './bus-access.ts';
 export { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';
 export { answerOf, COMMANDS, type Command } from './commands.ts';

@@ -22,7 +22,7 @@ export type {
   ActionOutcome,
   ActionRequest,
   ActionResponse,
-  ActionTools,
+  ActionDependencies,
   AlertOrder,
   AlertRaised,
   Alerts,
@@ -45,16 +45,16 @@ export { meets, OPERATORS, type Operator, type Threshold, withoutNoise } from '.
 export { CONDITIONS } from './conditions/index.ts';
 export { selectsAgent } from './decisions/agent-selector.ts';
 export { type Ask, decide, type Ruling } from './decisions/decide.ts';
-export { type Asked, DecisionBook } from './decisions/decision-book.ts';
+export { type RuleQuestion, DecisionBook } from './decisions/decision-book.ts';
 export type { DecisionRule } from './decisions/decision-rule.ts';
 export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable } from './decisions/facts.ts';
 export { factsNeeded } from './decisions/facts-needed.ts';
 export { isStateless } from './decisions/stateless.ts';
 export { CALL_STEPS, callAllowance, FREE_STEPS, RULE_STEPS, type StepAllowance } from './decisions/step-meter.ts';
 export { redactDeep } from './detectors/redact-deep.ts';
-export { type Candidate, type Folding, fold, type Reading } from './evaluation/fold.ts';
-export { type DegradedRule, type Indexed, type Plan, planAgent } from './evaluation/plan.ts';
-export type { StopReason, Stops } from './evaluation/stop-reason.ts';
+export { type RuleCandidate, type Folding, fold, type Reading } from './evaluation/fold.ts';
+export { type DegradedRule, type Indexed, type EvaluationPlan, planAgent } from './evaluation/plan.ts';
+export type { StopReason, StopCounts } from './evaluation/stop-reason.ts';
 export { minuteOf, tick } from './evaluation/tick.ts';
 export { oncePer } from './once-per.ts';
 export { readPolicy } from './policies/read-policy.ts';
@@ -69,7 +69,7 @@ export type {
   StoredBreaker,
 } from './ports/breaker-store.ts';
 export type {
-  AccountStanding,
+  AccountBalance,
   BudgetAccount,
   BudgetStore,
   LedgerEntry,
@@ -88,7 +88,7 @@ export type {
   Increment,
   Series,
   SeriesShape,
-  Span,
+  WindowSpan,
   Totals,
   WindowMarker,
   WindowStore,
@@ -98,7 +98,7 @@ export { type ActiveRule, activate, type EventRule, isInForce, type TickRule } f
 export { describeCatalog } from './rules/describe-catalog.ts';
 export { RuleBook } from './rules/rule-book.ts';
 export { patternPath } from './rules/user-patterns.ts';
-export { type Validated, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
+export { type ValidatedRule, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
 export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
 export { type Bin, type Bins, binOf, binsOf, greatestBins, quantileOf } from './windows/sketch.ts';
 export { seriesKey, spanStart, spans } from './windows/span.ts';

@@ -1,15 +1,15 @@
 import { agentEvents, type EventBatch, eventBatchHeaders, factsOfBatch } from '@agentlens/contracts';
 import { aBatch } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { BatchRunner, type Delivery } from './batch-runner.ts';
+import { BatchRunner, type BrokerDelivery } from './batch-runner.ts';
 import { BusMetrics } from './bus-metrics.ts';
-import { ACK, type Outcome, type Received, UnreadableMessage } from './event-bus.ts';
+import { ACK, type HandlingOutcome, type Received, UnreadableMessage } from './event-bus.ts';
 import { SILENT } from './logger.ts';
 
 /** A delivery that notes how it was settled. */
 function aDelivery(body: string, headers: Readonly<Record<string, string>>) {
   const settled: string[] = [];
-  const delivery: Delivery = {
+  const delivery: BrokerDelivery = {
     raw: Buffer.from(body),
     subject: 'agent.events.00.acme',
     messageId: 'm-1',
@@ -24,7 +24,7 @@ function aDelivery(body: string, headers: Readonly<Record<string, string>>) {
   return { delivery, settled };
 }
 
-function lazyRunner(handle: (message: Received<EventBatch>) => Outcome): BatchRunner<EventBatch> {
+function lazyRunner(handle: (message: Received<EventBatch>) => HandlingOutcome): BatchRunner<EventBatch> {
   return new BatchRunner({
     system: 'memory',
     topic: agentEvents,

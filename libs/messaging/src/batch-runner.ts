@@ -1,20 +1,20 @@
 import type { DeadLetter, Topic } from '@agentlens/contracts';
 import { BACK_OFF_MS, backOff } from './back-off.ts';
 import type { BusMetrics } from './bus-metrics.ts';
-import type { BatchHandler, Outcome, RawMessage, Received } from './event-bus.ts';
+import type { BatchHandler, HandlingOutcome, RawMessage, Received } from './event-bus.ts';
 import type { BusLogger } from './logger.ts';
 import { LazyMessage, type Parsed, parseMessage } from './parse-message.ts';
 import { inConsumerSpan } from './trace-context.ts';
 
 /** One message on its way to one group, with what can be done about it. Each is settled once. */
-export interface Delivery extends RawMessage {
+export interface BrokerDelivery extends RawMessage {
   ack(): void;
   retry(afterMs: number): void;
   /** Settled for good without having been handled; only after its dead letter is safe. */
   discard(): void;
 }
 
-export interface RunnerParts<T> {
+export interface RunnerDependencies<T> {
   readonly system: 'nats' | 'memory';
   readonly topic: Topic<T>;
   readonly group: string;
@@ -31,12 +31,12 @@ export interface RunnerParts<T> {
 export class BatchRunner<T> {
   private readonly schedule: readonly number[];
 
-  constructor(private readonly parts: RunnerParts<T>) {
+  constructor(private readonly parts: RunnerDependencies<T>) {
     this.schedule = parts.backOffMs ?? BACK_OFF_MS;
   }
 
-  async run(deliveries: readonly Delivery[]): Promise<void> {
-    const good: Delivery[] = [];
+  async run(deliveries: readonly BrokerDelivery[]): Promise<void> {
+    const good: BrokerDelivery[] = [];
     const messages: Received<T>[] = [];
     for (const delivery of deliveries) {
       const parsed = this.read(delivery);
@@ -53,14 +53,14 @@ export class BatchRunner<T> {
     await Promise.all(settled);
   }
 
-  private read(delivery: Delivery): Parsed<T> {
+  private read(delivery: BrokerDelivery): Parsed<T> {
     const { topic, lazy = false } = this.parts;
     if (lazy && topic.summary?.isIn(delivery.headers)) return { ok: true, message: new LazyMessage(topic, delivery) };
     return parseMessage(topic, delivery);
   }
 
   /** Outcomes in order, or undefined where the handler threw or did not answer for every message. */
-  private async handle(messages: readonly Received<T>[]): Promise<readonly Outcome[] | undefined> {
+  private async handle(messages: readonly Received<T>[]): Promise<readonly HandlingOutcome[] | undefined> {
     const { topic, group, handler, metrics, logger, system } = this.parts;
     metrics.delivered(topic.name, group, messages.length);
     const headers = messages.map((message) => message.headers);
@@ -83,11 +83,11 @@ export class BatchRunner<T> {
     return undefined;
   }
 
-  private again(delivery: Delivery): Outcome {
+  private again(delivery: BrokerDelivery): HandlingOutcome {
     return { kind: 'retry', afterMs: backOff(delivery.attempt, this.schedule), reason: 'the handler threw' };
   }
 
-  private async settle(delivery: Delivery, outcome: Outcome): Promise<void> {
+  private async settle(delivery: BrokerDelivery, outcome: HandlingOutcome): Promise<void> {
     const { topic, group, metrics, logger } = this.parts;
     switch (outcome.kind) {
       case 'ack':
@@ -118,7 +118,7 @@ export class BatchRunner<T> {
     }
   }
 
-  private letterOf(delivery: Delivery, reason: string): DeadLetter {
+  private letterOf(delivery: BrokerDelivery, reason: string): DeadLetter {
     return {
       group: this.parts.group,
       topic: this.parts.topic.name,

@@ -1,5 +1,5 @@
 import { backOff } from './back-off.ts';
-import type { BatchHandler, Outcome, Received } from './event-bus.ts';
+import type { BatchHandler, HandlingOutcome, Received } from './event-bus.ts';
 
 /**
  * Makes a batch handler of one that thinks of a single message. Messages of a batch run `concurrency` at a time
@@ -8,11 +8,11 @@ import type { BatchHandler, Outcome, Received } from './event-bus.ts';
  * @param retryAfterMs how long a message whose handler threw rests
  */
 export function each<T>(
-  handler: (message: Received<T>) => Promise<Outcome>,
+  handler: (message: Received<T>) => Promise<HandlingOutcome>,
   concurrency = 1,
   retryAfterMs: (attempt: number) => number = backOff,
 ): BatchHandler<T> {
-  const settle = async (message: Received<T>): Promise<Outcome> => {
+  const settle = async (message: Received<T>): Promise<HandlingOutcome> => {
     try {
       return await handler(message);
     } catch (error) {
@@ -21,7 +21,7 @@ export function each<T>(
     }
   };
   return async (messages) => {
-    const outcomes: Outcome[] = [];
+    const outcomes: HandlingOutcome[] = [];
     let next = 0;
     const lane = async (): Promise<void> => {
       for (let index = next++; index < messages.length; index = next++) {

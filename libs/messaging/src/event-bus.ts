@@ -2,14 +2,14 @@ import type { Command, DeadLetter, Topic } from '@agentlens/contracts';
 import type { WrittenMessage } from './written-message.ts';
 
 /** What a consumer group decided about one message. */
-export type Outcome =
+export type HandlingOutcome =
   | { readonly kind: 'ack' }
   /** Not now: deliver it again after `afterMs`. Never counts towards giving up. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly reason: string }
   /** Never: it becomes a dead letter with this reason, then it is settled. */
   | { readonly kind: 'poison'; readonly reason: string };
 
-export const ACK: Outcome = { kind: 'ack' };
+export const ACK: HandlingOutcome = { kind: 'ack' };
 
 /** A message as a consumer gets it: parsed, with the bytes it came as. */
 export interface Received<T> {
@@ -31,11 +31,11 @@ export interface Received<T> {
 export type RawMessage = Omit<Received<unknown>, 'value'>;
 
 /** What the broker knows of a kept message, without its body. */
-export type Envelope = Pick<Received<never>, 'subject' | 'sequence' | 'headers'>;
+export type MessageEnvelope = Pick<Received<never>, 'subject' | 'sequence' | 'headers'>;
 
 export interface EnvelopePage {
   /** Oldest first. Messages that were given back to one group only are left out. */
-  readonly envelopes: readonly Envelope[];
+  readonly envelopes: readonly MessageEnvelope[];
   /** Messages looked at, with those left out: fewer than sequences passed where the stream has lost some. */
   readonly looked: number;
   /** Where the next page begins: everything up to this sequence was looked at. */
@@ -80,7 +80,7 @@ export interface ConsumeOptions {
  * Answers one outcome per message, in order. A throw means "retry all, with back-off". Must be idempotent and
  * commutative: it will see messages again, late, and in any order.
  */
-export type BatchHandler<T> = (messages: readonly Received<T>[]) => Promise<readonly Outcome[]>;
+export type BatchHandler<T> = (messages: readonly Received<T>[]) => Promise<readonly HandlingOutcome[]>;
 
 export interface WatchOptions {
   readonly tenantId?: string;

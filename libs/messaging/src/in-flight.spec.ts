@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { InFlight, type Place } from './in-flight.ts';
+import { InFlight, type InFlightSlot } from './in-flight.ts';
 
 describe('what is in flight', () => {
   it('is what a set would hold, whatever comes and goes, oldest first', () => {
@@ -10,7 +10,7 @@ describe('what is in flight', () => {
     fc.assert(
       fc.property(steps, (taken) => {
         const [list, model] = [new InFlight<number>(), new Set<number>()];
-        const places: Place<number>[] = [];
+        const places: InFlightSlot<number>[] = [];
         for (const [n, step] of taken.entries()) {
           const place = typeof step === 'number' ? places[step % Math.max(1, places.length)] : undefined;
           if (step === 'add') {
@@ -57,7 +57,7 @@ describe('what is no longer in flight', () => {
 
   it('is freed by the next scavenges', () => {
     const list = new InFlight<object>();
-    const places: Place<object>[] = [];
+    const places: InFlightSlot<object>[] = [];
     const bytes = kept((item) => {
       places.push(list.add(item));
       const leaving = places.length > 8 ? places.shift() : undefined;

@@ -1,9 +1,9 @@
 /** A place among what is in flight, to be given back once. */
-export interface Place<T> {
+export interface InFlightSlot<T> {
   readonly item: T;
 }
 
-interface Link<T> extends Place<T> {
+interface Link<T> extends InFlightSlot<T> {
   older: Link<T> | undefined;
   newer: Link<T> | undefined;
   isHere: boolean;
@@ -30,7 +30,7 @@ export class InFlight<T> implements Iterable<T> {
     return this.#oldest?.item;
   }
 
-  add(item: T): Place<T> {
+  add(item: T): InFlightSlot<T> {
     const link: Link<T> = { item, older: this.#newest, newer: undefined, isHere: true };
     if (link.older === undefined) this.#oldest = link;
     else link.older.newer = link;
@@ -40,7 +40,7 @@ export class InFlight<T> implements Iterable<T> {
   }
 
   /** False where the place was given back before. */
-  delete(place: Place<T>): boolean {
+  delete(place: InFlightSlot<T>): boolean {
     const link = place as Link<T>;
     if (!link.isHere) return false;
     const { older, newer } = link;

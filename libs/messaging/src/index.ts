@@ -11,11 +11,11 @@ export {
   CommandUnanswered,
   type ConsumeOptions,
   type ConsumerLag,
-  type Envelope,
+  type MessageEnvelope,
   type EnvelopePage,
   type EventBus,
   NO_LAG,
-  type Outcome,
+  type HandlingOutcome,
   type PublishAck,
   type PublishOptions,
   type Received,
@@ -24,7 +24,7 @@ export {
   type WatchOptions,
 } from './event-bus.ts';
 export { Fifo } from './fifo.ts';
-export { InFlight, type Place } from './in-flight.ts';
+export { InFlight, type InFlightSlot } from './in-flight.ts';
 export type { BusLogger } from './logger.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
 export { connectNatsBus } from './nats/connect-nats-bus.ts';

@@ -12,7 +12,7 @@ import { HealthRegistry } from './health/health-registry.ts';
 import type { Clock, Platform } from './platform.ts';
 
 /** The opened parts a platform is put together from; closing the platform closes them. */
-export interface PlatformParts {
+export interface PlatformDependencies {
   readonly config: PlatformConfig;
   readonly bus: EventBus;
   readonly state: StateStores;
@@ -27,7 +27,7 @@ export interface PlatformParts {
 const SYSTEM_CLOCK: Clock = { now: () => Date.now() };
 
 /** A platform on parts that are open already; specs use it with memory adapters and a fixed clock. */
-export function assemblePlatform(parts: PlatformParts): Platform & { readonly keys: CachedKeyDirectory } {
+export function assemblePlatform(parts: PlatformDependencies): Platform & { readonly keys: CachedKeyDirectory } {
   const { config, bus, state, logger } = parts;
   const clock = parts.clock ?? SYSTEM_CLOCK;
   const egressPolicy = { allow: config.egressAllow };
@@ -87,7 +87,11 @@ export function assemblePlatform(parts: PlatformParts): Platform & { readonly ke
   };
 }
 
-function openFor(role: DatabaseRole, { config, databaseUrl, logger }: PlatformParts, health: HealthRegistry): Database {
+function openFor(
+  role: DatabaseRole,
+  { config, databaseUrl, logger }: PlatformDependencies,
+  health: HealthRegistry,
+): Database {
   return openDatabase({
     url: databaseUrl,
     role,

@@ -1,7 +1,7 @@
 import './telemetry/on-load.ts';
 
 export { AesSecretBox } from './aes-secret-box.ts';
-export { assemblePlatform, type PlatformParts } from './assemble-platform.ts';
+export { assemblePlatform, type PlatformDependencies } from './assemble-platform.ts';
 export { apiKeyIdOf, newApiKey } from './auth/api-key.ts';
 export {
   type ApiKey,
@@ -39,8 +39,8 @@ export {
   graver,
   NOTHING_TOLD,
   parsePosition,
-  type Standing,
-  standingMessage,
+  type ControlState,
+  controlStateMessage,
 } from './control/index.ts';
 export { type HealthAnswer, type HealthCheck, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp } from './http/create-http-app.ts';

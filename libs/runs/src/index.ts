@@ -15,10 +15,10 @@ export {
   healthWindow,
   windowBefore,
 } from './health/health-window.ts';
-export { type Agent, type AgentDay, type Ledger, ledgerOf } from './ledger.ts';
+export { type AgentSummary, type AgentDay, type Ledger, ledgerOf } from './ledger.ts';
 export { picoUsd, usdOf, usdText } from './money.ts';
 export type { Registration } from './registration.ts';
-export { durationMs, type Run, statusOf } from './run.ts';
+export { durationMs, type RunRecord, statusOf } from './run.ts';
 export type { RunActor } from './run-facts.ts';
 export { outcomeOf, type RunStatus } from './run-status.ts';
 export { type RunTotals, sumOfAll } from './run-totals.ts';

@@ -1,11 +1,11 @@
 import type { AgentEvent } from '@agentlens/contracts';
 import { type Latest, placeOf } from './event-place.ts';
 import type { Registration } from './registration.ts';
-import { durationMs, type Run, statusOf } from './run.ts';
+import { durationMs, type RunRecord, statusOf } from './run.ts';
 import { NO_TOTALS, type RunTotals, sumOfAll } from './run-totals.ts';
 import { GrowingTally } from './tally.ts';
 
-export interface Agent {
+export interface AgentSummary {
   readonly agentId: string;
   readonly name?: Latest<string>;
   readonly registration: Registration;
@@ -29,8 +29,8 @@ export interface AgentDay {
 
 /** What a tenant's events amount to. */
 export interface Ledger {
-  readonly runs: ReadonlyMap<string, Run>;
-  readonly agents: ReadonlyMap<string, Agent>;
+  readonly runs: ReadonlyMap<string, RunRecord>;
+  readonly agents: ReadonlyMap<string, AgentSummary>;
   /** By `agentId`, a newline (which no id contains), and the day. */
   readonly days: ReadonlyMap<string, AgentDay>;
 }
@@ -42,7 +42,7 @@ export function ledgerOf(events: Iterable<AgentEvent>): Ledger {
   const tally = new GrowingTally();
   for (const event of distinct.values()) tally.add(event);
   const { runs, agents: heardOf } = tally;
-  const agents = new Map<string, Agent>();
+  const agents = new Map<string, AgentSummary>();
   const days = new Map<string, AgentDay>();
   for (const { days: ownDays, ...agent } of heardOf.values()) {
     agents.set(agent.agentId, { ...agent, runs: 0, totals: sumOfAll(ownDays.values()) });
@@ -57,16 +57,16 @@ export function ledgerOf(events: Iterable<AgentEvent>): Ledger {
 }
 
 /** A run in which something went wrong: it failed, or an event of it was an error. */
-function isFailedRun(run: Run): boolean {
+function isFailedRun(run: RunRecord): boolean {
   return run.totals.errors > 0 || statusOf(run) === 'failed';
 }
 
 /** A run that came to its end, or that somebody ended on purpose. */
-function isCompletedRun(run: Run): boolean {
+function isCompletedRun(run: RunRecord): boolean {
   return statusOf(run) === 'succeeded' || statusOf(run) === 'cancelled';
 }
 
-function withRun(day: AgentDay, run: Run): AgentDay {
+function withRun(day: AgentDay, run: RunRecord): AgentDay {
   return {
     ...day,
     runs: day.runs + 1,

@@ -19,7 +19,7 @@ export interface RunParent {
   readonly toolUseId?: string;
 }
 
-export interface Run {
+export interface RunRecord {
   readonly runId: string;
   /** Of the first event, for the rare run that several agents report on. */
   readonly agentId: string;
@@ -54,7 +54,7 @@ export interface Run {
  * The run as it is when this event, which adds these totals and was not in it before, is known too. Commutative: the
  * order says nothing.
  */
-export function withEvent(run: Run | undefined, event: FoldedEvent, totals: RunTotals): Run {
+export function withEvent(run: RunRecord | undefined, event: FoldedEvent, totals: RunTotals): RunRecord {
   const place = placeOf(event);
   const ended = outcomeOf(event);
   const { agentName, model, provider, occurredAt } = event;
@@ -91,13 +91,13 @@ export function withEvent(run: Run | undefined, event: FoldedEvent, totals: RunT
  * A run has ended when it says so. If its own end was well, the agent inside it that ended last knows better: some
  * frameworks end a run well above a failed agent.
  */
-export function statusOf({ end, agentEnd }: Run): RunStatus {
+export function statusOf({ end, agentEnd }: RunRecord): RunStatus {
   if (end === undefined) return 'running';
   return end.value.status === 'failed' ? 'failed' : (agentEnd?.value ?? end.value.status);
 }
 
 /** Until its end, or until it was last heard of. */
-export function durationMs(run: Run): number {
+export function durationMs(run: RunRecord): number {
   return Date.parse(run.end?.value.at ?? run.lastEventAt) - Date.parse(run.startedAt);
 }
 

@@ -1,7 +1,7 @@
 import { type Latest, later, placeOf } from './event-place.ts';
 import type { FoldedEvent } from './folded-event.ts';
 import { NO_REGISTRATION, type Registration, withRegistration } from './registration.ts';
-import { type Run, withEvent } from './run.ts';
+import { type RunRecord, withEvent } from './run.ts';
 import { NO_TOTALS, type RunTotals, sumOf, totalsOf } from './run-totals.ts';
 
 /** What events of one agent amount to, whatever else is known of it. */
@@ -20,7 +20,7 @@ export interface AgentTally {
  * of them, in any order; the runs of agents and days are counted where all events are known.
  */
 export interface Tally {
-  readonly runs: ReadonlyMap<string, Run>;
+  readonly runs: ReadonlyMap<string, RunRecord>;
   readonly agents: ReadonlyMap<string, AgentTally>;
 }
 
@@ -35,7 +35,7 @@ interface OpenAgent extends AgentTally {
 
 /** A tally that grows by events that are different ones. */
 export class GrowingTally implements Tally {
-  readonly runs = new Map<string, Run>();
+  readonly runs = new Map<string, RunRecord>();
   readonly agents = new Map<string, OpenAgent>();
 
   add(event: FoldedEvent): void {

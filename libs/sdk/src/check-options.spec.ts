@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { AgentLens } from './agent-lens.ts';
 import type { AgentLensOptions } from './options.ts';
-import { TestServer } from './testing/index.ts';
+import { TestPlatform } from './testing/index.ts';
 
 /** What a program in plain JavaScript may write. */
-const asked = (options: object) => new TestServer().client(options as Partial<AgentLensOptions>);
+const asked = (options: object) => new TestPlatform().client(options as Partial<AgentLensOptions>);
 
 describe('options that make no sense', () => {
   it.each([
@@ -61,7 +61,7 @@ describe('options that make no sense', () => {
 
 describe('options that are not given', () => {
   it('have their defaults, also where they are there and undefined', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client({
       ...{ failMode: undefined, control: undefined, sink: { maxQueue: undefined } },
       breaker: { maxTokens: undefined, maxIterations: 1 },

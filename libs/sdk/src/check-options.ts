@@ -1,6 +1,6 @@
 /** Throws where a value is not what an option takes. */
-export type Check = (value: unknown, path: string) => void;
-export type Shape = Readonly<Record<string, Check>>;
+export type OptionCheck = (value: unknown, path: string) => void;
+export type OptionShape = Readonly<Record<string, OptionCheck>>;
 
 const text = is('a non-empty string', (value) => typeof value === 'string' && value !== '');
 const anyText = is('a string', (value) => typeof value === 'string');
@@ -76,7 +76,7 @@ export function checkOptions(options: unknown): void {
 }
 
 /** @throws TypeError beginning with the name of the function whose options they are */
-export function checkAgainst(called: string, shape: Shape, options: unknown): void {
+export function checkAgainst(called: string, shape: OptionShape, options: unknown): void {
   try {
     only(shape)(options, '');
   } catch (error) {
@@ -90,34 +90,34 @@ export const shapes = { optional, unless, only, having, oneOf, callable, ms: opt
 
 class WrongOption extends TypeError {}
 
-function is(what: string, holds: (value: unknown) => boolean): Check {
+function is(what: string, holds: (value: unknown) => boolean): OptionCheck {
   return (value, path) => {
     if (!holds(value)) refuse(path, what, value);
   };
 }
 
 /** Takes this one value unchecked. */
-function unless(taken: undefined | null | boolean, check: Check): Check {
+function unless(taken: undefined | null | boolean, check: OptionCheck): OptionCheck {
   return (value, path) => {
     if (value !== taken) check(value, path);
   };
 }
 
-function optional(check: Check): Check {
+function optional(check: OptionCheck): OptionCheck {
   return unless(undefined, check);
 }
 
-function oneOf(...known: readonly [string, ...string[]]): Check {
+function oneOf(...known: readonly [string, ...string[]]): OptionCheck {
   const what = `${known.slice(0, -1).join(', ')} or ${known.at(-1)}`;
   return is(what, (value) => known.includes(value as string));
 }
 
-function wholeFrom(least: number, most = Number.MAX_SAFE_INTEGER): Check {
+function wholeFrom(least: number, most = Number.MAX_SAFE_INTEGER): OptionCheck {
   const what = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
   return is(`a whole number ${what}`, (value) => Number.isInteger(value) && inside(value as number, least, most));
 }
 
-function listOf(check: Check): Check {
+function listOf(check: OptionCheck): OptionCheck {
   return (value, path) => {
     if (!Array.isArray(value)) return refuse(path, 'a list', value);
     for (const [index, item] of value.entries()) check(item, `${path}.${index}`);
@@ -125,7 +125,7 @@ function listOf(check: Check): Check {
 }
 
 /** An object with these members, and maybe others. */
-function having(shape: Shape): Check {
+function having(shape: OptionShape): OptionCheck {
   return (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse(path, 'an object', value);
     for (const [name, check] of Object.entries(shape)) check((value as Record<string, unknown>)[name], at(path, name));
@@ -133,7 +133,7 @@ function having(shape: Shape): Check {
 }
 
 /** An object with these members and no others. */
-function only(shape: Shape): Check {
+function only(shape: OptionShape): OptionCheck {
   const check = having(shape);
   return (value, path) => {
     check(value, path);

@@ -2,10 +2,10 @@ import { createRuntime } from '#runtime';
 import { checkOptions } from './check-options.ts';
 import { selectorRules } from './guard/applicable.ts';
 import { ControlFeed, type FeedMode } from './guard/control-feed.ts';
-import { RuleKeeper } from './guard/rule-keeper.ts';
-import { Standings } from './guard/standing.ts';
+import { RuleCache } from './guard/rule-cache.ts';
+import { OperatorOrders } from './guard/operator-orders.ts';
 import { type AgentLensOptions, type Settings, settingsOf } from './options.ts';
-import { Registration } from './registration.ts';
+import { RegistrationAttempts } from './registration.ts';
 import { Decider } from './run/decider.ts';
 import { Run, type RunHost } from './run/run.ts';
 import type { RunConfig } from './run/run-config.ts';
@@ -41,9 +41,9 @@ export class AgentLensClient {
   readonly #runtime: Runtime;
   readonly #server: Server;
   readonly #sink: EventSink;
-  readonly #registration: Registration;
-  readonly #standings = new Standings();
-  readonly #rules: RuleKeeper;
+  readonly #registration: RegistrationAttempts;
+  readonly #orders = new OperatorOrders();
+  readonly #rules: RuleCache;
   readonly #host: RunHost;
   readonly #runs = new Map<string, Run>();
   /** A decision may tell of an order before the order itself arrives, and the run may be over by then. */
@@ -64,7 +64,7 @@ export class AgentLensClient {
     this.instanceId = newId(clock.now());
     this.#tools = this.#settings.tools;
     this.#server = new Server({ baseUrl, apiKey, http, clock, deadlineMs });
-    this.#registration = new Registration({
+    this.#registration = new RegistrationAttempts({
       ...{ clock, random, warn },
       register: () => this.#server.registerAgent(agent, this.#tools),
       registered: (agentId) => this.#connected(agentId),
@@ -74,7 +74,7 @@ export class AgentLensClient {
       agentId: () => this.#registration.agentId,
       send: (body, batchId, timeoutMs) => this.#server.sendEvents(body, batchId, timeoutMs),
     });
-    this.#rules = new RuleKeeper({
+    this.#rules = new RuleCache({
       ...{ clock, random, apiKey, warn },
       rules: this.#settings.rules ?? selectorRules,
       fetch: (agentId, heldTag) => this.#server.ruleBundle(agentId, heldTag),
@@ -100,7 +100,7 @@ export class AgentLensClient {
 
   /** The model an operator wants used instead, for the whole agent. */
   get modelOverride(): string | null {
-    return this.#standings.modelOverride ?? null;
+    return this.#orders.modelOverride ?? null;
   }
 
   /** True when the agent is registered; never waits longer than the deadline. @throws ApiKeyRefused */
@@ -165,7 +165,7 @@ export class AgentLensClient {
     return {
       ...{ settings: this.#settings, clock, sink: this.#sink, server: this.#server, decider },
       instanceId: this.instanceId,
-      standings: this.#standings,
+      orders: this.#orders,
       newId: () => newId(clock.now()),
       breakerLimits: () => this.#breakerLimits(),
       agentId: () => this.#registration.wait(),
@@ -214,7 +214,7 @@ export class AgentLensClient {
     if (event === 'rules') this.#rules.changed(agentId);
     // Whoever waits for a human asks again at once, whatever it was that a human decided.
     if (isRecord(message) && (message.kind === 'approval' || 'approvalId' in message)) this.#wakeApprovals();
-    const orderId = this.#standings.take(message, agentId);
+    const orderId = this.#orders.take(message, agentId);
     if (orderId === null || !isRecord(message)) return;
     for (const run of this.#runs.values()) run.ordersChanged();
     if (message.scope !== 'run' || this.#has(String(message.scopeId))) this.#acknowledge(orderId, agentId);

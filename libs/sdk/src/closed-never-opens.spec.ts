@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isAgentStopped } from './run/agent-stopped.ts';
 import type { Run } from './run/run.ts';
 import type { HttpAnswer, HttpCall } from './runtime/runtime.ts';
-import { allow, block, TestServer, terminate } from './testing/index.ts';
+import { allow, block, TestPlatform, terminate } from './testing/index.ts';
 import { isRecord, parseJson } from './wire/decision.ts';
 
 /** What the server does with one request for a decision. */
@@ -71,7 +71,7 @@ describe('with fail mode closed', () => {
     );
     await fc.assert(
       fc.asyncProperty(agent, fc.array(asking, { minLength: 1, maxLength: 4 }), async (registered, questions) => {
-        const server = new TestServer();
+        const server = new TestPlatform();
         const heard: Said[] = [];
         let script: Said[] = [];
         const call = (request: HttpCall): Promise<HttpAnswer> => {
@@ -124,7 +124,7 @@ async function hasPassed(run: Run, { hook, name, args, callId, metrics, estimate
 }
 
 /** Lets the clock run on while something waits for an answer. */
-async function passingTime<T>(server: TestServer, pending: Promise<T>): Promise<T> {
+async function passingTime<T>(server: TestPlatform, pending: Promise<T>): Promise<T> {
   let isOver = false;
   const over = () => {
     isOver = true;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { allow, type Failure, settle, TestServer } from './testing/index.ts';
+import { allow, type Failure, settle, TestPlatform } from './testing/index.ts';
 import type { Decision } from './wire/decision.ts';
 
 /** Asks about a call while the server fails; time passes until there is an answer. */
-async function decidedWhile(server: TestServer, failure: Failure, options = {}): Promise<Decision> {
+async function decidedWhile(server: TestPlatform, failure: Failure, options = {}): Promise<Decision> {
   const client = await server.client({ control: 'off', ...options });
   const run = await client.startRun();
   server.fail(failure);
@@ -22,7 +22,7 @@ const FAILURES: readonly (readonly [string, Failure, string])[] = [
 
 describe('while the server fails', () => {
   it.each(FAILURES)('and %s, failing open goes on and says so', async (_, failure, bypass) => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     expect(await decidedWhile(server, failure)).toMatchObject({
       verdict: 'ALLOW',
       args: { a: 1 },
@@ -32,7 +32,7 @@ describe('while the server fails', () => {
   });
 
   it.each(FAILURES)('and %s, failing closed ends the run', async (_, failure, bypass) => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     expect(await decidedWhile(server, failure, { failMode: 'closed' })).toMatchObject({
       verdict: 'BLOCK',
       control: 'TERMINATE',
@@ -48,7 +48,7 @@ describe('while the server fails', () => {
     ['circuit_breaker', 'unavailable'],
   ] as const)('and lets pass what it could not evaluate (%s: %s), failing closed ends the run', async (ruleId, why) => {
     const passed = { ...allow(), bypasses: [{ ruleId, why, did: 'allow' }] } as const;
-    const server = new TestServer().answer(() => passed);
+    const server = new TestPlatform().answer(() => passed);
     const bypass = why === 'deadline' ? 'deadline' : 'unavailable';
     const refused = { verdict: 'BLOCK', control: 'TERMINATE', source: 'fallback', bypass };
     expect(await decidedWhile(server, 'none', { failMode: 'closed' })).toMatchObject(refused);
@@ -59,22 +59,22 @@ describe('while the server fails', () => {
     'and a rule has no answer of its own (%s), failing closed goes by the rule',
     async (why) => {
       const passed = { ...allow(), bypasses: [{ ruleId: 'r1', why, did: 'allow' }] } as const;
-      const server = new TestServer().answer(() => passed);
+      const server = new TestPlatform().answer(() => passed);
       expect(await decidedWhile(server, 'none', { failMode: 'closed' })).toMatchObject({ verdict: 'ALLOW' });
     },
   );
 
   it('a call that broke is made once more, and one that was refused is not', async () => {
-    const down = new TestServer();
+    const down = new TestPlatform();
     await decidedWhile(down, 503);
-    const refused = new TestServer();
+    const refused = new TestPlatform();
     await decidedWhile(refused, 400);
-    const evaluations = (server: TestServer) => server.calls.filter(({ path }) => path.endsWith('/evaluate')).length;
+    const evaluations = (server: TestPlatform) => server.calls.filter(({ path }) => path.endsWith('/evaluate')).length;
     expect([evaluations(down), evaluations(refused)]).toEqual([2, 1]);
   });
 
   it('every bypass is recorded', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun();
     server.fail('down', (path) => path.endsWith('/evaluate'));
@@ -84,7 +84,7 @@ describe('while the server fails', () => {
   });
 
   it('a transport that ignores signals cannot hang the agent', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const deaf = { ...server.http, call: () => new Promise<never>(() => undefined) };
     const connecting = server.client({ runtime: { http: deaf }, control: 'off' });
     await server.clock.advance(1_000);
@@ -104,7 +104,7 @@ describe('while the server fails', () => {
   });
 
   it('a transport that throws at once is only away', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const broken = {
       ...server.http,
       call: () => {
@@ -119,7 +119,7 @@ describe('while the server fails', () => {
 
 describe('a server that is away at first', () => {
   it('gets the agent, the run and its events when it is back', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     server.fail('down');
     const client = await server.client({ control: 'off' });
     const run = await client.startRun({ runId: 'r' });
@@ -134,7 +134,7 @@ describe('a server that is away at first', () => {
   });
 
   it('does not delay the end of a run for longer than the drain', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client({ drainMs: 2_000, control: 'off' });
     const run = await client.startRun();
     server.fail('hang');
@@ -150,7 +150,7 @@ describe('a server that is away at first', () => {
 
 describe('arguments', () => {
   it('may be circular, throw, or be of any size, and the question is still asked', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     const circular: Record<string, unknown> = { name: 'x' };
     circular.self = circular;
@@ -161,7 +161,7 @@ describe('arguments', () => {
   });
 
   it('that are too large to be checked block the call, or are let through unchecked where that is wanted', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const large = { text: 'x'.repeat(200_001) };
     const run = await (await server.client()).startRun();
     expect(await run.beforeTool('t', large)).toMatchObject({
@@ -175,7 +175,7 @@ describe('arguments', () => {
   });
 
   it('are data, whatever they say', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     const hostile = ['__proto__', 'constructor', '\u0000', '\ud800', '"}],"events":[', '../../v1/agents', '*', ''];
     for (const text of hostile) {
@@ -192,7 +192,7 @@ describe('arguments', () => {
   });
 
   it('an event that is too large keeps its numbers and the beginning of its texts', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     run.record('note', { size: 7, text: 'x'.repeat(300_000) });
     await run.end();
@@ -208,7 +208,7 @@ describe('a clock that is wrong', () => {
     ['nowhere', Number.NaN],
     ['beyond all dates', 1e300],
   ])('(%s) hurts nobody', async (_, now) => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const clock = {
       now: () => now,
       elapsed: () => server.clock.elapsed(),
@@ -225,7 +225,7 @@ describe('a clock that is wrong', () => {
 
 describe('shutdown', () => {
   it('ends open runs, sends what waits and can be called twice', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     await client.startRun({ runId: 'r' });
     await Promise.all([client.shutdown(), client.shutdown()]);

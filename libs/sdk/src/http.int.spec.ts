@@ -8,10 +8,10 @@ import { AgentLens } from './agent-lens.ts';
 import type { AgentLensClient } from './client.ts';
 import type { AgentLensOptions } from './options.ts';
 import { createRuntime as createWebRuntime } from './runtime/web.ts';
-import { block, TestServer } from './testing/index.ts';
+import { block, TestPlatform } from './testing/index.ts';
 
 /** The double behind a real socket: what is tested is the wire. */
-async function listen(double: TestServer, hanging: () => boolean): Promise<Server> {
+async function listen(double: TestPlatform, hanging: () => boolean): Promise<Server> {
   const server = createServer((request, response) => {
     if (hanging()) return;
     void relay(double, request, response);
@@ -20,7 +20,7 @@ async function listen(double: TestServer, hanging: () => boolean): Promise<Serve
   return server;
 }
 
-async function relay(double: TestServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function relay(double: TestPlatform, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   let body = '';
@@ -49,13 +49,13 @@ async function relay(double: TestServer, request: IncomingMessage, response: Ser
   response.end();
 }
 
-let double: TestServer;
+let double: TestPlatform;
 let server: Server;
 let hangs: boolean;
 const clients: AgentLensClient[] = [];
 
 beforeEach(async () => {
-  double = new TestServer();
+  double = new TestPlatform();
   hangs = false;
   server = await listen(double, () => hangs);
 });

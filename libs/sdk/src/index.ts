@@ -4,18 +4,18 @@ export { selectorRules } from './guard/applicable.ts';
 export type {
   BundledRule,
   CompiledRules,
-  Judgement,
+  LocalJudgement,
   LocalCall,
   LocalRules,
   RuleBundle,
 } from './guard/local-rules.ts';
-export type { Standing } from './guard/standing.ts';
+export type { OrderedState } from './guard/operator-orders.ts';
 export type { AgentLensOptions, Logger } from './options.ts';
 export type { JsonSchema, OutputIssue, OutputSchema, StandardSchema } from './output/schema.ts';
 export { type Corrected, type SelfCorrectOptions, selfCorrect } from './output/self-correct.ts';
-export { OutputError, type Validated, type ValidateOptions, validateOutput } from './output/validate-output.ts';
+export { OutputError, type ValidatedOutput, type ValidateOptions, validateOutput } from './output/validate-output.ts';
 export { DETECTORS, type Detector, type DetectorName } from './redact/detectors.ts';
-export { type Finding, type Redacted, type RedactOptions, redact, redactDeep } from './redact/redact.ts';
+export { type RedactionFinding, type Redacted, type RedactOptions, redact, redactDeep } from './redact/redact.ts';
 export {
   AgentStopped,
   type BlockedResult,
@@ -36,7 +36,7 @@ export {
   type WrapOptions,
   wrapTool,
 } from './run/wrap-tool.ts';
-export type { Clock, ContextStore, Http, HttpAnswer, HttpCall, HttpStream, Runtime } from './runtime/runtime.ts';
+export type { RuntimeClock, ContextStore, Http, HttpAnswer, HttpCall, HttpStream, Runtime } from './runtime/runtime.ts';
 export type { SinkStats } from './sink/event-sink.ts';
 export type { SinkOptions } from './sink/sink-options.ts';
 export { ApiKeyRefused } from './wire/api-key-refused.ts';

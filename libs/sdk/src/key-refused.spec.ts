@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { allow, TestServer } from './testing/index.ts';
+import { allow, TestPlatform } from './testing/index.ts';
 
 const isRunPath = (path: string) => path.startsWith('/v1/runs/');
 
 describe('a key that is refused', () => {
   it.each([401, 403])('(%i) makes init throw, whatever the fail mode', async (status) => {
     for (const failMode of ['open', 'closed'] as const) {
-      const server = new TestServer();
+      const server = new TestPlatform();
       server.fail(status);
       await expect(server.client({ failMode })).rejects.toMatchObject({
         name: 'ApiKeyRefused',
@@ -21,7 +21,7 @@ describe('a key that is refused', () => {
 
   it.each([401, 403])('(%i) later ends the run, whatever the fail mode', async (status) => {
     for (const failMode of ['open', 'closed'] as const) {
-      const server = new TestServer();
+      const server = new TestPlatform();
       const run = await (await server.client({ failMode, control: 'off' })).startRun();
       server.fail(status, isRunPath);
       const ended = { verdict: 'BLOCK', control: 'TERMINATE', message: 'This run was stopped: the key was refused' };
@@ -34,27 +34,27 @@ describe('a key that is refused', () => {
   });
 
   it('ends a run at its start and at a sign of life', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client({ control: 'off', heartbeatMs: 1_000 });
     const run = await client.startRun();
     server.fail(401, isRunPath);
     await server.clock.advance(1_000);
-    expect(run.standing).toMatchObject({ state: 'killed', reason: 'the key was refused' });
-    expect((await client.startRun()).standing).toMatchObject({ state: 'killed' });
+    expect(run.controlState).toMatchObject({ state: 'killed', reason: 'the key was refused' });
+    expect((await client.startRun()).controlState).toMatchObject({ state: 'killed' });
   });
 
   it('ends runs whose stream of orders is refused', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const isControl = (path: string) => path.startsWith('/v1/control');
     server.fail(503, isControl);
     const run = await (await server.client({ control: 'stream' })).startRun();
     server.fail(401, isControl);
     await server.clock.advance(15_000);
-    expect(run.standing).toMatchObject({ state: 'killed', reason: 'the key was refused' });
+    expect(run.controlState).toMatchObject({ state: 'killed', reason: 'the key was refused' });
   });
 
   it('ends the run of an agent whose registration is refused after the platform was away', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     server.fail('down');
     const client = await server.client({ control: 'off' });
     server.fail(401);
@@ -63,7 +63,7 @@ describe('a key that is refused', () => {
   });
 
   it('stops nothing in shadow mode', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client({ enforceMode: 'shadow', control: 'off' })).startRun();
     server.fail(401, isRunPath);
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW', shadowed: { verdict: 'BLOCK' } });
@@ -76,7 +76,7 @@ describe('model calls while failing closed', () => {
   const messages = [{ role: 'user', content: 'x' }];
 
   async function askedOnce(status: number, body: unknown) {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const answer = { status, text: JSON.stringify(body), header: () => undefined };
     let isFailing = true;
     const http = {
@@ -136,7 +136,7 @@ describe('model calls while failing closed', () => {
     ['costUsd', { tokens: 1, costUsd: Number.POSITIVE_INFINITY }],
     ['costUsd', { tokens: 1, costUsd: '1' }],
   ])('are refused for an estimate whose %s is no amount, before anybody is asked', async (member, estimate) => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client({ failMode: 'closed' })).startRun();
     const asking = run.beforeLlm(messages, { estimate: estimate as { tokens: number; costUsd: number } });
     await expect(asking).rejects.toThrow(new RegExp(`estimate\\.${member} must be 0 or a positive number`));
@@ -150,7 +150,7 @@ describe('an answer that allows while failing closed', () => {
     ['a bypass that does not say what was done', [{ ruleId: 'r1', why: 'missing' }]],
     ['a bypass for a reason of a newer server', [{ ruleId: 'r1', why: 'over_budget', did: 'allow' }]],
   ])('does not pass with %s', async (_name, bypasses) => {
-    const server = new TestServer().answer(() => ({ ...allow(), bypasses }) as ReturnType<typeof allow>);
+    const server = new TestPlatform().answer(() => ({ ...allow(), bypasses }) as ReturnType<typeof allow>);
     const run = await (await server.client({ failMode: 'closed' })).startRun();
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', source: 'fallback' });
   });

@@ -1,9 +1,9 @@
-import type { Clock } from './runtime/runtime.ts';
+import type { RuntimeClock } from './runtime/runtime.ts';
 import { backoffMs } from './sink/backoff.ts';
 import type { Asked, NotAnswered } from './wire/server.ts';
 
-export interface RegistrationTools {
-  readonly clock: Clock;
+export interface RegistrationDependencies {
+  readonly clock: RuntimeClock;
   readonly random: () => number;
   readonly register: () => Promise<Asked<string>>;
   readonly registered: (agentId: string) => void;
@@ -18,8 +18,8 @@ const BACKOFF_MOST_MS = 60_000;
  * Gets the agent its id, and does not give up: without it no decision can be asked for and no event be sent. Whoever
  * needs the id waits for the attempt under way, never for a later one.
  */
-export class Registration {
-  readonly #tools: RegistrationTools;
+export class RegistrationAttempts {
+  readonly #tools: RegistrationDependencies;
   #agentId: string | undefined;
   #attempt: Promise<void> | undefined;
   #failures = 0;
@@ -27,7 +27,7 @@ export class Registration {
   #cancel: (() => void) | undefined;
   #closed = false;
 
-  constructor(tools: RegistrationTools) {
+  constructor(tools: RegistrationDependencies) {
     this.#tools = tools;
   }
 

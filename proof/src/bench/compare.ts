@@ -20,11 +20,11 @@ export interface Comparison {
   readonly against: string;
   /** CPU per event of this build divided by that of the other; the median of the rounds. */
   readonly ratio: number;
-  readonly rounds: readonly Round[];
+  readonly rounds: readonly BenchRound[];
   readonly ok: boolean;
 }
 
-export interface Round {
+export interface BenchRound {
   readonly theirs: Figure;
   readonly ours: Figure;
   readonly ratio: number;
@@ -91,7 +91,7 @@ async function compareBuilds(
       await stage.setRules(TEN_RULES);
       if (!smoke) await warmUp(stage, { scenario, ...THROUGHPUT[scenario] }, progress);
     }
-    const rounds: Round[] = [];
+    const rounds: BenchRound[] = [];
     const more = async () => {
       for (let round = 1; round <= count; round++) {
         if (smoke && performance.now() - startedAt > SMOKE_NO_ROUND_AFTER_MS) return;
@@ -110,7 +110,7 @@ async function compareBuilds(
   }
 }
 
-function judged(rounds: readonly Round[]): number {
+function judged(rounds: readonly BenchRound[]): number {
   return median(rounds.map(({ ratio }) => ratio));
 }
 
@@ -119,7 +119,7 @@ async function oneRound(
   ref: string,
   load: Load,
   progress: (text: string) => void,
-): Promise<Round> {
+): Promise<BenchRound> {
   const theirs = await once(stages.theirs, ref, load).catch((error: unknown) => {
     throw new NotComparable(`${ref} could not be measured`, { cause: error });
   });

@@ -1,8 +1,8 @@
 import type { LatencySummary } from '../harness/latencies.ts';
-import type { Shape } from '../harness/stack.ts';
+import type { StackShape } from '../harness/stack.ts';
 
 /** Something that must be so before a number is worth reading. */
-export interface Check {
+export interface FigureCheck {
   readonly name: string;
   readonly expected: number;
   readonly actual: number;
@@ -12,7 +12,7 @@ export interface Check {
 export interface Figure {
   readonly scenario: string;
   readonly variant: string;
-  readonly shape: Shape;
+  readonly shape: StackShape;
   /** What `count`, the rate and the CPU time are of. */
   readonly unit: 'event' | 'trigger' | 'request' | 'process';
   readonly count: number;
@@ -24,7 +24,7 @@ export interface Figure {
   readonly latency: Readonly<Record<string, LatencySummary>>;
   /** Greatest resident memory by process, bytes. */
   readonly rssBytes: Readonly<Record<string, number>>;
-  readonly checks: readonly Check[];
+  readonly checks: readonly FigureCheck[];
   readonly notes: Readonly<Record<string, string | number>>;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoadReport } from '../harness/load-protocol.ts';
-import type { Check } from './figure.ts';
+import type { FigureCheck } from './figure.ts';
 import { loadChecks } from './load-checks.ts';
 
 const latency = { count: 3, p50: 1, p95: 1, p99: 1, max: 1 };
@@ -9,7 +9,7 @@ const report: LoadReport = {
   ...{ longestStallMs: 1, cpuMicros: 1, acceptedEvents: 30, acceptedErrors: 2, markers: { 0: 10 } },
 };
 const record = { rows: 30, counted: 30, countedInRuns: 30, countedErrors: 2, triggers: 1, evaluated: 30 };
-const wrong = (checks: readonly Check[]) =>
+const wrong = (checks: readonly FigureCheck[]) =>
   checks.filter(({ expected, actual }) => expected !== actual).map(({ name }) => name);
 
 describe('the checks of a load', () => {

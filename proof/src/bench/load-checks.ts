@@ -1,9 +1,9 @@
 import type { LoadReport } from '../harness/load-protocol.ts';
-import type { Check } from './figure.ts';
-import type { OnRecord } from './on-record.ts';
+import type { FigureCheck } from './figure.ts';
+import type { BenchOnRecord } from './on-record.ts';
 
 /** What must be so of a load before what it cost is worth reading: something was accepted, and all of that is on record. */
-export function loadChecks(report: LoadReport, record: OnRecord): Check[] {
+export function loadChecks(report: LoadReport, record: BenchOnRecord): FigureCheck[] {
   const { acceptedEvents: expected } = report;
   const { evaluated } = record;
   return [

@@ -1,7 +1,7 @@
 import { generateLoad } from '../harness/generate-load.ts';
 import type { LatencySummary } from '../harness/latencies.ts';
 import type { LoadOrder, LoadReport } from '../harness/load-protocol.ts';
-import type { Check, Figure } from './figure.ts';
+import type { FigureCheck, Figure } from './figure.ts';
 import { GENERATOR } from './figure.ts';
 import { loadChecks } from './load-checks.ts';
 import { countedEvents, countedTriggers, recordOf } from './on-record.ts';
@@ -10,7 +10,7 @@ import { backlogOf } from './readiness.ts';
 import type { Stage } from './stage.ts';
 import { UsageMeter } from './usage-meter.ts';
 
-export interface LoadPlan {
+export interface MeasuredLoadPlan {
   readonly scenario: string;
   readonly variant: string;
   readonly batchSize: number;
@@ -26,7 +26,7 @@ export interface LoadPlan {
 }
 
 export interface Aftermath {
-  readonly checks: readonly Check[];
+  readonly checks: readonly FigureCheck[];
   readonly latency: Readonly<Record<string, LatencySummary>>;
   readonly notes?: Readonly<Record<string, string | number>>;
 }
@@ -36,7 +36,7 @@ const SEED = 20_260_301;
 let runs = 0;
 
 /** Sends load, waits until all of it was stored, evaluated and carried out, and compares what is on record. */
-export async function measureLoad(stage: Stage, plan: LoadPlan): Promise<Figure> {
+export async function measureLoad(stage: Stage, plan: MeasuredLoadPlan): Promise<Figure> {
   runs += 1;
   const label = `b${runs}`;
   const meter = new UsageMeter(stage.stack);
@@ -76,7 +76,7 @@ function since(before: number | undefined, now: number | undefined): { readonly 
   return before === undefined || now === undefined ? {} : { evaluated: now - before };
 }
 
-function orderOf(stage: Stage, plan: LoadPlan, label: string): LoadOrder {
+function orderOf(stage: Stage, plan: MeasuredLoadPlan, label: string): LoadOrder {
   return {
     url: stage.stack.ingestUrl,
     keys: plan.keys ?? [stage.stack.key],

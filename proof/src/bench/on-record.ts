@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 
 /** What is on record of the agents of one load, over all tenants. */
-export interface OnRecord {
+export interface BenchOnRecord {
   readonly rows: number;
   readonly counted: number;
   readonly countedErrors: number;
@@ -20,8 +20,8 @@ export async function countedEvents(pool: Pool, label: string): Promise<number> 
   return rows[0]?.events ?? 0;
 }
 
-export async function recordOf(pool: Pool, label: string): Promise<OnRecord> {
-  const { rows } = await pool.query<OnRecord>(
+export async function recordOf(pool: Pool, label: string): Promise<BenchOnRecord> {
+  const { rows } = await pool.query<BenchOnRecord>(
     `select
        (select count(*)::int from events where agent_id like $1) as rows,
        (select coalesce(sum(event_count), 0)::int from agents where agent_id like $1) as counted,

@@ -1,4 +1,4 @@
-import type { RuleDraft } from '../harness/rule-draft.ts';
+import type { HarnessRule } from '../harness/rule-draft.ts';
 
 /** Never called: the rules that use it do not fire. */
 const NOWHERE = { url: 'http://127.0.0.1:9/never' };
@@ -6,7 +6,7 @@ const QUIET = { actionType: 'notify_webhook', actionConfig: NOWHERE, cooldownMin
 const UNREACHABLE = 1e15;
 
 /** Three rules on the error rate, three on cost, three on metrics, one on health, for every agent; none fires. */
-export const TEN_RULES: readonly RuleDraft[] = [
+export const TEN_RULES: readonly HarnessRule[] = [
   errorRate('error rate, 1 min', 1),
   errorRate('error rate, 5 min', 5),
   errorRate('error rate, 1 h', 60),
@@ -25,7 +25,7 @@ export const TEN_RULES: readonly RuleDraft[] = [
 ];
 
 /** Ten counts over windows of one length. */
-export function tenCountsOver(minutes: number): RuleDraft[] {
+export function tenCountsOver(minutes: number): HarnessRule[] {
   return [
     errorRate('error rate', minutes),
     countOfEvents('events', minutes),
@@ -38,17 +38,17 @@ export function tenCountsOver(minutes: number): RuleDraft[] {
 }
 
 /** Rules that count every event, each in a window of its own, so that they share nothing. */
-export function distinctCounters(count: number): RuleDraft[] {
+export function distinctCounters(count: number): HarnessRule[] {
   return Array.from({ length: count }, (_, i) => countOfEvents(`events, ${i + 1} min`, i + 1));
 }
 
 /** Listens to every event of an agent that never sends one. */
-export function unheard(agentId: string): RuleDraft {
+export function unheard(agentId: string): HarnessRule {
   return { ...countOfEvents('of an absent agent', 5), agentId };
 }
 
 /** Fires at each marker event of the load generator; the value of the trigger is the marker. */
-export function atEveryMarker(action: { readonly webhookUrl: string } | 'dry run'): RuleDraft {
+export function atEveryMarker(action: { readonly webhookUrl: string } | 'dry run'): HarnessRule {
   const conditionConfig = {
     metricKeyPath: 'data.marker',
     operator: 'gt',
@@ -67,7 +67,7 @@ export function atEveryMarker(action: { readonly webhookUrl: string } | 'dry run
   };
 }
 
-function errorRate(name: string, windowMinutes: number): RuleDraft {
+function errorRate(name: string, windowMinutes: number): HarnessRule {
   // Nobody sees that many events in a window, so it never fires, and is measured all the same.
   const conditionConfig = { threshold: 100, windowMinutes, minEvents: 1_000_000 };
   return { ...QUIET, name, conditionType: 'error_rate_threshold', conditionConfig };
@@ -77,11 +77,11 @@ function cost(scope: 'session' | 'daily', maxCostUsd: number): object {
   return { scope, maxCostUsd };
 }
 
-function countOfEvents(name: string, windowMinutes: number): RuleDraft {
+function countOfEvents(name: string, windowMinutes: number): HarnessRule {
   return metric(name, { metricName: 'event_count', windowMinutes });
 }
 
-function metric(name: string, config: object): RuleDraft {
+function metric(name: string, config: object): HarnessRule {
   const conditionConfig = { operator: 'gt', value: UNREACHABLE, ...config };
   return { ...QUIET, name, conditionType: 'custom_metric', conditionConfig };
 }

@@ -1,4 +1,4 @@
-import type { Shape } from '../harness/stack.ts';
+import type { StackShape } from '../harness/stack.ts';
 import type { Figure } from './figure.ts';
 import type { Stage } from './stage.ts';
 
@@ -10,9 +10,9 @@ export interface Bench {
   readonly rows: number;
   readonly smoke: boolean;
   /** The shared platform of that shape, warmed up, started when first asked for. */
-  stage(shape: Shape): Promise<Stage>;
+  stage(shape: StackShape): Promise<Stage>;
   /** A platform of the scenario's own, which it closes. */
-  freshStage(shape: Shape): Promise<Stage>;
+  freshStage(shape: StackShape): Promise<Stage>;
   /** Tells whoever watches. */
   progress(text: string): void;
   /** Takes a figure as soon as there is one. */

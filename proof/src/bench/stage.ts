@@ -1,8 +1,8 @@
 import { connectRedisState, minuteOf, type StateStores } from '@agentlens/state';
 import pg from 'pg';
 import { request } from 'undici';
-import type { RuleDraft } from '../harness/rule-draft.ts';
-import { type Shape, type Stack, startStack } from '../harness/stack.ts';
+import type { HarnessRule } from '../harness/rule-draft.ts';
+import { type StackShape, type Stack, startStack } from '../harness/stack.ts';
 import { newestEvent } from './newest-event.ts';
 import { until } from './poll.ts';
 import { heldRules } from './readiness.ts';
@@ -14,7 +14,7 @@ const RULES_DEADLINE_MS = 60_000;
 const MINUTE_MS = 60_000;
 
 export interface StageOptions {
-  readonly shape: Shape;
+  readonly shape: StackShape;
   readonly root: string;
   readonly nodeOptions?: readonly string[];
 }
@@ -72,7 +72,7 @@ export class Stage {
   }
 
   /** Makes these the only rules in force, of tenant `default`, and waits until the evaluator holds them. */
-  async setRules(drafts: readonly RuleDraft[]): Promise<readonly string[]> {
+  async setRules(drafts: readonly HarnessRule[]): Promise<readonly string[]> {
     const touched = await retireRules(this.pool);
     const ids: string[] = [];
     for (const draft of drafts) ids.push(await this.createRule(draft));
@@ -128,7 +128,7 @@ export class Stage {
     }
   }
 
-  private async createRule(draft: RuleDraft): Promise<string> {
+  private async createRule(draft: HarnessRule): Promise<string> {
     const answer = await request(`${this.stack.queryUrl}/api/guardrails`, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.stack.key}`, 'content-type': 'application/json' },

@@ -1,4 +1,4 @@
-import type { Shape } from '../harness/stack.ts';
+import type { StackShape } from '../harness/stack.ts';
 import { measureLoad } from './measure-load.ts';
 import { TEN_RULES } from './rule-drafts.ts';
 import { Stage } from './stage.ts';
@@ -10,7 +10,7 @@ export class Stages {
   private readonly root: string;
   private readonly nodeOptions: readonly string[];
   private readonly progress: (text: string) => void;
-  private readonly kept = new Map<Shape, Promise<Stage>>();
+  private readonly kept = new Map<StackShape, Promise<Stage>>();
   private readonly opened: Promise<Stage>[] = [];
 
   constructor(root: string, nodeOptions: readonly string[], progress: (text: string) => void) {
@@ -19,7 +19,7 @@ export class Stages {
     this.progress = progress;
   }
 
-  shared(shape: Shape): Promise<Stage> {
+  shared(shape: StackShape): Promise<Stage> {
     const present = this.kept.get(shape);
     if (present !== undefined) return present;
     const opening = this.warm(shape);
@@ -27,7 +27,7 @@ export class Stages {
     return opening;
   }
 
-  fresh(shape: Shape): Promise<Stage> {
+  fresh(shape: StackShape): Promise<Stage> {
     this.progress(`starting the platform (${shape})`);
     const opening = Stage.open({ shape, root: this.root, nodeOptions: this.nodeOptions });
     this.opened.push(opening);
@@ -44,7 +44,7 @@ export class Stages {
   }
 
   /** Compiled code is what runs in production after a minute; the first seconds are not what is asked about. */
-  private async warm(shape: Shape): Promise<Stage> {
+  private async warm(shape: StackShape): Promise<Stage> {
     const stage = await this.fresh(shape);
     this.progress(`warming up (${shape})`);
     await stage.setRules(TEN_RULES);

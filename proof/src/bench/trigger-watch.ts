@@ -9,7 +9,7 @@ import { until } from './poll.ts';
 const DEADLINE_MS = 30_000;
 
 /** Sees marker triggers as any subscriber on NATS does, and notes when. */
-export class TriggerWatch {
+export class TriggerLatencyWatch {
   private readonly connection: NatsConnection;
   private readonly seenAt = new Map<number, number>();
   private repeated = 0;
@@ -23,9 +23,9 @@ export class TriggerWatch {
     });
   }
 
-  static async open(natsUrl: string): Promise<TriggerWatch> {
+  static async open(natsUrl: string): Promise<TriggerLatencyWatch> {
     const connection = await connect({ servers: natsUrl });
-    const watch = new TriggerWatch(connection);
+    const watch = new TriggerLatencyWatch(connection);
     await connection.flush();
     return watch;
   }

@@ -6,7 +6,7 @@ const SAMPLE_EVERY_MS = 500;
 /** The kernel looks at each page of a backend to say what it shares: with each sample that took 3 % of the machine. */
 const FAMILY_EVERY = 6;
 
-export interface Usage {
+export interface MeteredUsage {
   /** Used between start and stop, by process. */
   readonly cpuMicros: Readonly<Record<string, number>>;
   /** The greatest seen between start and stop. */
@@ -31,7 +31,7 @@ export class UsageMeter {
     }, SAMPLE_EVERY_MS);
   }
 
-  stop(): Usage {
+  stop(): MeteredUsage {
     clearInterval(this.timer);
     const after = cpuMicrosOf(this.stack);
     this.weigh(true);

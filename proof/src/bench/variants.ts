@@ -1,7 +1,7 @@
 import { quantile } from '../harness/quantile.ts';
 import type { SERVICES } from '../harness/stack.ts';
 import { type Figure, perSecond, serverCpu } from './figure.ts';
-import { type LoadPlan, measureLoad } from './measure-load.ts';
+import { type MeasuredLoadPlan, measureLoad } from './measure-load.ts';
 import type { Bench } from './scenario.ts';
 import type { Stage } from './stage.ts';
 
@@ -10,7 +10,7 @@ export interface Variant {
   /** The variant whose cost this one's is told in. */
   readonly beside?: string;
   /** Puts rules and tenants in place, and answers what of the plan is different. */
-  prepare(stage: Stage): Promise<Partial<LoadPlan>>;
+  prepare(stage: Stage): Promise<Partial<MeasuredLoadPlan>>;
 }
 
 const ROUNDS = 3;
@@ -25,7 +25,7 @@ const SETTLING_SECONDS = 1;
 export async function measureVariants(
   bench: Bench,
   scenario: string,
-  base: Omit<LoadPlan, 'scenario' | 'variant'>,
+  base: Omit<MeasuredLoadPlan, 'scenario' | 'variant'>,
   variants: readonly Variant[],
 ): Promise<void> {
   const stage = await bench.stage('distributed');

@@ -1,5 +1,5 @@
 import { serverCpu } from './figure.ts';
-import { type LoadPlan, measureLoad } from './measure-load.ts';
+import { type MeasuredLoadPlan, measureLoad } from './measure-load.ts';
 import type { Stage } from './stage.ts';
 
 const SLICE_SECONDS = 2;
@@ -14,7 +14,7 @@ const ALIKE_WITHIN = 0.05;
  */
 export async function warmUp(
   stage: Stage,
-  load: Pick<LoadPlan, 'scenario' | 'batchSize' | 'concurrency'>,
+  load: Pick<MeasuredLoadPlan, 'scenario' | 'batchSize' | 'concurrency'>,
   progress: (text: string) => void,
 ): Promise<void> {
   await untilSteady(MOST_SLICES, async (before) => {

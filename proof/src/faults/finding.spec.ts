@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Check, equal, withinMs } from './check.ts';
-import { type Finding, mayBeTheMachine } from './finding.ts';
+import { type FaultFinding, mayBeTheMachine } from './finding.ts';
 
-const failed = (checks: readonly Check[], reason?: string): Finding => ({
+const failed = (checks: readonly Check[], reason?: string): FaultFinding => ({
   id: 'F-00',
   title: 'a fault',
   seed: 1,

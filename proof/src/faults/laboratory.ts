@@ -3,7 +3,7 @@ import { seededRandom } from '../harness/seeded-random.ts';
 import type { ServiceProcess } from '../harness/service-process.ts';
 import { type Check, withinMs } from './check.ts';
 import { type Fault, type Lab, NotHere } from './fault.ts';
-import type { Finding, TimelineEntry } from './finding.ts';
+import type { FaultFinding, FindingEntry } from './finding.ts';
 import { Site, type SiteOptions } from './site.ts';
 import { Slowness } from './slowness.ts';
 
@@ -34,11 +34,11 @@ export class Laboratory {
     this.options = options;
   }
 
-  async run(fault: Fault): Promise<Finding> {
+  async run(fault: Fault): Promise<FaultFinding> {
     const startedAt = new Date().toISOString();
     const since = performance.now();
     const seconds = () => (performance.now() - since) / 1_000;
-    const timeline: TimelineEntry[] = [];
+    const timeline: FindingEntry[] = [];
     const checks: Check[] = [];
     const measures: Record<string, string> = {};
     const seed = seedOf(this.options.seed, fault.id);

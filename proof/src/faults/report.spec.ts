@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import type { Finding } from './finding.ts';
+import type { FaultFinding } from './finding.ts';
 import { type FaultReport, markdown, writeOutput } from './report.ts';
 
-const finding: Finding = {
+const finding: FaultFinding = {
   ...{ id: 'F-01', title: 'the gateway is killed', seed: 4711, outcome: 'passed', startedAt: '2026-11-22T10:00:00Z' },
   ...{ seconds: 12, timeline: [{ at: 1, text: 'SIGKILL ingest' }], measures: { accepted: '10 events' } },
   checks: [{ name: 'lost', ok: true, wanted: '= 0', found: '0' }],
@@ -22,7 +22,7 @@ describe('the report of the fault suite', () => {
   });
 
   it('holds the try before as well, where a fault was tried once more', () => {
-    const earlier: Finding = { ...finding, outcome: 'failed', timeline: [{ at: 2, text: 'the first try' }] };
+    const earlier: FaultFinding = { ...finding, outcome: 'failed', timeline: [{ at: 2, text: 'the first try' }] };
     const text = markdown({ ...report, findings: [{ ...finding, earlier }] });
     expect(text).toContain('## F-01 the gateway is killed: passed when tried once more');
     expect(text).toContain('## F-01 the gateway is killed: failed');

@@ -1,14 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Machine } from '../bench/machine.ts';
-import type { Finding } from './finding.ts';
+import type { FaultFinding } from './finding.ts';
 
 /** What was found, and how it was looked for. */
 export interface FaultReport {
   readonly machine: Machine;
   readonly smoke: boolean;
   readonly minutes: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly FaultFinding[];
 }
 
 /** Writes `faults.json` and `faults.md`. */
@@ -52,7 +52,7 @@ export function markdown(report: FaultReport): string {
   ].join('\n');
 }
 
-function section(finding: Finding, { smoke, minutes }: FaultReport): string[] {
+function section(finding: FaultFinding, { smoke, minutes }: FaultReport): string[] {
   const { id, title, outcome, reason, measures, checks, timeline, seed, earlier } = finding;
   return [
     `## ${id} ${title}: ${outcome}${earlier === undefined ? '' : ' when tried once more'}`,

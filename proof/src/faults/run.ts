@@ -4,7 +4,7 @@ import { whenInterrupted } from '../bench/when-interrupted.ts';
 import type { ServiceProcess } from '../harness/service-process.ts';
 import { FAULTS } from './cases/index.ts';
 import type { Fault } from './fault.ts';
-import { type Finding, mayBeTheMachine } from './finding.ts';
+import { type FaultFinding, mayBeTheMachine } from './finding.ts';
 import { Laboratory } from './laboratory.ts';
 import type { FaultOptions } from './options.ts';
 import { writeOutput, writeReports } from './report.ts';
@@ -24,7 +24,7 @@ export async function run(root: string, options: FaultOptions): Promise<boolean>
     if (services.length > 0) progress(`what the services said: ${await writeOutput(reports, id, services)}`);
   };
   const laboratory = new Laboratory({ root, seed, smoke, minutes, progress, onFailed });
-  const findings: Finding[] = [];
+  const findings: FaultFinding[] = [];
   const startedAt = performance.now();
   const calm = whenInterrupted(() => laboratory.close());
   try {
@@ -61,7 +61,7 @@ function choose({ only, all }: FaultOptions): readonly Fault[] {
   return all ? FAULTS : FAULTS.filter(({ smoke }) => smoke);
 }
 
-function print({ id, outcome, reason, checks, measures, seconds }: Finding): void {
+function print({ id, outcome, reason, checks, measures, seconds }: FaultFinding): void {
   for (const { name, wanted, found, ok } of checks) {
     if (!ok) console.log(`  NO  ${name}: wanted ${wanted}, found ${found}`);
   }

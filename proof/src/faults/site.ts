@@ -3,8 +3,8 @@ import pg from 'pg';
 import { request } from 'undici';
 import { until } from '../bench/poll.ts';
 import { heldRules } from '../bench/readiness.ts';
-import type { RuleDraft } from '../harness/rule-draft.ts';
-import { type ServerName, type ServiceName, type Stack, startStack } from '../harness/stack.ts';
+import type { HarnessRule } from '../harness/rule-draft.ts';
+import { type ServerName, type StackService, type Stack, startStack } from '../harness/stack.ts';
 import { type Load, type LoadPlan, startLoad } from './load.ts';
 import { Proxies } from './proxies.ts';
 import { Streams } from './streams.ts';
@@ -13,9 +13,9 @@ import { counterRule, limitRule, markerRule } from './watched-rules.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 
 export interface SiteOptions {
-  readonly replicas?: Partial<Record<ServiceName, number>>;
+  readonly replicas?: Partial<Record<StackService, number>>;
   readonly nodeOptions?: readonly string[];
-  readonly serviceEnv?: Partial<Record<ServiceName, Readonly<Record<string, string>>>>;
+  readonly serviceEnv?: Partial<Record<StackService, Readonly<Record<string, string>>>>;
   readonly nats?: () => Promise<TestServer>;
   /** Servers behind no proxies: one with its own, or where nothing breaks and the proxies would only be measured too. */
   readonly direct?: readonly ServerName[];
@@ -98,11 +98,11 @@ export class Site {
   }
 
   /** Also while the platform is still at what the last fault left: a 503 says to look whether it was done, then to ask again. */
-  async addRule(draft: RuleDraft): Promise<string> {
+  async addRule(draft: HarnessRule): Promise<string> {
     return until(`the rule "${draft.name}" to be taken`, () => this.#ruleOf(draft), RULES_DEADLINE_MS);
   }
 
-  async #ruleOf(draft: RuleDraft): Promise<string | undefined> {
+  async #ruleOf(draft: HarnessRule): Promise<string | undefined> {
     const answer = await this.post(this.stack.queryUrl, '/api/guardrails', draft);
     if (answer.status === 201) return (JSON.parse(answer.text) as { readonly id: string }).id;
     if (answer.status !== 503) {

@@ -1,4 +1,4 @@
-import type { RuleDraft } from '../harness/rule-draft.ts';
+import type { HarnessRule } from '../harness/rule-draft.ts';
 
 /** Longer than any fault test but the soak, so that what is counted stays counted. */
 export const WINDOW_MINUTES = 1_440;
@@ -8,7 +8,7 @@ export const ERROR_LIMIT = 5;
 export const RULE_NAMES = { marker: 'fault: marker', counter: 'fault: counter', limit: 'fault: limit' } as const;
 
 /** Fires at each marker event and at no other: the set of its triggers is the set of accepted markers. */
-export function markerRule(url: string): RuleDraft {
+export function markerRule(url: string): HarnessRule {
   return {
     name: RULE_NAMES.marker,
     conditionType: 'custom_metric',
@@ -20,7 +20,7 @@ export function markerRule(url: string): RuleDraft {
 }
 
 /** Never fires; its reading is what the evaluator counted of an agent. */
-export function counterRule(url: string): RuleDraft {
+export function counterRule(url: string): HarnessRule {
   return {
     name: RULE_NAMES.counter,
     conditionType: 'custom_metric',
@@ -32,7 +32,7 @@ export function counterRule(url: string): RuleDraft {
 }
 
 /** Met at every event of an agent from its fifth error on, and, by its cooldown, effective once. */
-export function limitRule(url: string): RuleDraft {
+export function limitRule(url: string): HarnessRule {
   return {
     name: RULE_NAMES.limit,
     conditionType: 'custom_metric',

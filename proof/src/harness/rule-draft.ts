@@ -1,5 +1,5 @@
 /** Body of `POST /api/guardrails`, as far as it is needed here. */
-export interface RuleDraft {
+export interface HarnessRule {
   readonly name: string;
   readonly conditionType: string;
   readonly conditionConfig: object;

@@ -9,19 +9,19 @@ import { childrenOf } from './process-family.ts';
 import { ServiceProcess } from './service-process.ts';
 
 export const SERVICES = ['ingest', 'run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query'] as const;
-export type ServiceName = (typeof SERVICES)[number];
+export type StackService = (typeof SERVICES)[number];
 export type ServerName = 'postgres' | 'nats' | 'redis';
-export type Shape = 'distributed' | 'standalone';
+export type StackShape = 'distributed' | 'standalone';
 
 export interface StackOptions {
-  readonly shape: Shape;
+  readonly shape: StackShape;
   /** Checkout whose built services are run; this one by default. */
   readonly root?: string;
   /** How many processes of a service; 1 unless named. */
-  readonly replicas?: Partial<Record<ServiceName, number>>;
+  readonly replicas?: Partial<Record<StackService, number>>;
   readonly env?: Readonly<Record<string, string>>;
   /** Per service, on top of `env`. */
-  readonly serviceEnv?: Partial<Record<ServiceName, Readonly<Record<string, string>>>>;
+  readonly serviceEnv?: Partial<Record<StackService, Readonly<Record<string, string>>>>;
   /** Options of Node for every service, e.g. `--cpu-prof`. */
   readonly nodeOptions?: readonly string[];
   /** Further server settings `name=value` of Postgres. */
@@ -35,7 +35,7 @@ export interface StackOptions {
 }
 
 export interface Stack {
-  readonly shape: Shape;
+  readonly shape: StackShape;
   readonly ingestUrl: string;
   readonly queryUrl: string;
   /** Admin key of tenant `default`. */

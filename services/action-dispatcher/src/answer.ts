@@ -1,7 +1,9 @@
 import type { Problem } from '@agentlens/contracts';
 
 /** What the owner of a command says: what it did, or why it did not. */
-export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+export type CommandAnswer<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: Problem };
 
 export function refusal(
   status: number,

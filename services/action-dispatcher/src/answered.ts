@@ -1,9 +1,9 @@
 import { isDataError } from '@agentlens/database';
 import { isDatabaseAway } from '@agentlens/platform';
-import { type Answer, refusal } from './answer.ts';
+import { type CommandAnswer, refusal } from './answer.ts';
 
 /** What the database will not take is the asker's to change, and that it is away is the asker's to know. */
-export async function answered<T>(answer: Promise<Answer<T>>): Promise<Answer<T>> {
+export async function answered<T>(answer: Promise<CommandAnswer<T>>): Promise<CommandAnswer<T>> {
   try {
     return await answer;
   } catch (error) {

@@ -12,7 +12,7 @@ import { DeliveryWorker } from './deliveries/delivery-worker.ts';
 import { Lanes, LIMITS } from './deliveries/lanes.ts';
 import { Redelivery } from './deliveries/redelivery.ts';
 import { ResultRecorder } from './deliveries/result-recorder.ts';
-import { type Settled, SettlementsRepository } from './deliveries/settlements.repository.ts';
+import { type SettledDelivery, SettlementsRepository } from './deliveries/settlements.repository.ts';
 import { DestinationBreakers } from './destinations/destination-breakers.ts';
 import { AgentControl } from './directives/agent-control.ts';
 import { AgentDirectivesRepository } from './directives/agent-directives.repository.ts';
@@ -22,10 +22,10 @@ import { OldRows } from './retention/old-rows.repository.ts';
 import { Retention } from './retention/retention.ts';
 import { Review } from './review.ts';
 import { TriggerPartitions } from './triggers/trigger-partitions.ts';
-import { type Recorded, TriggerRecorder } from './triggers/trigger-recorder.ts';
+import { type RecordedTriggers, TriggerRecorder } from './triggers/trigger-recorder.ts';
 import { GROUP, TriggersConsumer } from './triggers/triggers.consumer.ts';
 
-export interface DispatcherParts {
+export interface DispatcherDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly clock: Clock;
@@ -60,11 +60,11 @@ const GRACE_MS = 7_000;
 const STALLED_MS = 30_000;
 
 /** Of such a trigger nothing is left to be done but to tell. */
-const AT_AN_END: ReadonlySet<Recorded> = new Set(['dry_run', 'cooldown', 'failed']);
+const AT_AN_END: ReadonlySet<RecordedTriggers> = new Set(['dry_run', 'cooldown', 'failed']);
 
 /** Everything the service does, without the framework around it. */
 export class Dispatcher {
-  readonly #parts: DispatcherParts;
+  readonly #parts: DispatcherDependencies;
   readonly #metrics = new DeliveryMetrics();
   readonly #breakers = new DestinationBreakers();
   readonly #deliveries: DeliveriesRepository;
@@ -80,7 +80,7 @@ export class Dispatcher {
   #publishing: NodeJS.Timeout | undefined;
   #backlog: Backlog = { waiting: 0, oldestDueMs: 0 };
 
-  constructor(parts: DispatcherParts) {
+  constructor(parts: DispatcherDependencies) {
     this.#parts = parts;
     const { bus, clock, logger } = parts;
     const { db } = parts.database;
@@ -203,7 +203,7 @@ export class Dispatcher {
     });
   }
 
-  #onRecorded(recorded: readonly Recorded[], triggers: readonly Trigger[]): void {
+  #onRecorded(recorded: readonly RecordedTriggers[], triggers: readonly Trigger[]): void {
     for (const [n, { actionType }] of triggers.entries()) {
       const result = recorded[n] ?? 'known';
       this.#metrics.recorded(result === 'begun' ? 'queued' : result);
@@ -214,7 +214,7 @@ export class Dispatcher {
     if (recorded.some((result) => AT_AN_END.has(result))) this.#publishSoon();
   }
 
-  #onSettled(ended: readonly Settled[]): void {
+  #onSettled(ended: readonly SettledDelivery[]): void {
     for (const { delivery, settlement } of ended) {
       const { next } = settlement;
       if (next.kind === 'settled' && next.result === 'failed') this.#metrics.givenUp(delivery.actionType, next.why);

@@ -3,7 +3,7 @@ import type { Tables } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Kysely } from 'kysely';
 import { AlertDecisions } from './alerts/alert-decisions.ts';
-import { AlertDesk } from './alerts/alert-desk.ts';
+import { AlertService } from './alerts/alert.service.ts';
 import { AlertMetrics, type Waiting } from './alerts/alert-metrics.ts';
 import { countWaiting } from './alerts/alerts.repository.ts';
 import { BREAKER_GROUP, BreakerAlertsConsumer } from './alerts/breaker-alerts.consumer.ts';
@@ -11,10 +11,10 @@ import { ExpirySweeper } from './alerts/expiry-sweeper.ts';
 import { answered } from './answered.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { ACKNOWLEDGEMENTS_GROUP, AcknowledgementsConsumer } from './control/acknowledgements.consumer.ts';
-import { ControlDesk } from './control/control-desk.ts';
+import { ControlOrdersService } from './control/control-orders.service.ts';
 import type { AgentControl } from './directives/agent-control.ts';
 
-export interface ReviewParts {
+export interface ReviewDependencies {
   readonly bus: EventBus;
   readonly db: Kysely<Tables>;
   readonly now: () => number;
@@ -27,26 +27,26 @@ export interface ReviewParts {
 
 /** People's side of the service: what they are asked, what they answer, what they order. */
 export class Review {
-  readonly alerts: AlertDesk;
-  readonly #parts: ReviewParts;
+  readonly alerts: AlertService;
+  readonly #parts: ReviewDependencies;
   readonly #decisions: AlertDecisions;
   readonly #approvals: Approvals;
-  readonly #control: ControlDesk;
+  readonly #control: ControlOrdersService;
   readonly #sweeper: ExpirySweeper;
   readonly #breakers: BreakerAlertsConsumer;
   readonly #acknowledgements: AcknowledgementsConsumer;
   readonly #served: Subscription[] = [];
   #waiting: Waiting | undefined;
 
-  constructor(parts: ReviewParts) {
+  constructor(parts: ReviewDependencies) {
     this.#parts = parts;
     const { bus, db, now, directives, sweepMs, onChanged, onError } = parts;
     const metrics = new AlertMetrics();
     metrics.observe(() => this.#waiting);
-    this.alerts = new AlertDesk(db, now, metrics, onChanged);
+    this.alerts = new AlertService(db, now, metrics, onChanged);
     this.#decisions = new AlertDecisions(db, now, metrics, onChanged);
     this.#approvals = new Approvals(db, now, metrics, onChanged);
-    this.#control = new ControlDesk(db, now, directives, onChanged);
+    this.#control = new ControlOrdersService(db, now, directives, onChanged);
     this.#sweeper = new ExpirySweeper({ db, now, metrics, everyMs: sweepMs, onChanged, onError });
     this.#breakers = new BreakerAlertsConsumer(bus, this.alerts);
     this.#acknowledgements = new AcknowledgementsConsumer(bus, db);

@@ -8,7 +8,7 @@ import {
 import { aTrigger, eventually, type RecordingServer, recordingServer } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { MOST_PER_MINUTE } from '../src/alerts/alert-desk.ts';
+import { MOST_PER_MINUTE } from '../src/alerts/alert.service.ts';
 import { type Dispatching, firedBy, START } from './dispatching.ts';
 import { granted, type reviewing } from './reviewing.ts';
 import { withReview } from './with-review.ts';

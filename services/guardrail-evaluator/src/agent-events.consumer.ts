@@ -1,7 +1,14 @@
 import { agentEvents, type EventBatch, factsOfMessage, GROUPS, tenantOfEvents } from '@agentlens/contracts';
-import { ACK, allOf, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
+import {
+  ACK,
+  allOf,
+  type EventBus,
+  type HandlingOutcome,
+  type Received,
+  type Subscription,
+} from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import type { BatchEvaluator, Round } from './evaluation/batch-evaluator.ts';
+import type { BatchEvaluator, EvaluationRound } from './evaluation/batch-evaluator.ts';
 import type { EvaluationMarks } from './evaluation/evaluation-marks.ts';
 import { Failures } from './evaluation/failures.ts';
 import { Rounds } from './evaluation/rounds.ts';
@@ -43,13 +50,13 @@ export class AgentEventsConsumer {
     await this.#subscription?.close();
   }
 
-  async #handleAll(messages: readonly Received<EventBatch>[]): Promise<readonly Outcome[]> {
+  async #handleAll(messages: readonly Received<EventBatch>[]): Promise<readonly HandlingOutcome[]> {
     const outcomes = await Promise.all(messages.map((message) => this.#handle(message)));
     await this.marks?.add(messages.filter((_, index) => outcomes[index]?.kind === 'ack'));
     return outcomes;
   }
 
-  async #handle(message: Received<EventBatch>): Promise<Outcome> {
+  async #handle(message: Received<EventBatch>): Promise<HandlingOutcome> {
     const { messageId, attempt } = message;
     try {
       await this.#evaluate(message);
@@ -74,7 +81,7 @@ export class AgentEventsConsumer {
     await this.#rounds.evaluate({ tenantId, events, read: () => message.value });
   }
 
-  #begin(batches: readonly EventBatch[]): Round {
+  #begin(batches: readonly EventBatch[]): EvaluationRound {
     const { measured, done } = this.evaluator.begin(batches);
     return { measured, done: batches.map((batch, at) => this.#withWorks(batch, done[at] ?? Promise.resolve())) };
   }

@@ -13,7 +13,7 @@ export interface EvaluatorPorts {
   readonly calls: CallHistory;
   readonly breakers: BreakerStore;
   readonly budgets: BudgetStore;
-  readonly control: Pick<ControlBoard, 'standing'>;
+  readonly control: Pick<ControlBoard, 'stateOf'>;
   /** Absent: nobody audits. */
   readonly evaluationTally?: EvaluationTally | undefined;
   readonly database: Database;

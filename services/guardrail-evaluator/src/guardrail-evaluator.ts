@@ -4,13 +4,13 @@ import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { HealthAnswer, Platform } from '@agentlens/platform';
 import { AgentEventsConsumer, GROUP } from './agent-events.consumer.ts';
 import { Decisions } from './decisions/decisions.ts';
-import { DropMetrics } from './drop-metrics.ts';
+import { EvaluatorDropMetrics } from './drop-metrics.ts';
 import { BatchEvaluator } from './evaluation/batch-evaluator.ts';
 import { EvaluationMarks } from './evaluation/evaluation-marks.ts';
 import { EvaluatorMetrics } from './evaluation/evaluator-metrics.ts';
-import { TriggerDesk } from './evaluation/trigger-desk.ts';
+import { TriggerPublisher } from './evaluation/trigger-publisher.ts';
 import { WindowGap } from './evaluation/window-gap.ts';
-import { WindowKeeper } from './evaluation/window-keeper.ts';
+import { WindowRecovery } from './evaluation/window-recovery.ts';
 import type { EvaluatorPorts } from './evaluator-ports.ts';
 import { HealthTicker } from './health/health-ticker.ts';
 import { RollupHealthScores } from './health/rollup-health-scores.ts';
@@ -35,7 +35,7 @@ export class GuardrailEvaluator {
   readonly #relay: OutboxRelay;
   readonly #states: StateRecorder;
   readonly #consumer: AgentEventsConsumer;
-  readonly #keeper: WindowKeeper;
+  readonly #recovery: WindowRecovery;
   #commands: Subscription[] = [];
   #retry: NodeJS.Timeout | undefined;
   #starting: Promise<void> | undefined;
@@ -44,19 +44,19 @@ export class GuardrailEvaluator {
   constructor(ports: EvaluatorPorts) {
     const { bus, windows, cooldowns, database, clock, secrets, egressPolicy, logger } = ports;
     const metrics = new EvaluatorMetrics();
-    const drops = new DropMetrics();
+    const drops = new EvaluatorDropMetrics();
     const repository = new RulesRepository(database);
-    const desk = new TriggerDesk(cooldowns, bus, metrics);
+    const publisher = new TriggerPublisher(cooldowns, bus, metrics);
     this.#ports = ports;
     this.#states = new StateRecorder(new StatesRepository(database), drops, logger);
     this.rules = new RuleLibrary(repository, bus, logger);
     this.#relay = relayOf(database, bus, logger);
     this.decisions = new Decisions(ports, this.rules, drops, () => this.#relay.nudge());
     this.#writer = new RuleWriter(repository, secrets, egressPolicy, clock, (tenantId) => this.#ruleChanged(tenantId));
-    const shared = { rules: this.rules, desk, states: this.#states, clock };
+    const shared = { rules: this.rules, publisher, states: this.#states, clock };
     const gap = new WindowGap();
     const evaluator = new BatchEvaluator({ ...shared, windows, metrics, drops, windowGap: gap });
-    this.#keeper = new WindowKeeper({ marker: windows.marker, evaluator, gap, bus, clock, logger });
+    this.#recovery = new WindowRecovery({ marker: windows.marker, evaluator, gap, bus, clock, logger });
     this.#consumer = new AgentEventsConsumer(bus, evaluator, this.decisions.works, logger, marksOf(ports, drops));
     this.ticker = new HealthTicker({ ...shared, scores: new RollupHealthScores(database), logger });
   }
@@ -77,7 +77,7 @@ export class GuardrailEvaluator {
     await this.#starting;
     await Promise.all(this.#commands.map((subscription) => subscription.close()));
     await this.decisions.close();
-    await this.#keeper.stop();
+    await this.#recovery.stop();
     await this.#consumer.stop();
     await this.ticker.stop();
     await this.rules.stop();
@@ -105,7 +105,7 @@ export class GuardrailEvaluator {
       return;
     }
     await this.decisions.serveQuestions();
-    await this.#keeper.start();
+    await this.#recovery.start();
     await this.#consumer.start();
     this.ticker.start();
   }
@@ -123,7 +123,10 @@ export class GuardrailEvaluator {
   }
 }
 
-function marksOf({ evaluationTally, logger }: EvaluatorPorts, drops: DropMetrics): EvaluationMarks | undefined {
+function marksOf(
+  { evaluationTally, logger }: EvaluatorPorts,
+  drops: EvaluatorDropMetrics,
+): EvaluationMarks | undefined {
   if (evaluationTally === undefined) return undefined;
   return new EvaluationMarks(
     evaluationTally,

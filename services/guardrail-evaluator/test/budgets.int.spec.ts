@@ -11,7 +11,7 @@ describe('a budget', () => {
     asking({ phase: 'llm.before', tool: undefined, estimate: { tokens: 10, costUsd }, ...fields });
   const spent = async ({ id: budgetId }: { id: string }, scopeId = platform.tenantId) => {
     const account = { budgetId, scopeId, periodStart: '1970-01-01', keptMs: 1_000_000 };
-    return (await platform.harness.state.budgets.standing(platform.tenantId, [account], Date.now()))?.[0];
+    return (await platform.harness.state.budgets.balances(platform.tenantId, [account], Date.now()))?.[0];
   };
 
   it('holds an estimate, and the event of the same call settles it, once', async () => {
@@ -102,14 +102,14 @@ describe('a budget', () => {
   it('tells what is spent, reserved and left, and of whom', async () => {
     newTenant();
     const { evaluator } = await replica();
-    const standing = (scopeId?: string) =>
+    const balances = (scopeId?: string) =>
       platform.harness.bus.request(COMMANDS.budgetStanding, {
         tenantId: platform.tenantId,
         budgetId: money.id,
         scopeId,
       });
     const money = await budget({ scope: 'agent', limitUsd: 2, period: 'day' });
-    expect(await told(standing())).toMatchObject({ budget: { id: money.id }, pots: [] });
+    expect(await told(balances())).toMatchObject({ budget: { id: money.id }, pots: [] });
     await publish(aModelCall({ usage: { costUsd: 0.7 } }), aModelCall({ agentId: 'agent-2', usage: { costUsd: 2.5 } }));
     await settled();
     await reserve(0.4, { callId: 'call' });
@@ -117,8 +117,8 @@ describe('a budget', () => {
     const periodStart = new Date().toISOString().slice(0, 10);
     const pot = { scopeId: 'agent-1', periodStart, spentUsd: 0.7, reservedUsd: 0.4, remainingUsd: 0.9 };
     const overdrawn = { scopeId: 'agent-2', periodStart, spentUsd: 2.5, reservedUsd: 0, remainingUsd: 0 };
-    expect((await told(standing())).pots).toEqual([overdrawn, pot]);
-    expect((await told(standing('agent-1'))).pots).toEqual([pot]);
+    expect((await told(balances())).pots).toEqual([overdrawn, pot]);
+    expect((await told(balances('agent-1'))).pots).toEqual([pot]);
     const unknown = { tenantId: platform.tenantId, budgetId: 'nobody' };
     expect(await platform.harness.bus.request(COMMANDS.budgetStanding, unknown)).toMatchObject({
       problem: { status: 404 },

@@ -39,7 +39,7 @@ beforeAll(async () => {
     ...{ bus, database, clock: Date, egressPolicy: { allow: [] } },
     ...{ windows: state.windows, cooldowns: state.cooldowns, calls: counted(state.calls) },
     ...{ breakers: state.breakers, budgets: state.budgets },
-    control: { standing: () => ({ kind: 'none', modelOverride: null }) },
+    control: { stateOf: () => ({ kind: 'none', modelOverride: null }) },
     secrets: new AesSecretBox([Buffer.alloc(32, 5).toString('base64')]),
     logger: createLogger({ name: 'test', level: 'silent' }),
   });

@@ -64,7 +64,7 @@ export async function openHarness(): Promise<Harness> {
         calls: own.state.calls,
         breakers: own.state.breakers,
         budgets: own.state.budgets,
-        control: { standing: () => ({ kind: 'none', modelOverride: null }) },
+        control: { stateOf: () => ({ kind: 'none', modelOverride: null }) },
         database: own.db,
         clock: Date,
         secrets: new AesSecretBox([secretKey]),

@@ -34,7 +34,7 @@ async function evaluatorOn(bus: EventBus, state: StateStores, databaseUrl: strin
     calls: state.calls,
     breakers: state.breakers,
     budgets: state.budgets,
-    control: { standing: () => ({ kind: 'none', modelOverride: null }) },
+    control: { stateOf: () => ({ kind: 'none', modelOverride: null }) },
     database,
     clock: Date,
     secrets: new AesSecretBox([Buffer.alloc(32, 5).toString('base64')]),

@@ -1,6 +1,6 @@
 import type { Problem, ProblemDetail } from '@agentlens/contracts';
 import { ProblemException } from '@agentlens/platform';
-import type { Verdict } from './intake.ts';
+import type { IntakeVerdict } from './intake.ts';
 import type { Refusal } from './refusal.ts';
 
 export interface Receipt {
@@ -9,11 +9,11 @@ export interface Receipt {
 }
 
 /** What a client is told of one event. */
-export type Outcome =
+export type EventOutcome =
   | ({ readonly ok: true; readonly notices?: readonly ProblemDetail[] } & Receipt)
   | { readonly ok: false; readonly refusal: Refusal };
 
-export function outcomeOf(verdict: Verdict): Outcome {
+export function outcomeOf(verdict: IntakeVerdict): EventOutcome {
   if (!verdict.ok) return verdict;
   const { event, notices } = verdict;
   return { ok: true, notices, id: event.id, hash: event.hash };
@@ -42,16 +42,16 @@ export function taken<T extends { readonly ok: boolean }>(all: readonly T[]): re
   return all.filter((one): one is Extract<T, { ok: true }> => one.ok);
 }
 
-export function refusals(outcomes: readonly Outcome[]): readonly Refusal[] {
+export function refusals(outcomes: readonly EventOutcome[]): readonly Refusal[] {
   return outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.refusal]));
 }
 
-export function allTaken(outcomes: readonly Outcome[]): AllTaken {
+export function allTaken(outcomes: readonly EventOutcome[]): AllTaken {
   const events = taken(outcomes).map(({ id, hash }) => ({ id, hash }));
   return { ingested: events.length, events };
 }
 
-export function someTaken(outcomes: readonly Outcome[]): SomeTaken {
+export function someTaken(outcomes: readonly EventOutcome[]): SomeTaken {
   const results = outcomes.map((outcome, index): EventResult => {
     if (outcome.ok) return { index, status: 201, id: outcome.id, hash: outcome.hash };
     const { status, error, details } = outcome.refusal;
@@ -65,7 +65,7 @@ export function someTaken(outcomes: readonly Outcome[]): SomeTaken {
 const MAX_DETAILS = 20;
 
 /** The answer to a request that is not taken because some of its events cannot be. */
-export function refusedWhole(outcomes: readonly Outcome[]): ProblemException {
+export function refusedWhole(outcomes: readonly EventOutcome[]): ProblemException {
   const all = refusals(outcomes);
   const status = all.some((refusal) => refusal.status === 400) ? 400 : 409;
   const details = outcomes.flatMap((outcome, index) =>

@@ -4,7 +4,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AllTaken, allTaken, type SomeTaken, someTaken } from './answers.ts';
-import { EventDesk } from './event-desk.ts';
+import { EventIngestor } from './event-ingestor.ts';
 import { eventsOf, idempotencyKeyOf, isPartial } from './events-request.ts';
 import { BATCH_ROUTE } from './unread-refusals.ts';
 
@@ -22,7 +22,7 @@ interface EventsRequest {
 export class EventsRoute implements OnModuleInit {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-    @Inject(EventDesk) private readonly desk: EventDesk,
+    @Inject(EventIngestor) private readonly ingestor: EventIngestor,
   ) {}
 
   onModuleInit(): void {
@@ -40,8 +40,8 @@ export class EventsRoute implements OnModuleInit {
     const handover = { events: eventsOf(request.body), key, partial };
     // The handover lets go of them once they are on their way; so must the request.
     request.body = undefined;
-    await this.desk.admit(caller, handover.events.length, reply);
-    const outcomes = await this.desk.take(caller.tenantId, handover);
+    await this.ingestor.admit(caller, handover.events.length, reply);
+    const outcomes = await this.ingestor.take(caller.tenantId, handover);
     void reply.status(partial ? 207 : 201);
     return partial ? someTaken(outcomes) : allTaken(outcomes);
   }

@@ -26,7 +26,7 @@ import { FairTurns } from './admission/fair-turns.ts';
 import { Restraint } from './admission/restraint.ts';
 import { BatchPublisher } from './batch-publisher.ts';
 import { Coalescer } from './coalescer.ts';
-import { EventDesk } from './event-desk.ts';
+import { EventIngestor } from './event-ingestor.ts';
 import { EventGate } from './event-gate.ts';
 import { EventsRoute } from './events.route.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
@@ -37,7 +37,7 @@ import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
 import { SpanMemory } from './otlp/span-memory.ts';
 import { PriceTable } from './price-table.ts';
-import { DecisionDesk } from './protocol/decision-desk.ts';
+import { DecisionGateway } from './protocol/decision-gateway.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';
 import { PROTOCOL_CONTROLLERS, PROTOCOL_PROVIDERS } from './protocol/protocol.providers.ts';
 import { UnreadRefusals } from './unread-refusals.ts';
@@ -50,7 +50,7 @@ const STUCK_MS = 15_000;
 export class IngestModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
     @Inject(EventGate) private readonly gate: EventGate,
-    @Inject(DecisionDesk) private readonly decisions: DecisionDesk,
+    @Inject(DecisionGateway) private readonly decisions: DecisionGateway,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(Admission) private readonly admission: Admission,
     @Inject(HEALTH) health: HealthRegistry,
@@ -72,12 +72,12 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
         {
           provide: OtlpIngestor,
           useFactory: otlpIngestor,
-          inject: [EventDesk, IDEMPOTENCY_STORE, CONFIG, CLOCK, OtlpMetrics],
+          inject: [EventIngestor, IDEMPOTENCY_STORE, CONFIG, CLOCK, OtlpMetrics],
         },
         { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER] },
         { provide: EventGate, useFactory: eventGate, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
         {
-          provide: EventDesk,
+          provide: EventIngestor,
           useFactory: eventDesk,
           inject: [EventIntake, EventGate, IngestMetrics, QUOTA, CLOCK, Admission, LOGGER],
         },
@@ -114,13 +114,13 @@ function eventIntake(
 }
 
 function otlpIngestor(
-  desk: EventDesk,
+  ingestor: EventIngestor,
   store: IdempotencyStore,
   { otlp }: PlatformConfig,
   clock: Clock,
   metrics: OtlpMetrics,
 ): OtlpIngestor {
-  return new OtlpIngestor(desk, new SpanMemory(store, metrics, () => clock.now()), new PriceTable(), otlp, metrics);
+  return new OtlpIngestor(ingestor, new SpanMemory(store, metrics, () => clock.now()), new PriceTable(), otlp, metrics);
 }
 
 function eventGate(bus: EventBus, metrics: IngestMetrics, clock: Clock): EventGate {
@@ -137,10 +137,18 @@ function eventDesk(
   clock: Clock,
   admission: Admission,
   logger: Platform['logger'],
-): EventDesk {
+): EventIngestor {
   const restraint = new Restraint((tenantId, perSecond) => {
     const restrained = 'the CPU is scarce: a tenant that floods beside others is restrained';
     logger.info({ tenantId, perSecond }, Number.isFinite(perSecond) ? restrained : 'nobody is restrained any more');
   });
-  return new EventDesk(intake, gate, metrics, new LeasedQuota(quota), clock, admission, new FairTurns({ restraint }));
+  return new EventIngestor(
+    intake,
+    gate,
+    metrics,
+    new LeasedQuota(quota),
+    clock,
+    admission,
+    new FairTurns({ restraint }),
+  );
 }

@@ -23,7 +23,7 @@ import { conflict, invalid, type Refusal } from './refusal.ts';
 import { sanitise } from './sanitise.ts';
 
 /** One request's events as they arrived. */
-export interface Delivery {
+export interface IntakeRequest {
   readonly tenantId: string;
   readonly events: readonly unknown[];
   readonly key: string | undefined;
@@ -33,12 +33,12 @@ export interface Delivery {
 }
 
 /** What became of each event, in request order. */
-export type Verdict =
+export type IntakeVerdict =
   | ({ readonly ok: true; readonly repeated: boolean; readonly notices?: readonly ProblemDetail[] } & IdentifiedEvent)
   | { readonly ok: false; readonly refusal: Refusal };
 
 export type Intake =
-  | { readonly kind: 'judged'; readonly arrival: Arrival; readonly verdicts: readonly Verdict[] }
+  | { readonly kind: 'judged'; readonly arrival: Arrival; readonly verdicts: readonly IntakeVerdict[] }
   /** The Idempotency-Key is known with another body. */
   | { readonly kind: 'key_reused' };
 
@@ -56,7 +56,7 @@ export class EventIntake {
     private readonly onMemoryLost: (error: unknown) => void,
   ) {}
 
-  async judge(delivery: Delivery): Promise<Intake> {
+  async judge(delivery: IntakeRequest): Promise<Intake> {
     const window = timeWindow(delivery.nowMs, this.retentionDays);
     const safety = await inPieces(delivery.events, sanitise);
     const receivedAtMs = await this.#firstArrival(delivery, safety);
@@ -76,7 +76,7 @@ export class EventIntake {
     tenantId: string,
     event: TranslatedEvent,
     nowMs: number,
-  ): Promise<{ arrival: Arrival; verdict: Verdict }> {
+  ): Promise<{ arrival: Arrival; verdict: IntakeVerdict }> {
     const arrival = arrivalOf(tenantId, undefined, nowMs);
     const [atMs = nowMs] = await this.#times(
       [{ ok: true, event }],
@@ -88,7 +88,10 @@ export class EventIntake {
   }
 
   /** Arrival of the first attempt under this key; undefined where that attempt had another body. */
-  async #firstArrival(delivery: Delivery, safety: readonly (ProblemDetail | undefined)[]): Promise<number | undefined> {
+  async #firstArrival(
+    delivery: IntakeRequest,
+    safety: readonly (ProblemDetail | undefined)[],
+  ): Promise<number | undefined> {
     const { tenantId, key, events, nowMs } = delivery;
     if (key === undefined) return nowMs;
     const texts = await inPieces(events, (event, index) =>
@@ -99,7 +102,7 @@ export class EventIntake {
     return known.bodyHash === bodyHash ? known.receivedAtMs : undefined;
   }
 
-  #read(raw: unknown, unsafe: ProblemDetail | undefined, delivery: Delivery, window: TimeWindow): Read {
+  #read(raw: unknown, unsafe: ProblemDetail | undefined, delivery: IntakeRequest, window: TimeWindow): Read {
     const { tenantId, nowMs, dialect = AGENTLENS } = delivery;
     if (unsafe !== undefined) return refused(invalid('malformed', [unsafe]));
     const foreign = foreignTenant(raw, tenantId);
@@ -156,13 +159,13 @@ export class EventIntake {
 
   /** An id stands for one content: within the request, and as far as the platform remembers. */
   async #withoutConflicts(
-    verdicts: readonly Verdict[],
+    verdicts: readonly IntakeVerdict[],
     read: readonly Read[],
     { tenantId }: Arrival,
-  ): Promise<readonly Verdict[]> {
+  ): Promise<readonly IntakeVerdict[]> {
     if (!read.some((one) => one.ok && one.event.clientId !== undefined)) return verdicts;
     const firstHash = new Map<string, string>();
-    const judged = verdicts.map((verdict, index): Verdict => {
+    const judged = verdicts.map((verdict, index): IntakeVerdict => {
       const one = read[index];
       if (!verdict.ok || one?.ok !== true || one.event.clientId === undefined) return verdict;
       const { id, hash } = verdict.event;
@@ -192,7 +195,7 @@ function refused(refusal: Refusal): { readonly ok: false; readonly refusal: Refu
   return { ok: false, refusal };
 }
 
-function identified(read: Read, index: number, atMs: number, arrival: Arrival): Verdict {
+function identified(read: Read, index: number, atMs: number, arrival: Arrival): IntakeVerdict {
   if (!read.ok) return read;
   const result = identify(read.event, index, atMs, arrival);
   if ('reason' in result) return refused(result);

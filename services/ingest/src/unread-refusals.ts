@@ -2,7 +2,7 @@ import { callerOf, type RouteSettings } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { EventDesk } from './event-desk.ts';
+import { EventIngestor } from './event-ingestor.ts';
 
 /** The config of a route that takes batches of events. */
 export const BATCH_ROUTE = {
@@ -19,13 +19,13 @@ export const BATCH_ROUTE = {
 export class UnreadRefusals implements OnModuleInit {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-    @Inject(EventDesk) private readonly desk: EventDesk,
+    @Inject(EventIngestor) private readonly ingestor: EventIngestor,
   ) {}
 
   onModuleInit(): void {
     this.host.httpAdapter.getInstance<FastifyInstance>().addHook('onRequest', async (request) => {
       if (request.routeOptions.config.takesBatches !== true) return;
-      this.desk.refuseIfFull(callerOf(request).tenantId);
+      this.ingestor.refuseIfFull(callerOf(request).tenantId);
     });
   }
 }

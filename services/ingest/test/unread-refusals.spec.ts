@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { EventDesk } from '../src/event-desk.ts';
+import { EventIngestor } from '../src/event-ingestor.ts';
 import { heldBack } from '../src/rate-limit.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 
@@ -7,7 +7,7 @@ describe('requests of a tenant whose line is full', () => {
   let gateway: Gateway;
   beforeEach(async () => {
     gateway = await startGateway();
-    jest.spyOn(gateway.app.get(EventDesk), 'refuseIfFull').mockImplementation((tenantId) => {
+    jest.spyOn(gateway.app.get(EventIngestor), 'refuseIfFull').mockImplementation((tenantId) => {
       if (tenantId === 'acme') throw heldBack(1_000);
     });
   });

@@ -66,7 +66,7 @@ import { SettingsController } from './settings/settings.controller.ts';
 import { SettingsRepository } from './settings/settings.repository.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import { StreamController } from './stream/stream.controller.ts';
-import { StreamDesk } from './stream/stream-desk.ts';
+import { LiveStreamService } from './stream/live-stream.service.ts';
 import { StreamMetrics } from './stream/stream-metrics.ts';
 
 /** The operator API: reads for one tenant at a time, commands to the owners of what is written, live streams, API keys. */
@@ -129,7 +129,7 @@ export class QueryModule {
         BudgetsQueries,
         SettingsRepository,
         KeyNames,
-        StreamDesk,
+        LiveStreamService,
         OpenStreams,
         StreamMetrics,
         KeyUseRecorder,

@@ -1,10 +1,10 @@
 import { metrics } from '@opentelemetry/api';
 
 /** A run's sign of life that was not written down, and word of a changed run that reached nobody. */
-export type Dropped = 'heartbeat' | 'run_change';
+export type DroppedByTracking = 'heartbeat' | 'run_change';
 
 /** What this service lets go of because something better will follow: the next heartbeat, the next change, a poll. */
-export class DropMetrics {
+export class TrackingDropMetrics {
   readonly #dropped;
 
   constructor() {
@@ -13,7 +13,7 @@ export class DropMetrics {
     });
   }
 
-  dropped(what: Dropped, count: number): void {
+  dropped(what: DroppedByTracking, count: number): void {
     this.#dropped.add(count, { what });
   }
 }

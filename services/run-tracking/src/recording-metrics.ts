@@ -1,5 +1,5 @@
 import { type Counter, metrics } from '@opentelemetry/api';
-import type { Recorded } from './recording/event-store.ts';
+import type { RecordedEvents } from './recording/event-store.ts';
 
 /** What a replica stored, and when last: for `/metrics` and for readiness. */
 export class RecordingMetrics {
@@ -23,7 +23,7 @@ export class RecordingMetrics {
     });
   }
 
-  recorded({ stored, duplicates, conflicts }: Recorded): void {
+  recorded({ stored, duplicates, conflicts }: RecordedEvents): void {
     this.#stored.add(stored);
     this.#duplicates.add(duplicates);
     this.#conflicts.add(conflicts);

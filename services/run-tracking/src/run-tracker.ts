@@ -2,7 +2,7 @@ import { agentEvents, type EventBatch, factsOfMessage } from '@agentlens/contrac
 import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
-import { DropMetrics } from './drop-metrics.ts';
+import { TrackingDropMetrics } from './drop-metrics.ts';
 import { EventPartitions } from './partitions/event-partitions.ts';
 import { EventRecorder } from './recording/event-recorder.ts';
 import { EventStore } from './recording/event-store.ts';
@@ -20,7 +20,7 @@ const CALLS_AT_ONCE = 100;
 /** Events older than this that nobody stored mean that this service makes no progress. */
 const STALLED_MS = 60_000;
 
-export interface RunTrackerParts {
+export interface RunTrackerDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly clock: Clock;
@@ -33,19 +33,19 @@ export interface RunTrackerParts {
 
 /** Consumes agent events and keeps what they amount to: events, runs, agents, days. */
 export class RunTracker {
-  readonly #parts: RunTrackerParts;
+  readonly #parts: RunTrackerDependencies;
   readonly #metrics: RecordingMetrics;
   readonly #changes: RunChanges;
   readonly #partitions: EventPartitions;
   readonly #gathering: Gathering<EventBatch>;
   #subscription: Subscription | undefined;
 
-  constructor(parts: RunTrackerParts) {
+  constructor(parts: RunTrackerDependencies) {
     const { bus, database, logger, retentionDays, paceMs = 0 } = parts;
     const now = (): number => parts.clock.now();
     this.#parts = parts;
     this.#metrics = new RecordingMetrics(now);
-    const drops = new DropMetrics();
+    const drops = new TrackingDropMetrics();
     this.#changes = new RunChanges(bus, now, (err, runs) => {
       drops.dropped('run_change', runs);
       logger.debug({ err, runs }, 'run.changed was not published');

@@ -117,7 +117,7 @@ describe('a restart in the middle of a run', () => {
     await people.post('/api/control', { scope: 'run', id: 'goes-on', state: 'killed', waitMs: 0 });
     await eventually(async () => {
       const third = await (await aProcess()).startRun({ runId: 'goes-on' });
-      expect(third.standing).toMatchObject({ state: 'killed' });
+      expect(third.controlState).toMatchObject({ state: 'killed' });
       expect(await toolOf(third, 'search', done)({ of: 'c' })).toMatchObject({ code: 'AGENTLENS_RUN_ENDED' });
     });
     expect(done).toEqual(['search a', 'search b']);

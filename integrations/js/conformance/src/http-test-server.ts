@@ -1,10 +1,10 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { TestServer } from '@agentlens/sdk/testing';
+import type { TestPlatform } from '@agentlens/sdk/testing';
 
 /** The SDK's test server on a port of this machine, for adapters that are processes of their own. */
-export async function served(test: TestServer): Promise<{ readonly url: string; close(): Promise<void> }> {
+export async function served(test: TestPlatform): Promise<{ readonly url: string; close(): Promise<void> }> {
   const answered = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());

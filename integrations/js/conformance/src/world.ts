@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { AgentLensClient, AgentLensOptions } from '@agentlens/sdk';
 import { isAgentStopped } from '@agentlens/sdk';
 import type { GuardOptions } from '@agentlens/sdk/adapter';
-import { type RecordedEvent, TestServer } from '@agentlens/sdk/testing';
+import { type RecordedEvent, TestPlatform } from '@agentlens/sdk/testing';
 import type { AgentSpec, Driver, NestedSpec, Outcome, ToolSpec, ToolUse } from './driver.ts';
 
 /** Real time, for what waits for a deadline. */
@@ -21,7 +21,7 @@ export type Arguments = Readonly<Record<string, unknown>>;
 /** What one scenario plays in: a server, a client, the framework under test, and the effects its tools had. */
 export class World {
   readonly driver: Driver;
-  readonly server = new TestServer();
+  readonly server = new TestPlatform();
   /** The paths that the tool `write` has written. */
   readonly effects: string[] = [];
   readonly warnings: string[] = [];

@@ -1,4 +1,4 @@
-import { block, modify, needApproval, settle, TestServer, terminate } from '@agentlens/sdk/testing';
+import { block, modify, needApproval, settle, TestPlatform, terminate } from '@agentlens/sdk/testing';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { Agent } from '../agent/agent.ts';
@@ -10,10 +10,10 @@ import { ScriptedModel, type ScriptStep } from '../testing/scripted-model.ts';
 import { tool } from '../tools/tool.ts';
 
 async function guarded(
-  server: TestServer,
+  server: TestPlatform,
   steps: readonly ScriptStep[],
   more: Partial<AgentConfig> = {},
-  options: Parameters<TestServer['client']>[0] = {},
+  options: Parameters<TestPlatform['client']>[0] = {},
 ) {
   const ran: unknown[] = [];
   const pay = tool<{ eur: number }>({
@@ -49,7 +49,7 @@ const paying: readonly ScriptStep[] = [
 
 describe('a run under the platform', () => {
   it('is told there with its model calls, its decisions and its end', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const { agent, ran, client } = await guarded(server, paying);
     const result = await agent.run();
     expect(result).toMatchObject({ success: true, result: 'done' });
@@ -66,7 +66,7 @@ describe('a run under the platform', () => {
   });
 
   it('is one run per turn, of one session', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const { agent } = await guarded(server, [{ text: 'one' }, { text: 'two' }]);
     await using active = agent.createSession();
     const [first, second] = [await active.run('a'), await active.run('b')];
@@ -75,7 +75,7 @@ describe('a run under the platform', () => {
   });
 
   it('is blocked before a tool runs, and the model hears why', async () => {
-    const server = new TestServer().rule({ tools: ['pay'], answer: block('Not today') });
+    const server = new TestPlatform().rule({ tools: ['pay'], answer: block('Not today') });
     const { agent, ran } = await guarded(server, paying);
     const result = await agent.run({ events: 'inline' });
     expect(ran).toEqual([]);
@@ -87,7 +87,7 @@ describe('a run under the platform', () => {
   });
 
   it('is ended by a rule', async () => {
-    const server = new TestServer().rule({ tools: ['pay'], answer: terminate('That was it') });
+    const server = new TestPlatform().rule({ tools: ['pay'], answer: terminate('That was it') });
     const { agent, ran } = await guarded(server, paying);
     expect(await agent.run()).toMatchObject({
       success: false,
@@ -98,11 +98,11 @@ describe('a run under the platform', () => {
   });
 
   it('runs a tool with the arguments a rule changed, checked like the first ones', async () => {
-    const changed = new TestServer().rule({ tools: ['pay'], answer: modify({ eur: 1 }) });
+    const changed = new TestPlatform().rule({ tools: ['pay'], answer: modify({ eur: 1 }) });
     const good = await guarded(changed, paying);
     expect(await good.agent.run()).toMatchObject({ success: true, actions: [{ input: { eur: 1 } }] });
     expect(good.ran).toEqual([{ eur: 1 }]);
-    const nonsense = new TestServer().rule({ tools: ['pay'], answer: modify({ eur: 'many' }) });
+    const nonsense = new TestPlatform().rule({ tools: ['pay'], answer: modify({ eur: 'many' }) });
     const bad = await guarded(nonsense, paying);
     expect((await bad.agent.run()).actions).toMatchObject([{ code: 'invalid_input' }]);
     expect(bad.ran).toEqual([]);
@@ -120,7 +120,7 @@ describe('a run under the platform', () => {
   });
 
   it('waits for a human at the platform, behind the local one', async () => {
-    const server = new TestServer().rule({ tools: ['pay'], answer: needApproval() });
+    const server = new TestPlatform().rule({ tools: ['pay'], answer: needApproval() });
     const { agent, ran } = await guarded(server, paying);
     const running = agent.run();
     await eventually(() => expect(server.approvals.pending).toHaveLength(1));
@@ -140,7 +140,7 @@ describe('a run under the platform', () => {
   });
 
   it('is killed in the middle of a tool, whose call has a result all the same', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const begun = Promise.withResolvers<void>();
     const hang = tool({
       name: 'hang',
@@ -164,7 +164,7 @@ describe('a run under the platform', () => {
   });
 
   it('uses the model an operator wants', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const model = new ScriptedModel([{ text: 'ok' }]);
     const { agent, client } = await guarded(server, [], { modelProviders: [model] });
     await eventually(() => expect(client.status.connected).toBe(true));
@@ -175,7 +175,7 @@ describe('a run under the platform', () => {
   });
 
   it('goes on while the platform is away, or ends, as it was told', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const open = await guarded(server, paying, {}, { failMode: 'open' });
     const closed = await guarded(server, paying, {}, { failMode: 'closed' });
     server.fail('down');
@@ -196,7 +196,7 @@ describe('a run under the platform', () => {
   });
 
   it('is replayed without the platform', async () => {
-    const server = new TestServer().rule({ tools: ['pay'], answer: block('Not today') });
+    const server = new TestPlatform().rule({ tools: ['pay'], answer: block('Not today') });
     const { Cassette } = await import('../replay/cassette.ts');
     const cassette = new Cassette();
     const { agent } = await guarded(server, paying);

@@ -6,7 +6,7 @@ import type { ServerUser } from './server-user.ts';
 
 const LAST_LINES = 40;
 
-export interface ServerProcess {
+export interface EmbeddedServer {
   readonly child: ChildProcess;
   readonly port: number;
   /** Resolves when the process has ended, however. */
@@ -25,7 +25,7 @@ export async function spawnServer(
   folder: string,
   user: ServerUser | undefined,
   log: (line: string) => void,
-): Promise<ServerProcess> {
+): Promise<EmbeddedServer> {
   const name = await nameForServer(folder, user);
   const port = await freePort();
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'timezone=UTC', 'log_timezone=UTC'];

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { clusterHome, usableBinaries } from './cluster-home.ts';
 import { type Cluster, makeCluster } from './make-cluster.ts';
 import { addressOf, claimServer, clearPreviousServer, DataDirectoryInUse, stopProcess } from './previous-server.ts';
-import { type ServerProcess, spawnServer } from './server-process.ts';
+import { type EmbeddedServer, spawnServer } from './server-process.ts';
 import { serverUser } from './server-user.ts';
 
 const DATABASE = 'agentlens';
@@ -44,7 +44,7 @@ export async function startEmbeddedPostgres(options: {
 }
 
 /** The owner's session, or undefined if the server ended instead of getting ready. */
-async function whenReady(server: ServerProcess, cluster: Cluster, deadline: number): Promise<pg.Client | undefined> {
+async function whenReady(server: EmbeddedServer, cluster: Cluster, deadline: number): Promise<pg.Client | undefined> {
   while (server.isRunning()) {
     try {
       return await claimServer(addressOf(cluster, server.port, 'postgres'));
@@ -60,7 +60,7 @@ async function whenReady(server: ServerProcess, cluster: Cluster, deadline: numb
   return undefined;
 }
 
-async function handle(server: ServerProcess, owner: pg.Client, cluster: Cluster): Promise<EmbeddedPostgres> {
+async function handle(server: EmbeddedServer, owner: pg.Client, cluster: Cluster): Promise<EmbeddedPostgres> {
   // A process that ends without stopping us, by an uncaught error say, takes the server along.
   const atExit = (): void => {
     server.child.kill('SIGINT');

@@ -1,18 +1,21 @@
 import type {
   ActionRequest,
   ActionResponse,
-  ActionTools,
+  ActionDependencies,
   AlertRaised,
   DirectiveOrder,
 } from '../catalog/action-module.ts';
 
-interface RecordingTools extends ActionTools {
+interface RecordingDependencies extends ActionDependencies {
   readonly requests: ActionRequest[];
   readonly orders: object[];
 }
 
 /** Tools for specs of actions: record what was done, answer every request with `response`. */
-export function actionTools(response: ActionResponse = answered(200), raised: AlertRaised = 'raised'): RecordingTools {
+export function actionTools(
+  response: ActionResponse = answered(200),
+  raised: AlertRaised = 'raised',
+): RecordingDependencies {
   const requests: ActionRequest[] = [];
   const orders: object[] = [];
   const record = (order: string) => async (details: DirectiveOrder) => {

@@ -54,7 +54,7 @@ export interface Alerts {
 }
 
 /** Everything an action may do to the world. */
-export interface ActionTools {
+export interface ActionDependencies {
   /** The same on every attempt of one delivery: receivers recognise a repetition by it. */
   readonly deliveryId: string;
   now(): number;
@@ -107,7 +107,7 @@ export interface ExecutedAction<C = unknown> extends ActionBase<C> {
   /** False: the action itself does not call its address, so that address holds none of its deliveries up. */
   readonly callsOut?: boolean;
   /** Carries the action out once. Throws only where the tools do; the caller turns that into a retry. */
-  execute(config: C, trigger: Trigger, tools: ActionTools): Promise<ActionOutcome>;
+  execute(config: C, trigger: Trigger, tools: ActionDependencies): Promise<ActionOutcome>;
 }
 
 /** What a matched decision rule asks for. `missing`: the call lacks what the action works on. */

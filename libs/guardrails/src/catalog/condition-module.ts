@@ -1,6 +1,6 @@
 import type { AgentEvent, DecisionPhase, DecisionRequest, EventKind } from '@agentlens/contracts';
 import type { z } from 'zod';
-import type { Answer } from '../decisions/answer.ts';
+import type { DecisionAnswer } from '../decisions/answer.ts';
 import type { CallFacts, ConditionNeeds } from '../decisions/facts.ts';
 import type { Series } from '../ports/window-store.ts';
 import type { SeriesTotals } from '../windows/series-totals.ts';
@@ -86,7 +86,7 @@ export interface CallTest {
   readonly feeds?: readonly EventFeed[];
   /** What has to be fetched to ask about this call. */
   needs?(request: DecisionRequest): ConditionNeeds;
-  matches(facts: CallFacts): Answer;
+  matches(facts: CallFacts): DecisionAnswer;
 }
 
 /** Asked about one call, before or after it. */

@@ -1,8 +1,8 @@
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Answer, allOf, anyOf, not } from './answer.ts';
+import { type DecisionAnswer, allOf, anyOf, not } from './answer.ts';
 
-const answer = fc.constantFrom<Answer>(true, false, 'missing', 'unavailable');
+const answer = fc.constantFrom<DecisionAnswer>(true, false, 'missing', 'unavailable');
 const answers = fc.array(answer, { minLength: 1, maxLength: 6 });
 const shuffled = answers.chain((list) =>
   fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
@@ -34,7 +34,7 @@ describe('the algebra of answers', () => {
   });
 
   it('never turns what could not be told into an answer that knowing it could overturn', () => {
-    const told = (one: Answer, as: boolean): boolean => (typeof one === 'boolean' ? one : as);
+    const told = (one: DecisionAnswer, as: boolean): boolean => (typeof one === 'boolean' ? one : as);
     fc.assert(
       fc.property(answers, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), (list, truths) => {
         const known = list.map((one, i) => told(one, truths[i] ?? false));

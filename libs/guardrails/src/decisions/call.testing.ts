@@ -3,7 +3,7 @@ import { aRule } from '@agentlens/testing';
 import { CONDITIONS } from '../conditions/index.ts';
 import type { PastCall } from '../ports/call-history.ts';
 import { activate } from '../rules/active-rule.ts';
-import type { Answer } from './answer.ts';
+import type { DecisionAnswer } from './answer.ts';
 import { callTest } from './call-test.ts';
 import { callView } from './call-view.ts';
 import type { DecisionRule } from './decision-rule.ts';
@@ -64,7 +64,7 @@ export function answerTo(
   config: object,
   request: Partial<DecisionRequest>,
   facts: Partial<DecisionFacts> = {},
-): Answer {
+): DecisionAnswer {
   const asked = aRequest(request);
   const module = CONDITIONS.get(type);
   const test = module && callTest(module, module.config.parse(config));

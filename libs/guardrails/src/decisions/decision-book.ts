@@ -5,15 +5,15 @@ import { byPriority, type DecisionRule } from './decision-rule.ts';
 import { type FoldedTool, ToolIndex } from './tool-index.ts';
 
 /** What the book goes by; a `DecisionRequest` has it all. */
-export type Asked = Pick<DecisionRequest, 'tenantId' | 'agentId' | 'phase' | 'tool'>;
+export type RuleQuestion = Pick<DecisionRequest, 'tenantId' | 'agentId' | 'phase' | 'tool'>;
 
-interface Shelf {
+interface PhaseRules {
   readonly everyAgent: ToolIndex<DecisionRule>;
   readonly byAgent: ReadonlyMap<string, ToolIndex<DecisionRule>>;
 }
 
 interface TenantRules {
-  readonly byPhase: ReadonlyMap<DecisionPhase, Shelf>;
+  readonly byPhase: ReadonlyMap<DecisionPhase, PhaseRules>;
   /** Rules whose conditions count calls, whichever calls they are asked about; by agent, and of every agent. */
   readonly counting: ReadonlyMap<string | undefined, readonly DecisionRule[]>;
   readonly asksPeople: boolean;
@@ -50,16 +50,16 @@ export class DecisionBook {
   }
 
   /** The rules to ask about a call, most important first. Selectors on slugs and tags of agents are left to `decide`. */
-  matching({ tenantId, agentId, phase, tool }: Asked): readonly DecisionRule[] {
-    const shelf = this.#tenants.get(tenantId)?.byPhase.get(phase);
-    if (shelf === undefined) return NONE;
+  matching({ tenantId, agentId, phase, tool }: RuleQuestion): readonly DecisionRule[] {
+    const rules = this.#tenants.get(tenantId)?.byPhase.get(phase);
+    if (rules === undefined) return NONE;
     const folded = foldedTool(tool);
-    const own = shelf.byAgent.get(agentId)?.selecting(folded) ?? [];
-    return [...own, ...shelf.everyAgent.selecting(folded)].sort(byPriority);
+    const own = rules.byAgent.get(agentId)?.selecting(folded) ?? [];
+    return [...own, ...rules.everyAgent.selecting(folded)].sort(byPriority);
   }
 
   /** The rules of an agent that count calls, to be given to `factsNeeded` with every question of that agent. */
-  counting({ tenantId, agentId }: Pick<Asked, 'tenantId' | 'agentId'>): readonly DecisionRule[] {
+  counting({ tenantId, agentId }: Pick<RuleQuestion, 'tenantId' | 'agentId'>): readonly DecisionRule[] {
     const counting = this.#tenants.get(tenantId)?.counting;
     return [...(counting?.get(agentId) ?? NONE), ...(counting?.get(undefined) ?? NONE)];
   }
@@ -80,10 +80,10 @@ export function foldedTool(tool: DecisionRequest['tool']): FoldedTool {
 }
 
 function index(rules: readonly DecisionRule[]): TenantRules {
-  const byPhase = new Map<DecisionPhase, Shelf>();
+  const byPhase = new Map<DecisionPhase, PhaseRules>();
   for (const phase of DECISION_PHASES) {
     const asked = rules.filter((rule) => rule.phases.includes(phase));
-    if (asked.length > 0) byPhase.set(phase, shelve(asked));
+    if (asked.length > 0) byPhase.set(phase, phaseRulesOf(asked));
   }
   const counting = Map.groupBy(
     rules.filter((rule) => rule.counts),
@@ -92,7 +92,7 @@ function index(rules: readonly DecisionRule[]): TenantRules {
   return { byPhase, counting, asksPeople: rules.some((rule) => rule.asksPeople), count: rules.length };
 }
 
-function shelve(rules: readonly DecisionRule[]): Shelf {
+function phaseRulesOf(rules: readonly DecisionRule[]): PhaseRules {
   const { own = [], every = [] } = Object.groupBy(rules, ({ agentId }) => (agentId === undefined ? 'every' : 'own'));
   const byAgent = Map.groupBy(own, ({ agentId }) => agentId ?? '');
   return {

@@ -2,7 +2,7 @@ import type { DecisionPhase, DecisionRequest, GuardrailRule, RuleSelector } from
 import type { ActionEffect } from '../catalog/action-module.ts';
 import type { CallPart, EventFeed } from '../catalog/condition-module.ts';
 import type { RuleIdentity } from '../rules/rule-identity.ts';
-import type { Answer } from './answer.ts';
+import type { DecisionAnswer } from './answer.ts';
 import type { CallFacts, ConditionNeeds } from './facts.ts';
 
 /** A selector with its names folded. */
@@ -27,7 +27,7 @@ export interface DecisionRule extends RuleIdentity {
   /** Series that events feed for this rule. */
   readonly feeds: readonly EventFeed[];
   needs(request: DecisionRequest): ConditionNeeds;
-  answer(facts: CallFacts): Answer;
+  answer(facts: CallFacts): DecisionAnswer;
   effect(args: unknown): ActionEffect;
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CallTest, ConditionModule } from '../catalog/condition-module.ts';
 import { problemsOf } from '../rules/config-problems.ts';
-import type { Answer } from './answer.ts';
+import type { DecisionAnswer } from './answer.ts';
 import { callTest } from './call-test.ts';
 import type { CallFacts } from './facts.ts';
 
@@ -41,7 +41,7 @@ export type Nested = z.infer<ReturnType<typeof nestedCondition>>;
 export function combined(
   catalog: CatalogSoFar,
   nested: readonly Nested[],
-  combine: (answers: Answer[]) => Answer,
+  combine: (answers: DecisionAnswer[]) => DecisionAnswer,
 ): CallTest {
   const tests = nested.map(({ type, config }) => readied(catalog, type, config));
   return {

@@ -2,7 +2,7 @@ import type { DecisionEffect, DecisionRequest, RuleBypass, RuleFinding } from '@
 import type { ActionEffect } from '../catalog/action-module.ts';
 import { mixesScripts } from '../patterns/names.ts';
 import { selectsAgent } from './agent-selector.ts';
-import type { Answer } from './answer.ts';
+import type { DecisionAnswer } from './answer.ts';
 import type { DecisionRule } from './decision-rule.ts';
 import type { CallFacts, DecisionFacts } from './facts.ts';
 import { metered, type StepAllowance, StepsSpent } from './step-meter.ts';
@@ -25,7 +25,7 @@ export function asked(
   view: CallFacts,
   { agent }: DecisionFacts,
   allowance: StepAllowance,
-): Answer | 'error' | null {
+): DecisionAnswer | 'error' | null {
   const selected = selectsAgent(rule.selects, view.request.agentId, agent);
   if (selected === false) return null;
   if (selected === 'unavailable') return selected;
@@ -40,7 +40,7 @@ export function asked(
 /** What a rule asks for after its condition gave `answer`, where the arguments are `args` by now. Never throws. */
 export function saying(
   rule: DecisionRule,
-  answer: Answer | 'error',
+  answer: DecisionAnswer | 'error',
   args: unknown,
   facts: DecisionFacts,
   { unread }: Pick<DecisionRequest, 'unread'> = {},
@@ -71,7 +71,7 @@ export function findingOf({ rule, matched, effect }: Saying): RuleFinding {
   };
 }
 
-function bypassed(rule: DecisionRule, what: Exclude<Answer, boolean> | 'error', facts: DecisionFacts): Saying {
+function bypassed(rule: DecisionRule, what: Exclude<DecisionAnswer, boolean> | 'error', facts: DecisionFacts): Saying {
   const did = what === 'missing' ? rule.onMissing : rule.onUnavailable;
   const late = [facts.history, facts.totals, facts.agent].includes('deadline');
   const why = what === 'unavailable' && late ? 'deadline' : what;

@@ -57,10 +57,10 @@ export class ToolIndex<R extends { readonly selects: Selecting }> {
     if (tools?.some((glob) => glob.startsWith('*') && glob.endsWith('*')) !== false && tags !== undefined) {
       for (const tag of tags) listIn(this.#byTag, tag).push(rule);
     } else if (tools === undefined) this.#everything.push(rule);
-    else for (const glob of tools) this.#shelf(glob).push(rule);
+    else for (const glob of tools) this.#listFor(glob).push(rule);
   }
 
-  #shelf(glob: string): R[] {
+  #listFor(glob: string): R[] {
     const star = glob.indexOf('*');
     if (star < 0) return listIn(this.#byName, glob);
     if (star > 0) return listIn(this.#byPrefix, glob.slice(0, star));

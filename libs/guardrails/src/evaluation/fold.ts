@@ -7,11 +7,11 @@ import { RunningTotals } from '../windows/series-totals.ts';
 import { spans } from '../windows/span.ts';
 import { NO_TOTALS } from '../windows/totals.ts';
 import { makeTrigger } from './make-trigger.ts';
-import type { DegradedRule, Plan } from './plan.ts';
-import type { StopReason, Stops } from './stop-reason.ts';
+import type { DegradedRule, EvaluationPlan } from './plan.ts';
+import type { StopReason, StopCounts } from './stop-reason.ts';
 
 /** A trigger that stands if the cooldown can be claimed for it. */
-export interface Candidate {
+export interface RuleCandidate {
   readonly rule: EventRule;
   readonly trigger: Trigger;
 }
@@ -24,10 +24,10 @@ export interface Reading {
 
 export interface Folding {
   /** In the order of the events that caused them; per rule at most one, unless it has no cooldown. */
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly RuleCandidate[];
   readonly readings: readonly Reading[];
   readonly degraded: readonly DegradedRule[];
-  readonly stops: Stops;
+  readonly stops: StopCounts;
   /** Values of events that came too late for the window they belong to: they are in no total. */
   readonly late: number;
 }
@@ -37,12 +37,12 @@ export interface Folding {
  * brings, then its rules are measured. Gives what evaluating every event on its own would give, and always the same for
  * the same plan and answer.
  */
-export function fold(plan: Plan, answer: AdvanceAnswer): Folding {
+export function fold(plan: EvaluationPlan, answer: AdvanceAnswer): Folding {
   return new AgentFold(plan, answer).run();
 }
 
 /** A rule in the course of a batch. */
-interface Standing {
+interface RuleProgress {
   readonly rule: EventRule;
   /** The trigger that holds its cooldown. */
   readonly holder: CooldownHolder | null;
@@ -58,34 +58,34 @@ interface Standing {
 
 /** A measurement with what it is made on. */
 interface Lane {
-  readonly standing: Standing;
+  readonly progress: RuleProgress;
   /** Grow with every event. Null: such events do not concern the rule. */
   readonly totals: readonly RunningTotals[] | null;
 }
 
 class AgentFold {
-  readonly #plan: Plan;
+  readonly #plan: EvaluationPlan;
   readonly #totals: readonly RunningTotals[];
   readonly #duplicates: ReadonlySet<number>;
-  readonly #standings = new Map<EventRule, Standing>();
+  readonly #progress = new Map<EventRule, RuleProgress>();
   /** By the place of their measurements. */
   readonly #lanes: readonly Lane[];
-  readonly #candidates: Candidate[] = [];
-  readonly #stops: Stops = {};
+  readonly #candidates: RuleCandidate[] = [];
+  readonly #stops: StopCounts = {};
   /** Up to here increments have been added. */
   #added = 0;
   #late = 0;
 
-  constructor(plan: Plan, answer: AdvanceAnswer) {
+  constructor(plan: EvaluationPlan, answer: AdvanceAnswer) {
     this.#plan = plan;
     this.#totals = plan.request.series.map((_, i) => new RunningTotals(answer.before[i] ?? NO_TOTALS));
     this.#duplicates = new Set(answer.duplicates);
     const holders = holdersOf(plan, answer);
     this.#lanes = plan.measurements.map(({ rule, series }) => ({
-      standing: this.#standingOf(rule, holders.get(rule.id) ?? null),
+      progress: this.#progressOf(rule, holders.get(rule.id) ?? null),
       totals: series === null ? null : series.map((index) => this.#totalsOf(index)),
     }));
-    for (const { rule, reason } of plan.degraded) this.#standingOf(rule, null).degraded = reason;
+    for (const { rule, reason } of plan.degraded) this.#progressOf(rule, null).degraded = reason;
   }
 
   run(): Folding {
@@ -102,13 +102,13 @@ class AgentFold {
         if (stopped !== null) this.#stop(stopped);
       }
     }
-    const standings = [...this.#standings.values()];
+    const all = [...this.#progress.values()];
     return {
       candidates: this.#candidates,
-      readings: standings.flatMap(({ rule, value }) =>
+      readings: all.flatMap(({ rule, value }) =>
         value === undefined ? [] : [{ rule, value: value === null ? null : withoutNoise(value) }],
       ),
-      degraded: standings.flatMap(({ rule, degraded }) => (degraded === null ? [] : [{ rule, reason: degraded }])),
+      degraded: all.flatMap(({ rule, degraded }) => (degraded === null ? [] : [{ rule, reason: degraded }])),
       stops: this.#stops,
       late: this.#late,
     };
@@ -120,14 +120,14 @@ class AgentFold {
     return totals;
   }
 
-  #standingOf(rule: EventRule, holder: CooldownHolder | null): Standing {
-    const known = this.#standings.get(rule);
+  #progressOf(rule: EventRule, holder: CooldownHolder | null): RuleProgress {
+    const known = this.#progress.get(rule);
     if (known !== undefined) return known;
     const { nowMs } = this.#plan.request;
     const held = holder !== null && cooling(holder, nowMs, rule.cooldownMinutes * MINUTE_MS);
-    const standing = { rule, holder, held, taken: false, degraded: null, value: undefined };
-    this.#standings.set(rule, standing);
-    return standing;
+    const progress = { rule, holder, held, taken: false, degraded: null, value: undefined };
+    this.#progress.set(rule, progress);
+    return progress;
   }
 
   /** Adds the increments of the event at `index`, or passes over them. */
@@ -143,26 +143,26 @@ class AgentFold {
   }
 
   /** Null: a candidate was made. */
-  #evaluate(event: AgentEvent, { standing, totals }: Lane): StopReason | null {
-    const { rule, holder, held } = standing;
+  #evaluate(event: AgentEvent, { progress, totals }: Lane): StopReason | null {
+    const { rule, holder, held } = progress;
     const { agentId, nowMs } = this.#plan.request;
-    if (standing.degraded !== null) return 'degraded';
+    if (progress.degraded !== null) return 'degraded';
     if (totals === null) return 'not_concerned';
-    if (standing.taken) return 'cooling';
+    if (progress.taken) return 'cooling';
     // A holder made at this very instant may be this batch's own: it was evaluated before and its answer forgotten.
     if (held && holder?.atMs !== nowMs) return 'cooling';
     try {
       const measured = rule.measure(totals);
-      standing.value = measured !== null && Number.isFinite(measured) ? measured : null;
-      if (standing.value === null) return 'no_data';
-      if (!meetsWithoutNoise(standing.value, rule.threshold)) return 'threshold_not_met';
-      const trigger = makeTrigger(rule, { agentId, atMs: nowMs, value: withoutNoise(standing.value), event });
+      progress.value = measured !== null && Number.isFinite(measured) ? measured : null;
+      if (progress.value === null) return 'no_data';
+      if (!meetsWithoutNoise(progress.value, rule.threshold)) return 'threshold_not_met';
+      const trigger = makeTrigger(rule, { agentId, atMs: nowMs, value: withoutNoise(progress.value), event });
       if (held && holder?.triggerId !== trigger.id) return 'cooling';
       this.#candidates.push({ rule, trigger });
-      standing.taken = rule.cooldownMinutes > 0;
+      progress.taken = rule.cooldownMinutes > 0;
       return null;
     } catch (error) {
-      standing.degraded = error instanceof Error ? error.message : String(error);
+      progress.degraded = error instanceof Error ? error.message : String(error);
       return 'degraded';
     }
   }
@@ -173,7 +173,7 @@ class AgentFold {
 }
 
 /** Who holds the cooldowns of a plan, by rule; most batches find none held. */
-function holdersOf({ request }: Plan, { cooling: held }: AdvanceAnswer): ReadonlyMap<string, CooldownHolder> {
+function holdersOf({ request }: EvaluationPlan, { cooling: held }: AdvanceAnswer): ReadonlyMap<string, CooldownHolder> {
   const holders = new Map<string, CooldownHolder>();
   held.forEach((holder, at) => {
     const ruleId = request.cooldowns[at]?.ruleId;

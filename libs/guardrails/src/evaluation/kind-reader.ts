@@ -13,7 +13,7 @@ export interface Measurement {
 }
 
 /** What is read on an event; the same object for every event on which the same is read. */
-export interface Reading {
+export interface KindReading {
   readonly measurements: readonly Measurement[];
   /** Distinct series that somebody reads, so that the event adds to them. */
   readonly series: readonly number[];
@@ -46,7 +46,7 @@ export class KindReader {
   readonly #feeders: readonly (Reader & Feeder)[];
   /** What each of them reads on the event in hand. */
   readonly #found: (readonly number[] | null)[];
-  #last: { readonly found: readonly (readonly number[] | null)[]; readonly reading: Reading } | undefined;
+  #last: { readonly found: readonly (readonly number[] | null)[]; readonly reading: KindReading } | undefined;
 
   constructor(table: SeriesTable, measurements: Measurements, rules: readonly EventRule[], feeders: readonly Feeder[]) {
     this.#table = table;
@@ -61,7 +61,7 @@ export class KindReader {
     return this.#found.length === 0;
   }
 
-  read(event: AgentEvent): Reading {
+  read(event: AgentEvent): KindReading {
     const found = this.#found;
     let at = 0;
     for (const reader of this.#rules) found[at++] = this.#readBy(reader, event);
@@ -72,7 +72,7 @@ export class KindReader {
     return this.#last.reading;
   }
 
-  #reading(): Reading {
+  #reading(): KindReading {
     return {
       measurements: this.#rules.map(({ rule }, at) => this.#measurements.of(rule, this.#found[at] ?? null)),
       series: [...new Set(this.#found.flatMap((indexes) => indexes ?? NO_SERIES))],

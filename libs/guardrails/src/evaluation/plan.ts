@@ -19,7 +19,7 @@ export interface DegradedRule {
 }
 
 /** What one agent's part of a batch needs from the window store, and what to do with the answer. */
-export interface Plan {
+export interface EvaluationPlan {
   /** Its increments stand in the order of the events. */
   readonly request: AdvanceRequest;
   readonly events: readonly PlannedEvent[];
@@ -35,7 +35,12 @@ export type Indexed = readonly [index: number, event: AgentEvent];
  * Plans the evaluation of one agent's events of a batch; null where no rule listens to any of them. An event has its
  * place at `min(occurredAt, receivedAt)`: a clock ahead of ours must not put events into the future.
  */
-export function planAgent(book: RuleBook, batch: EventBatch, agentId: string, events: readonly Indexed[]): Plan | null {
+export function planAgent(
+  book: RuleBook,
+  batch: EventBatch,
+  agentId: string,
+  events: readonly Indexed[],
+): EvaluationPlan | null {
   const planner = new AgentPlanner(book, batch, agentId);
   for (const [index, event] of events) planner.add(event, index);
   return planner.plan();
@@ -79,7 +84,7 @@ class AgentPlanner {
     }
   }
 
-  plan(): Plan | null {
+  plan(): EvaluationPlan | null {
     if (this.#events.length === 0) return null;
     return {
       request: {

@@ -16,4 +16,4 @@ export type StopReason =
   | 'degraded';
 
 /** How often each reason stopped an evaluation. */
-export type Stops = Partial<Record<StopReason, number>>;
+export type StopCounts = Partial<Record<StopReason, number>>;

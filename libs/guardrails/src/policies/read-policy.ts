@@ -1,11 +1,11 @@
 import type { JsonObject, ProblemDetail } from '@agentlens/contracts';
 import { problemsOf } from '../rules/config-problems.ts';
 import { unstorableText } from '../rules/plain-text.ts';
-import { type Validated, type ValidDraft, validateDraft } from '../rules/validate-rule.ts';
+import { type ValidatedRule, type ValidDraft, validateDraft } from '../rules/validate-rule.ts';
 import { PolicyImport, type RuleSpec } from './policy-spec.ts';
 
 /** Body of `POST /v1/rules`: a policy and its rules in the vocabulary of the SDK in the field, as drafts of our own. */
-export function readPolicy(body: unknown, policyId: string): Validated<readonly ValidDraft[]> {
+export function readPolicy(body: unknown, policyId: string): ValidatedRule<readonly ValidDraft[]> {
   const unstorable = unstorableText(body);
   if (unstorable.length > 0) return refused(unstorable);
   const read = PolicyImport.safeParse(body);
@@ -70,6 +70,6 @@ function inTheirWords({ path, message }: ProblemDetail, place: number): ProblemD
   return { path: `rules.${place}.${at}`, message: `${about}${message}` };
 }
 
-function refused(details: readonly ProblemDetail[]): Validated<never> {
+function refused(details: readonly ProblemDetail[]): ValidatedRule<never> {
   return { ok: false, problem: { error: 'Validation failed', status: 400, details: details.slice(0, 20) } };
 }

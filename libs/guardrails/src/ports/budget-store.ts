@@ -47,7 +47,7 @@ export interface Spending {
 /** `repeated`: it was counted before. `unknown`: a command for a reservation that is not there. */
 export type SpendAnswer = 'settled' | 'charged' | 'repeated' | 'unknown';
 
-export interface AccountStanding {
+export interface AccountBalance {
   readonly spentUsd: number;
   /** Reserved and not yet settled. */
   readonly heldUsd: number;
@@ -77,11 +77,11 @@ export interface SeededAccount extends BudgetAccount {
 export interface BudgetStore {
   reserve(request: ReserveRequest): Promise<ReserveAnswer>;
   /** Null: unseeded. */
-  standing(
+  balances(
     tenantId: string,
     accounts: readonly BudgetAccount[],
     nowMs: number,
-  ): Promise<readonly AccountStanding[] | null>;
+  ): Promise<readonly AccountBalance[] | null>;
   /** Null: unseeded, nothing was counted. Each is counted once, in whatever call it comes. */
   spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[] | null>;
   /** Gives accounts that the store does not hold what the ledger says was spent from them. */

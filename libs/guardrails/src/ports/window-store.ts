@@ -2,7 +2,7 @@ import type { Bins } from '../windows/sketch.ts';
 import type { CooldownHolder } from './cooldown-store.ts';
 
 /** What a series accumulates over: the last n minutes, one run, or one UTC day (`2026-11-21`). */
-export type Span =
+export type WindowSpan =
   | { readonly kind: 'sliding'; readonly minutes: number }
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'day'; readonly day: string };
@@ -16,7 +16,7 @@ export type SeriesShape = 'sum' | 'spread' | 'quantiles';
 /** One accumulated quantity of one agent. Rules that need the same series share it. */
 export interface Series {
   readonly metric: string;
-  readonly span: Span;
+  readonly span: WindowSpan;
   readonly shape: SeriesShape;
 }
 

@@ -4,15 +4,15 @@ import { byPriority, type DecisionRule } from '../decisions/decision-rule.ts';
 import type { ActiveRule, EventRule, TickRule } from './active-rule.ts';
 
 /** What stands under one kind of event of one tenant; rules most important first. */
-interface Shelf<T> {
+interface AgentLists<T> {
   readonly everyAgent: T[];
   readonly byAgent: Map<string, T[]>;
 }
 
-/** Of one tenant: what listens to every kind stands on one shelf instead of fourteen and takes little room. */
-interface Shelves<T> {
-  readonly everyKind: Shelf<T>;
-  readonly byKind: Map<EventKind, Shelf<T>>;
+/** Of one tenant: what listens to every kind is one entry instead of fourteen and takes little room. */
+interface TenantLists<T> {
+  readonly everyKind: AgentLists<T>;
+  readonly byKind: Map<EventKind, AgentLists<T>>;
 }
 
 /** Series that events feed for a rule that reads them when a call asks. */
@@ -22,8 +22,8 @@ export interface Feeder {
 }
 
 interface TenantRules {
-  readonly measured: Shelves<EventRule>;
-  readonly fed: Shelves<Feeder>;
+  readonly measured: TenantLists<EventRule>;
+  readonly fed: TenantLists<Feeder>;
   readonly ticking: readonly TickRule[];
   readonly count: number;
 }
@@ -85,8 +85,8 @@ export class RuleBook {
 }
 
 function index(rules: readonly ActiveRule[]): TenantRules {
-  const measured = emptyShelves<EventRule>();
-  const fed = emptyShelves<Feeder>();
+  const measured = emptyTenantLists<EventRule>();
+  const fed = emptyTenantLists<Feeder>();
   for (const rule of [...rules].sort(byPriority)) {
     if (rule.cadence === 'event') put(measured, rule.kinds, rule.agentId, rule);
     if (rule.cadence === 'call') for (const feed of rule.feeds) put(fed, feed.kinds, rule.agentId, { rule, feed });
@@ -95,15 +95,15 @@ function index(rules: readonly ActiveRule[]): TenantRules {
 }
 
 /** The lists that concern an agent and a kind of event, and hold anything. */
-function listsOf<T>({ everyKind, byKind }: Shelves<T>, agentId: string, kind: EventKind): (readonly T[])[] {
-  return [...onShelf(everyKind, agentId), ...onShelf(byKind.get(kind), agentId)];
+function listsOf<T>({ everyKind, byKind }: TenantLists<T>, agentId: string, kind: EventKind): (readonly T[])[] {
+  return [...listsIn(everyKind, agentId), ...listsIn(byKind.get(kind), agentId)];
 }
 
-function onShelf<T>(shelf: Shelf<T> | undefined, agentId: string): (readonly T[])[] {
-  if (shelf === undefined) return [];
-  const own = shelf.byAgent.get(agentId);
+function listsIn<T>(entry: AgentLists<T> | undefined, agentId: string): (readonly T[])[] {
+  if (entry === undefined) return [];
+  const own = entry.byAgent.get(agentId);
   const lists = own === undefined ? [] : [own];
-  return shelf.everyAgent.length === 0 ? lists : [...lists, shelf.everyAgent];
+  return entry.everyAgent.length === 0 ? lists : [...lists, entry.everyAgent];
 }
 
 function merged(lists: readonly (readonly EventRule[])[]): readonly EventRule[] {
@@ -112,28 +112,28 @@ function merged(lists: readonly (readonly EventRule[])[]): readonly EventRule[] 
   return lists.flat().sort(byPriority);
 }
 
-function emptyShelves<T>(): Shelves<T> {
+function emptyTenantLists<T>(): TenantLists<T> {
   return { everyKind: { everyAgent: [], byAgent: new Map() }, byKind: new Map() };
 }
 
-function put<T>(shelves: Shelves<T>, kinds: readonly EventKind[], agentId: string | undefined, item: T): void {
+function put<T>(lists: TenantLists<T>, kinds: readonly EventKind[], agentId: string | undefined, item: T): void {
   if (kinds.length === EVENT_KINDS.length) {
-    putOn(shelves.everyKind, agentId, item);
+    addTo(lists.everyKind, agentId, item);
     return;
   }
   for (const kind of kinds) {
-    const shelf = shelves.byKind.get(kind) ?? { everyAgent: [], byAgent: new Map() };
-    shelves.byKind.set(kind, shelf);
-    putOn(shelf, agentId, item);
+    const entry = lists.byKind.get(kind) ?? { everyAgent: [], byAgent: new Map() };
+    lists.byKind.set(kind, entry);
+    addTo(entry, agentId, item);
   }
 }
 
-function putOn<T>(shelf: Shelf<T>, agentId: string | undefined, item: T): void {
+function addTo<T>(entry: AgentLists<T>, agentId: string | undefined, item: T): void {
   if (agentId === undefined) {
-    shelf.everyAgent.push(item);
+    entry.everyAgent.push(item);
     return;
   }
-  const own = shelf.byAgent.get(agentId);
-  if (own === undefined) shelf.byAgent.set(agentId, [item]);
+  const own = entry.byAgent.get(agentId);
+  if (own === undefined) entry.byAgent.set(agentId, [item]);
   else own.push(item);
 }

@@ -15,7 +15,9 @@ import { problemsOf } from './config-problems.ts';
 import { unstorableText } from './plain-text.ts';
 import { hiddenWalks } from './user-patterns.ts';
 
-export type Validated<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+export type ValidatedRule<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: Problem };
 
 /** A draft that passed: configs complete with defaults, an agent, selector and policy or none. */
 export type ValidDraft = Omit<RuleDraft, Clearable> & Pick<GuardrailRule, Clearable>;
@@ -27,7 +29,7 @@ type Clearable = 'agentId' | 'selector' | 'policyId';
 const READ_ONLY = ['id', 'tenantId', 'version', 'createdAt', 'updatedAt'];
 
 /** Body of `POST /api/guardrails`, checked against the form of a rule and against the catalogs. */
-export function validateDraft(body: unknown): Validated<ValidDraft> {
+export function validateDraft(body: unknown): ValidatedRule<ValidDraft> {
   const unstorable = unstorableText(body);
   if (unstorable.length > 0) return refused(unstorable);
   const draft = RuleDraft.safeParse(body);
@@ -58,7 +60,7 @@ export function validateDraft(body: unknown): Validated<ValidDraft> {
  * `existing` has its secrets open; a masked secret in the body stands for the stored one while the address that gets it
  * stays: otherwise a new address would be sent the secrets of the old one.
  */
-export function validatePatch(existing: GuardrailRule, body: unknown): Validated<ValidDraft> {
+export function validatePatch(existing: GuardrailRule, body: unknown): ValidatedRule<ValidDraft> {
   if (!isObject(body)) return refused([{ path: '', message: 'must be a JSON object with the fields to change' }]);
   const unstorable = unstorableText(body);
   if (unstorable.length > 0) return refused(unstorable);
@@ -148,7 +150,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function refused(details: readonly ProblemDetail[]): Validated<never> {
+function refused(details: readonly ProblemDetail[]): ValidatedRule<never> {
   return {
     ok: false,
     problem: {

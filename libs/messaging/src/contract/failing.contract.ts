@@ -2,11 +2,11 @@ import { guardrailTriggered, JsonObject, type Topic, type Trigger } from '@agent
 import { aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { each } from '../each.ts';
-import { ACK, NO_LAG, type Outcome } from '../event-bus.ts';
+import { ACK, NO_LAG, type HandlingOutcome } from '../event-bus.ts';
 import { freshBus, recorder, type StartBus } from './harness.contract.ts';
 
-const poison: Outcome = { kind: 'poison', reason: 'cannot be stored' };
-const again: Outcome = { kind: 'retry', afterMs: 1, reason: 'not now' };
+const poison: HandlingOutcome = { kind: 'poison', reason: 'cannot be stored' };
+const again: HandlingOutcome = { kind: 'retry', afterMs: 1, reason: 'not now' };
 
 /** A publisher that does not keep to the topic's schema, as one in another language might. */
 const careless: Topic<JsonObject> = {
@@ -35,7 +35,7 @@ export function failingContract(start: StartBus): void {
     it('goes on with others while one rests', async () => {
       const { bus } = current();
       const [resting, other] = [aTrigger(), aTrigger()];
-      const group = recorder((message): Outcome => {
+      const group = recorder((message): HandlingOutcome => {
         const rests = message.messageId === resting.id && message.attempt === 1;
         return rests ? { kind: 'retry', afterMs: 300, reason: 'busy' } : ACK;
       });

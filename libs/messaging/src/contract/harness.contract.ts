@@ -1,6 +1,6 @@
 import type { Trigger } from '@agentlens/contracts';
 import { afterEach, beforeEach } from '@jest/globals';
-import { ACK, type BatchHandler, type EventBus, type Outcome, type Received } from '../event-bus.ts';
+import { ACK, type BatchHandler, type EventBus, type HandlingOutcome, type Received } from '../event-bus.ts';
 
 export interface BusUnderTest {
   readonly bus: EventBus;
@@ -28,7 +28,9 @@ export function freshBus(start: StartBus): () => BusUnderTest {
 }
 
 /** A handler that notes what it got and answers what it is told; acknowledges by default. */
-export function recorder<T = Trigger>(answer: (message: Received<T>) => Outcome | Promise<Outcome> = () => ACK) {
+export function recorder<T = Trigger>(
+  answer: (message: Received<T>) => HandlingOutcome | Promise<HandlingOutcome> = () => ACK,
+) {
   const seen: Received<T>[] = [];
   const batches: number[] = [];
   const handler: BatchHandler<T> = async (messages) => {

@@ -1,8 +1,8 @@
 import { BatchPump } from '../batch-pump.ts';
-import type { BatchRunner, Delivery } from '../batch-runner.ts';
+import type { BatchRunner, BrokerDelivery } from '../batch-runner.ts';
 import type { ConsumeOptions, ConsumerLag, Subscription } from '../event-bus.ts';
 import { Fifo } from '../fifo.ts';
-import { InFlight, type Place } from '../in-flight.ts';
+import { InFlight, type InFlightSlot } from '../in-flight.ts';
 import type { StoredMessage } from './message-log.ts';
 
 export interface QueueLimits {
@@ -12,7 +12,7 @@ export interface QueueLimits {
 
 interface Queued {
   attempt: number;
-  readonly place: Place<StoredMessage>;
+  readonly place: InFlightSlot<StoredMessage>;
   readonly settle: () => void;
 }
 
@@ -23,7 +23,7 @@ export class ConsumerGroup {
   /** When as many messages came as are not settled, the newest ones, whichever those are that are not. */
   private readonly backlog = new Fifo<number>();
   private readonly resting = new Set<NodeJS.Timeout>();
-  private readonly replicas = new Set<BatchPump<Delivery>>();
+  private readonly replicas = new Set<BatchPump<BrokerDelivery>>();
   private bytes = 0;
   private closed = false;
 
@@ -46,7 +46,7 @@ export class ConsumerGroup {
 
   join<T>(runner: BatchRunner<T>, options: ConsumeOptions): Subscription {
     const { maxBatch = 1, concurrency = 1 } = options;
-    const pump = new BatchPump<Delivery>(
+    const pump = new BatchPump<BrokerDelivery>(
       (most) => this.ready.take(most).map((queued) => this.deliver(queued)),
       (batch) => runner.run(batch),
       // A publish is answered when its message is settled.
@@ -83,7 +83,7 @@ export class ConsumerGroup {
     return publishedAtMs === undefined ? 0 : Math.max(0, this.now() - publishedAtMs);
   }
 
-  private deliver(queued: Queued): Delivery {
+  private deliver(queued: Queued): BrokerDelivery {
     queued.attempt += 1;
     const { attempt, place } = queued;
     const message = place.item;

@@ -1,7 +1,7 @@
 import { type Command, type DeadLetter, deadLetters, type StreamName, type Topic } from '@agentlens/contracts';
 import { BatchRunner } from '../batch-runner.ts';
 import { BusMetrics } from '../bus-metrics.ts';
-import { listDeadLetters, redriveDeadLetter } from '../dead-letter-desk.ts';
+import { listDeadLetters, redriveDeadLetter } from '../dead-letter-access.ts';
 import {
   type BatchHandler,
   type ConsumeOptions,

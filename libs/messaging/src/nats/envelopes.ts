@@ -1,5 +1,5 @@
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
-import type { Envelope, EnvelopePage } from '../event-bus.ts';
+import type { MessageEnvelope, EnvelopePage } from '../event-bus.ts';
 import { ONLY_GROUP } from '../message-headers.ts';
 import { firstAfter } from './first-after.ts';
 import { headersOf } from './stream-message.ts';
@@ -35,7 +35,7 @@ export async function readEnvelopes(source: EnvelopeSource, after: number, most:
       await requireNothing(source, after, newest);
       return { envelopes: [], looked: 0, upTo: newest, newest };
     }
-    const envelopes: Envelope[] = [];
+    const envelopes: MessageEnvelope[] = [];
     let upTo = after;
     let looked = 0;
     const page = await consumer.fetch({ max_messages: Math.min(most, num_pending), expires: WAIT_MS });

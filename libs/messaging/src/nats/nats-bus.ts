@@ -2,9 +2,9 @@ import { type Command, type DeadLetter, deadLetters, type Topic } from '@agentle
 import { JetStreamApiError, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { InvalidArgumentError, type MsgHdrs, headers as newHeaders } from '@nats-io/nats-core';
 import { BatchPump } from '../batch-pump.ts';
-import { BatchRunner, type Delivery } from '../batch-runner.ts';
+import { BatchRunner, type BrokerDelivery } from '../batch-runner.ts';
 import { BusMetrics } from '../bus-metrics.ts';
-import { listDeadLetters, redriveDeadLetter } from '../dead-letter-desk.ts';
+import { listDeadLetters, redriveDeadLetter } from '../dead-letter-access.ts';
 import {
   type BatchHandler,
   BusUnavailable,
@@ -19,7 +19,7 @@ import {
   type Subscription,
   type WatchOptions,
 } from '../event-bus.ts';
-import { InFlight, type Place } from '../in-flight.ts';
+import { InFlight, type InFlightSlot } from '../in-flight.ts';
 import type { BusLogger } from '../logger.ts';
 import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
 import { observeQueue } from '../observe-queue.ts';
@@ -36,7 +36,7 @@ import { factsOf, type Stored } from './stream-message.ts';
 import { StreamWatch } from './stream-watch.ts';
 import { within } from './within.ts';
 
-export interface NatsBusParts {
+export interface NatsBusDependencies {
   readonly link: NatsLink;
   /** Subjects below are where answers and messages come to. */
   readonly inbox: string;
@@ -59,7 +59,7 @@ export class NatsEventBus implements EventBus {
   private readonly stopObserving: () => void;
   private closed = false;
 
-  constructor(private readonly parts: NatsBusParts) {
+  constructor(private readonly parts: NatsBusDependencies) {
     const size = () => this.inFlight.size;
     this.stopObserving = observeQueue({ name: 'nats_publishes', capacity: parts.maxInFlight, size });
   }
@@ -219,7 +219,7 @@ export class NatsEventBus implements EventBus {
     if (this.inFlight.size >= maxInFlight) throw new BusUnavailable('too many publishes wait for NATS', AWAY_MS);
     const timeout = deadlineMs ?? publishTimeoutMs;
     const msgID = id === undefined ? undefined : encodeHeader(id);
-    let place: Place<Promise<unknown>> | undefined;
+    let place: InFlightSlot<Promise<unknown>> | undefined;
     const lost = Promise.withResolvers<never>();
     // What was sent over a connection that is lost is not answered over the next one.
     const stop = link.onLost(() => lost.reject(new Error('the connection was lost')));
@@ -289,7 +289,7 @@ export class NatsEventBus implements EventBus {
   }
 }
 
-function deliveryOf(held: Held, consumer: PullConsumer): Delivery {
+function deliveryOf(held: Held, consumer: PullConsumer): BrokerDelivery {
   const message = held.item;
   const told = (tell: () => void) => {
     tell();

@@ -6,7 +6,7 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream';
 import { createInbox, type Msg, nanos, type Subscription } from '@nats-io/nats-core';
-import { InFlight, type Place } from '../in-flight.ts';
+import { InFlight, type InFlightSlot } from '../in-flight.ts';
 import type { BusLogger } from '../logger.ts';
 import { ONLY_GROUP } from '../message-headers.ts';
 import { observeQueue } from '../observe-queue.ts';
@@ -26,7 +26,7 @@ export interface PullSpec {
 }
 
 /** A message that is held until it is settled. */
-export type Held = Place<StreamMessage>;
+export type Held = InFlightSlot<StreamMessage>;
 
 const CONSUMER_NOT_FOUND = 10_014;
 /** Of the bodies held or asked for at once; messages of the greatest size are a million bytes. */

@@ -29,7 +29,7 @@ const Lockdown = z.object({
   lockdownId: z.string().optional().meta({ description: 'What to acknowledge.' }),
 });
 /** What stands against a run, where it is told: at its start and with every heartbeat. */
-const standing = run.extend({
+const runControl = run.extend({
   lockdown: Lockdown,
   modelOverride: z.string().optional().meta({ description: 'The model to use instead.' }),
 });
@@ -124,7 +124,7 @@ export const startRun = operation({
   scope: 'decide',
   params: z.object({ runId: ClientId }),
   body: StartBody,
-  response: standing,
+  response: runControl,
 });
 
 export const evaluateCall = operation({
@@ -164,7 +164,7 @@ export const sendHeartbeat = operation({
   scope: 'decide',
   params: z.object({ runId: ClientId }),
   body: HeartbeatBody,
-  response: standing,
+  response: runControl,
 });
 
 export const sendAuditEvents = operation({

@@ -1,4 +1,4 @@
-import { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetStanding, ClientId } from '@agentlens/contracts/schemas';
+import { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetBalance, ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, Flag, IdPath, paging } from '../parameters.ts';
@@ -54,7 +54,7 @@ export const getBudget = operation({
   scope: 'read',
   params: IdPath,
   query: z.object({ scopeId: ClientId.optional() }),
-  response: BudgetStanding.extend({ budget: BudgetView, pots: z.array(BudgetPot.meta({ id: 'BudgetPot' })) }),
+  response: BudgetBalance.extend({ budget: BudgetView, pots: z.array(BudgetPot.meta({ id: 'BudgetPot' })) }),
   problems: [404],
 });
 

@@ -1,4 +1,4 @@
-import { BudgetStanding, ControlOrder } from '@agentlens/contracts/schemas';
+import { BudgetBalance, ControlOrder } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { Agent } from './agent.ts';
@@ -45,7 +45,7 @@ export const Now = z
     firing: z.array(Firing).meta({ description: 'Rules that fired in the last hour, the most severe first.' }),
     running: z.array(RunningAgent),
     spentTodayUsd: z.number().meta({ description: 'Of the day in UTC.' }),
-    budgets: z.array(BudgetStanding).meta({ description: 'At most 8, the fullest first.' }),
+    budgets: z.array(BudgetBalance).meta({ description: 'At most 8, the fullest first.' }),
     pulse: Pulse,
     deliveries: z.object({ settled: z.int(), failed: z.int() }).meta({ description: 'Of the last 24 hours.' }),
     lastEventAt: z.string().nullable(),

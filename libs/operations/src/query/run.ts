@@ -2,7 +2,7 @@ import { JsonObject } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { RUN_STATUSES } from './session.ts';
 
-export const RunTotals = z
+export const RunTotalsAnswer = z
   .object({
     events: z.int(),
     errors: z.int().meta({ description: 'Each event counts once, whatever makes it an error.' }),
@@ -19,7 +19,7 @@ export const RunTotals = z
     unpricedCalls: z.int().meta({ description: 'Model calls whose cost is not known and not in costUsd.' }),
   })
   .meta({ id: 'RunTotals' });
-export type RunTotals = z.infer<typeof RunTotals>;
+export type RunTotalsAnswer = z.infer<typeof RunTotalsAnswer>;
 
 export const Run = z
   .object({
@@ -45,7 +45,7 @@ export const Run = z
     ttlMs: z.int().optional(),
     heartbeatEveryMs: z.int().optional(),
     lastHeartbeatAt: z.string().optional(),
-    totals: RunTotals,
+    totals: RunTotalsAnswer,
   })
   .meta({ id: 'Run' });
 export type Run = z.infer<typeof Run>;

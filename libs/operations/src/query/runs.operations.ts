@@ -4,7 +4,7 @@ import { operation } from '../operation.ts';
 import { Amount, CommaList, commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
 import { AgentResult, ToolTotals } from './agent-result.ts';
 import { DecisionView } from './decision-view.ts';
-import { Run, RunTotals } from './run.ts';
+import { Run, RunTotalsAnswer } from './run.ts';
 import { RUN_STATUSES } from './session.ts';
 import { StoredEvent } from './stored-event.ts';
 import { TimelineEntry } from './timeline-entry.ts';
@@ -151,7 +151,7 @@ export const getRunTimeline = operation({
 export const TreeRun = Run.extend({
   depth: z.int().meta({ description: '0 for the run asked about.' }),
   childCount: z.int().meta({ description: 'Of those shown here.' }),
-  rolledUp: RunTotals.meta({ description: 'Of this run and every run below it.' }),
+  rolledUp: RunTotalsAnswer.meta({ description: 'Of this run and every run below it.' }),
 }).meta({ id: 'TreeRun' });
 
 export const TraceAgent = z

@@ -70,7 +70,7 @@ afterEach(async () => {
   await bus.close();
 });
 
-const kindOf = (agentId = 'bot', runId?: string, tenantId = 'acme') => board.standing(tenantId, agentId, runId).kind;
+const kindOf = (agentId = 'bot', runId?: string, tenantId = 'acme') => board.stateOf(tenantId, agentId, runId).kind;
 
 describe('the board', () => {
   it('knows what was ordered before it started', async () => {
@@ -115,7 +115,7 @@ describe('the board', () => {
         const one = new ControlBoard({ bus: own, clock, logger: silent, reader });
         await one.onModuleInit();
         for (const n of told.slice(half)) await own.publish(controlOrdered, version(n));
-        expect(one.standing('acme', 'agent').kind).toBe('none');
+        expect(one.stateOf('acme', 'agent').kind).toBe('none');
         await one.beforeApplicationShutdown();
         await own.close();
       }),
@@ -134,12 +134,12 @@ describe('the board', () => {
     clock.advance(RUN_ORDER_MS);
     const later = new ControlBoard({ bus, clock, logger: silent, reader: tables });
     await later.onModuleInit();
-    expect([later.size, later.standing('acme', 'other', 'r7').kind]).toEqual([99, 'killed']);
+    expect([later.size, later.stateOf('acme', 'other', 'r7').kind]).toEqual([99, 'killed']);
     await later.beforeApplicationShutdown();
     clock.advance(1);
     const last = new ControlBoard({ bus, clock, logger: silent, reader: tables });
     await last.onModuleInit();
-    expect([last.size, last.standing('acme', 'bot').kind, last.standing('acme', 'other', 'r7').kind]).toEqual([
+    expect([last.size, last.stateOf('acme', 'bot').kind, last.stateOf('acme', 'other', 'r7').kind]).toEqual([
       ...[1, 'killed', 'none'],
     ]);
     await last.beforeApplicationShutdown();

@@ -13,7 +13,7 @@ import {
   NOTHING_TOLD,
 } from './control-item.ts';
 import type { ControlReader } from './control-tables.ts';
-import type { Standing } from './standing.ts';
+import type { ControlState } from './control-state.ts';
 import { concerns, TenantControl } from './tenant-control.ts';
 
 const RETRY_MS = 1_000;
@@ -68,10 +68,10 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
    * `killed` outweighs `paused` outweighs `none`, whichever of tenant, agent and run it was ordered for, or of the runs it
    * came from.
    */
-  standing(tenantId: string, agentId: string, runId?: string, ancestors: readonly string[] = []): Standing {
+  stateOf(tenantId: string, agentId: string, runId?: string, ancestors: readonly string[] = []): ControlState {
     const tenant = this.#tenants.get(tenantId);
     if (tenant === undefined) return { kind: 'none', modelOverride: null };
-    return tenant.standing(tenantId, agentId, runId, ancestors);
+    return tenant.stateOf(tenantId, agentId, runId, ancestors);
   }
 
   /** Orders and directives in memory. */

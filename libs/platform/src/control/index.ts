@@ -8,4 +8,4 @@ export {
   parsePosition,
 } from './control-item.ts';
 export { type ControlReader, ControlTables } from './control-tables.ts';
-export { graver, type Standing, standingMessage } from './standing.ts';
+export { graver, type ControlState, controlStateMessage } from './control-state.ts';

@@ -1,6 +1,6 @@
 import type { ControlOrder, Directive } from '@agentlens/contracts';
 import type { ControlItem } from './control-item.ts';
-import { type Standing, standingOf } from './standing.ts';
+import { type ControlState, controlStateOf } from './control-state.ts';
 
 type OrderItem = Extract<ControlItem, { kind: 'order' }>;
 type DirectiveItem = Extract<ControlItem, { kind: 'directive' }>;
@@ -25,14 +25,14 @@ export class TenantControl {
     return this.#orders.size + this.#directives.size;
   }
 
-  standing(tenantId: string, agentId: string, runId: string | undefined, ancestors: readonly string[]): Standing {
+  stateOf(tenantId: string, agentId: string, runId: string | undefined, ancestors: readonly string[]): ControlState {
     const orders = [
       this.#order('tenant', tenantId),
       this.#order('agent', agentId),
       runId === undefined ? undefined : this.#order('run', runId),
     ];
     const inherited = ancestors.map((ancestor) => this.#order('run', ancestor));
-    return standingOf(orders, this.#directives.get(agentId)?.value, inherited);
+    return controlStateOf(orders, this.#directives.get(agentId)?.value, inherited);
   }
 
   /** What an agent's processes have to know: their directive, and the orders for the tenant, the agent and any run. */

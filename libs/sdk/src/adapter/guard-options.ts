@@ -1,4 +1,4 @@
-import { checkAgainst, type Shape, shapes } from '../check-options.ts';
+import { checkAgainst, type OptionShape, shapes } from '../check-options.ts';
 import type { ApprovalWait, RunConfig } from '../run/run-config.ts';
 import type { Subject } from '../wire/model.ts';
 
@@ -25,7 +25,7 @@ export interface GuardOptions {
   readonly observe?: 'only';
 }
 
-const OPTIONS: Shape = {
+const OPTIONS: OptionShape = {
   tags: shapes.optional(shapes.having({})),
   subjects: shapes.optional(shapes.callable),
   waitForApproval: shapes.optional(

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { AgentStopped } from '../run/agent-stopped.ts';
 import { getCurrentRun, withRun } from '../run/run-context.ts';
-import { block, modify, settle, TestServer, terminate } from '../testing/index.ts';
+import { block, modify, settle, TestPlatform, terminate } from '../testing/index.ts';
 import { Guard, refusalText, stoppedBy } from './index.ts';
 
 const ADAPTER = { name: 'test-adapter' };
 
-async function aGuard(server: TestServer, warnings: string[] = []): Promise<Guard> {
+async function aGuard(server: TestPlatform, warnings: string[] = []): Promise<Guard> {
   const logger = { warn: (message: string) => void warnings.push(message) };
   return new Guard(await server.client({ logger }), ADAPTER);
 }
@@ -15,7 +15,7 @@ const call = (name: string, id = 'c1') => ({ id, name, args: {} });
 
 describe('the runs of an adapter', () => {
   it('begin and end with the agent', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const guard = await aGuard(server);
     expect(await guard.within('input', ({ run }) => getCurrentRun() === run)).toBe(true);
     await expect(
@@ -27,7 +27,7 @@ describe('the runs of an adapter', () => {
   });
 
   it('are children inside of a tool call, and the same run elsewhere', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const guard = await aGuard(server);
     const inner = () => guard.within('inner', ({ run }) => run);
     await guard.within('outer', async (scope) => {
@@ -41,7 +41,7 @@ describe('the runs of an adapter', () => {
   });
 
   it('are those of the user, who ends them', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const guard = await aGuard(server);
     const run = await guard.lens.startRun();
     expect(await withRun(run, () => guard.within('input', (scope) => scope.run))).toBe(run);
@@ -49,7 +49,7 @@ describe('the runs of an adapter', () => {
   });
 
   it('are interrupted by a refusal that ends them, whatever the framework made of it', async () => {
-    const server = new TestServer().rule({ tools: ['rm'], answer: terminate('No more') });
+    const server = new TestPlatform().rule({ tools: ['rm'], answer: terminate('No more') });
     const guard = await aGuard(server);
     const agent = guard.within('input', async ({ tools }) => {
       await tools.call(call('rm'), () => 'removed', refusalText);
@@ -60,7 +60,7 @@ describe('the runs of an adapter', () => {
   });
 
   it('are found at each step of a generator that somebody else iterates', async () => {
-    const guard = await aGuard(new TestServer());
+    const guard = await aGuard(new TestPlatform());
     async function* body() {
       yield getCurrentRun()?.id;
       await settle();
@@ -73,7 +73,7 @@ describe('the runs of an adapter', () => {
   });
 
   it('end as interrupted when the reader gives a stream up', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const guard = await aGuard(server);
     async function* endless() {
       for (;;) yield 1;
@@ -85,7 +85,7 @@ describe('the runs of an adapter', () => {
 
 describe('the tool calls of an adapter', () => {
   it('run with the decided arguments, or not at all', async () => {
-    const server = new TestServer()
+    const server = new TestPlatform()
       .rule({ tools: ['write'], answer: modify({ path: '/tmp' }) })
       .rule({ tools: ['rm'], answer: block('no') });
     const guard = await aGuard(server);
@@ -99,13 +99,13 @@ describe('the tool calls of an adapter', () => {
   });
 
   it('are never silently unguarded outside of a run', async () => {
-    const guard = await aGuard(new TestServer());
+    const guard = await aGuard(new TestPlatform());
     expect(() => guard.here()).toThrow('outside of a run');
   });
 
   it('without a model call are reason for one warning', async () => {
     const warnings: string[] = [];
-    const guard = await aGuard(new TestServer(), warnings);
+    const guard = await aGuard(new TestPlatform(), warnings);
     for (const _ of [1, 2])
       await guard.within('input', async ({ tools }) => {
         for (const id of ['a', 'b', 'c', 'd']) await tools.call(call('t', id), () => 1, refusalText);
@@ -114,7 +114,7 @@ describe('the tool calls of an adapter', () => {
   });
 
   it('that ran elsewhere are recorded and not decided', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const guard = await aGuard(server);
     await guard.within('input', (scope) => scope.observeTool(call('web_search'), { result: 'x' }));
     expect(server.eventsOf('tool.decision')).toEqual([]);
@@ -136,7 +136,7 @@ describe('what stopped an agent', () => {
 
 describe('the options of a guard', () => {
   it('are refused when misspelt', async () => {
-    const lens = await new TestServer().client();
+    const lens = await new TestPlatform().client();
     const wrong = { waitforapproval: true } as object;
     expect(() => new Guard(lens, ADAPTER, wrong)).toThrow(
       'guard: waitforapproval is no option; did you mean waitForApproval?',

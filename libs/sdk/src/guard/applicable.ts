@@ -1,6 +1,6 @@
 import { foldedName } from '@agentlens/guardrails/names';
 import { ToolIndex } from '@agentlens/guardrails/tool-index';
-import type { BundledRule, CompiledRules, Judgement, LocalCall, LocalRules } from './local-rules.ts';
+import type { BundledRule, CompiledRules, LocalJudgement, LocalCall, LocalRules } from './local-rules.ts';
 
 const MOST_REMEMBERED = 1_000;
 
@@ -45,9 +45,9 @@ export const selectorRules: LocalRules = {
   },
 };
 
-const NOTHING: Judgement = { refusal: null, ask: false, blocksWhenUnavailable: null, evaluated: [] };
+const NOTHING: LocalJudgement = { refusal: null, ask: false, blocksWhenUnavailable: null, evaluated: [] };
 
-function judgementOf(rules: readonly BundledRule[]): Judgement {
+function judgementOf(rules: readonly BundledRule[]): LocalJudgement {
   return rules.length === 0 ? NOTHING : { ...NOTHING, ask: true, blocksWhenUnavailable: blockerOf(rules) };
 }
 

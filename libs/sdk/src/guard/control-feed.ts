@@ -1,12 +1,12 @@
-import type { Clock } from '../runtime/runtime.ts';
+import type { RuntimeClock } from '../runtime/runtime.ts';
 import { backoffMs } from '../sink/backoff.ts';
 import { within } from '../wire/deadline.ts';
 import { isRecord, parseJson } from '../wire/decision.ts';
 import type { Server } from '../wire/server.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 
-export interface ControlFeedTools {
-  readonly clock: Clock;
+export interface ControlFeedDependencies {
+  readonly clock: RuntimeClock;
   readonly random: () => number;
   readonly server: Pick<Server, 'openControlStream' | 'pollControl'>;
   readonly deadlineMs: number;
@@ -33,7 +33,7 @@ const NOT_ALLOWED = new Set([401, 403]);
  * asking and waiting. Never keeps the process alive and never gives up on a server that was merely away.
  */
 export class ControlFeed {
-  readonly #tools: ControlFeedTools;
+  readonly #tools: ControlFeedDependencies;
   readonly #agentId: string;
   readonly #instanceId: string;
   readonly #closing = new AbortController();
@@ -42,7 +42,7 @@ export class ControlFeed {
   #failures = 0;
   #connected = false;
 
-  constructor(agentId: string, instanceId: string, mode: 'stream' | 'poll', tools: ControlFeedTools) {
+  constructor(agentId: string, instanceId: string, mode: 'stream' | 'poll', tools: ControlFeedDependencies) {
     this.#agentId = agentId;
     this.#instanceId = instanceId;
     this.#mode = mode;

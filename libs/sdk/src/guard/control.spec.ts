@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { settle, TestServer } from '../testing/index.ts';
+import { settle, TestPlatform } from '../testing/index.ts';
 
 describe('an order', () => {
   it('stops a run in the middle, without asking the server, and is acknowledged once', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const [run, other] = [await client.startRun({ runId: 'a' }), await client.startRun({ runId: 'b' })];
     await settle();
@@ -25,7 +25,7 @@ describe('an order', () => {
   });
 
   it('stops also the call that was being asked about when it arrived', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const { http } = server;
     // The server's ALLOW is on its way while the order overtakes it.
     const overtaken: typeof http.call = async (asked) => {
@@ -45,7 +45,7 @@ describe('an order', () => {
   });
 
   it('pauses the agent until it may go on', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     server.control.pause('lunch');
     await settle();
@@ -57,7 +57,7 @@ describe('an order', () => {
   });
 
   it('only shadows in shadow mode', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client({ enforceMode: 'shadow' })).startRun();
     server.control.kill(run.id);
     await settle();
@@ -66,7 +66,7 @@ describe('an order', () => {
   });
 
   it('can choose another model', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun();
     server.control.useModel('small');
@@ -78,7 +78,7 @@ describe('an order', () => {
   });
 
   it('still stands while the server is away', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     server.control.killAgent();
     await settle();
@@ -87,7 +87,7 @@ describe('an order', () => {
   });
 
   it('is acknowledged also where a decision told of it first, and the run has ended', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun();
     await settle();
@@ -98,7 +98,7 @@ describe('an order', () => {
   });
 
   it('of a run that this process does not have is not acknowledged by it', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     await server.client();
     server.control.kill('somebody else');
     await settle();
@@ -111,7 +111,7 @@ describe('where streams do not get through', () => {
     ['the server offers none', 404],
     ['something in between answers', 'nonsense'],
   ] as const)('because %s, orders are asked for', async (_, failure) => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     server.fail(failure, (path) => path === '/v1/control/stream');
     const client = await server.client();
     const run = await client.startRun();
@@ -124,7 +124,7 @@ describe('where streams do not get through', () => {
   });
 
   it('and nothing else does, decisions are still asked for', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     server.fail(404, (path) => path.startsWith('/v1/control'));
     const client = await server.client();
     await server.clock.advance(1_000);
@@ -133,7 +133,7 @@ describe('where streams do not get through', () => {
   });
 
   it('a key without the right to listen says so, once', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const warnings: string[] = [];
     server.fail(403, (path) => path.startsWith('/v1/control'));
     await server.client({ logger: { warn: (message) => warnings.push(message) } });
@@ -144,7 +144,7 @@ describe('where streams do not get through', () => {
 
 describe('a connection that breaks', () => {
   it('is made again, and goes on where it was', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     server.fail('down', (path) => path === '/v1/control/stream');
     const client = await server.client();
     const run = await client.startRun();
@@ -157,7 +157,7 @@ describe('a connection that breaks', () => {
   });
 
   it('is noticed by its silence', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     await settle();
     server.control.pause();

@@ -22,7 +22,7 @@ export interface LocalCall {
   readonly now: number;
 }
 
-export interface Judgement {
+export interface LocalJudgement {
   /** What stateless rules say together, the most severe first; null: nothing but allowing. */
   readonly refusal: Pick<WireDecision, 'control' | 'cause' | 'message' | 'evaluatedRules' | 'finalRuleId'> | null;
   /** Some rule that applies needs what only the server knows. */
@@ -33,7 +33,7 @@ export interface Judgement {
 }
 
 export interface CompiledRules {
-  judge(call: LocalCall): Judgement;
+  judge(call: LocalCall): LocalJudgement;
 }
 
 /** Makes a bundle's rules ready once, so that each call is judged from an index. */

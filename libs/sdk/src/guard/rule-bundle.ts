@@ -2,7 +2,7 @@ import { isRecord, parseJson } from '../wire/decision.ts';
 import type { BundledRule, RuleBundle } from './local-rules.ts';
 
 /** What the server sends: the bundle as text, so that the signature is over exact bytes. */
-export interface SignedBundle {
+export interface ReceivedBundle {
   readonly payload: string;
   /** HMAC-SHA256 of the payload in hex, under the key of `bundleKey`. */
   readonly signature: string;
@@ -38,7 +38,7 @@ export async function openBundle(
 }
 
 /** Signs as the server does; for tests and doubles. */
-export async function signBundle(bundle: RuleBundle, apiKey: string): Promise<SignedBundle> {
+export async function signBundle(bundle: RuleBundle, apiKey: string): Promise<ReceivedBundle> {
   const payload = JSON.stringify(bundle);
   const signature = await crypto.subtle.sign('HMAC', await bundleKey(apiKey), utf8(payload));
   return { payload, signature: hex(new Uint8Array(signature)) };

@@ -1,5 +1,5 @@
 /** A piece of a model's answer that may be the JSON it was asked for. */
-export interface Candidate {
+export interface JsonCandidate {
   readonly text: string;
   readonly from: 'whole' | 'fence' | 'inline';
 }
@@ -12,10 +12,10 @@ const MOST_CANDIDATES = 20;
  * `json` before others), and the first object or array in running text. Reads the text once for each kind, so that
  * hostile text costs no more than its length.
  */
-export function jsonCandidates(text: string): readonly Candidate[] {
+export function jsonCandidates(text: string): readonly JsonCandidate[] {
   const whole = text.trim();
   const fences = fencedBlocks(text);
-  const found: Candidate[] = [];
+  const found: JsonCandidate[] = [];
   if (whole !== '' && !whole.startsWith(FENCE)) found.push({ text: whole, from: 'whole' });
   for (const block of fences) if (block.json) found.push({ text: block.text, from: 'fence' });
   for (const block of fences) if (!block.json) found.push({ text: block.text, from: 'fence' });

@@ -1,12 +1,12 @@
 import type { OutputSchema } from './schema.ts';
-import { type OutputError, type Validated, type ValidateOptions, validateOutput } from './validate-output.ts';
+import { type OutputError, type ValidatedOutput, type ValidateOptions, validateOutput } from './validate-output.ts';
 
 export interface SelfCorrectOptions extends ValidateOptions {
   /** Model calls in all, the first included. Default 3. */
   readonly maxAttempts?: number;
 }
 
-export type Corrected<T> = Validated<T> & { readonly attempts: number };
+export type Corrected<T> = ValidatedOutput<T> & { readonly attempts: number };
 
 /**
  * Asks the model until its answer matches, telling it each time what was wrong, and never more often than allowed.
@@ -20,7 +20,7 @@ export async function selfCorrect<T>(
   const { maxAttempts = 3, ...validation } = options;
   let correction: OutputError | null = null;
   for (let attempt = 1; ; attempt++) {
-    const result: Validated<T> = await validateOutput(await ask(correction), schema, validation);
+    const result: ValidatedOutput<T> = await validateOutput(await ask(correction), schema, validation);
     if (result.ok || attempt >= maxAttempts) return { ...result, attempts: attempt };
     correction = result.error;
   }

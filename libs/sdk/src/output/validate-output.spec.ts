@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { TestServer } from '../testing/index.ts';
+import { TestPlatform } from '../testing/index.ts';
 import { selfCorrect } from './self-correct.ts';
 import { OutputError, validateOutput } from './validate-output.ts';
 
@@ -151,7 +151,7 @@ describe('self-correction', () => {
   });
 
   it('is part of the story of the run, without what the model said', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     const { ask } = scripted('{"n": "private"}', "{'n': 1}");
     await selfCorrect(ask, Answer, { run });

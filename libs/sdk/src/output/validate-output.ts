@@ -2,7 +2,7 @@ import { jsonrepair } from 'jsonrepair';
 import type { Run } from '../run/run.ts';
 import { getCurrentRun } from '../run/run-context.ts';
 import { parseJson } from '../wire/decision.ts';
-import { type Candidate, jsonCandidates } from './json-in-text.ts';
+import { type JsonCandidate, jsonCandidates } from './json-in-text.ts';
 import { checkAgainst, type OutputIssue, type OutputSchema } from './schema.ts';
 
 export interface ValidateOptions {
@@ -35,7 +35,7 @@ export class OutputError extends Error {
   }
 }
 
-export type Validated<T> =
+export type ValidatedOutput<T> =
   | { readonly ok: true; readonly value: T; readonly repaired: boolean }
   | { readonly ok: false; readonly error: OutputError };
 
@@ -47,7 +47,7 @@ export async function validateOutput<T>(
   text: string,
   schema: OutputSchema<T>,
   options: ValidateOptions = {},
-): Promise<Validated<T>> {
+): Promise<ValidatedOutput<T>> {
   const { strict = false, repair = true } = options;
   const result = await firstMatch(text, schema, strict, repair && !strict);
   const run = options.run ?? getCurrentRun();
@@ -64,8 +64,8 @@ async function firstMatch<T>(
   schema: OutputSchema<T>,
   strict: boolean,
   repair: boolean,
-): Promise<Validated<T>> {
-  const candidates: readonly Candidate[] = strict ? [{ text, from: 'whole' }] : jsonCandidates(text);
+): Promise<ValidatedOutput<T>> {
+  const candidates: readonly JsonCandidate[] = strict ? [{ text, from: 'whole' }] : jsonCandidates(text);
   let issues: readonly OutputIssue[] | null = null;
   for (const { value, repaired } of parsed(candidates, repair)) {
     const checked = await checkAgainst(schema, value);
@@ -77,8 +77,11 @@ async function firstMatch<T>(
 }
 
 /** What parses as it is comes first; repairing is guessing, and prose can be "repaired" into a string. */
-function* parsed(candidates: readonly Candidate[], repair: boolean): Generator<{ value: unknown; repaired: boolean }> {
-  const broken: Candidate[] = [];
+function* parsed(
+  candidates: readonly JsonCandidate[],
+  repair: boolean,
+): Generator<{ value: unknown; repaired: boolean }> {
+  const broken: JsonCandidate[] = [];
   for (const candidate of candidates) {
     const value = parseJson(candidate.text);
     if (value === undefined) broken.push(candidate);

@@ -9,7 +9,7 @@ export interface RedactOptions {
   readonly replacement?: (name: string, found: string) => string;
 }
 
-export interface Finding {
+export interface RedactionFinding {
   readonly name: string;
   readonly start: number;
   readonly end: number;
@@ -18,7 +18,7 @@ export interface Finding {
 export interface Redacted {
   readonly text: string;
   /** Where in the text that was given. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly RedactionFinding[];
 }
 
 /** Takes secrets and personal data out of a text, in time that grows with its length and nothing else. */
@@ -72,36 +72,36 @@ function detectorsOf({ detect, also = [] }: RedactOptions): readonly Detector[] 
 }
 
 /** In order of place; where two overlap, the detector that was asked first has it. */
-function findAll(text: string, detectors: readonly Detector[]): readonly Finding[] {
-  const found: (Finding & { readonly rank: number })[] = [];
+function findAll(text: string, detectors: readonly Detector[]): readonly RedactionFinding[] {
+  const found: (RedactionFinding & { readonly rank: number })[] = [];
   detectors.forEach(({ name, pattern, confirm }, rank) => {
     for (const match of text.matchAll(pattern)) {
       if (match[0] === '' || (confirm !== undefined && !confirm(match[0]))) continue;
       found.push({ name, start: match.index, end: match.index + match[0].length, rank });
     }
   });
-  const kept: Finding[] = [];
+  const kept: RedactionFinding[] = [];
   const taken = found.sort((a, b) => a.rank - b.rank || a.start - b.start);
   // Findings of one detector do not overlap, so only those of stronger ones have to be looked at.
-  const byPlace: Finding[] = [];
+  const byPlace: RedactionFinding[] = [];
   for (const { name, start, end } of taken) if (!overlaps(byPlace, start, end)) insert(byPlace, { name, start, end });
   kept.push(...byPlace);
   return kept;
 }
 
-function overlaps(sorted: readonly Finding[], start: number, end: number): boolean {
+function overlaps(sorted: readonly RedactionFinding[], start: number, end: number): boolean {
   const at = placeOf(sorted, start);
   const before = sorted[at - 1];
   const after = sorted[at];
   return (before !== undefined && before.end > start) || (after !== undefined && after.start < end);
 }
 
-function insert(sorted: Finding[], finding: Finding): void {
+function insert(sorted: RedactionFinding[], finding: RedactionFinding): void {
   sorted.splice(placeOf(sorted, finding.start), 0, finding);
 }
 
 /** Index of the first finding that begins at or after `start`. */
-function placeOf(sorted: readonly Finding[], start: number): number {
+function placeOf(sorted: readonly RedactionFinding[], start: number): number {
   let low = 0;
   let high = sorted.length;
   while (low < high) {

@@ -5,7 +5,7 @@ import type { AgentLensClient } from '../client.ts';
 import { selectorRules } from '../guard/applicable.ts';
 import type { BundledRule, LocalCall, LocalRules, RuleBundle } from '../guard/local-rules.ts';
 import type { AgentLensOptions } from '../options.ts';
-import { settle, TestServer } from '../testing/index.ts';
+import { settle, TestPlatform } from '../testing/index.ts';
 import { catalogRules } from './catalog-rules.ts';
 
 function aBundled(fields: Partial<BundledRule>): BundledRule {
@@ -19,7 +19,7 @@ function aBundled(fields: Partial<BundledRule>): BundledRule {
 }
 
 async function aGuard(
-  server: TestServer,
+  server: TestPlatform,
   rules: readonly BundledRule[],
   options: Partial<AgentLensOptions> & { bundle?: Partial<RuleBundle> } = {},
 ): Promise<AgentLensClient> {
@@ -35,7 +35,7 @@ describe.each<[string, LocalRules]>([
   ['selectors alone', selectorRules],
 ])('with %s', (_, rules) => {
   it('a call no rule is about costs no question', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await aGuard(server, [aBundled({ selector: { tools: ['shell*'] } })], { rules });
     const run = await client.startRun();
     expect(await run.beforeTool('search', {})).toMatchObject({ verdict: 'ALLOW', source: 'local' });
@@ -43,7 +43,7 @@ describe.each<[string, LocalRules]>([
   });
 
   it('a phase the server wants to hear of is asked about all the same', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await aGuard(server, [], { rules, bundle: { askAlways: ['tool.before'] } })).startRun();
     await run.beforeTool('search', {});
     await run.afterTool('search', {}, 1);
@@ -51,7 +51,7 @@ describe.each<[string, LocalRules]>([
   });
 
   it('a rule that needs more is decided by the server, and while that is away by itself', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const counting = aBundled({
       ...{ conditionType: 'max_calls', conditionConfig: { max: 3 }, onUnavailable: 'block' },
       selector: { tools: ['pay'] },
@@ -70,7 +70,7 @@ describe.each<[string, LocalRules]>([
   });
 
   it('rules guard on while the server is away and their time is over', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const strict = aBundled({ onUnavailable: 'block', conditionType: 'unknown', selector: { toolTagsAny: ['money'] } });
     const client = await aGuard(server, [strict], { rules, bundle: { ttlSeconds: 60 } });
     const run = await client.startRun();
@@ -81,7 +81,7 @@ describe.each<[string, LocalRules]>([
   });
 
   it('a newer bundle is used as soon as it is offered', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await aGuard(server, [], { rules });
     server.offerBundle({ version: 2, ttlSeconds: 600, askAlways: [], rules: [aBundled({})] });
     await settle();
@@ -94,7 +94,7 @@ describe.each<[string, LocalRules]>([
   });
 
   it('a bundle that says the same is neither sent nor made ready again, and goes on guarding', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     let compiled = 0;
     const counting: LocalRules = {
       compile(bundled) {
@@ -116,7 +116,7 @@ describe.each<[string, LocalRules]>([
   });
 
   it('a bundle that was tampered with is not used, and the server is asked', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const warnings: string[] = [];
     Object.assign(server, { apiKey: 'another key' });
     server.offerBundle({ version: 1, ttlSeconds: 600, askAlways: [], rules: [] });
@@ -128,7 +128,7 @@ describe.each<[string, LocalRules]>([
 
 describe('the catalog', () => {
   it('blocks in this process what a rule forbids, with the words of the server', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const rule = aBundled({ conditionType: 'tool_name', conditionConfig: { value: 'rm*' } });
     const run = await (await aGuard(server, [rule])).startRun();
     server.fail('down');
@@ -146,19 +146,19 @@ describe('the catalog', () => {
   });
 
   it('ends the run where a rule does', async () => {
-    const run = await (await aGuard(new TestServer(), [aBundled({ actionType: 'terminate_run' })])).startRun();
+    const run = await (await aGuard(new TestPlatform(), [aBundled({ actionType: 'terminate_run' })])).startRun();
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', source: 'local' });
   });
 
   it('leaves humans and changed arguments to the server', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const approval = aBundled({ actionType: 'require_approval', actionConfig: {} });
     const run = await (await aGuard(server, [approval])).startRun();
     expect(await run.beforeTool('t', {})).toMatchObject({ source: 'remote' });
   });
 
   it('only records what a rule in shadow mode would do', async () => {
-    const run = await (await aGuard(new TestServer(), [aBundled({ mode: 'shadow' })])).startRun();
+    const run = await (await aGuard(new TestPlatform(), [aBundled({ mode: 'shadow' })])).startRun();
     expect(await run.beforeTool('t', {})).toMatchObject({
       verdict: 'ALLOW',
       source: 'local',
@@ -167,7 +167,7 @@ describe('the catalog', () => {
   });
 
   it('tells the server of every call where some rule counts calls', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const counting = aBundled({
       ...{ conditionType: 'sequence', conditionConfig: { mustHaveCalled: [{ tools: ['login'] }] } },
       selector: { tools: ['pay'] },
@@ -184,7 +184,7 @@ describe('the catalog', () => {
     ['behind a number that is none', { n: Number.NaN, q: 'x' }],
     ['behind 200,000 values', [...Array.from({ length: 200_000 }, () => 0), 'rm']],
   ])('asks the server about what may be hidden %s, and says that it did not tell all', async (_, args) => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await aGuard(server, [{ ...noShell, onUnavailable: 'block' }], { onOversized: 'allow' });
     const run = await client.startRun();
     expect(await run.beforeTool('t', args)).toMatchObject({ source: 'remote' });
@@ -194,7 +194,7 @@ describe('the catalog', () => {
   });
 
   it('asks the server about a result that it cut', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const rule = aBundled({ conditionType: 'sensitive_data', phases: ['tool.after'] });
     const config = { in: 'result', detectors: [{ detector: 'email' }] };
     const run = await (await aGuard(server, [{ ...rule, conditionConfig: config }])).startRun();
@@ -207,7 +207,7 @@ describe('the catalog', () => {
   });
 
   it('decides arguments that are plain data by itself', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await aGuard(server, [noShell])).startRun();
     expect(await run.beforeTool('t', { a: [{ q: 'rm' }] })).toMatchObject({ verdict: 'BLOCK', source: 'local' });
     expect(await run.beforeTool('t', { a: [{ q: 'ls' }] })).toMatchObject({ verdict: 'ALLOW', source: 'local' });
@@ -219,7 +219,7 @@ describe('the catalog', () => {
     ['looks at tags that are not here', { conditionType: 'enduser_tag', conditionConfig: { tag: 'vip' } }],
     ['fails here', { conditionType: 'expression', conditionConfig: { expression: 'args.a > 1' } }],
   ])('asks the server where a rule %s', async (_, rule) => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await aGuard(server, [aBundled({ ...rule, onMissing: 'block' })])).startRun();
     expect(await run.beforeTool('t', { a: 'x' })).toMatchObject({ verdict: 'ALLOW', source: 'remote' });
   });
@@ -275,11 +275,11 @@ describe('a rule that would cost too much here', () => {
   const args = { text: 'x'.repeat(50_000) };
 
   it('is left to the server, and while that is away does what it says', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await aGuard(server, [dear])).startRun();
     expect(await run.beforeTool('search', args)).toMatchObject({ verdict: 'ALLOW', source: 'remote' });
     expect(await run.beforeTool('search', { text: 'abc' })).toMatchObject({ verdict: 'ALLOW', source: 'local' });
-    const guarded = await aGuard(new TestServer(), [{ ...dear, onUnavailable: 'block' }]);
+    const guarded = await aGuard(new TestPlatform(), [{ ...dear, onUnavailable: 'block' }]);
     expect(await (await guarded.startRun()).beforeTool('search', args)).toMatchObject({ verdict: 'BLOCK' });
   });
 });

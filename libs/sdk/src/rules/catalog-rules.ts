@@ -1,7 +1,7 @@
 import type { DecisionRequest, GuardrailRule } from '@agentlens/contracts';
 import { activate, type DecisionFacts, type DecisionRule, decide, type Ruling } from '@agentlens/guardrails';
 import { applicableIndex, blockerOf } from '../guard/applicable.ts';
-import type { BundledRule, CompiledRules, Judgement, LocalCall, LocalRules } from '../guard/local-rules.ts';
+import type { BundledRule, CompiledRules, LocalJudgement, LocalCall, LocalRules } from '../guard/local-rules.ts';
 import { instantOf } from '../sink/audit-event.ts';
 import { carried } from '../wire/carried.ts';
 
@@ -10,7 +10,7 @@ interface Ready extends BundledRule {
   readonly ready: DecisionRule | undefined;
 }
 
-const NOTHING: Judgement = { refusal: null, ask: false, blocksWhenUnavailable: null, evaluated: [] };
+const NOTHING: LocalJudgement = { refusal: null, ask: false, blocksWhenUnavailable: null, evaluated: [] };
 /** What rules that need nothing fetched are given. */
 const NO_FACTS: DecisionFacts = {
   needs: { history: false, agent: false, series: [], increments: [], undo: [] },
@@ -39,7 +39,7 @@ export const catalogRules: LocalRules = {
   },
 };
 
-function judged(rules: readonly Ready[], call: LocalCall, mustHear: boolean): Judgement {
+function judged(rules: readonly Ready[], call: LocalCall, mustHear: boolean): LocalJudgement {
   const request = new LocalRequest(call);
   const contents = new Contents(call);
   const local: DecisionRule[] = [];
@@ -95,7 +95,7 @@ class Contents {
   }
 }
 
-function judgementOf(ruling: Ruling, mustAsk: boolean, blocksWhenUnavailable: string | null): Judgement {
+function judgementOf(ruling: Ruling, mustAsk: boolean, blocksWhenUnavailable: string | null): LocalJudgement {
   const { effect, finalRule, message } = ruling;
   const evaluated = ruling.findings.map(({ ruleId, enabled, matched, violated }) => ({
     ruleId,

@@ -2,7 +2,7 @@ import { type AgentEvent, BreakerLimits, translateHandlebarEvent } from '@agentl
 import { CLOSED_BREAKER, checkBreaker, type NextCall, recordUsage, usageOfEvent } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type RecordedEvent, TestServer } from '../testing/index.ts';
+import { type RecordedEvent, TestPlatform } from '../testing/index.ts';
 import type { Run } from './run.ts';
 
 /** Knows no price: what a caller does not say costs nothing on either side. */
@@ -105,7 +105,7 @@ describe('the breaker in the agent and the one at the server', () => {
   it('agree about every call and after every step, whatever the calls use, fail and report', async () => {
     await fc.assert(
       fc.asyncProperty(limits, fc.array(steps, { maxLength: 40 }), async (its, script) => {
-        const server = new TestServer();
+        const server = new TestPlatform();
         const client = await server.client({ breaker: its, control: 'off', heartbeatMs: 0 });
         const run = await client.startRun();
         const there = new ServerBreaker(its, () => server.clock.now());

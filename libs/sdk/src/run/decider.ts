@@ -1,8 +1,8 @@
-import type { Judgement, LocalCall } from '../guard/local-rules.ts';
-import type { RuleKeeper } from '../guard/rule-keeper.ts';
-import type { Standing } from '../guard/standing.ts';
+import type { LocalJudgement, LocalCall } from '../guard/local-rules.ts';
+import type { RuleCache } from '../guard/rule-cache.ts';
+import type { OrderedState } from '../guard/operator-orders.ts';
 import type { Settings } from '../options.ts';
-import type { Clock } from '../runtime/runtime.ts';
+import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { DecisionPhase, RuleBypass } from '../wire/contract.ts';
 import { carried } from '../wire/carried.ts';
 import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
@@ -10,7 +10,7 @@ import type { Actor, Subject } from '../wire/model.ts';
 import type { Asked, EvaluateRequest, NotAnswered, Server } from '../wire/server.ts';
 
 /** One question. */
-export interface Question {
+export interface DecisionQuestion {
   readonly phase: DecisionPhase;
   readonly callId: string;
   readonly toolName: string;
@@ -33,18 +33,18 @@ export interface Subjectivity {
   readonly tags: Readonly<Record<string, string>>;
   readonly enforceMode: Settings['enforceMode'];
   /** Stopped by an operator, by its time, by the server at its start. */
-  standing(): Standing;
+  controlState(): OrderedState;
   /** The platform refuses the key: the run is over. */
   keyRefused(): void;
   /** A reason to refuse that this process knows by itself; opens the breaker where it is over a limit. */
-  breakerRefuses(question: Question): string | null;
+  breakerRefuses(question: DecisionQuestion): string | null;
 }
 
-export interface DeciderTools {
+export interface DeciderDependencies {
   readonly settings: Settings;
   readonly server: Pick<Server, 'evaluate'>;
-  readonly clock: Clock;
-  readonly rules: RuleKeeper | null;
+  readonly clock: RuntimeClock;
+  readonly rules: RuleCache | null;
   /** Undefined while the agent could not be registered. */
   agentId(): Promise<string | undefined>;
   /** Why it could not be registered. */
@@ -70,23 +70,23 @@ const UNKNOWN_MS = 300_000;
  * `onUnavailable` and by `failMode`, and says so.
  */
 export class Decider {
-  readonly #tools: DeciderTools;
+  readonly #tools: DeciderDependencies;
   /** A server of the older protocol does not know this question; until then it is not asked again. */
   #modelCallsUnknownUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(tools: DeciderTools) {
+  constructor(tools: DeciderDependencies) {
     this.#tools = tools;
   }
 
-  async decide(run: Subjectivity, question: Question): Promise<Decision> {
+  async decide(run: Subjectivity, question: DecisionQuestion): Promise<Decision> {
     if (run.enforceMode === 'off') return this.#answer(question, { ...ALLOWED, source: 'local' });
     const verdict = this.#atOnce(run, question) ?? (await this.#withRules(run, question));
     return run.enforceMode === 'shadow' ? this.#shadowed(question, verdict) : this.#answer(question, verdict);
   }
 
-  #atOnce(run: Subjectivity, question: Question): Verdict | null {
-    const standing = run.standing();
-    if (standing.state !== 'running') return stopped(standing);
+  #atOnce(run: Subjectivity, question: DecisionQuestion): Verdict | null {
+    const controlState = run.controlState();
+    if (controlState.state !== 'running') return stopped(controlState);
     const reason = run.breakerRefuses(question);
     if (reason !== null) return lockdown(`The circuit breaker of this run is open (${reason}).`);
     if (question.oversized && this.#tools.settings.onOversized === 'block' && question.phase === 'tool.before')
@@ -94,7 +94,7 @@ export class Decider {
     return null;
   }
 
-  async #withRules(run: Subjectivity, question: Question): Promise<Verdict> {
+  async #withRules(run: Subjectivity, question: DecisionQuestion): Promise<Verdict> {
     const judgement = this.#judge(run, question);
     if (judgement !== null) {
       if (judgement.refusal !== null) return { ...judgement.refusal, verdict: 'BLOCK', source: 'local' };
@@ -106,9 +106,9 @@ export class Decider {
     const asked = await this.#ask(run, question);
     if (!asked.ok && asked.why === 'key_refused') run.keyRefused();
     // An operator may have spoken while we waited: what was allowed before that is not allowed any more.
-    const standing = run.standing();
-    if (standing.state !== 'running')
-      return asked.ok ? stopped(standing) : { ...stopped(standing), source: 'fallback', bypass: asked.why };
+    const controlState = run.controlState();
+    if (controlState.state !== 'running')
+      return asked.ok ? stopped(controlState) : { ...stopped(controlState), source: 'fallback', bypass: asked.why };
     if (asked.ok) return this.#heard(asked.value);
     if (question.phase === 'llm.before' && asked.isUnknown === true) {
       this.#modelCallsUnknownUntil = clock.elapsed() + UNKNOWN_MS;
@@ -117,7 +117,7 @@ export class Decider {
     return this.#fallback(asked.why, judgement);
   }
 
-  #judge(run: Subjectivity, question: Question): Judgement | null {
+  #judge(run: Subjectivity, question: DecisionQuestion): LocalJudgement | null {
     const { rules, clock } = this.#tools;
     if (rules === null) return null;
     const call: LocalCall = {
@@ -138,7 +138,7 @@ export class Decider {
     return rules.judge(call);
   }
 
-  async #ask(run: Subjectivity, question: Question): Promise<Asked<WireDecision>> {
+  async #ask(run: Subjectivity, question: DecisionQuestion): Promise<Asked<WireDecision>> {
     const agentId = await this.#tools.agentId();
     if (agentId === undefined) return this.#tools.unregistered();
     const { toolName, toolTags, oversized } = question;
@@ -166,7 +166,7 @@ export class Decider {
     return { ...failedClosed(passed.why === 'deadline' ? 'deadline' : 'unavailable'), bypasses: decision.bypasses };
   }
 
-  #fallback(why: Bypass, judgement: Judgement | null): Verdict {
+  #fallback(why: Bypass, judgement: LocalJudgement | null): Verdict {
     const ruleId = judgement?.blocksWhenUnavailable ?? null;
     if (this.#tools.settings.failMode === 'closed') return failedClosed(why);
     if (ruleId === null)
@@ -186,14 +186,14 @@ export class Decider {
     };
   }
 
-  #answer(question: Question, verdict: Verdict): Decision {
+  #answer(question: DecisionQuestion, verdict: Verdict): Decision {
     const modified = verdict.verdict === 'ALLOW' && 'modifiedArgs' in verdict && verdict.modifiedArgs !== undefined;
     const { phase, callId } = question;
     return { ...verdict, phase, callId, args: modified ? verdict.modifiedArgs : question.args };
   }
 
   /** Nothing is refused or changed; what would have been is told. */
-  #shadowed(question: Question, verdict: Verdict): Decision {
+  #shadowed(question: DecisionQuestion, verdict: Verdict): Decision {
     const { phase, callId, args } = question;
     const { source, bypass, evaluatedRules, reservationId } = verdict;
     const { control, cause, message, finalRuleId } = verdict;
@@ -216,7 +216,7 @@ function isUndecided({ ruleId, why, did }: RuleBypass): boolean {
 }
 
 /** What a rule does not find in these may be there all the same. */
-function unreadOf({ args, oversized, result, cutResult = false }: Question): Pick<EvaluateRequest, 'unread'> {
+function unreadOf({ args, oversized, result, cutResult = false }: DecisionQuestion): Pick<EvaluateRequest, 'unread'> {
   const unread = [
     ...(oversized || carried(args) === 'in_part' ? (['args'] as const) : []),
     ...(cutResult || carried(result) === 'in_part' ? (['result'] as const) : []),
@@ -228,10 +228,10 @@ function failedClosed(why: Bypass): Verdict {
   return { ...lockdown('No decision could be had in time; failing closed.'), source: 'fallback', bypass: why };
 }
 
-export function stopped(standing: Exclude<Standing, { state: 'running' }>): Verdict {
-  const what = standing.state === 'killed' ? 'stopped' : 'paused';
-  const why = standing.reason === '' ? '' : `: ${standing.reason}`;
-  return { ...lockdown(`This run was ${what}${why}`), cause: { kind: 'LOCKDOWN', lockdownId: standing.id } };
+export function stopped(controlState: Exclude<OrderedState, { state: 'running' }>): Verdict {
+  const what = controlState.state === 'killed' ? 'stopped' : 'paused';
+  const why = controlState.reason === '' ? '' : `: ${controlState.reason}`;
+  return { ...lockdown(`This run was ${what}${why}`), cause: { kind: 'LOCKDOWN', lockdownId: controlState.id } };
 }
 
 function lockdown(message: string): Verdict {

@@ -1,43 +1,43 @@
 import { describe, expect, it } from '@jest/globals';
-import { MessageLog, outputText, textOf } from './message-log.ts';
+import { RunMessageLog, outputText, textOf } from './message-log.ts';
 
 const user = (content: unknown) => ({ role: 'user', content });
 
 describe('the message log', () => {
   it('finds what is new in a history that grows', () => {
-    const log = new MessageLog();
+    const log = new RunMessageLog();
     expect(log.newOnes([user('a')])).toEqual([0]);
     expect(log.newOnes([user('a'), user('b')])).toEqual([1]);
     expect(log.newOnes([user('a'), user('b')])).toEqual([]);
   });
 
   it('finds it too when the history was pruned or reordered', () => {
-    const log = new MessageLog();
+    const log = new RunMessageLog();
     log.newOnes([user('a'), user('b'), user('c')]);
     expect(log.newOnes([user('c'), user('d'), user('a')])).toEqual([1]);
   });
 
   it('takes the same words said twice for two messages', () => {
-    const log = new MessageLog();
+    const log = new RunMessageLog();
     expect(log.newOnes([user('yes')])).toEqual([0]);
     expect(log.newOnes([user('yes'), user('yes')])).toEqual([1]);
     expect(log.newOnes([user('yes'), user('yes')])).toEqual([]);
   });
 
   it('takes everything for new where only what is new is handed over', () => {
-    const log = new MessageLog();
+    const log = new RunMessageLog();
     expect(log.newOnes([user('yes')], 'delta')).toEqual([0]);
     expect(log.newOnes([user('yes')], 'delta')).toEqual([0]);
     expect(log.newOnes([user('yes'), user('yes')])).toEqual([]);
   });
 
   it('tells roles apart', () => {
-    const log = new MessageLog();
+    const log = new RunMessageLog();
     expect(log.newOnes([user('a'), { role: 'system', content: 'a' }])).toEqual([0, 1]);
   });
 
   it('notices that a message object was changed', () => {
-    const log = new MessageLog();
+    const log = new RunMessageLog();
     const message = { role: 'user', content: 'a' };
     log.newOnes([message]);
     message.content = 'b';
@@ -45,7 +45,7 @@ describe('the message log', () => {
   });
 
   it('knows the answer of the model again in the shape the framework gives it', () => {
-    const log = new MessageLog();
+    const log = new RunMessageLog();
     log.remember({ role: 'assistant', content: [{ type: 'tool_call', toolCallId: 'c1', toolName: 't' }] });
     log.remember({ role: 'assistant', content: [{ type: 'text', text: 'hello' }] });
     const history = [

@@ -11,7 +11,7 @@ interface Remembered {
  * it, so a position says nothing: a message is known by its role and content, and a second equal one counts as new
  * when the history holds it twice.
  */
-export class MessageLog {
+export class RunMessageLog {
   readonly #seen = new Map<string, number>();
   readonly #keys = new WeakMap<object, Remembered>();
 

@@ -1,6 +1,6 @@
 import type { AgentMessage, LlmResponse } from '../wire/model.ts';
 import { AgentStopped } from './agent-stopped.ts';
-import { MessageLog } from './message-log.ts';
+import { RunMessageLog } from './message-log.ts';
 import { OpenCalls } from './open-calls.ts';
 import type { RunBreaker } from './run-breaker.ts';
 import type { LlmCallOptions } from './run-config.ts';
@@ -8,7 +8,7 @@ import { answerMessage, decisionData, llmData } from './run-events.ts';
 import type { RunQuestions } from './run-questions.ts';
 import type { RunStory } from './run-story.ts';
 
-export interface ModelCallsTools {
+export interface ModelCallsDependencies {
   readonly story: RunStory;
   readonly breaker: RunBreaker;
   readonly questions: RunQuestions;
@@ -21,12 +21,12 @@ const NO_TOOL = { toolName: '', toolTags: [], args: {}, oversized: false } as co
 
 /** The hooks around model calls, and what lies between the two: the messages told, the open calls, their reservations. */
 export class ModelCalls {
-  readonly #tools: ModelCallsTools;
-  readonly #messages = new MessageLog();
+  readonly #tools: ModelCallsDependencies;
+  readonly #messages = new RunMessageLog();
   readonly #calls = new OpenCalls();
   readonly #reservations = new Map<string, string>();
 
-  constructor(tools: ModelCallsTools) {
+  constructor(tools: ModelCallsDependencies) {
     this.#tools = tools;
   }
 

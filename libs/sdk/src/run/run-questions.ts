@@ -1,5 +1,5 @@
 import type { Decision } from '../wire/decision.ts';
-import type { Decider, Question, Subjectivity } from './decider.ts';
+import type { Decider, DecisionQuestion, Subjectivity } from './decider.ts';
 import { RunStop } from './run-stop.ts';
 
 type Metrics = Readonly<Record<string, number>>;
@@ -28,7 +28,7 @@ export class RunQuestions {
   }
 
   /** May this call begin? An answer the server gave is proof that it heard of the tokens. */
-  async before(question: Question, metrics: Metrics = {}): Promise<Decision> {
+  async before(question: DecisionQuestion, metrics: Metrics = {}): Promise<Decision> {
     const [tokensIn, tokensOut] = [this.#tokensIn, this.#tokensOut];
     const told = { llm_tokens_in: tokensIn, llm_tokens_out: tokensOut, ...metrics };
     const decision = await this.#decide({ ...question, metrics: told });
@@ -37,11 +37,11 @@ export class RunQuestions {
   }
 
   /** May its result be used? */
-  after(question: Question): Promise<Decision> {
+  after(question: DecisionQuestion): Promise<Decision> {
     return this.#decide(question);
   }
 
-  async #decide(question: Question): Promise<Decision> {
+  async #decide(question: DecisionQuestion): Promise<Decision> {
     return this.#stop.repeated(question) ?? this.#stop.noted(await this.#decider.decide(this.#about, question));
   }
 }

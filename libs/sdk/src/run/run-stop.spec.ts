@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { needApproval, settle, TestServer, terminate } from '../testing/index.ts';
+import { needApproval, settle, TestPlatform, terminate } from '../testing/index.ts';
 
 describe('a run that was ended', () => {
   it('stays ended: later calls get the same refusal and nobody is asked', async () => {
-    const server = new TestServer().rule({ tools: ['rm'], answer: terminate('No more', 'r1') });
+    const server = new TestPlatform().rule({ tools: ['rm'], answer: terminate('No more', 'r1') });
     const run = await (await server.client()).startRun();
     expect(run.stopped).toBeUndefined();
     await run.beforeTool('rm', {}, { callId: 'c1' });
@@ -18,7 +18,7 @@ describe('a run that was ended', () => {
   });
 
   it('stays ended when it failed closed and the server is back', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     server.fail('down', (path) => path.endsWith('/evaluate'));
     const run = await (await server.client({ failMode: 'closed' })).startRun();
     await run.beforeTool('t', {});
@@ -27,7 +27,7 @@ describe('a run that was ended', () => {
   });
 
   it('is not one that waits for a human, nor one that is paused', async () => {
-    const server = new TestServer().rule({ tools: ['pay'], answer: needApproval() });
+    const server = new TestPlatform().rule({ tools: ['pay'], answer: needApproval() });
     const run = await (await server.client()).startRun();
     await run.beforeTool('pay', {});
     server.control.pause();
@@ -40,7 +40,7 @@ describe('a run that was ended', () => {
   });
 
   it('is one that an operator has killed', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     server.control.kill(run.id, 'enough');
     await settle();
@@ -48,7 +48,7 @@ describe('a run that was ended', () => {
   });
 
   it('is never one in shadow mode, also if only this run has it', async () => {
-    const server = new TestServer().rule({ answer: terminate() });
+    const server = new TestPlatform().rule({ answer: terminate() });
     const run = await (await server.client()).startRun({ enforceMode: 'shadow' });
     expect(await run.beforeTool('t', {})).toMatchObject({ verdict: 'ALLOW', shadowed: { verdict: 'BLOCK' } });
     server.control.kill(run.id);
@@ -58,7 +58,7 @@ describe('a run that was ended', () => {
   });
 
   it('tells which adapter made it', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const adapter = { name: '@agentlens/ai-sdk/v7', version: '0.1.0', framework: 'ai', frameworkVersion: '7.0.173' };
     await (await client.startRun({ adapter })).end();

@@ -1,5 +1,5 @@
 import type { Decision } from '../wire/decision.ts';
-import type { Question } from './decider.ts';
+import type { DecisionQuestion } from './decider.ts';
 
 /**
  * Remembers the refusal that ended the run: a rule that terminates, or failing closed. An operator's order, a breaker
@@ -13,7 +13,7 @@ export class RunStop {
   }
 
   /** The same refusal for another call of the run; undefined while the run goes on. */
-  repeated({ phase, callId, args }: Question): Decision | undefined {
+  repeated({ phase, callId, args }: DecisionQuestion): Decision | undefined {
     return this.#decision === undefined ? undefined : { ...this.#decision, phase, callId, args, source: 'local' };
   }
 

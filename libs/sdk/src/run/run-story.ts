@@ -1,11 +1,11 @@
-import type { Clock } from '../runtime/runtime.ts';
+import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { RunRef } from '../sink/audit-event.ts';
 import type { EventSink } from '../sink/event-sink.ts';
 import type { AgentMessage } from '../wire/model.ts';
 import { messageData } from './run-events.ts';
 
-export interface RunStoryTools {
-  readonly clock: Clock;
+export interface RunStoryDependencies {
+  readonly clock: RuntimeClock;
   readonly sink: EventSink;
   readonly newId: () => string;
   readonly recordContent: boolean;
@@ -14,11 +14,11 @@ export interface RunStoryTools {
 
 /** What a run tells of itself: one event per fact, numbered by the tool calls that came to an end before it. */
 export class RunStory {
-  readonly #tools: RunStoryTools;
+  readonly #tools: RunStoryDependencies;
   readonly #ref: RunRef;
   #stepIndex = 0;
 
-  constructor(ref: RunRef, tools: RunStoryTools) {
+  constructor(ref: RunRef, tools: RunStoryDependencies) {
     this.#ref = ref;
     this.#tools = tools;
   }

@@ -1,12 +1,12 @@
-import type { Clock } from '../runtime/runtime.ts';
+import type { RuntimeClock } from '../runtime/runtime.ts';
 
 /** The timers of one run: none of them keeps the process alive, and none is left when the run is over. */
 export class RunTimers {
-  readonly #clock: Clock;
+  readonly #clock: RuntimeClock;
   readonly #running = new Set<() => void>();
   #stopped = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: RuntimeClock) {
     this.#clock = clock;
   }
 

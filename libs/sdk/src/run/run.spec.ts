@@ -1,6 +1,6 @@
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { allow, block, modify, needApproval, settle, TestServer, terminate } from '../testing/index.ts';
+import { allow, block, modify, needApproval, settle, TestPlatform, terminate } from '../testing/index.ts';
 import { AgentStopped } from './agent-stopped.ts';
 import { getCurrentRun, withRun } from './run-context.ts';
 
@@ -8,7 +8,7 @@ const MODEL = { name: 'test-model', provider: 'test' };
 
 describe('a run', () => {
   it('tells its story in the words of the protocol', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun({
       runId: 'run-1',
@@ -58,7 +58,7 @@ describe('a run', () => {
   });
 
   it('asks with everything a rule may read', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun({ actor: { externalId: 'u', metadata: { plan: 'pro' } }, tags: { env: 'x' } });
     await run.afterLlm({ content: [], model: MODEL, usage: { inputTokens: 7, outputTokens: 3 } });
@@ -84,7 +84,7 @@ describe('a run', () => {
   });
 
   it('tells tokens again that the server did not hear of', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun();
     await run.afterLlm({ content: [], model: MODEL, usage: { inputTokens: 7 } });
@@ -96,7 +96,7 @@ describe('a run', () => {
   });
 
   it('is the same run when it is started twice, and ends once', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const [one, two] = await Promise.all([client.startRun({ runId: 'r' }), client.startRun({ runId: 'r' })]);
     expect(one).toBe(two);
@@ -107,7 +107,7 @@ describe('a run', () => {
   });
 
   it('ends as timed out when its time is over, and does nothing more', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const run = await client.startRun({ runTtlMs: 60_000 });
     await server.clock.advance(60_000);
@@ -118,7 +118,7 @@ describe('a run', () => {
   });
 
   it('gives signs of life while it goes on, and hears what stands against it', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client({ heartbeatMs: 10_000, control: 'off' });
     const run = await client.startRun();
     await server.clock.advance(10_000);
@@ -138,7 +138,7 @@ describe('a run', () => {
   });
 
   it('is ended by leaving its block, as failed when the block threw', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     {
       await using run = await client.startRun({ runId: 'good' });
@@ -156,7 +156,7 @@ describe('a run', () => {
   });
 
   it('is found across awaits, each in its own', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const found = await Promise.all(
       ['a', 'b', 'c'].map(async (runId) =>
@@ -173,7 +173,7 @@ describe('a run', () => {
 
 describe('before a model call', () => {
   it('messages are cleaned for the model and for the record', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client({
       redactMessage: (message) => ({ ...message, content: String(message.content).replaceAll('secret', '***') }),
     });
@@ -186,7 +186,7 @@ describe('before a model call', () => {
   });
 
   it('what cannot be cleaned is not sent', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client({
       redactMessage: () => {
         throw new Error('bug');
@@ -201,7 +201,7 @@ describe('before a model call', () => {
   });
 
   it('no content leaves the process where none may', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client({ recordContent: false });
     const run = await client.startRun();
     await run.beforeLlm([{ role: 'user', content: 'private' }]);
@@ -210,7 +210,7 @@ describe('before a model call', () => {
   });
 
   it('the agent is stopped by a rule, and told by whom', async () => {
-    const server = new TestServer().rule({ phases: ['llm.before'], answer: block('Budget spent', 'r7') });
+    const server = new TestPlatform().rule({ phases: ['llm.before'], answer: block('Budget spent', 'r7') });
     const client = await server.client();
     const run = await client.startRun();
     const stopped = run.beforeLlm([{ role: 'user', content: 'x' }], { estimate: { tokens: 100, costUsd: 0.1 } });
@@ -220,7 +220,7 @@ describe('before a model call', () => {
   });
 
   it('a server that does not know the question is not asked again', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client({ failMode: 'closed' });
     const run = await client.startRun();
     server.fail(404, (path) => path.endsWith('/evaluate'));
@@ -232,7 +232,7 @@ describe('before a model call', () => {
 
 describe('model calls that go on at once', () => {
   it('are told apart by their ids, each with what was set aside for it', async () => {
-    const server = new TestServer().answer(({ phase, callId }) =>
+    const server = new TestPlatform().answer(({ phase, callId }) =>
       phase === 'llm.before' ? { ...allow(), reservationId: `for ${callId}` } : undefined,
     );
     const run = await (await server.client()).startRun();
@@ -249,7 +249,7 @@ describe('model calls that go on at once', () => {
 
 describe('before a tool call', () => {
   it('shadow lets everything happen and records what would not have', async () => {
-    const server = new TestServer().rule({ tools: ['rm'], answer: terminate('no', 'r1') });
+    const server = new TestPlatform().rule({ tools: ['rm'], answer: terminate('no', 'r1') });
     const client = await server.client({ enforceMode: 'shadow' });
     const run = await client.startRun();
     expect(await run.beforeTool('rm', { path: '/' })).toMatchObject({
@@ -267,13 +267,13 @@ describe('before a tool call', () => {
   });
 
   it('shadow changes no arguments', async () => {
-    const server = new TestServer().rule({ answer: modify({ path: '/tmp' }) });
+    const server = new TestPlatform().rule({ answer: modify({ path: '/tmp' }) });
     const run = await (await server.client({ enforceMode: 'shadow' })).startRun();
     expect(await run.beforeTool('rm', { path: '/' })).toMatchObject({ args: { path: '/' } });
   });
 
   it('off asks nobody and still records results', async () => {
-    const server = new TestServer().rule({ answer: block() });
+    const server = new TestPlatform().rule({ answer: block() });
     const run = await (await server.client({ enforceMode: 'off' })).startRun();
     expect(await run.beforeTool('rm', {})).toMatchObject({ verdict: 'ALLOW' });
     await run.afterTool('rm', {}, 1);
@@ -283,13 +283,13 @@ describe('before a tool call', () => {
   });
 
   it('hands over the arguments that rules made', async () => {
-    const server = new TestServer().rule({ answer: modify({ path: '/tmp' }) });
+    const server = new TestPlatform().rule({ answer: modify({ path: '/tmp' }) });
     const run = await (await server.client()).startRun();
     expect(await run.beforeTool('rm', { path: '/' })).toMatchObject({ verdict: 'ALLOW', args: { path: '/tmp' } });
   });
 
   it('keeps the id of a call that waits for a human, and tells its question once', async () => {
-    const server = new TestServer().rule({ answer: needApproval('r1') });
+    const server = new TestPlatform().rule({ answer: needApproval('r1') });
     const run = await (await server.client()).startRun();
     const first = await run.beforeTool('pay', { eur: 5 });
     const second = await run.beforeTool('pay', { eur: 5 });
@@ -311,7 +311,7 @@ describe('before a tool call', () => {
 
 describe('the breaker', () => {
   it('lets the tenth of ten model calls begin, and not the eleventh', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client()).startRun();
     for (let call = 1; call <= 10; call++) {
       await run.beforeLlm([]);
@@ -329,7 +329,7 @@ describe('the breaker', () => {
   });
 
   it('never says how high a limit is', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client({ breaker: { maxTokens: 4321 } })).startRun();
     await run.afterLlm({ content: [], model: MODEL, usage: { inputTokens: 5000 } });
     const decision = await run.beforeTool('t', {});
@@ -339,7 +339,7 @@ describe('the breaker', () => {
   });
 
   it('is not reset by model calls between the failures of a tool', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await (await server.client({ breaker: { maxConsecutiveFailures: 2 } })).startRun();
     for (let call = 1; call <= 3; call++) {
       await run.afterLlm({ content: [], model: MODEL });
@@ -353,7 +353,7 @@ describe('the breaker', () => {
   });
 
   it('takes the limits the platform set for this agent', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     server.offerBundle({
       ...{ version: 1, ttlSeconds: 60, askAlways: [], rules: [] },
       breakerLimits: {

@@ -1,18 +1,18 @@
-import type { Standing, Standings } from '../guard/standing.ts';
+import type { OrderedState, OperatorOrders } from '../guard/operator-orders.ts';
 import type { Settings } from '../options.ts';
-import type { Clock } from '../runtime/runtime.ts';
+import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { EventSink } from '../sink/event-sink.ts';
 import type { BreakerLimits, BreakerState } from '../wire/contract.ts';
 import type { Decision } from '../wire/decision.ts';
 import type { AgentMessage, LlmResponse, Lockdown, RunStatus } from '../wire/model.ts';
 import type { Server } from '../wire/server.ts';
-import { type Decider, type Question, stopped } from './decider.ts';
+import { type Decider, type DecisionQuestion, stopped } from './decider.ts';
 import { ModelCalls } from './model-calls.ts';
 import { RunBreaker } from './run-breaker.ts';
 import type { ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run-config.ts';
 import { startedData } from './run-events.ts';
 import { RunQuestions } from './run-questions.ts';
-import { RunStanding } from './run-standing.ts';
+import { RunControl } from './run-control.ts';
 import { RunStory } from './run-story.ts';
 import { RunTimers } from './run-timers.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -20,12 +20,12 @@ import { ToolCalls } from './tool-calls.ts';
 /** What a run needs of its client. */
 export interface RunHost {
   readonly settings: Settings;
-  readonly clock: Clock;
+  readonly clock: RuntimeClock;
   readonly sink: EventSink;
   readonly server: Pick<Server, 'endRun' | 'heartbeat'>;
   readonly instanceId: string;
   readonly decider: Decider;
-  readonly standings: Standings;
+  readonly orders: OperatorOrders;
   newId(): string;
   breakerLimits(): BreakerLimits | null;
   agentId(): Promise<string | undefined>;
@@ -46,7 +46,7 @@ export class Run {
   readonly #config: RunConfig;
   readonly #host: RunHost;
   readonly #story: RunStory;
-  readonly #standing: RunStanding;
+  readonly #controlState: RunControl;
   readonly #breaker: RunBreaker;
   readonly #questions: RunQuestions;
   readonly #modelCalls: ModelCalls;
@@ -63,7 +63,7 @@ export class Run {
     this.#config = config;
     this.#host = host;
     this.#timers = new RunTimers(host.clock);
-    const { clock, sink, standings } = host;
+    const { clock, sink, orders } = host;
     const settings = { ...host.settings, ...(config.enforceMode ? { enforceMode: config.enforceMode } : {}) };
     const { sessionId, actor, parentRunId, parentToolUseId } = config;
     const newId = () => host.newId();
@@ -74,7 +74,7 @@ export class Run {
     this.#story = story;
     const enforces = settings.enforceMode === 'enforce';
     this.#enforces = enforces;
-    this.#standing = new RunStanding({ runId: id, parentRunId, standings, clock, enforces });
+    this.#controlState = new RunControl({ runId: id, parentRunId, orders, clock, enforces });
     const breaker = new RunBreaker(
       () => host.breakerLimits(),
       () => clock.now(),
@@ -83,12 +83,12 @@ export class Run {
     this.#breaker = breaker;
     const questions = new RunQuestions(host.decider, {
       ...{ runId: id, actor, tags: this.tags, enforceMode: settings.enforceMode },
-      standing: () => this.standing,
+      controlState: () => this.controlState,
       keyRefused: () => this.keyRefused(),
       breakerRefuses: (question) => breakerRefuses(breaker, question),
     });
     this.#questions = questions;
-    const { signal } = this.#standing;
+    const { signal } = this.#controlState;
     const nextApproval = (ms: number) => host.nextApproval(ms);
     this.#modelCalls = new ModelCalls({ story, breaker, questions, newId });
     this.#toolCalls = new ToolCalls({ settings, clock, story, breaker, questions, newId, signal, nextApproval });
@@ -120,20 +120,20 @@ export class Run {
 
   /** Aborted when the run is killed or its time is over: hand it to model and tool calls to stop them in the middle. */
   get signal(): AbortSignal {
-    return this.#standing.signal;
+    return this.#controlState.signal;
   }
 
   /** Why no further call of it will be allowed: a rule ended it, it failed closed, or an operator killed it. */
   get stopped(): Decision | undefined {
-    const standing = this.standing;
-    if (standing.state !== 'killed' || !this.#enforces) return this.#questions.stopped;
-    const { id: callId } = standing;
-    return { ...stopped(standing), phase: 'tool.before', callId, args: {} };
+    const controlState = this.controlState;
+    if (controlState.state !== 'killed' || !this.#enforces) return this.#questions.stopped;
+    const { id: callId } = controlState;
+    return { ...stopped(controlState), phase: 'tool.before', callId, args: {} };
   }
 
   /** The model an operator wants used instead. */
   get modelOverride(): string | null {
-    return this.#standing.modelOverride;
+    return this.#controlState.modelOverride;
   }
 
   get breakerState(): BreakerState {
@@ -141,8 +141,8 @@ export class Run {
   }
 
   /** What an operator, the server at the start, or the run's time to live want of it. */
-  get standing(): Standing {
-    return this.#standing.now;
+  get controlState(): OrderedState {
+    return this.#controlState.now;
   }
 
   /**
@@ -207,17 +207,17 @@ export class Run {
 
   /** The server's answer to the start of this run, or to a sign of life. */
   lockDown(lockdown: Lockdown): void {
-    this.#standing.lockDown(lockdown);
+    this.#controlState.lockDown(lockdown);
   }
 
   /** The platform refuses the key: every call of the run is refused from now on. */
   keyRefused(): void {
-    this.#standing.keyRefused();
+    this.#controlState.keyRefused();
   }
 
   /** An order arrived that may be about this run. Who hears orders as they are given hears all of them. */
   ordersChanged(): void {
-    this.#standing.ordersChanged();
+    this.#controlState.ordersChanged();
   }
 
   /** Closes the breaker of this run; for an operator's reset. */
@@ -244,7 +244,7 @@ export class Run {
   }
 
   #expire(): void {
-    this.#standing.timeIsOver();
+    this.#controlState.timeIsOver();
     void this.end('timeout');
   }
 
@@ -262,7 +262,7 @@ export class Run {
   }
 }
 
-function breakerRefuses(breaker: RunBreaker, question: Question): string | null {
+function breakerRefuses(breaker: RunBreaker, question: DecisionQuestion): string | null {
   if (question.phase === 'tool.after') return null;
   if (question.phase === 'tool.before') return breaker.refuses({ by: question.callId });
   return breaker.refuses({ iterations: 1, ...question.estimate, by: question.callId });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { TestServer } from '../testing/index.ts';
+import { TestPlatform } from '../testing/index.ts';
 import { withRun } from './run-context.ts';
 
 const isStart = (path: string) => path.endsWith('/start');
 
 describe('a run that is a part of another', () => {
   it('is told to the server as one, also when it only begins inside the other', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     const parent = await client.startRun({ runId: 'parent' });
     const inside = await withRun(parent, () => client.startRun({ runId: 'inside' }));
@@ -18,7 +18,7 @@ describe('a run that is a part of another', () => {
   });
 
   it('is stopped with the run it came from, and goes on with it', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     await client.startRun({ runId: 'parent' });
     const child = await client.startRun({ runId: 'child', parentRunId: 'parent' });
@@ -31,12 +31,12 @@ describe('a run that is a part of another', () => {
   });
 
   it('is stopped with any run the server says it came from', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     server.lockdown = { active: false, ancestors: ['parent', 'root'] };
     const client = await server.client();
     const child = await client.startRun({ runId: 'child', parentRunId: 'parent' });
     server.control.kill('root');
     await server.clock.advance(1);
-    expect(child.standing).toMatchObject({ state: 'killed' });
+    expect(child.controlState).toMatchObject({ state: 'killed' });
   });
 });

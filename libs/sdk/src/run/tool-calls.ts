@@ -1,5 +1,5 @@
 import type { Settings } from '../options.ts';
-import type { Clock } from '../runtime/runtime.ts';
+import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { Decision } from '../wire/decision.ts';
 import { safeJson, utf8Bytes } from '../wire/safe-json.ts';
 import { OpenCalls } from './open-calls.ts';
@@ -9,9 +9,9 @@ import { decisionData, errorData } from './run-events.ts';
 import type { RunQuestions } from './run-questions.ts';
 import type { RunStory } from './run-story.ts';
 
-export interface ToolCallsTools {
+export interface ToolCallsDependencies {
   readonly settings: Settings;
-  readonly clock: Clock;
+  readonly clock: RuntimeClock;
   readonly story: RunStory;
   readonly breaker: RunBreaker;
   readonly questions: RunQuestions;
@@ -22,7 +22,7 @@ export interface ToolCallsTools {
 }
 
 /** What came of a call. */
-export interface ToolOutcome {
+export interface ReportedToolOutcome {
   readonly args: unknown;
   readonly result: unknown;
   readonly durationMs: number | undefined;
@@ -35,10 +35,10 @@ const APPROVAL_POLL_MS = 2_000;
 
 /** The hooks around tool calls. A call has one id from its question to its result, however its framework names it. */
 export class ToolCalls {
-  readonly #tools: ToolCallsTools;
+  readonly #tools: ToolCallsDependencies;
   readonly #calls = new OpenCalls();
 
-  constructor(tools: ToolCallsTools) {
+  constructor(tools: ToolCallsDependencies) {
     this.#tools = tools;
   }
 
@@ -63,7 +63,7 @@ export class ToolCalls {
     return decision;
   }
 
-  after(name: string, outcome: ToolOutcome, options: ToolCallOptions): Promise<Decision> {
+  after(name: string, outcome: ReportedToolOutcome, options: ToolCallOptions): Promise<Decision> {
     const { settings, story, breaker, questions, newId } = this.#tools;
     const { args, result, durationMs, error } = outcome;
     const failed = error !== undefined;

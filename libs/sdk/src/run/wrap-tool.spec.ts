@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { block, modify, needApproval, settle, TestServer, terminate } from '../testing/index.ts';
+import { block, modify, needApproval, settle, TestPlatform, terminate } from '../testing/index.ts';
 import { isBlockedResult } from './agent-stopped.ts';
 import { withRun } from './run-context.ts';
 import { defineTool, toolInfo, wrapTool } from './wrap-tool.ts';
@@ -18,13 +18,13 @@ function aTool() {
   return { tool, done };
 }
 
-async function aRun(server: TestServer, options = {}) {
+async function aRun(server: TestPlatform, options = {}) {
   return (await server.client(options)).startRun();
 }
 
 describe('a wrapped tool', () => {
   it('runs when it may, and reports once', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await aRun(server);
     const { tool, done } = aTool();
     expect(await withRun(run, () => wrapTool(tool)({ path: 'a' }, { callId: 'c1' }))).toBe('deleted a');
@@ -39,7 +39,7 @@ describe('a wrapped tool', () => {
   });
 
   it('does not run when it may not', async () => {
-    const server = new TestServer().rule({ tools: ['delete_*'], answer: block('Not here', 'r1') });
+    const server = new TestPlatform().rule({ tools: ['delete_*'], answer: block('Not here', 'r1') });
     const run = await aRun(server);
     const { tool, done } = aTool();
     const answer = await wrapTool(tool, { run })({ path: 'a' });
@@ -50,7 +50,7 @@ describe('a wrapped tool', () => {
   });
 
   it('throws instead where that is wanted, and tells the end of the run apart', async () => {
-    const server = new TestServer().rule({ tools: ['delete_file'], answer: terminate() });
+    const server = new TestPlatform().rule({ tools: ['delete_file'], answer: terminate() });
     const { tool, done } = aTool();
     const ended = await aRun(server);
     await expect(wrapTool(tool, { run: ended, onBlock: 'throw' })({ path: 'a' })).rejects.toMatchObject({
@@ -65,14 +65,14 @@ describe('a wrapped tool', () => {
   });
 
   it('runs with the arguments that were decided about', async () => {
-    const server = new TestServer().rule({ answer: modify({ path: '/tmp/a' }) });
+    const server = new TestPlatform().rule({ answer: modify({ path: '/tmp/a' }) });
     const { tool, done } = aTool();
     await wrapTool(tool, { run: await aRun(server) })({ path: '/etc/a' });
     expect(done).toEqual(['/tmp/a']);
   });
 
   it('throws on what the tool throws, untouched, and reports it', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await aRun(server);
     const failure = new RangeError('disk full');
     const tool = defineTool({ name: 't', execute: () => Promise.reject(failure) });
@@ -86,14 +86,14 @@ describe('a wrapped tool', () => {
   });
 
   it('withholds a result that must not be used', async () => {
-    const server = new TestServer().rule({ phases: ['tool.after'], answer: block('Holds secrets') });
+    const server = new TestPlatform().rule({ phases: ['tool.after'], answer: block('Holds secrets') });
     const { tool, done } = aTool();
     const answer = await wrapTool(tool, { run: await aRun(server) })({ path: 'a' });
     expect([done, answer]).toEqual([['a'], expect.objectContaining({ blocked: true, reason: 'Holds secrets' })]);
   });
 
   it('waits for a human and goes on when it is approved', async () => {
-    const server = new TestServer().rule({ answer: needApproval() });
+    const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool, done } = aTool();
     const calling = wrapTool(tool, { run: await aRun(server), waitForApproval: true })({ path: 'a' });
     await settle();
@@ -104,7 +104,7 @@ describe('a wrapped tool', () => {
   });
 
   it('does not run when the human says no, or says nothing in time', async () => {
-    const server = new TestServer().rule({ answer: needApproval() });
+    const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool, done } = aTool();
     const run = await aRun(server);
     const denied = wrapTool(tool, { run, waitForApproval: true })({ path: 'a' });
@@ -118,7 +118,7 @@ describe('a wrapped tool', () => {
   });
 
   it('learns of an approval by asking again where no message gets through', async () => {
-    const server = new TestServer().rule({ answer: needApproval() });
+    const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool } = aTool();
     const run = await aRun(server, { control: 'off' });
     const calling = wrapTool(tool, { run, waitForApproval: { pollMs: 2_000 } })({ path: 'a' });
@@ -129,7 +129,7 @@ describe('a wrapped tool', () => {
   });
 
   it('stops waiting when the run is killed', async () => {
-    const server = new TestServer().rule({ answer: needApproval() });
+    const server = new TestPlatform().rule({ answer: needApproval() });
     const { tool, done } = aTool();
     const run = await aRun(server);
     const calling = wrapTool(tool, { run, waitForApproval: true })({ path: 'a' });
@@ -141,7 +141,7 @@ describe('a wrapped tool', () => {
   });
 
   it('hands on a stream and reports when it is over', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const run = await aRun(server);
     async function* numbers() {
       yield 1;
@@ -162,7 +162,7 @@ describe('a wrapped tool', () => {
   });
 
   it('runs beside others, of which one is blocked', async () => {
-    const server = new TestServer().rule({
+    const server = new TestPlatform().rule({
       when: ({ args }) => (args as { path: string }).path === 'b',
       answer: block(),
     });
@@ -176,7 +176,7 @@ describe('a wrapped tool', () => {
 
 describe('toolInfo', () => {
   it('is what the platform is told of a tool', async () => {
-    const server = new TestServer();
+    const server = new TestPlatform();
     const client = await server.client();
     expect(await client.registerTools([toolInfo(aTool().tool)])).toBe(true);
     expect(server.tools).toMatchObject([{ key: 'function:delete-file', metadata: { metadata: ['destructive'] } }]);

@@ -1,6 +1,6 @@
 /** Everything the SDK needs of the machine it runs on, so that it runs on any and can be tested on none. */
 export interface Runtime {
-  readonly clock: Clock;
+  readonly clock: RuntimeClock;
   readonly http: Http;
   /** A time-ordered id for something that happens now. */
   readonly newId: (nowMs: number) => string;
@@ -10,7 +10,7 @@ export interface Runtime {
   readonly background: boolean;
 }
 
-export interface Clock {
+export interface RuntimeClock {
   /** Unix time, ms. May jump. */
   now(): number;
   /** Ms since some moment; never goes back. */

@@ -1,10 +1,10 @@
-import type { Clock } from './runtime.ts';
+import type { RuntimeClock } from './runtime.ts';
 
 interface Unrefable {
   unref?(): void;
 }
 
-export const systemClock: Clock = {
+export const systemClock: RuntimeClock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   timer(run, ms, holding = false) {

@@ -1,4 +1,4 @@
-import type { Clock, HttpAnswer } from '../runtime/runtime.ts';
+import type { RuntimeClock, HttpAnswer } from '../runtime/runtime.ts';
 import { isRecord, parseJson } from '../wire/decision.ts';
 import { AUDIT_SCHEMA, type AuditEvent, type RunRef, writeEvent } from './audit-event.ts';
 import { backoffMs, retryAfterMs } from './backoff.ts';
@@ -15,8 +15,8 @@ export interface SinkStats {
   readonly waiting: number;
 }
 
-export interface SinkTools {
-  readonly clock: Clock;
+export interface SinkDependencies {
+  readonly clock: RuntimeClock;
   readonly random: () => number;
   readonly newId: (nowMs: number) => string;
   /** Undefined until the agent is registered: nothing is sent before, and nothing is lost meanwhile. */
@@ -48,7 +48,7 @@ const WORTH_ANOTHER_TRY = new Set([408, 425, 429]);
  */
 export class EventSink {
   readonly #options: SinkOptions;
-  readonly #tools: SinkTools;
+  readonly #tools: SinkDependencies;
   readonly #queue: EventQueue<AuditEvent>;
   readonly #waiters = new Set<() => void>();
   readonly #wakers = new Set<() => void>();
@@ -63,7 +63,7 @@ export class EventSink {
   #draining = 0;
   #closed = false;
 
-  constructor(options: SinkOptions, tools: SinkTools) {
+  constructor(options: SinkOptions, tools: SinkDependencies) {
     this.#options = options;
     this.#tools = tools;
     this.#queue = new EventQueue(options.maxQueue);

@@ -8,10 +8,12 @@ export interface AskedQuestion extends EvaluateRequest {
 }
 
 /** What the double should answer: a decision, or that a human has to be asked. */
-export type Said = WireDecision | { readonly needsApproval: true; readonly ruleId: string; readonly message: string };
+export type ScriptedAnswer =
+  | WireDecision
+  | { readonly needsApproval: true; readonly ruleId: string; readonly message: string };
 
 /** Answers questions; undefined leaves them to the next one, and in the end to `allow`. */
-export type Answerer = (question: AskedQuestion) => Said | undefined;
+export type Answerer = (question: AskedQuestion) => ScriptedAnswer | undefined;
 
 const BASE = { evaluatedRules: [], message: '' } as const;
 
@@ -42,7 +44,7 @@ export function modify(modifiedArgs: unknown): WireDecision {
 }
 
 /** Pending until `approvals.approve` or `.deny`; each call has its own. */
-export function needApproval(ruleId = 'test', message = 'A human has to approve this call'): Said {
+export function needApproval(ruleId = 'test', message = 'A human has to approve this call'): ScriptedAnswer {
   return { needsApproval: true, ruleId, message };
 }
 
@@ -53,5 +55,5 @@ export interface TestRule {
   readonly phases?: readonly DecisionPhase[];
   /** Looks at the whole question. */
   readonly when?: (question: AskedQuestion) => boolean;
-  readonly answer: Said | ((question: AskedQuestion) => Said);
+  readonly answer: ScriptedAnswer | ((question: AskedQuestion) => ScriptedAnswer);
 }

@@ -1,5 +1,5 @@
 import type { WireDecision } from '../wire/decision.ts';
-import { type AskedQuestion, allow, block, type Said } from './answers.ts';
+import { type AskedQuestion, allow, block, type ScriptedAnswer } from './answers.ts';
 
 export interface TestApproval {
   readonly id: string;
@@ -53,7 +53,10 @@ export class TestApprovals {
   }
 
   /** What a question that needs a human gets, by where its approval stands. */
-  resolve(question: AskedQuestion, { ruleId, message }: Extract<Said, { needsApproval: true }>): WireDecision {
+  resolve(
+    question: AskedQuestion,
+    { ruleId, message }: Extract<ScriptedAnswer, { needsApproval: true }>,
+  ): WireDecision {
     const { id, status, reason } = this.#of(question, ruleId);
     if (status === 'approved') return allow();
     if (status !== 'pending') return block(`The approval was ${status}${reason === '' ? '' : `: ${reason}`}`, ruleId);

@@ -5,17 +5,17 @@ export {
   block,
   modify,
   needApproval,
-  type Said,
+  type ScriptedAnswer,
   type TestRule,
   terminate,
 } from './answers.ts';
 export type { TestApproval, TestApprovals } from './approvals.ts';
-export type { Acknowledgement, ControlRoom } from './control-room.ts';
+export type { ReceivedAcknowledgement, ControlEndpoint } from './control-endpoint.ts';
 export { settle, TestClock, testIds } from './test-clock.ts';
 export {
   type Failure,
   type RecordedCall,
   type RecordedEvent,
   type RecordedRun,
-  TestServer,
+  TestPlatform,
 } from './test-server.ts';

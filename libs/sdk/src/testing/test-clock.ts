@@ -1,4 +1,4 @@
-import type { Clock } from '../runtime/runtime.ts';
+import type { RuntimeClock } from '../runtime/runtime.ts';
 
 interface Timer {
   readonly at: number;
@@ -7,7 +7,7 @@ interface Timer {
 }
 
 /** A clock that stands still until it is advanced; then the timers that fall due run, in order. */
-export class TestClock implements Clock {
+export class TestClock implements RuntimeClock {
   #now: number;
   #elapsed = 0;
   #order = 0;

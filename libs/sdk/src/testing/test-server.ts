@@ -9,7 +9,7 @@ import { isRecord, parseJson } from '../wire/decision.ts';
 import type { Lockdown, ToolInfo } from '../wire/model.ts';
 import { type Answerer, type AskedQuestion, allow, type TestRule } from './answers.ts';
 import { TestApprovals } from './approvals.ts';
-import { ControlRoom } from './control-room.ts';
+import { ControlEndpoint } from './control-endpoint.ts';
 import { TestClock, testIds } from './test-clock.ts';
 
 export interface RecordedEvent {
@@ -45,12 +45,12 @@ const API_KEY = 'als_test';
  * The server side in memory: every call of the protocol, decisions from a script or from rules, approvals and orders.
  * The SDK under test speaks to it as to the real one, through `http`; nothing of the SDK is replaced.
  */
-export class TestServer {
+export class TestPlatform {
   readonly agentId = 'agent-1';
   readonly apiKey = API_KEY;
   readonly clock: TestClock;
   readonly http: Http;
-  readonly control: ControlRoom;
+  readonly control: ControlEndpoint;
   readonly approvals: TestApprovals;
   /** Each once, however often it was sent. */
   readonly events: RecordedEvent[] = [];
@@ -70,7 +70,7 @@ export class TestServer {
 
   constructor(options: { readonly clock?: TestClock } = {}) {
     this.clock = options.clock ?? new TestClock();
-    this.control = new ControlRoom(
+    this.control = new ControlEndpoint(
       this.agentId,
       () => this.clock.now(),
       (runId, reason) => this.approvals.cancelWaiting(runId, reason),

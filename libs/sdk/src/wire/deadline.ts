@@ -1,4 +1,4 @@
-import type { Clock } from '../runtime/runtime.ts';
+import type { RuntimeClock } from '../runtime/runtime.ts';
 
 /** The time given to a call is over. */
 export class DeadlineExceeded extends Error {
@@ -13,7 +13,7 @@ export class DeadlineExceeded extends Error {
  * A transport that ignores signals must not be able to hang an agent.
  */
 export function within<T>(
-  clock: Clock,
+  clock: RuntimeClock,
   ms: number,
   work: (signal: AbortSignal) => Promise<T>,
   holding = true,

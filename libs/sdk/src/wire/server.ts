@@ -1,4 +1,10 @@
-import { type Clock, type Http, type HttpAnswer, type HttpStream, MOST_ANSWER_CHARS } from '../runtime/runtime.ts';
+import {
+  type RuntimeClock,
+  type Http,
+  type HttpAnswer,
+  type HttpStream,
+  MOST_ANSWER_CHARS,
+} from '../runtime/runtime.ts';
 import type { DecisionPhase } from './contract.ts';
 import { DeadlineExceeded, within } from './deadline.ts';
 import { type Bypass, isRecord, parseJson, readDecision, type WireDecision } from './decision.ts';
@@ -67,10 +73,10 @@ export class Server {
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #http: Http;
-  readonly #clock: Clock;
+  readonly #clock: RuntimeClock;
   readonly #deadlineMs: number;
 
-  constructor(options: { baseUrl: string; apiKey: string; http: Http; clock: Clock; deadlineMs: number }) {
+  constructor(options: { baseUrl: string; apiKey: string; http: Http; clock: RuntimeClock; deadlineMs: number }) {
     this.#base = options.baseUrl.replace(PATH, '');
     this.#headers = { authorization: `Bearer ${options.apiKey}`, 'content-type': 'application/json' };
     this.#http = options.http;

@@ -33,8 +33,8 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expiresAtMs: START_MS + 60_000,
       ...fields,
     });
-    const standing = async (tenantId: string, account: BudgetAccount, nowMs = START_MS) =>
-      (await budgets().standing(tenantId, [account], nowMs))?.[0];
+    const balanceOf = async (tenantId: string, account: BudgetAccount, nowMs = START_MS) =>
+      (await budgets().balances(tenantId, [account], nowMs))?.[0];
     const spend = (tenantId: string, ...spendings: (Partial<Spending> & { costUsd: number | null })[]) =>
       budgets().spend(
         tenantId,
@@ -45,21 +45,21 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
     it('does nothing for a tenant whose money it does not hold', async () => {
       const [tenantId, account] = [fresh('tenant'), anAccount()];
       expect(await budgets().reserve(aRequest(tenantId, account))).toEqual({ kind: 'unseeded' });
-      expect(await budgets().standing(tenantId, [account], START_MS)).toBeNull();
+      expect(await budgets().balances(tenantId, [account], START_MS)).toBeNull();
       expect(await spend(tenantId, { eventId: 'e', costUsd: 1, accounts: [account] })).toBeNull();
       await budgets().seed(tenantId, [{ ...account, spentUsd: 4.5 }]);
       await budgets().seeded(tenantId);
       await budgets().seed(tenantId, [{ ...account, spentUsd: 9 }]);
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 4.5, heldUsd: 0 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 4.5, heldUsd: 0 });
     });
 
     it('holds an estimate and settles it with the real cost', async () => {
       const [tenantId, account] = [await aTenant(), anAccount()];
       const request = aRequest(tenantId, account, { estimateUsd: 2.5 });
       expect(await budgets().reserve(request)).toEqual({ kind: 'reserved', expiresAtMs: START_MS + 60_000 });
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 2.5 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 2.5 });
       expect(await spend(tenantId, { reservationId: request.reservationId, costUsd: 1.25 })).toEqual(['settled']);
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 1.25, heldUsd: 0 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 1.25, heldUsd: 0 });
     });
 
     it('fills a budget to its limit and not beyond', async () => {
@@ -82,7 +82,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
         kind: 'refused',
         budgetId: 'poor',
       });
-      expect(await standing(tenantId, rich)).toEqual({ spentUsd: 0, heldUsd: 0 });
+      expect(await balanceOf(tenantId, rich)).toEqual({ spentUsd: 0, heldUsd: 0 });
     });
 
     it('takes nothing twice for a repeated question, and answers the same', async () => {
@@ -92,7 +92,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await budgets().reserve({ ...request, nowMs: START_MS + 5, expiresAtMs: START_MS + 65_000 })).toEqual(
         first,
       );
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 1 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 1 });
     });
 
     it('holds every call of one id: other questions, other estimates, and the same once it has ended', async () => {
@@ -102,17 +102,17 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       await ask({});
       expect((await ask({ estimateUsd: 7 })).kind).toBe('refused');
       expect((await ask({ question: 'other', estimateUsd: 5 })).kind).toBe('reserved');
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 9 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0, heldUsd: 9 });
       const end = { reservationId: request.reservationId, eventId: 'first', costUsd: 4, accounts: [account] };
       expect(await spend(tenantId, end)).toEqual(['settled']);
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 4, heldUsd: 5 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 4, heldUsd: 5 });
       expect((await ask({})).kind).toBe('refused');
       expect((await ask({ estimateUsd: 1 })).kind).toBe('reserved');
       const others = [{ ...end, eventId: 'second', costUsd: 0.5 }, end, { ...end, eventId: 'third', costUsd: 0.25 }];
       expect(await spend(tenantId, ...others)).toEqual(['settled', 'repeated', 'settled']);
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 4.75, heldUsd: 0 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 4.75, heldUsd: 0 });
       await ask({ estimateUsd: 1 });
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 4.75, heldUsd: 1 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 4.75, heldUsd: 1 });
     });
 
     it('lets nothing pass a budget that is spent, not even a call that is said to cost nothing', async () => {
@@ -131,8 +131,8 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       }));
       const answers = (await spend(tenantId, ...ends)) ?? [];
       expect([answers.filter((one) => one === 'settled').length, answers.at(-1)]).toEqual([100, 'charged']);
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 1.05, heldUsd: 0.05 });
-      expect(await standing(tenantId, account, START_MS + 60_000)).toEqual({ spentUsd: 1.05, heldUsd: 0 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 1.05, heldUsd: 0.05 });
+      expect(await balanceOf(tenantId, account, START_MS + 60_000)).toEqual({ spentUsd: 1.05, heldUsd: 0 });
     });
 
     it('gives back what an orphan held, and still counts what it costs in the end', async () => {
@@ -143,7 +143,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect((await budgets().reserve({ ...next, nowMs: START_MS + 59_999 })).kind).toBe('refused');
       expect((await budgets().reserve({ ...next, nowMs: START_MS + 60_000 })).kind).toBe('reserved');
       expect(await spend(tenantId, { reservationId: request.reservationId, costUsd: 3 })).toEqual(['settled']);
-      expect(await standing(tenantId, account, START_MS + 60_000)).toEqual({ spentUsd: 3, heldUsd: 10 });
+      expect(await balanceOf(tenantId, account, START_MS + 60_000)).toEqual({ spentUsd: 3, heldUsd: 10 });
     });
 
     it('reserves again for a call whose reservation was orphaned', async () => {
@@ -151,7 +151,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       const request = aRequest(tenantId, account);
       await budgets().reserve(request);
       await budgets().reserve({ ...request, nowMs: START_MS + 70_000, expiresAtMs: START_MS + 130_000 });
-      expect(await standing(tenantId, account, START_MS + 70_000)).toEqual({ spentUsd: 0, heldUsd: 1 });
+      expect(await balanceOf(tenantId, account, START_MS + 70_000)).toEqual({ spentUsd: 0, heldUsd: 1 });
     });
 
     it('counts each event once, by itself or as the end of a reservation', async () => {
@@ -162,7 +162,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       const call = { ...own, reservationId, eventId: 'call', costUsd: 0.5 };
       expect(await spend(tenantId, own, call, own, call)).toEqual(['charged', 'settled', 'repeated', 'repeated']);
       expect(await spend(tenantId, { ...call, eventId: 'again', costUsd: 0.25 })).toEqual(['charged']);
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 2.75, heldUsd: 0 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 2.75, heldUsd: 0 });
     });
 
     it('does not charge the event of a call that was settled by command', async () => {
@@ -177,7 +177,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       ]);
       expect(await spend(tenantId, { reservationId, costUsd: 7 })).toEqual(['repeated']);
       expect(await spend(tenantId, { reservationId: 'nobody', costUsd: 7 })).toEqual(['unknown']);
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 0.5, heldUsd: 0 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0.5, heldUsd: 0 });
     });
 
     it('lets the estimate stand where the cost is not known', async () => {
@@ -186,7 +186,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       await budgets().reserve(aRequest(tenantId, account, { reservationId }));
       await spend(tenantId, { reservationId, eventId: 'call', costUsd: null, accounts: [account] });
       await spend(tenantId, { eventId: 'other', costUsd: null, accounts: [account] });
-      expect(await standing(tenantId, account)).toEqual({ spentUsd: 1, heldUsd: 0 });
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 1, heldUsd: 0 });
     });
 
     it('keeps what was spent for the ledger until it is recorded', async () => {
@@ -230,7 +230,7 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
               return { overshoot: error };
             }),
           );
-          const { spentUsd = 0 } = (await standing(tenantId, account)) ?? {};
+          const { spentUsd = 0 } = (await balanceOf(tenantId, account)) ?? {};
           const errors = answers.reduce((sum, { overshoot = 0 }) => sum + overshoot, 0);
           expect(spentUsd - errors).toBeLessThanOrEqual(10 + 1e-6);
           // Who was refused asked for more than is left even now, when nothing is held any more.

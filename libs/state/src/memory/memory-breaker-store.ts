@@ -12,7 +12,7 @@ import { CLOSED_BREAKER } from '@agentlens/guardrails/ports';
 import { LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
 import { fingerprint } from '../windows/plan.ts';
 import type { ExpiringMap } from './expiring-map.ts';
-import type { MemoryShelf } from './memory-shelf.ts';
+import type { MemorySnapshots } from './memory-snapshots.ts';
 
 const NOTHING_ASKED: AskedUsage = { tokens: 0, costUsd: 0, iterations: 0 };
 export const NEW_BREAKER: StoredBreaker = {
@@ -30,11 +30,11 @@ export class MemoryBreakerStore implements BreakerStore {
   readonly #counted: ExpiringMap<Set<string>>;
   readonly #watched: ExpiringMap<true>;
 
-  constructor(shelf: MemoryShelf) {
-    this.#breakers = shelf.map('breakers');
-    this.#asked = shelf.map('asked');
-    this.#counted = shelf.map('counted');
-    this.#watched = shelf.map('watched');
+  constructor(snapshots: MemorySnapshots) {
+    this.#breakers = snapshots.map('breakers');
+    this.#asked = snapshots.map('asked');
+    this.#counted = snapshots.map('counted');
+    this.#watched = snapshots.map('watched');
   }
 
   async read({ tenantId, agentId, refs, adding, events = [] }: BreakerQuestion): Promise<BreakerAnswers> {

@@ -1,5 +1,5 @@
 import type {
-  AccountStanding,
+  AccountBalance,
   BudgetAccount,
   BudgetStore,
   LedgerEntry,
@@ -84,11 +84,11 @@ export class MemoryBudgetStore implements BudgetStore {
     return { kind: 'reserved', expiresAtMs };
   }
 
-  async standing(
+  async balances(
     tenantId: string,
     accounts: readonly BudgetAccount[],
     nowMs: number,
-  ): Promise<readonly AccountStanding[] | null> {
+  ): Promise<readonly AccountBalance[] | null> {
     if (!this.#seeded.has(tenantId)) return null;
     return accounts.map((account) => {
       const pot = this.#pot(tenantId, account);

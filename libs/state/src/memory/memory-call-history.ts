@@ -1,14 +1,14 @@
 import type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from '@agentlens/guardrails';
 import { LIFETIMES, MOST_CALLS } from '../lifetimes.ts';
 import type { ExpiringMap } from './expiring-map.ts';
-import type { MemoryShelf } from './memory-shelf.ts';
+import type { MemorySnapshots } from './memory-snapshots.ts';
 
 /** Call histories of one process. A run's calls are in the order they were entered. */
 export class MemoryCallHistory implements CallHistory {
   readonly #runs: ExpiringMap<Map<string, PastCall>>;
 
-  constructor(shelf: MemoryShelf) {
-    this.#runs = shelf.map('calls');
+  constructor(snapshots: MemorySnapshots) {
+    this.#runs = snapshots.map('calls');
   }
 
   async enter(run: CalledRun, call: EnteredCall): Promise<readonly PastCall[]> {

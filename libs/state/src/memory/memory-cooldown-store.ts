@@ -2,7 +2,7 @@ import type { CooldownClaim, CooldownHolder, CooldownStore } from '@agentlens/gu
 import { cooling } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
 import type { ExpiringMap } from './expiring-map.ts';
-import type { MemoryShelf } from './memory-shelf.ts';
+import type { MemorySnapshots } from './memory-snapshots.ts';
 
 type CooldownKey = Pick<CooldownClaim, 'tenantId' | 'agentId' | 'ruleId' | 'dryRun'>;
 
@@ -10,8 +10,8 @@ type CooldownKey = Pick<CooldownClaim, 'tenantId' | 'agentId' | 'ruleId' | 'dryR
 export class MemoryCooldownStore implements CooldownStore {
   readonly #holders: ExpiringMap<CooldownHolder>;
 
-  constructor(shelf: MemoryShelf) {
-    this.#holders = shelf.map('cooldowns');
+  constructor(snapshots: MemorySnapshots) {
+    this.#holders = snapshots.map('cooldowns');
   }
 
   async claim(claim: CooldownClaim): Promise<boolean> {

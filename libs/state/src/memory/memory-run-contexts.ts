@@ -1,14 +1,14 @@
 import { LIFETIMES } from '../lifetimes.ts';
 import type { RunContext, RunContexts } from '../run-contexts.ts';
 import type { ExpiringMap } from './expiring-map.ts';
-import type { MemoryShelf } from './memory-shelf.ts';
+import type { MemorySnapshots } from './memory-snapshots.ts';
 
 /** Runs that were started at this process. */
 export class MemoryRunContexts implements RunContexts {
   readonly #contexts: ExpiringMap<string>;
 
-  constructor(shelf: MemoryShelf) {
-    this.#contexts = shelf.map('run-contexts');
+  constructor(snapshots: MemorySnapshots) {
+    this.#contexts = snapshots.map('run-contexts');
   }
 
   async keep(tenantId: string, runId: string, context: RunContext): Promise<void> {

@@ -8,7 +8,7 @@ import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
 import { MemoryPresence } from './memory-presence.ts';
 import { MemoryQuota } from './memory-quota.ts';
 import { MemoryRunContexts } from './memory-run-contexts.ts';
-import { MemoryShelf } from './memory-shelf.ts';
+import { MemorySnapshots } from './memory-snapshots.ts';
 import { MemoryWindowStore } from './memory-window-store.ts';
 
 export interface MemoryStateOptions {
@@ -29,19 +29,19 @@ export interface MemoryState extends StateStores {
  */
 export function createMemoryState({ clock = Date, snapshot }: MemoryStateOptions = {}): MemoryState {
   const now = () => clock.now();
-  const shelf = new MemoryShelf(now, snapshot);
-  const cooldowns = new MemoryCooldownStore(shelf);
+  const snapshots = new MemorySnapshots(now, snapshot);
+  const cooldowns = new MemoryCooldownStore(snapshots);
   return {
-    snapshot: () => shelf.snapshot(),
-    windows: new MemoryWindowStore(shelf, cooldowns),
+    snapshot: () => snapshots.snapshot(),
+    windows: new MemoryWindowStore(snapshots, cooldowns),
     cooldowns,
     quota: new MemoryQuota(now),
     idempotency: new MemoryIdempotencyStore(now),
-    calls: new MemoryCallHistory(shelf),
-    breakers: new MemoryBreakerStore(shelf),
+    calls: new MemoryCallHistory(snapshots),
+    breakers: new MemoryBreakerStore(snapshots),
     budgets: new MemoryBudgetStore(now),
     presence: new MemoryPresence(now),
-    runContexts: new MemoryRunContexts(shelf),
+    runContexts: new MemoryRunContexts(snapshots),
     evaluationTally: new MemoryEvaluationTally(now),
     healthy: () => true,
     close: () => Promise.resolve(),

@@ -1,25 +1,25 @@
 import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowMarker, WindowStore } from '@agentlens/guardrails';
 import { NO_TOTALS } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
-import { answerAgain, type Question, questionOf } from '../windows/answer.ts';
+import { answerAgain, type WindowQuestion, questionOf } from '../windows/answer.ts';
 import { epochOf, type Layout, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
 import { type Cell, count, emptyCell, totalsOf } from './cell.ts';
 import type { ExpiringMap } from './expiring-map.ts';
 import type { MemoryCooldownStore } from './memory-cooldown-store.ts';
-import type { Form, MemoryShelf } from './memory-shelf.ts';
+import type { Form, MemorySnapshots } from './memory-snapshots.ts';
 import { RING_FORM, Ring } from './ring.ts';
 
 /** A message that was counted. Its answer is text: that takes a quarter less memory than a clone. */
 interface Counted {
-  readonly question: Question;
+  readonly question: WindowQuestion;
   readonly answer: string;
 }
 
 const COUNTED_FORM: Form<Counted> = {
   put: ({ question, answer }) => ({ question, answer: JSON.parse(answer) }),
   take: (put) => {
-    const { question, answer } = put as { question: Question; answer: AdvanceAnswer };
+    const { question, answer } = put as { question: WindowQuestion; answer: AdvanceAnswer };
     return { question, answer: JSON.stringify(answer) };
   },
 };
@@ -39,12 +39,12 @@ export class MemoryWindowStore implements WindowStore {
   readonly #rings: ExpiringMap<Ring>;
   readonly #plain: ExpiringMap<Cell>;
 
-  constructor(shelf: MemoryShelf, cooldowns: MemoryCooldownStore) {
+  constructor(snapshots: MemorySnapshots, cooldowns: MemoryCooldownStore) {
     this.#cooldowns = cooldowns;
-    this.#inbox = shelf.map('inbox', COUNTED_FORM);
-    this.#seen = shelf.map('seen');
-    this.#rings = shelf.map('rings', RING_FORM);
-    this.#plain = shelf.map('totals');
+    this.#inbox = snapshots.map('inbox', COUNTED_FORM);
+    this.#seen = snapshots.map('seen');
+    this.#rings = snapshots.map('rings', RING_FORM);
+    this.#plain = snapshots.map('totals');
   }
 
   async advance(request: AdvanceRequest): Promise<AdvanceAnswer> {

@@ -2,7 +2,7 @@ import { BUCKETS } from '../lifetimes.ts';
 import type { Contribution } from '../windows/plan.ts';
 import { windowStart } from '../windows/plan.ts';
 import { type Cell, count, emptyCell, merge, takeAway } from './cell.ts';
-import type { Form } from './memory-shelf.ts';
+import type { Form } from './memory-snapshots.ts';
 
 interface RingData {
   readonly head: number;

@@ -1,7 +1,7 @@
 import type { AdvanceRequest } from '@agentlens/guardrails';
 import { oncePer } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
-import type { Question } from '../windows/answer.ts';
+import type { WindowQuestion } from '../windows/answer.ts';
 import { type PlannedSeries, planSeen, planSeries, type SeenEvent } from '../windows/plan.ts';
 import { numberOfBin, valuesText } from './bin-numbers.ts';
 import { WindowKeys } from './keys.ts';
@@ -42,7 +42,7 @@ export interface AdvanceCall {
 export function advanceCall(
   tenantId: string,
   messages: readonly AdvanceRequest[],
-  questions: readonly Question[],
+  questions: readonly WindowQuestion[],
 ): AdvanceCall {
   return new CallWriter(tenantId).call(messages, questions);
 }
@@ -63,7 +63,7 @@ class CallWriter {
     this.#keys = new WindowKeys(tenantId);
   }
 
-  call(messages: readonly AdvanceRequest[], questions: readonly Question[]): AdvanceCall {
+  call(messages: readonly AdvanceRequest[], questions: readonly WindowQuestion[]): AdvanceCall {
     for (const [at, request] of messages.entries()) {
       const { series = [], cooldowns = [] } = questions[at] ?? {};
       this.#message(request, series, cooldowns);

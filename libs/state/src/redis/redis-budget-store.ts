@@ -1,5 +1,5 @@
 import type {
-  AccountStanding,
+  AccountBalance,
   BudgetAccount,
   BudgetStore,
   LedgerEntry,
@@ -62,14 +62,14 @@ export class RedisBudgetStore implements BudgetStore {
     return { kind: 'refused', budgetId: accounts[answer[1]]?.budgetId ?? '' };
   }
 
-  async standing(
+  async balances(
     tenantId: string,
     accounts: readonly BudgetAccount[],
     nowMs: number,
-  ): Promise<readonly AccountStanding[] | null> {
+  ): Promise<readonly AccountBalance[] | null> {
     const of = new BudgetKeys(tenantId);
     const keys = [of.marker, ...accounts.flatMap((account) => [of.account(account), of.holds(account)])];
-    const reply = (await answered('standing', this.#redis.budgetStanding(keys.length, ...keys, nowMs))) as
+    const reply = (await answered('balances', this.#redis.budgetStanding(keys.length, ...keys, nowMs))) as
       | string[]
       | null;
     if (reply === null) return null;

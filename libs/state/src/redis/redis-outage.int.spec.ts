@@ -60,7 +60,7 @@ describe('redis that does not answer', () => {
     const outcomes = await Promise.allSettled([
       state.calls.read(run),
       state.breakers.read({ tenantId: 'acme', agentId: 'a', refs: [{ scope: 'run', scopeId: 'r' }] }),
-      state.budgets.standing('acme', [], START_MS),
+      state.budgets.balances('acme', [], START_MS),
     ]);
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StateUnavailable) });

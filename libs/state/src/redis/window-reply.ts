@@ -1,7 +1,7 @@
 import type { AdvanceAnswer, Bin, Bins, CooldownHolder, Totals } from '@agentlens/guardrails';
 import { greatestBins, NO_TOTALS } from '@agentlens/guardrails/ports';
 import { toNumber } from '../exact-sum.ts';
-import { answerAgain, type Question } from '../windows/answer.ts';
+import { answerAgain, type WindowQuestion } from '../windows/answer.ts';
 import type { AdvanceCall } from './advance-call.ts';
 import { binOfNumber } from './bin-numbers.ts';
 
@@ -13,15 +13,19 @@ const REPEATED = 0x31;
 const LINE_FEED = 0x0a;
 
 /** What advance.lua.ts answers for a message: as it is, or, of one counted before, what was asked and answered then. */
-export function readAdvanced(coming: AdvanceCall['coming'][number], question: Question, reply: Buffer): AdvanceAnswer {
+export function readAdvanced(
+  coming: AdvanceCall['coming'][number],
+  question: WindowQuestion,
+  reply: Buffer,
+): AdvanceAnswer {
   const answer = readReply(question, reply);
   return { ...answer, before: answer.before.map((totals, at) => withoutSpareBins(totals, coming.get(at) ?? 0)) };
 }
 
-function readReply(question: Question, reply: Buffer): AdvanceAnswer {
+function readReply(question: WindowQuestion, reply: Buffer): AdvanceAnswer {
   if (reply[0] !== REPEATED) return readAnswer(question, new Reader(reply, 1));
   const end = reply.indexOf(LINE_FEED);
-  const kept = JSON.parse(reply.toString('utf8', 1, end)) as Question;
+  const kept = JSON.parse(reply.toString('utf8', 1, end)) as WindowQuestion;
   return answerAgain(question, kept, readAnswer(kept, new Reader(reply, end + 1)));
 }
 
@@ -36,7 +40,7 @@ export function readTotals(series: string, reply: Buffer): Totals {
   return reply.length === 0 ? NO_TOTALS : new Reader(reply, 0).totals(series);
 }
 
-function readAnswer({ series, cooldowns }: Question, reader: Reader): AdvanceAnswer {
+function readAnswer({ series, cooldowns }: WindowQuestion, reader: Reader): AdvanceAnswer {
   const duplicates = Array.from({ length: reader.integer() }, () => reader.integer());
   const cooling: (CooldownHolder | null)[] = cooldowns.map(() => null);
   for (let held = reader.integer(); held > 0; held--) cooling[reader.integer()] = reader.holder();

@@ -4,12 +4,12 @@ import { escaped } from '../escaped.ts';
 import { seriesName } from './series-name.ts';
 
 /** What a request asked for, by name, so that a kept answer can be matched to a later question. */
-export interface Question {
+export interface WindowQuestion {
   readonly series: readonly string[];
   readonly cooldowns: readonly string[];
 }
 
-export function questionOf(request: AdvanceRequest): Question {
+export function questionOf(request: AdvanceRequest): WindowQuestion {
   return { series: request.series.map(seriesName), cooldowns: cooldownNames(request.cooldowns) };
 }
 
@@ -21,7 +21,7 @@ export function cooldownName({ ruleId, dryRun }: AdvanceRequest['cooldowns'][num
   return dryRun ? `${escaped(ruleId)}:dry` : escaped(ruleId);
 }
 
-export function sameQuestion(a: Question, b: Question): boolean {
+export function sameQuestion(a: WindowQuestion, b: WindowQuestion): boolean {
   return sameList(a.series, b.series) && sameList(a.cooldowns, b.cooldowns);
 }
 
@@ -33,7 +33,7 @@ function sameList(a: readonly string[], b: readonly string[]): boolean {
  * The kept answer for the question asked now. Rules may have changed between two deliveries of a message: what was
  * asked then is answered as then, what was not asked then had not seen anything.
  */
-export function answerAgain(asked: Question, kept: Question, answer: AdvanceAnswer): AdvanceAnswer {
+export function answerAgain(asked: WindowQuestion, kept: WindowQuestion, answer: AdvanceAnswer): AdvanceAnswer {
   if (sameQuestion(asked, kept)) return answer;
   return {
     before: asked.series.map((name) => answer.before[kept.series.indexOf(name)] ?? NO_TOTALS),

@@ -1,4 +1,4 @@
-import type { Series, SeriesShape, Span } from '@agentlens/guardrails';
+import type { Series, SeriesShape, WindowSpan } from '@agentlens/guardrails';
 import { oncePer } from '@agentlens/guardrails/ports';
 import { escaped } from '../escaped.ts';
 
@@ -10,7 +10,7 @@ export const seriesName = oncePer(
 /** A shape whose layout changes is kept under another name from then on. Its name comes last: replies are read by it. */
 const LAYOUTS: Record<SeriesShape, string> = { sum: 'sum', spread: 'spread', quantiles: '4:quantiles' };
 
-function spanName(span: Span): string {
+function spanName(span: WindowSpan): string {
   switch (span.kind) {
     case 'sliding':
       return `${span.minutes}m`;

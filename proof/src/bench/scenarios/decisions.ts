@@ -24,9 +24,9 @@ export const decisions: Scenario = {
     const empty = fork(fileURLToPath(new URL('../empty-handler.ts', import.meta.url)), [natsUrl, EMPTY_SUBJECT]);
     try {
       const [port] = (await once(empty, 'message')) as [number];
-      const desk = { connection, emptyUrl: `http://127.0.0.1:${port}` };
-      await oneAtATime(bench, stage, desk);
-      await inFlight(bench, stage, desk);
+      const endpoints = { connection, emptyUrl: `http://127.0.0.1:${port}` };
+      await oneAtATime(bench, stage, endpoints);
+      await inFlight(bench, stage, endpoints);
       await killed(bench, stage);
       await atTheEdgeOfABudget(bench, stage);
     } finally {

@@ -1,11 +1,11 @@
 import { Latencies, type LatencySummary } from '../../harness/latencies.ts';
 import { seededRandom } from '../../harness/seeded-random.ts';
-import { type Check, type Figure, serverCpu } from '../figure.ts';
+import { type FigureCheck, type Figure, serverCpu } from '../figure.ts';
 import { LARGE_RUN, type Seeded, seedHistory } from '../query-seeds.ts';
 import { atEveryMarker } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
-import { type Usage, UsageMeter } from '../usage-meter.ts';
+import { type MeteredUsage, UsageMeter } from '../usage-meter.ts';
 import { untilSteady } from '../warm-up.ts';
 
 const REQUESTS = 300;
@@ -24,7 +24,7 @@ interface Question {
   readonly atOnce: number;
   path(random: () => number): string;
   /** What every answer must hold. */
-  check(body: never): Check;
+  check(body: never): FigureCheck;
 }
 
 /** Reading, over many stored rows. */
@@ -89,7 +89,7 @@ function questionsOn(seeded: Seeded): Question[] {
   ];
 }
 
-function check(name: string, expected: number, actual: number): Check {
+function check(name: string, expected: number, actual: number): FigureCheck {
   return { name, expected, actual };
 }
 
@@ -97,7 +97,7 @@ async function ask(stage: Stage, question: Question, seeded: Seeded, bench: Benc
   const random = seededRandom(seeded.events);
   const warmUp = await warmedUp(stage, question, random);
   const latencies = new Latencies();
-  const failed: Check[] = [];
+  const failed: FigureCheck[] = [];
   let lastCheck = check('answers', 0, 0);
   const hear = ({ status, text }: Answer, ms: number) => {
     latencies.record(ms * 1000);
@@ -151,7 +151,7 @@ async function series(
   random: () => number,
   { most = Number.POSITIVE_INFINITY, seconds }: { readonly most?: number; readonly seconds: number },
   hear: (answer: Answer, ms: number) => void,
-): Promise<{ readonly asked: number; readonly seconds: number; readonly usage: Usage }> {
+): Promise<{ readonly asked: number; readonly seconds: number; readonly usage: MeteredUsage }> {
   const meter = new UsageMeter(stage.stack);
   const startedAt = performance.now();
   let asked = 0;

@@ -1,9 +1,11 @@
-import { type LoadPlan, measureLoad } from '../measure-load.ts';
+import { type MeasuredLoadPlan, measureLoad } from '../measure-load.ts';
 import { atEveryMarker, TEN_RULES } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';
-import { TriggerWatch } from '../trigger-watch.ts';
+import { TriggerLatencyWatch } from '../trigger-watch.ts';
 
-type Rate = Pick<LoadPlan, 'variant' | 'batchSize' | 'concurrency' | 'markEvery'> & { eventsPerSecond?: number };
+type Rate = Pick<MeasuredLoadPlan, 'variant' | 'batchSize' | 'concurrency' | 'markEvery'> & {
+  eventsPerSecond?: number;
+};
 
 const RATES: readonly Rate[] = [
   { variant: '1,000 events/s', batchSize: 10, concurrency: 64, markEvery: 1, eventsPerSecond: 1_000 },
@@ -21,7 +23,7 @@ export const triggerLatency: Scenario = {
     const { natsUrl } = stage.stack;
     if (natsUrl === undefined) throw new Error('the distributed shape has a NATS server');
     await stage.setRules([...TEN_RULES, atEveryMarker('dry run')]);
-    const watch = await TriggerWatch.open(natsUrl);
+    const watch = await TriggerLatencyWatch.open(natsUrl);
     try {
       for (const rate of bench.smoke ? RATES.slice(0, 1) : RATES) {
         bench.progress(`trigger-latency: ${rate.variant}`);

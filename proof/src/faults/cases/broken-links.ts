@@ -1,9 +1,9 @@
-import type { ServerName, ServiceName } from '../../harness/stack.ts';
+import type { ServerName, StackService } from '../../harness/stack.ts';
 import type { Fault } from '../fault.ts';
 import { answering, standstill } from '../recovery.ts';
 import { underLoad } from './under-load.ts';
 
-const LINKS: readonly (readonly [ServiceName, ServerName])[] = [
+const LINKS: readonly (readonly [StackService, ServerName])[] = [
   ['run-tracking', 'postgres'],
   ['guardrail-evaluator', 'redis'],
   ['ingest', 'nats'],
@@ -32,7 +32,7 @@ const halfOpen: Fault = {
     const site = await lab.site();
     const links = lab.smoke ? LINKS.slice(0, SMOKE_LINKS) : LINKS;
     const times = lab.smoke ? 1 : TIMES;
-    const slowest: [ServiceName, ServerName, number][] = [];
+    const slowest: [StackService, ServerName, number][] = [];
     await underLoad(lab, site, {
       load: { eventsPerSecond: 1_000, seconds: 900 },
       faults: async (load) => {

@@ -2,7 +2,7 @@ import { until } from '../../bench/poll.ts';
 import { atLeast, equal } from '../check.ts';
 import type { Fault } from '../fault.ts';
 import type { DocumentedOperation } from '../openapi/document.ts';
-import { type Catalog, examplesOf, FIRST_EVENTS, FIRST_QUESTIONS, firstRules } from '../openapi/examples.ts';
+import { type ExampleCatalog, examplesOf, FIRST_EVENTS, FIRST_QUESTIONS, firstRules } from '../openapi/examples.ts';
 import { JudgedClient } from '../openapi/judged-client.ts';
 import { RequestDraw } from '../openapi/request-draw.ts';
 import type { Site } from '../site.ts';
@@ -36,7 +36,7 @@ const fuzz: Fault = {
     const client = await JudgedClient.open(site.stack);
     const { operations, judgement, known } = client;
     const weakKey = await makeThings(site, client);
-    const catalog = await client.ask<Catalog>('get /api/guardrails/catalog');
+    const catalog = await client.ask<ExampleCatalog>('get /api/guardrails/catalog');
     const draw = new RequestDraw(lab.random, client.document, known, examplesOf(catalog, site.receiver.url('/fuzz')));
     const drawn = operations.filter((operation) => !isOfKeys(operation));
     const keys = [null, 'agk_nonsense', weakKey];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Answer, Conformance } from './conformance.ts';
+import { type ConformanceAnswer, Conformance } from './conformance.ts';
 import type { DocumentedOperation } from './document.ts';
 
 const components = {
@@ -25,7 +25,7 @@ const operation: DocumentedOperation = {
   },
 };
 const conformance = new Conformance({ components });
-const complaintsOf = (answer: Partial<Answer>) =>
+const complaintsOf = (answer: Partial<ConformanceAnswer>) =>
   conformance.complaints(operation, {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },

@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { DeclaredResponse, DocumentedOperation, OpenApi, Schema } from './document.ts';
 
-export interface Answer {
+export interface ConformanceAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -31,13 +31,13 @@ export class Conformance {
   }
 
   /** What is wrong with an answer, in words; nothing where it is as the document says. */
-  complaints({ operation }: DocumentedOperation, answer: Answer): string[] {
+  complaints({ operation }: DocumentedOperation, answer: ConformanceAnswer): string[] {
     const declared = operation.responses[answer.status];
     if (declared === undefined) return [`status ${answer.status} is not declared`];
     return [...missingHeaders(declared, answer), ...this.ofContent(declared, answer)];
   }
 
-  private ofContent({ content }: DeclaredResponse, answer: Answer): string[] {
+  private ofContent({ content }: DeclaredResponse, answer: ConformanceAnswer): string[] {
     if (content === undefined) return answer.text === '' ? [] : ['has a body, and none is declared'];
     const type = mediaTypeOf(answer);
     const declared = content[type];
@@ -71,13 +71,13 @@ function fromOutside(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', `"$ref":"${DOCUMENT}#/`)) as Schema;
 }
 
-function missingHeaders({ headers = {} }: DeclaredResponse, answer: Answer): string[] {
+function missingHeaders({ headers = {} }: DeclaredResponse, answer: ConformanceAnswer): string[] {
   return Object.entries(headers)
     .filter(([name, { required }]) => required === true && answer.headers[name.toLowerCase()] === undefined)
     .map(([name]) => `has no header ${name}`);
 }
 
-function mediaTypeOf({ headers }: Answer): string {
+function mediaTypeOf({ headers }: ConformanceAnswer): string {
   const [type = ''] = String(headers['content-type'] ?? '').split(';', 1);
   return type.trim().toLowerCase();
 }

@@ -7,7 +7,7 @@ interface CatalogEntry {
 }
 
 /** Answer of `GET /api/guardrails/catalog`, as far as it is needed here. */
-export interface Catalog {
+export interface ExampleCatalog {
   readonly conditions: readonly CatalogEntry[];
   readonly actions: readonly CatalogEntry[];
 }
@@ -73,7 +73,7 @@ export const FIRST_QUESTIONS = Array.from({ length: APPROVALS }, (_, serial) => 
 }));
 
 /** Good bodies where a schema alone hardly leads to one. Webhooks go to one address, and not into the world. */
-export function examplesOf(catalog: Catalog, webhookUrl: string): Examples {
+export function examplesOf(catalog: ExampleCatalog, webhookUrl: string): Examples {
   const drafts = catalog.conditions.flatMap((condition) =>
     catalog.actions
       .filter(({ phases }) => phases.some((phase) => condition.phases.includes(phase)))

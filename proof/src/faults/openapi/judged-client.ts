@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { type Answer, Conformance } from './conformance.ts';
+import { type ConformanceAnswer, Conformance } from './conformance.ts';
 import { type DocumentedOperation, type OpenApi, operationsOf } from './document.ts';
 import { Judgement } from './judgement.ts';
 import { KnownValues } from './known-values.ts';
@@ -56,7 +56,7 @@ export class JudgedClient {
     operation: DocumentedOperation,
     { method, url, headers, body }: DrawnRequest,
     key: string | null = this.addresses.key,
-  ): Promise<Answer> {
+  ): Promise<ConformanceAnswer> {
     const base = isOfIngest(operation) ? this.addresses.ingestUrl : this.addresses.queryUrl;
     const received = await request(`${base}${url}`, {
       method: method.toUpperCase() as 'GET',
@@ -71,7 +71,7 @@ export class JudgedClient {
     return answer;
   }
 
-  private learn({ path }: DocumentedOperation, { headers, text }: Answer): void {
+  private learn({ path }: DocumentedOperation, { headers, text }: ConformanceAnswer): void {
     this.known.learn(path, { etag: headers.etag });
     this.known.learn(path, JSON.parse(text));
   }

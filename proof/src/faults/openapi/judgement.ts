@@ -1,4 +1,4 @@
-import type { Answer, Conformance } from './conformance.ts';
+import type { ConformanceAnswer, Conformance } from './conformance.ts';
 import type { DocumentedOperation } from './document.ts';
 
 interface Wrong {
@@ -23,7 +23,7 @@ export class Judgement {
     this.conformance = conformance;
   }
 
-  judge(operation: DocumentedOperation, asked: string, answer: Answer): { readonly ok: boolean } {
+  judge(operation: DocumentedOperation, asked: string, answer: ConformanceAnswer): { readonly ok: boolean } {
     const { status, text } = answer;
     this.statuses[status] = (this.statuses[status] ?? 0) + 1;
     const complaints = this.conformance.complaints(operation, answer);

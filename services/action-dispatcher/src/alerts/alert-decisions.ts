@@ -1,7 +1,7 @@
 import type { Alert } from '@agentlens/contracts';
 import { alertFromRow, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
-import { type Answer, refusal } from '../answer.ts';
+import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
 import { type AlertRow, hasLapsed, isOpen } from './alert-row.ts';
 import { changeAlert, lapse, lockAlert } from './alerts.repository.ts';
@@ -27,7 +27,7 @@ export class AlertDecisions {
     private readonly onChanged: () => void,
   ) {}
 
-  async decide(verdict: AlertVerdict): Promise<Answer<Alert>> {
+  async decide(verdict: AlertVerdict): Promise<CommandAnswer<Alert>> {
     const answer = await this.db.transaction().execute(async (tx) => {
       const row = await lockAlert(tx, verdict.tenantId, verdict.alertId);
       if (row === undefined) return refusal(404, 'Alert not found');
@@ -38,7 +38,7 @@ export class AlertDecisions {
     return answer;
   }
 
-  async #decide(tx: Transaction<Tables>, row: AlertRow, verdict: AlertVerdict): Promise<Answer<Alert>> {
+  async #decide(tx: Transaction<Tables>, row: AlertRow, verdict: AlertVerdict): Promise<CommandAnswer<Alert>> {
     const now = this.now();
     const at = new Date(now).toISOString();
     // On time also where the sweeper has not come by: a decision after the end is none.
@@ -81,7 +81,7 @@ async function acknowledge(
   return changeAlert(tx, row, { ...seen, ...settled }, at);
 }
 
-function decided(row: AlertRow): Answer<Alert> {
+function decided(row: AlertRow): CommandAnswer<Alert> {
   const by = row.status === 'expired' ? 'nobody in time' : (row.decided_by ?? 'somebody');
   const { status, decided_at: at } = row;
   return {

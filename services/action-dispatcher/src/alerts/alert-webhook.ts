@@ -1,5 +1,5 @@
 import { Alert } from '@agentlens/contracts';
-import type { ActionOutcome, ActionTools } from '@agentlens/guardrails';
+import type { ActionOutcome, ActionDependencies } from '@agentlens/guardrails';
 import { postWebhook } from '@agentlens/guardrails/actions';
 import { z } from 'zod';
 
@@ -14,7 +14,7 @@ export const alertWebhook = {
   urgency: 'notification',
   config: AlertWebhookConfig,
   address: 'url',
-  execute({ url, secret, alert }: AlertWebhookConfig, at: string, tools: ActionTools): Promise<ActionOutcome> {
+  execute({ url, secret, alert }: AlertWebhookConfig, at: string, tools: ActionDependencies): Promise<ActionOutcome> {
     const body = JSON.stringify({ type: 'alert.changed', timestamp: at, data: alert });
     return postWebhook({ url, secret, body }, tools);
   },

@@ -1,7 +1,7 @@
 import { type BreakerChanged, type BreakerReason, breakerChanged, derivedId } from '@agentlens/contracts';
 import { isDataError, refusalText } from '@agentlens/database';
-import { ACK, type EventBus, each, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
-import type { AlertDesk } from './alert-desk.ts';
+import { ACK, type EventBus, each, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
+import type { AlertService } from './alert.service.ts';
 
 export const BREAKER_GROUP = 'action-dispatcher-breakers';
 const MAX_BATCH = 64;
@@ -23,7 +23,7 @@ export class BreakerAlertsConsumer {
 
   constructor(
     private readonly bus: EventBus,
-    private readonly desk: AlertDesk,
+    private readonly alerts: AlertService,
   ) {}
 
   async start(): Promise<void> {
@@ -36,7 +36,7 @@ export class BreakerAlertsConsumer {
     await this.#subscription?.close();
   }
 
-  async #take(change: BreakerChanged): Promise<Outcome> {
+  async #take(change: BreakerChanged): Promise<HandlingOutcome> {
     try {
       await this.#tell(change);
       return ACK;
@@ -50,10 +50,10 @@ export class BreakerAlertsConsumer {
     const about = { tenantId, kind: 'breaker', agentId, runId: scope === 'run' ? scopeId : undefined } as const;
     // A probe proves nothing yet.
     if (state.kind === 'half_open') return;
-    if (state.kind === 'closed') return this.desk.close(about, 'the circuit breaker closed');
+    if (state.kind === 'closed') return this.alerts.close(about, 'the circuit breaker closed');
     const id = derivedId(Date.parse(at), tenantId, 'breaker', scope, scopeId, version);
     const title = `Circuit breaker of ${scope} ${scopeId} is open`;
     const message = `Calls are blocked because ${REASONS[state.reason]}.`;
-    await this.desk.put({ ...about, severity: 'error', title, message }, id);
+    await this.alerts.put({ ...about, severity: 'error', title, message }, id);
   }
 }

@@ -5,7 +5,7 @@ import { lapse, lockLapsed } from './alerts.repository.ts';
 
 const PAGE = 100;
 
-export interface SweeperParts {
+export interface SweeperDependencies {
   readonly db: Kysely<Tables>;
   readonly now: () => number;
   readonly metrics: AlertMetrics;
@@ -18,13 +18,13 @@ export interface SweeperParts {
 
 /** Ends alerts whose time has run out: at once after a start, then as they come. Any number of replicas may sweep. */
 export class ExpirySweeper {
-  readonly #parts: SweeperParts;
+  readonly #parts: SweeperDependencies;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> = Promise.resolve();
   #stopped = false;
   #lastSweepAt: number;
 
-  constructor(parts: SweeperParts) {
+  constructor(parts: SweeperDependencies) {
     this.#parts = parts;
     this.#lastSweepAt = parts.now();
   }

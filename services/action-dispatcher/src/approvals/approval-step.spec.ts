@@ -4,7 +4,7 @@ import { approvalStep } from './approval-step.ts';
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 const CALL = { callId: 'call-1' };
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString();
-const standing = (
+const anApproval = (
   status: 'pending' | 'acknowledged' | 'approved' | 'denied' | 'expired' | 'cancelled',
   fields = {},
 ) => ({
@@ -21,22 +21,22 @@ describe('the step of a call that needs an approval', () => {
   it('opens where nobody was asked', () => expect(approvalStep(undefined, CALL, NOW)).toBe('open'));
 
   it.each(['pending', 'acknowledged', 'denied', 'expired', 'cancelled'] as const)('answers what is %s', (status) =>
-    expect(approvalStep(standing(status), CALL, NOW)).toBe('answer'),
+    expect(approvalStep(anApproval(status), CALL, NOW)).toBe('answer'),
   );
 
-  it('uses what is approved', () => expect(approvalStep(standing('approved'), CALL, NOW)).toBe('use'));
+  it('uses what is approved', () => expect(approvalStep(anApproval('approved'), CALL, NOW)).toBe('use'));
 
   it.each(['pending', 'acknowledged', 'approved'] as const)(
     'ends what is %s at the moment its time is up',
     (status) => {
-      expect(approvalStep(standing(status, { expires_at: at(0.001) }), CALL, NOW)).not.toBe('lapse');
-      expect(approvalStep(standing(status, { expires_at: at(0) }), CALL, NOW)).toBe('lapse');
+      expect(approvalStep(anApproval(status, { expires_at: at(0.001) }), CALL, NOW)).not.toBe('lapse');
+      expect(approvalStep(anApproval(status, { expires_at: at(0) }), CALL, NOW)).toBe('lapse');
     },
   );
 
   it.each(['denied', 'cancelled', 'expired'] as const)(
     'leaves what is %s as it is, whenever it is asked again',
-    (status) => expect(approvalStep(standing(status, { expires_at: at(-1e6) }), {}, NOW)).toBe('answer'),
+    (status) => expect(approvalStep(anApproval(status, { expires_at: at(-1e6) }), {}, NOW)).toBe('answer'),
   );
 
   it.each([
@@ -52,7 +52,7 @@ describe('the step of a call that needs an approval', () => {
     ['no name, a second time', {}, -1, { retried_at: at(-0.5) }, 'open'],
     ['no name, after the call has ended', {}, -1, { spent_at: at(0) }, 'open'],
   ] as const)('that was used meets a question with %s', (_what, asked, used, fields, step) =>
-    expect(approvalStep(standing('approved', { used_at: at(used), expires_at: at(-1), ...fields }), asked, NOW)).toBe(
+    expect(approvalStep(anApproval('approved', { used_at: at(used), expires_at: at(-1), ...fields }), asked, NOW)).toBe(
       step,
     ),
   );

@@ -20,7 +20,7 @@ import {
   spendApprovals,
 } from '../alerts/alerts.repository.ts';
 import { cleanText } from '../alerts/clean-text.ts';
-import { type Answer, refusal } from '../answer.ts';
+import { type CommandAnswer, refusal } from '../answer.ts';
 import { type ApprovalStep, approvalStep } from './approval-step.ts';
 
 export interface ApprovalQuestion {
@@ -59,7 +59,7 @@ export class Approvals {
     private readonly onChanged: () => void,
   ) {}
 
-  async resolve(question: ApprovalQuestion): Promise<Answer<Alert>> {
+  async resolve(question: ApprovalQuestion): Promise<CommandAnswer<Alert>> {
     for (let turn = 0; turn < MOST_TURNS; turn++) {
       const taken = await this.db.transaction().execute((tx) => this.#take(tx, question));
       if (taken === 'raced') continue;
@@ -73,7 +73,7 @@ export class Approvals {
   }
 
   /** The results of calls were reported: what these used is good for no further question. */
-  async spend({ tenantId, calls }: EndedCalls): Promise<Answer<{ spent: number }>> {
+  async spend({ tenantId, calls }: EndedCalls): Promise<CommandAnswer<{ spent: number }>> {
     const spent = await spendApprovals(this.db, tenantId, calls, new Date(this.now()).toISOString());
     return { ok: true, value: { spent } };
   }

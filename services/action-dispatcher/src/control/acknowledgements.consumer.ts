@@ -1,6 +1,6 @@
 import { type DirectiveAcknowledged, directiveAcknowledged } from '@agentlens/contracts';
 import { isDataError, refusalText, type Tables } from '@agentlens/database';
-import { ACK, type EventBus, each, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
+import { ACK, type EventBus, each, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
 import type { Kysely } from 'kysely';
 
 export const ACKNOWLEDGEMENTS_GROUP = 'action-dispatcher-acks';
@@ -26,7 +26,7 @@ export class AcknowledgementsConsumer {
     await this.#subscription?.close();
   }
 
-  async #take(taken: DirectiveAcknowledged): Promise<Outcome> {
+  async #take(taken: DirectiveAcknowledged): Promise<HandlingOutcome> {
     try {
       await this.#record(taken);
       return ACK;

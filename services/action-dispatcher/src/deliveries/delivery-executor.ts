@@ -1,15 +1,15 @@
 import type { JsonObject } from '@agentlens/contracts';
 import type { EgressClient } from '@agentlens/egress';
-import type { ActionOutcome, ActionTools, Alerts, Directives } from '@agentlens/guardrails';
+import type { ActionOutcome, ActionDependencies, Alerts, Directives } from '@agentlens/guardrails';
 import { type SecretBox, withDeadline } from '@agentlens/platform';
 import { addressOf } from '../destinations/destination.ts';
 import type { DestinationBreakers } from '../destinations/destination-breakers.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import { inDeliverySpan, traceHeaders } from './delivery-trace.ts';
-import { type Errand, errandOf } from './errand.ts';
+import { type PreparedAction, errandOf } from './prepared-action.ts';
 import { isStale, pauseAfter } from './retry-schedule.ts';
 import { openSecrets } from './sealed-config.ts';
-import type { GivenUp, Next, Settlement } from './settlements.repository.ts';
+import type { GivenUpDelivery, Next, Settlement } from './settlements.repository.ts';
 
 /** What to do with a delivery after it was looked at. */
 export type Execution =
@@ -17,7 +17,7 @@ export type Execution =
   /** Its destination is resting: no attempt was made and none is used up. */
   | { readonly kind: 'defer'; readonly untilMs: number; readonly reason: string };
 
-export interface ExecutorTools {
+export interface ExecutorDependencies {
   readonly egress: EgressClient;
   readonly directives: Directives;
   readonly alerts: Alerts;
@@ -35,7 +35,7 @@ const MAX_DETAIL = 300;
 
 /** Carries out one delivery once. Everything that can be wrong with it comes back as a value. */
 export class DeliveryExecutor {
-  constructor(private readonly tools: ExecutorTools) {}
+  constructor(private readonly tools: ExecutorDependencies) {}
 
   async execute(delivery: ClaimedDelivery): Promise<Execution> {
     const { breakers, now } = this.tools;
@@ -54,7 +54,7 @@ export class DeliveryExecutor {
   }
 
   /** An open breaker rests its destination; what would come too late to be right is given up instead. */
-  #wait(delivery: ClaimedDelivery, errand: Errand, untilMs: number): Execution {
+  #wait(delivery: ClaimedDelivery, errand: PreparedAction, untilMs: number): Execution {
     const reason = 'the destination does not answer, waiting until it does';
     if (!isStale(errand.urgency, Date.parse(delivery.createdAt), this.tools.now())) {
       return { kind: 'defer', untilMs, reason };
@@ -62,7 +62,7 @@ export class DeliveryExecutor {
     return this.#give('waited_too_long', 'the destination did not answer for too long');
   }
 
-  async #attempt(delivery: ClaimedDelivery, errand: Errand): Promise<Execution> {
+  async #attempt(delivery: ClaimedDelivery, errand: PreparedAction): Promise<Execution> {
     const { now } = this.tools;
     const startedAt = now();
     const outcome = await inDeliverySpan(delivery, () => this.#outcome(delivery, errand));
@@ -91,7 +91,7 @@ export class DeliveryExecutor {
     };
   }
 
-  async #outcome(delivery: ClaimedDelivery, errand: Errand): Promise<ActionOutcome> {
+  async #outcome(delivery: ClaimedDelivery, errand: PreparedAction): Promise<ActionOutcome> {
     const { secrets, onError, deadlineMs } = this.tools;
     let opened: JsonObject;
     try {
@@ -114,7 +114,7 @@ export class DeliveryExecutor {
     }
   }
 
-  #toolsFor(delivery: ClaimedDelivery): ActionTools {
+  #toolsFor(delivery: ClaimedDelivery): ActionDependencies {
     const { egress, directives, alerts, now } = this.tools;
     return {
       deliveryId: delivery.deliveryId,
@@ -125,7 +125,7 @@ export class DeliveryExecutor {
     };
   }
 
-  #next(delivery: ClaimedDelivery, errand: Errand, outcome: ActionOutcome, at: number): Next {
+  #next(delivery: ClaimedDelivery, errand: PreparedAction, outcome: ActionOutcome, at: number): Next {
     if (outcome.kind === 'delivered') return { kind: 'settled', result: 'success' };
     if (outcome.kind === 'rejected') return { kind: 'settled', result: 'failed', why: 'rejected' };
     const pause = pauseAfter(errand.urgency, delivery.attempts + 1, this.tools.random(), outcome.afterMs);
@@ -142,7 +142,7 @@ export class DeliveryExecutor {
     this.tools.breakers.learn(destination, down ? 'down' : 'up', this.tools.now());
   }
 
-  #give(why: GivenUp, detail: string): Execution {
+  #give(why: GivenUpDelivery, detail: string): Execution {
     const settlement: Settlement = {
       at: this.tools.now(),
       next: { kind: 'settled', result: 'failed', why },

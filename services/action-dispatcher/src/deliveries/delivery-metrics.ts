@@ -1,6 +1,6 @@
 import { metrics } from '@opentelemetry/api';
 import type { Backlog } from './deliveries.repository.ts';
-import type { GivenUp } from './settlements.repository.ts';
+import type { GivenUpDelivery } from './settlements.repository.ts';
 
 type AttemptOutcome = 'delivered' | 'retry' | 'rejected';
 
@@ -54,7 +54,7 @@ export class DeliveryMetrics {
     this.#duration.record(durationMs, { action, outcome });
   }
 
-  givenUp(action: string, why: GivenUp): void {
+  givenUp(action: string, why: GivenUpDelivery): void {
     this.#givenUp.add(1, { action, why });
   }
 

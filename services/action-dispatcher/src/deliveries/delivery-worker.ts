@@ -6,8 +6,8 @@ import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { DeliveryExecutor, Execution } from './delivery-executor.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
-import { Holdings } from './holdings.ts';
-import { type Limits, type Occupant, Places } from './places.ts';
+import { LeaseBook } from './lease-book.ts';
+import { type Limits, type Occupant, Slots } from './slots.ts';
 import type { ResultRecorder } from './result-recorder.ts';
 import { WaitingLine } from './waiting-line.ts';
 
@@ -18,7 +18,7 @@ export interface LaneLimits {
   readonly held: Limits;
 }
 
-export interface WorkerParts {
+export interface WorkerDependencies {
   readonly lane: Lane;
   readonly limits: LaneLimits;
   readonly deliveries: Pick<DeliveriesRepository, 'claim' | 'release'>;
@@ -46,10 +46,10 @@ const OTHERS_EVERY = 4;
  */
 export class DeliveryWorker implements DirectIntake {
   readonly leaseMs: number;
-  readonly #parts: WorkerParts;
+  readonly #parts: WorkerDependencies;
   readonly #paces = new Paces();
-  readonly #places: Places;
-  readonly #holdings: Holdings;
+  readonly #places: Slots;
+  readonly #holdings: LeaseBook;
   readonly #waiting = new WaitingLine();
   readonly #running = new BackgroundWork();
   #loop: Promise<void> | undefined;
@@ -59,11 +59,11 @@ export class DeliveryWorker implements DirectIntake {
   #wakeUp: () => void = () => undefined;
   #lastClaimAt: number;
 
-  constructor(parts: WorkerParts) {
+  constructor(parts: WorkerDependencies) {
     this.#parts = parts;
     this.leaseMs = parts.leaseMs;
-    this.#places = new Places(parts.limits.running, this.#paces.of);
-    this.#holdings = new Holdings(parts.limits.held, this.#paces.of);
+    this.#places = new Slots(parts.limits.running, this.#paces.of);
+    this.#holdings = new LeaseBook(parts.limits.held, this.#paces.of);
     this.#lastClaimAt = parts.now();
     const { lane, limits } = parts;
     observeQueue({ name: `deliveries_${lane}`, capacity: limits.held.total, size: () => this.#holdings.size });

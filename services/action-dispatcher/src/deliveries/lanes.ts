@@ -1,7 +1,7 @@
 import type { DirectIntake } from '../triggers/plan.ts';
 import { type ClaimedDelivery, type Lane, laneOf } from './claimed-delivery.ts';
 import type { DeliveryWorker, LaneLimits } from './delivery-worker.ts';
-import type { Occupant } from './places.ts';
+import type { Occupant } from './slots.ts';
 
 export const LIMITS: Readonly<Record<Lane, LaneLimits>> = {
   internal: {

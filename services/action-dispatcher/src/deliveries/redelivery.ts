@@ -1,6 +1,6 @@
 import type { Tables } from '@agentlens/database';
 import { type Kysely, sql } from 'kysely';
-import { type Answer, refusal } from '../answer.ts';
+import { type CommandAnswer, refusal } from '../answer.ts';
 import type { Destination } from '../destinations/destination.ts';
 
 export interface RedeliverOrder {
@@ -20,7 +20,7 @@ export class Redelivery {
     private readonly onQueued: (destination: Destination | null) => void,
   ) {}
 
-  async redeliver({ tenantId, deliveryId }: RedeliverOrder): Promise<Answer<{ readonly deliveryId: string }>> {
+  async redeliver({ tenantId, deliveryId }: RedeliverOrder): Promise<CommandAnswer<{ readonly deliveryId: string }>> {
     const at = new Date(this.now()).toISOString();
     const queued = await this.db.transaction().execute(async (tx) => {
       const delivery = await tx

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { aDelivery, DELIVERED } from './delivery.testing.ts';
 import { ResultRecorder } from './result-recorder.ts';
-import type { Settled } from './settlements.repository.ts';
+import type { SettledDelivery } from './settlements.repository.ts';
 
 const LEASE_MS = 30_000;
 
 /** A recorder whose database is away for so long, by a clock that goes on while the recorder pauses. */
 function recorderOver(awayMs: number) {
   let pausedMs = 0;
-  const settled: Settled[] = [];
+  const settled: SettledDelivery[] = [];
   const recorder = new ResultRecorder({
     deliveries: { defer: () => Promise.reject(new Error('nothing is deferred here')) },
     settlements: {

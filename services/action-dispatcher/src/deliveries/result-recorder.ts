@@ -5,9 +5,9 @@ import { inHalves } from '../triggers/in-halves.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { Execution } from './delivery-executor.ts';
-import type { Settled, SettlementsRepository } from './settlements.repository.ts';
+import type { SettledDelivery, SettlementsRepository } from './settlements.repository.ts';
 
-export interface ResultParts {
+export interface ResultDependencies {
   readonly deliveries: Pick<DeliveriesRepository, 'defer'>;
   readonly settlements: Pick<SettlementsRepository, 'settle'>;
   readonly now: () => number;
@@ -15,7 +15,7 @@ export interface ResultParts {
   readonly leaseMs: number;
   readonly pause?: (ms: number) => Promise<unknown>;
   /** Called after a commit with what came to its end by it; a fact of each is in the outbox. */
-  readonly onSettled: (ended: readonly Settled[]) => void;
+  readonly onSettled: (ended: readonly SettledDelivery[]) => void;
 }
 
 interface Result {
@@ -34,11 +34,11 @@ const RECORD_AGAIN_MS = [100, 500, 2_000];
 
 /** Writes down what came of attempts, many at a time. */
 export class ResultRecorder {
-  readonly #parts: ResultParts;
+  readonly #parts: ResultDependencies;
   #waiting: Result[] = [];
   #writing = false;
 
-  constructor(parts: ResultParts) {
+  constructor(parts: ResultDependencies) {
     this.#parts = parts;
   }
 
@@ -61,7 +61,7 @@ export class ResultRecorder {
   }
 
   async #settleAll(batch: readonly Result[]): Promise<void> {
-    const results = new Map<Settled, Result>();
+    const results = new Map<SettledDelivery, Result>();
     for (const result of batch) {
       const { delivery, execution } = result;
       if (execution.kind === 'settle') results.set({ delivery, settlement: execution.settlement }, result);

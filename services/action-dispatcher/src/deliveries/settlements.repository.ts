@@ -4,7 +4,7 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import { WRITER } from '../outbox/outbox.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 
-export type Attempt = Pick<
+export type AttemptRow = Pick<
   Selectable<DeliveryAttemptsTable>,
   'started_at' | 'finished_at' | 'outcome' | 'http_status' | 'detail'
 >;
@@ -13,12 +13,12 @@ export type Attempt = Pick<
  * Why an action is not carried out any more: every attempt failed, the receiver, our own guard or its own config did not
  * allow it, its destination rested for too long or is off, there is nothing that could be carried out.
  */
-export type GivenUp = 'out_of_attempts' | 'rejected' | 'waited_too_long' | 'disabled' | 'impossible';
+export type GivenUpDelivery = 'out_of_attempts' | 'rejected' | 'waited_too_long' | 'disabled' | 'impossible';
 
 /** Where a delivery goes from here. */
 export type Next =
   | { readonly kind: 'settled'; readonly result: 'success' }
-  | { readonly kind: 'settled'; readonly result: 'failed'; readonly why: GivenUp }
+  | { readonly kind: 'settled'; readonly result: 'failed'; readonly why: GivenUpDelivery }
   | { readonly kind: 'retry'; readonly atMs: number };
 
 export interface Settlement {
@@ -26,13 +26,13 @@ export interface Settlement {
   readonly next: Next;
   readonly detail: string | null;
   /** Absent where nothing was tried. */
-  readonly attempt?: Attempt;
+  readonly attempt?: AttemptRow;
   /** The receiver is gone for good: send nothing more to it. */
   readonly disable?: { readonly label: string; readonly reason: string };
 }
 
 /** A delivery with what came of it. */
-export interface Settled {
+export interface SettledDelivery {
   readonly delivery: ClaimedDelivery;
   readonly settlement: Settlement;
 }
@@ -47,7 +47,7 @@ export class SettlementsRepository {
    *
    * @returns those that came to their end by this, a fact to be published of each
    */
-  async settle(settled: readonly Settled[]): Promise<readonly Settled[]> {
+  async settle(settled: readonly SettledDelivery[]): Promise<readonly SettledDelivery[]> {
     const { rows } = await sql<{ n: number }>`
       with given as materialized (
         select * from jsonb_to_recordset(${JSON.stringify(settled.map(rowOf))}::jsonb) as g (
@@ -88,7 +88,7 @@ export class SettlementsRepository {
   }
 }
 
-function rowOf({ delivery, settlement }: Settled, n: number) {
+function rowOf({ delivery, settlement }: SettledDelivery, n: number) {
   const { at, next, detail, attempt, disable } = settlement;
   const { tenantId, deliveryId, leaseId, destination } = delivery;
   const attempts = delivery.attempts + (attempt === undefined ? 0 : 1);

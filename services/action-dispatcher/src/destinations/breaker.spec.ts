@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { admit, type Breaker, CLOSED, FAILURES_TO_OPEN, learn, PROBE_MS } from './breaker.ts';
+import { admit, type DestinationBreaker, CLOSED, FAILURES_TO_OPEN, learn, PROBE_MS } from './breaker.ts';
 import { DestinationBreakers } from './destination-breakers.ts';
 
 const LONGEST_WAIT_MS = 600_000;
 
-function failing(times: number, nowMs: number, from: Breaker = CLOSED): Breaker {
-  return Array.from({ length: times }).reduce<Breaker>((breaker) => learn(breaker, 'down', nowMs), from);
+function failing(times: number, nowMs: number, from: DestinationBreaker = CLOSED): DestinationBreaker {
+  return Array.from({ length: times }).reduce<DestinationBreaker>((breaker) => learn(breaker, 'down', nowMs), from);
 }
 
-function opened(nowMs: number): Extract<Breaker, { state: 'open' }> {
+function opened(nowMs: number): Extract<DestinationBreaker, { state: 'open' }> {
   const breaker = failing(FAILURES_TO_OPEN, nowMs);
   if (breaker.state !== 'open') throw new Error('expected it to be open');
   return breaker;
@@ -61,11 +61,11 @@ describe('breaker', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         let now = 0;
-        let breaker: Breaker = CLOSED;
+        let breaker: DestinationBreaker = CLOSED;
         let failures = 0;
         for (const { afterMs, act } of steps) {
           now += afterMs;
-          const before: Breaker = breaker;
+          const before: DestinationBreaker = breaker;
           if (act === 'ask') {
             const answer = admit(before, now);
             breaker = answer.breaker;

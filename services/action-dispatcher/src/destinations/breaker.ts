@@ -2,14 +2,16 @@
  * Whether a destination may be called. `closed` counts failures in a row; `open` waits; `half_open` has let one probe
  * through and waits for its result. `trips` lengthens the wait each time a probe fails.
  */
-export type Breaker =
+export type DestinationBreaker =
   | { readonly state: 'closed'; readonly failures: number }
   | { readonly state: 'open'; readonly retryAtMs: number; readonly trips: number }
   | { readonly state: 'half_open'; readonly probeEndsMs: number; readonly trips: number };
 
-export type Admission = { readonly admitted: true } | { readonly admitted: false; readonly retryAtMs: number };
+export type DestinationAdmission =
+  | { readonly admitted: true }
+  | { readonly admitted: false; readonly retryAtMs: number };
 
-export const CLOSED: Breaker = { state: 'closed', failures: 0 };
+export const CLOSED: DestinationBreaker = { state: 'closed', failures: 0 };
 
 /** Failures in a row that open a closed breaker. */
 export const FAILURES_TO_OPEN = 5;
@@ -21,7 +23,10 @@ export const PROBE_MS = 30_000;
 const PROBE_CHECK_MS = 5_000;
 
 /** May one call go out now, and what the breaker is once it has. */
-export function admit(breaker: Breaker, nowMs: number): { readonly breaker: Breaker; readonly admission: Admission } {
+export function admit(
+  breaker: DestinationBreaker,
+  nowMs: number,
+): { readonly breaker: DestinationBreaker; readonly admission: DestinationAdmission } {
   if (breaker.state === 'closed') return { breaker, admission: { admitted: true } };
   if (breaker.state === 'open' && nowMs < breaker.retryAtMs) return refuse(breaker, breaker.retryAtMs);
   if (breaker.state === 'half_open' && nowMs < breaker.probeEndsMs) return refuse(breaker, nowMs + PROBE_CHECK_MS);
@@ -31,12 +36,12 @@ export function admit(breaker: Breaker, nowMs: number): { readonly breaker: Brea
   };
 }
 
-function refuse(breaker: Breaker, retryAtMs: number) {
+function refuse(breaker: DestinationBreaker, retryAtMs: number) {
   return { breaker, admission: { admitted: false, retryAtMs } } as const;
 }
 
 /** `down` is only what says that the destination itself is unwell; a refusal it sends proves that it is alive. */
-export function learn(breaker: Breaker, health: 'up' | 'down', nowMs: number): Breaker {
+export function learn(breaker: DestinationBreaker, health: 'up' | 'down', nowMs: number): DestinationBreaker {
   if (health === 'up') return CLOSED;
   switch (breaker.state) {
     case 'closed': {
@@ -50,7 +55,7 @@ export function learn(breaker: Breaker, health: 'up' | 'down', nowMs: number): B
   }
 }
 
-function open(trips: number, nowMs: number): Breaker {
+function open(trips: number, nowMs: number): DestinationBreaker {
   const waitMs = Math.min(FIRST_WAIT_MS * 2 ** Math.min(trips - 1, 10), LONGEST_WAIT_MS);
   return { state: 'open', retryAtMs: nowMs + waitMs, trips };
 }

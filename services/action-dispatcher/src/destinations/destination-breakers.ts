@@ -1,4 +1,4 @@
-import { type Admission, admit, type Breaker, CLOSED, learn } from './breaker.ts';
+import { type DestinationAdmission, admit, type DestinationBreaker, CLOSED, learn } from './breaker.ts';
 import { ByDestination } from './by-destination.ts';
 import type { Destination } from './destination.ts';
 
@@ -8,9 +8,9 @@ import type { Destination } from './destination.ts';
  */
 export class DestinationBreakers {
   /** Healthy destinations take no place; one that is forgotten merely costs a probe. */
-  readonly #breakers = new ByDestination<Breaker>();
+  readonly #breakers = new ByDestination<DestinationBreaker>();
 
-  admit(destination: Destination, nowMs: number): Admission {
+  admit(destination: Destination, nowMs: number): DestinationAdmission {
     const answer = admit(this.#of(destination), nowMs);
     this.#keep(destination, answer.breaker);
     return answer.admission;
@@ -31,11 +31,11 @@ export class DestinationBreakers {
     return count;
   }
 
-  #of(destination: Destination): Breaker {
+  #of(destination: Destination): DestinationBreaker {
     return this.#breakers.get(destination) ?? CLOSED;
   }
 
-  #keep(destination: Destination, breaker: Breaker): void {
+  #keep(destination: Destination, breaker: DestinationBreaker): void {
     if (breaker.state === 'closed' && breaker.failures === 0) this.#breakers.delete(destination);
     else this.#breakers.set(destination, breaker);
   }

@@ -1,6 +1,6 @@
 import type { Directive } from '@agentlens/contracts';
 import type { DirectiveOrder, Directives } from '@agentlens/guardrails';
-import { type Answer, refusal } from '../answer.ts';
+import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AgentDirectivesRepository } from './agent-directives.repository.ts';
 import { overrideModelBy, pauseBy, resume } from './directive-orders.ts';
 
@@ -31,7 +31,7 @@ export class AgentControl implements Directives {
     this.onIssued();
   }
 
-  async unpause({ tenantId, agentId, clearModelOverride }: UnpauseOrder): Promise<Answer<Directive>> {
+  async unpause({ tenantId, agentId, clearModelOverride }: UnpauseOrder): Promise<CommandAnswer<Directive>> {
     if (!(await this.directives.knows(tenantId, agentId))) {
       return refusal(404, 'Agent not found');
     }

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const NEXT_BATCH_MS = 200;
 const RETRY_MS = 60_000;
 
-export interface RetentionParts {
+export interface RetentionDependencies {
   readonly rows: OldRows;
   readonly now: () => number;
   /** 0 keeps everything for ever. */
@@ -19,7 +19,7 @@ export interface RetentionParts {
 
 /** Lets go of triggers, deliveries and alerts past retention: at the start, then every hour, in small batches. */
 export class Retention {
-  readonly #parts: RetentionParts;
+  readonly #parts: RetentionDependencies;
   readonly #meter = metrics.getMeter('@agentlens/action-dispatcher');
   readonly #rows = this.#meter.createCounter('agentlens.retention.rows', {
     description: 'Rows removed because they were past retention, by table',
@@ -31,7 +31,7 @@ export class Retention {
   #running: Promise<void> = Promise.resolve();
   #stopped = true;
 
-  constructor(parts: RetentionParts) {
+  constructor(parts: RetentionDependencies) {
     this.#parts = parts;
   }
 

@@ -4,7 +4,7 @@ import { addressOf } from '../destinations/destination.ts';
 import type { Action, Entry } from './triggers.repository.ts';
 
 /** A trigger as it arrived. */
-export interface Arrival {
+export interface TriggerArrival {
   readonly trigger: Trigger;
   /** W3C trace context of what published it. */
   readonly traceparent?: string | undefined;
@@ -28,13 +28,13 @@ export interface Lease {
 }
 
 /** What is to be written about a trigger, and what to answer and to carry out once it is. */
-export interface Plan extends Entry {
+export interface DispatchPlan extends Entry {
   readonly recorded: 'queued' | 'begun' | 'dry_run' | 'cooldown' | 'failed';
   readonly claimed?: ClaimedDelivery;
 }
 
 export interface Fate {
-  readonly arrival: Arrival;
+  readonly arrival: TriggerArrival;
   readonly cooling: 'effective' | 'cooldown';
   /**
    * The rule's action as it stands now: a rule may have been changed or deleted since it fired (deleted rules stay
@@ -45,7 +45,7 @@ export interface Fate {
   readonly lease: Lease;
 }
 
-export function planOf({ arrival: { trigger, traceparent }, cooling, action, at, lease }: Fate): Plan {
+export function planOf({ arrival: { trigger, traceparent }, cooling, action, at, lease }: Fate): DispatchPlan {
   const deliveryId = derivedId(Date.parse(trigger.triggeredAt), trigger.tenantId, trigger.id, 'delivery');
   const effective = cooling === 'effective';
   if (!effective || trigger.dryRun || action === undefined) {

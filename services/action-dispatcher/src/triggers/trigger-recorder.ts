@@ -5,12 +5,12 @@ import type { Kysely, Transaction } from 'kysely';
 import type { ClaimedDelivery } from '../deliveries/claimed-delivery.ts';
 import { type Cooldown, cooldownKey, mayHaveNeighbour } from './cooldown.ts';
 import { coolBatch, triggerKey } from './cooling.ts';
-import { type Arrival, type DirectIntake, type Lease, type Plan, planOf } from './plan.ts';
+import { type TriggerArrival, type DirectIntake, type Lease, type DispatchPlan, planOf } from './plan.ts';
 import type { TriggerPartitions } from './trigger-partitions.ts';
 import { lockCooldowns, readPast, type Written, writeEntries } from './triggers.repository.ts';
 
 /** What became of a trigger: `begun`, its action is being carried out; `known`, it was recorded before. */
-export type Recorded = 'queued' | 'begun' | 'dry_run' | 'cooldown' | 'failed' | 'known';
+export type RecordedTriggers = 'queued' | 'begun' | 'dry_run' | 'cooldown' | 'failed' | 'known';
 
 /**
  * Turns triggers into history and deliveries, exactly once each, in whatever order and however often they arrive. The
@@ -30,15 +30,15 @@ export class TriggerRecorder {
    * One transaction for all of them; answers in their order.
    * @throws where the database refuses one of them or is away; then nothing is recorded
    */
-  async record(arrivals: readonly Arrival[]): Promise<Recorded[]> {
+  async record(arrivals: readonly TriggerArrival[]): Promise<RecordedTriggers[]> {
     const months = new Map(arrivals.map(({ trigger }) => [trigger.triggeredAt.slice(0, 7), trigger.triggeredAt]));
     for (const instant of months.values()) await this.partitions.ensure(instant);
-    const first = new Map<string, Arrival>();
+    const first = new Map<string, TriggerArrival>();
     for (const arrival of arrivals) {
       const key = triggerKey(arrival.trigger);
       if (!first.has(key)) first.set(key, arrival);
     }
-    const plans: Plan[] = [];
+    const plans: DispatchPlan[] = [];
     try {
       const written = await this.db.transaction().execute((tx) => this.#write(tx, [...first.values()], plans));
       const answers = this.#begin(plans, written);
@@ -54,7 +54,11 @@ export class TriggerRecorder {
   }
 
   /** Fills `plans` before it writes them, so that what they reserved can be given back. */
-  async #write(tx: Transaction<Tables>, arrivals: readonly Arrival[], plans: Plan[]): Promise<Written[]> {
+  async #write(
+    tx: Transaction<Tables>,
+    arrivals: readonly TriggerArrival[],
+    plans: DispatchPlan[],
+  ): Promise<Written[]> {
     const triggers = arrivals.map(({ trigger }) => trigger);
     const oneOfEach = new Map(triggers.map((trigger) => [cooldownKey(trigger), trigger]));
     const rows = await lockCooldowns(tx, [...oneOfEach.values()]);
@@ -83,11 +87,11 @@ export class TriggerRecorder {
     };
   }
 
-  #begin(plans: readonly Plan[], written: readonly Written[]): Map<string, Recorded> {
+  #begin(plans: readonly DispatchPlan[], written: readonly Written[]): Map<string, RecordedTriggers> {
     const rows = new Map(written.map((row) => [triggerKey({ tenantId: row.tenant_id, id: row.trigger_id }), row]));
     const begun: ClaimedDelivery[] = [];
     const unneeded: ClaimedDelivery[] = [];
-    const answers = new Map<string, Recorded>();
+    const answers = new Map<string, RecordedTriggers>();
     for (const { trigger, claimed, recorded } of plans) {
       const key = triggerKey(trigger);
       const row = rows.get(key);

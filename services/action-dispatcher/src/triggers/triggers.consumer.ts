@@ -1,8 +1,8 @@
 import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { refusalText } from '@agentlens/database';
-import { ACK, type EventBus, type Outcome, type Received, type Subscription } from '@agentlens/messaging';
+import { ACK, type EventBus, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
 import { inHalves } from './in-halves.ts';
-import type { Recorded, TriggerRecorder } from './trigger-recorder.ts';
+import type { RecordedTriggers, TriggerRecorder } from './trigger-recorder.ts';
 
 export const GROUP = 'action-dispatcher';
 const MAX_BATCH = 256;
@@ -20,7 +20,7 @@ export class TriggersConsumer {
     private readonly bus: EventBus,
     private readonly recorder: TriggerRecorder,
     /** What became of each, in their order. */
-    private readonly onRecorded: (recorded: readonly Recorded[], triggers: readonly Trigger[]) => void,
+    private readonly onRecorded: (recorded: readonly RecordedTriggers[], triggers: readonly Trigger[]) => void,
   ) {}
 
   async start(): Promise<void> {
@@ -32,7 +32,7 @@ export class TriggersConsumer {
     await this.#subscription?.close();
   }
 
-  #take(messages: readonly Received<Trigger>[]): Promise<Outcome[]> {
+  #take(messages: readonly Received<Trigger>[]): Promise<HandlingOutcome[]> {
     return inHalves(
       messages,
       async (some) => {

@@ -9,8 +9,8 @@ import {
   type StoredBreaker,
 } from '@agentlens/guardrails';
 import { allOf } from '@agentlens/messaging';
-import type { TenantSettings } from '../settings/tenant-settings.ts';
-import { type BreakerShelf, type Revision, withAsked } from './breaker-shelf.ts';
+import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
+import { type BreakerTransactions, type Revision, withAsked } from './breaker-transactions.ts';
 import { agentLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
 import { reportsOf, usageOfEvent } from './usage-of-event.ts';
 
@@ -22,10 +22,10 @@ interface Counted {
   readonly usage: CallUsage;
 }
 
-export interface BreakerFeederParts {
-  readonly shelf: BreakerShelf;
+export interface BreakerFeederDependencies {
+  readonly transactions: BreakerTransactions;
   readonly store: Pick<BreakerStore, 'watched'>;
-  readonly limits: Pick<TenantSettings<TenantLimits>, 'of'>;
+  readonly limits: Pick<TenantSettingsCache<TenantLimits>, 'of'>;
   readonly now: () => number;
 }
 
@@ -35,10 +35,10 @@ export interface BreakerFeederParts {
  * over them; else it opens with the next question of its run.
  */
 export class BreakerFeeder {
-  readonly #parts: BreakerFeederParts;
+  readonly #parts: BreakerFeederDependencies;
   readonly #asking = new Map<string, { readonly asks: boolean; readonly lookedAtMs: number }>();
 
-  constructor(parts: BreakerFeederParts) {
+  constructor(parts: BreakerFeederDependencies) {
     this.#parts = parts;
   }
 
@@ -79,7 +79,7 @@ export class BreakerFeeder {
     ];
     const marks = list.map(({ event }) => ({ id: event.id, atMs: Date.parse(event.occurredAt) }));
     const question = { tenantId, agentId, refs: watched.map(({ ref }) => ref), events: marks };
-    return this.#parts.shelf.revise<void>(question, (breakers, before) => {
+    return this.#parts.transactions.revise<void>(question, (breakers, before) => {
       const repeated = new Set(before.map((at) => list[at]));
       // One agent's breaker is written with every batch, so that whoever counts the same events at once is overtaken.
       const fresh = list.filter((one) => !repeated.has(one));

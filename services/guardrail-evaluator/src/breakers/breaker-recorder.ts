@@ -2,7 +2,7 @@ import type { BreakerState } from '@agentlens/contracts';
 import type { BreakerRef, BreakerStore } from '@agentlens/guardrails';
 import { observeQueue } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import type { DropMetrics } from '../drop-metrics.ts';
+import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
 import type { BreakersRepository } from './breakers.repository.ts';
 
 const RETRY_MS = 1_000;
@@ -17,11 +17,11 @@ export interface RecordedChange {
   readonly version: number;
 }
 
-export interface BreakerRecorderParts {
+export interface BreakerRecorderDependencies {
   readonly store: Pick<BreakerStore, 'recorded'>;
   readonly repository: Pick<BreakersRepository, 'record'>;
   readonly now: () => number;
-  readonly drops: Pick<DropMetrics, 'dropped'>;
+  readonly drops: Pick<EvaluatorDropMetrics, 'dropped'>;
   readonly logger: Platform['logger'];
   /** A change is committed and waits to be announced. */
   readonly announce: () => void;
@@ -34,13 +34,13 @@ export interface BreakerRecorderParts {
  * breaker next.
  */
 export class BreakerRecorder {
-  readonly #parts: BreakerRecorderParts;
+  readonly #parts: BreakerRecorderDependencies;
   readonly #pending = new Map<string, RecordedChange>();
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(parts: BreakerRecorderParts) {
+  constructor(parts: BreakerRecorderDependencies) {
     this.#parts = parts;
     const { mostPending: capacity = MOST_PENDING } = parts;
     observeQueue({ name: 'breaker_changes', capacity, size: () => this.#pending.size });

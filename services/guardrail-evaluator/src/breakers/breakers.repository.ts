@@ -4,7 +4,7 @@ import type { BreakerRef } from '@agentlens/guardrails';
 import type { Kysely } from 'kysely';
 import { WRITER } from '../rules/rules.repository.ts';
 import { announceSettings } from '../settings/announce-settings.ts';
-import type { SettingsReader } from '../settings/tenant-settings.ts';
+import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
 import type { TenantLimits } from './limits.ts';
 
 /** Limits of runs that nobody touched for so long are not loaded any more. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BreakerFeeder } from './breaker-feeder.ts';
 import type { RecordedChange } from './breaker-recorder.ts';
-import { BreakerShelf } from './breaker-shelf.ts';
+import { BreakerTransactions } from './breaker-transactions.ts';
 import { agentLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
 import { usageOfEvent } from './usage-of-event.ts';
 
@@ -61,11 +61,11 @@ function feederWith(limits: TenantLimits | undefined) {
   const state = createMemoryState();
   const recorded: RecordedChange[] = [];
   const now = () => Date.parse('2026-03-01T12:00:00.000Z');
-  const shelf = new BreakerShelf({
+  const transactions = new BreakerTransactions({
     ...{ store: state.breakers, now, open: { of: () => undefined } },
     recorder: { record: (change) => recorded.push(change) },
   });
-  const feeder = new BreakerFeeder({ shelf, store: state.breakers, limits: { of: () => limits }, now });
+  const feeder = new BreakerFeeder({ transactions, store: state.breakers, limits: { of: () => limits }, now });
   const run = async (runId = 'run') => {
     const refs = [{ scope: 'run', scopeId: runId } as const];
     return (await state.breakers.read({ tenantId: 'acme', agentId: 'agent-1', refs })).breakers[0];

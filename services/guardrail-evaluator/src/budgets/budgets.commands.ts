@@ -2,16 +2,16 @@ import { type Budget, BudgetDraft, COMMANDS, detailsOf, type Problem, timeOrdere
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
-import { budgetStanding, isId, NOT_FOUND } from './budget-standing.ts';
-import type { BudgetVault } from './budget-vault.ts';
+import { budgetBalance, isId, NOT_FOUND } from './budget-balance.ts';
+import type { SeededBudgetStore } from './seeded-budget-store.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
 const NO_RESERVATION = { ok: false, problem: { error: 'No such reservation', status: 404 } } as const;
 
-export interface BudgetCommandsParts {
+export interface BudgetCommandsDependencies {
   readonly repository: BudgetsRepository;
-  readonly vault: Pick<BudgetVault, 'spend' | 'standing'>;
+  readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'balances'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;
   readonly now: () => number;
   /** This instance has the change at once, the others by the announcement. */
@@ -23,18 +23,18 @@ type Refused = { readonly ok: false; readonly problem: Problem };
 /** Answers the commands on budgets; replicas share them. */
 export async function serveBudgetCommands(
   bus: EventBus,
-  parts: BudgetCommandsParts,
+  parts: BudgetCommandsDependencies,
   orAway: <A>(answer: Promise<A>) => Promise<A | Refused>,
 ): Promise<Subscription[]> {
   return [
     await bus.serve(COMMANDS.createBudget, ({ tenantId, body }) => orAway(create(parts, tenantId, body))),
     await bus.serve(COMMANDS.deleteBudget, ({ tenantId, budgetId }) => orAway(remove(parts, tenantId, budgetId))),
-    await bus.serve(COMMANDS.budgetStanding, (question) => orUnknown(budgetStanding(parts, question))),
+    await bus.serve(COMMANDS.budgetStanding, (question) => orUnknown(budgetBalance(parts, question))),
     await bus.serve(COMMANDS.settleReservation, (question) => orAway(settle(parts, question))),
   ];
 }
 
-async function create({ repository, now, changed }: BudgetCommandsParts, tenantId: string, body: unknown) {
+async function create({ repository, now, changed }: BudgetCommandsDependencies, tenantId: string, body: unknown) {
   const draft = BudgetDraft.safeParse(body);
   if (!draft.success) {
     return {
@@ -57,7 +57,7 @@ async function create({ repository, now, changed }: BudgetCommandsParts, tenantI
   return { ok: true, value: budget } as const;
 }
 
-async function remove({ repository, now, changed }: BudgetCommandsParts, tenantId: string, budgetId: string) {
+async function remove({ repository, now, changed }: BudgetCommandsDependencies, tenantId: string, budgetId: string) {
   if (!isId(budgetId)) return NOT_FOUND;
   const deleted = await repository.markDeleted(tenantId, budgetId, new Date(now()).toISOString());
   if (!deleted) return NOT_FOUND;
@@ -67,8 +67,11 @@ async function remove({ repository, now, changed }: BudgetCommandsParts, tenantI
 
 type Settle = { tenantId: string; reservationId: string; costUsd: number };
 
-async function settle({ vault, ledger, now }: BudgetCommandsParts, { tenantId, reservationId, costUsd }: Settle) {
-  const [answer] = await vault.spend(tenantId, [{ reservationId, costUsd, accounts: [] }], now());
+async function settle(
+  { budgetStore, ledger, now }: BudgetCommandsDependencies,
+  { tenantId, reservationId, costUsd }: Settle,
+) {
+  const [answer] = await budgetStore.spend(tenantId, [{ reservationId, costUsd, accounts: [] }], now());
   if (answer === 'unknown') return NO_RESERVATION;
   ledger.touch(tenantId);
   return { ok: true, value: { ok: true } } as const;

@@ -3,7 +3,7 @@ import { budgetFromRow, type Database, type Tables } from '@agentlens/database';
 import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
 import type { Kysely } from 'kysely';
 import { announceSettings } from '../settings/announce-settings.ts';
-import type { SettingsReader } from '../settings/tenant-settings.ts';
+import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
 import { keptMsOf, periodStart } from './accounts.ts';
 
 /** The tables `budgets` and `budget_ledger`, whose only writer this service is. Deleted budgets stay, marked. */

@@ -5,7 +5,7 @@ import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { applying, periodStart, reservationOf } from './accounts.ts';
-import { BudgetVault } from './budget-vault.ts';
+import { SeededBudgetStore } from './seeded-budget-store.ts';
 import { EventSpender } from './event-spender.ts';
 import { LedgerWriter } from './ledger-writer.ts';
 
@@ -52,7 +52,7 @@ describe('budgets that apply', () => {
 
 const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 400 * 86_400_000 };
 
-describe('the vault', () => {
+describe('the budgetStore', () => {
   it('is filled from the ledger once, whoever asks first', async () => {
     const { budgets } = createMemoryState();
     let reads = 0;
@@ -60,9 +60,9 @@ describe('the vault', () => {
       reads += 1;
       return [{ ...account, spentUsd: 0.75 }];
     };
-    const vault = new BudgetVault(budgets, { spent }, () => NOW);
-    const standings = await Promise.all([1, 2, 3].map(() => vault.standing('acme', [account], NOW)));
-    expect(standings).toEqual(Array.from({ length: 3 }, () => [{ spentUsd: 0.75, heldUsd: 0 }]));
+    const budgetStore = new SeededBudgetStore(budgets, { spent }, () => NOW);
+    const balances = await Promise.all([1, 2, 3].map(() => budgetStore.balances('acme', [account], NOW)));
+    expect(balances).toEqual(Array.from({ length: 3 }, () => [{ spentUsd: 0.75, heldUsd: 0 }]));
     expect(reads).toBe(1);
   });
 
@@ -73,27 +73,32 @@ describe('the vault', () => {
       if (away) throw new Error('away');
       return [];
     };
-    const vault = new BudgetVault(budgets, { spent }, () => NOW);
-    await expect(vault.standing('acme', [account], NOW)).rejects.toThrow('away');
+    const budgetStore = new SeededBudgetStore(budgets, { spent }, () => NOW);
+    await expect(budgetStore.balances('acme', [account], NOW)).rejects.toThrow('away');
     away = false;
-    expect(await vault.standing('acme', [account], NOW)).toEqual([{ spentUsd: 0, heldUsd: 0 }]);
+    expect(await budgetStore.balances('acme', [account], NOW)).toEqual([{ spentUsd: 0, heldUsd: 0 }]);
   });
 });
 
 describe('spending what events report', () => {
   async function spentAfter(...batches: AgentEvent[][]): Promise<number | undefined> {
     const { budgets } = createMemoryState();
-    const vault = new BudgetVault(budgets, { spent: async () => [] }, () => NOW);
-    const parts = { vault, budgets: { of: () => [aBudget()] }, ledger: { touch: () => undefined }, now: () => NOW };
+    const budgetStore = new SeededBudgetStore(budgets, { spent: async () => [] }, () => NOW);
+    const parts = {
+      budgetStore,
+      budgets: { of: () => [aBudget()] },
+      ledger: { touch: () => undefined },
+      now: () => NOW,
+    };
     const spender = new EventSpender(parts);
-    await vault.reserve({
+    await budgetStore.reserve({
       ...{ tenantId: 'acme', reservationId: reservationOf({ runId: 'run', callId: 'call' }), estimateUsd: 0.5 },
       question: 'question',
       ...{ accounts: [{ ...account, limitUsd: 1 }], nowMs: NOW, expiresAtMs: NOW + 60_000 },
     });
     for (const events of batches) await spender.spend(aBatch({ events }));
-    const [standing] = await vault.standing('acme', [account], NOW);
-    return standing?.spentUsd;
+    const [balances] = await budgetStore.balances('acme', [account], NOW);
+    return balances?.spentUsd;
   }
   const cost = (id: string, costUsd: number, fields: Partial<AgentEvent> = {}) =>
     anEvent({ id, runId: 'run', kind: 'cost.recorded', usage: { costUsd }, ...fields });

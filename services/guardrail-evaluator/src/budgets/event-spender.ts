@@ -1,13 +1,13 @@
 import type { AgentEvent, Budget, EventBatch } from '@agentlens/contracts';
 import type { Spending } from '@agentlens/guardrails';
-import type { TenantSettings } from '../settings/tenant-settings.ts';
+import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
 import { applying, reservationOf } from './accounts.ts';
-import type { BudgetVault } from './budget-vault.ts';
+import type { SeededBudgetStore } from './seeded-budget-store.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
-export interface EventSpenderParts {
-  readonly vault: Pick<BudgetVault, 'spend' | 'noteSessions'>;
-  readonly budgets: Pick<TenantSettings<readonly Budget[]>, 'of'>;
+export interface EventSpenderDependencies {
+  readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'noteSessions'>;
+  readonly budgets: Pick<TenantSettingsCache<readonly Budget[]>, 'of'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;
   readonly now: () => number;
 }
@@ -17,9 +17,9 @@ export interface EventSpenderParts {
  * costs money is charged to every budget it falls under.
  */
 export class EventSpender {
-  readonly #parts: EventSpenderParts;
+  readonly #parts: EventSpenderDependencies;
 
-  constructor(parts: EventSpenderParts) {
+  constructor(parts: EventSpenderDependencies) {
     this.#parts = parts;
   }
 
@@ -32,14 +32,14 @@ export class EventSpender {
     const arrivedMs = Date.parse(batch.receivedAt);
     const spendings = batch.events.flatMap((event) => spendingOf(event, budgets, tenantId, arrivedMs) ?? []);
     if (spendings.length === 0) return;
-    await this.#parts.vault.spend(tenantId, spendings, this.#parts.now());
+    await this.#parts.budgetStore.spend(tenantId, spendings, this.#parts.now());
     this.#parts.ledger.touch(tenantId);
   }
 
   async #noteSessions(batch: EventBatch): Promise<void> {
     const { tenantId } = batch;
     const runs = [...sessionsOf(batch)].map(([runId, sessionId]) => ({ runId, sessionId }));
-    await this.#parts.vault.noteSessions(tenantId, runs);
+    await this.#parts.budgetStore.noteSessions(tenantId, runs);
   }
 }
 

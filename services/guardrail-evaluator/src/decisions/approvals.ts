@@ -54,7 +54,7 @@ export async function spendApproval(
   await spend(bus, request.tenantId, [call], deadlineMs);
 }
 
-export interface ReportedResultsParts {
+export interface ReportedResultsDependencies {
   readonly bus: Pick<EventBus, 'request'>;
   readonly rules: { readonly decisions: Pick<DecisionBook, 'asksPeople'> };
   readonly logger: Pick<Platform['logger'], 'warn'>;
@@ -62,9 +62,9 @@ export interface ReportedResultsParts {
 
 /** The same for results that are reported as events: agents need not ask about a result no rule looks at. */
 export class ReportedResults {
-  readonly #parts: ReportedResultsParts;
+  readonly #parts: ReportedResultsDependencies;
 
-  constructor(parts: ReportedResultsParts) {
+  constructor(parts: ReportedResultsDependencies) {
     this.#parts = parts;
   }
 

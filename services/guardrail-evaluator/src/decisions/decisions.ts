@@ -1,27 +1,27 @@
 import { breakerChanged, COMMANDS, rulesChanged } from '@agentlens/contracts';
 import type { Subscription } from '@agentlens/messaging';
 import type { BatchWork } from '../agent-events.consumer.ts';
-import { BreakerDesk } from '../breakers/breaker-desk.ts';
+import { BreakerService } from '../breakers/breaker.service.ts';
 import { BreakerFeeder } from '../breakers/breaker-feeder.ts';
 import { BreakerRecorder } from '../breakers/breaker-recorder.ts';
-import { BreakerShelf } from '../breakers/breaker-shelf.ts';
+import { BreakerTransactions } from '../breakers/breaker-transactions.ts';
 import { serveBreakerCommands } from '../breakers/breakers.commands.ts';
 import { BreakersRepository } from '../breakers/breakers.repository.ts';
 import { ClosedBreakers } from '../breakers/closed-breakers.ts';
-import { BudgetDesk } from '../budgets/budget-desk.ts';
-import { BudgetVault } from '../budgets/budget-vault.ts';
+import { BudgetService } from '../budgets/budget.service.ts';
+import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { serveBudgetCommands } from '../budgets/budgets.commands.ts';
 import { BudgetsRepository } from '../budgets/budgets.repository.ts';
 import { EventSpender } from '../budgets/event-spender.ts';
 import { LedgerWriter } from '../budgets/ledger-writer.ts';
-import type { DropMetrics } from '../drop-metrics.ts';
+import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
 import type { EvaluatorPorts } from '../evaluator-ports.ts';
 import type { RuleLibrary } from '../rules/rule-library.ts';
 import { orAway } from '../rules/rules.commands.ts';
-import { TenantSettings } from '../settings/tenant-settings.ts';
+import { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
 import { AgentDirectory } from './agent-directory.ts';
 import { ReportedResults } from './approvals.ts';
-import { DecisionDesk } from './decision-desk.ts';
+import { DecisionService } from './decision.service.ts';
 import { DecisionMetrics } from './decision-metrics.ts';
 import { DecisionPublisher } from './decision-publisher.ts';
 import { FactGatherer } from './fact-gatherer.ts';
@@ -29,18 +29,18 @@ import { bundleOf } from './rule-bundle.ts';
 import { StateCircuit } from './state-circuit.ts';
 import { TenantSteps } from './tenant-steps.ts';
 
-/** The half of the service that answers agents: desk, breakers and budgets, and what keeps them up to date. */
+/** The half of the service that answers agents: service, breakers and budgets, and what keeps them up to date. */
 export class Decisions {
   /** What breakers and budgets take from events. */
   readonly works: readonly BatchWork[];
-  readonly desk: DecisionDesk;
+  readonly service: DecisionService;
   readonly ledger: LedgerWriter;
   readonly #ports: EvaluatorPorts;
   readonly #rules: RuleLibrary;
   readonly #agents: AgentDirectory;
   readonly #recorder: BreakerRecorder;
-  readonly #shelf: BreakerShelf;
-  readonly #vault: BudgetVault;
+  readonly #transactions: BreakerTransactions;
+  readonly #budgetStore: SeededBudgetStore;
   readonly #publisher: DecisionPublisher;
   readonly #circuit: StateCircuit;
   readonly #breakers: BreakersRepository;
@@ -52,7 +52,7 @@ export class Decisions {
   #questions: Subscription | undefined;
 
   /** @param announce a change is committed and waits to be announced */
-  constructor(ports: EvaluatorPorts, rules: RuleLibrary, drops: DropMetrics, announce: () => void) {
+  constructor(ports: EvaluatorPorts, rules: RuleLibrary, drops: EvaluatorDropMetrics, announce: () => void) {
     const { bus, breakers: store, budgets, calls, windows, database, clock, control, logger } = ports;
     const now = () => clock.now();
     this.#ports = ports;
@@ -62,9 +62,9 @@ export class Decisions {
     this.#budgets = new BudgetsRepository(database);
     const shared = { bus, logger, now };
     const announced = { ...shared, topic: rulesChanged };
-    this.#limits = new TenantSettings({ ...announced, name: 'breaker limits', reader: this.#breakers.limits });
-    this.#tenantBudgets = new TenantSettings({ ...announced, name: 'budgets', reader: this.#budgets.budgets });
-    this.#open = new TenantSettings({
+    this.#limits = new TenantSettingsCache({ ...announced, name: 'breaker limits', reader: this.#breakers.limits });
+    this.#tenantBudgets = new TenantSettingsCache({ ...announced, name: 'budgets', reader: this.#budgets.budgets });
+    this.#open = new TenantSettingsCache({
       ...shared,
       topic: breakerChanged,
       name: 'open breakers',
@@ -73,21 +73,26 @@ export class Decisions {
     const limits = this.#limits;
     this.#recorder = new BreakerRecorder({ logger, now, store, repository: this.#breakers, announce, drops });
     const closed = new ClosedBreakers();
-    this.#shelf = new BreakerShelf({ store, now, closed, open: this.#open, recorder: this.#recorder });
-    this.#vault = new BudgetVault(budgets, this.#budgets, now);
+    this.#transactions = new BreakerTransactions({ store, now, closed, open: this.#open, recorder: this.#recorder });
+    this.#budgetStore = new SeededBudgetStore(budgets, this.#budgets, now);
     this.ledger = new LedgerWriter(budgets, this.#budgets, () => this.#tenantBudgets.tenants, logger);
-    const feeder = new BreakerFeeder({ shelf: this.#shelf, store, limits, now });
-    const spender = new EventSpender({ vault: this.#vault, budgets: this.#tenantBudgets, ledger: this.ledger, now });
+    const feeder = new BreakerFeeder({ transactions: this.#transactions, store, limits, now });
+    const spender = new EventSpender({
+      budgetStore: this.#budgetStore,
+      budgets: this.#tenantBudgets,
+      ledger: this.ledger,
+      now,
+    });
     const results = new ReportedResults({ bus, rules, logger });
     this.works = [(batch) => feeder.count(batch), (batch) => spender.spend(batch), (batch) => results.spend(batch)];
     const metrics = new DecisionMetrics();
     this.#publisher = new DecisionPublisher(bus, metrics, logger);
     const circuit = new StateCircuit({ probe: () => store.watched('-'), logger });
     this.#circuit = circuit;
-    this.desk = new DecisionDesk({
+    this.service = new DecisionService({
       ...{ control, rules, bus, metrics, clock, circuit, logger, publisher: this.#publisher },
-      breakers: new BreakerDesk({ shelf: this.#shelf, store, limits, closed, open: this.#open }),
-      budgets: new BudgetDesk({ vault: this.#vault, budgets: this.#tenantBudgets }),
+      breakers: new BreakerService({ transactions: this.#transactions, store, limits, closed, open: this.#open }),
+      budgets: new BudgetService({ budgetStore: this.#budgetStore, budgets: this.#tenantBudgets }),
       facts: new FactGatherer({ calls, windows, circuit, logger, agents: this.#agents }),
       steps: new TenantSteps(now),
     });
@@ -95,8 +100,13 @@ export class Decisions {
 
   async serveCommands(): Promise<void> {
     const { bus, clock } = this.#ports;
-    const breakers = { repository: this.#breakers, shelf: this.#shelf };
-    const budgets = { repository: this.#budgets, vault: this.#vault, ledger: this.ledger, now: () => clock.now() };
+    const breakers = { repository: this.#breakers, transactions: this.#transactions };
+    const budgets = {
+      repository: this.#budgets,
+      budgetStore: this.#budgetStore,
+      ledger: this.ledger,
+      now: () => clock.now(),
+    };
     const changed = (tenantId: string, settings: { reload(tenantId: string): Promise<void> }) =>
       settings.reload(tenantId).catch((error: unknown) => {
         this.#ports.logger.warn({ err: error, tenantId }, 'a change is not yet in force, the next poll will see to it');
@@ -138,7 +148,7 @@ export class Decisions {
   async serveQuestions(): Promise<void> {
     this.#questions = await this.#ports.bus.serve(COMMANDS.decide, async (request) => ({
       ok: true as const,
-      value: await this.desk.decide(request),
+      value: await this.service.decide(request),
     }));
   }
 
@@ -151,7 +161,7 @@ export class Decisions {
   /** Writes, publishes and announces what is still in hand. */
   async drain(): Promise<void> {
     this.#circuit.stop();
-    await this.desk.drain();
+    await this.service.drain();
     await this.#publisher.drain();
     await Promise.all([this.#limits.stop(), this.#tenantBudgets.stop(), this.#open.stop()]);
     await this.#recorder.stop();

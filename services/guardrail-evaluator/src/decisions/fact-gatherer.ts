@@ -14,7 +14,7 @@ import { type CallIdentity, otherQuestions } from './call-identity.ts';
 import type { Deadline } from './deadline.ts';
 import type { StateCircuit } from './state-circuit.ts';
 
-export interface FactGathererParts {
+export interface FactGathererDependencies {
   readonly calls: CallHistory;
   readonly windows: WindowStore;
   readonly agents: Pick<AgentDirectory, 'agent'>;
@@ -24,9 +24,9 @@ export interface FactGathererParts {
 
 /** Fetches what rules need to know of a call, all at once, and notes the call with that. */
 export class FactGatherer {
-  readonly #parts: FactGathererParts;
+  readonly #parts: FactGathererDependencies;
 
-  constructor(parts: FactGathererParts) {
+  constructor(parts: FactGathererDependencies) {
     this.#parts = parts;
   }
 

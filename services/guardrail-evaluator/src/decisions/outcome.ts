@@ -1,10 +1,10 @@
 import type { Alert, Budget, Decision, DecisionEffect } from '@agentlens/contracts';
 import type { Ruling } from '@agentlens/guardrails';
-import { type Standing, standingMessage } from '@agentlens/platform';
-import type { BreakerVerdict } from '../breakers/breaker-desk.ts';
+import { type ControlState, controlStateMessage } from '@agentlens/platform';
+import type { BreakerVerdict } from '../breakers/breaker.service.ts';
 
 /** What a decision says, without the question it answers. */
-export type Outcome = Pick<
+export type DecisionOutcome = Pick<
   Decision,
   'verdict' | 'control' | 'effect' | 'cause' | 'message' | 'finalRuleId' | 'approvalId' | 'modifiedArgs'
 >;
@@ -18,16 +18,16 @@ export interface BudgetRefusal {
 const CONTINUE = { verdict: 'ALLOW', control: 'CONTINUE', cause: { kind: 'ALLOW' } } as const;
 
 /** Killed and paused: nothing goes on. */
-export function orderedOutcome(standing: Standing): Outcome {
-  const { because } = standing;
+export function orderedOutcome(controlState: ControlState): DecisionOutcome {
+  const { because } = controlState;
   return {
     ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
     cause: { kind: 'LOCKDOWN', ...(because === undefined ? {} : { lockdownId: because.id }) },
-    message: standingMessage(standing),
+    message: controlStateMessage(controlState),
   };
 }
 
-export function breakerOutcome({ ref, reason }: Extract<BreakerVerdict, { allowed: false }>): Outcome {
+export function breakerOutcome({ ref, reason }: Extract<BreakerVerdict, { allowed: false }>): DecisionOutcome {
   return {
     ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
     cause: { kind: 'LOCKDOWN', lockdownId: `breaker:${ref.scope}:${ref.scopeId}` },
@@ -36,7 +36,7 @@ export function breakerOutcome({ ref, reason }: Extract<BreakerVerdict, { allowe
 }
 
 /** Names the budget, never how much it is. */
-export function budgetOutcome({ budget: { id, name }, why }: BudgetRefusal): Outcome {
+export function budgetOutcome({ budget: { id, name }, why }: BudgetRefusal): DecisionOutcome {
   const said = {
     spent: `The budget "${name}" is spent`,
     estimate: `What this call is expected to cost does not fit into the budget "${name}" any more`,
@@ -46,7 +46,7 @@ export function budgetOutcome({ budget: { id, name }, why }: BudgetRefusal): Out
 }
 
 /** A rule's word on a call that waits for nobody. */
-export function ruledOutcome(ruling: Ruling): Outcome {
+export function ruledOutcome(ruling: Ruling): DecisionOutcome {
   const { effect, wouldBe, finalRule, message, modifiedArgs } = ruling;
   const final = finalRule === undefined ? {} : { finalRuleId: finalRule.id };
   const said = { ...final, effect: wouldBe, message };
@@ -64,7 +64,7 @@ const REFUSALS = {
 } as const;
 
 /** Null: it is approved. */
-export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason }: Alert): Outcome | null {
+export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason }: Alert): DecisionOutcome | null {
   const rule = ruling.finalRule;
   if (status === 'approved' || rule === undefined) return null;
   const said = { approvalId, finalRuleId: rule.id, effect: ruling.wouldBe } as const;
@@ -77,12 +77,12 @@ export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason
 }
 
 /** The rule's own setting for when nobody could be asked. */
-export function unaskedOutcome(ruling: Ruling): Outcome {
+export function unaskedOutcome(ruling: Ruling): DecisionOutcome {
   const name = ruling.finalRule?.name ?? '';
   return blocked(ruling.finalRule?.id ?? '', `Nobody could be asked to approve this call, by rule "${name}"`);
 }
 
-function blocked(ruleId: string, message: string, effect: DecisionEffect = 'block'): Outcome {
+function blocked(ruleId: string, message: string, effect: DecisionEffect = 'block'): DecisionOutcome {
   const cause = { kind: 'RULE_VIOLATION', ruleId } as const;
   return { verdict: 'BLOCK', control: 'CONTINUE', effect, cause, message, finalRuleId: ruleId };
 }

@@ -9,7 +9,7 @@ const MOST_FAILURES = 3;
 const SLOW_MS = 100;
 const PROBE_MS = 100;
 
-export interface StateCircuitParts {
+export interface StateCircuitDependencies {
   /** The cheapest question to the store. */
   readonly probe: () => Promise<unknown>;
   readonly logger: Platform['logger'];
@@ -22,13 +22,13 @@ export interface StateCircuitParts {
  * everybody asks again.
  */
 export class StateCircuit {
-  readonly #parts: StateCircuitParts;
+  readonly #parts: StateCircuitDependencies;
   #failures = 0;
   #away = false;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  constructor(parts: StateCircuitParts) {
+  constructor(parts: StateCircuitDependencies) {
     this.#parts = parts;
   }
 

@@ -11,10 +11,10 @@ import { createMemoryState, StateUnavailable } from '@agentlens/state';
 import { aBatch, anEvent, aRule, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { RuleState } from '../states/states.repository.ts';
+import type { RuleStateRow } from '../states/states.repository.ts';
 import { BatchEvaluator } from './batch-evaluator.ts';
 import { EvaluatorMetrics } from './evaluator-metrics.ts';
-import { TriggerDesk } from './trigger-desk.ts';
+import { TriggerPublisher } from './trigger-publisher.ts';
 import { WindowGap } from './window-gap.ts';
 
 const clock = fixedClock();
@@ -22,7 +22,7 @@ const error = (fields: Partial<AgentEvent> = {}) => anEvent({ isError: true, sev
 
 let bus: EventBus;
 let triggers: Trigger[];
-let states: RuleState[];
+let states: RuleStateRow[];
 let windows: WindowStore;
 let cooldowns: CooldownStore;
 let late: number;
@@ -55,7 +55,7 @@ function evaluatorOf(rules: readonly GuardrailRule[], ports: Ports = {}): BatchE
   return new BatchEvaluator({
     rules: { book },
     windows: ports.windows ?? windows,
-    desk: new TriggerDesk(ports.cooldowns ?? cooldowns, ports.bus ?? bus, metrics),
+    publisher: new TriggerPublisher(ports.cooldowns ?? cooldowns, ports.bus ?? bus, metrics),
     states: { record: (state) => states.push(state) },
     metrics,
     drops: { dropped: (_, count) => (late += count) },

@@ -5,34 +5,34 @@ import {
   type Folding,
   fold,
   type Indexed,
-  type Plan,
+  type EvaluationPlan,
   planAgent,
   type RuleBook,
   type Series,
-  type Stops,
+  type StopCounts,
   type WindowStore,
 } from '@agentlens/guardrails';
 import { allOf } from '@agentlens/messaging';
 import type { Clock } from '@agentlens/platform';
-import type { DropMetrics } from '../drop-metrics.ts';
+import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
 import type { EvaluatorMetrics } from './evaluator-metrics.ts';
-import type { TriggerDesk } from './trigger-desk.ts';
+import type { TriggerPublisher } from './trigger-publisher.ts';
 import type { WindowGap } from './window-gap.ts';
 
-export interface BatchEvaluatorParts {
+export interface BatchEvaluatorDependencies {
   readonly rules: { readonly book: RuleBook };
   readonly windows: WindowStore;
-  readonly desk: TriggerDesk;
+  readonly publisher: TriggerPublisher;
   readonly states: Pick<StateRecorder, 'record'>;
   readonly metrics: EvaluatorMetrics;
-  readonly drops: Pick<DropMetrics, 'dropped'>;
+  readonly drops: Pick<EvaluatorDropMetrics, 'dropped'>;
   readonly clock: Clock;
   readonly windowGap?: Pick<WindowGap, 'open' | 'reason'>;
 }
 
 /** Batches whose evaluation has begun. */
-export interface Round {
+export interface EvaluationRound {
   /** Everything is counted and measured; only triggers may still be on their way. */
   readonly measured: Promise<unknown>;
   /**
@@ -44,7 +44,7 @@ export interface Round {
 
 /** What one batch of a round holds of one agent; it concludes with how many values came too late. */
 interface Share {
-  readonly plan: Plan;
+  readonly plan: EvaluationPlan;
   readonly concluded: PromiseWithResolvers<number>;
 }
 
@@ -57,10 +57,10 @@ const STEP = 32;
  * cooldowns and are published under the same ids.
  */
 export class BatchEvaluator {
-  readonly #parts: BatchEvaluatorParts;
+  readonly #parts: BatchEvaluatorDependencies;
   #lastTime = { ms: Number.NaN, text: '' };
 
-  constructor(parts: BatchEvaluatorParts) {
+  constructor(parts: BatchEvaluatorDependencies) {
     this.#parts = parts;
   }
 
@@ -78,7 +78,7 @@ export class BatchEvaluator {
   }
 
   /** Batches are counted for each agent in the order they are given, rounds in the order they begin. */
-  begin(batches: readonly EventBatch[]): Round {
+  begin(batches: readonly EventBatch[]): EvaluationRound {
     const shares: Share[] = [];
     const parts = batches.map((batch) => this.#share(batch, shares));
     const steps = stepsOf(shares, ({ plan }) => plan.request.tenantId).map((step) => this.#count(step));
@@ -113,7 +113,7 @@ export class BatchEvaluator {
   async #count(shares: readonly Share[]): Promise<void> {
     try {
       const answers = await this.#parts.windows.advanceAll(shares.map(({ plan }) => plan.request));
-      const stops: Stops = {};
+      const stops: StopCounts = {};
       for (const [at, share] of shares.entries()) this.#conclude(share, answers[at], stops);
       this.#parts.metrics.stopped(stops);
     } catch (error) {
@@ -122,7 +122,7 @@ export class BatchEvaluator {
   }
 
   /** @param stops grows by those of a share that triggers nothing, as most do */
-  #conclude({ plan, concluded }: Share, answer: AdvanceAnswer | undefined, stops: Stops): void {
+  #conclude({ plan, concluded }: Share, answer: AdvanceAnswer | undefined, stops: StopCounts): void {
     try {
       if (answer === undefined) throw new Error('the window store did not answer for every batch');
       const folding = fold(plan, answer);
@@ -141,13 +141,13 @@ export class BatchEvaluator {
   }
 
   async #trigger(folding: Folding): Promise<number> {
-    const { desk, metrics } = this.#parts;
-    const { refused } = await desk.admit(folding.candidates.map(({ trigger }) => trigger));
+    const { publisher, metrics } = this.#parts;
+    const { refused } = await publisher.admit(folding.candidates.map(({ trigger }) => trigger));
     metrics.stopped(refused === 0 ? folding.stops : { ...folding.stops, claim_refused: refused });
     return folding.late;
   }
 
-  #record(plan: Plan, { readings, degraded }: Folding): void {
+  #record(plan: EvaluationPlan, { readings, degraded }: Folding): void {
     const { tenantId, agentId, nowMs } = plan.request;
     const key = { tenantId, agentId, lastEvaluatedAt: this.#textOf(nowMs) };
     for (const { rule, value } of readings) {
@@ -168,14 +168,14 @@ export class BatchEvaluator {
   }
 
   /** Why a rule's value is less than it should be; null: it is not. */
-  #gapOf(plan: Plan, rule: EventRule): string | null {
+  #gapOf(plan: EvaluationPlan, rule: EventRule): string | null {
     const gap = this.#parts.windowGap;
     return gap?.open ? gap.reason(seriesOf(plan, rule), plan.request.nowMs) : null;
   }
 }
 
-function addStops(sum: Stops, stops: Stops): void {
-  for (const [reason, times] of Object.entries(stops) as [keyof Stops, number][]) {
+function addStops(sum: StopCounts, stops: StopCounts): void {
+  for (const [reason, times] of Object.entries(stops) as [keyof StopCounts, number][]) {
     sum[reason] = (sum[reason] ?? 0) + times;
   }
 }
@@ -188,13 +188,13 @@ function stepsOf<T>(list: readonly T[], tenantOf: (one: T) => string): T[][] {
 }
 
 /** What a rule reads of a plan's windows. */
-function seriesOf({ measurements, request }: Plan, rule: EventRule): readonly Series[] {
+function seriesOf({ measurements, request }: EvaluationPlan, rule: EventRule): readonly Series[] {
   const read = measurements.find((one) => one.rule === rule && one.series !== null)?.series ?? [];
   return read.flatMap((index) => request.series[index] ?? []);
 }
 
 /** The plans of the agents in a batch that any rule listens to. */
-function planBatch(book: RuleBook, batch: EventBatch): Plan[] {
+function planBatch(book: RuleBook, batch: EventBatch): EvaluationPlan[] {
   const byAgent = new Map<string, Indexed[]>();
   batch.events.forEach((event, index) => {
     const events = byAgent.get(event.agentId);

@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BatchEvaluator } from './batch-evaluator.ts';
 import { EvaluatorMetrics } from './evaluator-metrics.ts';
-import { TriggerDesk } from './trigger-desk.ts';
+import { TriggerPublisher } from './trigger-publisher.ts';
 
 class Killed extends Error {}
 const STEPS = ['advance', 'claim', 'publish'] as const;
@@ -59,7 +59,7 @@ function world() {
   const evaluator = new BatchEvaluator({
     rules: { book: BOOK },
     windows: mortalWindows,
-    desk: new TriggerDesk(mortalCooldowns, bus, metrics),
+    publisher: new TriggerPublisher(mortalCooldowns, bus, metrics),
     states: { record: () => undefined },
     metrics,
     drops: { dropped: () => undefined },

@@ -1,4 +1,4 @@
-import type { Stops } from '@agentlens/guardrails';
+import type { StopCounts } from '@agentlens/guardrails';
 import { metrics } from '@opentelemetry/api';
 
 /** What the evaluator counts. Without a telemetry SDK every call is free of effect. */
@@ -26,7 +26,7 @@ export class EvaluatorMetrics {
     });
   }
 
-  stopped(stops: Stops): void {
+  stopped(stops: StopCounts): void {
     for (const [reason, times] of Object.entries(stops)) this.#stops.add(times, { reason });
   }
 

@@ -1,4 +1,4 @@
-import { BusUnavailable, backOff, type Outcome, UnreadableMessage } from '@agentlens/messaging';
+import { BusUnavailable, backOff, type HandlingOutcome, UnreadableMessage } from '@agentlens/messaging';
 import { StateUnavailable } from '@agentlens/state';
 
 const MOST_FAILURES = 5;
@@ -12,7 +12,7 @@ const MOST_REMEMBERED = 1_000;
 export class Failures {
   readonly #counts = new Map<string, number>();
 
-  outcome(messageId: string, attempt: number, error: unknown): Outcome {
+  outcome(messageId: string, attempt: number, error: unknown): HandlingOutcome {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof UnreadableMessage) return { kind: 'poison', reason };
     if (error instanceof BusUnavailable) {

@@ -6,8 +6,8 @@ import { createMemoryState } from '@agentlens/state';
 import { aRule, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EvaluatorMetrics } from '../evaluation/evaluator-metrics.ts';
-import { TriggerDesk } from '../evaluation/trigger-desk.ts';
-import type { RuleState } from '../states/states.repository.ts';
+import { TriggerPublisher } from '../evaluation/trigger-publisher.ts';
+import type { RuleStateRow } from '../states/states.repository.ts';
 import { HealthTicker } from './health-ticker.ts';
 
 const clock = fixedClock();
@@ -16,7 +16,7 @@ const healthRule = (fields: Partial<GuardrailRule> = {}) =>
 
 let bus: EventBus;
 let triggers: Trigger[];
-let states: RuleState[];
+let states: RuleStateRow[];
 
 beforeEach(async () => {
   bus = createMemoryBus();
@@ -43,7 +43,7 @@ function tickerOf(
         return new Map(Object.entries(scores));
       },
     },
-    desk: new TriggerDesk(cooldowns, bus, new EvaluatorMetrics()),
+    publisher: new TriggerPublisher(cooldowns, bus, new EvaluatorMetrics()),
     states: { record: (state) => states.push(state) },
     clock,
     logger: createLogger({ name: 'test', level: 'silent' }),

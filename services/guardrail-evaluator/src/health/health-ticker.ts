@@ -1,6 +1,6 @@
 import { type RuleBook, type TickRule, tick } from '@agentlens/guardrails';
 import type { Clock, Platform } from '@agentlens/platform';
-import type { TriggerDesk } from '../evaluation/trigger-desk.ts';
+import type { TriggerPublisher } from '../evaluation/trigger-publisher.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
 
 const MINUTE_MS = 60_000;
@@ -10,10 +10,10 @@ export interface HealthScores {
   of(tenantId: string, windowDays: number, nowMs: number): Promise<ReadonlyMap<string, number>>;
 }
 
-export interface HealthTickerParts {
+export interface HealthTickerDependencies {
   readonly rules: { readonly book: RuleBook };
   readonly scores: HealthScores;
-  readonly desk: TriggerDesk;
+  readonly publisher: TriggerPublisher;
   readonly states: Pick<StateRecorder, 'record'>;
   readonly clock: Clock;
   readonly logger: Platform['logger'];
@@ -24,12 +24,12 @@ export interface HealthTickerParts {
  * cooldown.
  */
 export class HealthTicker {
-  readonly #parts: HealthTickerParts;
+  readonly #parts: HealthTickerDependencies;
   #timer: NodeJS.Timeout | undefined;
   #ticking: Promise<void> | undefined;
   #stopped = true;
 
-  constructor(parts: HealthTickerParts) {
+  constructor(parts: HealthTickerDependencies) {
     this.#parts = parts;
   }
 
@@ -62,7 +62,7 @@ export class HealthTicker {
     for (const [windowDays, alike] of Map.groupBy(rules, (rule) => rule.windowDays)) {
       const scores = await this.#parts.scores.of(tenantId, windowDays, nowMs);
       const triggers = alike.flatMap((rule) => this.#measure(rule, scores, nowMs));
-      await this.#parts.desk.admit(triggers);
+      await this.#parts.publisher.admit(triggers);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { GuardrailRule } from '@agentlens/contracts';
-import { patternPath, type Validated } from '@agentlens/guardrails';
+import { patternPath, type ValidatedRule } from '@agentlens/guardrails';
 
 /** Rules of one tenant that may hold regular expressions: each costs memory for good and time on every call it is about. */
 export const MOST_PATTERN_RULES = 50;
@@ -11,7 +11,7 @@ export type OtherRules = () => Promise<readonly GuardrailRule[]>;
 export async function overPatternQuota(
   rules: readonly GuardrailRule[],
   others: OtherRules,
-): Promise<Validated<never> | null> {
+): Promise<ValidatedRule<never> | null> {
   const added = rules.flatMap((rule, at) => {
     const path = patternPath(rule);
     return path === null ? [] : [rules.length === 1 ? path : `rules.${at}`];

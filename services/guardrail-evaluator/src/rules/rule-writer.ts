@@ -4,7 +4,7 @@ import {
   ACTIONS,
   patternPath,
   readPolicy,
-  type Validated,
+  type ValidatedRule,
   type ValidDraft,
   validateDraft,
   validatePatch,
@@ -22,7 +22,7 @@ export interface ImportedPolicy {
   readonly rules: GuardrailRule[];
 }
 
-const NOT_FOUND: Validated<never> = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
+const NOT_FOUND: ValidatedRule<never> = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
 
 /** Creates, changes and deletes rules. Refusals are answers; what it answers shows no secret. */
 export class RuleWriter {
@@ -47,7 +47,7 @@ export class RuleWriter {
     this.#changed = changed;
   }
 
-  async create(tenantId: string, body: unknown): Promise<Validated<GuardrailRule>> {
+  async create(tenantId: string, body: unknown): Promise<ValidatedRule<GuardrailRule>> {
     const draft = validateDraft(body);
     if (!draft.ok) return draft;
     const refused = this.#refusedAddresses(draft.value);
@@ -60,7 +60,7 @@ export class RuleWriter {
   }
 
   /** Stores the rules of a policy as ordinary rules, all of them or none. Every import makes a policy of its own. */
-  async importPolicy(tenantId: string, body: unknown): Promise<Validated<ImportedPolicy>> {
+  async importPolicy(tenantId: string, body: unknown): Promise<ValidatedRule<ImportedPolicy>> {
     const now = this.#clock.now();
     const policyId = timeOrderedId(now);
     const drafts = readPolicy(body, policyId);
@@ -72,14 +72,14 @@ export class RuleWriter {
     return { ok: true, value: { policyId, rules: rules.map(masked) } };
   }
 
-  async update(tenantId: string, ruleId: string, body: unknown): Promise<Validated<GuardrailRule>> {
+  async update(tenantId: string, ruleId: string, body: unknown): Promise<ValidatedRule<GuardrailRule>> {
     if (!isRuleId(ruleId)) return NOT_FOUND;
     const answer = await this.#rules.update(tenantId, ruleId, (...stored) => this.#changedRule(body, ...stored));
     if (answer?.ok) await this.#changed(tenantId);
     return answer ?? NOT_FOUND;
   }
 
-  async delete(tenantId: string, ruleId: string): Promise<Validated<{ ok: true }>> {
+  async delete(tenantId: string, ruleId: string): Promise<ValidatedRule<{ ok: true }>> {
     if (!isRuleId(ruleId)) return NOT_FOUND;
     const deleted = await this.#rules.markDeleted(tenantId, ruleId, new Date(this.#clock.now()).toISOString());
     if (!deleted) return NOT_FOUND;
@@ -88,7 +88,7 @@ export class RuleWriter {
   }
 
   /** Null: they are stored. */
-  #stored(rules: readonly GuardrailRule[]): Promise<Validated<never> | null> {
+  #stored(rules: readonly GuardrailRule[]): Promise<ValidatedRule<never> | null> {
     const refused = (others: OtherRules) => overPatternQuota(rules, others);
     return this.#rules.insert(
       rules.map((rule) => sealed(rule, this.#secrets)),
@@ -100,7 +100,7 @@ export class RuleWriter {
     body: unknown,
     stored: GuardrailRule,
     others: OtherRules,
-  ): Promise<{ rule: GuardrailRule | null; answer: Validated<GuardrailRule> }> {
+  ): Promise<{ rule: GuardrailRule | null; answer: ValidatedRule<GuardrailRule> }> {
     const existing = opened(stored, this.#secrets);
     const draft = validatePatch(existing, body);
     if (!draft.ok) return { rule: null, answer: draft };
@@ -117,7 +117,7 @@ export class RuleWriter {
   }
 
   /** Addresses that may not be called. One that was there before is judged when it is called. */
-  #refusedAddresses({ actionType, actionConfig }: ValidDraft, before: JsonObject = {}): Validated<never> | null {
+  #refusedAddresses({ actionType, actionConfig }: ValidDraft, before: JsonObject = {}): ValidatedRule<never> | null {
     const details: ProblemDetail[] = [];
     for (const key of ACTIONS.get(actionType)?.addresses ?? []) {
       const address = actionConfig[key];

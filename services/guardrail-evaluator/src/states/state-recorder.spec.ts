@@ -2,11 +2,11 @@ import { createLogger } from '@agentlens/platform';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { StateRecorder } from './state-recorder.ts';
-import type { RuleState } from './states.repository.ts';
+import type { RuleStateRow } from './states.repository.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 
-function state(fields: Partial<RuleState> = {}): RuleState {
+function state(fields: Partial<RuleStateRow> = {}): RuleStateRow {
   return {
     tenantId: 'acme',
     ruleId: 'rule-1',
@@ -18,14 +18,14 @@ function state(fields: Partial<RuleState> = {}): RuleState {
   };
 }
 
-let saved: (readonly RuleState[])[];
+let saved: (readonly RuleStateRow[])[];
 let failing: boolean;
 let recorder: StateRecorder;
 let dropped: number;
 
 function aRecorder(mostPending?: number): StateRecorder {
   const states = {
-    save: async (some: readonly RuleState[]) => {
+    save: async (some: readonly RuleStateRow[]) => {
       if (failing) throw new Error('Postgres is away');
       saved.push(some);
     },

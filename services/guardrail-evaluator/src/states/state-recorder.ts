@@ -1,7 +1,7 @@
 import { observeQueue } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import type { DropMetrics } from '../drop-metrics.ts';
-import type { RuleState, StatesRepository } from './states.repository.ts';
+import type { EvaluatorDropMetrics } from '../drop-metrics.ts';
+import type { RuleStateRow, StatesRepository } from './states.repository.ts';
 
 const FLUSH_MS = 1_000;
 const PAGE = 500;
@@ -14,20 +14,22 @@ const MOST_PENDING = 50_000;
  */
 export class StateRecorder {
   readonly #states: Pick<StatesRepository, 'save'>;
-  readonly #drops: Pick<DropMetrics, 'dropped'>;
+  readonly #drops: Pick<EvaluatorDropMetrics, 'dropped'>;
   readonly #logger: Platform['logger'];
   readonly #mostPending: number;
   /** By tenant and agent, then by rule. */
-  #pending = new Map<string, Map<string, RuleState>>();
+  #pending = new Map<string, Map<string, RuleStateRow>>();
   #size = 0;
   /** One agent's states come one after the other. */
-  #last: { readonly tenantId: string; readonly agentId: string; readonly states: Map<string, RuleState> } | undefined;
+  #last:
+    | { readonly tenantId: string; readonly agentId: string; readonly states: Map<string, RuleStateRow> }
+    | undefined;
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
 
   constructor(
     states: Pick<StatesRepository, 'save'>,
-    drops: Pick<DropMetrics, 'dropped'>,
+    drops: Pick<EvaluatorDropMetrics, 'dropped'>,
     logger: Platform['logger'],
     mostPending = MOST_PENDING,
   ) {
@@ -42,7 +44,7 @@ export class StateRecorder {
     this.#timer = setInterval(() => void this.flush(), flushMs).unref();
   }
 
-  record(state: RuleState): void {
+  record(state: RuleStateRow): void {
     const states = this.#statesOf(state);
     const pending = states.get(state.ruleId);
     if (pending === undefined && this.#size >= this.#mostPending) {
@@ -84,12 +86,12 @@ export class StateRecorder {
   }
 
   /** For the next flush, unless something newer has come. */
-  #takeBack(states: readonly RuleState[]): void {
+  #takeBack(states: readonly RuleStateRow[]): void {
     const newer = this.#take();
     for (const state of [...states, ...newer]) this.record(state);
   }
 
-  #take(): RuleState[] {
+  #take(): RuleStateRow[] {
     const states = [...this.#pending.values()].flatMap((own) => [...own.values()]);
     this.#pending = new Map();
     this.#last = undefined;
@@ -97,15 +99,15 @@ export class StateRecorder {
     return states;
   }
 
-  #statesOf({ tenantId, agentId }: RuleState): Map<string, RuleState> {
+  #statesOf({ tenantId, agentId }: RuleStateRow): Map<string, RuleStateRow> {
     if (this.#last?.agentId === agentId && this.#last.tenantId === tenantId) return this.#last.states;
-    const states = this.#pending.get(agentKey({ tenantId, agentId })) ?? new Map<string, RuleState>();
+    const states = this.#pending.get(agentKey({ tenantId, agentId })) ?? new Map<string, RuleStateRow>();
     this.#last = { tenantId, agentId, states };
     return states;
   }
 }
 
 /** A tenant's name holds no slash. */
-function agentKey({ tenantId, agentId }: Pick<RuleState, 'tenantId' | 'agentId'>): string {
+function agentKey({ tenantId, agentId }: Pick<RuleStateRow, 'tenantId' | 'agentId'>): string {
   return `${tenantId}/${agentId}`;
 }

@@ -1,7 +1,7 @@
 import type { Database } from '@agentlens/database';
 
 /** What a rule last measured for an agent. */
-export interface RuleState {
+export interface RuleStateRow {
   readonly tenantId: string;
   readonly ruleId: string;
   readonly agentId: string;
@@ -22,7 +22,7 @@ export class StatesRepository {
   }
 
   /** At most one state per tenant, rule and agent in one call. */
-  async save(states: readonly RuleState[]): Promise<void> {
+  async save(states: readonly RuleStateRow[]): Promise<void> {
     await this.#pool.query({
       name: 'save-guardrail-states',
       text: `

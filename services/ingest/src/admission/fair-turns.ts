@@ -19,7 +19,7 @@ const MOST_WAITING = 20_000;
 /** More than this many seconds of a restrained tenant's events would be answered too late to be of use. */
 const LONGEST_WAIT_S = 2;
 
-export interface FairTurnsParts {
+export interface FairTurnsDependencies {
   readonly longestMs?: number;
   /** Milliseconds that only go forward. */
   readonly nowMs?: () => number;
@@ -54,12 +54,12 @@ export class FairTurns {
   #mixedUntilMs = 0;
 
   readonly #speed = new LineSpeed();
-  readonly #restraint: NonNullable<FairTurnsParts['restraint']>;
+  readonly #restraint: NonNullable<FairTurnsDependencies['restraint']>;
   readonly #longestMs: number;
   readonly #nowMs: () => number;
   #rest: NodeJS.Timeout | undefined;
 
-  constructor({ longestMs = LONGEST_MS, nowMs, restraint }: FairTurnsParts = {}) {
+  constructor({ longestMs = LONGEST_MS, nowMs, restraint }: FairTurnsDependencies = {}) {
     this.#longestMs = longestMs;
     this.#nowMs = nowMs ?? (() => performance.now());
     this.#restraint = restraint ?? new Restraint();

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FairShare } from './fair-share.ts';
 import { LoadControl } from './load-control.ts';
-import { type EvaluationLag, type Reading, type Standing, StandingJudge } from './standing.ts';
+import { type EvaluationLag, type LagReading, type LagState, LagDetector } from './lag-detector.ts';
 
 const TICK_MS = 250;
 const STEP_MS = 10;
@@ -159,15 +159,15 @@ describe('FairShare', () => {
   });
 });
 
-describe('StandingJudge', () => {
+describe('LagDetector', () => {
   /** What is said, tick for tick, where so much comes per second and the lag is as told. */
-  function judged(ticks: number, perSecond: number, lagOf: (tick: number) => EvaluationLag): Standing[] {
-    const judge = new StandingJudge();
+  function judged(ticks: number, perSecond: number, lagOf: (tick: number) => EvaluationLag): LagState[] {
+    const judge = new LagDetector();
     return Array.from({ length: ticks }, (_, tick) => {
       const atMs = tick * TICK_MS;
       const lag = lagOf(tick);
       const [admitted, handled] = [atMs, Math.max(0, atMs - lag.backlogAgeMs)].map((ms) => (ms * perSecond) / 1_000);
-      return judge.read({ atMs, lag, admitted, handled } as Reading);
+      return judge.read({ atMs, lag, admitted, handled } as LagReading);
     });
   }
 

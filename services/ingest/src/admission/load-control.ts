@@ -1,13 +1,13 @@
 import { Arrivals } from './arrivals.ts';
 import { FairShare } from './fair-share.ts';
 import { Pace } from './pace.ts';
-import { type EvaluationLag, StandingJudge } from './standing.ts';
+import { type EvaluationLag, LagDetector } from './lag-detector.ts';
 
 /** Who may send how much, given how far evaluation is behind. Pure but for its memory: time comes as an argument. */
 export class LoadControl {
   readonly #shares = new FairShare();
   readonly #arrivals = new Arrivals();
-  readonly #judge = new StandingJudge();
+  readonly #judge = new LagDetector();
   readonly #pace = new Pace();
   #tickedAtMs: number | null = null;
 
@@ -28,9 +28,9 @@ export class LoadControl {
     // As many messages as came before that are settled, so about as much as was admitted until then has been handled.
     const handled = this.#arrivals.until(nowMs - lag.backlogAgeMs);
     const reading = { atMs: nowMs, lag, admitted, handled };
-    const standing = this.#judge.read(reading);
-    this.#shares.share(this.#pace.next(reading, standing), nowMs - (this.#tickedAtMs ?? nowMs));
+    const lagState = this.#judge.read(reading);
+    this.#shares.share(this.#pace.next(reading, lagState), nowMs - (this.#tickedAtMs ?? nowMs));
     this.#tickedAtMs = nowMs;
-    if (standing !== 'overloaded' && this.#shares.level === Number.POSITIVE_INFINITY) this.#pace.release();
+    if (lagState !== 'overloaded' && this.#shares.level === Number.POSITIVE_INFINITY) this.#pace.release();
   }
 }

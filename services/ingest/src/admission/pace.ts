@@ -1,4 +1,4 @@
-import type { Reading, Standing } from './standing.ts';
+import type { LagReading, LagState } from './lag-detector.ts';
 
 /** The backlog that is aimed at while the platform is behind: enough to keep it busy, not enough to be felt. */
 const AIM_MS = 200;
@@ -19,17 +19,17 @@ const WEIGHT = 0.2;
 
 /** How many events per second to let in, learnt from what was handled. */
 export class Pace {
-  #last: Reading | null = null;
+  #last: LagReading | null = null;
   #handledPerSecond = 0;
   #mostLately = 0;
   #allowed = Number.POSITIVE_INFINITY;
 
   /** Answers events per second; Infinity where nobody needs to wait. */
-  next(reading: Reading, standing: Standing): number {
+  next(reading: LagReading, lagState: LagState): number {
     // What is handled while nothing can be tells nothing of how much could.
-    if (standing !== 'stalled') this.#learn(reading);
+    if (lagState !== 'stalled') this.#learn(reading);
     this.#last = reading;
-    this.#allowed = this.#judge(reading.lag.backlogAgeMs, standing);
+    this.#allowed = this.#judge(reading.lag.backlogAgeMs, lagState);
     return this.#allowed;
   }
 
@@ -38,7 +38,7 @@ export class Pace {
     this.#allowed = Number.POSITIVE_INFINITY;
   }
 
-  #learn({ handled, atMs }: Reading): void {
+  #learn({ handled, atMs }: LagReading): void {
     const last = this.#last;
     if (last === null || atMs <= last.atMs) return;
     const perSecond = (Math.max(0, handled - last.handled) * 1000) / (atMs - last.atMs);
@@ -46,14 +46,14 @@ export class Pace {
     this.#mostLately = Math.max(this.#mostLately * LATELY, this.#handledPerSecond);
   }
 
-  #judge(backlogAgeMs: number, standing: Standing): number {
-    if (standing === 'stalled') return Math.max(this.#allowed, this.#mostLately);
-    if (standing === 'overloaded') {
+  #judge(backlogAgeMs: number, lagState: LagState): number {
+    if (lagState === 'stalled') return Math.max(this.#allowed, this.#mostLately);
+    if (lagState === 'overloaded') {
       const share = 1 - (backlogAgeMs - AIM_MS) / WORK_OFF_MS;
       return this.#handledPerSecond * Math.min(1, Math.max(LEAST_SHARE, share));
     }
-    if (standing === 'catching up') return Math.max(this.#allowed, this.#handledPerSecond * WORKING_OFF_SHARE);
-    if (standing === 'calm' && backlogAgeMs >= CALM_MS) return this.#allowed;
+    if (lagState === 'catching up') return Math.max(this.#allowed, this.#handledPerSecond * WORKING_OFF_SHARE);
+    if (lagState === 'calm' && backlogAgeMs >= CALM_MS) return this.#allowed;
     // What is being handled may come in, whatever was learnt while little was.
     const known = Math.max(this.#allowed, this.#handledPerSecond);
     return Math.max(known * RAISE_BY, Math.min(known * RETURN_BY, this.#mostLately));

@@ -14,8 +14,8 @@ import {
 } from '@agentlens/platform';
 import { type BeforeApplicationShutdown, Controller, Inject } from '@nestjs/common';
 import { AGENTLENS } from '../dialect.ts';
-import { EventDesk } from '../event-desk.ts';
-import { DecisionDesk } from '../protocol/decision-desk.ts';
+import { EventIngestor } from '../event-ingestor.ts';
+import { DecisionGateway } from '../protocol/decision-gateway.ts';
 import { type DemoWorld, runDemoAgent } from './demo-agent.ts';
 
 export const DEMO_AGENT = 'demo-agent';
@@ -29,8 +29,8 @@ export class DemoController implements BeforeApplicationShutdown {
   readonly #leaving = new AbortController();
 
   constructor(
-    @Inject(EventDesk) private readonly events: EventDesk,
-    @Inject(DecisionDesk) private readonly decisions: DecisionDesk,
+    @Inject(EventIngestor) private readonly events: EventIngestor,
+    @Inject(DecisionGateway) private readonly decisions: DecisionGateway,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Platform['logger'],
   ) {}

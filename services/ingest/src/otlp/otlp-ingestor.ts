@@ -12,7 +12,7 @@ import {
 import type { Caller, PlatformConfig } from '@agentlens/platform';
 import type { FastifyReply } from 'fastify';
 import type { Dialect } from '../dialect.ts';
-import type { EventDesk } from '../event-desk.ts';
+import type { EventIngestor } from '../event-ingestor.ts';
 import { inPieces } from '../in-pieces.ts';
 import { LIMITS } from '../limits.ts';
 import type { OtlpMetrics } from './otlp-metrics.ts';
@@ -35,7 +35,7 @@ const TRANSLATED: Dialect = {
 /** Takes what exporters send: spans and records become events, which go the way of all others. */
 export class OtlpIngestor {
   constructor(
-    private readonly desk: EventDesk,
+    private readonly ingestor: EventIngestor,
     private readonly memory: SpanMemory,
     private readonly prices: PriceBook,
     private readonly config: PlatformConfig['otlp'],
@@ -81,13 +81,13 @@ export class OtlpIngestor {
     { caller, reply }: OtlpRequest,
   ): Promise<{ readonly count: number; readonly reason: string | undefined }> {
     if (events.length === 0) return { count: 0, reason: undefined };
-    await this.desk.admit(caller, events.length, reply);
+    await this.ingestor.admit(caller, events.length, reply);
     let count = 0;
     let reason: string | undefined;
     for (let from = 0; from < events.length; from += LIMITS.eventsPerRequest) {
       const piece = events.slice(from, from + LIMITS.eventsPerRequest);
       const handover = { events: piece, key: undefined, dialect: TRANSLATED, partial: true };
-      for (const outcome of await this.desk.take(caller.tenantId, handover)) {
+      for (const outcome of await this.ingestor.take(caller.tenantId, handover)) {
         // The same span with other resource attributes, from another collector: the first stays, and nothing is lost.
         if (outcome.ok || outcome.refusal.reason === 'conflict') continue;
         count += 1;

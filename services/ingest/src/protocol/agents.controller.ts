@@ -3,13 +3,13 @@ import { registerAgent, registerAgentTools, upsertAgent } from '@agentlens/opera
 import { type Caller, CurrentCaller, Serves } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { EventDesk } from '../event-desk.ts';
+import { EventIngestor } from '../event-ingestor.ts';
 import { readBody, readId } from './read-body.ts';
 
 /** Agents say who they are and what tools they have. The slug is the agent's id: stable, and readable everywhere. */
 @Controller()
-export class AgentsController {
-  constructor(@Inject(EventDesk) private readonly desk: EventDesk) {}
+export class ProtocolAgentsController {
+  constructor(@Inject(EventIngestor) private readonly ingestor: EventIngestor) {}
 
   @Serves(registerAgent, { checksKeys: true })
   async register(
@@ -47,8 +47,8 @@ export class AgentsController {
   }
 
   async #record(caller: Caller, agentId: string, registration: AgentRegistration, reply: FastifyReply): Promise<void> {
-    await this.desk.admit(caller, 1, reply);
-    await this.desk.record(caller.tenantId, agentRegistered(agentId, registration));
+    await this.ingestor.admit(caller, 1, reply);
+    await this.ingestor.record(caller.tenantId, agentRegistered(agentId, registration));
   }
 }
 

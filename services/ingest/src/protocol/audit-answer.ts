@@ -1,5 +1,5 @@
 import type { Problem } from '@agentlens/contracts';
-import type { Outcome } from '../answers.ts';
+import type { EventOutcome } from '../answers.ts';
 
 /** Said of an event that was refused, or kept with a remark. */
 export interface AuditResult {
@@ -17,14 +17,14 @@ export interface AuditAnswer {
   readonly results?: readonly AuditResult[];
 }
 
-export function auditAnswer(outcomes: readonly Outcome[]): AuditAnswer {
+export function auditAnswer(outcomes: readonly EventOutcome[]): AuditAnswer {
   const results = outcomes.flatMap((outcome, index) => remarkOn(outcome, index) ?? []);
   const accepted = outcomes.filter(({ ok }) => ok).length;
   const answer = { accepted, rejected: outcomes.length - accepted };
   return results.length === 0 ? answer : { ...answer, results };
 }
 
-function remarkOn(outcome: Outcome, index: number): AuditResult | undefined {
+function remarkOn(outcome: EventOutcome, index: number): AuditResult | undefined {
   const placed = (path: string) => (path === '' ? `events.${index}` : `events.${index}.${path}`);
   if (!outcome.ok) {
     const { status, error, details } = outcome.refusal;

@@ -15,7 +15,7 @@ import {
 } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ControlDesk } from './control-desk.ts';
+import { ControlChannel } from './control-channel.ts';
 import type { ControlFrame } from './control-frames.ts';
 import { readBody, readId } from './read-body.ts';
 
@@ -23,9 +23,9 @@ const LONGEST_WAIT_MS = 25_000;
 
 /** Orders on their way to agents, and word that they arrived. */
 @Controller()
-export class ControlController {
+export class ProtocolControlController {
   constructor(
-    @Inject(ControlDesk) private readonly desk: ControlDesk,
+    @Inject(ControlChannel) private readonly channel: ControlChannel,
     @Inject(EVENT_BUS) private readonly bus: EventBus,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -47,7 +47,7 @@ export class ControlController {
     // An id of another stream is no reason to refuse: the client is told everything that stands.
     const after = typeof last === 'string' ? (parsePosition(last) ?? undefined) : undefined;
     const key = /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? token ?? '';
-    this.desk.open({ tenantId, keyId, agentId, instanceId }, after, key, reply);
+    this.channel.open({ tenantId, keyId, agentId, instanceId }, after, key, reply);
   }
 
   /** The same for clients that cannot hold a stream: waits up to `waitMs` for something newer than `after`. */
@@ -61,7 +61,7 @@ export class ControlController {
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
     const listener = { tenantId, keyId, agentId, instanceId };
-    return this.desk.poll(listener, positionOr400(after), Math.min(waitMs, LONGEST_WAIT_MS), gone.signal);
+    return this.channel.poll(listener, positionOr400(after), Math.min(waitMs, LONGEST_WAIT_MS), gone.signal);
   }
 
   /** Safe to repeat; answered when it is durable. */

@@ -15,7 +15,7 @@ import type { FastifyRequest } from 'fastify';
 import { questionKeyOf } from '../events-request.ts';
 import { transportable } from './call-content.ts';
 import { DecideQuota } from './decide-quota.ts';
-import { DecisionDesk } from './decision-desk.ts';
+import { DecisionGateway } from './decision-gateway.ts';
 import { KnownRuns } from './known-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readRunId } from './read-body.ts';
@@ -31,7 +31,7 @@ const LONGEST_DEADLINE_MS = 10_000;
 @Controller()
 export class EvaluateController {
   constructor(
-    @Inject(DecisionDesk) private readonly desk: DecisionDesk,
+    @Inject(DecisionGateway) private readonly gateway: DecisionGateway,
     @Inject(DecideQuota) private readonly quota: DecideQuota,
     @Inject(KnownRuns) private readonly runs: KnownRuns,
     @Inject(ProtocolMetrics) private readonly metrics: ProtocolMetrics,
@@ -66,8 +66,8 @@ export class EvaluateController {
   ): Promise<Decision> {
     const mayAsk = this.quota.take(keyId, eventsPerSecond);
     const request = inForm(mayAsk ? await this.runs.completed(asking) : asking);
-    if (request === null) return this.desk.tooLarge(asking);
-    return mayAsk ? this.desk.decide(request, decisionFailMode) : this.desk.overQuota(request);
+    if (request === null) return this.gateway.tooLarge(asking);
+    return mayAsk ? this.gateway.decide(request, decisionFailMode) : this.gateway.overQuota(request);
   }
 }
 

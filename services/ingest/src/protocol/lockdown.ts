@@ -1,5 +1,5 @@
 import type { Directive } from '@agentlens/contracts';
-import { type Standing, standingMessage } from '@agentlens/platform';
+import { type ControlState, controlStateMessage } from '@agentlens/platform';
 
 /** Told at a run's start and with every heartbeat; the object is always there. */
 export interface LockdownAnswer {
@@ -13,9 +13,9 @@ export interface LockdownAnswer {
   readonly modelOverride?: NonNullable<Directive['modelOverride']>['model'];
 }
 
-export function lockdownAnswer(standing: Standing): LockdownAnswer {
-  const { kind, because, modelOverride } = standing;
-  const reason = because?.ancestor === undefined ? (because?.reason ?? kind) : standingMessage(standing);
+export function lockdownAnswer(controlState: ControlState): LockdownAnswer {
+  const { kind, because, modelOverride } = controlState;
+  const reason = because?.ancestor === undefined ? (because?.reason ?? kind) : controlStateMessage(controlState);
   const lockdown =
     kind === 'none' ? { active: false } : { active: true, reason, kind, ...(because && { lockdownId: because.id }) };
   return { lockdown, ...(modelOverride && { modelOverride: modelOverride.model }) };

@@ -17,28 +17,28 @@ import {
 import type { Presence, RunContexts } from '@agentlens/state';
 import type { Provider } from '@nestjs/common';
 import { DemoController } from '../demo/demo.controller.ts';
-import { EventDesk } from '../event-desk.ts';
-import { AgentsController } from './agents.controller.ts';
-import { ControlController } from './control.controller.ts';
-import { ControlDesk } from './control-desk.ts';
+import { EventIngestor } from '../event-ingestor.ts';
+import { ProtocolAgentsController } from './agents.controller.ts';
+import { ProtocolControlController } from './control.controller.ts';
+import { ControlChannel } from './control-channel.ts';
 import { DecideQuota } from './decide-quota.ts';
-import { DecisionDesk } from './decision-desk.ts';
+import { DecisionGateway } from './decision-gateway.ts';
 import { EvaluateController } from './evaluate.controller.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
-import { RulesController } from './rules.controller.ts';
-import { RunsController } from './runs.controller.ts';
+import { ProtocolRulesController } from './rules.controller.ts';
+import { ProtocolRunsController } from './runs.controller.ts';
 
 type Logger = Platform['logger'];
 
 export const PROTOCOL_CONTROLLERS = [
-  AgentsController,
-  RunsController,
+  ProtocolAgentsController,
+  ProtocolRunsController,
   EvaluateController,
-  ControlController,
-  RulesController,
+  ProtocolControlController,
+  ProtocolRulesController,
   DemoController,
 ];
 
@@ -62,19 +62,19 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
     inject: [EVENT_BUS, ProtocolMetrics, LOGGER],
   },
   {
-    provide: DecisionDesk,
+    provide: DecisionGateway,
     useFactory: (
       bus: EventBus,
       board: ControlBoard,
-      desk: EventDesk,
+      ingestor: EventIngestor,
       metrics: ProtocolMetrics,
       clock: Clock,
       logger: Logger,
-    ) => new DecisionDesk({ bus, board, desk, metrics, clock, logger }),
-    inject: [EVENT_BUS, CONTROL_BOARD, EventDesk, ProtocolMetrics, CLOCK, LOGGER],
+    ) => new DecisionGateway({ bus, board, ingestor, metrics, clock, logger }),
+    inject: [EVENT_BUS, CONTROL_BOARD, EventIngestor, ProtocolMetrics, CLOCK, LOGGER],
   },
   {
-    provide: ControlDesk,
+    provide: ControlChannel,
     useFactory: (
       bus: EventBus,
       board: ControlBoard,
@@ -84,7 +84,7 @@ export const PROTOCOL_PROVIDERS: Provider[] = [
       health: HealthRegistry,
       metrics: ProtocolMetrics,
       logger: Logger,
-    ) => new ControlDesk({ bus, board, listeners, keys, clock, health, metrics, logger }),
+    ) => new ControlChannel({ bus, board, listeners, keys, clock, health, metrics, logger }),
     inject: [EVENT_BUS, CONTROL_BOARD, Listeners, KEY_DIRECTORY, CLOCK, HEALTH, ProtocolMetrics, LOGGER],
   },
 ];

@@ -5,11 +5,11 @@ import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Se
 import { Body, Controller, Headers, Inject, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sanitise } from '../sanitise.ts';
-import { bundleTag, isTagged, type SignedBundle, signBundle } from './sign-bundle.ts';
+import { bundleTag, isTagged, type BundleSignature, signBundle } from './sign-bundle.ts';
 
 /** Rules as clients of the agent protocol bring and fetch them. */
 @Controller()
-export class RulesController {
+export class ProtocolRulesController {
   constructor(@Inject(EVENT_BUS) private readonly bus: EventBus) {}
 
   /** `{policy, rules}`; the owner of the rules reads it and answers the rules it made of it. */
@@ -36,7 +36,7 @@ export class RulesController {
     @Headers('authorization') authorization: string,
     @Headers('if-none-match') held: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<SignedBundle | undefined> {
+  ): Promise<BundleSignature | undefined> {
     const agentId = parseOr400(ClientId, agentIdText, 'query.agentId');
     const answer = await this.#asked(tenantId, agentId);
     if (!answer.ok) throw ProblemException.from(answer.problem);

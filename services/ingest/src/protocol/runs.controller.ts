@@ -10,13 +10,13 @@ import {
   graver,
   parseOr400,
   Serves,
-  type Standing,
+  type ControlState,
 } from '@agentlens/platform';
 import type { RunContext } from '@agentlens/state';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { handlebar } from '../dialect.ts';
-import { EventDesk } from '../event-desk.ts';
+import { EventIngestor } from '../event-ingestor.ts';
 import { eventsOf, idempotencyKeyOf } from '../events-request.ts';
 import { BATCH_ROUTE } from '../unread-refusals.ts';
 import { type AuditAnswer, auditAnswer } from './audit-answer.ts';
@@ -34,9 +34,9 @@ type StartAnswer = LockdownAnswer & {
 
 /** The life of a run as its agent tells it. Everything may come twice, late, or in any order. */
 @Controller()
-export class RunsController {
+export class ProtocolRunsController {
   constructor(
-    @Inject(EventDesk) private readonly desk: EventDesk,
+    @Inject(EventIngestor) private readonly ingestor: EventIngestor,
     @Inject(CONTROL_BOARD) private readonly board: ControlBoard,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(KnownRuns) private readonly runs: KnownRuns,
@@ -53,13 +53,13 @@ export class RunsController {
   ): Promise<StartAnswer> {
     const runId = readRunId(runIdText);
     const start = readBody(StartBody, body);
-    await this.desk.admit(caller, 1, reply);
-    await this.desk.record(caller.tenantId, runStarted(runId, start));
+    await this.ingestor.admit(caller, 1, reply);
+    await this.ingestor.record(caller.tenantId, runStarted(runId, start));
     await this.runs.started(caller.tenantId, runId, contextOf(start));
     const ancestors = await this.runs.ancestors(caller.tenantId, runId);
     return {
       runId,
-      ...lockdownAnswer(await this.#standing(caller.tenantId, start.agentId, runId, ancestors)),
+      ...lockdownAnswer(await this.#controlState(caller.tenantId, start.agentId, runId, ancestors)),
       ...(start.parentRunId == null ? {} : { lineage: { ancestors } }),
     };
   }
@@ -73,8 +73,8 @@ export class RunsController {
   ): Promise<{ runId: string; status: string }> {
     const runId = readRunId(runIdText);
     const end = readBody(EndBody, body);
-    await this.desk.admit(caller, 1, reply);
-    await this.desk.record(caller.tenantId, runEnded(runId, end));
+    await this.ingestor.admit(caller, 1, reply);
+    await this.ingestor.record(caller.tenantId, runEnded(runId, end));
     return { runId, status: end.status };
   }
 
@@ -91,15 +91,20 @@ export class RunsController {
     this.heartbeats.add(tenantId, { runId, agentId, at, ...(everyMs == null ? {} : { everyMs }) });
     if (instanceId != null) this.listeners.touch({ tenantId, agentId, instanceId });
     const ancestors = await this.runs.ancestors(tenantId, runId);
-    return { runId, ...lockdownAnswer(await this.#standing(tenantId, agentId, runId, ancestors)) };
+    return { runId, ...lockdownAnswer(await this.#controlState(tenantId, agentId, runId, ancestors)) };
   }
 
   /** Of the run as the call names its agent, and as its start did. */
-  async #standing(tenantId: string, agentId: string, runId: string, ancestors: readonly string[]): Promise<Standing> {
-    const named = this.board.standing(tenantId, agentId, runId, ancestors);
+  async #controlState(
+    tenantId: string,
+    agentId: string,
+    runId: string,
+    ancestors: readonly string[],
+  ): Promise<ControlState> {
+    const named = this.board.stateOf(tenantId, agentId, runId, ancestors);
     const starter = await this.runs.agentOf(tenantId, runId);
     if (starter === undefined || starter === agentId) return named;
-    return graver(named, this.board.standing(tenantId, starter, runId, ancestors));
+    return graver(named, this.board.stateOf(tenantId, starter, runId, ancestors));
   }
 
   /** Good events are taken whatever else is in the batch; the client in the field drops a batch that is refused. */
@@ -113,8 +118,13 @@ export class RunsController {
     const agentId = parseOr400(ClientId, (body as { agentId?: unknown } | null | undefined)?.agentId, 'agentId');
     const key = idempotencyKeyOf(request.headers['idempotency-key']);
     const events = eventsOf(body);
-    await this.desk.admit(caller, events.length, reply);
-    const outcomes = await this.desk.take(caller.tenantId, { events, key, dialect: handlebar(agentId), partial: true });
+    await this.ingestor.admit(caller, events.length, reply);
+    const outcomes = await this.ingestor.take(caller.tenantId, {
+      events,
+      key,
+      dialect: handlebar(agentId),
+      partial: true,
+    });
     const answer = auditAnswer(outcomes);
     if (answer.rejected > 0) void reply.status(207);
     return answer;

@@ -17,7 +17,7 @@ import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import type { LiveStream } from '../stream/live-stream.ts';
-import { StreamDesk } from '../stream/stream-desk.ts';
+import { LiveStreamService } from '../stream/live-stream.service.ts';
 import { AlertFeed } from './alert-feed.ts';
 import { AlertsQueries } from './alerts.queries.ts';
 
@@ -29,7 +29,7 @@ export class AlertsController {
     private readonly alerts: AlertsQueries,
     private readonly names: KeyNames,
     private readonly commands: Commands,
-    private readonly desk: StreamDesk,
+    private readonly streams: LiveStreamService,
     @Inject(EVENT_BUS) private readonly bus: EventBus,
   ) {}
 
@@ -52,7 +52,7 @@ export class AlertsController {
     const { tenantId } = caller;
     const feedOf = ({ frames }: LiveStream) =>
       new AlertFeed({ bus, tenantId, filter, resume, emit: frames.push.bind(frames) });
-    await this.desk.serve({ caller, request, reply, token, feedOf });
+    await this.streams.serve({ caller, request, reply, token, feedOf });
   }
 
   @Serves(getAlert)

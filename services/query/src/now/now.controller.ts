@@ -1,4 +1,4 @@
-import { type Budget, type BudgetStanding, COMMANDS } from '@agentlens/contracts';
+import { type Budget, type BudgetBalance, COMMANDS } from '@agentlens/contracts';
 import { getNow } from '@agentlens/operations';
 import { type Caller, CurrentCaller, ProblemException, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
@@ -49,14 +49,14 @@ export class NowController {
       pausedAgents: paused.items,
       openBreakers: breakers.items,
       spentTodayUsd: overview.today.costUsd,
-      budgets: (await Promise.all(budgets.items.map((budget) => this.standingOf(tenantId, budget)))).toSorted(
+      budgets: (await Promise.all(budgets.items.map((budget) => this.controlStateOf(tenantId, budget)))).toSorted(
         byFullness,
       ),
     };
   }
 
   /** Without pots where their owner does not answer: the rest of the page must not wait for it. */
-  private async standingOf(tenantId: string, budget: Budget): Promise<BudgetStanding> {
+  private async controlStateOf(tenantId: string, budget: Budget): Promise<BudgetBalance> {
     try {
       return await this.commands.forward(COMMANDS.budgetStanding, { tenantId, budgetId: budget.id });
     } catch (error) {
@@ -66,10 +66,10 @@ export class NowController {
   }
 }
 
-function byFullness(a: BudgetStanding, b: BudgetStanding): number {
+function byFullness(a: BudgetBalance, b: BudgetBalance): number {
   return fullness(b) - fullness(a);
 }
 
-function fullness({ budget, pots }: BudgetStanding): number {
+function fullness({ budget, pots }: BudgetBalance): number {
   return Math.max(0, ...pots.map(({ spentUsd, reservedUsd }) => (spentUsd + reservedUsd) / budget.limitUsd));
 }

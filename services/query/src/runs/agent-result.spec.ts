@@ -1,9 +1,9 @@
 import { AgentResult } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
-import { agentResult, type EndedCall, MOST_LISTED, type RunStory } from './agent-result.ts';
+import { agentResult, type AgentResultCall, MOST_LISTED, type AgentResultStory } from './agent-result.ts';
 import { aRun, NO_TOTALS } from './run.testing.ts';
 
-function aCall(fields: Partial<EndedCall> = {}): EndedCall {
+function aCall(fields: Partial<AgentResultCall> = {}): AgentResultCall {
   return {
     eventId: 'e',
     at: '2026-03-01T12:00:01.000Z',
@@ -24,7 +24,7 @@ function aCall(fields: Partial<EndedCall> = {}): EndedCall {
   };
 }
 
-function resultOf(fields: Partial<RunStory> = {}): AgentResult {
+function resultOf(fields: Partial<AgentResultStory> = {}): AgentResult {
   return agentResult({ run: aRun(), result: null, errorMessage: null, tools: [], models: [], calls: [], ...fields });
 }
 

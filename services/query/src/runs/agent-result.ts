@@ -4,7 +4,7 @@ import type { AgentResult, Run, ToolTotals } from '@agentlens/operations';
 export const MOST_LISTED = 200;
 
 /** A tool or model call that ended, in order of time. `input` is what the call that began it said. */
-export interface EndedCall {
+export interface AgentResultCall {
   readonly eventId: string;
   readonly at: string;
   readonly kind: 'tool.completed' | 'llm.completed';
@@ -22,13 +22,13 @@ export interface EndedCall {
   readonly error: string | null;
 }
 
-export interface RunStory {
+export interface AgentResultStory {
   readonly run: Run;
   readonly result: unknown;
   readonly errorMessage: string | null;
   readonly tools: readonly ToolTotals[];
   readonly models: AgentResult['provenance']['models'];
-  readonly calls: readonly EndedCall[];
+  readonly calls: readonly AgentResultCall[];
 }
 
 const ABORTED: readonly string[] = ['cancelled', 'interrupted', 'lost', 'timed_out'];
@@ -41,7 +41,7 @@ const WHY: Readonly<Record<string, string>> = {
   lost: 'The run was not heard of any more',
 };
 
-export function agentResult(story: RunStory): AgentResult {
+export function agentResult(story: AgentResultStory): AgentResult {
   const { run, tools, models } = story;
   const { totals } = run;
   const actions = story.calls.filter(({ kind }) => kind === 'tool.completed').map(actionOf);
@@ -89,7 +89,7 @@ export function agentResult(story: RunStory): AgentResult {
   };
 }
 
-function actionOf(call: EndedCall, index: number): AgentResult['actions'][number] {
+function actionOf(call: AgentResultCall, index: number): AgentResult['actions'][number] {
   return {
     tool: call.toolName ?? 'unknown',
     ...present({ callId: call.callId }),
@@ -104,7 +104,7 @@ function actionOf(call: EndedCall, index: number): AgentResult['actions'][number
   };
 }
 
-function modelCallOf(call: EndedCall): AgentResult['modelCalls'][number] {
+function modelCallOf(call: AgentResultCall): AgentResult['modelCalls'][number] {
   const { model, provider, latencyMs, inputTokens, outputTokens, costUsd } = call;
   return {
     ...present({ model, provider }),
@@ -115,11 +115,11 @@ function modelCallOf(call: EndedCall): AgentResult['modelCalls'][number] {
   };
 }
 
-function warningsOf({ run, calls }: RunStory): string[] {
+function warningsOf({ run, calls }: AgentResultStory): string[] {
   const { totals } = run;
   const warnings: string[] = [];
   if (totals.unpricedCalls > 0) warnings.push(`The cost of ${totals.unpricedCalls} model calls is not known`);
-  const ended = (kind: EndedCall['kind']) => calls.filter((call) => call.kind === kind).length;
+  const ended = (kind: AgentResultCall['kind']) => calls.filter((call) => call.kind === kind).length;
   if (totals.steps > ended('tool.completed') || ended('tool.completed') > MOST_LISTED) {
     warnings.push(
       `Only the first ${Math.min(MOST_LISTED, ended('tool.completed'))} of ${totals.steps} actions are listed`,

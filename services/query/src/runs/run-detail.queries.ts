@@ -3,7 +3,7 @@ import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { agentResult, type EndedCall, MOST_LISTED, type RunStory } from './agent-result.ts';
+import { agentResult, type AgentResultCall, MOST_LISTED, type AgentResultStory } from './agent-result.ts';
 import { ofRun, spanOfRow } from './run-span.ts';
 import { runFromRow } from './run-view.ts';
 
@@ -25,7 +25,7 @@ export class RunDetailQueries {
     return story && { ...story.run, tools: story.tools, summary: agentResult(story) };
   }
 
-  async #story(db: ReadOnly, tenantId: string, runId: string): Promise<RunStory | undefined> {
+  async #story(db: ReadOnly, tenantId: string, runId: string): Promise<AgentResultStory | undefined> {
     const row = await db
       .selectFrom('runs')
       .selectAll()
@@ -74,8 +74,8 @@ async function toolTotals(db: ReadOnly, mine: OfRun): Promise<ToolTotals[]> {
   }));
 }
 
-async function modelsOf(db: ReadOnly, mine: OfRun): Promise<RunStory['models']> {
-  const { rows } = await sql<RunStory['models'][number]>`
+async function modelsOf(db: ReadOnly, mine: OfRun): Promise<AgentResultStory['models']> {
+  const { rows } = await sql<AgentResultStory['models'][number]>`
     select model, provider, count(*) as calls from events
     where ${mine} and kind = 'llm.completed' and model is not null
     group by model, provider order by calls desc, model limit ${MOST_TOOLS}`.execute(db);
@@ -83,8 +83,8 @@ async function modelsOf(db: ReadOnly, mine: OfRun): Promise<RunStory['models']> 
 }
 
 /** One more than is listed, so that the rest is known to exist. */
-async function endedCalls(db: ReadOnly, mine: OfRun, kind: EndedCall['kind']): Promise<EndedCall[]> {
-  const { rows } = await sql<EndedCall>`
+async function endedCalls(db: ReadOnly, mine: OfRun, kind: AgentResultCall['kind']): Promise<AgentResultCall[]> {
+  const { rows } = await sql<AgentResultCall>`
     select event_id as "eventId", occurred_at as at, kind, tool_name as "toolName", call_id as "callId",
       is_error as "isError", latency_ms as "latencyMs", model, provider, input_tokens as "inputTokens",
       output_tokens as "outputTokens", cost_usd as "costUsd", ${small('result')} as output,
@@ -97,7 +97,7 @@ async function endedCalls(db: ReadOnly, mine: OfRun, kind: EndedCall['kind']): P
 }
 
 /** Some clients say a call's arguments with its result, others only when it begins. */
-async function withInputs(db: ReadOnly, mine: OfRun, calls: EndedCall[]): Promise<EndedCall[]> {
+async function withInputs(db: ReadOnly, mine: OfRun, calls: AgentResultCall[]): Promise<AgentResultCall[]> {
   const missing = calls.flatMap(({ callId, input }) => (callId === null || input !== null ? [] : [callId]));
   if (missing.length === 0) return calls;
   const { rows } = await sql<{ callId: string; input: unknown }>`

@@ -105,8 +105,8 @@ async function entriesOf(db: ReadOnly, run: RunRef, keys: readonly Key[]) {
   const decisions = await rowsOf(db, run, 'decisions', 'decision_id', idsOf('decision'));
   const triggers = await rowsOf(db, run, 'guardrail_triggers', 'trigger_id', idsOf('trigger'));
   const alerts = await rowsOf(db, run, 'alerts', 'alert_id', idsOf('alert'));
-  const orders = await standing(db, run, 'control_orders', idsOf('order'));
-  const breakers = await standing(db, run, 'circuit_breakers', idsOf('breaker'));
+  const orders = await latestOf(db, run, 'control_orders', idsOf('order'));
+  const breakers = await latestOf(db, run, 'circuit_breakers', idsOf('breaker'));
   return ({ type, id, at, moment }: Key): TimelineEntry | undefined => {
     switch (type) {
       case 'event':
@@ -171,20 +171,20 @@ async function rowsOf<T extends keyof RowsOfRun>(
   return new Map(rows.map((row) => [String(row[idColumn]), row]));
 }
 
-interface StandingRows {
+interface LatestRows {
   control_orders: Selectable<ControlOrdersTable>;
   circuit_breakers: Selectable<CircuitBreakersTable>;
 }
 
 /** The one order, and the one breaker, there is of a run. */
-async function standing<T extends keyof StandingRows>(
+async function latestOf<T extends keyof LatestRows>(
   db: ReadOnly,
   run: RunRef,
   table: T,
   ids: readonly string[],
-): Promise<readonly StandingRows[T][]> {
+): Promise<readonly LatestRows[T][]> {
   if (ids.length === 0) return [];
-  const { rows } = await sql<StandingRows[T]>`
+  const { rows } = await sql<LatestRows[T]>`
     select * from ${sql.table(table)}
     where tenant_id = ${run.tenantId} and scope = 'run' and scope_id = ${run.runId}`.execute(db);
   return rows;

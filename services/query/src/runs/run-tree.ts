@@ -1,10 +1,10 @@
-import type { Run, RunTotals } from '@agentlens/operations';
+import type { Run, RunTotalsAnswer } from '@agentlens/operations';
 
 export interface TreeNode extends Run {
   readonly depth: number;
   readonly childCount: number;
   /** Of this run and every run below it. */
-  readonly rolledUp: RunTotals;
+  readonly rolledUp: RunTotalsAnswer;
 }
 
 const MICRO = 1e6;
@@ -39,9 +39,9 @@ function nodesOf(
   return [{ ...run, depth, childCount: children.length, rolledUp }, ...branches.flat()];
 }
 
-function sumOf(a: RunTotals, b: RunTotals): RunTotals {
-  const names = Object.keys(a) as (keyof RunTotals)[];
-  const sums = Object.fromEntries(names.map((name) => [name, a[name] + b[name]])) as unknown as RunTotals;
+function sumOf(a: RunTotalsAnswer, b: RunTotalsAnswer): RunTotalsAnswer {
+  const names = Object.keys(a) as (keyof RunTotalsAnswer)[];
+  const sums = Object.fromEntries(names.map((name) => [name, a[name] + b[name]])) as unknown as RunTotalsAnswer;
   // Money is kept in millionths; adding binary fractions drifts.
   return { ...sums, costUsd: Math.round((a.costUsd + b.costUsd) * MICRO) / MICRO };
 }

@@ -1,5 +1,5 @@
 import type { RunsTable } from '@agentlens/database';
-import type { Run, RunTotals } from '@agentlens/operations';
+import type { Run, RunTotalsAnswer } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
 import { endOf, IDLE_AFTER_MS } from '../sessions/session.ts';
 
@@ -34,7 +34,7 @@ export function runFromRow(row: RunRow, nowMs: number): Run {
   };
 }
 
-function totalsFromRow(row: RunRow): RunTotals {
+function totalsFromRow(row: RunRow): RunTotalsAnswer {
   return {
     events: row.event_count,
     errors: row.error_count,

@@ -1,6 +1,6 @@
-import type { Run, RunTotals } from '@agentlens/operations';
+import type { Run, RunTotalsAnswer } from '@agentlens/operations';
 
-export const NO_TOTALS: RunTotals = {
+export const NO_TOTALS: RunTotalsAnswer = {
   events: 0,
   errors: 0,
   steps: 0,

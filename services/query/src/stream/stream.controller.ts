@@ -7,14 +7,14 @@ import { SessionsQueries } from '../sessions/sessions.queries.ts';
 import { LiveFeed } from './live-feed.ts';
 import type { LiveStream } from './live-stream.ts';
 import { SessionUpdates } from './session-updates.ts';
-import { StreamDesk } from './stream-desk.ts';
+import { LiveStreamService } from './live-stream.service.ts';
 import { StreamMetrics } from './stream-metrics.ts';
 
 @Controller()
 export class StreamController {
   constructor(
     private readonly sessions: SessionsQueries,
-    private readonly desk: StreamDesk,
+    private readonly streams: LiveStreamService,
     private readonly metrics: StreamMetrics,
     @Inject(EVENT_BUS) private readonly bus: EventBus,
     @Inject(LOGGER) private readonly logger: Platform['logger'],
@@ -31,7 +31,7 @@ export class StreamController {
     const resume = headers['last-event-id'] ?? lastEventId;
     const { tenantId } = caller;
     const feedOf = (stream: LiveStream) => this.feedOf(stream, tenantId, filter, resume);
-    await this.desk.serve({ caller, request, reply, token, feedOf });
+    await this.streams.serve({ caller, request, reply, token, feedOf });
   }
 
   private feedOf(stream: LiveStream, tenantId: string, filter: StreamFilter, resume?: StreamPosition): LiveFeed {

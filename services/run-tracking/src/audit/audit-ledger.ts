@@ -1,5 +1,5 @@
 import type { ClientBase, Pool } from 'pg';
-import type { MinuteCounts, Verdict } from './judge-minute.ts';
+import type { MinuteCounts, MinuteVerdict } from './judge-minute.ts';
 import type { MinuteTally } from './minute-tallies.ts';
 
 /** A minute of a tenant that is not known to be complete. */
@@ -7,12 +7,12 @@ export interface UnsettledMinute extends MinuteTally {
   readonly state: 'open' | 'differs';
 }
 
-export interface TenantDifference extends Verdict {
+export interface TenantDifference extends MinuteVerdict {
   readonly tenantId: string;
 }
 
 /** What stands in the ledger now, whichever replica wrote it. */
-export interface Standing {
+export interface AuditStatus {
   /** Age of the last completed comparison, ms. */
   readonly ageMs: number;
   readonly tenants: readonly TenantDifference[];
@@ -93,8 +93,8 @@ export class AuditLedger {
     }
   }
 
-  async standing(): Promise<Standing> {
-    const { rows } = await this.pool.query<Standing>(`
+  async standing(): Promise<AuditStatus> {
+    const { rows } = await this.pool.query<AuditStatus>(`
       select (extract(epoch from now() - (select read_at from audit_position)) * 1000)::float8 as "ageMs",
         coalesce(sum(minutes), 0)::int as minutes,
         coalesce(json_agg(json_build_object('tenantId', tenant_id, 'notStored', not_stored,
@@ -142,7 +142,7 @@ export class AuditTurn {
     return new Map(rows.map(({ tenantId, stored }) => [tenantId, stored]));
   }
 
-  async settle({ tenantId, minute }: UnsettledMinute, counts: MinuteCounts, verdict: Verdict): Promise<void> {
+  async settle({ tenantId, minute }: UnsettledMinute, counts: MinuteCounts, verdict: MinuteVerdict): Promise<void> {
     const { stored, evaluated } = counts;
     const values = [tenantId, minute, stored, evaluated, verdict.notStored, verdict.notEvaluated];
     await this.client.query(SETTLE, values);

@@ -1,5 +1,5 @@
 import { metrics } from '@opentelemetry/api';
-import type { Standing } from './audit-ledger.ts';
+import type { AuditStatus } from './audit-ledger.ts';
 
 /** Of more tenants than this at once the sum says enough. */
 const MOST_TENANTS = 20;
@@ -8,7 +8,7 @@ const MOST_TENANTS = 20;
 export class AuditMetrics {
   readonly #compared;
   readonly #unread;
-  #standing: (Standing & { readonly at: number }) | undefined;
+  #standing: (AuditStatus & { readonly at: number }) | undefined;
 
   constructor(private readonly now: () => number) {
     const meter = metrics.getMeter('@agentlens/run-tracking');
@@ -45,7 +45,7 @@ export class AuditMetrics {
       });
   }
 
-  stands(standing: Standing): void {
+  stands(standing: AuditStatus): void {
     this.#standing = { ...standing, at: this.now() };
   }
 
@@ -79,6 +79,6 @@ export class AuditMetrics {
 
 type Kind = 'not_stored' | 'not_evaluated';
 
-function sumOf({ tenants }: Standing, kind: Kind): number {
+function sumOf({ tenants }: AuditStatus, kind: Kind): number {
   return tenants.reduce((sum, one) => sum + (kind === 'not_stored' ? one.notStored : one.notEvaluated), 0);
 }

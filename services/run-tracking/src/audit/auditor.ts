@@ -19,7 +19,7 @@ const PAGE = 5_000;
 const PAGES_PER_TURN = 20;
 const AT_ONCE_MS = 100;
 
-export interface AuditorParts {
+export interface AuditorDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly evaluationTally: EvaluationTally;
@@ -35,14 +35,14 @@ export interface AuditorParts {
  * tenant and minute of arrival (ADR 12). It only watches: nothing waits for it, and what it finds changes no readiness.
  */
 export class Auditor {
-  readonly #parts: AuditorParts;
+  readonly #parts: AuditorDependencies;
   readonly #ledger: AuditLedger;
   readonly #metrics: AuditMetrics;
   readonly #turning = new Repeating(() => this.turn());
   #begun = false;
   #prunedAt = 0;
 
-  constructor(parts: AuditorParts) {
+  constructor(parts: AuditorDependencies) {
     this.#parts = parts;
     this.#ledger = new AuditLedger(parts.database.pool);
     this.#metrics = new AuditMetrics(() => parts.clock.now());

@@ -1,5 +1,5 @@
 import { agentEvents, type EventBatch, eventBatchHeaders, factsOfBatch } from '@agentlens/contracts';
-import type { Envelope } from '@agentlens/messaging';
+import type { MessageEnvelope } from '@agentlens/messaging';
 import { minuteOf } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -9,7 +9,7 @@ import { minuteTallies } from './minute-tallies.ts';
 
 const NOON_MS = Date.parse('2026-03-01T12:00:00.000Z');
 
-const envelopeOf = (batch: EventBatch, sequence: number): Envelope => ({
+const envelopeOf = (batch: EventBatch, sequence: number): MessageEnvelope => ({
   subject: agentEvents.subject(batch),
   sequence,
   headers: eventBatchHeaders(factsOfBatch(batch)),

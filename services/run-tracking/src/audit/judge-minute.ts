@@ -8,7 +8,7 @@ export interface MinuteCounts {
   readonly evaluated: number;
 }
 
-export interface Verdict {
+export interface MinuteVerdict {
   readonly notStored: number;
   readonly notEvaluated: number;
 }
@@ -20,7 +20,7 @@ export interface Verdict {
  *
  * Messages are evaluated, not events, and each counts once, so those two counts compare directly.
  */
-export async function judgeMinute(counts: MinuteCounts, countMissing: () => Promise<number>): Promise<Verdict> {
+export async function judgeMinute(counts: MinuteCounts, countMissing: () => Promise<number>): Promise<MinuteVerdict> {
   const { accepted, stored, evaluated } = counts;
   return {
     notStored: stored >= accepted ? 0 : await countMissing(),

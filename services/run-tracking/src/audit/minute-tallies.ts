@@ -1,5 +1,5 @@
 import { eventBatchFacts, tenantOfEvents } from '@agentlens/contracts';
-import type { Envelope } from '@agentlens/messaging';
+import type { MessageEnvelope } from '@agentlens/messaging';
 import { minuteOf } from '@agentlens/state';
 
 /** What ingest put into the stream for one tenant in one minute of arrival. */
@@ -14,7 +14,7 @@ export interface MinuteTally {
 }
 
 /** Adds up what the headers of messages say. A message that does not say (nobody but ingest writes them) is left out. */
-export function minuteTallies(envelopes: readonly Envelope[]): readonly MinuteTally[] {
+export function minuteTallies(envelopes: readonly MessageEnvelope[]): readonly MinuteTally[] {
   const tallies = new Map<string, MinuteTally>();
   for (const envelope of envelopes) {
     const one = tallyOf(envelope);
@@ -26,7 +26,7 @@ export function minuteTallies(envelopes: readonly Envelope[]): readonly MinuteTa
   return [...tallies.values()];
 }
 
-function tallyOf({ subject, sequence, headers }: Envelope): MinuteTally | undefined {
+function tallyOf({ subject, sequence, headers }: MessageEnvelope): MinuteTally | undefined {
   const facts = eventBatchFacts(headers);
   if (facts === undefined) return undefined;
   const { events, receivedAt } = facts;

@@ -1,9 +1,9 @@
 import type { Decision } from '@agentlens/contracts';
-import { ACK, backOff, type Outcome, type Received } from '@agentlens/messaging';
+import { ACK, backOff, type HandlingOutcome, type Received } from '@agentlens/messaging';
 import { databaseFault, faultText } from '../recording/database-fault.ts';
 import type { DecisionStore } from './decision-store.ts';
 
-export interface DecisionRecorderParts {
+export interface DecisionRecorderDependencies {
   readonly store: Pick<DecisionStore, 'record'>;
   /** Called after each commit with how many decisions were new. */
   readonly onRecorded: (stored: number) => void;
@@ -16,15 +16,15 @@ type Attempt = 'stored' | 'away' | { readonly fault: string };
 
 /** Stores decisions and answers what became of each message. */
 export class DecisionRecorder {
-  constructor(private readonly parts: DecisionRecorderParts) {}
+  constructor(private readonly parts: DecisionRecorderDependencies) {}
 
-  async record(messages: readonly Received<Decision>[]): Promise<readonly Outcome[]> {
+  async record(messages: readonly Received<Decision>[]): Promise<readonly HandlingOutcome[]> {
     const together = await this.#attempt(messages);
     if (typeof together === 'string' || messages.length === 1) {
       return messages.map((message) => this.#outcome(together, message));
     }
     // Each alone, so that one that cannot be stored takes none of the others along.
-    const outcomes: Outcome[] = [];
+    const outcomes: HandlingOutcome[] = [];
     for (const message of messages) outcomes.push(this.#outcome(await this.#attempt([message]), message));
     return outcomes;
   }
@@ -42,7 +42,7 @@ export class DecisionRecorder {
     }
   }
 
-  #outcome(attempt: Attempt, message: Received<Decision>): Outcome {
+  #outcome(attempt: Attempt, message: Received<Decision>): HandlingOutcome {
     if (attempt === 'stored') return ACK;
     if (attempt === 'away') {
       const reason = 'the database does not take decisions at the moment';

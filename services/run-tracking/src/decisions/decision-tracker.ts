@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 const NEXT_ROUND_MS = 200;
 const RETRY_MS = 60_000;
 
-export interface DecisionTrackerParts {
+export interface DecisionTrackerDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export interface DecisionTrackerParts {
 
 /** Keeps what was decided, as long as events are kept. */
 export class DecisionTracker {
-  readonly #parts: DecisionTrackerParts;
+  readonly #parts: DecisionTrackerDependencies;
   readonly #store: DecisionStore;
   readonly #recorder: DecisionRecorder;
   readonly #stored: Counter;
@@ -39,7 +39,7 @@ export class DecisionTracker {
   readonly #retention = new Repeating(() => this.dropOld());
   #subscription: Subscription | undefined;
 
-  constructor(parts: DecisionTrackerParts) {
+  constructor(parts: DecisionTrackerDependencies) {
     this.#parts = parts;
     this.#store = new DecisionStore(parts.database.pool);
     this.#stored = metrics

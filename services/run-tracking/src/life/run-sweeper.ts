@@ -3,7 +3,7 @@ import type { Database } from '@agentlens/database';
 import { type EventBus, observeQueue, type Subscription } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
-import { DropMetrics } from '../drop-metrics.ts';
+import { TrackingDropMetrics } from '../drop-metrics.ts';
 import { Repeating } from '../repeating.ts';
 import { RunChanges } from '../run-changes.ts';
 import { type Beat, RunLives } from './run-lives.ts';
@@ -16,7 +16,7 @@ const COLLECT_BEATS_MS = 500;
 /** Beats are best effort: of more runs than this at once, the others are heard at their next. */
 const MOST_BEATS = 10_000;
 
-export interface RunSweeperParts {
+export interface RunSweeperDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly clock: Clock;
@@ -25,24 +25,24 @@ export interface RunSweeperParts {
   readonly eventsGroup: string;
   /** An agent's own end counts as the run's after this long without an event of it. */
   readonly quietSeconds: number;
-  readonly drops?: Pick<DropMetrics, 'dropped'>;
+  readonly drops?: Pick<TrackingDropMetrics, 'dropped'>;
 }
 
 /** Ends runs that will not end themselves, and hears the heartbeats that say otherwise. */
 export class RunSweeper {
-  readonly #parts: RunSweeperParts;
+  readonly #parts: RunSweeperDependencies;
   readonly #lives: RunLives;
   readonly #changes: RunChanges;
   readonly #beats = new Map<string, Beat>();
   readonly #sweeping = new Repeating(() => this.sweep());
   readonly #collecting = new Repeating(() => this.takeBeats());
   readonly #overdue: Counter;
-  readonly #drops: Pick<DropMetrics, 'dropped'>;
+  readonly #drops: Pick<TrackingDropMetrics, 'dropped'>;
   #subscription: Subscription | undefined;
 
-  constructor(parts: RunSweeperParts) {
+  constructor(parts: RunSweeperDependencies) {
     this.#parts = parts;
-    this.#drops = parts.drops ?? new DropMetrics();
+    this.#drops = parts.drops ?? new TrackingDropMetrics();
     this.#lives = new RunLives(parts.database.pool);
     this.#overdue = metrics.getMeter('@agentlens/run-tracking').createCounter('agentlens.runs.overdue', {
       description: 'Runs the platform ended because nobody did, by status',

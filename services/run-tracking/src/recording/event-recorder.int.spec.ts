@@ -3,7 +3,7 @@ import { ACK } from '@agentlens/messaging';
 import { aBatch, anEvent, type FreshDatabase, freshDatabase, tcpProxy } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { EventRecorder } from './event-recorder.ts';
-import { EventStore, type Recorded } from './event-store.ts';
+import { EventStore, type RecordedEvents } from './event-store.ts';
 import { messageOf } from './message.testing.ts';
 
 const PLACE = '"__HERE__"';
@@ -12,7 +12,7 @@ let tenants = 0;
 describe('event recorder', () => {
   let fresh: FreshDatabase;
   let database: Database;
-  const seen = { recorded: [] as Recorded[], poison: [] as string[], away: 0 };
+  const seen = { recorded: [] as RecordedEvents[], poison: [] as string[], away: 0 };
 
   const recorderOn = ({ pool }: Database) =>
     new EventRecorder({

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { databaseFault } from './database-fault.ts';
 import { EventRecorder } from './event-recorder.ts';
-import type { Chunk } from './event-store.ts';
+import type { EventChunk } from './event-store.ts';
 import { messageOf } from './message.testing.ts';
 
 const codeError = (code: string) => Object.assign(new Error(code), { code });
@@ -27,7 +27,7 @@ function store(failures: Error[] = []) {
   return {
     stored,
     statements: () => statements,
-    record: async ({ batches }: Chunk) => {
+    record: async ({ batches }: EventChunk) => {
       statements += 1;
       const failure = failures.shift();
       if (failure !== undefined) throw failure;

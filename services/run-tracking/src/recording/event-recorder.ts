@@ -1,7 +1,7 @@
 import { type AgentEvent, type EventBatch, factsOfMessage } from '@agentlens/contracts';
-import { ACK, backOff, type Outcome, type Received, UnreadableMessage } from '@agentlens/messaging';
+import { ACK, backOff, type HandlingOutcome, type Received, UnreadableMessage } from '@agentlens/messaging';
 import { databaseFault, faultText } from './database-fault.ts';
-import { type Chunk, chunkOf, type EventStore, type Recorded } from './event-store.ts';
+import { type EventChunk, chunkOf, type EventStore, type RecordedEvents } from './event-store.ts';
 
 /** About 5 ms of Postgres; more per statement gains little and holds locks longer. */
 const CHUNK_EVENTS = 1_000;
@@ -16,22 +16,22 @@ interface Piece {
   readonly event: AgentEvent;
 }
 
-export interface RecorderParts {
+export interface RecorderDependencies {
   readonly store: Pick<EventStore, 'record'>;
   /** Called before a chunk is stored, with the days its events lie on. */
   readonly prepareDays: (days: ReadonlySet<string>) => Promise<void>;
   /** Called after each commit. */
-  readonly onRecorded: (recorded: Recorded) => void;
+  readonly onRecorded: (recorded: RecordedEvents) => void;
   readonly onPoison: (reason: string) => void;
   readonly onAway: (error: unknown) => void;
 }
 
 /** Stores the events of messages and answers what became of each message. */
 export class EventRecorder {
-  constructor(private readonly parts: RecorderParts) {}
+  constructor(private readonly parts: RecorderDependencies) {}
 
-  async record(messages: readonly Message[]): Promise<readonly Outcome[]> {
-    const outcomes = new Map<Message, Outcome>();
+  async record(messages: readonly Message[]): Promise<readonly HandlingOutcome[]> {
+    const outcomes = new Map<Message, HandlingOutcome>();
     for (const group of chunked(messages)) {
       try {
         const faults = await this.#recordGroup(group);
@@ -94,7 +94,7 @@ export class EventRecorder {
     }
   }
 
-  async #fits(chunk: () => Chunk): Promise<boolean> {
+  async #fits(chunk: () => EventChunk): Promise<boolean> {
     try {
       await this.#commit(chunk());
       return true;
@@ -104,7 +104,7 @@ export class EventRecorder {
     }
   }
 
-  async #commit(chunk: Chunk): Promise<void> {
+  async #commit(chunk: EventChunk): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
         this.parts.onRecorded(await this.parts.store.record(chunk));
@@ -116,11 +116,11 @@ export class EventRecorder {
   }
 }
 
-function outcomeFor(fault: string | undefined): Outcome {
+function outcomeFor(fault: string | undefined): HandlingOutcome {
   return fault === undefined ? ACK : { kind: 'poison', reason: fault };
 }
 
-function notNow({ attempt }: Message): Outcome {
+function notNow({ attempt }: Message): HandlingOutcome {
   return { kind: 'retry', afterMs: backOff(attempt), reason: 'the database does not take events at the moment' };
 }
 
@@ -145,7 +145,7 @@ function chunked(messages: readonly Message[]): Message[][] {
 }
 
 /** The messages' own bytes: writing the events down again would cost more than the rest of the work here. */
-function rawChunk(group: readonly Message[]): () => Chunk {
+function rawChunk(group: readonly Message[]): () => EventChunk {
   return () => ({
     batches: group.map(({ raw }) => raw),
     eventCount: group.reduce((sum, message) => sum + factsOfMessage(message).events, 0),

@@ -11,7 +11,7 @@ import { ADD_TOTALS, RECORD_NEW_EVENTS } from './record.sql.ts';
 import { ROW_TYPES, type RowTypes } from './row-types.ts';
 
 /** Batches of any tenants, and how many events they hold. */
-export interface Chunk {
+export interface EventChunk {
   /** Each as JSON in UTF-8. */
   readonly batches: readonly Uint8Array[];
   readonly eventCount: number;
@@ -19,7 +19,7 @@ export interface Chunk {
   readonly redelivered?: boolean;
 }
 
-export interface Recorded {
+export interface RecordedEvents {
   readonly stored: number;
   /** Events that were there already, or twice in this chunk. */
   readonly duplicates: number;
@@ -44,7 +44,7 @@ export class EventStore {
   constructor(private readonly pool: Pool) {}
 
   /** All or nothing, at most once per event; safe to repeat after any error. @throws what Postgres says. */
-  async record(chunk: Chunk): Promise<Recorded> {
+  async record(chunk: EventChunk): Promise<RecordedEvents> {
     const types = await this.#rowTypes();
     try {
       if (chunk.redelivered !== true) {
@@ -73,7 +73,7 @@ export class EventStore {
     }
   }
 
-  async #recordNew(chunk: Chunk, types: RowTypes): Promise<Recorded> {
+  async #recordNew(chunk: EventChunk, types: RowTypes): Promise<RecordedEvents> {
     const rows = this.#rowsFor(types);
     const tallies = taken(chunk, asWritten, rows) ?? taken(chunk, asParsed, rows);
     if (tallies === undefined)
@@ -85,7 +85,7 @@ export class EventStore {
     return { stored: chunk.eventCount, duplicates: 0, conflicts: 0, runs: runsOf(tallies) };
   }
 
-  async #recordMissing({ batches, eventCount }: Chunk, types: RowTypes): Promise<Recorded> {
+  async #recordMissing({ batches, eventCount }: EventChunk, types: RowTypes): Promise<RecordedEvents> {
     const json = `[${batches.map(utf8Text).join(',')}]`;
     const { stored, runs } = await this.#inTransaction(async (client) => {
       const { rows: keys } = await client.query<EventKey>({
@@ -136,18 +136,18 @@ export class EventStore {
 }
 
 /** @throws RangeError where an event cannot be written down as it is. */
-export function chunkOf(batches: readonly EventBatch[]): Chunk {
+export function chunkOf(batches: readonly EventBatch[]): EventChunk {
   const eventCount = batches.reduce((sum, batch) => sum + batch.events.length, 0);
   return { batches: batches.map((batch) => Buffer.from(jsonText(batch))), eventCount };
 }
 
 /** Makes a row of each event. Undefined where they are not as many as were said to be there. */
-function taken({ batches, eventCount }: Chunk, read: ReadBatch, rows: ChunkRows): Tallies | undefined {
+function taken({ batches, eventCount }: EventChunk, read: ReadBatch, rows: ChunkRows): Tallies | undefined {
   rows.clear();
   const tallies = talliesOfAll(batches, read, (event) => rows.events.add(event));
   return rows.events.count === eventCount ? tallies : undefined;
 }
 
-function runsOf(tallies: Tallies): Recorded['runs'] {
+function runsOf(tallies: Tallies): RecordedEvents['runs'] {
   return [...tallies].flatMap(([tenantId, { runs }]) => Array.from(runs.keys(), (runId) => [tenantId, runId] as const));
 }

@@ -1,5 +1,5 @@
 import type { EventBatch } from '@agentlens/contracts';
-import { ACK, type Outcome, type Received } from '@agentlens/messaging';
+import { ACK, type HandlingOutcome, type Received } from '@agentlens/messaging';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Gathering } from './gathering.ts';
@@ -10,7 +10,7 @@ const message = (id: string, events = 1): Received<EventBatch> =>
 
 /** Statements that end when they are told to. */
 function statements(paceMs: number) {
-  const begun: { ids: string[]; end(outcome?: Outcome): void; fail(error: Error): void }[] = [];
+  const begun: { ids: string[]; end(outcome?: HandlingOutcome): void; fail(error: Error): void }[] = [];
   const gathering = new Gathering<EventBatch>({
     eventsOf: ({ value }) => value.events.length,
     paceMs,

@@ -1,4 +1,4 @@
-import { DueTime, type Outcome, type Received } from '@agentlens/messaging';
+import { DueTime, type HandlingOutcome, type Received } from '@agentlens/messaging';
 
 /** So many events make a statement worth its beginning, which costs as much as some thirty of them. */
 const ENOUGH_EVENTS = 500;
@@ -10,8 +10,8 @@ const QUIETEST = 1 / 8;
 /** So many calls are no longer few, however few events each brings: who hands them over has an end of them too. */
 const ENOUGH_CALLS = 50;
 
-export interface GatheringParts<T> {
-  readonly record: (messages: readonly Received<T>[]) => Promise<readonly Outcome[]>;
+export interface GatheringDependencies<T> {
+  readonly record: (messages: readonly Received<T>[]) => Promise<readonly HandlingOutcome[]>;
   readonly eventsOf: (message: Received<T>) => number;
   /** Few events wait until so much time has passed since a busy statement began, ms. 0 where somebody waits for them. */
   readonly paceMs: number;
@@ -21,7 +21,7 @@ export interface GatheringParts<T> {
 
 interface Call<T> {
   readonly messages: readonly Received<T>[];
-  readonly answer: (outcomes: Promise<readonly Outcome[]>) => void;
+  readonly answer: (outcomes: Promise<readonly HandlingOutcome[]>) => void;
 }
 
 /**
@@ -30,20 +30,20 @@ interface Call<T> {
  * it, also a second one beside a running one.
  */
 export class Gathering<T> {
-  readonly #parts: GatheringParts<T>;
+  readonly #parts: GatheringDependencies<T>;
   #waiting: Call<T>[] = [];
   #events = 0;
   #running = 0;
   /** Before it the next statement needs enough events to begin. */
   readonly #next: DueTime;
 
-  constructor(parts: GatheringParts<T>) {
+  constructor(parts: GatheringDependencies<T>) {
     this.#parts = parts;
     this.#next = new DueTime(() => this.#go(), parts.now);
   }
 
   /** One outcome per message, in order. Rejects as `record` does, together with the calls it was gathered with. */
-  record(messages: readonly Received<T>[]): Promise<readonly Outcome[]> {
+  record(messages: readonly Received<T>[]): Promise<readonly HandlingOutcome[]> {
     return new Promise((answer) => {
       this.#waiting.push({ messages, answer });
       for (const message of messages) this.#events += this.#parts.eventsOf(message);

@@ -1,5 +1,5 @@
 import type { Columns } from '@agentlens/database';
-import { type AgentTally, type Run, type RunTotals, statusOf, usdText } from '@agentlens/runs';
+import { type AgentTally, type RunRecord, type RunTotals, statusOf, usdText } from '@agentlens/runs';
 
 interface Counted {
   readonly tenantId: string;
@@ -21,7 +21,7 @@ const COUNTED_COLUMNS: Columns<Counted> = {
 
 /** A row of the type `run_row_2`. */
 export interface CountedRun extends Counted {
-  readonly run: Run;
+  readonly run: RunRecord;
 }
 
 export const RUN_COLUMNS: Columns<CountedRun> = {

@@ -46,7 +46,7 @@ const NO_PROVIDERS: ReadonlySet<string> = new Set([
 ]);
 
 /** What a model call, or an embedding, adds to its event. */
-export interface ModelCall {
+export interface OtlpModelCall {
   readonly model: string | undefined;
   readonly provider: string | undefined;
   readonly usage: Usage;
@@ -76,7 +76,7 @@ function inGenerations({ generations }: JsonObject): string | undefined {
   return typeof metadata.id === 'string' && metadata.id !== '' ? metadata.id : undefined;
 }
 
-export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentMode): ModelCall {
+export function modelCallOf(span: OtlpSpan, prices: PriceBook, content: ContentMode): OtlpModelCall {
   const { attributes, durationMs, endMs, spanId } = span;
   const model = nameIn(attributes, MODEL);
   const provider = model === undefined ? undefined : (providerOf(span) ?? prices.providerOf(model) ?? 'unknown');

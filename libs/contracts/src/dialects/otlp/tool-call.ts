@@ -26,13 +26,13 @@ const RESULT = [
 ];
 
 /** What a tool call adds to its event. */
-export interface ToolCall {
+export interface OtlpToolCall {
   readonly toolName: string;
   readonly callId: string;
   readonly payload: JsonObject;
 }
 
-export function toolCallOf(span: OtlpSpan, content: ContentMode): ToolCall {
+export function toolCallOf(span: OtlpSpan, content: ContentMode): OtlpToolCall {
   const { attributes, durationMs } = span;
   const toolName = nameOf(span);
   const answer = langChainAnswer(span);

@@ -1,4 +1,4 @@
-import type { ActionOutcome, ActionTools } from '../../catalog/action-module.ts';
+import type { ActionOutcome, ActionDependencies } from '../../catalog/action-module.ts';
 import { outcomeOfSilence, retryLater } from '../http-outcome.ts';
 import { signWebhook } from './sign-webhook.ts';
 
@@ -14,7 +14,7 @@ export interface WebhookPost {
 /** One attempt as Standard Webhooks 1.0 asks: 2xx is success, 410 ends it for good, everything else is tried again. */
 export async function postWebhook(
   { url, headers, secret, body }: WebhookPost,
-  tools: Pick<ActionTools, 'deliveryId' | 'now' | 'send'>,
+  tools: Pick<ActionDependencies, 'deliveryId' | 'now' | 'send'>,
 ): Promise<ActionOutcome> {
   const sentAt = Math.floor(tools.now() / 1000);
   const response = await tools.send({

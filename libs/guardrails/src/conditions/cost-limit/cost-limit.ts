@@ -1,7 +1,7 @@
 import { EVENT_KINDS } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
-import type { Series, Span } from '../../ports/window-store.ts';
+import type { Series, WindowSpan } from '../../ports/window-store.ts';
 
 /** `2026-03-01` */
 const DAY_CHARS = 10;
@@ -65,6 +65,6 @@ function spentOnDays(): Spent {
   };
 }
 
-function seriesOver(span: Span): readonly Series[] {
+function seriesOver(span: WindowSpan): readonly Series[] {
   return [{ metric: 'cost_usd', span, shape: 'sum' }];
 }

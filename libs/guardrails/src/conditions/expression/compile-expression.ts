@@ -1,7 +1,7 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import { type ASTNode, Environment, EvaluationError, type Limits, serialize } from '@marcbachmann/cel-js';
 import { CALL_PARTS, type CallPart } from '../../catalog/condition-module.ts';
-import type { Answer } from '../../decisions/answer.ts';
+import type { DecisionAnswer } from '../../decisions/answer.ts';
 import { spend } from '../../decisions/step-meter.ts';
 import { visibleName } from '../../patterns/names.ts';
 import { compilePattern, type Pattern, patternProblem } from '../../patterns/pattern.ts';
@@ -93,7 +93,7 @@ function walksInside(node: ASTNode, inside: boolean): boolean {
 
 export interface CompiledExpression {
   readonly reads: readonly CallPart[];
-  readonly ask: (request: DecisionRequest) => Answer;
+  readonly ask: (request: DecisionRequest) => DecisionAnswer;
 }
 
 /** @throws where the expression is not valid; ask `expressionProblem` first */

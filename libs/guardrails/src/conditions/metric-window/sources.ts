@@ -1,6 +1,6 @@
 import type { AgentEvent, DecisionRequest } from '@agentlens/contracts';
 import type { Addition } from '../../decisions/facts.ts';
-import type { Series, Span } from '../../ports/window-store.ts';
+import type { Series, WindowSpan } from '../../ports/window-store.ts';
 import { isBuiltIn, quantityOf } from '../../windows/metrics.ts';
 import type { Aggregate, MetricWindowConfig } from './metric-window-config.ts';
 
@@ -55,6 +55,6 @@ function eventName(metric: string): string | undefined {
 }
 
 function seriesOf({ scope, windowMinutes = 1, aggregate }: MetricWindowConfig, metric: string, runId: string): Series {
-  const span: Span = scope === 'run' ? { kind: 'run', runId } : { kind: 'sliding', minutes: windowMinutes };
+  const span: WindowSpan = scope === 'run' ? { kind: 'run', runId } : { kind: 'sliding', minutes: windowMinutes };
   return { metric, span, shape: aggregate === 'max' || aggregate === 'min' ? 'spread' : 'sum' };
 }

@@ -4,15 +4,15 @@ import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';
 import { TEN } from './one-at-a-time.ts';
-import { type Desk, type Way, waysOf } from './ways.ts';
+import { type Endpoints, type Way, waysOf } from './ways.ts';
 
 const IN_FLIGHT = 16;
 const WARM_UP = 500;
 
 /** How many decisions the platform makes when sixteen callers ask at once, and what one costs. */
-export async function inFlight(bench: Bench, stage: Stage, desk: Desk): Promise<void> {
+export async function inFlight(bench: Bench, stage: Stage, endpoints: Endpoints): Promise<void> {
   await stage.setRules(TEN);
-  const ways = waysOf(stage, desk, IN_FLIGHT);
+  const ways = waysOf(stage, endpoints, IN_FLIGHT);
   for (const way of ways) await ask(way, (asked) => asked < WARM_UP);
   for (const way of ways.filter(({ decides }) => decides)) await measure(bench, stage, way);
   for (const way of ways) await way.close?.();

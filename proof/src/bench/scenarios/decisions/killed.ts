@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { Latencies } from '../../../harness/latencies.ts';
 import { monotonicMs } from '../../../harness/monotonic-ms.ts';
-import type { RuleDraft } from '../../../harness/rule-draft.ts';
+import type { HarnessRule } from '../../../harness/rule-draft.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { stateful } from './one-at-a-time.ts';
@@ -14,7 +14,7 @@ const ROUNDS_PER_SECOND = 10;
 const WAIT_MS = 5_000;
 const MOST_P99_MS = 100;
 
-const VARIANTS: readonly { readonly name: string; readonly rules: readonly RuleDraft[] }[] = [
+const VARIANTS: readonly { readonly name: string; readonly rules: readonly HarnessRule[] }[] = [
   { name: 'decides by itself', rules: [] },
   { name: 'asks about each call', rules: [stateful] },
 ];

@@ -1,26 +1,26 @@
 import { Latencies } from '../../../harness/latencies.ts';
-import type { RuleDraft } from '../../../harness/rule-draft.ts';
+import type { HarnessRule } from '../../../harness/rule-draft.ts';
 import type { Bench } from '../../scenario.ts';
 import type { Stage } from '../../stage.ts';
 import { UsageMeter } from '../../usage-meter.ts';
-import { type Desk, waysOf } from './ways.ts';
+import { type Endpoints, waysOf } from './ways.ts';
 
 const WARM_UP = 300;
 
 interface Variant {
   readonly name: string;
-  readonly rules: readonly RuleDraft[];
+  readonly rules: readonly HarnessRule[];
   /** Further rules, for agents that never ask. */
   readonly absent?: number;
 }
 
 /** About another tool than the one that is called: looked at, never met. */
-const stateless = (n: number): RuleDraft => ({
+const stateless = (n: number): HarnessRule => ({
   ...{ name: `no tool ${n}`, actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
   ...{ conditionType: 'tool_name', conditionConfig: { operator: 'contains', value: `forbidden-${n}` } },
 });
 /** Needs the calls of the run. */
-export const stateful: RuleDraft = {
+export const stateful: HarnessRule = {
   ...{ name: 'calls of a run', actionType: 'block', actionConfig: {}, cooldownMinutes: 0 },
   ...{ conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 1_000_000 } },
 };
@@ -34,15 +34,15 @@ const VARIANTS: readonly Variant[] = [
 ];
 
 /** One question at a time over HTTP and over NATS, and the same to a handler that does nothing. */
-export async function oneAtATime(bench: Bench, stage: Stage, desk: Desk): Promise<void> {
-  for (const variant of VARIANTS) await measure(bench, stage, variant, desk);
+export async function oneAtATime(bench: Bench, stage: Stage, endpoints: Endpoints): Promise<void> {
+  for (const variant of VARIANTS) await measure(bench, stage, variant, endpoints);
 }
 
-async function measure(bench: Bench, stage: Stage, variant: Variant, desk: Desk) {
+async function measure(bench: Bench, stage: Stage, variant: Variant, endpoints: Endpoints) {
   bench.progress(`decisions: ${variant.name}`);
   const ids = await stage.setRules(variant.absent === undefined ? variant.rules : [...variant.rules, absentRule()]);
   if (variant.absent !== undefined) await stage.addAbsent(ids.at(-1) ?? '', variant.absent - 1);
-  const ways = waysOf(stage, desk);
+  const ways = waysOf(stage, endpoints);
   const seconds = bench.seconds / 4;
   for (const way of ways) for (let i = 0; i < WARM_UP; i++) await way.ask(i);
   const meter = new UsageMeter(stage.stack);
@@ -73,6 +73,6 @@ async function measure(bench: Bench, stage: Stage, variant: Variant, desk: Desk)
   });
 }
 
-function absentRule(): RuleDraft {
+function absentRule(): HarnessRule {
   return { ...stateless(0), name: 'of an absent agent', agentId: 'absent-0' };
 }

@@ -6,7 +6,7 @@ import { DEFAULT_TENANT, type Stage } from '../../stage.ts';
 export const EMPTY_SUBJECT = 'bench.empty';
 
 /** Where the empty handler answers, and over what NATS is asked. */
-export interface Desk {
+export interface Endpoints {
   readonly connection: NatsConnection;
   readonly emptyUrl: string;
 }
@@ -27,7 +27,7 @@ const CALL = { phase: 'tool.before', agentId: 'bench-agent', tool: { name: 'sear
 const ARGS = { query: 'weather in Bern', limit: 10 };
 
 /** @param connections HTTP connections each way may use; over NATS there is one, whatever is in flight */
-export function waysOf({ stack }: Stage, { connection, emptyUrl }: Desk, connections = 1): Way[] {
+export function waysOf({ stack }: Stage, { connection, emptyUrl }: Endpoints, connections = 1): Way[] {
   const over = (name: string, url: string, path: (serial: number) => string, decides: boolean): Way => {
     const pool = new Pool(url, { connections });
     const headers = { authorization: `Bearer ${stack.key}`, 'content-type': 'application/json' };

@@ -1,0 +1,133 @@
+import type { RuntimeClock } from '../runtime/runtime.ts';
+import type { BreakerLimits } from '../wire/contract.ts';
+import type { Asked, BundleAnswer } from '../wire/server.ts';
+import type { CompiledRules, LocalJudgement, LocalCall, LocalRules, RuleBundle } from './local-rules.ts';
+import { openBundle } from './rule-bundle.ts';
+
+export interface RuleCacheDependencies {
+  readonly clock: RuntimeClock;
+  readonly random: () => number;
+  readonly apiKey: string;
+  readonly rules: LocalRules;
+  readonly fetch: (agentId: string, heldTag: string | undefined) => Promise<Asked<BundleAnswer>>;
+  readonly warn: (message: string) => void;
+}
+
+interface Kept {
+  readonly bundle: RuleBundle;
+  readonly compiled: CompiledRules;
+  readonly until: number;
+  /** What the server calls it, if it does. */
+  readonly tag: string | undefined;
+}
+
+const NO_BUNDLE: LocalJudgement = { refusal: null, ask: true, blocksWhenUnavailable: null, evaluated: [] };
+/** All agents of a tenant hear of a change in one moment; they must not all ask in one. */
+const SPREAD_MS = 200;
+/** Whoever answers may hear of the change after the agent did. */
+const AGAIN_MS = 2_000;
+const LEAST_REFRESH_MS = 5_000;
+const RETRY_MS = 30_000;
+const NOT_OFFERED_MS = 300_000;
+
+/**
+ * Keeps the signed rules of the agent at hand and fresh. A bundle that could not be renewed guards until its time is
+ * over and a while longer while the server is away: it can only say what the server said last.
+ */
+export class RuleCache {
+  readonly #tools: RuleCacheDependencies;
+  #kept: Kept | undefined;
+  #cancel: (() => void) | undefined;
+  #refreshing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(tools: RuleCacheDependencies) {
+    this.#tools = tools;
+  }
+
+  /** What the platform set for this agent. */
+  get breakerLimits(): BreakerLimits | undefined {
+    return this.#kept?.bundle.breakerLimits;
+  }
+
+  get version(): number | null {
+    return this.#kept?.bundle.version ?? null;
+  }
+
+  /** Without rules at hand the server decides everything. */
+  judge(call: LocalCall): LocalJudgement {
+    const kept = this.#kept;
+    if (kept === undefined) return NO_BUNDLE;
+    const judgement = kept.compiled.judge(call);
+    const mustAsk = kept.bundle.askAlways.includes(call.phase) || this.#tools.clock.elapsed() > kept.until;
+    return mustAsk && !judgement.ask ? { ...judgement, ask: true } : judgement;
+  }
+
+  /** The server says that rules changed: they are fetched soon, and once more a little later. */
+  changed(agentId: string): void {
+    this.#after(this.#tools.random() * SPREAD_MS, agentId, () => this.#after(AGAIN_MS, agentId));
+  }
+
+  /** Many callers at once are one request. */
+  refresh(agentId: string): Promise<void> {
+    this.#refreshing ??= this.#renew(agentId).finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancel?.();
+  }
+
+  async #renew(agentId: string): Promise<void> {
+    const asked = await this.#tools.fetch(agentId, this.#kept?.tag);
+    if (asked.ok && asked.value.kind === 'signed') await this.#take(asked.value, agentId);
+    if (asked.ok && asked.value.kind === 'unchanged') this.#keepOn();
+    this.#again(agentId, !asked.ok || asked.value.kind !== 'none');
+  }
+
+  /** As if it had been sent once more, which whoever stands in between could do as well. */
+  #keepOn(): void {
+    if (this.#kept !== undefined) this.#kept = { ...this.#kept, until: this.#until(this.#kept.bundle) };
+  }
+
+  async #take({ signed, tag }: Extract<BundleAnswer, { kind: 'signed' }>, agentId: string): Promise<void> {
+    const opened = await openBundle(signed, this.#tools.apiKey, agentId, this.#kept?.bundle.version ?? 0);
+    if (!opened.ok) {
+      this.#tools.warn(`the rule bundle was not used: ${opened.why}`);
+      return;
+    }
+    const { bundle } = opened;
+    const compiled = bundle.version === this.#kept?.bundle.version ? this.#kept.compiled : this.#compile(bundle);
+    if (compiled !== null) this.#kept = { bundle, compiled, tag, until: this.#until(bundle) };
+  }
+
+  #until({ ttlSeconds }: RuleBundle): number {
+    return this.#tools.clock.elapsed() + ttlSeconds * 1000;
+  }
+
+  #compile(bundle: RuleBundle): CompiledRules | null {
+    try {
+      return this.#tools.rules.compile(bundle.rules);
+    } catch (error) {
+      this.#tools.warn(`the rule bundle was not used: ${String(error)}`);
+      return null;
+    }
+  }
+
+  /** A server without bundles may have them later: after an upgrade, or when the part that makes them is back. */
+  #again(agentId: string, offered: boolean): void {
+    const left = this.#kept === undefined ? RETRY_MS : (this.#kept.until - this.#tools.clock.elapsed()) / 2;
+    const ms = offered ? Math.max(LEAST_REFRESH_MS, left) : NOT_OFFERED_MS;
+    this.#after(ms, agentId);
+  }
+
+  /** The next refresh, instead of the one that was planned. */
+  #after(ms: number, agentId: string, then: () => void = () => undefined): void {
+    this.#cancel?.();
+    if (this.#closed) return;
+    this.#cancel = this.#tools.clock.timer(() => void this.refresh(agentId).then(then), ms);
+  }
+}

@@ -1,0 +1,113 @@
+interface Told {
+  readonly kind: 'order' | 'directive' | 'approval' | 'rules';
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+export interface ReceivedAcknowledgement {
+  readonly directiveId: string;
+  readonly agentId: string;
+  readonly instanceId: string;
+}
+
+/** Operators' orders, as the double gives them to whoever listens. */
+export class ControlEndpoint {
+  readonly acknowledgements: ReceivedAcknowledgement[] = [];
+  readonly #agentId: string;
+  readonly #now: () => number;
+  readonly #killed: (runId: string | undefined, reason: string) => void;
+  readonly #told: Told[] = [];
+  readonly #wakers = new Set<() => void>();
+  #version = 0;
+
+  /** @param killed is told of a killed run, and without one of the killed agent */
+  constructor(agentId: string, now: () => number, killed: (runId: string | undefined, reason: string) => void) {
+    this.#agentId = agentId;
+    this.#now = now;
+    this.#killed = killed;
+  }
+
+  kill(runId: string, reason = 'killed by test'): string {
+    const id = this.#order('run', runId, 'killed', reason);
+    this.#killed(runId, reason);
+    return id;
+  }
+
+  pause(reason = 'paused by test'): string {
+    return this.#order('agent', this.#agentId, 'paused', reason);
+  }
+
+  resume(): string {
+    return this.#order('agent', this.#agentId, 'running', '');
+  }
+
+  killAgent(reason = 'killed by test'): string {
+    const id = this.#order('agent', this.#agentId, 'killed', reason);
+    this.#killed(undefined, reason);
+    return id;
+  }
+
+  useModel(model: string | null): string {
+    const id = this.#id();
+    const at = this.#instant();
+    const modelOverride = model === null ? null : { model, at, reason: 'test' };
+    const directive = { id, agentId: this.#agentId, version: this.#version, paused: null, modelOverride, issuedAt: at };
+    this.tell('directive', { tenantId: 'test', ...directive });
+    return id;
+  }
+
+  tell(kind: Told['kind'], value: Told['value']): void {
+    this.#told.push({ kind, value });
+    for (const wake of this.#wakers) wake();
+  }
+
+  /** The stream of a listener that has heard `after` messages. */
+  async *stream(after: number, signal: AbortSignal): AsyncGenerator<string> {
+    yield 'retry: 1000\n\n';
+    for (let at = after; ; ) {
+      for (; at < this.#told.length; at++) yield frame(this.#told[at], at + 1);
+      if (!(await this.#news(at, signal))) return;
+    }
+  }
+
+  /** What a poll that stands at `after` is answered, when there is something newer. */
+  async poll(after: number, signal: AbortSignal): Promise<{ items: readonly Told[]; next: string }> {
+    if (after >= this.#told.length) await this.#news(after, signal);
+    return { items: this.#told.slice(after), next: String(this.#told.length) };
+  }
+
+  #order(scope: 'run' | 'agent', scopeId: string, state: string, reason: string): string {
+    const id = this.#id();
+    const version = this.#version;
+    const base = { id, tenantId: 'test', scope, scopeId, state, reason, version };
+    this.tell('order', { ...base, by: 'test', issuedAt: this.#instant() });
+    return id;
+  }
+
+  #id(): string {
+    return `order-${++this.#version}`;
+  }
+
+  #instant(): string {
+    return new Date(this.#now()).toISOString();
+  }
+
+  /** False when nobody listens any more. */
+  async #news(at: number, signal: AbortSignal): Promise<boolean> {
+    while (at >= this.#told.length && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          this.#wakers.delete(done);
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        this.#wakers.add(done);
+        signal.addEventListener('abort', done, { once: true });
+      });
+    }
+    return !signal.aborted;
+  }
+}
+
+function frame(told: Told | undefined, id: number): string {
+  return told === undefined ? '' : `event: ${told.kind}\nid: ${id}\ndata: ${JSON.stringify(told.value)}\n\n`;
+}

@@ -1,0 +1,160 @@
+import { type Alert, derivedId, timeOrderedId } from '@agentlens/contracts';
+import { alertFromRow, type Tables } from '@agentlens/database';
+import type { AlertOrder, AlertRaised, Alerts } from '@agentlens/guardrails';
+import type { Kysely, Transaction } from 'kysely';
+import { type CommandAnswer, refusal } from '../answer.ts';
+import type { AlertMetrics } from './alert-metrics.ts';
+import { hasLapsed } from './alert-row.ts';
+import {
+  changeAlert,
+  countSuppressed,
+  lapse,
+  lockAlert,
+  lockByDedupe,
+  lockRaising,
+  openAlert,
+  raisedSince,
+} from './alerts.repository.ts';
+import { cleanText } from './clean-text.ts';
+
+/** An alert that asks somebody to look; approvals are opened elsewhere. */
+export type AlertDraft = Pick<
+  Alert,
+  'tenantId' | 'kind' | 'severity' | 'title' | 'message' | 'agentId' | 'runId' | 'ruleId'
+>;
+
+export interface Raised {
+  readonly alert: Alert;
+  readonly raised: AlertRaised;
+}
+
+/** Alerts a tenant can have raised per minute before the rest is only counted. */
+export const MOST_PER_MINUTE = 30;
+const MINUTE_MS = 60_000;
+/** After this long unseen, an alert is closed, so that the next one of its kind is shown as new. */
+const UNSEEN_MS = 24 * 60 * MINUTE_MS;
+const OVERFLOW = JSON.stringify(['overflow']);
+
+/** Puts things before people: the same thing once while it is open, and never more than anybody could read. */
+export class AlertService implements Alerts {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: () => number,
+    private readonly metrics: AlertMetrics,
+    /** Called after a commit that wrote to the outbox. */
+    private readonly onChanged: () => void,
+  ) {}
+
+  /** For the action `raise_alert`: carried out twice for one trigger, it raises one alert. */
+  async raise(order: AlertOrder): Promise<AlertRaised> {
+    const id = derivedId(Date.parse(order.triggeredAt), order.tenantId, order.triggerId, 'alert');
+    return (await this.put({ ...order, kind: 'rule' }, id)).raised;
+  }
+
+  /** For the command. */
+  async answer(draft: AlertDraft): Promise<CommandAnswer<Alert>> {
+    if (draft.kind === 'approval') {
+      return refusal(
+        422,
+        'An approval is opened by the call that needs it',
+        'Use the command that resolves approvals.',
+      );
+    }
+    return { ok: true, value: (await this.put(draft, timeOrderedId(this.now()))).alert };
+  }
+
+  /** @param id equal on every repetition: what was raised under it is not raised again, also after it was closed. */
+  async put(draft: AlertDraft, id: string): Promise<Raised> {
+    const result = await this.db.transaction().execute((tx) => this.#put(tx, draft, id));
+    this.metrics.raised(draft.kind, result.raised);
+    this.onChanged();
+    return result;
+  }
+
+  /** Closes the open alert of what is over by itself. */
+  async close(
+    draft: Pick<AlertDraft, 'tenantId' | 'kind' | 'agentId' | 'runId' | 'ruleId'>,
+    why: string,
+  ): Promise<void> {
+    const at = new Date(this.now()).toISOString();
+    const closed = await this.db.transaction().execute(async (tx) => {
+      const open = await lockByDedupe(tx, draft.tenantId, dedupeOf(draft));
+      if (open === undefined) return false;
+      await changeAlert(
+        tx,
+        open,
+        { status: 'cancelled', dedupe: null, decided_at: at, decided_by: 'agentlens', reason: why },
+        at,
+      );
+      return true;
+    });
+    if (closed) this.onChanged();
+  }
+
+  async #put(tx: Transaction<Tables>, draft: AlertDraft, id: string): Promise<Raised> {
+    const { tenantId } = draft;
+    await lockRaising(tx, tenantId);
+    const known = await lockAlert(tx, tenantId, id);
+    if (known !== undefined) return { alert: alertFromRow(known), raised: 'raised' };
+    const same = await this.#fold(tx, tenantId, dedupeOf(draft));
+    if (same !== undefined) return { alert: same, raised: 'folded' };
+    const since = new Date(this.now() - MINUTE_MS).toISOString();
+    if ((await raisedSince(tx, tenantId, since)) < MOST_PER_MINUTE) {
+      return { alert: await this.#open(tx, draft, id, dedupeOf(draft)), raised: 'raised' };
+    }
+    const overflow =
+      (await this.#fold(tx, tenantId, OVERFLOW)) ?? (await this.#open(tx, overflowFor(draft), id, OVERFLOW, 1));
+    return { alert: overflow, raised: 'held_back' };
+  }
+
+  async #fold(tx: Transaction<Tables>, tenantId: string, dedupe: string): Promise<Alert | undefined> {
+    const open = await lockByDedupe(tx, tenantId, dedupe);
+    if (open === undefined) return undefined;
+    // An open breaker is one fact, however many tell of it.
+    if (!hasLapsed(open, this.now()))
+      return alertFromRow(open.kind === 'breaker' ? open : await countSuppressed(tx, open));
+    await lapse(tx, open, new Date(this.now()).toISOString());
+    return undefined;
+  }
+
+  async #open(tx: Transaction<Tables>, draft: AlertDraft, id: string, dedupe: string, suppressed = 0): Promise<Alert> {
+    const now = this.now();
+    const row = await openAlert(tx, {
+      tenant_id: draft.tenantId,
+      alert_id: id,
+      kind: draft.kind,
+      severity: draft.severity,
+      title: cleanText(draft.title, 200),
+      message: cleanText(draft.message, 2_000),
+      agent_id: draft.agentId,
+      run_id: draft.runId ?? null,
+      rule_id: draft.ruleId ?? null,
+      approval: null,
+      binding: null,
+      dedupe,
+      created_at: new Date(now).toISOString(),
+      expires_at: new Date(now + UNSEEN_MS).toISOString(),
+      suppressed,
+    });
+    if (row === undefined) throw new Error(`alert ${id} could not be opened under the lock of its tenant`);
+    return alertFromRow(row);
+  }
+}
+
+/** One alert that stands for all that were held back. */
+function overflowFor(draft: AlertDraft): AlertDraft {
+  return {
+    ...draft,
+    kind: 'rule',
+    severity: 'error',
+    ruleId: undefined,
+    runId: undefined,
+    title: 'More alerts than can be shown',
+    message:
+      'Alerts came faster than anybody could read them. The ones held back are counted here; their triggers and breakers are in the history.',
+  };
+}
+
+function dedupeOf({ kind, ruleId, agentId, runId }: Pick<AlertDraft, 'kind' | 'ruleId' | 'agentId' | 'runId'>): string {
+  return JSON.stringify([kind, ruleId ?? null, agentId, runId ?? null]);
+}

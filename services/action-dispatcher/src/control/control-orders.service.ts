@@ -1,0 +1,85 @@
+import { type ControlOrder, type ControlScope, controlOrdered, timeOrderedId } from '@agentlens/contracts';
+import { orderFromRow, type Tables } from '@agentlens/database';
+import type { Kysely, Transaction } from 'kysely';
+import { changeAlert, lockWaiting } from '../alerts/alerts.repository.ts';
+import { cleanText } from '../alerts/clean-text.ts';
+import { type CommandAnswer, refusal } from '../answer.ts';
+import type { AgentControl } from '../directives/agent-control.ts';
+import { putInOutbox } from '../outbox/outbox.ts';
+
+export interface ControlRequest {
+  readonly tenantId: string;
+  readonly scope: ControlScope;
+  readonly scopeId: string;
+  /** Of a run: its agent, where it is known. */
+  readonly agentId?: string | undefined;
+  readonly state: ControlOrder['state'];
+  readonly reason: string;
+  readonly by: string;
+}
+
+/**
+ * Writer of `control_orders`, the standing orders of operators: one per run, agent or tenant, in force until the next
+ * version of it. An order names no runs, so a killed agent or tenant covers runs that start later, until it is resumed.
+ */
+export class ControlOrdersService {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly now: () => number,
+    private readonly directives: AgentControl,
+    /** Called after a commit that wrote to the outbox. */
+    private readonly onOrdered: () => void,
+  ) {}
+
+  async order(request: ControlRequest): Promise<CommandAnswer<ControlOrder>> {
+    const { tenantId, scope, scopeId, state } = request;
+    if (scope === 'tenant' && scopeId !== tenantId) return refusal(404, 'Tenant not found');
+    const order = await this.#put(request);
+    this.onOrdered();
+    // Who resumes an agent means it: a pause that a rule ordered ends as well.
+    if (scope === 'agent' && state === 'running') await this.directives.endPause(tenantId, scopeId);
+    return { ok: true, value: order };
+  }
+
+  /**
+   * The row is read, raised by one version and published under one lock: of many orders at once each gets a version of its
+   * own, and they are published in that order.
+   */
+  #put({ tenantId, scope, scopeId, agentId, state, reason, by }: ControlRequest): Promise<ControlOrder> {
+    const now = this.now();
+    const issuedAt = new Date(now).toISOString();
+    const order = {
+      order_id: timeOrderedId(now),
+      agent_id: agentId ?? null,
+      state,
+      reason: cleanText(reason, 1_000),
+      ordered_by: cleanText(by, 300),
+      issued_at: issuedAt,
+    };
+    return this.db.transaction().execute(async (tx) => {
+      const row = await tx
+        .insertInto('control_orders')
+        .values({ tenant_id: tenantId, scope, scope_id: scopeId, version: 1, ...order })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['tenant_id', 'scope', 'scope_id'])
+            .doUpdateSet((eb) => ({ ...order, version: eb('control_orders.version', '+', 1) })),
+        )
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      const written = orderFromRow(row);
+      await putInOutbox(tx, controlOrdered, written, issuedAt);
+      if (state === 'killed') await cancelApprovals(tx, written);
+      return written;
+    });
+  }
+}
+
+/** Nobody need decide about a call that will not be made; whoever waits for it is told that it was cancelled. */
+async function cancelApprovals(tx: Transaction<Tables>, order: ControlOrder): Promise<void> {
+  for (const row of await lockWaiting(tx, order)) {
+    const reason = order.reason === '' ? `The ${order.scope} was killed` : order.reason;
+    const cancelled = { status: 'cancelled', dedupe: null, decided_at: order.issuedAt, decided_by: order.by } as const;
+    await changeAlert(tx, row, { ...cancelled, reason }, order.issuedAt);
+  }
+}

@@ -1,0 +1,38 @@
+import type { JsonObject } from '@agentlens/contracts';
+import type { ActionModule, ActionOutcome, ActionDependencies } from '@agentlens/guardrails';
+import { ACTIONS } from '@agentlens/guardrails/actions';
+import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
+import type { ClaimedDelivery } from './claimed-delivery.ts';
+
+/** What a delivery is about: the action of a rule, or word of an alert. */
+export interface PreparedAction {
+  readonly urgency: ActionModule['urgency'];
+  /** Reads the config, secrets opened; a text says which part of it is not valid any more. */
+  prepare(config: JsonObject): ((tools: ActionDependencies) => Promise<ActionOutcome>) | string;
+}
+
+/** The errand of a delivery, or why it has none. */
+export function errandOf({ actionType, trigger, triggeredAt }: ClaimedDelivery): PreparedAction | string {
+  if (actionType === ALERT_WEBHOOK) {
+    return errand(alertWebhook, (config, tools) => alertWebhook.execute(config, triggeredAt, tools));
+  }
+  const action = ACTIONS.get(actionType);
+  if (action === undefined) return `no action "${actionType}" is known`;
+  if (!('execute' in action)) return `"${actionType}" is part of the answer to a call, there is nothing to carry out`;
+  if (trigger === null) return 'its trigger is no longer kept';
+  return errand(action, (config, tools) => action.execute(config, trigger, tools));
+}
+
+function errand<C>(
+  { urgency, config: schema }: Pick<ActionModule<C>, 'urgency' | 'config'>,
+  execute: (config: C, tools: ActionDependencies) => Promise<ActionOutcome>,
+): PreparedAction {
+  return {
+    urgency,
+    prepare(opened) {
+      const config = schema.safeParse(opened);
+      if (config.success) return (tools) => execute(config.data, tools);
+      return `the rule's action is not valid any more (actionConfig.${config.error.issues[0]?.path.join('.') ?? ''})`;
+    },
+  };
+}

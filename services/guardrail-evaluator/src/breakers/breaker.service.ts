@@ -1,0 +1,135 @@
+import type { BreakerReason, DecisionRequest } from '@agentlens/contracts';
+import {
+  type AskedUsage,
+  type BreakerRef,
+  type BreakerStore,
+  checkBreaker,
+  type NextCall,
+  type StoredBreaker,
+} from '@agentlens/guardrails';
+import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
+import { type BreakerTransactions, type Revision, withAsked } from './breaker-transactions.ts';
+import { type OpenBreakers, recordKey } from './breakers.repository.ts';
+import type { ClosedBreakers } from './closed-breakers.ts';
+import { agentLimits, runLimits, type TenantLimits } from './limits.ts';
+import { probeName } from './usage-of-event.ts';
+
+/** So often at most a tenant is noted as asking. */
+const NOTE_EVERY_MS = 3_600_000;
+
+export type BreakerVerdict =
+  | { readonly allowed: true }
+  | { readonly allowed: false; readonly ref: BreakerRef; readonly reason: BreakerReason };
+
+export interface BreakerServiceDependencies {
+  readonly transactions: BreakerTransactions;
+  readonly store: Pick<BreakerStore, 'watch'>;
+  readonly limits: Pick<TenantSettingsCache<TenantLimits>, 'of'>;
+  /** Breakers that are open, as far as it was announced. */
+  readonly open: Pick<TenantSettingsCache<OpenBreakers>, 'of'>;
+  readonly closed: Pick<ClosedBreakers, 'has' | 'reading'>;
+}
+
+/** May this call begin, as far as the breakers of its run and agent go? */
+export class BreakerService {
+  readonly #parts: BreakerServiceDependencies;
+  readonly #notedAtMs = new Map<string, number>();
+
+  constructor(parts: BreakerServiceDependencies) {
+    this.#parts = parts;
+  }
+
+  /**
+   * True where the store need not be asked: the breakers of the run and its agent were closed a moment ago, nobody has
+   * said otherwise since, and the call adds nothing that could open them.
+   */
+  remembers({ tenantId, agentId, runId, phase, metrics }: DecisionRequest): boolean {
+    if (phase === 'llm.before' || saidUsage({ metrics }) !== null) return false;
+    const { closed, limits, open } = this.#parts;
+    if (!closed.has(tenantId, agentId, runId, limits.of(tenantId))) return false;
+    const opened = open.of(tenantId);
+    if (opened === undefined) return true;
+    return (
+      !opened.has(recordKey({ scope: 'run', scopeId: runId })) &&
+      !opened.has(recordKey({ scope: 'agent', scopeId: agentId }))
+    );
+  }
+
+  /**
+   * @param once names the question where it can be recognised when it comes again
+   * @throws StateUnavailable
+   */
+  async consult(request: DecisionRequest, decisionId: string, nowMs: number, once?: string): Promise<BreakerVerdict> {
+    const { tenantId, agentId, runId } = request;
+    this.#noteAsking(tenantId, nowMs);
+    const limits = this.#parts.limits.of(tenantId);
+    const ofAgent = agentLimits(limits, agentId);
+    const watched = [
+      { ref: { scope: 'run', scopeId: runId } as BreakerRef, limits: runLimits(limits, agentId, runId) },
+    ];
+    if (ofAgent !== null) watched.push({ ref: { scope: 'agent', scopeId: agentId }, limits: ofAgent });
+    const next = nextCall(request, once ?? decisionId);
+    const said = saidUsage(request);
+    const question = {
+      ...{ tenantId, agentId, refs: watched.map(({ ref }) => ref) },
+      ...(said === null ? {} : { adding: { at: 0, usage: said, ...additionName(said, once) } }),
+    };
+    const reading = this.#parts.closed.reading(tenantId, agentId, runId, limits);
+    let closed = false;
+    const verdict = await this.#parts.transactions.revise<BreakerVerdict>(question, (breakers) => {
+      closed = breakers.every(({ breaker }) => breaker.state.kind === 'closed');
+      const revisions: Revision[] = [];
+      for (const [at, { ref, limits: its }] of watched.entries()) {
+        const stored = breakers[at];
+        if (stored === undefined) continue;
+        const answer = ask(stored, its, nowMs, next, request.phase === 'tool.after');
+        if (answer.state !== stored.breaker.state)
+          revisions.push({ ref, from: stored, to: { ...stored.breaker, state: answer.state } });
+        if (answer.reason !== null) return { revisions, answer: { allowed: false, ref, reason: answer.reason } };
+      }
+      return { revisions, answer: { allowed: true } };
+    });
+    if (closed && verdict.allowed) reading.closed();
+    return verdict;
+  }
+
+  /** From now on the tenant's events are counted for its breakers. A note that is lost is made by the next question. */
+  #noteAsking(tenantId: string, nowMs: number): void {
+    if (nowMs - (this.#notedAtMs.get(tenantId) ?? 0) < NOTE_EVERY_MS) return;
+    this.#notedAtMs.set(tenantId, nowMs);
+    this.#parts.store.watch(tenantId).catch(() => this.#notedAtMs.delete(tenantId));
+  }
+}
+
+type Limits = Parameters<typeof checkBreaker>[1];
+
+/** A call that was made already becomes no probe, and the probe's own result is let through. */
+function ask(stored: StoredBreaker, limits: Limits, nowMs: number, next: NextCall, after: boolean) {
+  const { state } = stored.breaker;
+  if (after && state.kind === 'half_open') return { state, reason: null };
+  const { by: _, ...nameless } = next;
+  const answer = checkBreaker(withAsked(stored.breaker, stored.asked), limits, nowMs, after ? nameless : next);
+  return { state: answer.breaker.state, reason: answer.allowed ? null : answer.reason };
+}
+
+/** A tool call belongs to an iteration that has begun; a model call begins one. */
+function nextCall({ phase, runId, callId, estimate }: DecisionRequest, question: string): NextCall {
+  const by = probeName({ runId, callId }, question);
+  if (phase !== 'llm.before') return { by };
+  return { by, iterations: 1, tokens: estimate?.tokens ?? 0, costUsd: estimate?.costUsd ?? 0 };
+}
+
+function saidUsage({ metrics }: Pick<DecisionRequest, 'metrics'>): AskedUsage | null {
+  const tokens = amount(metrics.llm_tokens_in) + amount(metrics.llm_tokens_out);
+  const costUsd = amount(metrics.llm_cost_usd);
+  return tokens > 0 || costUsd > 0 ? { tokens, costUsd, iterations: 0 } : null;
+}
+
+/** Under one name of a question other usage is another addition. */
+function additionName({ tokens, costUsd }: AskedUsage, question: string | undefined): { readonly once?: string } {
+  return question === undefined ? {} : { once: `${question}#${tokens}#${costUsd}` };
+}
+
+function amount(value: number | undefined): number {
+  return value !== undefined && Number.isFinite(value) && value > 0 ? value : 0;
+}

@@ -1,0 +1,60 @@
+import type { Budget, BudgetBalance } from '@agentlens/contracts';
+import { keptMsOf, periodStart } from './accounts.ts';
+import type { SeededBudgetStore } from './seeded-budget-store.ts';
+import type { BudgetsRepository } from './budgets.repository.ts';
+
+/** Pots of one budget that are told at once. */
+const MOST_POTS = 100;
+export const NOT_FOUND = { ok: false, problem: { error: 'No such budget', status: 404 } } as const;
+
+export interface BudgetBalanceDependencies {
+  readonly repository: Pick<BudgetsRepository, 'find' | 'spenders'>;
+  readonly budgetStore: Pick<SeededBudgetStore, 'balances'>;
+  readonly now: () => number;
+}
+
+interface Question {
+  readonly tenantId: string;
+  readonly budgetId: string;
+  readonly scopeId?: string | undefined;
+}
+
+/**
+ * What is spent, set aside and left of a budget in its present period, as decisions see it.
+ * @throws StateUnavailable, and where Postgres is away
+ */
+export async function budgetBalance(
+  { repository, budgetStore, now }: BudgetBalanceDependencies,
+  { tenantId, budgetId, scopeId }: Question,
+): Promise<{ readonly ok: true; readonly value: BudgetBalance } | typeof NOT_FOUND> {
+  const budget = isId(budgetId) ? await repository.find(tenantId, budgetId) : null;
+  if (budget === null) return NOT_FOUND;
+  const nowMs = now();
+  const start = periodStart(budget.period, nowMs);
+  const only = onlyPot(budget) ?? scopeId;
+  const scopeIds = only === undefined ? await repository.spenders(tenantId, budgetId, start, MOST_POTS) : [only];
+  const pot = { budgetId, periodStart: start, keptMs: keptMsOf(budget.period) };
+  const accounts = scopeIds.map((id) => ({ ...pot, scopeId: id }));
+  const balances = accounts.length === 0 ? [] : await budgetStore.balances(tenantId, accounts, nowMs);
+  const pots = accounts.map(({ scopeId: id }, at) => {
+    const { spentUsd = 0, heldUsd = 0 } = balances[at] ?? {};
+    const remainingUsd = Math.max(0, rounded(budget.limitUsd - spentUsd - heldUsd));
+    return { scopeId: id, periodStart: start, spentUsd, reservedUsd: heldUsd, remainingUsd };
+  });
+  return { ok: true, value: { budget, pots } };
+}
+
+/** The one pot a budget has; undefined: everyone of its scope has one. */
+function onlyPot({ scope, scopeId, tenantId }: Budget): string | undefined {
+  return scope === 'tenant' ? tenantId : scopeId;
+}
+
+/** To millionths: differences of dollars in binary fractions are not exact. */
+function rounded(usd: number): number {
+  return Math.round(usd * 1e6) / 1e6;
+}
+
+/** Anything else was never given out, and some of it Postgres would not even read. */
+export function isId(text: string): boolean {
+  return /^[\x21-\x7e]{1,100}$/.test(text);
+}

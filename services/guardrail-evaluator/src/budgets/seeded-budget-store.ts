@@ -1,0 +1,80 @@
+import type {
+  AccountBalance,
+  BudgetAccount,
+  BudgetStore,
+  ReserveRequest,
+  SpendAnswer,
+  Spending,
+} from '@agentlens/guardrails';
+import type { BudgetsRepository } from './budgets.repository.ts';
+
+/** Accounts that one call gives back to the store. */
+const PAGE = 500;
+
+export type Reserved = Exclude<Awaited<ReturnType<BudgetStore['reserve']>>, { kind: 'unseeded' }>;
+
+/**
+ * The store of money, filled from the ledger where it is new or has lost what it held: nothing is spent twice because a
+ * cache was emptied. Filling happens once per loss, and only then does anybody wait for Postgres.
+ */
+export class SeededBudgetStore {
+  readonly #store: BudgetStore;
+  readonly #ledger: Pick<BudgetsRepository, 'spent'>;
+  readonly #now: () => number;
+  readonly #filling = new Map<string, Promise<void>>();
+
+  constructor(store: BudgetStore, ledger: Pick<BudgetsRepository, 'spent'>, now: () => number) {
+    this.#store = store;
+    this.#ledger = ledger;
+    this.#now = now;
+  }
+
+  async reserve(request: ReserveRequest): Promise<Reserved> {
+    return this.#filled(request.tenantId, async () => {
+      const answer = await this.#store.reserve(request);
+      return answer.kind === 'unseeded' ? null : answer;
+    });
+  }
+
+  balances(tenantId: string, accounts: readonly BudgetAccount[], nowMs: number): Promise<readonly AccountBalance[]> {
+    return this.#filled(tenantId, () => this.#store.balances(tenantId, accounts, nowMs));
+  }
+
+  spend(tenantId: string, spendings: readonly Spending[], nowMs: number): Promise<readonly SpendAnswer[]> {
+    return this.#filled(tenantId, () => this.#store.spend(tenantId, spendings, nowMs));
+  }
+
+  sessionOf(tenantId: string, runId: string): Promise<string | null> {
+    return this.#store.sessionOf(tenantId, runId);
+  }
+
+  noteSessions(...call: Parameters<BudgetStore['noteSessions']>): Promise<void> {
+    return this.#store.noteSessions(...call);
+  }
+
+  /** Asks, and once more after filling where the store did not hold the tenant's money. */
+  async #filled<T>(tenantId: string, ask: () => Promise<T | null>): Promise<T> {
+    for (;;) {
+      const answer = await ask();
+      if (answer !== null) return answer;
+      await this.#fill(tenantId);
+    }
+  }
+
+  #fill(tenantId: string): Promise<void> {
+    const under = this.#filling.get(tenantId);
+    if (under !== undefined) return under;
+    const filling = this.#fillNow(tenantId).finally(() => this.#filling.delete(tenantId));
+    this.#filling.set(tenantId, filling);
+    return filling;
+  }
+
+  /** Several instances may do this at once: an account is given its money once, before anybody may spend from it. */
+  async #fillNow(tenantId: string): Promise<void> {
+    const accounts = await this.#ledger.spent(tenantId, this.#now());
+    for (let from = 0; from < accounts.length; from += PAGE) {
+      await this.#store.seed(tenantId, accounts.slice(from, from + PAGE));
+    }
+    await this.#store.seeded(tenantId);
+  }
+}

@@ -1,0 +1,74 @@
+import { rulesChanged } from '@agentlens/contracts';
+import { createMemoryBus } from '@agentlens/messaging';
+import { createLogger } from '@agentlens/platform';
+import { eventually } from '@agentlens/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { TenantSettingsCache } from './tenant-settings-cache.ts';
+
+const AT = '2026-03-01T12:00:00.000Z';
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function settingsOver(table: Map<string, string>) {
+  const bus = createMemoryBus();
+  const broken = { away: false };
+  const guarded = <T>(value: T): T => {
+    if (broken.away) throw new Error('away');
+    return value;
+  };
+  const settings = new TenantSettingsCache({
+    ...{ name: 'things', bus, topic: rulesChanged, now: () => Date.parse(AT), pollMs: 3_600_000 },
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    reader: {
+      all: async () => guarded(new Map(table)),
+      ofTenant: async (tenantId) => guarded(table.get(tenantId)),
+      changedSince: async () => guarded([...table.keys(), 'gone']),
+    },
+  });
+  closing.push(
+    () => settings.stop(),
+    () => bus.close(),
+  );
+  return { settings, bus, broken };
+}
+
+describe('settings of tenants', () => {
+  it('are read at the start, and again when a change is announced', async () => {
+    const table = new Map([['acme', 'one']]);
+    const { settings, bus } = await settingsOver(table);
+    await settings.start();
+    expect([settings.of('acme'), settings.of('globex')]).toEqual(['one', undefined]);
+    table.set('globex', 'two');
+    await bus.publish(rulesChanged, { tenantId: 'globex', version: 'v', at: AT });
+    await eventually(() => expect(settings.of('globex')).toBe('two'));
+  });
+
+  it('are compared for announcements that were missed, and kept while they cannot be', async () => {
+    const table = new Map([
+      ['acme', 'one'],
+      ['gone', 'soon'],
+    ]);
+    const { settings, broken } = await settingsOver(table);
+    await settings.start();
+    table.set('acme', 'two');
+    table.delete('gone');
+    broken.away = true;
+    await expect(settings.poll()).rejects.toThrow('away');
+    expect(settings.of('acme')).toBe('one');
+    broken.away = false;
+    await settings.poll();
+    expect([...settings.tenants]).toEqual(['acme']);
+    expect(settings.of('acme')).toBe('two');
+  });
+
+  it('may be started again where the first time failed', async () => {
+    const { settings, broken } = await settingsOver(new Map([['acme', 'one']]));
+    broken.away = true;
+    await expect(settings.start()).rejects.toThrow('away');
+    broken.away = false;
+    await settings.start();
+    expect(settings.of('acme')).toBe('one');
+  });
+});

@@ -1,0 +1,136 @@
+import { type Alert, alertChanged, type RulesChanged, rulesChanged } from '@agentlens/contracts';
+import type { EventBus, Subscription } from '@agentlens/messaging';
+import {
+  type Clock,
+  type ControlBoard,
+  type ControlPosition,
+  type HealthRegistry,
+  type KeyDirectory,
+  type Platform,
+} from '@agentlens/platform';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { backlog, type ControlFrame } from './control-frames.ts';
+import { ControlStream } from './control-stream.ts';
+import type { Listener, Listeners } from './listeners.ts';
+import { ListeningPlaces } from './listening-places.ts';
+import type { ProtocolMetrics } from './protocol-metrics.ts';
+
+export interface ControlChannelDependencies {
+  readonly bus: EventBus;
+  readonly board: ControlBoard;
+  readonly listeners: Listeners;
+  readonly keys: KeyDirectory;
+  readonly clock: Clock;
+  readonly health: HealthRegistry;
+  readonly metrics: Pick<ProtocolMetrics, 'dropped'>;
+  readonly logger: Platform['logger'];
+}
+
+type Hearer = Omit<Listener, 'instanceId'> & { readonly instanceId: string | undefined; readonly keyId: string };
+
+/** Those who listen to this instance: by stream, or by polls that wait. */
+export class ControlChannel implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #parts: ControlChannelDependencies;
+  readonly #places = new ListeningPlaces();
+  readonly #streams = new Set<ControlStream>();
+  readonly #waiting = new Set<() => void>();
+  #watches: Subscription[] = [];
+
+  constructor(parts: ControlChannelDependencies) {
+    this.#parts = parts;
+    // A poll would keep the server open for as long as it waits.
+    parts.health.onDrain(() => this.#wakeAll());
+  }
+
+  /** Approvals and new rules are told at once to whom they concern. Without it a client learns by asking again. */
+  async onApplicationBootstrap(): Promise<void> {
+    const { bus, logger } = this.#parts;
+    try {
+      this.#watches.push(
+        await bus.watch(alertChanged, { from: 'new' }, ({ value }) => this.#tellApproval(value)),
+        await bus.watch(rulesChanged, { from: 'new' }, ({ value }) => this.#tellRules(value)),
+      );
+    } catch (error) {
+      logger.warn({ err: error }, 'decided approvals and new rules are not told at once: the bus is away');
+    }
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    for (const stream of [...this.#streams]) stream.close('The server is going down; reconnect');
+    this.#wakeAll();
+    await Promise.all(this.#watches.map((watch) => watch.close()));
+  }
+
+  open(listener: Hearer, after: ControlPosition | undefined, key: string, reply: FastifyReply): void {
+    let stream: ControlStream | undefined;
+    const leave = this.#places.take(listener, () => stream?.close('Other agents need the place; reconnect'));
+    reply.hijack();
+    const { board, listeners, keys, clock, metrics } = this.#parts;
+    const onEnd = (ended: ControlStream) => {
+      leave();
+      this.#streams.delete(ended);
+    };
+    const onCut = () => metrics.dropped('control_stream', 1);
+    const options = { listener, after, board, listeners, key, keys, clock, onEnd, onCut };
+    stream = new ControlStream(reply.raw, options);
+    this.#streams.add(stream);
+  }
+
+  /** Answers at once where there is something to tell, or to a client that has no position yet. */
+  async poll(
+    listener: Hearer,
+    after: ControlPosition | undefined,
+    waitMs: number,
+    gone: AbortSignal,
+  ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string }> {
+    const { board, listeners } = this.#parts;
+    const { instanceId } = listener;
+    if (instanceId !== undefined) listeners.touch({ ...listener, instanceId });
+    const now = () => {
+      const { frames, items } = backlog(board, listener, after);
+      return { items, next: frames.id };
+    };
+    const first = now();
+    if (first.items.length > 0 || after === undefined || waitMs === 0) return first;
+    await this.#change(listener, waitMs, gone);
+    return now();
+  }
+
+  /** @throws ProblemException when nobody else may wait */
+  async #change(listener: Hearer, waitMs: number, gone: AbortSignal): Promise<void> {
+    const { board, health } = this.#parts;
+    const { tenantId, agentId } = listener;
+    const woken = Promise.withResolvers<void>();
+    const wake = () => woken.resolve();
+    const leave = this.#places.take(listener, wake);
+    const timer = setTimeout(wake, waitMs);
+    const unfollow = board.follow({ tenantId, agentId, notice: wake });
+    gone.addEventListener('abort', wake);
+    this.#waiting.add(wake);
+    if (health.draining) wake();
+    await woken.promise;
+    leave();
+    this.#waiting.delete(wake);
+    gone.removeEventListener('abort', wake);
+    unfollow();
+    clearTimeout(timer);
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Only that they changed: each agent's bundle is its own, and signed for the key that asks for it. */
+  #tellRules({ tenantId, version }: RulesChanged): void {
+    for (const stream of this.#streams) if (stream.tenantId === tenantId) stream.tell('rules', { version });
+  }
+
+  #tellApproval({ tenantId, agentId, runId, id, kind, status, approval, reason }: Alert): void {
+    if (kind !== 'approval' || status === 'pending' || status === 'acknowledged') return;
+    for (const stream of this.#streams) {
+      if (stream.tenantId !== tenantId || stream.agentId !== agentId) continue;
+      stream.tell('approval', { approvalId: id, status, runId, callId: approval?.callId, reason });
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { type Caller, CLOCK, type Clock, KEY_DIRECTORY, type KeyDirectory } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Feed, LiveStream } from './live-stream.ts';
+import { OpenStreams } from './open-streams.ts';
+import { StreamMetrics } from './stream-metrics.ts';
+
+const SSE_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  // Proxies of the nginx family would hold frames back to fill a buffer.
+  'x-accel-buffering': 'no',
+  // A stream ends when the server goes down or the key is gone: the connection must not stay behind, idle.
+  connection: 'close',
+};
+
+export interface StreamRequest {
+  readonly caller: Caller;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** The key, where it came as a parameter. */
+  readonly token: string | undefined;
+  readonly feedOf: (stream: LiveStream) => Feed & { open(): Promise<void> };
+}
+
+/** Turns a request into a live stream of some feed. */
+@Injectable()
+export class LiveStreamService {
+  constructor(
+    private readonly streams: OpenStreams,
+    private readonly metrics: StreamMetrics,
+    @Inject(KEY_DIRECTORY) private readonly keys: KeyDirectory,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async serve({ caller, request, reply, token, feedOf }: StreamRequest): Promise<void> {
+    if (request.method === 'HEAD') {
+      // The router answers HEAD by the same method; nobody would read the frames.
+      await reply.headers(SSE_HEADERS).send();
+      return;
+    }
+    this.streams.makeRoomFor(caller.keyId);
+    const stream = new LiveStream({
+      keyId: caller.keyId,
+      key: /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? token ?? '',
+      keys: this.keys,
+      clock: this.clock,
+      onEnd: (ended) => this.streams.remove(ended),
+      onDropped: () => this.metrics.dropped('slow_reader_frame', 1),
+    });
+    this.streams.add(stream);
+    const feed = feedOf(stream);
+    try {
+      await feed.open();
+    } catch (error) {
+      this.streams.remove(stream);
+      await feed.close();
+      throw error;
+    }
+    reply.hijack();
+    stream.start(feed, reply.raw, SSE_HEADERS);
+  }
+}
