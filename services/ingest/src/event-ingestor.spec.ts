@@ -17,7 +17,7 @@ function ingestorWith(inTheWay: () => Obstacle | undefined) {
   const letIn: number[] = [];
   const metrics = new IngestMetrics();
   const shed = jest.spyOn(metrics, 'shed');
-  const gate = {
+  const publisher = {
     get saturated() {
       return inTheWay() === 'a bus that takes no more';
     },
@@ -31,15 +31,14 @@ function ingestorWith(inTheWay: () => Obstacle | undefined) {
     },
   };
   const turns = { isFull: () => inTheWay() === 'a line that is full' };
-  const ingestor = new EventIngestor(
-    {} as never,
-    gate as never,
+  const ingestor = new EventIngestor({
+    quota,
+    turns,
+    admission,
+    publisher,
     metrics,
-    quota as never,
-    fixedClock('2026-03-01T12:00:00.000Z'),
-    admission as never,
-    turns as never,
-  );
+    clock: fixedClock('2026-03-01T12:00:00.000Z'),
+  } as never);
   return { ingestor, letIn, shed: () => shed.mock.calls.map(([events]) => events) };
 }
 
@@ -103,15 +102,13 @@ describe('a request whose events are on their way', () => {
       onItsWay.resolve();
       return safe.promise;
     };
-    const ingestor = new EventIngestor(
-      { judge: async () => ({ kind: 'judged', arrival: {}, verdicts }) } as never,
-      { pass } as never,
-      new IngestMetrics(),
-      {} as never,
-      fixedClock('2026-03-01T12:00:00.000Z'),
-      {} as never,
-      { run: (_tenantId: string, _events: number, work: () => unknown) => work() } as never,
-    );
+    const ingestor = new EventIngestor({
+      intake: { judge: async () => ({ kind: 'judged', arrival: {}, verdicts }) },
+      publisher: { pass },
+      metrics: new IngestMetrics(),
+      clock: fixedClock('2026-03-01T12:00:00.000Z'),
+      turns: { run: (_tenantId: string, _events: number, work: () => unknown) => work() },
+    } as never);
     const handover = { events: [{}] as readonly unknown[], key: undefined, partial: false };
     const taken = ingestor.take('acme', handover);
     await onItsWay.promise;

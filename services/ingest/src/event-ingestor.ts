@@ -4,13 +4,13 @@ import { type Caller, type Clock, ProblemException } from '@agentlens/platform';
 import { type Quota, StateUnavailable } from '@agentlens/state';
 import type { Admission } from './admission/admission.ts';
 import type { FairTurns } from './admission/fair-turns.ts';
-import { type EventOutcome, outcomeOf, refusals, refusedWhole, taken } from './answers.ts';
-import type { Dialect } from './dialect.ts';
-import type { EventGate } from './event-gate.ts';
-import type { IdentifiedEvent } from './identity.ts';
+import { type EventOutcome, outcomeOf, refusals, refusedWhole, taken } from './http/answers.ts';
+import type { Dialect } from './intake/dialect.ts';
+import type { EventPublisher } from './publish/event-publisher.ts';
+import type { Arrival, IdentifiedEvent } from './intake/identity.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
-import type { EventIntake } from './intake.ts';
-import { heldBack, rateLimitFields, tooMany } from './rate-limit.ts';
+import type { EventIntake } from './intake/intake.ts';
+import { heldBack, rateLimitFields, tooMany } from './http/rate-limit.ts';
 
 /** Made once: in an overload it is said hundreds of times a second, and a stack trace would be a quarter of its cost. */
 const LINE_IS_FULL = heldBack(1_000);
@@ -42,83 +42,123 @@ interface Reply {
   headers(fields: Record<string, string>): unknown;
 }
 
-/** Where every way in hands over its events: quota, intake, gate, and the same refusals. */
-export class EventIngestor {
-  constructor(
-    private readonly intake: EventIntake,
-    private readonly gate: EventGate,
-    private readonly metrics: IngestMetrics,
-    private readonly quota: Quota,
-    private readonly clock: Clock,
-    private readonly admission: Admission,
-    private readonly turns: FairTurns,
-  ) {}
+export interface EventIngestorDependencies {
+  readonly quota: Quota;
+  readonly turns: FairTurns;
+  readonly admission: Admission;
+  readonly intake: EventIntake;
+  readonly publisher: EventPublisher;
+  readonly metrics: IngestMetrics;
+  readonly clock: Clock;
+}
 
-  /** Of a request whose body is still to come it is not known how many events it holds: they are not counted. */
-  refuseIfFull(tenantId: string, events = 0): void {
-    if (!this.turns.isFull(tenantId)) return;
-    this.metrics.shed(events);
+/**
+ * The way of a request's events through the gateway, whichever route they come by. Each step may refuse, with a metric
+ * and an answer of its own, and what it refuses no later step sees.
+ *
+ * | Step        | Asks                                               | Refuses with                       | In        |
+ * |-------------|----------------------------------------------------|------------------------------------|-----------|
+ * | `#quota`    | has this key sent too much in this second?         | 429, `turned_away{quota}`          | admission |
+ * | `#line`     | is the tenant's waiting line full?                 | 429, `shed`                        | admission |
+ * | `#capacity` | does the broker keep up?                           | 503, `turned_away{saturated}`      | publish   |
+ * | `#pace`     | is evaluation behind because of this tenant?       | 429, `shed`                        | admission |
+ * | `#turn`     | whose turn is it?                                  | waits                              | admission |
+ * | `#judge`    | is each event readable, valid, new?                | 400, 409, 422, `refused`           | intake    |
+ * | `#publish`  | is each event safe on the stream?                  | 503, `turned_away{unavailable}`    | publish   |
+ */
+export class EventIngestor {
+  constructor(private readonly parts: EventIngestorDependencies) {}
+
+  /** The steps before the body is judged. @throws ProblemException */
+  async admit(caller: Caller, cost: number, reply: Reply): Promise<void> {
+    // The key's own quota first, so that one loud client meets its own limit before the platform's.
+    await this.#quota(caller, cost, reply);
+    this.#line(caller.tenantId, cost);
+    this.#capacity();
+    // Last: it learns how much is handled from how much it let in.
+    this.#pace(caller.tenantId, cost);
+  }
+
+  /** The steps after it. Resolves when every event that is answered as taken is safe. @throws ProblemException */
+  take(tenantId: string, handover: Handover): Promise<readonly EventOutcome[]> {
+    return this.#turn(tenantId, handover, async () => {
+      try {
+        const { outcomes, counts, safe } = await this.#judge(tenantId, handover);
+        await safe;
+        this.parts.metrics.accepted(counts.accepted, counts.unpriced);
+        this.parts.metrics.lostByClients(counts.lostByClients);
+        return outcomes;
+      } catch (error) {
+        throw this.#awayOr(error);
+      }
+    });
+  }
+
+  /** Before a body is read nobody knows how many events it holds: they are not counted as shed. */
+  refuseIfFull(tenantId: string): void {
+    this.#line(tenantId, 0);
+  }
+
+  async #quota(caller: Caller, cost: number, reply: Reply): Promise<void> {
+    const { quota, clock, metrics } = this.parts;
+    const answer = await quota.take(caller.keyId, cost, caller.eventsPerSecond, clock.now());
+    reply.headers(rateLimitFields(answer));
+    if (answer.allowed) return;
+    metrics.turnedAway('quota');
+    throw tooMany(answer);
+  }
+
+  #line(tenantId: string, cost: number): void {
+    const { turns, metrics } = this.parts;
+    if (!turns.isFull(tenantId)) return;
+    metrics.shed(cost);
     throw LINE_IS_FULL;
   }
 
-  /** This key's quota first, so that one loud client meets its own limit before the platform's. */
-  async admit(caller: Caller, cost: number, reply: Reply): Promise<void> {
-    const answer = await this.quota.take(caller.keyId, cost, caller.eventsPerSecond, this.clock.now());
-    reply.headers(rateLimitFields(answer));
-    if (!answer.allowed) {
-      this.metrics.turnedAway('quota');
-      throw tooMany(answer);
-    }
-    this.refuseIfFull(caller.tenantId, cost);
-    if (this.gate.saturated) {
-      this.metrics.turnedAway('saturated');
-      throw unavailable('The platform takes no more events just now', 1_000);
-    }
-    // Last: it learns how much is handled from how much it let in.
-    const waitMs = this.admission.admit(caller.tenantId, cost);
-    if (waitMs !== null) {
-      this.metrics.shed(cost);
-      throw heldBack(waitMs);
-    }
+  #capacity(): void {
+    const { publisher, metrics } = this.parts;
+    if (!publisher.saturated) return;
+    metrics.turnedAway('saturated');
+    throw unavailable('The platform takes no more events just now', 1_000);
   }
 
-  /** Resolves when every event that is answered as taken is safe. */
-  take(tenantId: string, handover: Handover): Promise<readonly EventOutcome[]> {
-    return this.turns.run(tenantId, handover.events.length, () => this.#take(tenantId, handover));
+  #pace(tenantId: string, cost: number): void {
+    const { admission, metrics } = this.parts;
+    const waitMs = admission.admit(tenantId, cost);
+    if (waitMs === null) return;
+    metrics.shed(cost);
+    throw heldBack(waitMs);
   }
 
-  async #take(tenantId: string, handover: Handover): Promise<readonly EventOutcome[]> {
-    try {
-      const { outcomes, counts, safe } = await this.#send(tenantId, handover);
-      await safe;
-      this.metrics.accepted(counts.accepted, counts.unpriced);
-      this.metrics.lostByClients(counts.lostByClients);
-      return outcomes;
-    } catch (error) {
-      throw this.#awayOr(error);
-    }
+  #turn<T>(tenantId: string, { events }: Handover, work: () => Promise<T>): Promise<T> {
+    return this.parts.turns.run(tenantId, events.length, work);
   }
 
-  async #send(tenantId: string, handover: Handover): Promise<UnderWay> {
+  async #judge(tenantId: string, handover: Handover): Promise<UnderWay> {
+    const { intake, clock, metrics } = this.parts;
     const { events, key, dialect, partial } = handover;
-    const intake = await this.intake.judge({ tenantId, events, key, dialect, nowMs: this.clock.now() });
-    if (intake.kind === 'key_reused') throw this.#keyReused();
-    const outcomes = intake.verdicts.map(outcomeOf);
+    const judged = await intake.judge({ tenantId, events, key, dialect, nowMs: clock.now() });
+    if (judged.kind === 'key_reused') throw this.#keyReused();
+    const outcomes = judged.verdicts.map(outcomeOf);
     const refused = refusals(outcomes);
-    for (const { reason } of refused) this.metrics.refused(reason);
+    for (const { reason } of refused) metrics.refused(reason);
     if (!partial && refused.length > 0) throw refusedWhole(outcomes);
-    const fresh = taken(intake.verdicts).filter(({ repeated }) => !repeated);
+    const fresh = taken(judged.verdicts).filter(({ repeated }) => !repeated);
     handover.events = [];
-    return { outcomes, counts: countsOf(fresh), safe: this.gate.pass(intake.arrival, fresh) };
+    return { outcomes, counts: countsOf(fresh), safe: this.#publish(judged.arrival, fresh) };
+  }
+
+  #publish(arrival: Arrival, fresh: readonly IdentifiedEvent[]): Promise<void> {
+    return this.parts.publisher.pass(arrival, fresh);
   }
 
   /** One event the gateway made of a call. Resolves with its id when it is safe. */
   async record(tenantId: string, event: TranslatedEvent): Promise<string> {
     try {
-      const { arrival, verdict } = await this.intake.judgeOwn(tenantId, event, this.clock.now());
+      const { arrival, verdict } = await this.parts.intake.judgeOwn(tenantId, event, this.parts.clock.now());
       if (!verdict.ok) throw new ProblemException(verdict.refusal.status, verdict.refusal.error, verdict.refusal);
-      await this.gate.pass(arrival, [verdict]);
-      this.metrics.accepted(1, 0);
+      await this.#publish(arrival, [verdict]);
+      this.parts.metrics.accepted(1, 0);
       return verdict.event.id;
     } catch (error) {
       throw this.#awayOr(error);
@@ -126,7 +166,7 @@ export class EventIngestor {
   }
 
   #keyReused(): ProblemException {
-    this.metrics.turnedAway('key_reused');
+    this.parts.metrics.turnedAway('key_reused');
     return new ProblemException(422, 'Idempotency-Key reused', {
       details: [{ path: 'headers.idempotency-key', message: 'was used before with another body' }],
       hint: 'Send a new batch under a new key; repeat a key only with the very same events.',
@@ -136,7 +176,7 @@ export class EventIngestor {
   #awayOr(error: unknown): unknown {
     const afterMs = error instanceof BusUnavailable ? error.afterMs : error instanceof StateUnavailable ? 1_000 : null;
     if (afterMs === null) return error;
-    this.metrics.turnedAway('unavailable');
+    this.parts.metrics.turnedAway('unavailable');
     return unavailable('The platform cannot keep events now', afterMs);
   }
 }

@@ -1,5 +1,5 @@
 import { metrics } from '@opentelemetry/api';
-import type { RefusalReason } from './refusal.ts';
+import type { RefusalReason } from './intake/refusal.ts';
 
 /** Why a whole request was turned away. */
 export type TurnedAway = 'quota' | 'overload' | 'saturated' | 'unavailable' | 'key_reused' | 'envelope';

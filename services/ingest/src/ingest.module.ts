@@ -24,23 +24,23 @@ import {
 import { Admission } from './admission/admission.ts';
 import { FairTurns } from './admission/fair-turns.ts';
 import { Restraint } from './admission/restraint.ts';
-import { BatchPublisher } from './batch-publisher.ts';
-import { Coalescer } from './coalescer.ts';
+import { BatchPublisher } from './publish/batch-publisher.ts';
+import { MessageCoalescer } from './publish/message-coalescer.ts';
 import { EventIngestor } from './event-ingestor.ts';
-import { EventGate } from './event-gate.ts';
-import { EventsRoute } from './events.route.ts';
+import { EventPublisher } from './publish/event-publisher.ts';
+import { EventsRoute } from './http/events.route.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
-import { EventIntake } from './intake.ts';
-import { LeasedQuota } from './leased-quota.ts';
+import { EventIntake } from './intake/intake.ts';
+import { LeasedQuota } from './admission/leased-quota.ts';
 import { OtlpRoutes } from './otlp/otlp.routes.ts';
 import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
 import { SpanMemory } from './otlp/span-memory.ts';
-import { PriceTable } from './price-table.ts';
+import { PriceTable } from './intake/price-table.ts';
 import { DecisionGateway } from './protocol/decision-gateway.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';
 import { PROTOCOL_CONTROLLERS, PROTOCOL_PROVIDERS } from './protocol/protocol.providers.ts';
-import { UnreadRefusals } from './unread-refusals.ts';
+import { UnreadRefusals } from './http/unread-refusals.ts';
 
 /** A message this old has outlived its retries: traffic is better sent to another instance. */
 const STUCK_MS = 15_000;
@@ -49,13 +49,16 @@ const STUCK_MS = 15_000;
 @Module({})
 export class IngestModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
-    @Inject(EventGate) private readonly gate: EventGate,
+    @Inject(EventPublisher) private readonly publisher: EventPublisher,
     @Inject(DecisionGateway) private readonly decisions: DecisionGateway,
     @Inject(Heartbeats) private readonly heartbeats: Heartbeats,
     @Inject(Admission) private readonly admission: Admission,
     @Inject(HEALTH) health: HealthRegistry,
   ) {
-    health.add('publishing', async () => ({ ok: gate.oldestMs < STUCK_MS, detail: { oldestMs: gate.oldestMs } }));
+    health.add('publishing', async () => ({
+      ok: publisher.oldestMs < STUCK_MS,
+      detail: { oldestMs: publisher.oldestMs },
+    }));
   }
 
   static register(platform: Platform): DynamicModule {
@@ -75,11 +78,11 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
           inject: [EventIngestor, IDEMPOTENCY_STORE, CONFIG, CLOCK, OtlpMetrics],
         },
         { provide: EventIntake, useFactory: eventIntake, inject: [IDEMPOTENCY_STORE, CONFIG, LOGGER] },
-        { provide: EventGate, useFactory: eventGate, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
+        { provide: EventPublisher, useFactory: eventPublisher, inject: [EVENT_BUS, IngestMetrics, CLOCK] },
         {
           provide: EventIngestor,
-          useFactory: eventDesk,
-          inject: [EventIntake, EventGate, IngestMetrics, QUOTA, CLOCK, Admission, LOGGER],
+          useFactory: eventIngestor,
+          inject: [EventIntake, EventPublisher, IngestMetrics, QUOTA, CLOCK, Admission, LOGGER],
         },
         {
           provide: Admission,
@@ -98,7 +101,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
   async beforeApplicationShutdown(): Promise<void> {
     await this.admission.stop();
     await this.decisions.drain();
-    await this.gate.drain();
+    await this.publisher.drain();
     await this.heartbeats.drain();
   }
 }
@@ -123,15 +126,15 @@ function otlpIngestor(
   return new OtlpIngestor(ingestor, new SpanMemory(store, metrics, () => clock.now()), new PriceTable(), otlp, metrics);
 }
 
-function eventGate(bus: EventBus, metrics: IngestMetrics, clock: Clock): EventGate {
+function eventPublisher(bus: EventBus, metrics: IngestMetrics, clock: Clock): EventPublisher {
   const now = () => clock.now();
   const publisher = new BatchPublisher(bus, metrics, now);
-  return new EventGate(publisher, new Coalescer(publisher, now), now);
+  return new EventPublisher(publisher, new MessageCoalescer(publisher, now), now);
 }
 
-function eventDesk(
+function eventIngestor(
   intake: EventIntake,
-  gate: EventGate,
+  publisher: EventPublisher,
   metrics: IngestMetrics,
   quota: Quota,
   clock: Clock,
@@ -142,13 +145,13 @@ function eventDesk(
     const restrained = 'the CPU is scarce: a tenant that floods beside others is restrained';
     logger.info({ tenantId, perSecond }, Number.isFinite(perSecond) ? restrained : 'nobody is restrained any more');
   });
-  return new EventIngestor(
-    intake,
-    gate,
-    metrics,
-    new LeasedQuota(quota),
-    clock,
+  return new EventIngestor({
+    quota: new LeasedQuota(quota),
+    turns: new FairTurns({ restraint }),
     admission,
-    new FairTurns({ restraint }),
-  );
+    intake,
+    publisher,
+    metrics,
+    clock,
+  });
 }

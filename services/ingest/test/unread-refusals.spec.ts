@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EventIngestor } from '../src/event-ingestor.ts';
-import { heldBack } from '../src/rate-limit.ts';
+import { heldBack } from '../src/http/rate-limit.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 
 describe('requests of a tenant whose line is full', () => {

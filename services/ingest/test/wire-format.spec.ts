@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { canonicalForm, EVENT_TYPE_NAMES, sha256Hex } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { LIMITS } from '../src/limits.ts';
+import { LIMITS } from '../src/intake/limits.ts';
 import { startGateway } from './gateway.ts';
 
 const page = readFileSync(new URL('../../../docs/wire-format.md', import.meta.url), 'utf8');

@@ -13,7 +13,7 @@ import {
   Serves,
 } from '@agentlens/platform';
 import { type BeforeApplicationShutdown, Controller, Inject } from '@nestjs/common';
-import { AGENTLENS } from '../dialect.ts';
+import { AGENTLENS } from '../intake/dialect.ts';
 import { EventIngestor } from '../event-ingestor.ts';
 import { DecisionGateway } from '../protocol/decision-gateway.ts';
 import { type DemoWorld, runDemoAgent } from './demo-agent.ts';

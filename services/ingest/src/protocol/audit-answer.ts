@@ -1,5 +1,5 @@
 import type { Problem } from '@agentlens/contracts';
-import type { EventOutcome } from '../answers.ts';
+import type { EventOutcome } from '../http/answers.ts';
 
 /** Said of an event that was refused, or kept with a remark. */
 export interface AuditResult {

@@ -12,7 +12,7 @@ import { evaluateCall } from '@agentlens/operations/ingest';
 import { type Caller, CLOCK, type Clock, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { questionKeyOf } from '../events-request.ts';
+import { questionKeyOf } from '../http/events-request.ts';
 import { transportable } from './call-content.ts';
 import { DecideQuota } from './decide-quota.ts';
 import { DecisionGateway } from './decision-gateway.ts';

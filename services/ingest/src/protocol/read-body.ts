@@ -1,7 +1,7 @@
 import { ClientId, MendedId } from '@agentlens/contracts';
 import { ProblemException, parseOr400 } from '@agentlens/platform';
 import type { z } from 'zod';
-import { sanitise } from '../sanitise.ts';
+import { sanitise } from '../intake/sanitise.ts';
 
 /** A call's body, safe to store. @throws ProblemException 400 naming the place. */
 export function readBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {

@@ -1,5 +1,5 @@
 import type { UnreadContent } from '@agentlens/contracts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../intake/limits.ts';
 
 type Reason = UnreadContent['reason'];
 

@@ -4,7 +4,7 @@ import { getRuleBundle, importPolicy } from '@agentlens/operations/ingest';
 import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Serves } from '@agentlens/platform';
 import { Body, Controller, Headers, Inject, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { sanitise } from '../sanitise.ts';
+import { sanitise } from '../intake/sanitise.ts';
 import { bundleTag, isTagged, type BundleSignature, signBundle } from './sign-bundle.ts';
 
 /** Rules as clients of the agent protocol bring and fetch them. */

@@ -1,13 +1,13 @@
 import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { EventGate } from './event-gate.ts';
+import { EventPublisher } from './event-publisher.ts';
 
 function aGate() {
   const ways: string[] = [];
   const note = (way: string) => async () => void ways.push(way);
   const publisher = { saturated: false, oldestMs: 0, publish: note('by itself'), drain: note('drain') };
   const coalescer = { add: note('shared'), flush: () => undefined };
-  return { gate: new EventGate(publisher, coalescer, () => 0), ways };
+  return { gate: new EventPublisher(publisher, coalescer, () => 0), ways };
 }
 
 const events = (count: number) => Array.from({ length: count }, () => ({ event: anEvent(), json: '{}', bytes: 2 }));

@@ -1,7 +1,7 @@
 import type { Problem, ProblemDetail } from '@agentlens/contracts';
 import { ProblemException } from '@agentlens/platform';
-import type { IntakeVerdict } from './intake.ts';
-import type { Refusal } from './refusal.ts';
+import type { IntakeVerdict } from '../intake/intake.ts';
+import type { Refusal } from '../intake/refusal.ts';
 
 export interface Receipt {
   readonly id: string;

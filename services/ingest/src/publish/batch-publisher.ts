@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { agentEvents } from '@agentlens/contracts';
 import { BusUnavailable, type EventBus, InFlight, observeQueue, type WrittenMessage } from '@agentlens/messaging';
 import { type Link, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import type { IngestMetrics } from './ingest-metrics.ts';
+import type { IngestMetrics } from '../ingest-metrics.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
 
 const MOST_IN_FLIGHT = 256;

@@ -1,6 +1,6 @@
 import { MendedId, unknownName } from '@agentlens/contracts';
 import { ProblemException } from '@agentlens/platform';
-import { LIMITS } from './limits.ts';
+import { LIMITS } from '../intake/limits.ts';
 
 /** The events of a request body. @throws ProblemException 400 saying what the envelope must be. */
 export function eventsOf(body: unknown): readonly unknown[] {

@@ -3,7 +3,7 @@ import { BusUnavailable, createMemoryBus, type EventBus, each, writtenMessage } 
 import { aBatch, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BatchPublisher } from './batch-publisher.ts';
-import { IngestMetrics } from './ingest-metrics.ts';
+import { IngestMetrics } from '../ingest-metrics.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
 
 const outgoing = (batch = aBatch()): OutgoingBatch => ({

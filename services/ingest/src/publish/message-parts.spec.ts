@@ -2,8 +2,8 @@ import type { AgentEvent } from '@agentlens/contracts';
 import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { IdentifiedEvent } from './identity.ts';
-import { messageIdOf, partsOf } from './parts.ts';
+import type { IdentifiedEvent } from '../intake/identity.ts';
+import { messageIdOf, messageParts } from './message-parts.ts';
 
 const sized = fc.record({ agent: fc.integer({ min: 0, max: 9 }), bytes: fc.integer({ min: 1, max: 990_000 }) });
 
@@ -17,7 +17,7 @@ describe('parts of a request', () => {
     fc.assert(
       fc.property(fc.array(sized, { maxLength: 60 }), (sizes) => {
         const events = sizes.map(({ agent, bytes }) => sizedEvent({ agentId: `agent-${agent}` }, bytes));
-        const parts = partsOf('acme', events);
+        const parts = messageParts('acme', events);
         expect(parts.flatMap((part) => part.events)).toEqual(events.map(({ event }) => event));
         for (const part of parts) {
           expect(part.bytes).toBeLessThanOrEqual(1_000_000);
@@ -29,13 +29,13 @@ describe('parts of a request', () => {
 
   it('are one message where they fit, however many agents they are about', () => {
     const events = Array.from({ length: 50 }, (_, n) => sizedEvent({ agentId: `agent-${n}` }, 100));
-    expect(partsOf('acme', events)).toHaveLength(1);
+    expect(messageParts('acme', events)).toHaveLength(1);
   });
 });
 
 describe('a message id under a key', () => {
-  const [part] = partsOf('acme', [sizedEvent({ hash: 'a' }, 1)]);
-  const [other] = partsOf('acme', [sizedEvent({ hash: 'b' }, 1)]);
+  const [part] = messageParts('acme', [sizedEvent({ hash: 'a' }, 1)]);
+  const [other] = messageParts('acme', [sizedEvent({ hash: 'b' }, 1)]);
   if (part === undefined || other === undefined) throw new Error('one event makes one part');
 
   it('is the same for the same events', () => {

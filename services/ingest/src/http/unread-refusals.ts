@@ -2,7 +2,7 @@ import { callerOf, type RouteSettings } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { EventIngestor } from './event-ingestor.ts';
+import { EventIngestor } from '../event-ingestor.ts';
 
 /** The config of a route that takes batches of events. */
 export const BATCH_ROUTE = {

@@ -1,7 +1,7 @@
-import type { Moments } from './departures.ts';
+import type { CommitTimer } from './group-commit.ts';
 
 /** Time that passes when a test says so. */
-export class ManualMoments implements Moments {
+export class ManualTimer implements CommitTimer {
   readonly #due = new Map<() => void, number>();
   #nowMs = 0;
 

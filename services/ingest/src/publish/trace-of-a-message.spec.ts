@@ -15,8 +15,8 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { BatchPublisher } from './batch-publisher.ts';
-import { Coalescer } from './coalescer.ts';
-import { IngestMetrics } from './ingest-metrics.ts';
+import { MessageCoalescer } from './message-coalescer.ts';
+import { IngestMetrics } from '../ingest-metrics.ts';
 
 /** What the SDK does with contexts, without the SDK. */
 class AsyncContexts implements ContextManager {
@@ -57,7 +57,7 @@ describe('the trace of a message', () => {
     const parents: (string | undefined)[] = [];
     await bus.watch(agentEvents, { from: 'new' }, ({ headers }) => parents.push(headers.traceparent));
     const publisher = new BatchPublisher(bus, new IngestMetrics(), () => clock.now());
-    const coalescer = new Coalescer(publisher, () => clock.now());
+    const coalescer = new MessageCoalescer(publisher, () => clock.now());
     const tenants = ['acme', 'acme', 'globex'];
     const event = anEvent();
     const text = JSON.stringify(event);

@@ -3,13 +3,13 @@ import { BusUnavailable, createMemoryBus, type EventBus, each } from '@agentlens
 import { anEvent, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BatchPublisher } from './batch-publisher.ts';
-import { Coalescer } from './coalescer.ts';
-import { IngestMetrics } from './ingest-metrics.ts';
-import { ManualMoments } from './manual-moments.testing.ts';
+import { MessageCoalescer } from './message-coalescer.ts';
+import { IngestMetrics } from '../ingest-metrics.ts';
+import { ManualTimer } from './manual-timer.testing.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
-import type { Part } from './parts.ts';
+import type { MessagePart } from './message-parts.ts';
 
-function part(fields: Partial<Part> & { count?: number; eventFields?: Partial<AgentEvent> } = {}): Part {
+function part(fields: Partial<MessagePart> & { count?: number; eventFields?: Partial<AgentEvent> } = {}): MessagePart {
   const { count = 1, eventFields, ...rest } = fields;
   const events = Array.from({ length: count }, () => anEvent(eventFields));
   const texts = events.map((event) => JSON.stringify(event));
@@ -22,29 +22,29 @@ describe('the coalescer', () => {
   const clock = fixedClock();
   let bus: EventBus;
   let batches: EventBatch[];
-  let moments: ManualMoments;
+  let timer: ManualTimer;
   let publisher: BatchPublisher;
-  let coalescer: Coalescer;
+  let coalescer: MessageCoalescer;
 
   beforeEach(async () => {
     bus = createMemoryBus({ publishDeadlineMs: 20 });
     batches = [];
     await bus.watch(agentEvents, { from: 'new' }, ({ value }) => batches.push(value));
-    moments = new ManualMoments();
+    timer = new ManualTimer();
     publisher = new BatchPublisher(
       bus,
       new IngestMetrics(),
       () => clock.now(),
       async () => undefined,
     );
-    coalescer = new Coalescer(publisher, () => clock.now(), moments);
+    coalescer = new MessageCoalescer(publisher, () => clock.now(), timer);
   });
   afterEach(() => bus.close());
 
   it('publishes nothing before the moment has passed', async () => {
     const safe = coalescer.add(part());
     expect(batches).toEqual([]);
-    moments.pass(0);
+    timer.pass(0);
     await safe;
     expect(batches).toHaveLength(1);
   });
@@ -52,7 +52,7 @@ describe('the coalescer', () => {
   it('merges the requests of one tenant, in order of arrival', async () => {
     const parts = [part({ count: 2 }), part({ count: 3 }), part()];
     const safe = parts.map((one) => coalescer.add(one));
-    moments.pass(0);
+    timer.pass(0);
     await Promise.all(safe);
     expect(batches.map(({ events }) => idsOf(events))).toEqual([parts.flatMap(({ events }) => idsOf(events))]);
   });
@@ -60,15 +60,15 @@ describe('the coalescer', () => {
   it('dates the message when it leaves, not when it was begun', async () => {
     const safe = coalescer.add(part());
     clock.advance(2);
-    moments.pass(0);
+    timer.pass(0);
     await safe;
     expect(batches[0]?.receivedAt).toBe(new Date(clock.now()).toISOString());
   });
 
   it('keeps tenants apart, and lets them leave together', async () => {
     const safe = [part(), part({ tenantId: 'globex' })].map((one) => coalescer.add(one));
-    expect(moments.waiting).toBe(1);
-    moments.pass(0);
+    expect(timer.waiting).toBe(1);
+    timer.pass(0);
     await Promise.all(safe);
     expect(batches.map(({ tenantId }) => tenantId)).toEqual(['acme', 'globex']);
   });
@@ -82,16 +82,16 @@ describe('the coalescer', () => {
         return arrived.promise;
       },
     };
-    const gathering = new Coalescer(slow, () => clock.now(), moments);
+    const gathering = new MessageCoalescer(slow, () => clock.now(), timer);
     const first = gathering.add(part());
-    moments.pass(0);
+    timer.pass(0);
     const others = [part({ count: 2 }), part({ count: 3 })].map((one) => gathering.add(one));
-    moments.pass(10);
+    timer.pass(10);
     expect(sent.map(({ events }) => events)).toEqual([1]);
 
     sent[0]?.arrived.resolve();
     await first;
-    moments.pass(25);
+    timer.pass(25);
     expect(sent.map(({ events }) => events)).toEqual([1, 5]);
 
     sent[1]?.arrived.reject(new BusUnavailable('away', 0));
@@ -100,8 +100,8 @@ describe('the coalescer', () => {
 
   it('publishes at once when a message is full', async () => {
     const safe = Array.from({ length: 6 }, () => coalescer.add(part({ count: 90 })));
-    expect(moments.waiting).toBe(1);
-    moments.pass(0);
+    expect(timer.waiting).toBe(1);
+    timer.pass(0);
     await Promise.all(safe);
     expect(batches.map(({ events }) => events.length)).toEqual([450, 90]);
   });
@@ -109,14 +109,14 @@ describe('the coalescer', () => {
   it('never fills a message beyond its bytes', async () => {
     const eventFields = { payload: { text: 'x'.repeat(400_000) } };
     const safe = Array.from({ length: 3 }, () => coalescer.add(part({ eventFields })));
-    moments.pass(0);
+    timer.pass(0);
     await Promise.all(safe);
     expect(batches.map(({ events }) => events.length)).toEqual([2, 1]);
   });
 
   it('tells every request of a message that cannot be written', async () => {
     const safe = [coalescer.add(part()), coalescer.add(part({ bytes: 1 }))];
-    moments.pass(0);
+    timer.pass(0);
     for (const outcome of await Promise.allSettled(safe)) expect(outcome).toMatchObject({ status: 'rejected' });
   });
 
@@ -127,7 +127,7 @@ describe('the coalescer', () => {
       each(() => new Promise<never>(() => undefined)),
     );
     const safe = [coalescer.add(part()), coalescer.add(part())];
-    moments.pass(0);
+    timer.pass(0);
     for (const outcome of await Promise.allSettled(safe)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(BusUnavailable) });
     }
@@ -140,6 +140,6 @@ describe('the coalescer', () => {
     await publisher.drain();
     await safe;
     expect(batches).toHaveLength(1);
-    expect(moments.waiting).toBe(0);
+    expect(timer.waiting).toBe(0);
   });
 });

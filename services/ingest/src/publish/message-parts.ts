@@ -1,12 +1,12 @@
 import { type AgentEvent, derivedId, partitionOf } from '@agentlens/contracts';
-import type { IdentifiedEvent } from './identity.ts';
-import { LIMITS } from './limits.ts';
+import type { IdentifiedEvent } from '../intake/identity.ts';
+import { LIMITS } from '../intake/limits.ts';
 
 /** The comma between two events. */
 const SEPARATOR_BYTES = 1;
 
 /** Events of one tenant that fit one message. */
-export interface Part {
+export interface MessagePart {
   readonly tenantId: string;
   readonly partition: string;
   readonly events: readonly AgentEvent[];
@@ -15,14 +15,14 @@ export interface Part {
   readonly bytes: number;
 }
 
-interface OpenPart extends Part {
+interface OpenPart extends MessagePart {
   readonly events: AgentEvent[];
   readonly texts: string[];
   bytes: number;
 }
 
 /** A request's events in order, cut where a message would grow too large. */
-export function partsOf(tenantId: string, events: readonly IdentifiedEvent[]): readonly Part[] {
+export function messageParts(tenantId: string, events: readonly IdentifiedEvent[]): readonly MessagePart[] {
   const partition = partitionOf(tenantId);
   const parts: OpenPart[] = [];
   let open: OpenPart | undefined;
@@ -42,7 +42,7 @@ export function partsOf(tenantId: string, events: readonly IdentifiedEvent[]): r
  * The id of a message under an Idempotency-Key: the same for the same events, so that the broker drops a retry, and
  * another one as soon as a retry holds another event.
  */
-export function messageIdOf(part: Part, key: string, receivedAtMs: number): string {
+export function messageIdOf(part: MessagePart, key: string, receivedAtMs: number): string {
   const content = part.events.map((event) => event.hash).join('');
   return derivedId(receivedAtMs, part.tenantId, key, part.partition, content);
 }

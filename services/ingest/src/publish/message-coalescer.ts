@@ -1,12 +1,12 @@
 import { addDays, timeOrderedId } from '@agentlens/contracts';
 import { type Context, context, type Link, trace } from '@opentelemetry/api';
 import type { BatchPublisher } from './batch-publisher.ts';
-import { Departures, type Moments } from './departures.ts';
-import { LIMITS } from './limits.ts';
+import { GroupCommit, type CommitTimer } from './group-commit.ts';
+import { LIMITS } from '../intake/limits.ts';
 import { type OutgoingBatch, outgoing } from './outgoing-batch.ts';
-import type { Part } from './parts.ts';
+import type { MessagePart } from './message-parts.ts';
 
-/** A message of so many events wants no company: what it costs by itself is little beside what they cost. */
+/** At this size the overhead of a message is negligible: it is published at once. */
 export const FULL_MESSAGE = 500;
 
 /** A message that is still being filled. */
@@ -22,24 +22,23 @@ interface Filling {
 }
 
 /**
- * Requests of one tenant share a message, one publish and one sync to disk: those that arrive until the next
- * departure. Each request is answered when the message that carries its events is safe.
+ * Requests of one tenant that arrive until the next commit share a message, one publish and one sync to disk. Each request is answered when the message that carries its events is safe.
  */
-export class Coalescer {
+export class MessageCoalescer {
   /** By tenant. */
   readonly #filling = new Map<string, Filling>();
-  readonly #departures: Departures;
+  readonly #commit: GroupCommit;
 
   constructor(
     private readonly publisher: Pick<BatchPublisher, 'publish'>,
     private readonly now: () => number,
-    moments?: Moments,
+    timer?: CommitTimer,
   ) {
-    this.#departures = new Departures(() => this.#sendAll(), moments);
+    this.#commit = new GroupCommit(() => this.#sendAll(), timer);
   }
 
   /** Resolves when the events are safe. @throws BusUnavailable */
-  add(part: Part): Promise<void> {
+  add(part: MessagePart): Promise<void> {
     const filling = this.#fillingFor(part);
     addDays(filling.days, part.events);
     for (const text of part.texts) filling.texts.push(text);
@@ -47,17 +46,17 @@ export class Coalescer {
     const span = trace.getSpanContext(context.active());
     if (span !== undefined && part.texts.length !== filling.texts.length) filling.links.push({ context: span });
     if (filling.texts.length >= FULL_MESSAGE) void this.#send(part.tenantId, filling);
-    else this.#departures.ask();
+    else this.#commit.request();
     return filling.safe.promise;
   }
 
   /** Publishes everything that waits. */
   flush(): void {
-    if (this.#filling.size > 0) this.#departures.depart();
+    if (this.#filling.size > 0) this.#commit.commit();
   }
 
   /** The message that this part still fits; one that it does not fit leaves at once. */
-  #fillingFor(part: Part): Filling {
+  #fillingFor(part: MessagePart): Filling {
     const present = this.#filling.get(part.tenantId);
     if (present !== undefined && fits(present, part)) return present;
     if (present !== undefined) void this.#send(part.tenantId, present);
@@ -95,6 +94,6 @@ export class Coalescer {
   }
 }
 
-function fits(filling: Filling, part: Part): boolean {
+function fits(filling: Filling, part: MessagePart): boolean {
   return filling.texts.length + part.texts.length <= FULL_MESSAGE && filling.bytes + part.bytes <= LIMITS.messageBytes;
 }

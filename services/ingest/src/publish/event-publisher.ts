@@ -1,19 +1,19 @@
 import { factsOfBatch, timeOrderedId } from '@agentlens/contracts';
 import { allOf } from '@agentlens/messaging';
 import type { BatchPublisher } from './batch-publisher.ts';
-import { type Coalescer, FULL_MESSAGE } from './coalescer.ts';
-import type { Arrival, IdentifiedEvent } from './identity.ts';
+import { type MessageCoalescer, FULL_MESSAGE } from './message-coalescer.ts';
+import type { Arrival, IdentifiedEvent } from '../intake/identity.ts';
 import { outgoing } from './outgoing-batch.ts';
-import { messageIdOf, type Part, partsOf } from './parts.ts';
+import { messageIdOf, type MessagePart, messageParts } from './message-parts.ts';
 
 /** Under a key so many events are a message of their own: the broker then knows a retry of the whole request. */
 const KEYED_MESSAGE = 100;
 
 /** Hands accepted events on, and resolves when every one of them is safe. */
-export class EventGate {
+export class EventPublisher {
   constructor(
     private readonly publisher: Pick<BatchPublisher, 'publish' | 'saturated' | 'oldestMs' | 'drain'>,
-    private readonly coalescer: Pick<Coalescer, 'add' | 'flush'>,
+    private readonly coalescer: Pick<MessageCoalescer, 'add' | 'flush'>,
     private readonly now: () => number,
   ) {}
 
@@ -27,13 +27,13 @@ export class EventGate {
 
   /** @throws BusUnavailable when some are not safe; the others of the request may be. */
   async pass(arrival: Arrival, events: readonly IdentifiedEvent[]): Promise<void> {
-    const parts = partsOf(arrival.tenantId, events);
+    const parts = messageParts(arrival.tenantId, events);
     const [only] = parts;
     if (only !== undefined && parts.length === 1) return this.#publish(arrival, only);
     await allOf(parts.map((part) => this.#publish(arrival, part)));
   }
 
-  #publish(arrival: Arrival, part: Part): Promise<void> {
+  #publish(arrival: Arrival, part: MessagePart): Promise<void> {
     const { key, receivedAtMs } = arrival;
     // A retry of fewer comes in another message; its events are known by their ids, as those with ids of a client.
     if (part.events.length < (key === undefined ? FULL_MESSAGE : KEYED_MESSAGE)) return this.coalescer.add(part);
@@ -42,7 +42,7 @@ export class EventGate {
     return this.#alone(part, timeOrderedId(nowMs), nowMs);
   }
 
-  #alone({ tenantId, partition, events, texts, bytes }: Part, id: string, receivedAtMs: number): Promise<void> {
+  #alone({ tenantId, partition, events, texts, bytes }: MessagePart, id: string, receivedAtMs: number): Promise<void> {
     const facts = factsOfBatch({ receivedAt: new Date(receivedAtMs).toISOString(), events });
     return this.publisher.publish(outgoing({ id, tenantId, partition, ...facts }, texts, bytes));
   }
