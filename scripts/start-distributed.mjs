@@ -1,4 +1,5 @@
 import './require-node.mjs';
+import './end-with-npm.mjs';
 import { fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 import './require-node.mjs';
+import './end-with-npm.mjs';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 

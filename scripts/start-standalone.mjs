@@ -1,0 +1,23 @@
+// `npm start`: gives Node and the C library the options of one process with all services, and becomes that process.
+// Where a process cannot replace itself (Windows), it is a child that gets this one's signals.
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const words = (file) =>
+  readFileSync(new URL(file, import.meta.url), 'utf8')
+    .split(/\s+/)
+    .filter((word) => word !== '');
+
+const script = fileURLToPath(new URL('./start.mjs', import.meta.url));
+const args = [...words('./node-options.standalone'), script, ...process.argv.slice(2)];
+const malloc = Object.fromEntries(words('./malloc-options.standalone').map((word) => word.split('=', 2)));
+const env = { ...process.env, ...malloc };
+
+if (process.platform !== 'win32' && process.execve !== undefined) {
+  process.removeAllListeners('warning');
+  process.execve(process.execPath, [process.execPath, ...args], env);
+}
+const child = spawn(process.execPath, args, { stdio: 'inherit', env });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.once('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
