@@ -7,6 +7,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as esbuild from 'esbuild';
+import { publishedFields } from '../../../scripts/published-fields.mjs';
 
 const workspace = fileURLToPath(new URL('..', import.meta.url));
 const root = join(workspace, '../..');
@@ -21,9 +22,12 @@ export async function makeAdapterPackage(adapter, folder) {
   const entries = entriesOf(manifest);
   await bundle(home, out, entries);
   await declare(home, out);
-  await writeFile(join(out, 'package.json'), `${JSON.stringify(published(manifest), null, 2)}\n`);
+  await writeFile(
+    join(out, 'package.json'),
+    `${JSON.stringify(published(manifest, `integrations/js/${adapter}`), null, 2)}\n`,
+  );
   await cp(join(home, 'README.md'), join(out, 'README.md'));
-  await cp(join(root, 'LICENSE'), join(out, 'LICENSE'));
+  for (const file of ['LICENSE', 'CHANGELOG.md']) await cp(join(root, file), join(out, file));
   await mkdir(folder, { recursive: true });
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: out });
   return join(folder, JSON.parse(stdout)[0].filename);
@@ -62,7 +66,10 @@ async function declare(home, out) {
   await run(process.execPath, [tsc, '-p', config, ...options]);
 }
 
-function published({ name, version, description, license, type, sideEffects, engines, exports, bin, frameworks = {} }) {
+function published(
+  { name, version, description, license, type, sideEffects, engines, exports, bin, frameworks = {} },
+  directory,
+) {
   const entries = Object.entries(exports).map(([path, { types, default: code }]) => [
     path,
     { types: types.replace('./dist/', './types/'), default: code },
@@ -72,6 +79,7 @@ function published({ name, version, description, license, type, sideEffects, eng
   return {
     ...{ name, version, description, license, type, sideEffects, engines },
     publishConfig: { access: 'public' },
+    ...publishedFields(directory),
     ...(bin === undefined ? {} : { bin }),
     exports: Object.fromEntries(entries),
     peerDependencies: peers,

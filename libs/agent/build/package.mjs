@@ -8,6 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as esbuild from 'esbuild';
+import { publishedFields } from '../../../scripts/published-fields.mjs';
 
 const agent = fileURLToPath(new URL('..', import.meta.url));
 const root = join(agent, '../..');
@@ -127,6 +128,7 @@ async function writePackageManifest(others, imported) {
     engines,
     keywords,
     publishConfig,
+    ...publishedFields('libs/agent'),
     exports,
     dependencies,
   };
@@ -145,7 +147,7 @@ export async function makePackage(folder) {
   await declare(new Set([...others.keys(), ...Object.keys(peers)]));
   await writePackageManifest(others, imported);
   await cp(join(agent, 'README.md'), join(out, 'README.md'));
-  await cp(join(root, 'LICENSE'), join(out, 'LICENSE'));
+  for (const file of ['LICENSE', 'CHANGELOG.md']) await cp(join(root, file), join(out, file));
   await mkdir(folder, { recursive: true });
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: out });
   return join(folder, JSON.parse(stdout)[0].filename);

@@ -8,6 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as esbuild from 'esbuild';
+import { publishedFields } from '../../../scripts/published-fields.mjs';
 
 const sdk = fileURLToPath(new URL('..', import.meta.url));
 const root = join(sdk, '../..');
@@ -94,7 +95,8 @@ async function writeManifest(others, imported) {
     [...others].filter(([other]) => imported.has(other)).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   const manifest = { name, version, description, license, type, sideEffects, engines, keywords, publishConfig };
-  const whole = { ...manifest, imports: { '#runtime': imports }, exports, dependencies };
+  const origin = publishedFields('libs/sdk');
+  const whole = { ...manifest, ...origin, imports: { '#runtime': imports }, exports, dependencies };
   await writeFile(join(out, 'package.json'), `${JSON.stringify(whole, null, 2)}\n`);
 }
 
@@ -107,7 +109,7 @@ export async function makePackage(folder) {
   await declare();
   await writeManifest(others, imported);
   await cp(join(sdk, 'README.md'), join(out, 'README.md'));
-  await cp(join(root, 'LICENSE'), join(out, 'LICENSE'));
+  for (const file of ['LICENSE', 'CHANGELOG.md']) await cp(join(root, file), join(out, file));
   await mkdir(folder, { recursive: true });
   const packing = ['pack', '--json', '--pack-destination', folder];
   const { stdout } = await run('npm', packing, { cwd: out });
