@@ -4,6 +4,7 @@ export default {
   testEnvironmentOptions: { customExportConditions: ['@agentlens/source', 'node', 'node-addons'] },
   testMatch: [
     '<rootDir>/{libs,services}/*/{src,test}/**/*.spec.ts',
+    '<rootDir>/apps/cli/src/**/*.spec.ts',
     '<rootDir>/proof/src/**/*.spec.ts',
     '<rootDir>/test/**/*.spec.ts',
   ],

@@ -41,8 +41,8 @@ const anchor = (heading: string) =>
     .replaceAll(/[^\w\- ]/g, '')
     .replaceAll(' ', '-');
 
-/** Read by the demo and by the programs of this repository, not by the platform. */
-const PROGRAM_SETTINGS = ['AGENTLENS_API_KEY', 'AGENTLENS_URL', 'AGENTLENS_BENCH_BASE'];
+/** Read by the command line and by the programs of this repository, not by the platform. */
+const PROGRAM_SETTINGS = ['AGENTLENS_API_KEY', 'AGENTLENS_URL', 'AGENTLENS_PROFILE', 'AGENTLENS_BENCH_BASE'];
 /** Attributes that an instrumented agent may set. */
 const OF_SPANS = new Set(['agentlens_run_id', 'agentlens_agent_id']);
 /** Read by the Python package. */

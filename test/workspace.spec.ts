@@ -184,6 +184,21 @@ describe('subjects', () => {
   });
 });
 
+describe('apps/cli', () => {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+  it('stands on the client alone: it knows the platform as every other client does', () => {
+    expect(own(JSON.parse(read('apps/cli/package.json')) as Manifest)).toEqual(['client']);
+  });
+
+  it('pins every dependency exactly', () => {
+    const { dependencies, devDependencies } = JSON.parse(read('apps/cli/package.json')) as Manifest;
+    for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+      expect(`${name}@${version}`).toMatch(/@\d+\.\d+\.\d+[\w.-]*$/);
+    }
+  });
+});
+
 describe('apps/console', () => {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
 

@@ -62,6 +62,7 @@ describe('configuration', () => {
       AGENTLENS_AGENT_ID: 'z',
       AGENTLENS_ENFORCE: 'z',
       AGENTLENS_FAIL_MODE: 'z',
+      AGENTLENS_PROFILE: 'z',
       AGENTLENS_DEADLINE_MS: 'z',
     };
     expect(() => loadConfig('standalone', env)).not.toThrow();

@@ -17,7 +17,7 @@ export function refuseUnknownVariables(
   throw new ConfigError(`Unknown environment variables:\n  ${lines.join('\n  ')}`);
 }
 
-/** Read by SDKs and the demo, and often set in the same shell. */
+/** Read by SDKs and the command line, and often set in the same shell. */
 const CLIENT_VARIABLES: readonly string[] = [
   'AGENTLENS_AGENT_ID',
   'AGENTLENS_API_KEY',
@@ -25,6 +25,7 @@ const CLIENT_VARIABLES: readonly string[] = [
   'AGENTLENS_DEADLINE_MS',
   'AGENTLENS_ENFORCE',
   'AGENTLENS_FAIL_MODE',
+  'AGENTLENS_PROFILE',
   'AGENTLENS_SERVER_URL',
   'AGENTLENS_URL',
 ];

@@ -1,0 +1,21 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { CommandContext } from './context.ts';
+
+/** One file below `commands/`: it declares the arguments and options of its command, and what the command does. */
+export interface CommandFile {
+  define(command: Command, context: CommandContext): void;
+}
+
+/** A command whose file is loaded only when the command is used: a start must not read what it does not need. */
+export interface LazyCommand {
+  readonly summary: string;
+  readonly load: () => Promise<CommandFile>;
+}
+
+export interface CommandGroup {
+  readonly summary: string;
+  readonly alias?: string;
+  readonly commands: Readonly<Record<string, LazyCommand>>;
+}
+
+export type CommandTree = Readonly<Record<string, LazyCommand | CommandGroup>>;

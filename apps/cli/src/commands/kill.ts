@@ -1,0 +1,3 @@
+import { orderCommand } from './order-command.ts';
+
+export const define = orderCommand('killed');

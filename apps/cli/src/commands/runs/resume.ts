@@ -1,0 +1,3 @@
+import { runOrderCommand } from './order-command.ts';
+
+export const define = runOrderCommand('running');

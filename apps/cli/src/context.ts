@@ -1,0 +1,106 @@
+import type { Client } from '@agentlens/client';
+import { usageError } from './command-error.ts';
+import { Output, type TextSink } from './output/output.ts';
+import { chooseKey, clientWith, type PlatformClientOptions } from './platform-client.ts';
+import { Prompt, type PromptInput } from './prompt.ts';
+import { type Connection, findConnection } from './settings/connection.ts';
+import type { Env } from './settings/env.ts';
+import { localKeys } from './settings/local-keys.ts';
+import { ProfileStore } from './settings/profiles.ts';
+import { readProjectFile } from './settings/project-file.ts';
+
+/** What the process gives a command. */
+export interface Host {
+  readonly stdin: PromptInput;
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+  readonly env: Env;
+  readonly folder: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly nowMs: () => number;
+  /** Fires when the user presses Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly version: string;
+}
+
+/** The options every command takes. */
+export interface GlobalOptions {
+  readonly json?: boolean;
+  readonly url?: string;
+  readonly profile?: string;
+  readonly timeout: number;
+  readonly input: boolean;
+  readonly yes?: boolean;
+}
+
+/** What a command works with. The command line is read before any of it is used. */
+export class CommandContext {
+  readonly host: Host;
+  readonly output: Output;
+  readonly profiles: ProfileStore;
+  readonly #options: () => GlobalOptions;
+
+  constructor(host: Host, options: () => GlobalOptions) {
+    this.host = host;
+    this.#options = options;
+    const { stdout, stderr, env } = host;
+    this.output = new Output({ stdout, stderr, env, json: () => options().json === true });
+    this.profiles = new ProfileStore(env);
+  }
+
+  get options(): GlobalOptions {
+    return this.#options();
+  }
+
+  /** Where this command goes, and with which key. */
+  connection(): Connection {
+    const { folder, env } = this.host;
+    return findConnection({
+      flags: this.options,
+      env,
+      projectProfile: readProjectFile(folder).profile,
+      profiles: this.profiles.read(),
+      localKeys: () => localKeys(folder, env),
+    });
+  }
+
+  clientOptions(connection: Connection): PlatformClientOptions {
+    const { fetch, signal, version } = this.host;
+    const userAgent = `agentlens-cli/${version}`;
+    return { connection, fetch, signal, userAgent, timeoutMs: this.options.timeout * 1_000 };
+  }
+
+  /** @throws CommandError where no key is known */
+  async connect(): Promise<Client> {
+    const options = this.clientOptions(this.connection());
+    return clientWith(await chooseKey(options), options);
+  }
+
+  /** Null where nobody can be asked: no terminal, or --no-input. */
+  get prompt(): Prompt | null {
+    const { stdin, stderr, signal } = this.host;
+    const canAsk = this.options.input && stdin.isTTY === true && stderr.isTTY === true;
+    return canAsk ? new Prompt(stdin, stderr, signal) : null;
+  }
+
+  /** @throws CommandError unless the user agrees, by answering or with --yes */
+  async confirm(question: string): Promise<void> {
+    if (this.options.yes === true) return;
+    const prompt = this.#promptOrRefuse(question);
+    if (!/^y(es)?$/i.test(await prompt.ask(`${question} [y/N] `))) throw usageError('Not done: you did not agree.');
+  }
+
+  /** @throws CommandError unless the user types the name of what goes away, or gave --yes */
+  async confirmByName(question: string, name: string): Promise<void> {
+    if (this.options.yes === true) return;
+    const prompt = this.#promptOrRefuse(question);
+    const typed = await prompt.ask(`${question} Type its name, ${JSON.stringify(name)}, to go on: `);
+    if (typed !== name) throw usageError('Not done: that is not its name.');
+  }
+
+  #promptOrRefuse(question: string): Prompt {
+    const { prompt } = this;
+    if (prompt !== null) return prompt;
+    throw usageError(`${question} Nobody can be asked here.`, 'Add --yes to agree beforehand.');
+  }
+}

@@ -1,0 +1,92 @@
+import { plainText } from './plain-text.ts';
+import type { Paint, Tone } from './style.ts';
+
+export type Cell = string | number | boolean | null | undefined;
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly value: (row: Row) => Cell;
+  readonly tone?: (text: string, row: Row) => Tone | undefined;
+  readonly align?: 'right';
+}
+
+export interface Layout {
+  readonly paint: Paint;
+  /** Of the terminal; undefined: as wide as the text is. */
+  readonly width?: number;
+}
+
+const GAP = '  ';
+const NARROWEST = 6;
+
+/** Rows under their titles. On a terminal the widest columns give way until a row fits into one line. */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { paint, width }: Layout): string {
+  const texts = rows.map((row) => columns.map(({ value }) => cellText(value(row))));
+  const widths = fitted(
+    columns.map(({ title }, i) => Math.max(lengthOf(title), ...texts.map((cells) => lengthOf(cells[i] ?? '')))),
+    width,
+  );
+  const line = (cells: readonly string[], painted: (text: string, i: number) => string) =>
+    cells
+      .map((cell, i) => {
+        const room = widths[i] ?? 0;
+        const text = shortened(cell, room);
+        const space = ' '.repeat(Math.max(0, room - lengthOf(text)));
+        const isLast = i === cells.length - 1;
+        if (columns[i]?.align === 'right') return space + painted(text, i);
+        return painted(text, i) + (isLast ? '' : space);
+      })
+      .join(GAP)
+      .trimEnd();
+  const titles = line(
+    columns.map(({ title }) => title.toUpperCase()),
+    (text) => paint('quiet', text),
+  );
+  const body = rows.map((row, r) =>
+    line(texts[r] ?? [], (text, i) => paint(columns[i]?.tone?.(texts[r]?.[i] ?? '', row), text)),
+  );
+  return [titles, ...body].join('\n');
+}
+
+/** `Label  value` lines; a member without a value is left out. */
+export function details(
+  members: readonly (readonly [label: string, value: Cell, tone?: Tone])[],
+  paint: Paint,
+): string {
+  const given = members.filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const room = Math.max(0, ...given.map(([label]) => lengthOf(label)));
+  return given
+    .map(([label, value, tone]) => `${paint('quiet', label.padEnd(room))}${GAP}${paint(tone, cellText(value))}`)
+    .join('\n');
+}
+
+export function cellText(cell: Cell): string {
+  if (cell === undefined || cell === null) return '';
+  if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
+  return plainText(String(cell));
+}
+
+function lengthOf(text: string): number {
+  return Array.from(text).length;
+}
+
+function shortened(text: string, room: number): string {
+  return lengthOf(text) <= room
+    ? text
+    : `${Array.from(text)
+        .slice(0, Math.max(0, room - 1))
+        .join('')}…`;
+}
+
+/** The widths of the columns, the widest made narrower while all together are wider than `width`. */
+function fitted(widths: readonly number[], width: number | undefined): number[] {
+  const result = [...widths];
+  if (width === undefined) return result;
+  const room = width - GAP.length * (widths.length - 1);
+  for (let excess = result.reduce((sum, one) => sum + one, 0) - room; excess > 0; excess--) {
+    const widest = Math.max(...result);
+    if (widest <= NARROWEST) break;
+    result[result.indexOf(widest)] = widest - 1;
+  }
+  return result;
+}

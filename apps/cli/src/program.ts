@@ -1,0 +1,71 @@
+import { Command, CommanderError } from 'commander';
+import { COMMANDS } from './commands/index.ts';
+import type { CommandTree, LazyCommand } from './command-file.ts';
+import { CommandContext, type GlobalOptions, type Host } from './context.ts';
+import { describeError } from './describe-error.ts';
+import { EXIT } from './exit-codes.ts';
+import { seconds } from './parse/numbers.ts';
+
+const LEARN_MORE = `
+Settings, the strongest first: options, AGENTLENS_URL and AGENTLENS_API_KEY, the profile ("agentlens login"), and a
+platform that was started in this folder. A key is never given on the command line.
+
+Exit codes: 0 done, 1 failed, 2 plan with changes, 3 denied or blocked, 4 not allowed, 5 not found or conflict,
+6 unreachable or timed out, 64 wrong usage, 130 interrupted.`;
+
+/** Runs one command line. @returns the exit code */
+export async function run(words: readonly string[], host: Host): Promise<number> {
+  const program = buildProgram(host);
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return host.signal.aborted ? EXIT.interrupted : EXIT.ok;
+  } catch (error) {
+    return exitCodeOf(error, host);
+  }
+}
+
+function exitCodeOf(error: unknown, host: Host): number {
+  // Commander has printed what it has to say.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (host.signal.aborted) return EXIT.interrupted;
+  const { exitCode, lines } = describeError(error);
+  host.stderr.write(`${lines.join('\n')}\n`);
+  return exitCode;
+}
+
+/** The whole command line; the commands' own options are read when a command is reached. */
+export function buildProgram(host: Host): Command {
+  const program = new Command('agentlens')
+    .description('Watch, steer and guard AI agents.')
+    .version(host.version, '-V, --version', 'print the version')
+    .option('--json', 'print JSON, and a line of JSON for each item of a stream')
+    .option('--url <address>', 'where the platform answers')
+    .option('--profile <name>', 'use this profile')
+    .option('--timeout <seconds>', 'how long to wait for an answer', seconds, 10)
+    .option('--no-input', 'never ask; fail where an answer is needed')
+    .option('-y, --yes', 'agree to what would be asked')
+    .helpOption('-h, --help', 'print this help')
+    .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: (text) => host.stderr.write(text) })
+    .addHelpText('after', LEARN_MORE)
+    .showHelpAfterError('("--help" after a command shows what it takes)')
+    .exitOverride();
+  const context = new CommandContext(host, () => program.opts<GlobalOptions>());
+  addCommands(program, COMMANDS, context);
+  return program;
+}
+
+function addCommands(parent: Command, tree: CommandTree, context: CommandContext): void {
+  const lazy = new Map<Command, LazyCommand>();
+  for (const [name, entry] of Object.entries(tree)) {
+    const command = parent.command(name).description(entry.summary);
+    if ('load' in entry) lazy.set(command, entry);
+    else {
+      if (entry.alias !== undefined) command.alias(entry.alias);
+      addCommands(command, entry.commands, context);
+    }
+  }
+  parent.hook('preSubcommand', async (_parent, command) => {
+    const file = await lazy.get(command)?.load();
+    file?.define(command as never, context);
+  });
+}

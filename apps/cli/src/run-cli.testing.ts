@@ -1,0 +1,72 @@
+import { PassThrough } from 'node:stream';
+import type { Host } from './context.ts';
+import type { PromptInput } from './prompt.ts';
+import { run } from './program.ts';
+
+/** One request that a command sent. */
+export interface SentRequest {
+  readonly method: string;
+  /** With its query: `/api/runs?limit=50`. */
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+export interface CliRun {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly requests: readonly SentRequest[];
+}
+
+export interface CliSurroundings {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly folder?: string;
+  /** Width of the terminal on stdout; without it stdout is none. */
+  readonly terminal?: number;
+  /** Answers each request: a body, or a whole answer. */
+  readonly answer?: (request: SentRequest) => unknown;
+}
+
+/** Runs one command line in this process, against answers that a spec gives. */
+export async function runCli(words: readonly string[], surroundings: CliSurroundings = {}): Promise<CliRun> {
+  const { env = {}, stdin = '', folder = '/nowhere', terminal, answer = () => ({}) } = surroundings;
+  const requests: SentRequest[] = [];
+  const written: Record<'stdout' | 'stderr', string[]> = { stdout: [], stderr: [] };
+  const host: Host = {
+    stdin: inputOf(stdin),
+    stdout: { isTTY: terminal !== undefined, columns: terminal, write: (text) => written.stdout.push(text) },
+    stderr: { isTTY: false, write: (text) => written.stderr.push(text) },
+    env: { AGENTLENS_URL: 'http://platform.test', AGENTLENS_API_KEY: 'agk_live_test', HOME: '/nowhere', ...env },
+    folder,
+    fetch: async (input, init) => {
+      const { pathname, search } = new URL(input instanceof Request ? input.url : input);
+      const { method = 'GET', headers, body } = init ?? {};
+      const sent = { method, path: pathname + search, headers: new Headers(headers), body: parsed(body) };
+      requests.push(sent);
+      const given = await answer(sent);
+      return given instanceof Response ? given : Response.json(given);
+    },
+    nowMs: () => Date.parse('2026-11-25T10:00:00Z'),
+    signal: new AbortController().signal,
+    version: '1.2.3',
+  };
+  const exitCode = await run(words, host);
+  return { exitCode, stdout: written.stdout.join(''), stderr: written.stderr.join(''), requests };
+}
+
+/** A refusal as the platform writes one. */
+export function refusal(status: number, problem: object): Response {
+  return Response.json({ status, ...problem }, { status });
+}
+
+function inputOf(text: string): PromptInput {
+  const input = new PassThrough();
+  input.end(text);
+  return input;
+}
+
+function parsed(body: unknown): unknown {
+  return typeof body === 'string' ? JSON.parse(body) : undefined;
+}

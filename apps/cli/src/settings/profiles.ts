@@ -1,0 +1,116 @@
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { CommandError } from '../command-error.ts';
+import { EXIT } from '../exit-codes.ts';
+import type { Env } from './env.ts';
+import { readJsonFile } from './json-file.ts';
+
+/** A platform and a key of it. */
+export interface Profile {
+  readonly url: string;
+  readonly key: string;
+}
+
+export interface Profiles {
+  /** The one in use where none is named. */
+  readonly current?: string;
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
+const NONE: Profiles = { profiles: {} };
+
+/** The user's profiles, in one file that only the user may read: it holds keys. */
+export class ProfileStore {
+  readonly file: string;
+
+  constructor(env: Env) {
+    this.file = join(configFolder(env), 'agentlens', 'profiles.json');
+  }
+
+  /** @throws CommandError where the file is not ours, or others may read it */
+  read(): Profiles {
+    const stored = readJsonFile(this.file);
+    if (stored === undefined) return NONE;
+    this.#refuseOpenFile();
+    if (!isProfiles(stored)) {
+      throw new CommandError(`${this.file} is not a file of profiles`, {
+        hint: 'Remove it and sign in again: agentlens login',
+      });
+    }
+    return stored;
+  }
+
+  /** Adds or replaces a profile, and makes it the current one. */
+  save(name: string, profile: Profile): void {
+    if (!NAME.test(name)) {
+      throw new CommandError(`"${name}" cannot be the name of a profile: use letters, digits, ".", "_" and "-"`, {
+        exitCode: EXIT.usage,
+      });
+    }
+    this.#write({ current: name, profiles: { ...this.read().profiles, [name]: profile } });
+  }
+
+  /** @throws CommandError where there is no such profile */
+  use(name: string): Profile {
+    const { profiles } = this.read();
+    const profile = profileNamed(profiles, name);
+    this.#write({ current: name, profiles });
+    return profile;
+  }
+
+  /** @throws CommandError where there is no such profile */
+  remove(name: string): Profile {
+    const { current, profiles } = this.read();
+    const removed = profileNamed(profiles, name);
+    const others = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name));
+    this.#write({ current: current === name ? undefined : current, profiles: others });
+    return removed;
+  }
+
+  #write(content: Profiles): void {
+    mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
+    // Written beside it and renamed: an interrupted write leaves the old file whole.
+    const draft = `${this.file}.${process.pid}`;
+    try {
+      writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+      renameSync(draft, this.file);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    }
+  }
+
+  #refuseOpenFile(): void {
+    if (process.platform === 'win32') return;
+    if ((statSync(this.file).mode & 0o077) === 0) return;
+    throw new CommandError(`Other users may read the keys in ${this.file}`, { hint: `Run: chmod 600 ${this.file}` });
+  }
+}
+
+/** @throws CommandError where there is no such profile */
+export function profileNamed(profiles: Profiles['profiles'], name: string): Profile {
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (profile !== undefined) return profile;
+  const known = Object.keys(profiles).sort().join(', ');
+  throw new CommandError(`There is no profile "${name}"`, {
+    exitCode: EXIT.usage,
+    hint: known === '' ? 'Make one with: agentlens login' : `There are: ${known}`,
+  });
+}
+
+function configFolder(env: Env): string {
+  if (env.XDG_CONFIG_HOME) return env.XDG_CONFIG_HOME;
+  if (process.platform === 'win32' && env.APPDATA) return env.APPDATA;
+  return join(env.HOME ?? homedir(), '.config');
+}
+
+function isProfiles(value: unknown): value is Profiles {
+  if (typeof value !== 'object' || value === null || !('profiles' in value)) return false;
+  const { profiles } = value;
+  if (typeof profiles !== 'object' || profiles === null) return false;
+  return Object.values(profiles).every(
+    (profile: Partial<Profile> | null) => typeof profile?.url === 'string' && typeof profile.key === 'string',
+  );
+}
