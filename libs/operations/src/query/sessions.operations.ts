@@ -68,7 +68,9 @@ export const getSessionTimeline = operation({
     hasMore: z.boolean(),
     nextCursor: z.string().optional(),
     chained: z.literal(false).meta({ description: 'Events are hashed one by one; there is no chain over them.' }),
-    chainValid: z.null().meta({ description: 'Nothing to say: there is no chain.' }),
+    chainValid: z.literal(true).meta({
+      description: 'Always true, as clients in the field need a boolean: there is no chain that could be broken.',
+    }),
   }),
   problems: [404],
 });

@@ -29,6 +29,6 @@ export class SessionsController {
   ) {
     const page = await this.sessions.timeline(caller.tenantId, id, query);
     const { items, ...rest } = foundOr404('Session', page);
-    return answerOf('events', items, { ...rest, chained: false, chainValid: null });
+    return answerOf('events', items, { ...rest, chained: false, chainValid: true });
   }
 }
