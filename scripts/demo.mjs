@@ -37,11 +37,11 @@ async function play() {
   const client = await Client.connect();
   chapter(`1. Two rules for the agent "${agentId}"`);
   const pause = await makeRule(client, {
-    name: 'One step in five fails',
+    name: 'A third of its calls fails',
     conditionType: 'error_rate_threshold',
-    conditionConfig: { threshold: 20, windowMinutes: 5, minEvents: 20 },
+    conditionConfig: { threshold: 33, windowMinutes: 5, of: 'calls', minEvents: 10 },
     actionType: 'pause_agent',
-    actionConfig: { message: 'One in five of its steps fails' },
+    actionConfig: { message: 'A third of its calls fails' },
   });
   const rules = [pause, await makeSpendingRule(client)];
 

@@ -131,6 +131,6 @@ export {
   type Topic,
   tenantOfEvents,
 } from './topics.ts';
-export { ACTION_RESULTS, ActionResult, DeliverySettled, Trigger } from './triggers.ts';
+export { ACTION_RESULTS, ActionResult, COMPARISON_WORDS, Comparison, DeliverySettled, Trigger } from './triggers.ts';
 export { utf8Text } from './utf8-text.ts';
 export { type EventFacts, readWrittenBatch, type WrittenBatch, type WrittenContents } from './written-batch.ts';

@@ -29,7 +29,7 @@ import {
   TriggerSchema,
 } from './generated/agentlens/v1/guardrails_pb.ts';
 import { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
-import { ACTION_RESULTS, DeliverySettled, Trigger } from './triggers.ts';
+import { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled, Trigger } from './triggers.ts';
 
 const instant = fc
   .date({ min: new Date('2020-01-01'), max: new Date('2035-01-01'), noInvalidDate: true })
@@ -134,6 +134,7 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
       conditionType: text,
       conditionValue: amount,
       conditionThreshold: amount,
+      comparison: optional(fc.constantFrom(...COMPARISON_WORDS)),
       actionType: text,
       cooldownMinutes: fc.nat(1440),
       dryRun: fc.boolean(),

@@ -27,4 +27,4 @@ export { ClientId, displayName, Instant, TenantId } from './ids.ts';
 export { Problem } from './problems.ts';
 export { GuardrailRule, RuleDraft } from './rules.ts';
 export { SCOPES, type Scope } from './scopes.ts';
-export { ACTION_RESULTS } from './triggers.ts';
+export { ACTION_RESULTS, COMPARISON_WORDS } from './triggers.ts';

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { ClientId, Instant, TenantId } from './ids.ts';
 
+export const COMPARISON_WORDS = ['exceeds', 'reaches', 'falls below', 'falls to', 'equals'] as const;
+/** How the value stands to the threshold: `reaches` is at least, `falls to` at most. */
+export const Comparison = z.enum(COMPARISON_WORDS);
+export type Comparison = z.infer<typeof Comparison>;
+
 /**
  * "This rule fired for this agent because of this event." The data of the public CloudEvent
  * `guardrail.triggered`; holds no configuration of the action, so it can be shown to any subscriber of the tenant.
@@ -18,6 +23,8 @@ export const Trigger = z.object({
   conditionType: z.string(),
   conditionValue: z.number(),
   conditionThreshold: z.number(),
+  /** Absent on triggers made before there was such a field. `message` keeps the wording that clients know. */
+  comparison: Comparison.optional(),
   actionType: z.string(),
   cooldownMinutes: z.int().min(0),
   dryRun: z.boolean(),

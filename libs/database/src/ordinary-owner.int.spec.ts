@@ -68,6 +68,49 @@ describe('a database owned by an ordinary login', () => {
     }
   });
 
+  it('has its stored rules changed by a migration, those of every tenant', async () => {
+    await migrate(url);
+    const owner = new pg.Client({ connectionString: url });
+    await owner.connect();
+    const writer = openDatabase({ url, role: 'guardrail-evaluator' });
+    const old = { threshold: 20, windowMinutes: 5 };
+    const nested = { conditions: [{ type: 'not', config: { condition: { type: 'error_rate_threshold' } } }] };
+    const rules = [
+      ['acme', 'error_rate_threshold', old],
+      ['globex', 'error_rate_threshold', { ...old, minEvents: 7 }],
+      ['globex', 'error_rate_threshold', { ...old, of: 'tools', minEvents: 5 }],
+      ['globex', 'all', nested],
+      ['globex', 'tool_name', { pattern: 'error_rate_threshold' }],
+    ] as const;
+    try {
+      for (const [at, [tenant, type, config]] of rules.entries()) {
+        await sql`insert into guardrail_rules (tenant_id, rule_id, version, name, enabled, condition_type,
+            condition_config, action_type, action_config, cooldown_minutes, dry_run, direction, priority, created_at, updated_at)
+          values (${tenant}, ${`rule-${at}`}, 1, 'r', true, ${type}, ${JSON.stringify(config)}, 'pause_agent', '{}', 15,
+            false, 'both', 0, now(), now())`.execute(writer.db);
+      }
+      await owner.query(`alter table guardrail_triggers drop column comparison`);
+      await owner.query(`delete from kysely_migration where name = '0015-what-error-rates-count'`);
+
+      expect((await migrate(url)).applied).toEqual(['0015-what-error-rates-count']);
+      const { rows } = await sql<{ condition_config: unknown }>`
+        select condition_config from guardrail_rules order by rule_id`.execute(writer.db);
+      const inner = { type: 'error_rate_threshold', config: { of: 'events', minEvents: 1 } };
+      expect(rows.map((row) => row.condition_config)).toEqual([
+        { ...old, of: 'events', minEvents: 1 },
+        { ...old, of: 'events', minEvents: 7 },
+        { ...old, of: 'tools', minEvents: 5 },
+        { conditions: [{ type: 'not', config: { condition: inner } }] },
+        { pattern: 'error_rate_threshold' },
+      ]);
+      const forced = await owner.query(`select relforcerowsecurity from pg_class where relname = 'guardrail_rules'`);
+      expect(forced.rows).toEqual([{ relforcerowsecurity: true }]);
+    } finally {
+      await writer.close();
+      await owner.end();
+    }
+  });
+
   it('tells an answer that was lost from one that takes its time', async () => {
     await migrate(url);
     const proxy = await tcpProxy(url);

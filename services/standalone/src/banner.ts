@@ -16,7 +16,7 @@ AgentLens is ready.
   API key   ${describe(key)}
   Data      ${dataDir}
 
-Try it. A rule that pauses any agent at 50 % errors, two failing events, and what came of it:
+Try it. A rule that pauses "my-agent" when half of its calls fail, five failed calls, and what came of it:
 
 ${samples(address, key)}
 Stop with Ctrl-C; the data stays. A story to watch: npm run demo
@@ -44,19 +44,25 @@ function usable(key: KeyNote): string {
   return 'key' in key ? `$(cat ${key.file})` : '$AGENTLENS_BOOTSTRAP_KEY';
 }
 
+const AGENT_ID = 'my-agent';
 const RULE = {
-  name: 'Too many errors',
+  name: 'Half of its calls fail',
+  agentId: AGENT_ID,
   conditionType: 'error_rate_threshold',
-  conditionConfig: { threshold: 50, windowMinutes: 5 },
+  conditionConfig: { threshold: 50, windowMinutes: 5, of: 'calls', minEvents: 5 },
   actionType: 'pause_agent',
   actionConfig: { message: 'Paused by my first rule' },
 };
 const FAILURE = {
   sessionId: 'run-1',
-  agentId: 'my-agent',
+  agentId: AGENT_ID,
   eventType: 'tool_error',
   payload: { callId: 'c1', toolName: 'search', error: 'timeout', durationMs: 900 },
 };
+const FAILURES = ['c1', 'c2', 'c3', 'c4', 'c5'].map((callId) => ({
+  ...FAILURE,
+  payload: { ...FAILURE.payload, callId },
+}));
 
 function samples(address: string, key: KeyNote): string {
   const post = (path: string, body: object): string =>
@@ -66,8 +72,8 @@ function samples(address: string, key: KeyNote): string {
   return [
     `KEY=${usable(key)}\n`,
     post('/api/guardrails', RULE),
-    post('/api/events', { events: [FAILURE, { ...FAILURE, payload: { ...FAILURE.payload, callId: 'c2' } }] }),
-    get('/api/agents/my-agent'),
+    post('/api/events', { events: FAILURES }),
+    get(`/api/agents/${AGENT_ID}`),
     get('/api/guardrails/history'),
   ].join('\n');
 }

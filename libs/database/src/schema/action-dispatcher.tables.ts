@@ -15,6 +15,8 @@ export interface GuardrailTriggersTable {
   condition_type: string;
   condition_value: number;
   condition_threshold: number;
+  /** Null in rows from before there was such a column. */
+  comparison: 'exceeds' | 'reaches' | 'falls below' | 'falls to' | 'equals' | null;
   action_type: string;
   message: string;
   dry_run: boolean;

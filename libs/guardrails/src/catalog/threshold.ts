@@ -1,3 +1,5 @@
+import type { Comparison } from '@agentlens/contracts';
+
 export const OPERATORS = ['gt', 'gte', 'lt', 'lte', 'eq'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
@@ -6,6 +8,15 @@ export interface Threshold {
   readonly operator: Operator;
   readonly value: number;
 }
+
+/** How a measured value that meets a threshold stands to it, in words. */
+export const COMPARISONS: Readonly<Record<Operator, Comparison>> = {
+  gt: 'exceeds',
+  gte: 'reaches',
+  lt: 'falls below',
+  lte: 'falls to',
+  eq: 'equals',
+};
 
 const HOLDS: Record<Operator, (value: number, limit: number) => boolean> = {
   gt: (value, limit) => value > limit,

@@ -76,6 +76,7 @@ const anyRule: fc.Arbitrary<GuardrailRule> = fc
           threshold: fc.constantFrom(0, 20, 33, 50, 100),
           windowMinutes: fc.constantFrom(1, 5, 60),
           minEvents: fc.integer({ min: 1, max: 5 }),
+          of: fc.constantFrom('events', 'calls'),
         }),
       }),
       fc.record({
@@ -106,11 +107,13 @@ const anyRule: fc.Arbitrary<GuardrailRule> = fc
   })
   .map(({ condition, ...fields }) => aRule({ ...fields, ...condition }));
 
+const KINDS = ['tool.called', 'tool.completed', 'error.raised', 'run.ended', 'custom.recorded'] as const;
+
 const freshEvent: fc.Arbitrary<AgentEvent> = fc
   .record({
     agentId: fc.constantFrom('a1', 'a2', 'a3'),
     runId: fc.constantFrom('r1', 'r2'),
-    kind: fc.constantFrom<AgentEvent['kind']>('tool.called', 'custom.recorded'),
+    kind: fc.constantFrom(...KINDS),
     isError: fc.boolean(),
     offsetMs: fc.oneof(
       fc.integer({ min: -400_000, max: 90_000 }),

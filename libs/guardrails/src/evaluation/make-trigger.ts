@@ -1,4 +1,5 @@
 import { type AgentEvent, derivedId, type Trigger } from '@agentlens/contracts';
+import { COMPARISONS } from '../catalog/threshold.ts';
 import type { MeasuredRule } from '../rules/active-rule.ts';
 
 /** Names a trigger by what caused it, so that every evaluation of the same cause makes the same trigger. */
@@ -29,6 +30,7 @@ export function makeTrigger(rule: MeasuredRule, { agentId, atMs, value, event }:
     conditionType: rule.conditionType,
     conditionValue: value,
     conditionThreshold: rule.threshold.value,
+    comparison: COMPARISONS[rule.threshold.operator],
     actionType: rule.actionType,
     cooldownMinutes: rule.cooldownMinutes,
     dryRun: rule.dryRun,

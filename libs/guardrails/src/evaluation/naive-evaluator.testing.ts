@@ -56,9 +56,9 @@ function measured(rule: GuardrailRule, mine: readonly Counted[], event: AgentEve
   const widthMs = Number(config.windowMinutes) * 1000;
   const inWindow = mine.filter(({ atMs }) => Math.floor(nowMs / widthMs) - Math.floor(atMs / widthMs) < 60);
   if (rule.conditionType === 'error_rate_threshold') {
-    if (inWindow.length === 0 || inWindow.length < Number(config.minEvents)) return null;
-    const rate = tidy((100 * inWindow.filter((one) => one.event.isError).length) / inWindow.length);
-    return rate >= Number(config.threshold) ? rate : null;
+    const rate = errorRate(config, inWindow, event);
+    if (rate === null) return null;
+    return tidy(rate) >= Number(config.threshold) ? tidy(rate) : null;
   }
   if (rule.conditionType === 'cost_limit') {
     const same = (one: Counted) =>
@@ -69,7 +69,7 @@ function measured(rule: GuardrailRule, mine: readonly Counted[], event: AgentEve
     return cost >= Number(config.maxCostUsd) ? cost : null;
   }
   if (config.metricName === 'tool_call_count') {
-    if (event.kind !== 'tool.called') return null;
+    if (event.kind !== 'tool.called' && event.kind !== 'tool.completed') return null;
     const calls = inWindow.filter((one) => one.event.kind === 'tool.called').length;
     return calls > Number(config.value) ? calls : null;
   }
@@ -77,6 +77,19 @@ function measured(rule: GuardrailRule, mine: readonly Counted[], event: AgentEve
   if (typeof depth({ event } as Counted) !== 'number') return null;
   const value = tidy(aggregated(String(config.aggregate), inWindow, (one) => depth(one)));
   return compared(value, String(config.operator), Number(config.value)) ? value : null;
+}
+
+function errorRate(config: Record<string, number | string>, inWindow: readonly Counted[], event: AgentEvent) {
+  const of = (...kinds: string[]) => inWindow.map((one) => one.event).filter(({ kind }) => kinds.includes(kind));
+  const percent = (failed: number, all: number) =>
+    all === 0 || all < Number(config.minEvents) ? null : (100 * failed) / all;
+  const failedOf = (events: readonly AgentEvent[]) => events.filter(({ isError }) => isError).length;
+  if (config.of !== 'calls') return percent(failedOf(inWindow.map((one) => one.event)), inWindow.length);
+  if (!['tool.completed', 'llm.completed', 'error.raised', 'run.ended'].includes(event.kind)) return null;
+  const calls = of('tool.completed', 'llm.completed');
+  const failedRuns = of('run.ended').filter(({ outcome, isError }) => isError || outcome === 'failed');
+  const failed = Math.max(failedOf(calls), of('error.raised').length, failedRuns.length);
+  return percent(failed, calls.length - failedOf(calls) + failed);
 }
 
 /** NaN, which meets no comparison, where there is no reading to speak of. */

@@ -24,7 +24,7 @@ describe('validateDraft', () => {
       value: {
         ...DRAFT,
         enabled: true,
-        conditionConfig: { threshold: 20, windowMinutes: 5, minEvents: 1 },
+        conditionConfig: { threshold: 20, windowMinutes: 5, of: 'events', minEvents: 1 },
         actionConfig: {},
         cooldownMinutes: 15,
         dryRun: false,

@@ -1,4 +1,4 @@
-import { type AgentEvent, type EventKind, REPORTS_ENDED_CALLS } from '@agentlens/contracts';
+import { type AgentEvent, type EventKind, OTLP_DIALECT, REPORTS_ENDED_CALLS } from '@agentlens/contracts';
 import { isSameCallMetric, sameCallMetric } from './same-call.ts';
 
 /** What one event adds to a metric; null: nothing. */
@@ -56,6 +56,22 @@ export type BuiltInMetricName = keyof typeof BUILT_IN_METRICS;
  */
 export const ERROR_SHARE = '%error_share';
 
+/** One per finished call: 1 for a failed one, else 0. Count and sum are used as those of `ERROR_SHARE`. */
+export const CALL_SHARES = { calls: '%call_share', tools: '%tool_share', models: '%model_share' } as const;
+
+/**
+ * Failures that are reported beside calls: 1 for `error.raised`, 0 for a run that failed. So its sum is the errors
+ * raised, and its count less its sum the failed runs.
+ */
+export const FAILURES_BESIDE_CALLS = '%failures_beside_calls';
+
+/** The kinds of event in which a call is finished, by what is counted. */
+export const FINISHED_CALLS: Readonly<Record<keyof typeof CALL_SHARES, readonly EventKind[]>> = {
+  calls: ['tool.completed', 'llm.completed'],
+  tools: ['tool.completed'],
+  models: ['llm.completed'],
+};
+
 const PATH_PREFIX = 'path:';
 
 export function isBuiltIn(name: string): name is BuiltInMetricName {
@@ -75,9 +91,25 @@ export function quantityOf(metric: string, event: AgentEvent): number | null {
 /** `quantityOf` for many events: the name is looked up once. */
 export function quantityReader(metric: string): Quantity {
   if (metric === ERROR_SHARE) return (event) => (event.isError ? 1 : 0);
+  if (metric === CALL_SHARES.calls) return shareOf(FINISHED_CALLS.calls);
+  if (metric === CALL_SHARES.tools) return shareOf(FINISHED_CALLS.tools);
+  if (metric === CALL_SHARES.models) return shareOf(FINISHED_CALLS.models);
+  if (metric === FAILURES_BESIDE_CALLS) return failureBesideCalls;
   if (isSameCallMetric(metric)) return (event) => (sameCallMetric(event) === metric ? 1 : null);
   if (metric.startsWith(PATH_PREFIX)) return finite(numberAt(metric.slice(PATH_PREFIX.length)));
   return isBuiltIn(metric) ? finite(BUILT_IN_METRICS[metric].quantity) : () => null;
+}
+
+function shareOf(kinds: readonly EventKind[]): Quantity {
+  return ({ kind, isError }) => (kinds.includes(kind) ? Number(isError) : null);
+}
+
+function failureBesideCalls({ kind, isError, dialect, outcome }: AgentEvent): number | null {
+  if (kind === 'error.raised') return 1;
+  if (kind !== 'run.ended') return null;
+  // Of a trace only the root's own failure is an error: one of an agent inside it is on its calls.
+  const failed = dialect === OTLP_DIALECT ? isError : isError || outcome === 'failed';
+  return failed ? 0 : null;
 }
 
 function finite(read: Quantity): Quantity {

@@ -1,4 +1,4 @@
-import { ClientId } from '@agentlens/contracts/schemas';
+import { ClientId, COMPARISON_WORDS } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { CommaList, commaListOf } from '../parameters.ts';
@@ -47,6 +47,7 @@ export const TriggerNotice = z
     name: z.string(),
     currentValue: z.number(),
     threshold: z.number(),
+    comparison: z.enum(COMPARISON_WORDS).nullable(),
     message: z.string(),
     triggeredAt: z.string(),
     triggerId: z.string(),

@@ -1,4 +1,4 @@
-import { ACTION_RESULTS } from '@agentlens/contracts/schemas';
+import { ACTION_RESULTS, COMPARISON_WORDS } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
 /** One row of the history. `metadata` is what AgentLens clients read; the rest says the same and more, flat. */
@@ -10,6 +10,10 @@ export const TriggerView = z
     triggeredAt: z.string(),
     conditionValue: z.number(),
     conditionThreshold: z.number(),
+    comparison: z.enum(COMPARISON_WORDS).optional().meta({
+      description:
+        'How the value stands to the threshold: `reaches` is at least. Absent from triggers of old versions.',
+    }),
     actionExecuted: z.boolean().meta({ description: 'The action was attempted at least once.' }),
     actionResult: z.enum(ACTION_RESULTS),
     actionDetail: z.string().optional().meta({ description: 'Why it failed or is retried.' }),

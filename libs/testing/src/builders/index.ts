@@ -86,6 +86,7 @@ export function aTrigger(fields: Partial<Trigger> = {}): Trigger {
     conditionType: 'error_rate_threshold',
     conditionValue: 50,
     conditionThreshold: 30,
+    comparison: 'reaches',
     actionType: 'pause_agent',
     cooldownMinutes: 15,
     dryRun: false,

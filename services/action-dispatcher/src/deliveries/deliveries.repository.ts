@@ -40,6 +40,7 @@ type TriggerRow = Pick<
   | 'condition_type'
   | 'condition_value'
   | 'condition_threshold'
+  | 'comparison'
   | 'dry_run'
   | 'cooldown_minutes'
   | 'message'
@@ -114,7 +115,7 @@ export class DeliveriesRepository {
         on x.tenant_id = due.tenant_id and x.destination = due.destination and x.disabled_at is not null
       where d.tenant_id = due.tenant_id and d.delivery_id = due.delivery_id
       returning d.*, t.rule_version, t.rule_name, t.run_id, t.event_id, t.condition_type, t.condition_value,
-        t.condition_threshold, t.dry_run, t.cooldown_minutes, t.message,
+        t.condition_threshold, t.comparison, t.dry_run, t.cooldown_minutes, t.message,
         case when x.destination is not null then coalesce(x.disabled_reason, 'no reason given') end as disabled
     `.execute(this.db);
     return Promise.all(rows.map(async (row) => claimed(await this.#withTrigger(row), leaseId)));
@@ -130,7 +131,7 @@ export class DeliveriesRepository {
       .selectFrom('guardrail_triggers')
       .select([
         ...(['rule_version', 'rule_name', 'run_id', 'event_id', 'condition_type', 'condition_value'] as const),
-        ...(['condition_threshold', 'dry_run', 'cooldown_minutes', 'message'] as const),
+        ...(['condition_threshold', 'comparison', 'dry_run', 'cooldown_minutes', 'message'] as const),
       ])
       .where('tenant_id', '=', row.tenant_id)
       .where('triggered_at', '=', row.triggered_at)
@@ -231,6 +232,7 @@ function triggerOf(row: ClaimedRow): Trigger | null {
     conditionType: row.condition_type,
     conditionValue: row.condition_value ?? 0,
     conditionThreshold: row.condition_threshold ?? 0,
+    comparison: row.comparison ?? undefined,
     actionType: row.action_type,
     cooldownMinutes: row.cooldown_minutes ?? 0,
     dryRun: row.dry_run ?? false,

@@ -135,18 +135,18 @@ export async function writeEntries(tx: Transaction<Tables>, entries: readonly En
       select * from jsonb_to_recordset(${JSON.stringify(entries.map(rowOf))}::jsonb) as g (
         n int, tenant_id text, triggered_at timestamptz, trigger_id text, rule_id text, rule_version int, rule_name text,
         agent_id text, run_id text, event_id text, condition_type text, condition_value double precision,
-        condition_threshold double precision, action_type text, message text, dry_run boolean, cooldown_minutes int,
-        action_result text, action_detail text, settled boolean, effective boolean, cooling_until timestamptz,
+        condition_threshold double precision, comparison text, action_type text, message text, dry_run boolean,
+        cooldown_minutes int, action_result text, action_detail text, settled boolean, effective boolean, cooling_until timestamptz,
         delivery_id text, action_config jsonb, destination text, traceparent text, lease_id text, lease_until timestamptz,
         fact jsonb
       )
     ), recorded as (
       insert into guardrail_triggers (tenant_id, triggered_at, trigger_id, rule_id, rule_version, rule_name, agent_id,
-        run_id, event_id, condition_type, condition_value, condition_threshold, action_type, message, dry_run,
-        cooldown_minutes, action_result, action_detail, settled_at)
+        run_id, event_id, condition_type, condition_value, condition_threshold, comparison, action_type, message,
+        dry_run, cooldown_minutes, action_result, action_detail, settled_at)
       select tenant_id, triggered_at, trigger_id, rule_id, rule_version, rule_name, agent_id, run_id, event_id,
-        condition_type, condition_value, condition_threshold, action_type, message, dry_run, cooldown_minutes,
-        action_result, action_detail, case when settled then ${at}::timestamptz end
+        condition_type, condition_value, condition_threshold, comparison, action_type, message, dry_run,
+        cooldown_minutes, action_result, action_detail, case when settled then ${at}::timestamptz end
       from given
       on conflict (tenant_id, triggered_at, trigger_id) do nothing
       returning tenant_id, trigger_id
@@ -200,6 +200,7 @@ function rowOf({ trigger, result, detail, effective, delivery, fact }: Entry, n:
     condition_type: trigger.conditionType,
     condition_value: trigger.conditionValue,
     condition_threshold: trigger.conditionThreshold,
+    comparison: trigger.comparison,
     action_type: delivery?.action.type ?? trigger.actionType,
     message: trigger.message,
     dry_run: trigger.dryRun,

@@ -12,6 +12,7 @@ export function triggerFromRow(row: Selectable<GuardrailTriggersTable>): Trigger
     triggeredAt: row.triggered_at,
     conditionValue: row.condition_value,
     conditionThreshold: row.condition_threshold,
+    ...(row.comparison === null ? {} : { comparison: row.comparison }),
     actionExecuted: ATTEMPTED.includes(row.action_result),
     actionResult: row.action_result,
     ...(row.action_detail === null ? {} : { actionDetail: row.action_detail }),

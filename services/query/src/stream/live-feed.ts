@@ -168,6 +168,7 @@ function alertOf(trigger: Trigger): TriggerNotice {
     name: trigger.ruleName,
     currentValue: trigger.conditionValue,
     threshold: trigger.conditionThreshold,
+    comparison: trigger.comparison ?? null,
     message: trigger.message,
     triggeredAt: trigger.triggeredAt,
     triggerId: trigger.id,

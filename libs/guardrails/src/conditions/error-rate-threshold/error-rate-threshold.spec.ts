@@ -1,4 +1,7 @@
+import type { AgentEvent } from '@agentlens/contracts';
+import { anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
+import { quantityOf } from '../../windows/metrics.ts';
 import { RunningTotals } from '../../windows/series-totals.ts';
 import { NO_TOTALS } from '../../windows/totals.ts';
 import { errorRateThreshold as condition } from './error-rate-threshold.ts';
@@ -9,7 +12,7 @@ const rate = (events: number, errors: number, over = config) =>
 
 describe('error_rate_threshold', () => {
   it('defaults to 30 % of 5 minutes', () => {
-    expect(config).toEqual({ threshold: 30, windowMinutes: 5, minEvents: 1 });
+    expect(config).toEqual({ threshold: 30, windowMinutes: 5, of: 'events', minEvents: 1 });
   });
 
   it('measures errors among events in percent', () => {
@@ -34,8 +37,82 @@ describe('error_rate_threshold', () => {
     expect(condition.message({ ...config, threshold: 20 }, 25)).toBe('Error rate 25.0% exceeds threshold 20%');
   });
 
-  it.each([{ threshold: 101 }, { threshold: -1 }, { windowMinutes: 0 }, { windowMinutes: 1441 }, { minEvents: 0 }])(
-    'refuses %j',
-    (bad) => expect(condition.config.safeParse(bad).success).toBe(false),
-  );
+  describe('of calls', () => {
+    const ofCalls = condition.config.parse({ of: 'calls', minEvents: 2 });
+    const { series, measure } = condition.ready(ofCalls);
+
+    /** The rate after these events, each added to what the rule reads of it. */
+    const after = (...events: AgentEvent[]) => {
+      const totals =
+        condition
+          .ready(ofCalls)
+          .series(anEvent())
+          ?.map(() => new RunningTotals(NO_TOTALS)) ?? [];
+      for (const event of events) {
+        expect(condition.listensTo(ofCalls)).toContain(event.kind);
+        series(event)?.forEach(({ metric, shape }, at) => {
+          const value = quantityOf(metric, event);
+          if (value !== null) totals[at]?.add(shape, 0, value);
+        });
+      }
+      return measure(totals);
+    };
+    const tool = (isError: boolean) => anEvent({ kind: 'tool.completed', isError });
+    const model = (isError: boolean) => anEvent({ kind: 'llm.completed', isError });
+    const raised = anEvent({ kind: 'error.raised', isError: true });
+    const failedRun = anEvent({ kind: 'run.ended', outcome: 'failed' });
+    const failedRoot = anEvent({ kind: 'run.ended', outcome: 'failed', dialect: 'otlp', isError: true });
+
+    it('measures failed ones among those of tools and models', () => {
+      expect(after(tool(true), tool(false), model(false), model(true))).toBe(50);
+      expect(after(tool(true), tool(true))).toBe(100);
+    });
+
+    it('waits for the least number of calls', () => expect(after(tool(true))).toBeNull());
+
+    it.each([
+      ['an error that was raised', raised],
+      ['a run that failed', failedRun],
+      ['a root that failed', failedRoot],
+    ])('takes %s without a failed call for a failed call', (_, event) => {
+      expect(after(event, event)).toBe(100);
+      expect(after(model(false), event)).toBe(50);
+    });
+
+    it('counts a failed call, the error it raised and the run it ended once, in whatever order they come', () => {
+      expect(after(tool(true), raised, failedRun, tool(false))).toBe(50);
+      expect(after(failedRun, raised, tool(false), tool(true))).toBe(50);
+      expect(after(tool(true), raised, raised, tool(false))).toBe(66.66666666666667);
+    });
+
+    it('leaves out runs that ended well and agents that failed inside a root', () => {
+      const inside = anEvent({ kind: 'run.ended', outcome: 'failed', dialect: 'otlp' });
+      expect(after(model(false), anEvent({ kind: 'run.ended', outcome: 'succeeded' }), inside)).toBeNull();
+    });
+  });
+
+  it.each([
+    ['tools', 'tool.completed', 'llm.completed'],
+    ['models', 'llm.completed', 'tool.completed'],
+  ] as const)('of %s it counts events %s alone', (of, counted, other) => {
+    const over = condition.config.parse({ of });
+    const [metric = ''] =
+      condition
+        .ready(over)
+        .series(anEvent())
+        ?.map((one) => one.metric) ?? [];
+    expect(condition.listensTo(over)).toEqual([counted]);
+    expect(quantityOf(metric, anEvent({ kind: counted, isError: true }))).toBe(1);
+    expect(quantityOf(metric, anEvent({ kind: counted }))).toBe(0);
+    expect(quantityOf(metric, anEvent({ kind: other, isError: true }))).toBeNull();
+  });
+
+  it.each([
+    { threshold: 101 },
+    { threshold: -1 },
+    { windowMinutes: 0 },
+    { windowMinutes: 1441 },
+    { minEvents: 0 },
+    { of: 'steps' },
+  ])('refuses %j', (bad) => expect(condition.config.safeParse(bad).success).toBe(false));
 });

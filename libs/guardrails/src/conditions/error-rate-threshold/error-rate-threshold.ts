@@ -1,34 +1,50 @@
-import { EVENT_KINDS } from '@agentlens/contracts';
+import { EVENT_KINDS, type EventKind } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { EventCondition } from '../../catalog/condition-module.ts';
-import { ERROR_SHARE } from '../../windows/metrics.ts';
+import type { Series, WindowSpan } from '../../ports/window-store.ts';
+import { CALL_SHARES, ERROR_SHARE, FAILURES_BESIDE_CALLS, FINISHED_CALLS } from '../../windows/metrics.ts';
+import type { SeriesTotals } from '../../windows/series-totals.ts';
+
+const COUNTED = ['calls', 'tools', 'models', 'events'] as const;
+type Counted = (typeof COUNTED)[number];
 
 const ErrorRateConfig = z.strictObject({
   threshold: z.number().min(0).max(100).default(30).meta({ title: 'Threshold', unit: '%' }),
   windowMinutes: z.int().min(1).max(1440).default(5).meta({ title: 'Window', unit: 'min' }),
-  minEvents: z.int().min(1).max(1_000_000).default(1).meta({ title: 'Least events in the window', unit: 'events' }),
+  of: z.enum(COUNTED).default('events').meta({
+    title: 'Share of',
+    description: 'Finished calls of tools and models, those of tools or of models alone, or events of any kind.',
+  }),
+  minEvents: z.int().min(1).max(1_000_000).default(1).meta({
+    title: 'At least',
+    description: 'How many of them the window must hold before the rule is measured.',
+  }),
 });
 type ErrorRateConfig = z.infer<typeof ErrorRateConfig>;
 
-/** Share of the agent's events in a sliding window that are errors. An event is an error once (`isError`). */
+/** Share of what an agent did in a sliding window that failed: of its finished calls, or of its events. */
 export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
   type: 'error_rate_threshold',
   title: 'Error rate',
-  description: 'Errors make up too large a share of the events of an agent in a sliding window.',
+  description: 'Too large a share of the calls, or of the events, of an agent in a sliding window failed.',
   unit: '%',
   cadence: 'event',
   config: ErrorRateConfig,
-  example: { threshold: 30, windowMinutes: 5, minEvents: 10 },
+  example: { threshold: 30, windowMinutes: 5, of: 'calls', minEvents: 5 },
   phases: ['stream', 'decision'],
-  listensTo: () => EVENT_KINDS,
-  ready({ windowMinutes, minEvents }) {
-    const shares = [{ metric: ERROR_SHARE, span: { kind: 'sliding', minutes: windowMinutes }, shape: 'sum' }] as const;
+  listensTo: ({ of }) => KINDS[of],
+  ready({ windowMinutes, minEvents, of }) {
+    const span: WindowSpan = { kind: 'sliding', minutes: windowMinutes };
+    const series = METRICS[of].map((metric): Series => ({ metric, span, shape: 'sum' }));
     return {
-      series: () => shares,
-      seriesAt: () => shares,
-      measure([share]) {
-        if (share === undefined || share.count === 0 || share.count < minEvents) return null;
-        return (100 * share.sum) / share.count;
+      series: () => series,
+      seriesAt: () => series,
+      measure([share, beside]) {
+        if (share === undefined) return null;
+        const untraced = beside === undefined ? 0 : untracedFailures(share, beside);
+        const count = share.count + untraced;
+        if (count === 0 || count < minEvents) return null;
+        return (100 * (share.sum + untraced)) / count;
       },
     };
   },
@@ -36,3 +52,25 @@ export const errorRateThreshold: EventCondition<ErrorRateConfig> = {
   // Of a value that just reaches it, too: clients know this wording.
   message: (config, value) => `Error rate ${value.toFixed(1)}% exceeds threshold ${config.threshold}%`,
 };
+
+const METRICS: Readonly<Record<Counted, readonly string[]>> = {
+  calls: [CALL_SHARES.calls, FAILURES_BESIDE_CALLS],
+  tools: [CALL_SHARES.tools],
+  models: [CALL_SHARES.models],
+  events: [ERROR_SHARE],
+};
+
+const KINDS: Readonly<Record<Counted, readonly EventKind[]>> = {
+  ...FINISHED_CALLS,
+  calls: [...FINISHED_CALLS.calls, 'error.raised', 'run.ended'],
+  events: EVENT_KINDS,
+};
+
+/**
+ * Calls that failed without an event of their own: some frameworks trace no failed call. A failed call, the error it
+ * raises and the run it ends are one failure told three times, so only what is told more often than calls failed counts.
+ */
+function untracedFailures(calls: SeriesTotals, beside: SeriesTotals): number {
+  const [raised, failedRuns] = [beside.sum, beside.count - beside.sum];
+  return Math.max(0, raised - calls.sum, failedRuns - calls.sum);
+}
