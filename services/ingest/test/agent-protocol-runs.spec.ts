@@ -9,6 +9,7 @@ import {
 } from '@agentlens/contracts';
 import { eventually } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { anOrder, auditEvent, type Protocol, RUN, startProtocol } from './agent-protocol.ts';
 import { NOW } from './gateway.ts';
 
@@ -190,6 +191,63 @@ describe('ending a run', () => {
   it('refuses a status nobody knows', async () => {
     const answer = await protocol.call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'great' });
     expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'status' }] } });
+  });
+});
+
+describe('a run told by calls, audit events and the events of a session', () => {
+  const said = (sessionId: string, eventType: string, payload: object) => {
+    const event = { id: `${eventType} of ${sessionId}`, eventType, sessionId, agentId: 'bot', payload };
+    return protocol.gateway.post({ events: [{ ...event, timestamp: '2026-03-01T11:59:30.000Z' }] });
+  };
+  const MESSAGES = [
+    (runId: string) => protocol.call('POST', `/v1/runs/${runId}/start`, { agentId: 'bot', tags: { env: 'prod' } }),
+    (runId: string) => said(runId, 'session_started', { agentName: 'Bot' }),
+    (runId: string) => protocol.send([auditEvent({ runId, kind: 'run.started', data: {} })]),
+    (runId: string) => protocol.call('POST', `/v1/runs/${runId}/end`, { agentId: 'bot', status: 'success' }),
+    (runId: string) => said(runId, 'session_ended', { reason: 'completed', summary: 'done' }),
+    (runId: string) => protocol.send([auditEvent({ runId, kind: 'run.ended', data: { status: 'success' } })]),
+  ];
+
+  it('has one start and one end, in any order and however often each is told', async () => {
+    const orders = fc.array(fc.nat(MESSAGES.length - 1), { minLength: 1, maxLength: 12 });
+    let runs = 0;
+    const property = fc.asyncProperty(orders, fc.boolean(), async (repeated, hasTimeInId) => {
+      runs += 1;
+      const runId = hasTimeInId ? `${RUN.slice(0, -3)}${100 + runs}` : `run-${runs}`;
+      protocol.gateway.batches.length = 0;
+      for (const index of [...repeated, ...MESSAGES.keys()]) {
+        expect((await MESSAGES[index]?.(runId))?.status).toBe(index % 3 === 1 ? 201 : 200);
+        protocol.gateway.clock.advance(700);
+      }
+      expect(protocol.distinct('run.started').size).toBe(1);
+      expect(protocol.distinct('run.ended').size).toBe(1);
+    });
+    await fc.assert(property, { numRuns: 50 });
+  });
+
+  it('has one start where a call and an event of a run without a time in its id arrive together', async () => {
+    const start = { eventType: 'session_started', sessionId: 'mine', agentId: 'bot', payload: {} };
+    const answers = await Promise.all([
+      protocol.call('POST', '/v1/runs/mine/start', { agentId: 'bot' }),
+      protocol.gateway.post({ events: [start] }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 201]);
+    expect(protocol.distinct('run.started').size).toBe(1);
+  });
+
+  it('keeps each start and end of a session that no call tells, as it was sent', async () => {
+    const times = ['2026-03-01T11:00:00.000Z', '2026-03-01T11:30:00.000Z'];
+    for (const [index, timestamp] of times.entries()) {
+      const common = { sessionId: RUN, agentId: 'bot', timestamp };
+      const events = [
+        { ...common, id: `start-${index}`, eventType: 'session_started', payload: {} },
+        { ...common, id: `end-${index}`, eventType: 'session_ended', payload: { reason: 'completed' } },
+      ];
+      expect((await protocol.gateway.post({ events })).status).toBe(201);
+    }
+    expect(events().map(({ id, occurredAt }) => `${id} ${occurredAt}`)).toEqual(
+      times.flatMap((time, index) => [`start-${index} ${time}`, `end-${index} ${time}`]),
+    );
   });
 });
 

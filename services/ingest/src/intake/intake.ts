@@ -20,6 +20,7 @@ import {
 } from './identity.ts';
 import { inPieces } from './in-pieces.ts';
 import { conflict, invalid, type Refusal } from './refusal.ts';
+import { RunMomentDeduplicator } from './run-moment-deduplicator.ts';
 import { sanitise } from './sanitise.ts';
 
 /** One request's events as they arrived. */
@@ -48,13 +49,17 @@ type Read =
 
 /** Reads, checks and identifies a request's events; publishes nothing. */
 export class EventIntake {
+  readonly #moments: RunMomentDeduplicator;
+
   constructor(
     private readonly memory: IdempotencyStore,
     private readonly prices: PriceBook,
     private readonly retentionDays: number,
     /** Knowing other contents of an id is a service to clients, not a condition of taking events. */
     private readonly onMemoryLost: (error: unknown) => void,
-  ) {}
+  ) {
+    this.#moments = new RunMomentDeduplicator(memory, onMemoryLost);
+  }
 
   async judge(delivery: IntakeRequest): Promise<Intake> {
     const window = timeWindow(delivery.nowMs, this.retentionDays);
@@ -65,9 +70,10 @@ export class EventIntake {
     const read = await inPieces(delivery.events, (raw, index) => this.#read(raw, safety[index], delivery, window));
     const isTolerant = delivery.dialect?.wrongTime === 'redate';
     const times = await this.#times(read, arrival, window, isTolerant);
-    const verdicts = await inPieces(read, (event, index) =>
+    const told = await inPieces(read, (event, index) =>
       identified(event, index, times[index] ?? receivedAtMs, arrival),
     );
+    const verdicts = await this.#toldOnce(told, read, arrival);
     return { kind: 'judged', arrival, verdicts: await this.#withoutConflicts(verdicts, read, arrival) };
   }
 
@@ -78,13 +84,11 @@ export class EventIntake {
     nowMs: number,
   ): Promise<{ arrival: Arrival; verdict: IntakeVerdict }> {
     const arrival = arrivalOf(tenantId, undefined, nowMs);
-    const [atMs = nowMs] = await this.#times(
-      [{ ok: true, event }],
-      arrival,
-      timeWindow(nowMs, this.retentionDays),
-      true,
-    );
-    return { arrival, verdict: identified({ ok: true, event }, 0, atMs, arrival) };
+    const read: Read = { ok: true, event };
+    const [atMs = nowMs] = await this.#times([read], arrival, timeWindow(nowMs, this.retentionDays), true);
+    const told = identified(read, 0, atMs, arrival);
+    const [verdict = told] = await this.#toldOnce([told], [read], arrival);
+    return { arrival, verdict };
   }
 
   /** Arrival of the first attempt under this key; undefined where that attempt had another body. */
@@ -155,6 +159,22 @@ export class EventIntake {
       this.onMemoryLost(error);
       return receivedAtMs;
     }
+  }
+
+  /** Starts and ends of runs, which are rare, as the one event that call and session tell. */
+  async #toldOnce(
+    verdicts: readonly IntakeVerdict[],
+    read: readonly Read[],
+    { tenantId }: Arrival,
+  ): Promise<readonly IntakeVerdict[]> {
+    if (!read.some((one) => one.ok && one.event.momentId !== undefined)) return verdicts;
+    return Promise.all(
+      verdicts.map(async (verdict, index): Promise<IntakeVerdict> => {
+        const one = read[index];
+        if (!verdict.ok || one?.ok !== true || one.event.momentId === undefined) return verdict;
+        return { ...verdict, ...(await this.#moments.kept(tenantId, one.event.momentId, verdict)) };
+      }),
+    );
   }
 
   /** An id stands for one content: within the request, and as far as the platform remembers. */

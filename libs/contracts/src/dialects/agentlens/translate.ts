@@ -1,6 +1,7 @@
 import type { AgentEvent, JsonObject, RunOutcome } from '../../events.ts';
 import { detailsOf, type ProblemDetail } from '../../problems.ts';
 import { AGENTLENS_DIALECT } from '../dialect-names.ts';
+import { runMomentId } from '../stable-ids.ts';
 import { type Envelope, parseEnvelope, plainEnvelope } from './envelope.ts';
 import { EVENT_TYPES, type EventTypeName, isEventType, refusedTypeMessage } from './event-types.ts';
 import { fillGaps } from './gap-filling.ts';
@@ -19,6 +20,11 @@ export interface TranslatedEvent {
    * to arrive dates it and is kept; its hash covers its identity only.
    */
   readonly retold?: boolean;
+  /**
+   * Of the start or end of a run: the one id under which a call tells it. `clientId` is the same where the event is such
+   * a call or its audit event.
+   */
+  readonly momentId?: string;
   readonly facts: Omit<AgentEvent, 'id' | 'occurredAt' | 'retryable' | 'hash'>;
 }
 
@@ -97,7 +103,16 @@ function translated(
     payload,
     metadata,
   };
-  return { clientId: envelope.id ?? undefined, timestamp: envelope.timestamp ?? undefined, facts };
+  return {
+    clientId: envelope.id ?? undefined,
+    timestamp: envelope.timestamp ?? undefined,
+    momentId: momentIdOf(facts),
+    facts,
+  };
+}
+
+function momentIdOf({ agentId, runId, kind }: TranslatedEvent['facts']): string | undefined {
+  return kind === 'run.started' || kind === 'run.ended' ? runMomentId(agentId, runId, kind) : undefined;
 }
 
 type SessionEndReason = (typeof SESSION_END_REASONS)[number];

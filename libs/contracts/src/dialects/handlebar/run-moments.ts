@@ -3,7 +3,7 @@ import { REGISTRY_RUN_ID } from '../../agents.ts';
 import type { JsonObject } from '../../events.ts';
 import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { HANDLEBAR_DIALECT } from '../dialect-names.ts';
-import { runMomentId } from './event-identity.ts';
+import { runMomentId } from '../stable-ids.ts';
 import { outcomeOf } from './lifted.ts';
 import type { EndBody, StartBody } from './requests.ts';
 
@@ -27,8 +27,10 @@ function moment(
 /** Payload: `actor`, `model`, `tags` (text by name), `runTtlMs`, `heartbeatEveryMs`, each where it was given. */
 export function runStarted(runId: string, body: StartBody): TranslatedEvent {
   const { agentId, sessionId, actor, model, tags, runTtlMs, heartbeatEveryMs, parentRunId, parentToolUseId } = body;
+  const momentId = runMomentId(agentId, runId, 'run.started');
   return {
-    clientId: runMomentId(agentId, runId, 'run.started'),
+    clientId: momentId,
+    momentId,
     timestamp: undefined,
     retold: true,
     facts: {
@@ -44,8 +46,10 @@ export function runStarted(runId: string, body: StartBody): TranslatedEvent {
 
 /** Payload: `status` as sent, `totalSteps`, `result`, `error`, each where it was given. */
 export function runEnded(runId: string, { agentId, status, totalSteps, result, error }: EndBody): TranslatedEvent {
+  const momentId = runMomentId(agentId, runId, 'run.ended');
   return {
-    clientId: runMomentId(agentId, runId, 'run.ended'),
+    clientId: momentId,
+    momentId,
     timestamp: undefined,
     retold: true,
     facts: {

@@ -3,9 +3,10 @@ import { detailsOf, type ProblemDetail } from '../../problems.ts';
 import type { PriceBook } from '../agentlens/prices.ts';
 import type { TranslatedEvent, Translation } from '../agentlens/translate.ts';
 import { HANDLEBAR_DIALECT } from '../dialect-names.ts';
+import { runMomentId } from '../stable-ids.ts';
 import { AUDIT_SCHEMA, AuditEnvelope } from './audit-envelope.ts';
 import { isKnownKind, kindOf } from './audit-kinds.ts';
-import { auditEventId, runMomentId } from './event-identity.ts';
+import { auditEventId } from './event-identity.ts';
 import { liftedFrom } from './lifted.ts';
 
 /**
@@ -41,7 +42,8 @@ function translated(envelope: AuditEnvelope, agentId: string, prices: PriceBook,
     metadata: metadataOf(envelope),
   };
   if (kind === 'run.started' || kind === 'run.ended') {
-    return { clientId: runMomentId(agentId, runId, kind), timestamp: isoOf(atMs), retold: true, facts };
+    const momentId = runMomentId(agentId, runId, kind);
+    return { clientId: momentId, momentId, timestamp: isoOf(atMs), retold: true, facts };
   }
   return { clientId: envelope.id ?? idOf(envelope, agentId, data, atMs), timestamp: isoOf(atMs), facts };
 }
