@@ -1,5 +1,6 @@
 import { type DeadLetter, deadLetters } from '@agentlens/contracts';
 import type { EventBus, Received } from './event-bus.ts';
+import { readRange } from './read-range.ts';
 
 /** What an adapter lends for looking after dead letters. */
 export interface DeadLetterAccess {
@@ -9,26 +10,23 @@ export interface DeadLetterAccess {
   readonly remove: (sequence: number) => Promise<unknown>;
 }
 
-async function allLetters(access: DeadLetterAccess): Promise<Received<DeadLetter>[]> {
+async function allLetters(access: DeadLetterAccess, withinMs?: number): Promise<Received<DeadLetter>[]> {
   const letters: Received<DeadLetter>[] = [];
-  let caughtUp: () => void = () => undefined;
-  const complete = new Promise<void>((resolve) => {
-    caughtUp = resolve;
-  });
-  const subscription = await access.watch(deadLetters, { from: 0, onCaughtUp: caughtUp }, (letter) => {
-    letters.push(letter);
-  });
-  await complete;
-  await subscription.close();
+  await readRange(access, deadLetters, { after: 0, withinMs }, (letter) => letters.push(letter));
   return letters;
 }
 
-export async function listDeadLetters(access: DeadLetterAccess, group?: string): Promise<readonly DeadLetter[]> {
-  const letters = (await allLetters(access)).map((letter) => letter.value);
+/** @throws BusUnavailable */
+export async function listDeadLetters(
+  access: DeadLetterAccess,
+  group?: string,
+  withinMs?: number,
+): Promise<readonly DeadLetter[]> {
+  const letters = (await allLetters(access, withinMs)).map((letter) => letter.value);
   return group === undefined ? letters : letters.filter((letter) => letter.group === group);
 }
 
-/** Sends first and removes after: a crash in between leaves a letter too many, never one too few. */
+/** Sends first and removes after: a crash in between leaves a letter too many, never one too few. @throws BusUnavailable */
 export async function redriveDeadLetter(access: DeadLetterAccess, group: string, messageId: string): Promise<boolean> {
   const letters = (await allLetters(access)).filter(
     ({ value }) => value.group === group && value.messageId === messageId,

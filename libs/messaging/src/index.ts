@@ -11,11 +11,11 @@ export {
   CommandUnanswered,
   type ConsumeOptions,
   type ConsumerLag,
-  type MessageEnvelope,
   type EnvelopePage,
   type EventBus,
-  NO_LAG,
   type HandlingOutcome,
+  type MessageEnvelope,
+  NO_LAG,
   type PublishAck,
   type PublishOptions,
   type Received,
@@ -30,4 +30,5 @@ export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
 export { connectNatsBus } from './nats/connect-nats-bus.ts';
 export type { NatsBusOptions } from './nats/nats-bus-options.ts';
 export { type BoundedQueue, observeQueue } from './observe-queue.ts';
+export { readRange, type StreamRange, watchWithPast } from './read-range.ts';
 export { type WrittenMessage, writtenMessage } from './written-message.ts';

@@ -64,9 +64,9 @@ import { SessionsController } from './sessions/sessions.controller.ts';
 import { SessionsQueries } from './sessions/sessions.queries.ts';
 import { SettingsController } from './settings/settings.controller.ts';
 import { SettingsRepository } from './settings/settings.repository.ts';
+import { LiveStreamService } from './stream/live-stream.service.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import { StreamController } from './stream/stream.controller.ts';
-import { LiveStreamService } from './stream/live-stream.service.ts';
 import { StreamMetrics } from './stream/stream-metrics.ts';
 
 /** The operator API: reads for one tenant at a time, commands to the owners of what is written, live streams, API keys. */

@@ -2,7 +2,7 @@ import { guardrailTriggered, JsonObject, type Topic, type Trigger } from '@agent
 import { aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { each } from '../each.ts';
-import { ACK, NO_LAG, type HandlingOutcome } from '../event-bus.ts';
+import { ACK, type HandlingOutcome, NO_LAG } from '../event-bus.ts';
 import { freshBus, recorder, type StartBus } from './harness.contract.ts';
 
 const poison: HandlingOutcome = { kind: 'poison', reason: 'cannot be stored' };

@@ -1,5 +1,5 @@
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
-import type { MessageEnvelope, EnvelopePage } from '../event-bus.ts';
+import type { EnvelopePage, MessageEnvelope } from '../event-bus.ts';
 import { ONLY_GROUP } from '../message-headers.ts';
 import { firstAfter } from './first-after.ts';
 import { headersOf } from './stream-message.ts';

@@ -1,7 +1,7 @@
 import type { Budget, BudgetBalance } from '@agentlens/contracts';
 import { keptMsOf, periodStart } from './accounts.ts';
-import type { SeededBudgetStore } from './seeded-budget-store.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
+import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
 /** Pots of one budget that are told at once. */
 const MOST_POTS = 100;

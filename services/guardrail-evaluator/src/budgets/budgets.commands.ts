@@ -3,9 +3,9 @@ import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
 import { budgetBalance, isId, NOT_FOUND } from './budget-balance.ts';
-import type { SeededBudgetStore } from './seeded-budget-store.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
+import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
 const NO_RESERVATION = { ok: false, problem: { error: 'No such reservation', status: 404 } } as const;
 

@@ -5,9 +5,9 @@ import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { applying, periodStart, reservationOf } from './accounts.ts';
-import { SeededBudgetStore } from './seeded-budget-store.ts';
 import { EventSpender } from './event-spender.ts';
 import { LedgerWriter } from './ledger-writer.ts';
+import { SeededBudgetStore } from './seeded-budget-store.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 const aBudget = (fields: Partial<Budget> = {}): Budget => ({
@@ -52,7 +52,7 @@ describe('budgets that apply', () => {
 
 const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 400 * 86_400_000 };
 
-describe('the budgetStore', () => {
+describe('the store of money', () => {
   it('is filled from the ledger once, whoever asks first', async () => {
     const { budgets } = createMemoryState();
     let reads = 0;
@@ -77,6 +77,20 @@ describe('the budgetStore', () => {
     await expect(budgetStore.balances('acme', [account], NOW)).rejects.toThrow('away');
     away = false;
     expect(await budgetStore.balances('acme', [account], NOW)).toEqual([{ spentUsd: 0, heldUsd: 0 }]);
+  });
+});
+
+describe('a store that keeps nothing', () => {
+  it('is filled twice for a question, and then counts as away', async () => {
+    let reads = 0;
+    const spent = async () => {
+      reads += 1;
+      return [];
+    };
+    const forgetful = { balances: async () => null, seed: async () => undefined, seeded: async () => undefined };
+    const budgetStore = new SeededBudgetStore(forgetful as never, { spent }, () => NOW);
+    await expect(budgetStore.balances('acme', [account], NOW)).rejects.toThrow('does not keep');
+    expect(reads).toBe(2);
   });
 });
 

@@ -2,8 +2,8 @@ import type { AgentEvent, Budget, EventBatch } from '@agentlens/contracts';
 import type { Spending } from '@agentlens/guardrails';
 import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
 import { applying, reservationOf } from './accounts.ts';
-import type { SeededBudgetStore } from './seeded-budget-store.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
+import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
 export interface EventSpenderDependencies {
   readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'noteSessions'>;

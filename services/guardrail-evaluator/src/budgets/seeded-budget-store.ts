@@ -6,8 +6,11 @@ import type {
   SpendAnswer,
   Spending,
 } from '@agentlens/guardrails';
+import { StateUnavailable } from '@agentlens/state';
 import type { BudgetsRepository } from './budgets.repository.ts';
 
+/** More than this for one question: the store does not keep what it is given. */
+const MOST_FILLINGS = 2;
 /** Accounts that one call gives back to the store. */
 const PAGE = 500;
 
@@ -52,11 +55,16 @@ export class SeededBudgetStore {
     return this.#store.noteSessions(...call);
   }
 
-  /** Asks, and once more after filling where the store did not hold the tenant's money. */
+  /**
+   * Asks, and again after filling if the store did not hold the tenant's money. It may lose it once more meanwhile; a
+   * store that keeps nothing must not cost Postgres a reading of the ledger for every question, without end.
+   * @throws StateUnavailable
+   */
   async #filled<T>(tenantId: string, ask: () => Promise<T | null>): Promise<T> {
-    for (;;) {
+    for (let fillings = 0; ; fillings++) {
       const answer = await ask();
       if (answer !== null) return answer;
+      if (fillings === MOST_FILLINGS) throw new StateUnavailable('budgets', 'it does not keep what it is given');
       await this.#fill(tenantId);
     }
   }

@@ -1,11 +1,11 @@
 import type { EventBatch } from '@agentlens/contracts';
 import {
   type AdvanceAnswer,
+  type EvaluationPlan,
   type EventRule,
   type Folding,
   fold,
   type Indexed,
-  type EvaluationPlan,
   planAgent,
   type RuleBook,
   type Series,

@@ -1,6 +1,6 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
 import type { WindowMarker } from '@agentlens/guardrails';
-import type { EventBus } from '@agentlens/messaging';
+import { type EventBus, readRange } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
 import type { BatchEvaluator } from './batch-evaluator.ts';
 import type { WindowGap } from './window-gap.ts';
@@ -101,19 +101,8 @@ export class WindowRecovery {
   /** Batches after one place in the stream up to another. */
   async #page(after: number, upTo: number): Promise<readonly EventBatch[]> {
     const batches: EventBatch[] = [];
-    const read = Promise.withResolvers<void>();
-    const deadline = setTimeout(() => read.reject(new Error('the stream is silent')), PAGE_MS);
-    const options = { from: after, onCaughtUp: read.resolve };
-    const subscription = await this.#parts.bus.watch(agentEvents, options, ({ value, sequence }) => {
-      if (sequence <= upTo) batches.push(value);
-      if (sequence >= upTo) read.resolve();
-    });
-    try {
-      await read.promise;
-    } finally {
-      clearTimeout(deadline);
-      await subscription.close();
-    }
+    const range = { after, upTo, withinMs: PAGE_MS };
+    await readRange(this.#parts.bus, agentEvents, range, ({ value }) => batches.push(value));
     return batches;
   }
 

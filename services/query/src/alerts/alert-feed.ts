@@ -1,7 +1,6 @@
 import { type Alert, alertChanged } from '@agentlens/contracts';
-import type { EventBus, Received, Subscription } from '@agentlens/messaging';
+import { type EventBus, type Received, type Subscription, watchWithPast } from '@agentlens/messaging';
 import type { AlertStreamFilter } from '@agentlens/operations';
-import { caughtUp } from '../stream/caught-up.ts';
 import type { Frame } from '../stream/frame-queue.ts';
 
 export interface AlertFeedOptions {
@@ -40,7 +39,7 @@ export class AlertFeed {
       this.#subscription = await bus.watch(alertChanged, { tenantId, from: resume }, onChange);
       return;
     }
-    this.#subscription = await caughtUp((onCaughtUp) =>
+    this.#subscription = await watchWithPast((onCaughtUp) =>
       bus.watch(alertChanged, { tenantId, from: 'last', onCaughtUp }, onChange),
     );
     this.#isLive = true;

@@ -16,8 +16,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { KeyNames } from '../keys/key-names.ts';
-import type { LiveStream } from '../stream/live-stream.ts';
 import { LiveStreamService } from '../stream/live-stream.service.ts';
+import type { LiveStream } from '../stream/live-stream.ts';
 import { AlertFeed } from './alert-feed.ts';
 import { AlertsQueries } from './alerts.queries.ts';
 

@@ -1,6 +1,6 @@
 import { AgentResult } from '@agentlens/operations';
 import { describe, expect, it } from '@jest/globals';
-import { agentResult, type AgentResultCall, MOST_LISTED, type AgentResultStory } from './agent-result.ts';
+import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
 import { aRun, NO_TOTALS } from './run.testing.ts';
 
 function aCall(fields: Partial<AgentResultCall> = {}): AgentResultCall {

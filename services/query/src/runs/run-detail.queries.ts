@@ -3,7 +3,7 @@ import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { agentResult, type AgentResultCall, MOST_LISTED, type AgentResultStory } from './agent-result.ts';
+import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
 import { ofRun, spanOfRow } from './run-span.ts';
 import { runFromRow } from './run-view.ts';
 

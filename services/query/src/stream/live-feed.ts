@@ -6,7 +6,7 @@ import {
   runChanged,
   type Trigger,
 } from '@agentlens/contracts';
-import type { EventBus, Received, Subscription } from '@agentlens/messaging';
+import { type EventBus, type Received, type Subscription, watchWithPast } from '@agentlens/messaging';
 import {
   BEGINNING,
   FACT_KINDS,
@@ -19,7 +19,6 @@ import {
   USUAL_KINDS,
 } from '@agentlens/operations';
 import { eventFromBatch } from '../events/stored-event.ts';
-import { caughtUp } from './caught-up.ts';
 import { FACT_TOPICS } from './fact-topics.ts';
 import type { Frame } from './frame-queue.ts';
 import type { SessionUpdates } from './session-updates.ts';
@@ -113,12 +112,12 @@ export class LiveFeed {
   async #findNow(): Promise<void> {
     const { bus, tenantId } = this.#options;
     const from = 'last';
-    const events = await caughtUp((onCaughtUp) =>
+    const events = await watchWithPast((onCaughtUp) =>
       bus.watch(agentEvents, { tenantId, from, onCaughtUp }, (message) => this.#onBatch(message)),
     );
     this.#subscriptions.push(events);
     this.#eventsLive = true;
-    const triggers = await caughtUp((onCaughtUp) =>
+    const triggers = await watchWithPast((onCaughtUp) =>
       bus.watch(guardrailTriggered, { tenantId, from, onCaughtUp }, (message) => this.#onTrigger(message)),
     );
     this.#subscriptions.push(triggers);

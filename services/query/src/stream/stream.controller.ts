@@ -5,9 +5,9 @@ import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SessionsQueries } from '../sessions/sessions.queries.ts';
 import { LiveFeed } from './live-feed.ts';
+import { LiveStreamService } from './live-stream.service.ts';
 import type { LiveStream } from './live-stream.ts';
 import { SessionUpdates } from './session-updates.ts';
-import { LiveStreamService } from './live-stream.service.ts';
 import { StreamMetrics } from './stream-metrics.ts';
 
 @Controller()

@@ -1,5 +1,5 @@
 import { agentEvents } from '@agentlens/contracts';
-import type { EventBus, Subscription } from '@agentlens/messaging';
+import { type EventBus, readRange } from '@agentlens/messaging';
 import { minuteOf } from '@agentlens/state';
 import type { ClientBase } from 'pg';
 import type { UnsettledMinute } from './audit-ledger.ts';
@@ -49,28 +49,10 @@ async function readIdentities(bus: EventBus, minute: UnsettledMinute): Promise<r
   const { tenantId, firstSequence, lastSequence } = minute;
   const wanted = Date.parse(minute.minute);
   const identities = new Map<string, Identity>();
-  const { promise: read, resolve, reject } = Promise.withResolvers<void>();
-  const late = setTimeout(
-    () => reject(new Error('the messages of a minute were not read again in time')),
-    READ_WITHIN_MS,
-  );
-  let watch: Subscription | undefined;
-  try {
-    watch = await bus.watch(
-      agentEvents,
-      // What has aged out of the stream in the meantime is past finding; being caught up is the end as well.
-      { tenantId, from: firstSequence - 1, onCaughtUp: resolve },
-      ({ value, sequence }) => {
-        if (sequence <= lastSequence && minuteOf(Date.parse(value.receivedAt)) === wanted) {
-          for (const { id, occurredAt } of value.events) identities.set(`${occurredAt} ${id}`, { id, at: occurredAt });
-        }
-        if (sequence >= lastSequence) resolve();
-      },
-    );
-    await read;
-  } finally {
-    clearTimeout(late);
-    await watch?.close();
-  }
+  const range = { tenantId, after: firstSequence - 1, upTo: lastSequence, withinMs: READ_WITHIN_MS };
+  await readRange(bus, agentEvents, range, ({ value }) => {
+    if (minuteOf(Date.parse(value.receivedAt)) !== wanted) return;
+    for (const { id, occurredAt } of value.events) identities.set(`${occurredAt} ${id}`, { id, at: occurredAt });
+  });
   return [...identities.values()];
 }
