@@ -33,9 +33,12 @@ export interface BusAccess {
 const { budgetStanding, createBudget, createRule, decide, decideAlert, deleteBudget, deleteRule, importPolicy } =
   COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
-const { settleReservation, spendApprovals, unpauseAgent, updateRule } = COMMANDS;
+const { revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } = COMMANDS;
 
-const RULE_WRITING = [createRule, updateRule, deleteRule, createBudget, deleteBudget, setBreakerLimits, resetBreaker];
+const RULE_WRITING = [
+  ...[createRule, updateRule, deleteRule, revertRule],
+  ...[createBudget, deleteBudget, setBreakerLimits, resetBreaker],
+];
 
 export const BUS_ACCESS = {
   ingest: {

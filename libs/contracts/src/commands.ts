@@ -8,6 +8,7 @@ import { JsonObject } from './events.ts';
 import { ClientId, TenantId } from './ids.ts';
 import { Problem } from './problems.ts';
 import { RuleBundle } from './rule-bundles.ts';
+import { RuleChangeAuthor } from './rule-versions.ts';
 import { GuardrailRule } from './rules.ts';
 
 /** A question or order to the one service that owns the answer, over core request/reply. */
@@ -42,13 +43,22 @@ const RaisedAlert = Alert.pick({
   ruleId: true,
 });
 
-const ruleRef = z.object({ tenantId: TenantId, ruleId: z.string() });
+const newRules = RuleChangeAuthor.extend({ tenantId: TenantId, body: z.unknown() });
+
+const changedRule = RuleChangeAuthor.extend({
+  tenantId: TenantId,
+  ruleId: z.string(),
+  /** The change is refused with 412 unless the rule is at this version. */
+  ifVersion: z.int().optional(),
+});
 
 export const COMMANDS = {
   /** `body` is what the HTTP client sent: the owner validates it, so that every way in validates alike. */
-  createRule: command('guardrail.rules.create', z.object({ tenantId: TenantId, body: z.unknown() }), GuardrailRule),
-  updateRule: command('guardrail.rules.update', ruleRef.extend({ body: z.unknown() }), GuardrailRule),
-  deleteRule: command('guardrail.rules.delete', ruleRef, z.object({ ok: z.literal(true) })),
+  createRule: command('guardrail.rules.create', newRules, GuardrailRule),
+  updateRule: command('guardrail.rules.update', changedRule.extend({ body: z.unknown() }), GuardrailRule),
+  deleteRule: command('guardrail.rules.delete', changedRule, z.object({ ok: z.literal(true) })),
+  /** Makes a new version that says what an earlier one said. */
+  revertRule: command('guardrail.rules.revert', changedRule.extend({ version: z.int().min(1) }), GuardrailRule),
   /** Clears the pause, and the model override where asked. Answers the directive now in force. */
   unpauseAgent: command(
     'agent.control.unpause',
@@ -65,7 +75,7 @@ export const COMMANDS = {
   /** A policy with rules in the vocabulary of the agent SDK in the field; stored as ordinary rules. */
   importPolicy: command(
     'guardrail.rules.import',
-    z.object({ tenantId: TenantId, body: z.unknown() }),
+    newRules,
     z.object({ policyId: z.string(), rules: z.array(GuardrailRule) }),
   ),
   /** The rules of one agent that its own process may evaluate; 404 where this tenant offers none. */

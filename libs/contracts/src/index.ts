@@ -102,6 +102,7 @@ export { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from '.
 export { PARTITIONS, partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
+export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
 export { GuardrailRule, RULE_MODES, RuleDraft, RuleSelector } from './rules.ts';
 export { SCOPES, type Scope } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';

@@ -12,6 +12,8 @@ export const Problem = z.object({
   status: z.int(),
   details: z.array(ProblemDetail).optional(),
   hint: z.string().optional(),
+  /** Of a 412: the version that is current, as `If-Match` takes it. */
+  currentVersion: z.int().optional(),
   /** What the log of the platform knows the request by. */
   requestId: z.string().optional(),
 });

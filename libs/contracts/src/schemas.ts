@@ -25,6 +25,7 @@ export { Directive } from './directives.ts';
 export { CostSource, EventKind, JsonObject, SEVERITIES, Severity } from './events.ts';
 export { ClientId, displayName, Instant, TenantId } from './ids.ts';
 export { Problem } from './problems.ts';
+export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
 export { GuardrailRule, RuleDraft } from './rules.ts';
 export { SCOPES, type Scope } from './scopes.ts';
 export { ACTION_RESULTS, COMPARISON_WORDS } from './triggers.ts';

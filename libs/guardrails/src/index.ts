@@ -97,8 +97,9 @@ export { isMasked, mapActionSecrets, maskSecret } from './rules/action-secrets.t
 export { type ActiveRule, activate, type EventRule, isInForce, type TickRule } from './rules/active-rule.ts';
 export { describeCatalog } from './rules/describe-catalog.ts';
 export { RuleBook } from './rules/rule-book.ts';
+export { ruleChanges } from './rules/rule-changes.ts';
 export { patternPath } from './rules/user-patterns.ts';
-export { type ValidatedRule, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
+export { draftOf, type ValidatedRule, type ValidDraft, validateDraft, validatePatch } from './rules/validate-rule.ts';
 export { BUILT_IN_METRICS, quantityOf } from './windows/metrics.ts';
 export { type Bin, type Bins, binOf, binsOf, greatestBins, quantileOf } from './windows/sketch.ts';
 export { seriesKey, spanStart, spans } from './windows/span.ts';

@@ -7,3 +7,4 @@ export * from './probes.ts';
 export * from './query/index.ts';
 export * from './stream-frames.ts';
 export * from './total.ts';
+export * from './version-headers.ts';

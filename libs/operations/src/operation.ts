@@ -35,6 +35,8 @@ export interface Operation {
   readonly frames?: Readonly<Record<string, z.ZodType>>;
   /** Answers carry an ETag, and 304 to whom holds what it names. */
   readonly tagged?: boolean;
+  /** Answers carry their `version` as ETag: what `If-Match` of a change takes. */
+  readonly versioned?: boolean;
   /** The key may come as `?token=`. */
   readonly queryToken?: boolean;
   /** What 503 answers, where it says more than a Problem. */

@@ -14,10 +14,11 @@ import { WindowRecovery } from './evaluation/window-recovery.ts';
 import type { EvaluatorPorts } from './evaluator-ports.ts';
 import { HealthTicker } from './health/health-ticker.ts';
 import { RollupHealthScores } from './health/rollup-health-scores.ts';
+import { WRITER } from './outbox-writer.ts';
 import { RuleLibrary } from './rules/rule-library.ts';
 import { RuleWriter } from './rules/rule-writer.ts';
 import { serveRuleCommands } from './rules/rules.commands.ts';
-import { RulesRepository, WRITER } from './rules/rules.repository.ts';
+import { RulesRepository } from './rules/rules.repository.ts';
 import { StateRecorder } from './states/state-recorder.ts';
 import { StatesRepository } from './states/states.repository.ts';
 

@@ -267,6 +267,43 @@ describe('a rule', () => {
     expect(versions).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   });
 
+  it('leaves each of its versions behind, numbered without a gap, with the author', async () => {
+    newTenant();
+    await replica();
+    await replica();
+    const { id: ruleId } = await createRule();
+    const ask = { tenantId, ruleId };
+    const answers = await Promise.all(
+      [1, 2, 3].map((priority) =>
+        harness.bus.request(COMMANDS.updateRule, {
+          ...ask,
+          body: { priority },
+          by: `author ${priority}`,
+          ifVersion: 1,
+        }),
+      ),
+    );
+    const won = answers.findIndex(({ ok }) => ok) + 1;
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
+    expect(answers).toContainEqual({ ok: false, problem: expect.objectContaining({ status: 412, currentVersion: 2 }) });
+    await harness.bus.request(COMMANDS.revertRule, { ...ask, version: 1, reason: 'no' });
+    await harness.bus.request(COMMANDS.deleteRule, { ...ask, by: 'sam' });
+    const versions = await harness.database.db
+      .selectFrom('rule_versions')
+      .select(['version', 'changed_by', 'reason', 'source', 'deleted', 'changes'])
+      .where('rule_id', '=', ruleId)
+      .orderBy('version')
+      .execute();
+    const said = { changed_by: null, reason: null, source: 'api', deleted: false, changes: [] };
+    const change = { path: 'priority', from: 0, to: won };
+    expect(versions).toEqual([
+      { ...said, version: 1 },
+      { ...said, version: 2, changed_by: `author ${won}`, changes: [change] },
+      { ...said, version: 3, source: 'revert', reason: 'no', changes: [{ path: 'priority', from: won, to: 0 }] },
+      { ...said, version: 4, changed_by: 'sam', deleted: true },
+    ]);
+  });
+
   it('of another tenant is not found', async () => {
     const owner = newTenant();
     await replica();

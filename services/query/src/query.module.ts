@@ -38,6 +38,8 @@ import { RuleDraftsController } from './guardrails/rule-drafts.controller.ts';
 import { RuleStateQueries } from './guardrails/rule-state.queries.ts';
 import { RuleSummariesQueries } from './guardrails/rule-summaries.queries.ts';
 import { RulesController } from './guardrails/rules.controller.ts';
+import { RuleVersionsController } from './guardrails/rule-versions.controller.ts';
+import { RuleVersionsQueries } from './guardrails/rule-versions.queries.ts';
 import { RulesQueries } from './guardrails/rules.queries.ts';
 import { TriggersController } from './guardrails/triggers.controller.ts';
 import { TriggersQueries } from './guardrails/triggers.queries.ts';
@@ -78,6 +80,7 @@ export class QueryModule {
       imports: [PlatformModule.forService(platform, 'query')],
       controllers: [
         RulesController,
+        RuleVersionsController,
         RuleDraftsController,
         TriggersController,
         DeliveriesController,
@@ -104,6 +107,7 @@ export class QueryModule {
         Commands,
         DatabaseReadiness,
         RulesQueries,
+        RuleVersionsQueries,
         RuleStateQueries,
         RuleSummariesQueries,
         PastCallsQueries,

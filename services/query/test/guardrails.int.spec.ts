@@ -44,7 +44,8 @@ describe('writing rules', () => {
       body: { name: 'Notify', tenantId: 'globex' },
     });
     await owner.close();
-    expect(asked).toEqual([{ tenantId: 'acme', body: { name: 'Notify', tenantId: 'globex' } }]);
+    const by = `admin (${api.keys.admin.id})`;
+    expect(asked).toEqual([{ tenantId: 'acme', body: { name: 'Notify', tenantId: 'globex' }, by }]);
     expect(status).toBe(201);
     expect(body.actionConfig).toEqual({ url: 'https://example.com', secret: '***cdef', headers: { 'x-key': '***' } });
   });

@@ -18,6 +18,7 @@ import {
   anEventRow,
   anOrderRow,
   aRuleRow,
+  aRuleVersionRow,
   aRunRow,
   aStateRow,
   aTriggerRow,
@@ -55,6 +56,7 @@ beforeAll(async () => {
     runs: aRunRow(),
     events: anEventRow(),
     guardrail_rules: aRuleRow(),
+    rule_versions: aRuleVersionRow({ changed_by: FOREIGN, rule_id: FOREIGN, tenant_id: 'globex' }),
     guardrail_triggers: aTriggerRow(),
     guardrail_states: aStateRow(),
     trigger_cooldowns: aCooldownRow(),
@@ -79,6 +81,7 @@ beforeAll(async () => {
   };
   await api.bus.serve(COMMANDS.updateRule, refuse);
   await api.bus.serve(COMMANDS.deleteRule, refuse);
+  await api.bus.serve(COMMANDS.revertRule, refuse);
   await api.bus.serve(COMMANDS.unpauseAgent, refuse);
   await api.bus.serve(COMMANDS.redeliver, refuse);
   await api.bus.serve(COMMANDS.decideAlert, refuse);
@@ -97,6 +100,9 @@ const lists = QUERY_OPERATIONS.filter(
   (op) => op.method === 'get' && !op.path.includes(':id') && op.scope !== null && op.contentType === undefined,
 );
 
+/** Bodies of writes that need one. */
+const BODIES: Readonly<Record<string, object>> = { revertRule: { version: 1 } };
+
 function foreignIdOf(path: string): string {
   return path.startsWith('/api/keys') ? api.keys.foreign.id : FOREIGN;
 }
@@ -111,8 +117,9 @@ describe('another tenant', () => {
   it.each(byId.map((op) => [`${op.method} ${op.path}`, op] as const))(
     'does not exist for %s: 404',
     async (_name, op) => {
-      const url = op.path.replace(':scope', 'run').replace(':id', foreignIdOf(op.path));
-      const answer = await api.call(METHODS(op.method), url, { body: op.method === 'get' ? undefined : {} });
+      const url = op.path.replace(':scope', 'run').replace(':id', foreignIdOf(op.path)).replace(':version', '1');
+      const body = op.method === 'get' ? undefined : (BODIES[op.id] ?? {});
+      const answer = await api.call(METHODS(op.method), url, { body });
       expect(answer).toMatchObject({ status: 404, body: { status: 404, error: expect.stringMatching(/not found$/) } });
       expectNothingForeign(answer);
     },
@@ -143,7 +150,7 @@ describe('another tenant', () => {
     const found = await Promise.all(
       byId
         .filter((op) => op.method === 'get')
-        .map((op) => api.get(op.path.replace(':id', FOREIGN), api.keys.foreign.key)),
+        .map((op) => api.get(op.path.replace(':id', FOREIGN).replace(':version', '1'), api.keys.foreign.key)),
     );
     expect(found.map((answer) => answer.status)).toEqual(found.map(() => 200));
   });

@@ -30,7 +30,11 @@ export interface OperatorApi {
   >;
   /** As the owner of the tables, past every policy. */
   insert(table: string, row: Record<string, unknown>): Promise<void>;
-  call(method: Method, url: string, options?: { key?: string; body?: unknown }): Promise<Answer>;
+  call(
+    method: Method,
+    url: string,
+    options?: { key?: string; body?: unknown; headers?: Record<string, string> },
+  ): Promise<Answer>;
   get(url: string, key?: string): Promise<Answer>;
   newKey(scopes: readonly Scope[], tenantId?: string): Promise<{ id: string; key: string }>;
   close(): Promise<void>;
@@ -78,8 +82,8 @@ export async function startOperatorApi(): Promise<OperatorApi> {
   await app.init();
   await app.getHttpAdapter().getInstance().ready();
 
-  const call: OperatorApi['call'] = async (method, url, { key = keys.admin.key, body } = {}) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const call: OperatorApi['call'] = async (method, url, { key = keys.admin.key, body, headers: more } = {}) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more };
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const answer = await app.inject({ method, url, headers, payload });
     return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json() };

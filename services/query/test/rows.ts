@@ -1,3 +1,4 @@
+import { aRule } from '@agentlens/testing';
 import { NOW } from './operator-api.ts';
 
 type Row = Record<string, unknown>;
@@ -91,6 +92,21 @@ export function aRuleRow(fields: Row = {}): Row {
     priority: 0,
     created_at: NOW,
     updated_at: NOW,
+    ...fields,
+  };
+}
+
+export function aRuleVersionRow(fields: Row = {}): Row {
+  const { rule_id = 'rule-1', tenant_id = 'acme', version = 1 } = fields;
+  return {
+    ...{ tenant_id, rule_id, version },
+    body: aRule({ id: String(rule_id), tenantId: String(tenant_id), version: Number(version) }),
+    changes: JSON.stringify([]),
+    deleted: false,
+    source: 'api',
+    changed_by: 'ops (key-1)',
+    reason: null,
+    changed_at: NOW,
     ...fields,
   };
 }

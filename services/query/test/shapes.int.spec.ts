@@ -18,6 +18,7 @@ import {
   anEventRow,
   anOrderRow,
   aRuleRow,
+  aRuleVersionRow,
   aRunRow,
   aStateRow,
   aTriggerRow,
@@ -47,6 +48,7 @@ beforeAll(async () => {
   );
   await api.insert('events', anEventRow({ latency_ms: 12.5, cost_usd: 0.62, cost_source: 'priced' }));
   await api.insert('guardrail_rules', aRuleRow({ description: 'why', tool_names: ['search'] }));
+  await api.insert('rule_versions', aRuleVersionRow({ reason: 'too loud' }));
   await api.insert('guardrail_triggers', aTriggerRow({ action_detail: 'HTTP 500', settled_at: NOW }));
   await api.insert('guardrail_states', aStateRow({ degraded_reason: 'window store away' }));
   await api.insert('trigger_cooldowns', aCooldownRow());
@@ -77,6 +79,7 @@ beforeAll(async () => {
   const { body: rule } = await api.get('/api/guardrails/rule-1');
   await api.bus.serve(COMMANDS.createRule, async () => granted(rule));
   await api.bus.serve(COMMANDS.updateRule, async () => granted(rule));
+  await api.bus.serve(COMMANDS.revertRule, async () => granted(rule));
   await api.bus.serve(COMMANDS.deleteRule, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.unpauseAgent, async () => granted({}));
   const { body: alert } = await api.get('/api/alerts/alert-1');
@@ -117,6 +120,7 @@ const DRAFT = {
 const BODIES: Readonly<Record<string, object>> = {
   'post /api/control': { scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 },
   'put /api/breakers/limits': { scope: 'tenant' },
+  'post /api/guardrails/:id/revert': { version: 1 },
   'put /api/settings': { decisionFailMode: 'allow' },
   'post /api/guardrails/test': { draft: DRAFT, call: { agentId: 'agent-1', toolName: 'pay', args: { amount: 5 } } },
 };
@@ -124,6 +128,8 @@ const BODIES: Readonly<Record<string, object>> = {
 const IDS: Readonly<Record<string, string>> = {
   '/api/guardrails/:id': 'rule-1',
   '/api/guardrails/:id/status': 'rule-1',
+  '/api/guardrails/:id/versions': 'rule-1',
+  '/api/guardrails/:id/versions/:version': 'rule-1',
   '/api/guardrails/:id/actions': 'rule-1',
   '/api/guardrails/deliveries/:id/redeliver': 'delivery-1',
   '/api/alerts/:id': 'alert-1',
@@ -149,7 +155,10 @@ describe('every route', () => {
   it.each(answering.map((op) => [`${op.method.toUpperCase()} ${op.path}`, op] as const))(
     '%s answers what its schema says',
     async (_name, op) => {
-      const url = op.path.replace(':scope', 'run').replace(':id', IDS[op.path] ?? 'some-id');
+      const url = op.path
+        .replace(':scope', 'run')
+        .replace(':version', '1')
+        .replace(':id', IDS[op.path] ?? 'some-id');
       const body = op.method === 'get' ? undefined : (BODIES[`${op.method} ${op.path}`] ?? {});
       const answer = await api.call(op.method.toUpperCase() as 'GET', url, { body });
       expect(answer).toMatchObject({ status: op.status ?? 200 });
@@ -161,7 +170,7 @@ describe('every route', () => {
   it.each(QUERY_OPERATIONS.filter((op) => op.scope !== null).map((op) => [`${op.method} ${op.path}`, op] as const))(
     '%s asks for its scope',
     async (_name, op) => {
-      const url = op.path.replace(':scope', 'run').replace(':id', 'x');
+      const url = op.path.replace(':scope', 'run').replace(':version', '1').replace(':id', 'x');
       const weak = op.scope === 'admin' ? api.keys.reader.key : api.keys.ingest.key;
       const refused = await api.call(op.method.toUpperCase() as 'GET', url, { key: weak });
       expect(refused).toMatchObject({ status: 403, body: { status: 403, required: [op.scope] } });

@@ -9,3 +9,4 @@ export type Timestamp = ColumnType<string, string, string>;
 export type AnyJson = ColumnType<unknown, string | null | undefined, string | null>;
 export type NullableJson = ColumnType<Record<string, unknown> | null, string | null | undefined, string | null>;
 export type Json = JSONColumnType<Record<string, unknown>, string, string>;
+export type JsonList = JSONColumnType<unknown[], string, string>;

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Json, NullableJson, Timestamp } from './columns.ts';
+import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
 /** Writer: guardrail-evaluator. Deleted rules stay, marked, for the deliveries that still refer to them. */
 export interface GuardrailRulesTable {
@@ -28,6 +28,21 @@ export interface GuardrailRulesTable {
   on_unavailable: Generated<'allow' | 'block'>;
   selector: NullableJson;
   policy_id: Generated<string | null>;
+}
+
+/** Writer: guardrail-evaluator, in the transaction that changes the rule. Rows are never changed. */
+export interface RuleVersionsTable {
+  tenant_id: string;
+  rule_id: string;
+  version: number;
+  /** The rule as it is answered, its secrets sealed; of a deleted one as it was last. */
+  body: Json;
+  changes: JsonList;
+  deleted: Generated<boolean>;
+  source: 'api' | 'import' | 'revert' | 'ruleset';
+  changed_by: string | null;
+  reason: string | null;
+  changed_at: Timestamp;
 }
 
 /** Writer: guardrail-evaluator. */

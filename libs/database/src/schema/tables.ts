@@ -18,6 +18,7 @@ import type {
   CircuitBreakersTable,
   GuardrailRulesTable,
   GuardrailStatesTable,
+  RuleVersionsTable,
 } from './guardrail-evaluator.tables.ts';
 import type { ApiKeysTable, TenantsTable } from './query.tables.ts';
 import type {
@@ -57,6 +58,7 @@ export interface Tables {
   audit_position: AuditPositionTable;
   decisions: DecisionsTable;
   guardrail_rules: GuardrailRulesTable;
+  rule_versions: RuleVersionsTable;
   guardrail_states: GuardrailStatesTable;
   circuit_breakers: CircuitBreakersTable;
   breaker_limits: BreakerLimitsTable;

@@ -76,7 +76,8 @@ export function validatePatch(existing: GuardrailRule, body: unknown): Validated
   return validateDraft(merged);
 }
 
-function draftOf(rule: GuardrailRule): Record<string, unknown> {
+/** A stored rule as the draft that would make it. */
+export function draftOf(rule: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(rule).filter(([key, value]) => !READ_ONLY.includes(key) && value !== undefined),
   );

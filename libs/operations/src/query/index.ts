@@ -14,6 +14,7 @@ export * from './events.operations.ts';
 export * from './keys.operations.ts';
 export * from './metrics.operations.ts';
 export * from './now.operations.ts';
+export * from './rule-versions.operations.ts';
 export * from './rule-view.ts';
 export * from './rules.operations.ts';
 export * from './run.ts';

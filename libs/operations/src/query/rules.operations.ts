@@ -9,6 +9,7 @@ import {
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, Flag, IdPath, paging } from '../parameters.ts';
+import { VersionHeaders } from '../version-headers.ts';
 import { RuleView } from './rule-view.ts';
 import { TriggerView } from './trigger-view.ts';
 
@@ -46,6 +47,7 @@ export const createRule = operation({
   body: Draft,
   forwarded: true,
   status: 201,
+  versioned: true,
   response: RuleView,
   problems: [422],
 });
@@ -73,6 +75,7 @@ export const getRule = operation({
   path: '/api/guardrails/:id',
   summary: 'One rule.',
   scope: 'read',
+  versioned: true,
   response: RuleView,
   problems: [404],
 });
@@ -85,10 +88,12 @@ export const updateRule = operation({
   summary:
     'Changes the fields that are sent, validated like a new rule; the others stay. agentId null clears the scope, a masked secret stays.',
   scope: 'admin',
+  headers: VersionHeaders,
   body: Draft.partial(),
   forwarded: true,
+  versioned: true,
   response: RuleView,
-  problems: [404, 422],
+  problems: [404, 412, 422],
 });
 
 export const deleteRule = operation({
@@ -98,8 +103,9 @@ export const deleteRule = operation({
   path: '/api/guardrails/:id',
   summary: 'Deletes the rule. Its history stays readable.',
   scope: 'admin',
+  headers: VersionHeaders,
   response: z.object({ ok: z.literal(true) }),
-  problems: [404],
+  problems: [404, 412],
 });
 
 const state = {

@@ -42,8 +42,10 @@ export class ProblemException extends HttpException {
   }
 
   /** The refusal an owner answered to a command, as this edge's answer. */
-  static from({ status, error, code, details, hint }: Problem): ProblemException {
-    return new ProblemException(status, error, { code, details, hint });
+  static from({ status, error, code, details, hint, currentVersion }: Problem): ProblemException {
+    if (currentVersion === undefined) return new ProblemException(status, error, { code, details, hint });
+    const headers = { etag: `"${currentVersion}"` };
+    return new ProblemException(status, error, { code, details, hint, headers, extra: { currentVersion } });
   }
 }
 

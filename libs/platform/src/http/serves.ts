@@ -3,6 +3,7 @@ import { applyDecorators, HttpCode, RequestMapping, RequestMethod, UseIntercepto
 import type { HTTPMethods } from 'fastify';
 import { RouteSetting, type RouteSettings } from '../auth/route-config.ts';
 import { ReadRequest } from './read-request.ts';
+import { tagVersions } from './tag-versions.ts';
 
 const METHODS = {
   get: RequestMethod.GET,
@@ -21,6 +22,7 @@ export function Serves(op: Operation, settings: RouteSettings = {}): MethodDecor
     RouteSetting({ ...accessOf(op), ...settings }),
     HttpCode(op.status ?? 200),
     ...(op.tolerant ? [] : [UseInterceptors(new ReadRequest(op))]),
+    ...(op.versioned ? [UseInterceptors(tagVersions)] : []),
   );
 }
 

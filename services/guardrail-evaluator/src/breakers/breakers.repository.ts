@@ -2,7 +2,7 @@ import { type BreakerChanged, BreakerLimits, BreakerState, breakerChanged } from
 import type { Database, Tables } from '@agentlens/database';
 import type { BreakerRef } from '@agentlens/guardrails';
 import type { Kysely } from 'kysely';
-import { WRITER } from '../rules/rules.repository.ts';
+import { WRITER } from '../outbox-writer.ts';
 import { announceSettings } from '../settings/announce-settings.ts';
 import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
 import type { TenantLimits } from './limits.ts';

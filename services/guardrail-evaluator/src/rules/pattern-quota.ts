@@ -4,7 +4,7 @@ import { patternPath, type ValidatedRule } from '@agentlens/guardrails';
 /** Rules of one tenant that may hold regular expressions: each costs memory for good and time on every call it is about. */
 export const MOST_PATTERN_RULES = 50;
 
-/** The tenant's rules as they stand, and will stand until the change in hand is done. */
+/** The rules that a tenant has while a change of them is in hand. */
 export type OtherRules = () => Promise<readonly GuardrailRule[]>;
 
 /** A refusal where `rules`, added to what the tenant has, would be too many with patterns; null: they may be stored. */

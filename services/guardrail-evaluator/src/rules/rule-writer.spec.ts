@@ -3,38 +3,29 @@ import type { GuardrailRule } from '@agentlens/contracts';
 import { AesSecretBox } from '@agentlens/platform';
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { MOST_PATTERN_RULES, type OtherRules } from './pattern-quota.ts';
+import { MOST_PATTERN_RULES } from './pattern-quota.ts';
+import type { RuleRevision, RuleStore, TenantRules } from './rule-transaction.ts';
 import { RuleWriter } from './rule-writer.ts';
 
-/** The table, as far as the writer writes it. */
-class Table {
+/** The tables, as far as the writer uses them. */
+class Table implements RuleStore {
   readonly rows = new Map<string, GuardrailRule>();
+  readonly revisions: RuleRevision[] = [];
 
-  async insert<R>(
-    rules: readonly GuardrailRule[],
-    refused: (others: OtherRules) => Promise<R | null>,
-  ): Promise<R | null> {
-    const refusal = await refused(this.others);
-    if (refusal === null) for (const rule of rules) this.rows.set(`${rule.tenantId} ${rule.id}`, rule);
-    return refusal;
-  }
-
-  async update<T>(
-    tenantId: string,
-    ruleId: string,
-    change: (rule: GuardrailRule, others: OtherRules) => Promise<{ rule: GuardrailRule | null; answer: T }>,
-  ): Promise<T | null> {
-    const existing = this.rows.get(`${tenantId} ${ruleId}`);
-    if (existing === undefined) return null;
-    const { rule, answer } = await change(existing, this.others);
-    if (rule !== null) this.rows.set(`${tenantId} ${ruleId}`, rule);
-    return answer;
-  }
-
-  readonly others: OtherRules = async () => [...this.rows.values()];
-
-  async markDeleted(tenantId: string, ruleId: string): Promise<boolean> {
-    return this.rows.delete(`${tenantId} ${ruleId}`);
+  change<T>(tenantId: string, work: (rules: TenantRules) => Promise<T>): Promise<T> {
+    return work({
+      all: async () => [...this.rows.values()],
+      find: async (ruleId) => this.rows.get(`${tenantId} ${ruleId}`) ?? null,
+      findVersion: async (ruleId, version) =>
+        this.revisions.find(({ rule }) => rule.id === ruleId && rule.version === version)?.rule ?? null,
+      store: async (revisions) => {
+        this.revisions.push(...revisions);
+        for (const { rule, deleted } of revisions) {
+          if (deleted) this.rows.delete(`${tenantId} ${rule.id}`);
+          else this.rows.set(`${tenantId} ${rule.id}`, rule);
+        }
+      },
+    });
   }
 
   get first(): GuardrailRule {
@@ -118,7 +109,7 @@ describe('changing a rule', () => {
   it('raises the version and keeps what is not mentioned', async () => {
     const rule = await created();
     clock.advance(1_000);
-    const answer = await writer.update('acme', rule.id, { enabled: false });
+    const answer = await writer.update({ tenantId: 'acme', ruleId: rule.id }, { enabled: false });
     expect(answer).toMatchObject({ ok: true, value: { version: 2, enabled: false, createdAt: rule.createdAt } });
     expect(table.first.updatedAt > rule.updatedAt).toBe(true);
     expect(storedSecret()).toBe(SECRET);
@@ -126,10 +117,14 @@ describe('changing a rule', () => {
 
   it('keeps a secret that comes back masked, but not for another address', async () => {
     const rule = await created();
-    expect(await writer.update('acme', rule.id, { ...rule, name: 'New' })).toMatchObject({ ok: true });
+    expect(await writer.update({ tenantId: 'acme', ruleId: rule.id }, { ...rule, name: 'New' })).toMatchObject({
+      ok: true,
+    });
     expect([storedSecret(), table.first.name]).toEqual([SECRET, 'New']);
     const actionConfig = { ...rule.actionConfig, url: 'https://93.184.216.34/other' };
-    expect(await writer.update('acme', rule.id, { ...rule, actionConfig })).toMatchObject({ ok: false });
+    expect(await writer.update({ tenantId: 'acme', ruleId: rule.id }, { ...rule, actionConfig })).toMatchObject({
+      ok: false,
+    });
     expect(table.first.actionConfig.url).toBe(rule.actionConfig.url);
   });
 
@@ -138,15 +133,19 @@ describe('changing a rule', () => {
     const answer = await lenient.create('acme', { ...DRAFT, actionConfig: { url: 'http://127.0.0.1:8080/a' } });
     if (!answer.ok) throw new Error('expected a rule');
     const { id } = answer.value;
-    expect(await writer.update('acme', id, { enabled: false })).toMatchObject({ ok: true });
-    expect(await writer.update('acme', id, { actionConfig: { url: 'http://127.0.0.1:8080/b' } })).toMatchObject({
+    expect(await writer.update({ tenantId: 'acme', ruleId: id }, { enabled: false })).toMatchObject({ ok: true });
+    expect(
+      await writer.update({ tenantId: 'acme', ruleId: id }, { actionConfig: { url: 'http://127.0.0.1:8080/b' } }),
+    ).toMatchObject({
       ok: false,
     });
   });
 
   it('refuses what a draft would be refused for', async () => {
     const { id } = await created();
-    expect(await writer.update('acme', id, { conditionConfig: { threshold: 500 } })).toMatchObject({
+    expect(
+      await writer.update({ tenantId: 'acme', ruleId: id }, { conditionConfig: { threshold: 500 } }),
+    ).toMatchObject({
       ok: false,
       problem: { details: [{ path: 'conditionConfig.threshold' }] },
     });
@@ -157,15 +156,17 @@ describe('changing a rule', () => {
 describe('a rule that is not there', () => {
   it.each(['nobody', 'a\u0000b', '', 'x'.repeat(200)])('is not found: %j', async (id) => {
     const notFound = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
-    expect(await writer.update('acme', id, {})).toEqual(notFound);
-    expect(await writer.delete('acme', id)).toEqual(notFound);
+    expect(await writer.update({ tenantId: 'acme', ruleId: id }, {})).toEqual(notFound);
+    expect(await writer.delete({ tenantId: 'acme', ruleId: id })).toEqual(notFound);
   });
 
   it('is not found by another tenant', async () => {
     const { id } = await created();
-    expect(await writer.update('other', id, { enabled: false })).toMatchObject({ problem: { status: 404 } });
-    expect(await writer.delete('other', id)).toMatchObject({ problem: { status: 404 } });
-    expect(await writer.delete('acme', id)).toEqual({ ok: true, value: { ok: true } });
+    expect(await writer.update({ tenantId: 'other', ruleId: id }, { enabled: false })).toMatchObject({
+      problem: { status: 404 },
+    });
+    expect(await writer.delete({ tenantId: 'other', ruleId: id })).toMatchObject({ problem: { status: 404 } });
+    expect(await writer.delete({ tenantId: 'acme', ruleId: id })).toEqual({ ok: true, value: { ok: true } });
     expect(changes).toEqual(['acme', 'acme']);
   });
 });
@@ -222,20 +223,20 @@ describe('regular expressions of a tenant', () => {
     expect(await writer.create('acme', withOperator('regex'))).toMatchObject(refusal);
     const plain = await created(withOperator('contains'));
     const change = { conditionConfig: { path: 'to', operator: 'regex', value: 'x' } };
-    expect(await writer.update('acme', plain.id, change)).toMatchObject(refusal);
+    expect(await writer.update({ tenantId: 'acme', ruleId: plain.id }, change)).toMatchObject(refusal);
     expect(table.rows.size).toBe(MOST_PATTERN_RULES + 1);
   });
 
   it('may go on changing where they are, and come again where one went', async () => {
     const { id } = table.first;
     const change = { conditionConfig: { path: 'to', operator: 'regex', value: 'y+' } };
-    expect(await writer.update('acme', id, change)).toMatchObject({ ok: true });
-    await writer.delete('acme', id);
+    expect(await writer.update({ tenantId: 'acme', ruleId: id }, change)).toMatchObject({ ok: true });
+    await writer.delete({ tenantId: 'acme', ruleId: id });
     expect(await writer.create('acme', withOperator('regex'))).toMatchObject({ ok: true });
   });
 
   it('of an imported policy count like others, and it is stored whole or not at all', async () => {
-    await writer.delete('acme', table.first.id);
+    await writer.delete({ tenantId: 'acme', ruleId: table.first.id });
     const rule = (regex: boolean) => ({
       ...{
         name: 'R',
@@ -250,5 +251,62 @@ describe('regular expressions of a tenant', () => {
     expect(answer).toMatchObject({ ok: false, problem: { status: 400, details: [{ path: 'rules.0' }] } });
     expect(table.rows.size).toBe(MOST_PATTERN_RULES - 1);
     expect(await writer.importPolicy('acme', body([rule(true), rule(false)]))).toMatchObject({ ok: true });
+  });
+});
+
+describe('versions of a rule', () => {
+  const JO = { by: 'jo (key-1)', reason: 'too loud' };
+  const ref = (rule: GuardrailRule, more: object = {}) => ({ tenantId: 'acme', ruleId: rule.id, ...more });
+
+  it('say who changed what, by which way and why', async () => {
+    const rule = await created();
+    await writer.update(ref(rule, JO), { name: 'Quiet', agentId: 'bot', conditionConfig: { threshold: 60 } });
+    await writer.delete(ref(rule, { by: 'sam' }));
+    expect(table.revisions).toMatchObject([
+      { source: 'api', deleted: false, changes: [], rule: { version: 1 } },
+      {
+        ...{ ...JO, source: 'api', deleted: false, rule: { version: 2, name: 'Quiet' } },
+        changes: [
+          { path: 'agentId', to: 'bot' },
+          { path: 'conditionConfig.threshold', from: 30, to: 60 },
+          { path: 'name', from: 'Errors', to: 'Quiet' },
+        ],
+      },
+      { by: 'sam', deleted: true, changes: [], rule: { version: 3, name: 'Quiet' } },
+    ]);
+  });
+
+  it('show no secret, neither in the rule nor in what changed', async () => {
+    const rule = await created();
+    const secret = `whsec_${Buffer.alloc(32, 4).toString('base64')}`;
+    await writer.update(ref(rule), { actionConfig: { ...DRAFT.actionConfig, secret } });
+    await writer.delete(ref(rule));
+    expect(table.revisions[1]?.changes).toEqual([{ path: 'actionConfig.secret', secret: true }]);
+    expect(JSON.stringify(table.revisions)).not.toContain(secret);
+    expect(JSON.stringify(table.revisions)).not.toContain(SECRET);
+  });
+
+  it('come back as a new version, with their secrets', async () => {
+    const rule = await created();
+    await writer.update(ref(rule), { name: 'Other', actionType: 'pause_agent' });
+    const answer = await writer.revert(ref(rule, JO), 1);
+    expect(answer).toMatchObject({ ok: true, value: { version: 3, name: 'Errors', createdAt: rule.createdAt } });
+    expect(storedSecret()).toBe(SECRET);
+    expect(table.revisions[2]).toMatchObject({ ...JO, source: 'revert' });
+    expect(await writer.revert(ref(rule), 9)).toMatchObject({
+      problem: { status: 404, error: 'Version 9 of this rule is not recorded' },
+    });
+  });
+
+  it('are what a change may be meant for: another one is refused and named', async () => {
+    const rule = await created();
+    await writer.update(ref(rule, { ifVersion: 1 }), { priority: 1 });
+    const refused = { ok: false, problem: { status: 412, currentVersion: 2, details: [{ path: 'If-Match' }] } };
+    const outdated = ref(rule, { ifVersion: 1 });
+    expect(await writer.update(outdated, { priority: 2 })).toMatchObject(refused);
+    expect(await writer.revert(outdated, 1)).toMatchObject(refused);
+    expect(await writer.delete(outdated)).toMatchObject(refused);
+    expect(table.first).toMatchObject({ version: 2, priority: 1 });
+    expect(await writer.delete(ref(rule, { ifVersion: 2 }))).toMatchObject({ ok: true });
   });
 });

@@ -1,7 +1,7 @@
-import { type GuardrailRule, type JsonObject, type ProblemDetail, timeOrderedId } from '@agentlens/contracts';
-import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
+import { type GuardrailRule, type JsonObject, type RuleChangeAuthor, timeOrderedId } from '@agentlens/contracts';
+import type { EgressPolicy } from '@agentlens/egress';
 import {
-  ACTIONS,
+  draftOf,
   patternPath,
   readPolicy,
   type ValidatedRule,
@@ -10,11 +10,11 @@ import {
   validatePatch,
 } from '@agentlens/guardrails';
 import type { Clock, SecretBox } from '@agentlens/platform';
-import { type OtherRules, overPatternQuota } from './pattern-quota.ts';
-import { masked, opened, sealed } from './rule-secrets.ts';
-import type { RulesRepository } from './rules.repository.ts';
-
-type Store = Pick<RulesRepository, 'insert' | 'update' | 'markDeleted'>;
+import { overPatternQuota } from './pattern-quota.ts';
+import { refusedAddresses } from './refused-addresses.ts';
+import { type ChangeOrigin, deletion, newRule, nextRule, revisionOf } from './rule-revision.ts';
+import { masked, opened } from './rule-secrets.ts';
+import type { RuleStore, TenantRules } from './rule-transaction.ts';
 
 /** What a policy import made. */
 export interface ImportedPolicy {
@@ -22,11 +22,18 @@ export interface ImportedPolicy {
   readonly rules: GuardrailRule[];
 }
 
+/** Which rule is changed by whom; `ifVersion`: only while it is at this version. */
+export interface RuleRef extends RuleChangeAuthor {
+  readonly tenantId: string;
+  readonly ruleId: string;
+  readonly ifVersion?: number | undefined;
+}
+
 const NOT_FOUND: ValidatedRule<never> = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
 
 /** Creates, changes and deletes rules. Refusals are answers; what it answers shows no secret. */
 export class RuleWriter {
-  readonly #rules: Store;
+  readonly #rules: RuleStore;
   readonly #secrets: SecretBox;
   readonly #egress: EgressPolicy;
   readonly #clock: Clock;
@@ -34,7 +41,7 @@ export class RuleWriter {
 
   /** @param changed called after each committed change, before it is answered */
   constructor(
-    rules: Store,
+    rules: RuleStore,
     secrets: SecretBox,
     egress: EgressPolicy,
     clock: Clock,
@@ -47,92 +54,126 @@ export class RuleWriter {
     this.#changed = changed;
   }
 
-  async create(tenantId: string, body: unknown): Promise<ValidatedRule<GuardrailRule>> {
+  async create(tenantId: string, body: unknown, author: RuleChangeAuthor = {}): Promise<ValidatedRule<GuardrailRule>> {
     const draft = validateDraft(body);
     if (!draft.ok) return draft;
-    const refused = this.#refusedAddresses(draft.value);
+    const refused = this.#refused(draft.value);
     if (refused !== null) return refused;
     const rule = newRule(tenantId, draft.value, this.#clock.now());
-    const tooMany = await this.#stored([rule]);
-    if (tooMany !== null) return tooMany;
-    await this.#changed(tenantId);
-    return { ok: true, value: masked(rule) };
+    const tooMany = await this.#insert(tenantId, [rule], { ...author, source: 'api' });
+    return tooMany ?? { ok: true, value: masked(rule) };
   }
 
   /** Stores the rules of a policy as ordinary rules, all of them or none. Every import makes a policy of its own. */
-  async importPolicy(tenantId: string, body: unknown): Promise<ValidatedRule<ImportedPolicy>> {
+  async importPolicy(
+    tenantId: string,
+    body: unknown,
+    author: RuleChangeAuthor = {},
+  ): Promise<ValidatedRule<ImportedPolicy>> {
     const now = this.#clock.now();
     const policyId = timeOrderedId(now);
     const drafts = readPolicy(body, policyId);
     if (!drafts.ok) return drafts;
     const rules = drafts.value.map((draft) => newRule(tenantId, draft, now));
-    const tooMany = await this.#stored(rules);
-    if (tooMany !== null) return tooMany;
-    await this.#changed(tenantId);
-    return { ok: true, value: { policyId, rules: rules.map(masked) } };
+    const tooMany = await this.#insert(tenantId, rules, { ...author, source: 'import' });
+    return tooMany ?? { ok: true, value: { policyId, rules: rules.map(masked) } };
   }
 
-  async update(tenantId: string, ruleId: string, body: unknown): Promise<ValidatedRule<GuardrailRule>> {
-    if (!isRuleId(ruleId)) return NOT_FOUND;
-    const answer = await this.#rules.update(tenantId, ruleId, (...stored) => this.#changedRule(body, ...stored));
-    if (answer?.ok) await this.#changed(tenantId);
-    return answer ?? NOT_FOUND;
-  }
-
-  async delete(tenantId: string, ruleId: string): Promise<ValidatedRule<{ ok: true }>> {
-    if (!isRuleId(ruleId)) return NOT_FOUND;
-    const deleted = await this.#rules.markDeleted(tenantId, ruleId, new Date(this.#clock.now()).toISOString());
-    if (!deleted) return NOT_FOUND;
-    await this.#changed(tenantId);
-    return { ok: true, value: { ok: true } };
-  }
-
-  /** Null: they are stored. */
-  #stored(rules: readonly GuardrailRule[]): Promise<ValidatedRule<never> | null> {
-    const refused = (others: OtherRules) => overPatternQuota(rules, others);
-    return this.#rules.insert(
-      rules.map((rule) => sealed(rule, this.#secrets)),
-      refused,
+  update(ref: RuleRef, body: unknown): Promise<ValidatedRule<GuardrailRule>> {
+    return this.#change(ref, (rules, existing) =>
+      this.#replace(rules, existing, validatePatch(existing, body), { ...ref, source: 'api' }),
     );
   }
 
-  async #changedRule(
-    body: unknown,
-    stored: GuardrailRule,
-    others: OtherRules,
-  ): Promise<{ rule: GuardrailRule | null; answer: ValidatedRule<GuardrailRule> }> {
-    const existing = opened(stored, this.#secrets);
-    const draft = validatePatch(existing, body);
-    if (!draft.ok) return { rule: null, answer: draft };
-    const refused = this.#refusedAddresses(draft.value, existing.actionConfig);
-    if (refused !== null) return { rule: null, answer: refused };
-    const { id, tenantId, createdAt } = existing;
-    // Never backwards, whichever instance's clock is behind: the poll goes by it.
-    const updatedAt = new Date(Math.max(this.#clock.now(), Date.parse(existing.updatedAt))).toISOString();
-    const rule = { ...draft.value, id, tenantId, version: existing.version + 1, createdAt, updatedAt };
-    // A rule that had a pattern before takes no further place.
-    const tooMany = patternPath(existing) === null ? await overPatternQuota([rule], others) : null;
-    if (tooMany !== null) return { rule: null, answer: tooMany };
-    return { rule: sealed(rule, this.#secrets), answer: { ok: true, value: masked(rule) } };
+  /** Makes a new version that says what an earlier one said. */
+  revert(ref: RuleRef, version: number): Promise<ValidatedRule<GuardrailRule>> {
+    return this.#change(ref, async (rules, existing) => {
+      const earlier = await rules.findVersion(ref.ruleId, version);
+      if (earlier === null) return noSuchVersion(version);
+      const draft = validateDraft(draftOf(opened(earlier, this.#secrets)));
+      return this.#replace(rules, existing, draft, { ...ref, source: 'revert' });
+    });
   }
 
-  /** Addresses that may not be called. One that was there before is judged when it is called. */
-  #refusedAddresses({ actionType, actionConfig }: ValidDraft, before: JsonObject = {}): ValidatedRule<never> | null {
-    const details: ProblemDetail[] = [];
-    for (const key of ACTIONS.get(actionType)?.addresses ?? []) {
-      const address = actionConfig[key];
-      if (typeof address !== 'string' || address === before[key]) continue;
-      const reason = refuseAddress(address, this.#egress);
-      if (reason !== null) details.push({ path: `actionConfig.${key}`, message: reason });
-    }
-    if (details.length === 0) return null;
-    return { ok: false, problem: { error: 'Validation failed', status: 400, details } };
+  delete(ref: RuleRef): Promise<ValidatedRule<{ ok: true }>> {
+    return this.#change(ref, async (rules, _opened, existing) => {
+      await rules.store([deletion(existing, { ...ref, source: 'api' }, this.#clock.now())]);
+      return { ok: true, value: { ok: true } };
+    });
+  }
+
+  /** Null: they are stored. */
+  async #insert(tenantId: string, added: GuardrailRule[], origin: ChangeOrigin): Promise<ValidatedRule<never> | null> {
+    const refused = await this.#rules.change(tenantId, async (rules) => {
+      const tooMany = await overPatternQuota(added, () => rules.all());
+      if (tooMany === null) await rules.store(added.map((rule) => revisionOf(null, rule, origin, this.#secrets)));
+      return tooMany;
+    });
+    if (refused === null) await this.#changed(tenantId);
+    return refused;
+  }
+
+  /** @param work gets the rule with its secrets open, and as it is stored */
+  async #change<T>(
+    { tenantId, ruleId, ifVersion }: RuleRef,
+    work: (rules: TenantRules, existing: GuardrailRule, stored: GuardrailRule) => Promise<ValidatedRule<T>>,
+  ): Promise<ValidatedRule<T>> {
+    if (!isRuleId(ruleId)) return NOT_FOUND;
+    const answer = await this.#rules.change<ValidatedRule<T>>(tenantId, async (rules) => {
+      const stored = await rules.find(ruleId);
+      if (stored === null) return NOT_FOUND;
+      if (ifVersion !== undefined && ifVersion !== stored.version) return otherVersion(ifVersion, stored);
+      return work(rules, opened(stored, this.#secrets), stored);
+    });
+    if (answer.ok) await this.#changed(tenantId);
+    return answer;
+  }
+
+  async #replace(
+    rules: TenantRules,
+    existing: GuardrailRule,
+    draft: ValidatedRule<ValidDraft>,
+    origin: ChangeOrigin,
+  ): Promise<ValidatedRule<GuardrailRule>> {
+    if (!draft.ok) return draft;
+    const refused = this.#refused(draft.value, existing.actionConfig);
+    if (refused !== null) return refused;
+    const rule = nextRule(existing, draft.value, this.#clock.now());
+    // A rule that had a pattern before takes no further place.
+    const tooMany = patternPath(existing) === null ? await overPatternQuota([rule], () => rules.all()) : null;
+    if (tooMany !== null) return tooMany;
+    await rules.store([revisionOf(existing, rule, origin, this.#secrets)]);
+    return { ok: true, value: masked(rule) };
+  }
+
+  #refused(draft: ValidDraft, before?: JsonObject): ValidatedRule<never> | null {
+    const details = refusedAddresses(draft, this.#egress, before);
+    return details.length === 0 ? null : { ok: false, problem: { error: 'Validation failed', status: 400, details } };
   }
 }
 
-function newRule(tenantId: string, draft: ValidDraft, now: number): GuardrailRule {
-  const at = new Date(now).toISOString();
-  return { ...draft, id: timeOrderedId(now), tenantId, version: 1, createdAt: at, updatedAt: at };
+function otherVersion(wanted: number, { version }: GuardrailRule): ValidatedRule<never> {
+  return {
+    ok: false,
+    problem: {
+      error: 'The rule was changed meanwhile',
+      status: 412,
+      currentVersion: version,
+      details: [{ path: 'If-Match', message: `names version ${wanted}, and the rule is at version ${version}` }],
+      hint: `Read the rule again, and repeat the change with If-Match: "${version}" if it still makes sense`,
+    },
+  };
+}
+
+function noSuchVersion(version: number): ValidatedRule<never> {
+  return {
+    ok: false,
+    problem: {
+      error: `Version ${version} of this rule is not recorded`,
+      status: 404,
+      hint: 'GET /api/guardrails/:id/versions lists those that are',
+    },
+  };
 }
 
 /** Anything else was never given out, and some of it Postgres would not even read. */

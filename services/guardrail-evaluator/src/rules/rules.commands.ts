@@ -13,10 +13,15 @@ const AWAY: Problem = {
 /** Answers the commands on rules; replicas share them. */
 export async function serveRuleCommands(bus: EventBus, writer: RuleWriter): Promise<Subscription[]> {
   return [
-    await bus.serve(COMMANDS.createRule, ({ tenantId, body }) => orAway(writer.create(tenantId, body))),
-    await bus.serve(COMMANDS.updateRule, ({ tenantId, ruleId, body }) => orAway(writer.update(tenantId, ruleId, body))),
-    await bus.serve(COMMANDS.importPolicy, ({ tenantId, body }) => orAway(writer.importPolicy(tenantId, body))),
-    await bus.serve(COMMANDS.deleteRule, ({ tenantId, ruleId }) => orAway(writer.delete(tenantId, ruleId))),
+    await bus.serve(COMMANDS.createRule, ({ tenantId, body, ...author }) =>
+      orAway(writer.create(tenantId, body, author)),
+    ),
+    await bus.serve(COMMANDS.updateRule, ({ body, ...ref }) => orAway(writer.update(ref, body))),
+    await bus.serve(COMMANDS.importPolicy, ({ tenantId, body, ...author }) =>
+      orAway(writer.importPolicy(tenantId, body, author)),
+    ),
+    await bus.serve(COMMANDS.deleteRule, (ref) => orAway(writer.delete(ref))),
+    await bus.serve(COMMANDS.revertRule, ({ version, ...ref }) => orAway(writer.revert(ref, version))),
   ];
 }
 

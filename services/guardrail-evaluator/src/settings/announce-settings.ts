@@ -1,7 +1,7 @@
 import { type RulesChanged, rulesChanged, timeOrderedId } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import type { Kysely } from 'kysely';
-import { WRITER } from '../rules/rules.repository.ts';
+import { WRITER } from '../outbox-writer.ts';
 
 /** The notice to every evaluator that a tenant's settings changed, made true together with the change itself. */
 export async function announceSettings(db: Kysely<Tables>, tenantId: string, at: string): Promise<void> {

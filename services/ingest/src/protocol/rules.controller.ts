@@ -15,12 +15,12 @@ export class ProtocolRulesController {
   /** `{policy, rules}`; the owner of the rules reads it and answers the rules it made of it. */
   @Serves(importPolicy, { checksKeys: true })
   async importPolicy(
-    @CurrentCaller() { tenantId }: Caller,
+    @CurrentCaller() { tenantId, keyId: by }: Caller,
     @Body() body: unknown,
   ): Promise<{ policyId: string; rules: readonly GuardrailRule[] }> {
     const unsafe = sanitise(body);
     if (unsafe !== undefined) throw new ProblemException(400, 'Validation failed', { details: [unsafe] });
-    const answer = await this.bus.request(COMMANDS.importPolicy, { tenantId, body: body ?? null });
+    const answer = await this.bus.request(COMMANDS.importPolicy, { tenantId, body: body ?? null, by });
     if (!answer.ok) throw ProblemException.from(answer.problem);
     return answer.value;
   }

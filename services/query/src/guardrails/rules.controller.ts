@@ -14,7 +14,7 @@ import { type Caller, CurrentCaller, FromRequest, SECRET_BOX, type SecretBox, Se
 import { Controller, Inject } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
-
+import { KeyNames } from '../keys/key-names.ts';
 import { RuleStateQueries } from './rule-state.queries.ts';
 import { masked } from './rule-view.ts';
 import { RulesQueries } from './rules.queries.ts';
@@ -30,12 +30,14 @@ export class RulesController {
     private readonly states: RuleStateQueries,
     private readonly triggers: TriggersQueries,
     private readonly commands: Commands,
+    private readonly names: KeyNames,
     @Inject(SECRET_BOX) private readonly secrets: SecretBox,
   ) {}
 
   @Serves(createRule)
   async create(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof createRule>) {
-    const rule = await this.commands.forward(COMMANDS.createRule, { tenantId: caller.tenantId, body });
+    const by = await this.names.of(caller);
+    const rule = await this.commands.forward(COMMANDS.createRule, { tenantId: caller.tenantId, body, by });
     return masked(rule, this.secrets);
   }
 
@@ -58,18 +60,21 @@ export class RulesController {
   @Serves(updateRule)
   async update(
     @CurrentCaller() caller: Caller,
-    @FromRequest() { params: { id: ruleId }, body }: RequestOf<typeof updateRule>,
+    @FromRequest() { params: { id: ruleId }, headers, body }: RequestOf<typeof updateRule>,
   ) {
-    const question = { tenantId: caller.tenantId, ruleId, body };
+    const by = await this.names.of(caller);
+    const question = { tenantId: caller.tenantId, ruleId, body, by, ifVersion: headers['if-match'] };
     return masked(await this.commands.forward(COMMANDS.updateRule, question), this.secrets);
   }
 
   @Serves(deleteRule)
   async delete(
     @CurrentCaller() caller: Caller,
-    @FromRequest() { params: { id: ruleId } }: RequestOf<typeof deleteRule>,
+    @FromRequest() { params: { id: ruleId }, headers }: RequestOf<typeof deleteRule>,
   ) {
-    return this.commands.forward(COMMANDS.deleteRule, { tenantId: caller.tenantId, ruleId });
+    const by = await this.names.of(caller);
+    const question = { tenantId: caller.tenantId, ruleId, by, ifVersion: headers['if-match'] };
+    return this.commands.forward(COMMANDS.deleteRule, question);
   }
 
   @Serves(getRuleStatus)

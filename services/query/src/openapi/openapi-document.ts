@@ -10,6 +10,7 @@ const PROBLEMS: Readonly<Record<number, string>> = {
   403: 'The key lacks the scope.',
   404: 'There is no such thing in the tenant of the key.',
   409: 'Not in the state this needs.',
+  412: 'Changed meanwhile: `currentVersion` and the ETag name the version that is current.',
   413: 'The body is too large.',
   415: 'The body is not JSON.',
   422: 'Understood and refused.',
@@ -90,13 +91,16 @@ function describe(op: Operation, schemas: Json): Json {
 }
 
 function successes(op: Operation, schemas: Json): Json {
-  const { status = 200, response, partial, tagged, contentType = 'application/json' } = op;
+  const { status = 200, response, partial, tagged, versioned, contentType = 'application/json' } = op;
   const answer = (description: string, body: z.ZodType, name: string): Json => ({
     description,
     content: { [contentType]: { schema: jsonSchema(body, 'output', schemas, name) } },
   });
   return {
-    [status]: { ...answer('Success', response, `${named(op)}Answer`), ...(tagged ? { headers: ETAG } : {}) },
+    [status]: {
+      ...answer('Success', response, `${named(op)}Answer`),
+      ...(tagged || versioned ? { headers: ETAG } : {}),
+    },
     ...(partial === undefined ? {} : { 207: answer('Taken in part', partial, `${named(op)}PartialAnswer`) }),
     ...(tagged ? { 304: { description: 'Not modified: your cached copy is current.', headers: ETAG } } : {}),
   };

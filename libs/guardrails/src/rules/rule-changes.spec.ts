@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { aRule } from '@agentlens/testing';
+import fc from 'fast-check';
+import { ruleChanges } from './rule-changes.ts';
+
+const anyConfig = fc.dictionary(
+  fc.constantFrom('a', 'b', 'c'),
+  fc.oneof(
+    fc.integer(),
+    fc.array(fc.integer(), { maxLength: 2 }),
+    fc.dictionary(fc.constantFrom('x', 'y'), fc.boolean()),
+  ),
+);
+const someRule = fc
+  .record({ name: fc.constantFrom('one', 'two'), conditionConfig: anyConfig, priority: fc.integer({ min: 0, max: 2 }) })
+  .map((fields) => aRule(fields));
+
+describe('ruleChanges', () => {
+  it('goes into configs and the selector, and compares lists as a whole', () => {
+    const before = aRule({ name: 'A', conditionConfig: { threshold: 1, tools: ['a'] }, selector: { tools: ['x'] } });
+    const after = aRule({ name: 'B', conditionConfig: { threshold: 1, tools: ['a', 'b'], windowMinutes: 5 } });
+    expect(ruleChanges(before, after)).toEqual([
+      { path: 'conditionConfig.tools', from: ['a'], to: ['a', 'b'] },
+      { path: 'conditionConfig.windowMinutes', to: 5 },
+      { path: 'name', from: 'A', to: 'B' },
+      { path: 'selector.tools', from: ['x'] },
+    ]);
+  });
+
+  it('says of a secret only that it changed, whichever of the two rules has it', () => {
+    const webhook = (secret: string) =>
+      aRule({
+        actionType: 'notify_webhook',
+        actionConfig: { url: 'https://a.example', secret, headers: { key: secret } },
+      });
+    const secret = { secret: true };
+    const changed = ruleChanges(webhook('first'), webhook('second'));
+    expect(changed).toEqual([
+      { path: 'actionConfig.headers.key', ...secret },
+      { path: 'actionConfig.secret', ...secret },
+    ]);
+    const other = ruleChanges(webhook('first'), aRule({ actionType: 'pause_agent', actionConfig: {} }));
+    expect(JSON.stringify(other)).not.toContain('first');
+  });
+
+  it('leaves out what says the same, and what is not the rule itself', () => {
+    const rule = aRule({ conditionConfig: { b: 1, a: { d: 1, c: 2 } } });
+    const same = { ...rule, version: 7, updatedAt: '2026-04-01T00:00:00.000Z', description: undefined };
+    expect(ruleChanges(rule, { ...same, conditionConfig: { a: { c: 2, d: 1 }, b: 1 } })).toEqual([]);
+  });
+
+  it('finds nothing between a rule and itself, and the same both ways between two', () => {
+    fc.assert(
+      fc.property(someRule, someRule, (one, other) => {
+        expect(ruleChanges(one, one)).toEqual([]);
+        const there = ruleChanges(one, other);
+        const back = there.map(({ path, from, to }) => ({
+          path,
+          ...(to === undefined ? {} : { from: to }),
+          ...(from === undefined ? {} : { to: from }),
+        }));
+        expect(ruleChanges(other, one)).toEqual(back);
+      }),
+    );
+  });
+});

@@ -1,0 +1,57 @@
+import { canonicalJson, type FieldChange } from '@agentlens/contracts';
+import { mapActionSecrets } from './action-secrets.ts';
+import { draftOf, type ValidDraft } from './validate-rule.ts';
+
+/** Fields that are compared member by member. */
+const NESTED = ['conditionConfig', 'actionConfig', 'selector'];
+
+/** Which fields of a rule differ, in the order of their paths. Both rules have their secrets open. */
+export function ruleChanges(before: ValidDraft, after: ValidDraft): FieldChange[] {
+  const secrets = new Set([...secretPaths(before), ...secretPaths(after)]);
+  const [from, to] = [fieldsOf(before), fieldsOf(after)];
+  const paths = [...new Set([...from.keys(), ...to.keys()])].sort();
+  return paths
+    .filter((path) => !isSame(from.get(path), to.get(path)))
+    .map((path) => {
+      if (secrets.has(path)) return { path, secret: true };
+      return {
+        path,
+        ...(from.has(path) ? { from: from.get(path) } : {}),
+        ...(to.has(path) ? { to: to.get(path) } : {}),
+      };
+    });
+}
+
+/** The values of a rule by path, down to what is no object. */
+function fieldsOf(rule: ValidDraft): Map<string, unknown> {
+  const fields = new Map<string, unknown>();
+  for (const [key, value] of Object.entries(draftOf(rule))) {
+    if (NESTED.includes(key)) flatten(key, value, fields);
+    else fields.set(key, value);
+  }
+  return fields;
+}
+
+function flatten(path: string, value: unknown, into: Map<string, unknown>): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    into.set(path, value);
+    return;
+  }
+  const members = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  if (members.length === 0 && path.includes('.')) into.set(path, value);
+  for (const [key, inner] of members) flatten(`${path}.${key}`, inner, into);
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return canonicalJson(one) === canonicalJson(other);
+}
+
+function secretPaths({ actionType, actionConfig }: ValidDraft): string[] {
+  const paths: string[] = [];
+  mapActionSecrets(actionType, actionConfig, (text, path) => {
+    paths.push(`actionConfig.${path}`);
+    return text;
+  });
+  return paths;
+}

@@ -1,0 +1,171 @@
+import {
+  type FieldChange,
+  type GuardrailRule,
+  type RuleChangeAuthor,
+  type RuleChangeSource,
+  type RulesChanged,
+  rulesChanged,
+} from '@agentlens/contracts';
+import { ruleFromRow, type Tables } from '@agentlens/database';
+import type { Kysely } from 'kysely';
+import { WRITER } from '../outbox-writer.ts';
+
+/** Rows of one statement: Postgres takes at most 65,535 values. */
+const ROWS_AT_ONCE = 500;
+
+/** A version of a rule as it is stored: with its secrets sealed, and with what is different from the version before. */
+export interface RuleRevision extends RuleChangeAuthor {
+  readonly rule: GuardrailRule;
+  readonly deleted: boolean;
+  readonly changes: readonly FieldChange[];
+  readonly source: RuleChangeSource;
+}
+
+/** The rules of one tenant within one change. */
+export type TenantRules = Pick<RuleTransaction, 'all' | 'find' | 'findVersion' | 'store'>;
+
+/** Where rules are changed: everything that `work` stores, or nothing. Changes of a tenant follow each other. */
+export interface RuleStore {
+  change<T>(tenantId: string, work: (rules: TenantRules) => Promise<T>): Promise<T>;
+}
+
+/** One change of a tenant's rules: what it reads stays as it is until the change is done. */
+export class RuleTransaction {
+  readonly #db: Kysely<Tables>;
+  readonly #tenantId: string;
+
+  constructor(db: Kysely<Tables>, tenantId: string) {
+    this.#db = db;
+    this.#tenantId = tenantId;
+  }
+
+  /** All rules of the tenant that are not deleted, with their secrets sealed. */
+  async all(): Promise<GuardrailRule[]> {
+    const rows = await storedOf(this.#db, this.#tenantId).selectAll().execute();
+    return rows.map(ruleFromRow);
+  }
+
+  /** Null: there is no such rule (any more). */
+  async find(ruleId: string): Promise<GuardrailRule | null> {
+    const row = await storedOf(this.#db, this.#tenantId)
+      .selectAll()
+      .where('rule_id', '=', ruleId)
+      .forUpdate()
+      .executeTakeFirst();
+    return row === undefined ? null : ruleFromRow(row);
+  }
+
+  /** The rule as it was at a version, with its secrets sealed. Null: that version is not recorded. */
+  async findVersion(ruleId: string, version: number): Promise<GuardrailRule | null> {
+    const row = await this.#db
+      .selectFrom('rule_versions')
+      .select('body')
+      .where('tenant_id', '=', this.#tenantId)
+      .where('rule_id', '=', ruleId)
+      .where('version', '=', version)
+      .executeTakeFirst();
+    return row === undefined ? null : (row.body as unknown as GuardrailRule);
+  }
+
+  /** Writes rules and their versions, and announces them together. */
+  async store(revisions: readonly RuleRevision[]): Promise<void> {
+    for (let from = 0; from < revisions.length; from += ROWS_AT_ONCE) {
+      await this.#write(revisions.slice(from, from + ROWS_AT_ONCE));
+    }
+    const last = revisions.at(-1);
+    // One notice is enough: whoever gets it looks for all that changed of the tenant.
+    if (last !== undefined) await this.#announce(last.rule);
+  }
+
+  async #write(revisions: readonly RuleRevision[]): Promise<void> {
+    const rows = revisions.map(rowOf);
+    await this.#db
+      .insertInto('guardrail_rules')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['tenant_id', 'rule_id']).doUpdateSet((eb) => ({
+          version: eb.ref('excluded.version'),
+          name: eb.ref('excluded.name'),
+          description: eb.ref('excluded.description'),
+          enabled: eb.ref('excluded.enabled'),
+          condition_type: eb.ref('excluded.condition_type'),
+          condition_config: eb.ref('excluded.condition_config'),
+          action_type: eb.ref('excluded.action_type'),
+          action_config: eb.ref('excluded.action_config'),
+          agent_id: eb.ref('excluded.agent_id'),
+          cooldown_minutes: eb.ref('excluded.cooldown_minutes'),
+          dry_run: eb.ref('excluded.dry_run'),
+          direction: eb.ref('excluded.direction'),
+          tool_names: eb.ref('excluded.tool_names'),
+          priority: eb.ref('excluded.priority'),
+          mode: eb.ref('excluded.mode'),
+          on_missing: eb.ref('excluded.on_missing'),
+          on_unavailable: eb.ref('excluded.on_unavailable'),
+          selector: eb.ref('excluded.selector'),
+          policy_id: eb.ref('excluded.policy_id'),
+          updated_at: eb.ref('excluded.updated_at'),
+          deleted_at: eb.ref('excluded.deleted_at'),
+        })),
+      )
+      .execute();
+    await this.#db.insertInto('rule_versions').values(revisions.map(versionRowOf)).execute();
+  }
+
+  /** The notice to every evaluator, made true together with the change itself. */
+  async #announce({ tenantId, id, version, updatedAt: at }: GuardrailRule): Promise<void> {
+    const change: RulesChanged = { tenantId, at, version: `${id}:${version}` };
+    await this.#db
+      .insertInto('outbox')
+      .values({ writer: WRITER, topic: rulesChanged.name, body: JSON.stringify(change), created_at: at })
+      .execute();
+  }
+}
+
+/** The rules of a tenant that are not deleted. */
+export function storedOf(db: Kysely<Tables>, tenantId: string) {
+  return db.selectFrom('guardrail_rules').where('tenant_id', '=', tenantId).where('deleted_at', 'is', null);
+}
+
+function versionRowOf({ rule, deleted, changes, source, by, reason }: RuleRevision) {
+  return {
+    tenant_id: rule.tenantId,
+    rule_id: rule.id,
+    version: rule.version,
+    body: JSON.stringify(rule),
+    changes: JSON.stringify(changes),
+    deleted,
+    source,
+    changed_by: by ?? null,
+    reason: reason ?? null,
+    changed_at: rule.updatedAt,
+  };
+}
+
+function rowOf({ rule, deleted }: RuleRevision) {
+  return {
+    tenant_id: rule.tenantId,
+    rule_id: rule.id,
+    version: rule.version,
+    name: rule.name,
+    description: rule.description ?? null,
+    enabled: rule.enabled,
+    condition_type: rule.conditionType,
+    condition_config: JSON.stringify(rule.conditionConfig),
+    action_type: rule.actionType,
+    action_config: JSON.stringify(rule.actionConfig),
+    agent_id: rule.agentId ?? null,
+    cooldown_minutes: rule.cooldownMinutes,
+    dry_run: rule.dryRun,
+    direction: rule.direction,
+    tool_names: rule.toolNames ?? null,
+    priority: rule.priority,
+    mode: rule.mode,
+    on_missing: rule.onMissing,
+    on_unavailable: rule.onUnavailable,
+    selector: rule.selector === undefined ? null : JSON.stringify(rule.selector),
+    policy_id: rule.policyId ?? null,
+    created_at: rule.createdAt,
+    updated_at: rule.updatedAt,
+    deleted_at: deleted ? rule.updatedAt : null,
+  };
+}

@@ -1,0 +1,105 @@
+import { COMMANDS } from '@agentlens/contracts';
+import { aRule } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
+import { aRuleRow, aRuleVersionRow } from './rows.ts';
+
+let api: OperatorApi;
+
+beforeAll(async () => {
+  api = await startOperatorApi();
+  await api.insert('guardrail_rules', aRuleRow({ version: 3 }));
+  const secret = api.platform.secrets.seal('whsec_0123456789abcdef', ['acme', 'guardrail_rules', 'rule-1']);
+  const first = aRule({
+    id: 'rule-1',
+    actionType: 'notify_webhook',
+    actionConfig: { url: 'https://a.example', secret },
+  });
+  const changes = JSON.stringify([{ path: 'actionConfig.secret', secret: true }]);
+  await api.insert('rule_versions', aRuleVersionRow({ version: 1, body: first }));
+  await api.insert('rule_versions', aRuleVersionRow({ version: 2, changes, changed_by: null }));
+  await api.insert('rule_versions', aRuleVersionRow({ version: 3, deleted: true, reason: 'not needed' }));
+});
+afterAll(() => api.close());
+
+describe('versions of a rule', () => {
+  it('are listed newest first, page by page', async () => {
+    const first = (await api.get('/api/guardrails/rule-1/versions?limit=2')).body;
+    const common = { ruleId: 'rule-1', changedAt: NOW, source: 'api', deleted: false, changes: [] };
+    expect(first.versions).toEqual([
+      { ...common, version: 3, changedBy: 'ops (key-1)', deleted: true, reason: 'not needed' },
+      { ...common, version: 2, changes: [{ path: 'actionConfig.secret', secret: true }] },
+    ]);
+    const second = (await api.get(`/api/guardrails/rule-1/versions?limit=2&cursor=${first.nextCursor}`)).body;
+    expect(second).toMatchObject({ versions: [{ version: 1 }], hasMore: false });
+  });
+
+  it('show the rule as it was, its secrets masked', async () => {
+    const { body } = await api.get('/api/guardrails/rule-1/versions/1');
+    expect(body.rule.actionConfig).toEqual({ url: 'https://a.example', secret: '***cdef' });
+  });
+
+  it.each([
+    ['/api/guardrails/rule-1/versions/9', 404],
+    ['/api/guardrails/nobody/versions', 404],
+    ['/api/guardrails/rule-1/versions/first', 400],
+  ])('%s is answered %i', async (url, status) => {
+    expect(await api.get(url)).toMatchObject({ status });
+  });
+});
+
+describe('a change of a rule', () => {
+  const change = (headers: Record<string, string>) =>
+    api.call('PUT', '/api/guardrails/rule-1', { body: { priority: 1 }, headers });
+
+  it('names the version it is meant for, and is told which one is current', async () => {
+    const asked: unknown[] = [];
+    const problem = { error: 'The rule was changed meanwhile', status: 412, currentVersion: 3 };
+    const owner = await api.bus.serve(COMMANDS.updateRule, async ({ ifVersion }) => {
+      asked.push(ifVersion);
+      return ifVersion === 2 ? { ok: false as const, problem } : granted(aRule({ version: 4 }));
+    });
+    const refused = await change({ 'if-match': '"2"' });
+    expect(refused).toMatchObject({ status: 412, body: { code: 'version_conflict', currentVersion: 3 } });
+    expect(refused.headers.etag).toBe('"3"');
+    for (const tag of ['W/"3"', '"3"', '*']) {
+      const { status, headers } = await change({ 'if-match': tag });
+      expect([status, headers.etag]).toEqual([200, '"4"']);
+    }
+    await change({});
+    await owner.close();
+    expect(asked).toEqual([2, 3, 3, undefined, undefined]);
+  });
+
+  it.each(['3', '"three"', '"3", "4"'])('with If-Match: %s is refused with the form it should have', async (tag) => {
+    expect(await change({ 'if-match': tag })).toMatchObject({
+      status: 400,
+      body: { details: [{ path: 'headers.if-match', message: expect.stringContaining('"7"') }] },
+    });
+  });
+
+  it('finds its version in the ETag of the rule', async () => {
+    const { headers } = await api.get('/api/guardrails/rule-1');
+    expect(headers.etag).toBe('"3"');
+  });
+
+  it('back to a version is forwarded with who asked and why', async () => {
+    const asked: unknown[] = [];
+    const owner = await api.bus.serve(COMMANDS.revertRule, async (question) => {
+      asked.push(question);
+      return granted(aRule({ version: 4 }));
+    });
+    const body = { version: 1, reason: 'too loud' };
+    const { status } = await api.call('POST', '/api/guardrails/rule-1/revert', {
+      body,
+      headers: { 'if-match': '"3"' },
+    });
+    await owner.close();
+    expect(status).toBe(200);
+    const by = `admin (${api.keys.admin.id})`;
+    expect(asked).toEqual([{ tenantId: 'acme', ruleId: 'rule-1', ...body, by, ifVersion: 3 }]);
+    expect(await api.call('POST', '/api/guardrails/rule-1/revert', { body: { version: 0 } })).toMatchObject({
+      status: 400,
+    });
+  });
+});
