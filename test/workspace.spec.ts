@@ -132,9 +132,9 @@ const NAMED_ELSEWHERE = /generated\/|libs\/agent\/|libs\/sdk\/src\/wire\/|\.(spe
 /** Words that say where something is kept and not what it does. */
 const FURNITURE = /(Desk|Shelf|Vault|Keeper|Drawer|Cabinet|Standing|Errand)s?$/;
 
-const sources = (folder: string): string[] =>
+const sources = (folder: string, wanted = /\.ts$/, others = /(^|\/)(dist|node_modules|test)\//): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !/(^|\/)(dist|node_modules|test)\//.test(path))
+    .filter((path) => wanted.test(path) && !others.test(path))
     .map((path) => join(folder, path));
 
 describe('exported types', () => {
@@ -156,6 +156,46 @@ describe('exported types', () => {
 
   it('are named for what they do', () => {
     expect(declarations.filter(({ name }) => FURNITURE.test(name))).toEqual([]);
+  });
+});
+
+describe('exports', () => {
+  /** Published, or read as a whole: what nobody here imports, somebody elsewhere may. */
+  const published =
+    /libs\/(agent|sdk|operations|client|testing)\/|generated\/|\.(spec|contract|testing)\.ts$|index\.ts$/;
+
+  it('are imported by some other file', () => {
+    const folders = [
+      'libs',
+      'services',
+      'proof',
+      'test',
+      'scripts',
+      'apps/cli/src',
+      'apps/console/src',
+      'integrations/js',
+    ];
+    const files = folders.flatMap((folder) =>
+      sources(join(root, folder), /\.(ts|tsx|mjs)$/, /(^|\/)(dist|node_modules)\//),
+    );
+    const users = new Map<string, Set<string>>();
+    for (const path of files.filter((file) => !file.endsWith('/src/index.ts'))) {
+      for (const [word] of readFileSync(path, 'utf8').matchAll(/[A-Za-z_$][\w$]*/g)) {
+        users.set(word, (users.get(word) ?? new Set()).add(path));
+      }
+    }
+    const unused = files
+      .filter((path) => /\/(libs|services)\/[^/]+\/src\//.test(path) && path.endsWith('.ts') && !published.test(path))
+      .flatMap((path) => {
+        const found = readFileSync(path, 'utf8').matchAll(
+          /^export (?:abstract )?(?:async )?(?:class|interface|type|enum|function\*?|const) (\w+)/gm,
+        );
+        return [...found].map(([, name = '']) => ({ name, path }));
+      })
+      .filter(({ name, path }) => [...(users.get(name) ?? [])].every((user) => user === path))
+      .map(({ name, path }) => `${path.slice(root.length + 1)}: ${name}`);
+    expect(users.size).toBeGreaterThan(1_000);
+    expect(unused).toEqual([]);
   });
 });
 

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { ClientId, Instant, TenantId } from './ids.ts';
 
 export const ALERT_STATUSES = ['pending', 'acknowledged', 'approved', 'denied', 'expired', 'cancelled'] as const;
-export const AlertStatus = z.enum(ALERT_STATUSES);
-export type AlertStatus = z.infer<typeof AlertStatus>;
+const AlertStatus = z.enum(ALERT_STATUSES);
+type AlertStatus = z.infer<typeof AlertStatus>;
 
 /**
  * What exactly an approval is for. A call with any other run, tool, arguments or rule version is another call and

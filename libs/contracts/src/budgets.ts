@@ -37,15 +37,6 @@ export const BudgetDraft = z
     message: 'must be absent: a tenant has one budget of its own',
   });
 
-/** An estimate set aside before a call. It is settled with the real cost, or released when it is orphaned. */
-export const Reservation = z.object({
-  id: z.string(),
-  budgetIds: z.array(z.string()),
-  estimateUsd: z.number().nonnegative(),
-  expiresAt: Instant,
-});
-export type Reservation = z.infer<typeof Reservation>;
-
 /** One pot of a budget in its present period: what is spent, set aside for calls under way, and left, in USD. */
 export const BudgetPot = z.object({
   /** Whose pot: a run, session, agent, end user or the tenant. */

@@ -12,9 +12,9 @@ import {
   guardrailTriggered,
   keysChanged,
   keyUsed,
+  rulesChanged,
   runChanged,
   runHeartbeats,
-  rulesChanged,
   TOPICS,
 } from './topics.ts';
 

@@ -10,7 +10,7 @@ import {
 import type { AgentEvent, EventBatch } from './events.ts';
 
 /** An event as it goes on the wire. */
-export interface WrittenEvent {
+interface WrittenEvent {
   /** SHA-256 (hex) of its canonical form. */
   readonly hash: string;
   /** Equal to what JSON.stringify makes of the event with this hash, but for the order of members. */

@@ -1,6 +1,6 @@
 export { sha256Hex } from '#sha256';
 export { AgentRegistration, AgentTool, REGISTRY_RUN_ID } from './agents.ts';
-export { ALERT_STATUSES, Alert, AlertStatus, ApprovalBinding, EndedCall } from './alerts.ts';
+export { ALERT_STATUSES, Alert, ApprovalBinding, EndedCall } from './alerts.ts';
 export { parseBatch } from './batch-pieces.ts';
 export {
   BREAKER_REASONS,
@@ -10,7 +10,7 @@ export {
   BreakerReason,
   BreakerState,
 } from './breakers.ts';
-export { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetBalance, Reservation } from './budgets.ts';
+export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPot } from './budgets.ts';
 export { BUS_ACCESS, type BusAccess } from './bus-access.ts';
 export { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';
 export { answerOf, COMMANDS, type Command } from './commands.ts';
@@ -55,7 +55,6 @@ export {
   AUDIT_KIND_NAMES,
   AUDIT_KINDS,
   AUDIT_SCHEMA,
-  type AuditKind,
   agentRegistered,
   type DecisionBody,
   type DecisionExtras,
@@ -82,7 +81,7 @@ export {
   factsOfBatch,
   factsOfMessage,
 } from './event-batch-facts.ts';
-export { batchBody, type WrittenEvent, writeEvent } from './event-json.ts';
+export { batchBody, writeEvent } from './event-json.ts';
 export {
   AgentEvent,
   CostSource,
@@ -99,11 +98,11 @@ export { ClientId, displayName, Instant, TenantId } from './ids.ts';
 export { nearestName, unknownName } from './nearest-name.ts';
 export { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
 export { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
-export { PARTITIONS, partitionOf } from './partition.ts';
+export { partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
-export { GuardrailRule, RULE_MODES, RuleDraft, RuleSelector } from './rules.ts';
+export { GuardrailRule, RuleDraft, RuleSelector } from './rules.ts';
 export { SCOPES, type Scope } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';
 export {
@@ -134,4 +133,4 @@ export {
 } from './topics.ts';
 export { ACTION_RESULTS, ActionResult, COMPARISON_WORDS, Comparison, DeliverySettled, Trigger } from './triggers.ts';
 export { utf8Text } from './utf8-text.ts';
-export { type EventFacts, readWrittenBatch, type WrittenBatch, type WrittenContents } from './written-batch.ts';
+export { type EventFacts, readWrittenBatch } from './written-batch.ts';

@@ -2,7 +2,7 @@
  * How many ways the events of a stream can be split between consumers; part of the published contract, so it never
  * changes. Split by tenant: what belongs to one tenant may share a message, whoever of its agents it is about.
  */
-export const PARTITIONS = 16;
+const PARTITIONS = 16;
 
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;

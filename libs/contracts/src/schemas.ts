@@ -2,7 +2,7 @@
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert } from './alerts.ts';
 export { BreakerLimits, BreakerLimitsDraft, BreakerState } from './breakers.ts';
-export { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetBalance } from './budgets.ts';
+export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPot } from './budgets.ts';
 export { CONTROL_SCOPES, ControlOrder } from './control.ts';
 export {
   DECISION_EFFECTS,

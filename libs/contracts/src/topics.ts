@@ -108,7 +108,7 @@ export interface Topic<T> {
   parse?(raw: Uint8Array): unknown;
 }
 
-export interface Summary<T> {
+interface Summary<T> {
   headersOf(message: T): Readonly<Record<string, string>>;
   /** Whether these headers say what `headersOf` writes; older messages and redriven ones do not. */
   isIn(headers: Readonly<Record<string, string>>): boolean;

@@ -5,13 +5,13 @@ import type { AgentEvent, EventBatch } from './events.ts';
 export type EventFacts = Omit<AgentEvent, 'payload' | 'metadata'>;
 
 /** An event that is read but for its contents, which are as they were written: JSON text. */
-export interface WrittenContents {
+interface WrittenContents {
   readonly facts: EventFacts;
   readonly metadata: string;
   readonly payload: string;
 }
 
-export interface WrittenBatch extends Omit<EventBatch, 'events'> {
+interface WrittenBatch extends Omit<EventBatch, 'events'> {
   readonly events: readonly WrittenContents[];
 }
 

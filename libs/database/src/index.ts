@@ -5,9 +5,9 @@ export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-e
 export { grantLogins, type ServicePasswords } from './logins/grant-logins.ts';
 export { migrate } from './migrate.ts';
 export { isMovedPartition } from './moved-partition.ts';
-export { type DatabaseOptions, openDatabase } from './open-database.ts';
-export { type OutboxMessage, OutboxRelay, type OutboxRelayOptions } from './outbox-relay.ts';
-export { dropPartitions, ensurePartitions, type PartitionedTable } from './partitions.ts';
+export { openDatabase } from './open-database.ts';
+export { type OutboxMessage, OutboxRelay } from './outbox-relay.ts';
+export { dropPartitions, ensurePartitions } from './partitions.ts';
 export { refusalText } from './refusal-text.ts';
 export { DATABASE_ROLES, READER_ROLE, roleName } from './roles.ts';
 export { type Columns, JsonText, RowArray } from './row-arrays/row-array.ts';

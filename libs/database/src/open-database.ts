@@ -16,7 +16,7 @@ const QUERY_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly url: string;
   /** The service this pool works for. */
   readonly role: DatabaseRole;

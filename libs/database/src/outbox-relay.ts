@@ -11,7 +11,7 @@ export interface OutboxMessage {
   readonly body: Record<string, unknown>;
 }
 
-export interface OutboxRelayOptions {
+interface OutboxRelayOptions {
   readonly db: Kysely<Tables>;
   /** Whose rows. Any number of replicas of that service may run a relay. */
   readonly writer: DatabaseRole;

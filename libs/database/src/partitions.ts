@@ -3,7 +3,7 @@ import type { Tables } from './schema/tables.ts';
 
 const DAY_MS = 86_400_000;
 
-export type PartitionedTable = 'events' | 'guardrail_triggers';
+type PartitionedTable = 'events' | 'guardrail_triggers';
 
 /** UTC start of the partition that holds an instant, and of the one after it. */
 function partitionSpan(table: PartitionedTable, atMs: number): { readonly from: number; readonly to: number } {

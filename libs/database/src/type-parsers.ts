@@ -9,7 +9,7 @@ const UTC_TEXT = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
 type Parser = (text: string) => unknown;
 
 /** `2026-11-21 10:00:00.5+00` as `2026-11-21T10:00:00.500Z`; what no ISO text can say (`infinity`, BC) stays as it is. */
-export function instantText(text: string): string {
+function instantText(text: string): string {
   const parts = UTC_TEXT.exec(text);
   if (parts === null) return text;
   const [, day, time, fraction = ''] = parts;

@@ -7,7 +7,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
  * `public`: ordinary unicast on the internet. `allowed`: named by the operator. `refused`: everything else, with what
  * kind of address it is (never the address itself: that would tell a tenant what our resolver knows).
  */
-export type AddressVerdict =
+type AddressVerdict =
   | { readonly kind: 'public' }
   | { readonly kind: 'allowed' }
   | { readonly kind: 'refused'; readonly what: string };

@@ -25,7 +25,7 @@ const RESERVED = new Set(
   ),
 );
 
-export interface EgressClientOptions {
+interface EgressClientOptions {
   /** How names are resolved; the system resolver by default. */
   readonly resolve?: ResolveName;
 }

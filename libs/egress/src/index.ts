@@ -1,4 +1,4 @@
 export type { AddressCheck, EgressClient, EgressPolicy, EgressRequest, EgressResult } from './egress.ts';
-export { createEgressClient, type EgressClientOptions } from './egress-client.ts';
+export { createEgressClient } from './egress-client.ts';
 export { refuseAddress } from './refuse-address.ts';
 export type { ResolveName } from './resolve-name.ts';

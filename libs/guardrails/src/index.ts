@@ -3,8 +3,6 @@ export { postWebhook } from './actions/notify-webhook/post-webhook.ts';
 export { signWebhook, webhookKey } from './actions/notify-webhook/sign-webhook.ts';
 export {
   type Breaker,
-  type BreakerAnswer,
-  type BreakerUsage,
   type CallUsage,
   CLOSED_BREAKER,
   check as checkBreaker,
@@ -17,12 +15,12 @@ export {
   usageOfEvent,
 } from './breaker/index.ts';
 export type {
+  ActionDependencies,
   ActionEffect,
   ActionModule,
   ActionOutcome,
   ActionRequest,
   ActionResponse,
-  ActionDependencies,
   AlertOrder,
   AlertRaised,
   Alerts,
@@ -45,16 +43,16 @@ export { meets, OPERATORS, type Operator, type Threshold, withoutNoise } from '.
 export { CONDITIONS } from './conditions/index.ts';
 export { selectsAgent } from './decisions/agent-selector.ts';
 export { type Ask, decide, type Ruling } from './decisions/decide.ts';
-export { type RuleQuestion, DecisionBook } from './decisions/decision-book.ts';
+export { DecisionBook } from './decisions/decision-book.ts';
 export type { DecisionRule } from './decisions/decision-rule.ts';
 export type { AgentFacts, DecisionFacts, FactNeeds, Unavailable } from './decisions/facts.ts';
 export { factsNeeded } from './decisions/facts-needed.ts';
 export { isStateless } from './decisions/stateless.ts';
 export { CALL_STEPS, callAllowance, FREE_STEPS, RULE_STEPS, type StepAllowance } from './decisions/step-meter.ts';
 export { redactDeep } from './detectors/redact-deep.ts';
-export { type RuleCandidate, type Folding, fold, type Reading } from './evaluation/fold.ts';
-export { type DegradedRule, type Indexed, type EvaluationPlan, planAgent } from './evaluation/plan.ts';
-export type { StopReason, StopCounts } from './evaluation/stop-reason.ts';
+export { type Folding, fold, type Reading } from './evaluation/fold.ts';
+export { type DegradedRule, type EvaluationPlan, type Indexed, planAgent } from './evaluation/plan.ts';
+export type { StopCounts, StopReason } from './evaluation/stop-reason.ts';
 export { minuteOf, tick } from './evaluation/tick.ts';
 export { oncePer } from './once-per.ts';
 export { readPolicy } from './policies/read-policy.ts';
@@ -88,9 +86,9 @@ export type {
   Increment,
   Series,
   SeriesShape,
-  WindowSpan,
   Totals,
   WindowMarker,
+  WindowSpan,
   WindowStore,
 } from './ports/window-store.ts';
 export { isMasked, mapActionSecrets, maskSecret } from './rules/action-secrets.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-export interface Patience {
+interface Patience {
   /** From the first try to the last, ms. */
   readonly forMs: number;
   /** Between two tries. Default 250 ms. */

@@ -1,6 +1,6 @@
 import { DueTime } from './due-time.ts';
 
-export interface PumpLimits {
+interface PumpLimits {
   readonly maxBatch: number;
   readonly concurrency: number;
   /** Between the beginnings of two batches, ms. */

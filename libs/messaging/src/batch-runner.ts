@@ -14,7 +14,7 @@ export interface BrokerDelivery extends RawMessage {
   discard(): void;
 }
 
-export interface RunnerDependencies<T> {
+interface RunnerDependencies<T> {
   readonly system: 'nats' | 'memory';
   readonly topic: Topic<T>;
   readonly group: string;

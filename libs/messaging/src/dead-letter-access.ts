@@ -3,7 +3,7 @@ import type { EventBus, Received } from './event-bus.ts';
 import { readRange } from './read-range.ts';
 
 /** What an adapter lends for looking after dead letters. */
-export interface DeadLetterAccess {
+interface DeadLetterAccess {
   readonly watch: EventBus['watch'];
   /** Sends the letter's body again, for its group only. */
   readonly resend: (letter: DeadLetter) => Promise<unknown>;

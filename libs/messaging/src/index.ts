@@ -1,4 +1,4 @@
-export { againWhile, type Patience } from './again-while.ts';
+export { againWhile } from './again-while.ts';
 export { allOf } from './all-of.ts';
 export { BACK_OFF_MS, backOff } from './back-off.ts';
 export { BackgroundWork } from './background-work.ts';
@@ -29,6 +29,6 @@ export type { BusLogger } from './logger.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
 export { connectNatsBus } from './nats/connect-nats-bus.ts';
 export type { NatsBusOptions } from './nats/nats-bus-options.ts';
-export { type BoundedQueue, observeQueue } from './observe-queue.ts';
-export { readRange, type StreamRange, watchWithPast } from './read-range.ts';
+export { observeQueue } from './observe-queue.ts';
+export { readRange, watchWithPast } from './read-range.ts';
 export { type WrittenMessage, writtenMessage } from './written-message.ts';

@@ -1,7 +1,7 @@
 import { metrics } from '@opentelemetry/api';
 
 /** Something that waits inside a process, and how much of it may. */
-export interface BoundedQueue {
+interface BoundedQueue {
   /** In snake_case, its unit in the name; one of a closed set, as it becomes a label. */
   readonly name: string;
   readonly capacity: number;

@@ -5,7 +5,7 @@ import { BusUnavailable, type EventBus, type Received, type Subscription, type W
 const CATCH_UP_MS = 10_000;
 
 /** Kept messages of one topic, oldest first. */
-export interface StreamRange {
+interface StreamRange {
   readonly tenantId?: string;
   /** The first message is the one after this sequence; 0: the oldest there is. */
   readonly after: number;

@@ -25,7 +25,7 @@ export function extractTrace(headers: Headers): Context {
   return propagation.extract(ROOT_CONTEXT, headers, getter);
 }
 
-export interface ConsumerWork {
+interface ConsumerWork {
   readonly system: 'nats' | 'memory';
   readonly topic: string;
   readonly group: string;

@@ -12,7 +12,7 @@ import { HealthRegistry } from './health/health-registry.ts';
 import type { Clock, Platform } from './platform.ts';
 
 /** The opened parts a platform is put together from; closing the platform closes them. */
-export interface PlatformDependencies {
+interface PlatformDependencies {
   readonly config: PlatformConfig;
   readonly bus: EventBus;
   readonly state: StateStores;

@@ -1,16 +1,9 @@
 import './telemetry/on-load.ts';
 
 export { AesSecretBox } from './aes-secret-box.ts';
-export { assemblePlatform, type PlatformDependencies } from './assemble-platform.ts';
+export { assemblePlatform } from './assemble-platform.ts';
 export { apiKeyIdOf, newApiKey } from './auth/api-key.ts';
-export {
-  type ApiKey,
-  type ApiKeyDraft,
-  ApiKeys,
-  type NewApiKey,
-  type RevokeResult,
-  type RotateResult,
-} from './auth/api-keys.ts';
+export { type ApiKey, ApiKeys, type NewApiKey } from './auth/api-keys.ts';
 export { DEFAULT_TENANT } from './auth/bootstrap-key.ts';
 export {
   AllowQueryToken,
@@ -29,29 +22,27 @@ export type { ProcessName, ServiceName } from './config/process-names.ts';
 export {
   advance,
   ControlBoard,
-  type ControlBoardOptions,
   type ControlItem,
   type ControlPosition,
   type ControlReader,
+  type ControlState,
   ControlTables,
-  type Follower,
+  controlStateMessage,
   formatPosition,
   graver,
   NOTHING_TOLD,
   parsePosition,
-  type ControlState,
-  controlStateMessage,
 } from './control/index.ts';
-export { type HealthAnswer, type HealthCheck, HealthRegistry } from './health/health-registry.ts';
+export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';
 export { parseOr400 } from './http/parse-or-400.ts';
 export { ProblemFilter } from './http/problem.filter.ts';
-export { ProblemException, type ProblemOptions } from './http/problem-exception.ts';
+export { ProblemException } from './http/problem-exception.ts';
 export { FromRequest } from './http/read-request.ts';
 export { routeOf, Serves } from './http/serves.ts';
 export { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
-export { createLogger, type LoggerOptions } from './log/create-logger.ts';
+export { createLogger } from './log/create-logger.ts';
 export { ensureBootstrapKey, openPlatform } from './open-platform.ts';
 export type { Clock, Platform } from './platform.ts';
 export { PlatformModule } from './platform-module.ts';

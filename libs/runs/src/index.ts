@@ -1,21 +1,13 @@
 export { isAfter, placeOf } from './event-place.ts';
 export { type FoldedEvent, readsPayload } from './folded-event.ts';
-export {
-  type DailyRollup,
-  type DimensionScore,
-  HEALTH_WEIGHTS,
-  type HealthDimension,
-  type HealthScore,
-  type HealthWeights,
-  healthScore,
-} from './health/health-score.ts';
+export { type DailyRollup, HEALTH_WEIGHTS, type HealthDimension, healthScore } from './health/health-score.ts';
 export {
   baselineStart,
   type HealthWindow,
   healthWindow,
   windowBefore,
 } from './health/health-window.ts';
-export { type AgentSummary, type AgentDay, type Ledger, ledgerOf } from './ledger.ts';
+export { type Ledger, ledgerOf } from './ledger.ts';
 export { picoUsd, usdOf, usdText } from './money.ts';
 export type { Registration } from './registration.ts';
 export { durationMs, type RunRecord, statusOf } from './run.ts';

@@ -5,7 +5,7 @@ import { durationMs, type RunRecord, statusOf } from './run.ts';
 import { NO_TOTALS, type RunTotals, sumOfAll } from './run-totals.ts';
 import { GrowingTally } from './tally.ts';
 
-export interface AgentSummary {
+interface AgentSummary {
   readonly agentId: string;
   readonly name?: Latest<string>;
   readonly registration: Registration;
@@ -16,7 +16,7 @@ export interface AgentSummary {
 }
 
 /** One agent's UTC day: its events of that day, and its runs that started that day. */
-export interface AgentDay {
+interface AgentDay {
   readonly agentId: string;
   readonly day: string;
   readonly totals: RunTotals;

@@ -3,7 +3,7 @@ import { byCodePoint, isAfter, type Latest, later, lesser, placeOf } from './eve
 import type { FoldedEvent } from './folded-event.ts';
 
 /** Tools of one agent beyond this many, by name, are not kept. */
-export const MAX_TOOLS = 1_000;
+const MAX_TOOLS = 1_000;
 const MAX_SLUG_CHARS = 256;
 
 /** What an agent's `agent.registered` events amount to. Each part is as the newest event that names it said. */

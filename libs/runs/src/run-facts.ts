@@ -5,7 +5,7 @@ import type { FoldedEvent } from './folded-event.ts';
 /** More tags than this on one run are noise; the first ones in code point order are kept. */
 export const MAX_RUN_TAGS = 100;
 /** An error message longer than this is cut; the whole of it stays in its event. */
-export const MAX_ERROR_CHARS = 2_000;
+const MAX_ERROR_CHARS = 2_000;
 const MAX_ID_CHARS = 256;
 /** About thirty years; what is longer is a mistake and not taken. */
 const MAX_INTERVAL_MS = 1e12;

@@ -14,7 +14,7 @@ import { outcomeOf, type RunStatus } from './run-status.ts';
 import { NO_TOTALS, type RunTotals, sumOf } from './run-totals.ts';
 
 /** The run that began this one, and by which of its calls. */
-export interface RunParent {
+interface RunParent {
   readonly runId: string;
   readonly toolUseId?: string;
 }

@@ -4,8 +4,8 @@ export { selectorRules } from './guard/applicable.ts';
 export type {
   BundledRule,
   CompiledRules,
-  LocalJudgement,
   LocalCall,
+  LocalJudgement,
   LocalRules,
   RuleBundle,
 } from './guard/local-rules.ts';
@@ -15,7 +15,7 @@ export type { JsonSchema, OutputIssue, OutputSchema, StandardSchema } from './ou
 export { type Corrected, type SelfCorrectOptions, selfCorrect } from './output/self-correct.ts';
 export { OutputError, type ValidatedOutput, type ValidateOptions, validateOutput } from './output/validate-output.ts';
 export { DETECTORS, type Detector, type DetectorName } from './redact/detectors.ts';
-export { type RedactionFinding, type Redacted, type RedactOptions, redact, redactDeep } from './redact/redact.ts';
+export { type Redacted, type RedactionFinding, type RedactOptions, redact, redactDeep } from './redact/redact.ts';
 export {
   AgentStopped,
   type BlockedResult,
@@ -36,7 +36,7 @@ export {
   type WrapOptions,
   wrapTool,
 } from './run/wrap-tool.ts';
-export type { RuntimeClock, ContextStore, Http, HttpAnswer, HttpCall, HttpStream, Runtime } from './runtime/runtime.ts';
+export type { ContextStore, Http, HttpAnswer, HttpCall, HttpStream, Runtime, RuntimeClock } from './runtime/runtime.ts';
 export type { SinkStats } from './sink/event-sink.ts';
 export type { SinkOptions } from './sink/sink-options.ts';
 export { ApiKeyRefused } from './wire/api-key-refused.ts';

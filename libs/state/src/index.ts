@@ -1,6 +1,6 @@
 export { type EvaluatedMessage, type EvaluationTally, minuteOf } from './evaluation-tally.ts';
 export type { IdempotencyStore, IdempotentRequest } from './idempotency-store.ts';
-export { createMemoryState, type MemoryState, type MemoryStateOptions } from './memory/memory-state.ts';
+export { createMemoryState, type MemoryState } from './memory/memory-state.ts';
 export { RecentMap } from './memory/recent-map.ts';
 export type { Instance, Presence } from './presence.ts';
 export type { Quota, QuotaAnswer } from './quota.ts';

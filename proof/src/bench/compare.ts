@@ -16,7 +16,7 @@ const SMOKE_ROUNDS = 3;
 const SMOKE_READY_WITHIN_MS = 150_000;
 const SMOKE_NO_ROUND_AFTER_MS = 210_000;
 
-export interface Comparison {
+export interface BenchComparison {
   readonly against: string;
   /** CPU per event of this build divided by that of the other; the median of the rounds. */
   readonly ratio: number;
@@ -44,7 +44,7 @@ export async function compare(
   ref: string,
   options: BenchOptions,
   progress: (text: string) => void,
-): Promise<Comparison> {
+): Promise<BenchComparison> {
   const startedAt = performance.now();
   const scenario = loadOf(options.only);
   const other = await checkOut(root, ref, progress).catch((error: unknown) => {
@@ -71,7 +71,7 @@ async function compareBuilds(
     smoke,
   }: Pick<Load, 'scenario'> & Pick<BenchOptions, 'rounds' | 'seconds' | 'smoke'>,
   progress: (text: string) => void,
-): Promise<Comparison> {
+): Promise<BenchComparison> {
   const startedAt = performance.now();
   const count = smoke ? SMOKE_ROUNDS : asked;
   const [theirs, ours] = [new Stages(other.root, [], progress), new Stages(root, [], progress)];

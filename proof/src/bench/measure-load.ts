@@ -1,7 +1,7 @@
 import { generateLoad } from '../harness/generate-load.ts';
 import type { LatencySummary } from '../harness/latencies.ts';
 import type { LoadOrder, LoadReport } from '../harness/load-protocol.ts';
-import type { FigureCheck, Figure } from './figure.ts';
+import type { Figure, FigureCheck } from './figure.ts';
 import { GENERATOR } from './figure.ts';
 import { loadChecks } from './load-checks.ts';
 import { countedEvents, countedTriggers, recordOf } from './on-record.ts';

@@ -2,7 +2,7 @@ import { connectRedisState, minuteOf, type StateStores } from '@agentlens/state'
 import pg from 'pg';
 import { request } from 'undici';
 import type { HarnessRule } from '../harness/rule-draft.ts';
-import { type StackShape, type Stack, startStack } from '../harness/stack.ts';
+import { type Stack, type StackShape, startStack } from '../harness/stack.ts';
 import { newestEvent } from './newest-event.ts';
 import { until } from './poll.ts';
 import { heldRules } from './readiness.ts';

@@ -4,7 +4,7 @@ import { request } from 'undici';
 import { until } from '../bench/poll.ts';
 import { heldRules } from '../bench/readiness.ts';
 import type { HarnessRule } from '../harness/rule-draft.ts';
-import { type ServerName, type StackService, type Stack, startStack } from '../harness/stack.ts';
+import { type ServerName, type Stack, type StackService, startStack } from '../harness/stack.ts';
 import { type Load, type LoadPlan, startLoad } from './load.ts';
 import { Proxies } from './proxies.ts';
 import { Streams } from './streams.ts';

@@ -25,7 +25,7 @@ import { TriggerPartitions } from './triggers/trigger-partitions.ts';
 import { type RecordedTriggers, TriggerRecorder } from './triggers/trigger-recorder.ts';
 import { GROUP, TriggersConsumer } from './triggers/triggers.consumer.ts';
 
-export interface DispatcherDependencies {
+interface DispatcherDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly clock: Clock;

@@ -2,8 +2,8 @@ import { breakerChanged, COMMANDS, directiveAcknowledged } from '@agentlens/cont
 import type { Tables } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Kysely } from 'kysely';
-import { AlertDecisions } from './alerts/alert-decisions.ts';
 import { AlertService } from './alerts/alert.service.ts';
+import { AlertDecisions } from './alerts/alert-decisions.ts';
 import { AlertMetrics, type Waiting } from './alerts/alert-metrics.ts';
 import { countWaiting } from './alerts/alerts.repository.ts';
 import { BREAKER_GROUP, BreakerAlertsConsumer } from './alerts/breaker-alerts.consumer.ts';
@@ -14,7 +14,7 @@ import { ACKNOWLEDGEMENTS_GROUP, AcknowledgementsConsumer } from './control/ackn
 import { ControlOrdersService } from './control/control-orders.service.ts';
 import type { AgentControl } from './directives/agent-control.ts';
 
-export interface ReviewDependencies {
+interface ReviewDependencies {
   readonly bus: EventBus;
   readonly db: Kysely<Tables>;
   readonly now: () => number;

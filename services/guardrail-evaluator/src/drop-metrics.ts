@@ -7,7 +7,7 @@ import { metrics } from '@opentelemetry/api';
  * `breaker_change`, the record of one, until somebody next reads the breaker;
  * `evaluation_mark`, word to the auditor that a message was evaluated, while Redis is away for long.
  */
-export type DroppedByEvaluator = 'late_value' | 'rule_state' | 'breaker_change' | 'evaluation_mark';
+type DroppedByEvaluator = 'late_value' | 'rule_state' | 'breaker_change' | 'evaluation_mark';
 
 /** Counts what the evaluator lets go of; each count is the number of things that are gone. */
 export class EvaluatorDropMetrics {

@@ -5,18 +5,18 @@ import { type Quota, StateUnavailable } from '@agentlens/state';
 import type { Admission } from './admission/admission.ts';
 import type { FairTurns } from './admission/fair-turns.ts';
 import { type EventOutcome, outcomeOf, refusals, refusedWhole, taken } from './http/answers.ts';
-import type { Dialect } from './intake/dialect.ts';
-import type { EventPublisher } from './publish/event-publisher.ts';
-import type { Arrival, IdentifiedEvent } from './intake/identity.ts';
-import type { IngestMetrics } from './ingest-metrics.ts';
-import type { EventIntake } from './intake/intake.ts';
 import { heldBack, rateLimitFields, tooMany } from './http/rate-limit.ts';
+import type { IngestMetrics } from './ingest-metrics.ts';
+import type { Dialect } from './intake/dialect.ts';
+import type { Arrival, IdentifiedEvent } from './intake/identity.ts';
+import type { EventIntake } from './intake/intake.ts';
+import type { EventPublisher } from './publish/event-publisher.ts';
 
 /** Made once: in an overload it is said hundreds of times a second, and a stack trace would be a quarter of its cost. */
 const LINE_IS_FULL = heldBack(1_000);
 
 /** A request's events, as a controller hands them over. */
-export interface Handover {
+interface Handover {
   /** Empty once they are on their way: what lives as long as that is dear to collect. */
   events: readonly unknown[];
   readonly key: string | undefined;
@@ -42,7 +42,7 @@ interface Reply {
   headers(fields: Record<string, string>): unknown;
 }
 
-export interface EventIngestorDependencies {
+interface EventIngestorDependencies {
   readonly quota: Quota;
   readonly turns: FairTurns;
   readonly admission: Admission;

@@ -2,7 +2,7 @@ import { metrics } from '@opentelemetry/api';
 import type { RefusalReason } from './intake/refusal.ts';
 
 /** Why a whole request was turned away. */
-export type TurnedAway = 'quota' | 'overload' | 'saturated' | 'unavailable' | 'key_reused' | 'envelope';
+type TurnedAway = 'quota' | 'overload' | 'saturated' | 'unavailable' | 'key_reused' | 'envelope';
 
 /** What the gateway counts. Without a telemetry SDK every call is free of effect. */
 export class IngestMetrics {

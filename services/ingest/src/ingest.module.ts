@@ -23,24 +23,24 @@ import {
 } from '@nestjs/common';
 import { Admission } from './admission/admission.ts';
 import { FairTurns } from './admission/fair-turns.ts';
+import { LeasedQuota } from './admission/leased-quota.ts';
 import { Restraint } from './admission/restraint.ts';
-import { BatchPublisher } from './publish/batch-publisher.ts';
-import { MessageCoalescer } from './publish/message-coalescer.ts';
 import { EventIngestor } from './event-ingestor.ts';
-import { EventPublisher } from './publish/event-publisher.ts';
 import { EventsRoute } from './http/events.route.ts';
+import { UnreadRefusals } from './http/unread-refusals.ts';
 import { IngestMetrics } from './ingest-metrics.ts';
 import { EventIntake } from './intake/intake.ts';
-import { LeasedQuota } from './admission/leased-quota.ts';
+import { PriceTable } from './intake/price-table.ts';
 import { OtlpRoutes } from './otlp/otlp.routes.ts';
 import { OtlpIngestor } from './otlp/otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp/otlp-metrics.ts';
 import { SpanMemory } from './otlp/span-memory.ts';
-import { PriceTable } from './intake/price-table.ts';
 import { DecisionGateway } from './protocol/decision-gateway.ts';
 import { Heartbeats } from './protocol/heartbeats.ts';
 import { PROTOCOL_CONTROLLERS, PROTOCOL_PROVIDERS } from './protocol/protocol.providers.ts';
-import { UnreadRefusals } from './http/unread-refusals.ts';
+import { BatchPublisher } from './publish/batch-publisher.ts';
+import { EventPublisher } from './publish/event-publisher.ts';
+import { MessageCoalescer } from './publish/message-coalescer.ts';
 
 /** A message this old has outlived its retries: traffic is better sent to another instance. */
 const STUCK_MS = 15_000;

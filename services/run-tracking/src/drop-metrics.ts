@@ -1,7 +1,7 @@
 import { metrics } from '@opentelemetry/api';
 
 /** A run's sign of life that was not written down, and word of a changed run that reached nobody. */
-export type DroppedByTracking = 'heartbeat' | 'run_change';
+type DroppedByTracking = 'heartbeat' | 'run_change';
 
 /** What this service lets go of because something better will follow: the next heartbeat, the next change, a poll. */
 export class TrackingDropMetrics {

@@ -20,7 +20,7 @@ const CALLS_AT_ONCE = 100;
 /** Events older than this that nobody stored mean that this service makes no progress. */
 const STALLED_MS = 60_000;
 
-export interface RunTrackerDependencies {
+interface RunTrackerDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { abandon, backendPid } from './pg-internals.ts';
 
 /** What the server says of one of its connections. */
-export interface BackendState {
+interface BackendState {
   /**
    * Since when the server waits for the client; undefined: it works on a statement. Two equal marks mean that nothing
    * happened in between.

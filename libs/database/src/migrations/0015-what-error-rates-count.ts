@@ -20,7 +20,7 @@ interface StoredRule {
 }
 
 /** Rules that say what they count stay as they are. */
-export async function nameWhatIsCounted(db: Kysely<unknown>): Promise<void> {
+async function nameWhatIsCounted(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<StoredRule>`
     select tenant_id, rule_id, condition_type, condition_config from guardrail_rules
     where condition_type = ${ERROR_RATE} or strpos(condition_config::text, ${ERROR_RATE}) > 0

@@ -39,7 +39,7 @@ export type * from './query.tables.ts';
 export type * from './run-tracking.tables.ts';
 
 /** Writer: whoever makes the fact true; `writer` names its relay. */
-export interface OutboxTable {
+interface OutboxTable {
   id: Generated<number>;
   writer: string;
   topic: string;

@@ -1,7 +1,7 @@
 import type {
+  ActionDependencies,
   ActionRequest,
   ActionResponse,
-  ActionDependencies,
   AlertRaised,
   DirectiveOrder,
 } from '../catalog/action-module.ts';

@@ -2,7 +2,7 @@ import type { BreakerLimits, BreakerReason, BreakerState } from '@agentlens/cont
 import { confidenceFall, remember } from './confidence-fall.ts';
 
 /** What a run or an agent has used since its breaker last closed. Tokens and iterations are counts, cost is USD. */
-export interface BreakerUsage {
+interface BreakerUsage {
   readonly tokens: number;
   readonly iterations: number;
   readonly costUsd: number;
@@ -19,7 +19,7 @@ export interface Breaker {
   readonly usage: BreakerUsage;
 }
 
-export type CallKind = 'llm' | 'tool';
+type CallKind = 'llm' | 'tool';
 
 /** What one call used. What is not known is left out and counts as nothing. */
 export interface CallUsage {
@@ -39,7 +39,7 @@ export interface CallUsage {
 /** What the call that is asked for will surely, or probably, use: a model call is one iteration more. */
 export type NextCall = Pick<CallUsage, 'tokens' | 'iterations' | 'costUsd' | 'by'>;
 
-export type BreakerAnswer =
+type BreakerAnswer =
   | { readonly breaker: Breaker; readonly allowed: true; readonly probe: boolean }
   | { readonly breaker: Breaker; readonly allowed: false; readonly reason: BreakerReason; readonly tripped: boolean };
 

@@ -1,8 +1,5 @@
 export {
   type Breaker,
-  type BreakerAnswer,
-  type BreakerUsage,
-  type CallKind,
   type CallUsage,
   CLOSED_BREAKER,
   check,

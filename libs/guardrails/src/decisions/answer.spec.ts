@@ -1,6 +1,6 @@
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type DecisionAnswer, allOf, anyOf, not } from './answer.ts';
+import { allOf, anyOf, type DecisionAnswer, not } from './answer.ts';
 
 const answer = fc.constantFrom<DecisionAnswer>(true, false, 'missing', 'unavailable');
 const answers = fc.array(answer, { minLength: 1, maxLength: 6 });

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { aDecisionRule, aPastCall, aRequest, NOW, someFacts } from './call.testing.ts';
 import { decide } from './decide.ts';
 import { DecisionBook } from './decision-book.ts';
-import type { AgentFacts } from './facts.ts';
 import type { DecisionRule } from './decision-rule.ts';
+import type { AgentFacts } from './facts.ts';
 import { mostSevere } from './severity.ts';
 
 const ACTION: Record<Exclude<DecisionEffect, 'allow'>, Partial<GuardrailRule>> = {

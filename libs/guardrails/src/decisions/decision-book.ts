@@ -5,7 +5,7 @@ import { byPriority, type DecisionRule } from './decision-rule.ts';
 import { type FoldedTool, ToolIndex } from './tool-index.ts';
 
 /** What the book goes by; a `DecisionRequest` has it all. */
-export type RuleQuestion = Pick<DecisionRequest, 'tenantId' | 'agentId' | 'phase' | 'tool'>;
+type RuleQuestion = Pick<DecisionRequest, 'tenantId' | 'agentId' | 'phase' | 'tool'>;
 
 interface PhaseRules {
   readonly everyAgent: ToolIndex<DecisionRule>;
@@ -75,7 +75,7 @@ export class DecisionBook {
   }
 }
 
-export function foldedTool(tool: DecisionRequest['tool']): FoldedTool {
+function foldedTool(tool: DecisionRequest['tool']): FoldedTool {
   return { name: tool && foldedName(tool.name), tags: tool?.tags.map(foldedName) ?? [] };
 }
 

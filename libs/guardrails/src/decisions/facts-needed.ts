@@ -43,6 +43,6 @@ export function factsNeeded(
 }
 
 /** Several rules may read one series; a call adds to it once. */
-export function additionsOf(additions: readonly Addition[]): Addition[] {
+function additionsOf(additions: readonly Addition[]): Addition[] {
   return [...new Map(additions.map((addition) => [seriesKey(addition.series), addition])).values()];
 }

@@ -8,7 +8,7 @@ import { type ActiveRule, activate } from '../rules/active-rule.ts';
 import { RuleBook } from '../rules/rule-book.ts';
 import { type Folding, fold } from './fold.ts';
 import { NaiveEvaluator, type NaiveTrigger } from './naive-evaluator.testing.ts';
-import { type Indexed, type EvaluationPlan, planAgent } from './plan.ts';
+import { type EvaluationPlan, type Indexed, planAgent } from './plan.ts';
 import { RecountingStore } from './recounting-store.testing.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');

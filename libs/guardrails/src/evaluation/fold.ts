@@ -8,10 +8,10 @@ import { spans } from '../windows/span.ts';
 import { NO_TOTALS } from '../windows/totals.ts';
 import { makeTrigger } from './make-trigger.ts';
 import type { DegradedRule, EvaluationPlan } from './plan.ts';
-import type { StopReason, StopCounts } from './stop-reason.ts';
+import type { StopCounts, StopReason } from './stop-reason.ts';
 
 /** A trigger that stands if the cooldown can be claimed for it. */
-export interface RuleCandidate {
+interface RuleCandidate {
   readonly rule: EventRule;
   readonly trigger: Trigger;
 }

@@ -13,7 +13,7 @@ export interface Measurement {
 }
 
 /** What is read on an event; the same object for every event on which the same is read. */
-export interface KindReading {
+interface KindReading {
   readonly measurements: readonly Measurement[];
   /** Distinct series that somebody reads, so that the event adds to them. */
   readonly series: readonly number[];

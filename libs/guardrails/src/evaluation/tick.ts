@@ -10,7 +10,7 @@ export function minuteOf(nowMs: number): number {
   return Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
 }
 
-export interface TickReading {
+interface TickReading {
   readonly value: number | null;
   /** Stands if the cooldown can be claimed for it. */
   readonly trigger: Trigger | null;

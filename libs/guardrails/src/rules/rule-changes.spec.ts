@@ -1,5 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
 import { aRule } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ruleChanges } from './rule-changes.ts';
 

@@ -6,7 +6,7 @@ import { ConsumerGroup, type QueueLimits } from './consumer-group.ts';
 import { type KnownMessage, type LogLimits, MessageLog, type StoredMessage } from './message-log.ts';
 import { settlementOf } from './settlement.ts';
 
-export interface StreamsLimits {
+interface StreamsLimits {
   readonly publishDeadlineMs: number;
   readonly queue: QueueLimits;
   readonly historyOf: (stream: StreamName) => LogLimits;

@@ -18,7 +18,7 @@ export interface StoredMessage {
 export type KnownMessage = Pick<StoredMessage, 'messageId' | 'sequence' | 'publishedAtMs' | 'settled'>;
 
 /** What is remembered of a message when its body is gone. */
-export type PastMessage = Pick<StoredMessage, 'subject' | 'sequence' | 'headers' | 'onlyGroup'>;
+type PastMessage = Pick<StoredMessage, 'subject' | 'sequence' | 'headers' | 'onlyGroup'>;
 
 export interface LogLimits {
   /** Most messages that are known without their bodies. */

@@ -10,7 +10,7 @@ import {
 import { nanos } from '@nats-io/nats-core';
 import type { BusLogger } from '../logger.ts';
 
-export interface ApplyStreamsOptions {
+interface ApplyStreamsOptions {
   /** Copies of each stream in a NATS cluster. Default 1; an existing stream keeps its own unless this is given. */
   readonly replicas?: number;
   readonly streams?: readonly StreamSpec[];

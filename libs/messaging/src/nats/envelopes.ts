@@ -4,7 +4,7 @@ import { ONLY_GROUP } from '../message-headers.ts';
 import { firstAfter } from './first-after.ts';
 import { headersOf } from './stream-message.ts';
 
-export interface EnvelopeSource {
+interface EnvelopeSource {
   readonly client: JetStreamClient;
   readonly manager: JetStreamManager;
   readonly stream: string;

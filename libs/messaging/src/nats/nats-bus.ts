@@ -36,7 +36,7 @@ import { factsOf, type Stored } from './stream-message.ts';
 import { StreamWatch } from './stream-watch.ts';
 import { within } from './within.ts';
 
-export interface NatsBusDependencies {
+interface NatsBusDependencies {
   readonly link: NatsLink;
   /** Subjects below are where answers and messages come to. */
   readonly inbox: string;

@@ -14,7 +14,7 @@ import type { NatsLink } from './nats-link.ts';
 import { StreamMessage } from './stream-message.ts';
 import { within } from './within.ts';
 
-export interface PullSpec {
+interface PullSpec {
   readonly stream: string;
   readonly durable: string;
   readonly filter: string;

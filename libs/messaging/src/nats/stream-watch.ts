@@ -9,7 +9,7 @@ import type { Subscription, WatchOptions } from '../event-bus.ts';
 import type { BusLogger } from '../logger.ts';
 import type { Stored } from './stream-message.ts';
 
-export interface WatchSpec {
+interface WatchSpec {
   readonly stream: string;
   readonly filter: string;
   readonly options: WatchOptions;

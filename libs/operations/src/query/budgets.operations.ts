@@ -1,4 +1,4 @@
-import { BUDGET_SCOPES, Budget, BudgetDraft, BudgetPot, BudgetBalance, ClientId } from '@agentlens/contracts/schemas';
+import { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPot, ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, Flag, IdPath, paging } from '../parameters.ts';

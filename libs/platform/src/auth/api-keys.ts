@@ -26,7 +26,7 @@ export interface NewApiKey extends ApiKey {
   readonly key: string;
 }
 
-export interface ApiKeyDraft {
+interface ApiKeyDraft {
   readonly tenantId: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -35,11 +35,11 @@ export interface ApiKeyDraft {
   readonly expiresAt?: string;
 }
 
-export type RotateResult =
+type RotateResult =
   | { readonly kind: 'rotated'; readonly key: NewApiKey; readonly previous: ApiKey }
   | { readonly kind: 'unknown' | 'not_live' };
 
-export type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' | 'last_admin' };
+type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' | 'last_admin' };
 
 /** Long enough to roll a new key out everywhere: until then both keys work. */
 const ROTATION_GRACE_MS = 24 * 60 * 60_000;

@@ -20,7 +20,7 @@ export interface KeyRecord {
   readonly revokedAtMs: number | null;
 }
 
-export interface CachedKeyDirectoryOptions {
+interface CachedKeyDirectoryOptions {
   /** Reads keys from where they are kept, without those there are none of. Throws when they cannot be read now. */
   readonly read: (keyIds: readonly string[]) => Promise<readonly KeyRecord[]>;
   readonly clock: Clock;

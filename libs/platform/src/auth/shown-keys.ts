@@ -4,7 +4,7 @@ import { apiKeyHash, apiKeyIdOf } from './api-key.ts';
 const MOST_KEYS = 1_000;
 
 /** What a complete key says of itself. */
-export interface ShownKey {
+interface ShownKey {
   readonly keyId: string;
   readonly hash: Uint8Array;
 }

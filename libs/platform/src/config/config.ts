@@ -84,7 +84,7 @@ export interface PlatformConfig {
 }
 
 /** How OpenTelemetry is taken in. */
-export interface OtlpConfig {
+interface OtlpConfig {
   /** Of one request, inflated. */
   readonly bodyLimitBytes: number;
   /** How much of each conversation is kept. */

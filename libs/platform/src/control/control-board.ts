@@ -12,8 +12,8 @@ import {
   isInForce,
   NOTHING_TOLD,
 } from './control-item.ts';
-import type { ControlReader } from './control-tables.ts';
 import type { ControlState } from './control-state.ts';
+import type { ControlReader } from './control-tables.ts';
 import { concerns, TenantControl } from './tenant-control.ts';
 
 const RETRY_MS = 1_000;
@@ -26,7 +26,7 @@ const RECENT_MS = 24 * 3_600_000;
 /** How long an order for a run stands; what goes on for longer is stopped by an order for its agent. */
 export const RUN_ORDER_MS = 7 * RECENT_MS;
 
-export interface ControlBoardOptions {
+interface ControlBoardOptions {
   readonly bus: EventBus;
   readonly reader: ControlReader;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export interface ControlBoardOptions {
   readonly retryMs?: number;
 }
 
-export interface Follower {
+interface Follower {
   readonly tenantId: string;
   readonly agentId: string;
   readonly notice: (item: ControlItem) => void;

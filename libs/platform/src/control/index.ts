@@ -1,4 +1,4 @@
-export { ControlBoard, type ControlBoardOptions, type Follower } from './control-board.ts';
+export { ControlBoard } from './control-board.ts';
 export {
   advance,
   type ControlItem,
@@ -7,5 +7,5 @@ export {
   NOTHING_TOLD,
   parsePosition,
 } from './control-item.ts';
+export { type ControlState, controlStateMessage, graver } from './control-state.ts';
 export { type ControlReader, ControlTables } from './control-tables.ts';
-export { graver, type ControlState, controlStateMessage } from './control-state.ts';

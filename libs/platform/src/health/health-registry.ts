@@ -6,9 +6,9 @@ export interface HealthAnswer {
   readonly detail?: object;
 }
 
-export type HealthCheck = () => Promise<HealthAnswer>;
+type HealthCheck = () => Promise<HealthAnswer>;
 
-export interface HealthReport {
+interface HealthReport {
   readonly ready: boolean;
   readonly checks: Readonly<Record<string, HealthAnswer>>;
 }

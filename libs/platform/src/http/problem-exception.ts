@@ -1,7 +1,7 @@
 import type { Problem, ProblemDetail } from '@agentlens/contracts';
 import { HttpException } from '@nestjs/common';
 
-export interface ProblemOptions {
+interface ProblemOptions {
   readonly details?: readonly ProblemDetail[];
   /** Default: the usual word for the status. */
   readonly code?: string;
@@ -49,7 +49,7 @@ export class ProblemException extends HttpException {
   }
 }
 
-export function problemBody(status: number, error: string, options: ProblemOptions = {}): Problem {
+function problemBody(status: number, error: string, options: ProblemOptions = {}): Problem {
   return {
     error,
     code: options.code ?? CODES[status] ?? (status < 500 ? 'refused' : 'internal'),

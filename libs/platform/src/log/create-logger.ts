@@ -4,7 +4,7 @@ import { type DestinationStream, destination, type Logger, pino, stdTimeFunction
 import { humanLine } from './human-line.ts';
 import { REDACTED_PATHS, withoutSecrets } from './redact.ts';
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly name: string;
   readonly level: string;
   /** One short line per entry on stderr, for people; otherwise JSON on stdout, for machines. */

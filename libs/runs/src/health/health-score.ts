@@ -16,7 +16,7 @@ export interface DailyRollup {
 export type HealthDimension = 'error_rate' | 'cost_efficiency' | 'tool_success' | 'latency' | 'completion_rate';
 
 /** Share of each dimension in the score; they add up to 1. */
-export type HealthWeights = Readonly<Record<HealthDimension, number>>;
+type HealthWeights = Readonly<Record<HealthDimension, number>>;
 
 export const HEALTH_WEIGHTS: HealthWeights = {
   error_rate: 0.3,
@@ -26,7 +26,7 @@ export const HEALTH_WEIGHTS: HealthWeights = {
   completion_rate: 0.15,
 };
 
-export interface DimensionScore {
+interface DimensionScore {
   readonly name: HealthDimension;
   /** 0 to 100. */
   readonly score: number;
@@ -36,7 +36,7 @@ export interface DimensionScore {
   readonly description: string;
 }
 
-export interface HealthScore {
+interface HealthScore {
   /** 0 to 100, two decimals. */
   readonly score: number;
   readonly dimensions: readonly DimensionScore[];

@@ -1,6 +1,6 @@
 import { foldedName } from '@agentlens/guardrails/names';
 import { ToolIndex } from '@agentlens/guardrails/tool-index';
-import type { BundledRule, CompiledRules, LocalJudgement, LocalCall, LocalRules } from './local-rules.ts';
+import type { BundledRule, CompiledRules, LocalCall, LocalJudgement, LocalRules } from './local-rules.ts';
 
 const MOST_REMEMBERED = 1_000;
 

@@ -1,7 +1,7 @@
 import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { BreakerLimits } from '../wire/contract.ts';
 import type { Asked, BundleAnswer } from '../wire/server.ts';
-import type { CompiledRules, LocalJudgement, LocalCall, LocalRules, RuleBundle } from './local-rules.ts';
+import type { CompiledRules, LocalCall, LocalJudgement, LocalRules, RuleBundle } from './local-rules.ts';
 import { openBundle } from './rule-bundle.ts';
 
 export interface RuleCacheDependencies {

@@ -1,7 +1,7 @@
 import type { DecisionRequest, GuardrailRule } from '@agentlens/contracts';
 import { activate, type DecisionFacts, type DecisionRule, decide, type Ruling } from '@agentlens/guardrails';
 import { applicableIndex, blockerOf } from '../guard/applicable.ts';
-import type { BundledRule, CompiledRules, LocalJudgement, LocalCall, LocalRules } from '../guard/local-rules.ts';
+import type { BundledRule, CompiledRules, LocalCall, LocalJudgement, LocalRules } from '../guard/local-rules.ts';
 import { instantOf } from '../sink/audit-event.ts';
 import { carried } from '../wire/carried.ts';
 

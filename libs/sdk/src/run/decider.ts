@@ -1,10 +1,10 @@
-import type { LocalJudgement, LocalCall } from '../guard/local-rules.ts';
-import type { RuleCache } from '../guard/rule-cache.ts';
+import type { LocalCall, LocalJudgement } from '../guard/local-rules.ts';
 import type { OrderedState } from '../guard/operator-orders.ts';
+import type { RuleCache } from '../guard/rule-cache.ts';
 import type { Settings } from '../options.ts';
 import type { RuntimeClock } from '../runtime/runtime.ts';
-import type { DecisionPhase, RuleBypass } from '../wire/contract.ts';
 import { carried } from '../wire/carried.ts';
+import type { DecisionPhase, RuleBypass } from '../wire/contract.ts';
 import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
 import type { Actor, Subject } from '../wire/model.ts';
 import type { Asked, EvaluateRequest, NotAnswered, Server } from '../wire/server.ts';

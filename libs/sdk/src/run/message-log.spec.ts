@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RunMessageLog, outputText, textOf } from './message-log.ts';
+import { outputText, RunMessageLog, textOf } from './message-log.ts';
 
 const user = (content: unknown) => ({ role: 'user', content });
 

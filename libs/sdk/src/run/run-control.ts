@@ -1,4 +1,4 @@
-import type { OrderedState, OperatorOrders } from '../guard/operator-orders.ts';
+import type { OperatorOrders, OrderedState } from '../guard/operator-orders.ts';
 import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { Lockdown } from '../wire/model.ts';
 

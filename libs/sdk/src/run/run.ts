@@ -1,4 +1,4 @@
-import type { OrderedState, OperatorOrders } from '../guard/operator-orders.ts';
+import type { OperatorOrders, OrderedState } from '../guard/operator-orders.ts';
 import type { Settings } from '../options.ts';
 import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { EventSink } from '../sink/event-sink.ts';
@@ -10,9 +10,9 @@ import { type Decider, type DecisionQuestion, stopped } from './decider.ts';
 import { ModelCalls } from './model-calls.ts';
 import { RunBreaker } from './run-breaker.ts';
 import type { ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run-config.ts';
+import { RunControl } from './run-control.ts';
 import { startedData } from './run-events.ts';
 import { RunQuestions } from './run-questions.ts';
-import { RunControl } from './run-control.ts';
 import { RunStory } from './run-story.ts';
 import { RunTimers } from './run-timers.ts';
 import { ToolCalls } from './tool-calls.ts';

@@ -1,4 +1,4 @@
-import type { RuntimeClock, HttpAnswer } from '../runtime/runtime.ts';
+import type { HttpAnswer, RuntimeClock } from '../runtime/runtime.ts';
 import { isRecord, parseJson } from '../wire/decision.ts';
 import { AUDIT_SCHEMA, type AuditEvent, type RunRef, writeEvent } from './audit-event.ts';
 import { backoffMs, retryAfterMs } from './backoff.ts';

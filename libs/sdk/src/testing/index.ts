@@ -10,7 +10,7 @@ export {
   terminate,
 } from './answers.ts';
 export type { TestApproval, TestApprovals } from './approvals.ts';
-export type { ReceivedAcknowledgement, ControlEndpoint } from './control-endpoint.ts';
+export type { ControlEndpoint, ReceivedAcknowledgement } from './control-endpoint.ts';
 export { settle, TestClock, testIds } from './test-clock.ts';
 export {
   type Failure,

@@ -1,9 +1,9 @@
 import {
-  type RuntimeClock,
   type Http,
   type HttpAnswer,
   type HttpStream,
   MOST_ANSWER_CHARS,
+  type RuntimeClock,
 } from '../runtime/runtime.ts';
 import type { DecisionPhase } from './contract.ts';
 import { DeadlineExceeded, within } from './deadline.ts';

@@ -15,7 +15,7 @@ import type { ExpiringMap } from './expiring-map.ts';
 import type { MemorySnapshots } from './memory-snapshots.ts';
 
 const NOTHING_ASKED: AskedUsage = { tokens: 0, costUsd: 0, iterations: 0 };
-export const NEW_BREAKER: StoredBreaker = {
+const NEW_BREAKER: StoredBreaker = {
   breaker: CLOSED_BREAKER,
   asked: NOTHING_ASKED,
   revision: 0,

@@ -11,7 +11,7 @@ import { MemoryRunContexts } from './memory-run-contexts.ts';
 import { MemorySnapshots } from './memory-snapshots.ts';
 import { MemoryWindowStore } from './memory-window-store.ts';
 
-export interface MemoryStateOptions {
+interface MemoryStateOptions {
   /** When things end. Windows themselves go by the times in each request. */
   readonly clock?: { now(): number };
   /** What `snapshot` of an earlier process answered. */

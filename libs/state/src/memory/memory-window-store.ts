@@ -1,7 +1,7 @@
 import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowMarker, WindowStore } from '@agentlens/guardrails';
 import { NO_TOTALS } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
-import { answerAgain, type WindowQuestion, questionOf } from '../windows/answer.ts';
+import { answerAgain, questionOf, type WindowQuestion } from '../windows/answer.ts';
 import { epochOf, type Layout, layoutOf, type PlannedSeries, planSeen, planSeries } from '../windows/plan.ts';
 import { seriesName } from '../windows/series-name.ts';
 import { type Cell, count, emptyCell, totalsOf } from './cell.ts';

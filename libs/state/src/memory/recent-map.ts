@@ -1,4 +1,4 @@
-export interface RecentLimits {
+interface RecentLimits {
   /** An entry that was set so long ago may be gone, one set twice as long ago is. */
   readonly ttlMs: number;
   /** Entries at once. The newer half of them is always there. */

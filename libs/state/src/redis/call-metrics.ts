@@ -1,7 +1,7 @@
 import { type Histogram, metrics } from '@opentelemetry/api';
 
 /** How a call ended: answered, to be repeated later, or refused for a reason that will not pass. */
-export type CallOutcome = 'answered' | 'unavailable' | 'failed';
+type CallOutcome = 'answered' | 'unavailable' | 'failed';
 
 const BOUNDARIES_MS = [0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
 

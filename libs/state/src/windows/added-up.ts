@@ -1,7 +1,7 @@
 import { exactly, LIMB } from '../exact-sum.ts';
 
 /** What several values bring to one bucket. */
-export interface BucketSum {
+interface BucketSum {
   readonly epoch: number;
   readonly count: number;
   /** An exact sum. */

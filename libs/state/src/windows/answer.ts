@@ -21,7 +21,7 @@ export function cooldownName({ ruleId, dryRun }: AdvanceRequest['cooldowns'][num
   return dryRun ? `${escaped(ruleId)}:dry` : escaped(ruleId);
 }
 
-export function sameQuestion(a: WindowQuestion, b: WindowQuestion): boolean {
+function sameQuestion(a: WindowQuestion, b: WindowQuestion): boolean {
   return sameList(a.series, b.series) && sameList(a.cooldowns, b.cooldowns);
 }
 

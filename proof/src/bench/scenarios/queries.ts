@@ -1,6 +1,6 @@
 import { Latencies, type LatencySummary } from '../../harness/latencies.ts';
 import { seededRandom } from '../../harness/seeded-random.ts';
-import { type FigureCheck, type Figure, serverCpu } from '../figure.ts';
+import { type Figure, type FigureCheck, serverCpu } from '../figure.ts';
 import { LARGE_RUN, type Seeded, seedHistory } from '../query-seeds.ts';
 import { atEveryMarker } from '../rule-drafts.ts';
 import type { Bench, Scenario } from '../scenario.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type ConformanceAnswer, Conformance } from './conformance.ts';
+import { Conformance, type ConformanceAnswer } from './conformance.ts';
 import type { DocumentedOperation } from './document.ts';
 
 const components = {

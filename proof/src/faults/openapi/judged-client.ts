@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { type ConformanceAnswer, Conformance } from './conformance.ts';
+import { Conformance, type ConformanceAnswer } from './conformance.ts';
 import { type DocumentedOperation, type OpenApi, operationsOf } from './document.ts';
 import { Judgement } from './judgement.ts';
 import { KnownValues } from './known-values.ts';

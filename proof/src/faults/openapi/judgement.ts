@@ -1,4 +1,4 @@
-import type { ConformanceAnswer, Conformance } from './conformance.ts';
+import type { Conformance, ConformanceAnswer } from './conformance.ts';
 import type { DocumentedOperation } from './document.ts';
 
 interface Wrong {

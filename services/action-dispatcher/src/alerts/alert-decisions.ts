@@ -7,7 +7,7 @@ import { type AlertRow, hasLapsed, isOpen } from './alert-row.ts';
 import { changeAlert, lapse, lockAlert } from './alerts.repository.ts';
 import { cleanText } from './clean-text.ts';
 
-export interface AlertVerdict {
+interface AlertVerdict {
   readonly tenantId: string;
   readonly alertId: string;
   readonly verb: 'acknowledge' | 'approve' | 'deny' | 'cancel';

@@ -1,5 +1,5 @@
 import { Alert } from '@agentlens/contracts';
-import type { ActionOutcome, ActionDependencies } from '@agentlens/guardrails';
+import type { ActionDependencies, ActionOutcome } from '@agentlens/guardrails';
 import { postWebhook } from '@agentlens/guardrails/actions';
 import { z } from 'zod';
 
@@ -7,7 +7,7 @@ import { z } from 'zod';
 export const ALERT_WEBHOOK = 'alert_webhook';
 
 const AlertWebhookConfig = z.object({ url: z.string(), secret: z.string().optional(), alert: Alert });
-export type AlertWebhookConfig = z.infer<typeof AlertWebhookConfig>;
+type AlertWebhookConfig = z.infer<typeof AlertWebhookConfig>;
 
 /** Carried out like an action, by the same worker, but because an alert changed and not because of a trigger. */
 export const alertWebhook = {

@@ -18,10 +18,7 @@ import {
 import { cleanText } from './clean-text.ts';
 
 /** An alert that asks somebody to look; approvals are opened elsewhere. */
-export type AlertDraft = Pick<
-  Alert,
-  'tenantId' | 'kind' | 'severity' | 'title' | 'message' | 'agentId' | 'runId' | 'ruleId'
->;
+type AlertDraft = Pick<Alert, 'tenantId' | 'kind' | 'severity' | 'title' | 'message' | 'agentId' | 'runId' | 'ruleId'>;
 
 export interface Raised {
   readonly alert: Alert;

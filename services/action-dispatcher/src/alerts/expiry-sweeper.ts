@@ -5,7 +5,7 @@ import { lapse, lockLapsed } from './alerts.repository.ts';
 
 const PAGE = 100;
 
-export interface SweeperDependencies {
+interface SweeperDependencies {
   readonly db: Kysely<Tables>;
   readonly now: () => number;
   readonly metrics: AlertMetrics;

@@ -13,7 +13,7 @@ export type ApprovalStep = 'open' | 'use' | 'retry' | 'lapse' | 'answer';
 type Progress = Pick<AlertRow, 'status' | 'expires_at' | 'used_at' | 'used_by' | 'retried_at' | 'spent_at'>;
 
 /** How the client names a question. */
-export interface AskedAs {
+interface AskedAs {
   readonly callId?: string | undefined;
   /** The same on every retry. */
   readonly requestId?: string | undefined;

@@ -23,7 +23,7 @@ import { cleanText } from '../alerts/clean-text.ts';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import { type ApprovalStep, approvalStep } from './approval-step.ts';
 
-export interface ApprovalQuestion {
+interface ApprovalQuestion {
   readonly tenantId: string;
   readonly agentId: string;
   readonly binding: ApprovalBinding;
@@ -108,7 +108,7 @@ export class Approvals {
 }
 
 /** Of exactly this run, call, tool, arguments, rule and version of the rule. */
-export function bindingKey(binding: ApprovalBinding): string {
+function bindingKey(binding: ApprovalBinding): string {
   return sha256Hex(canonicalJson(binding));
 }
 

@@ -7,7 +7,7 @@ import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AgentControl } from '../directives/agent-control.ts';
 import { putInOutbox } from '../outbox/outbox.ts';
 
-export interface ControlRequest {
+interface ControlRequest {
   readonly tenantId: string;
   readonly scope: ControlScope;
   readonly scopeId: string;

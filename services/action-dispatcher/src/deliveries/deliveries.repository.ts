@@ -15,7 +15,7 @@ export interface Claim {
   readonly room: Room;
 }
 
-export interface Deferral {
+interface Deferral {
   readonly now: number;
   readonly untilMs: number;
   readonly reason: string;

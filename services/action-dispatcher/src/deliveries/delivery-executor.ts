@@ -1,12 +1,12 @@
 import type { JsonObject } from '@agentlens/contracts';
 import type { EgressClient } from '@agentlens/egress';
-import type { ActionOutcome, ActionDependencies, Alerts, Directives } from '@agentlens/guardrails';
+import type { ActionDependencies, ActionOutcome, Alerts, Directives } from '@agentlens/guardrails';
 import { type SecretBox, withDeadline } from '@agentlens/platform';
 import { addressOf } from '../destinations/destination.ts';
 import type { DestinationBreakers } from '../destinations/destination-breakers.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import { inDeliverySpan, traceHeaders } from './delivery-trace.ts';
-import { type PreparedAction, errandOf } from './prepared-action.ts';
+import { errandOf, type PreparedAction } from './prepared-action.ts';
 import { isStale, pauseAfter } from './retry-schedule.ts';
 import { openSecrets } from './sealed-config.ts';
 import type { GivenUpDelivery, Next, Settlement } from './settlements.repository.ts';
@@ -17,7 +17,7 @@ export type Execution =
   /** Its destination is resting: no attempt was made and none is used up. */
   | { readonly kind: 'defer'; readonly untilMs: number; readonly reason: string };
 
-export interface ExecutorDependencies {
+interface ExecutorDependencies {
   readonly egress: EgressClient;
   readonly directives: Directives;
   readonly alerts: Alerts;

@@ -7,8 +7,8 @@ import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { DeliveryExecutor, Execution } from './delivery-executor.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { LeaseBook } from './lease-book.ts';
-import { type Limits, type Occupant, Slots } from './slots.ts';
 import type { ResultRecorder } from './result-recorder.ts';
+import { type Limits, type Occupant, Slots } from './slots.ts';
 import { WaitingLine } from './waiting-line.ts';
 
 export interface LaneLimits {
@@ -18,7 +18,7 @@ export interface LaneLimits {
   readonly held: Limits;
 }
 
-export interface WorkerDependencies {
+interface WorkerDependencies {
   readonly lane: Lane;
   readonly limits: LaneLimits;
   readonly deliveries: Pick<DeliveriesRepository, 'claim' | 'release'>;

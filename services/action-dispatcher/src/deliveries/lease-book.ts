@@ -1,7 +1,7 @@
-import { ALL, type Limits, type Occupant, Slots, type Room, type CapacityLimit, type Stretch } from './slots.ts';
+import { ALL, type CapacityLimit, type Limits, type Occupant, type Room, Slots, type Stretch } from './slots.ts';
 
 /** What a claim may bring. */
-export interface ClaimRequest {
+interface ClaimRequest {
   readonly limit: number;
   readonly room: Room;
   /** The same by share: what the claim was told to be free. */

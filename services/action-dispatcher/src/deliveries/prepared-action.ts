@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlens/contracts';
-import type { ActionModule, ActionOutcome, ActionDependencies } from '@agentlens/guardrails';
+import type { ActionDependencies, ActionModule, ActionOutcome } from '@agentlens/guardrails';
 import { ACTIONS } from '@agentlens/guardrails/actions';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';

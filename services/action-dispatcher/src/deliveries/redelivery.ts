@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { Destination } from '../destinations/destination.ts';
 
-export interface RedeliverOrder {
+interface RedeliverOrder {
   readonly tenantId: string;
   readonly deliveryId: string;
 }

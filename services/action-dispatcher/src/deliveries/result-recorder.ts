@@ -7,7 +7,7 @@ import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { Execution } from './delivery-executor.ts';
 import type { SettledDelivery, SettlementsRepository } from './settlements.repository.ts';
 
-export interface ResultDependencies {
+interface ResultDependencies {
   readonly deliveries: Pick<DeliveriesRepository, 'defer'>;
   readonly settlements: Pick<SettlementsRepository, 'settle'>;
   readonly now: () => number;

@@ -4,7 +4,7 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import { WRITER } from '../outbox/outbox.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 
-export type AttemptRow = Pick<
+type AttemptRow = Pick<
   Selectable<DeliveryAttemptsTable>,
   'started_at' | 'finished_at' | 'outcome' | 'http_status' | 'detail'
 >;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { admit, type DestinationBreaker, CLOSED, FAILURES_TO_OPEN, learn, PROBE_MS } from './breaker.ts';
+import { admit, CLOSED, type DestinationBreaker, FAILURES_TO_OPEN, learn, PROBE_MS } from './breaker.ts';
 import { DestinationBreakers } from './destination-breakers.ts';
 
 const LONGEST_WAIT_MS = 600_000;

@@ -1,4 +1,4 @@
-import { type DestinationAdmission, admit, type DestinationBreaker, CLOSED, learn } from './breaker.ts';
+import { admit, CLOSED, type DestinationAdmission, type DestinationBreaker, learn } from './breaker.ts';
 import { ByDestination } from './by-destination.ts';
 import type { Destination } from './destination.ts';
 

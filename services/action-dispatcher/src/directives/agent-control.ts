@@ -4,7 +4,7 @@ import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AgentDirectivesRepository } from './agent-directives.repository.ts';
 import { overrideModelBy, pauseBy, resume } from './directive-orders.ts';
 
-export interface UnpauseOrder {
+interface UnpauseOrder {
   readonly tenantId: string;
   readonly agentId: string;
   readonly clearModelOverride: boolean;

@@ -6,7 +6,7 @@ import { type Change, type DirectiveState, NEUTRAL } from './directive-orders.ts
 
 type Row = Selectable<AgentDirectivesTable>;
 
-export interface DirectiveChange {
+interface DirectiveChange {
   readonly tenantId: string;
   readonly agentId: string;
   readonly at: number;

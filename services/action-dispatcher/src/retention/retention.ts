@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const NEXT_BATCH_MS = 200;
 const RETRY_MS = 60_000;
 
-export interface RetentionDependencies {
+interface RetentionDependencies {
   readonly rows: OldRows;
   readonly now: () => number;
   /** 0 keeps everything for ever. */

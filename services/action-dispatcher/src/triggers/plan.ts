@@ -33,7 +33,7 @@ export interface DispatchPlan extends Entry {
   readonly claimed?: ClaimedDelivery;
 }
 
-export interface Fate {
+interface Fate {
   readonly arrival: TriggerArrival;
   readonly cooling: 'effective' | 'cooldown';
   /**

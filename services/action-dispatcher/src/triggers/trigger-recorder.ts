@@ -5,7 +5,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { ClaimedDelivery } from '../deliveries/claimed-delivery.ts';
 import { type Cooldown, cooldownKey, mayHaveNeighbour } from './cooldown.ts';
 import { coolBatch, triggerKey } from './cooling.ts';
-import { type TriggerArrival, type DirectIntake, type Lease, type DispatchPlan, planOf } from './plan.ts';
+import { type DirectIntake, type DispatchPlan, type Lease, planOf, type TriggerArrival } from './plan.ts';
 import type { TriggerPartitions } from './trigger-partitions.ts';
 import { lockCooldowns, readPast, type Written, writeEntries } from './triggers.repository.ts';
 

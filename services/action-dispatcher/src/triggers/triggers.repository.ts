@@ -11,7 +11,7 @@ export interface Action {
 }
 
 /** Row lock of a cooldown, and the rule it belongs to as it stands now. */
-export interface Locked {
+interface Locked {
   readonly cooldown: Cooldown;
   /** Undefined where the rule is not known. */
   readonly action: Action | undefined;
@@ -30,7 +30,7 @@ export interface Entry {
   readonly fact?: DeliverySettled;
 }
 
-export interface NewDelivery {
+interface NewDelivery {
   readonly deliveryId: string;
   readonly action: Action;
   readonly destination: string | null;

@@ -22,7 +22,7 @@ interface Counted {
   readonly usage: CallUsage;
 }
 
-export interface BreakerFeederDependencies {
+interface BreakerFeederDependencies {
   readonly transactions: BreakerTransactions;
   readonly store: Pick<BreakerStore, 'watched'>;
   readonly limits: Pick<TenantSettingsCache<TenantLimits>, 'of'>;

@@ -17,7 +17,7 @@ export interface RecordedChange {
   readonly version: number;
 }
 
-export interface BreakerRecorderDependencies {
+interface BreakerRecorderDependencies {
   readonly store: Pick<BreakerStore, 'recorded'>;
   readonly repository: Pick<BreakersRepository, 'record'>;
   readonly now: () => number;

@@ -24,7 +24,7 @@ export interface Revision {
   readonly to: Breaker;
 }
 
-export interface BreakerTransactionsDependencies {
+interface BreakerTransactionsDependencies {
   readonly store: BreakerStore;
   readonly open: Pick<TenantSettingsCache<OpenBreakers>, 'of'>;
   readonly recorder: Pick<BreakerRecorder, 'record'>;

@@ -21,7 +21,7 @@ export type BreakerVerdict =
   | { readonly allowed: true }
   | { readonly allowed: false; readonly ref: BreakerRef; readonly reason: BreakerReason };
 
-export interface BreakerServiceDependencies {
+interface BreakerServiceDependencies {
   readonly transactions: BreakerTransactions;
   readonly store: Pick<BreakerStore, 'watch'>;
   readonly limits: Pick<TenantSettingsCache<TenantLimits>, 'of'>;

@@ -6,7 +6,7 @@ import type { BreakersRepository } from './breakers.repository.ts';
 
 const UNKNOWN_RUN: Problem = { error: 'No such run', status: 404 };
 
-export interface BreakerCommandsDependencies {
+interface BreakerCommandsDependencies {
   readonly repository: BreakersRepository;
   readonly transactions: BreakerTransactions;
   /** This instance has the change at once, the others by the announcement. */

@@ -11,7 +11,7 @@ import type { TenantLimits } from './limits.ts';
 const RUNS_KEPT_MS = 7 * 86_400_000;
 
 /** A breaker that is not closed, as it is in the record. */
-export interface RecordedBreaker {
+interface RecordedBreaker {
   readonly state: BreakerState;
   readonly version: number;
 }

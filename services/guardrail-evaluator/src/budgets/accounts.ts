@@ -12,7 +12,7 @@ const KEPT_MS: Readonly<Record<Budget['period'], number>> = {
 };
 
 /** Whose money a call or an event spends. */
-export interface Spender {
+interface Spender {
   readonly tenantId: string;
   readonly agentId: string;
   readonly runId: string;

@@ -7,7 +7,7 @@ import type { SeededBudgetStore } from './seeded-budget-store.ts';
 const MOST_POTS = 100;
 export const NOT_FOUND = { ok: false, problem: { error: 'No such budget', status: 404 } } as const;
 
-export interface BudgetBalanceDependencies {
+interface BudgetBalanceDependencies {
   readonly repository: Pick<BudgetsRepository, 'find' | 'spenders'>;
   readonly budgetStore: Pick<SeededBudgetStore, 'balances'>;
   readonly now: () => number;

@@ -6,7 +6,7 @@ import type { SeededBudgetStore } from './seeded-budget-store.ts';
 /** An estimate that nobody settles is given back after this long: no model call takes longer. */
 const HELD_MS = 10 * 60_000;
 
-export interface BudgetServiceDependencies {
+interface BudgetServiceDependencies {
   readonly budgetStore: SeededBudgetStore;
   readonly budgets: Pick<TenantSettingsCache<readonly Budget[]>, 'of'>;
 }

@@ -9,7 +9,7 @@ import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
 const NO_RESERVATION = { ok: false, problem: { error: 'No such reservation', status: 404 } } as const;
 
-export interface BudgetCommandsDependencies {
+interface BudgetCommandsDependencies {
   readonly repository: BudgetsRepository;
   readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'balances'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;

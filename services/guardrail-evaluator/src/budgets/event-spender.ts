@@ -5,7 +5,7 @@ import { applying, reservationOf } from './accounts.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 
-export interface EventSpenderDependencies {
+interface EventSpenderDependencies {
   readonly budgetStore: Pick<SeededBudgetStore, 'spend' | 'noteSessions'>;
   readonly budgets: Pick<TenantSettingsCache<readonly Budget[]>, 'of'>;
   readonly ledger: Pick<LedgerWriter, 'touch'>;

@@ -54,7 +54,7 @@ export async function spendApproval(
   await spend(bus, request.tenantId, [call], deadlineMs);
 }
 
-export interface ReportedResultsDependencies {
+interface ReportedResultsDependencies {
   readonly bus: Pick<EventBus, 'request'>;
   readonly rules: { readonly decisions: Pick<DecisionBook, 'asksPeople'> };
   readonly logger: Pick<Platform['logger'], 'warn'>;

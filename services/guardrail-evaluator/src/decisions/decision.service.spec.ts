@@ -8,7 +8,7 @@ import {
 } from '@agentlens/contracts';
 import { activate, DecisionBook } from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
-import { createLogger, type ControlState } from '@agentlens/platform';
+import { type ControlState, createLogger } from '@agentlens/platform';
 import { createMemoryState, StateUnavailable } from '@agentlens/state';
 import { aRule } from '@agentlens/testing';
 import { afterAll, describe, expect, it } from '@jest/globals';

@@ -37,7 +37,7 @@ const MOST_NAME_CHARS = 256;
 /** Rules that can each ask for an approval of one call. */
 const MOST_APPROVALS = 5;
 
-export interface DecisionServiceDependencies {
+interface DecisionServiceDependencies {
   readonly control: Pick<ControlBoard, 'stateOf'>;
   readonly rules: { readonly decisions: DecisionBook };
   readonly breakers: Pick<BreakerService, 'consult' | 'remembers'>;

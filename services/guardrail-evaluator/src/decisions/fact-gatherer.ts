@@ -14,7 +14,7 @@ import { type CallIdentity, otherQuestions } from './call-identity.ts';
 import type { Deadline } from './deadline.ts';
 import type { StateCircuit } from './state-circuit.ts';
 
-export interface FactGathererDependencies {
+interface FactGathererDependencies {
   readonly calls: CallHistory;
   readonly windows: WindowStore;
   readonly agents: Pick<AgentDirectory, 'agent'>;

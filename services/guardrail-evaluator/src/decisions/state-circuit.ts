@@ -9,7 +9,7 @@ const MOST_FAILURES = 3;
 const SLOW_MS = 100;
 const PROBE_MS = 100;
 
-export interface StateCircuitDependencies {
+interface StateCircuitDependencies {
   /** The cheapest question to the store. */
   readonly probe: () => Promise<unknown>;
   readonly logger: Platform['logger'];

@@ -20,7 +20,7 @@ import type { EvaluatorMetrics } from './evaluator-metrics.ts';
 import type { TriggerPublisher } from './trigger-publisher.ts';
 import type { WindowGap } from './window-gap.ts';
 
-export interface BatchEvaluatorDependencies {
+interface BatchEvaluatorDependencies {
   readonly rules: { readonly book: RuleBook };
   readonly windows: WindowStore;
   readonly publisher: TriggerPublisher;

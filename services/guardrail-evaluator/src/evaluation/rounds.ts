@@ -8,7 +8,7 @@ const ROUNDS = 2;
 const EVENTS = 200;
 
 /** A batch that need not have been read yet. */
-export interface Unread {
+interface Unread {
   readonly tenantId: string;
   /** How many events it holds. */
   readonly events: number;

@@ -15,7 +15,7 @@ const LONGEST_WINDOW_MS = 24 * 60 * 60_000;
 const PAGE_MESSAGES = 50;
 const PAGE_MS = 5_000;
 
-export interface WindowRecoveryDependencies {
+interface WindowRecoveryDependencies {
   readonly marker: WindowMarker;
   readonly evaluator: Pick<BatchEvaluator, 'recount'>;
   readonly gap: WindowGap;

@@ -10,7 +10,7 @@ export interface HealthScores {
   of(tenantId: string, windowDays: number, nowMs: number): Promise<ReadonlyMap<string, number>>;
 }
 
-export interface HealthTickerDependencies {
+interface HealthTickerDependencies {
   readonly rules: { readonly book: RuleBook };
   readonly scores: HealthScores;
   readonly publisher: TriggerPublisher;

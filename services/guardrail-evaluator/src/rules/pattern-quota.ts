@@ -5,7 +5,7 @@ import { patternPath, type ValidatedRule } from '@agentlens/guardrails';
 export const MOST_PATTERN_RULES = 50;
 
 /** The rules that a tenant has while a change of them is in hand. */
-export type OtherRules = () => Promise<readonly GuardrailRule[]>;
+type OtherRules = () => Promise<readonly GuardrailRule[]>;
 
 /** A refusal where `rules`, added to what the tenant has, would be too many with patterns; null: they may be stored. */
 export async function overPatternQuota(

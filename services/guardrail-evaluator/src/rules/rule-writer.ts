@@ -17,13 +17,13 @@ import { masked, opened } from './rule-secrets.ts';
 import type { RuleStore, TenantRules } from './rule-transaction.ts';
 
 /** What a policy import made. */
-export interface ImportedPolicy {
+interface ImportedPolicy {
   readonly policyId: string;
   readonly rules: GuardrailRule[];
 }
 
 /** Which rule is changed by whom; `ifVersion`: only while it is at this version. */
-export interface RuleRef extends RuleChangeAuthor {
+interface RuleRef extends RuleChangeAuthor {
   readonly tenantId: string;
   readonly ruleId: string;
   readonly ifVersion?: number | undefined;

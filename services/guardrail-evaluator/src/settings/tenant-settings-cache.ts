@@ -15,7 +15,7 @@ export interface SettingsReader<T> {
   changedSince(instant: string): Promise<readonly string[]>;
 }
 
-export interface TenantSettingsOptions<T> {
+interface TenantSettingsOptions<T> {
   readonly name: string;
   readonly reader: SettingsReader<T>;
   readonly bus: EventBus;

@@ -19,7 +19,7 @@ const MOST_WAITING = 20_000;
 /** More than this many seconds of a restrained tenant's events would be answered too late to be of use. */
 const LONGEST_WAIT_S = 2;
 
-export interface FairTurnsDependencies {
+interface FairTurnsDependencies {
   readonly longestMs?: number;
   /** Milliseconds that only go forward. */
   readonly nowMs?: () => number;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FairShare } from './fair-share.ts';
+import { type EvaluationLag, LagDetector, type LagReading, type LagState } from './lag-detector.ts';
 import { LoadControl } from './load-control.ts';
-import { type EvaluationLag, type LagReading, type LagState, LagDetector } from './lag-detector.ts';
 
 const TICK_MS = 250;
 const STEP_MS = 10;

@@ -1,7 +1,7 @@
 import { Arrivals } from './arrivals.ts';
 import { FairShare } from './fair-share.ts';
-import { Pace } from './pace.ts';
 import { type EvaluationLag, LagDetector } from './lag-detector.ts';
+import { Pace } from './pace.ts';
 
 /** Who may send how much, given how far evaluation is behind. Pure but for its memory: time comes as an argument. */
 export class LoadControl {

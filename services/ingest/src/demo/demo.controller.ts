@@ -13,8 +13,8 @@ import {
   Serves,
 } from '@agentlens/platform';
 import { type BeforeApplicationShutdown, Controller, Inject } from '@nestjs/common';
-import { AGENTLENS } from '../intake/dialect.ts';
 import { EventIngestor } from '../event-ingestor.ts';
+import { AGENTLENS } from '../intake/dialect.ts';
 import { DecisionGateway } from '../protocol/decision-gateway.ts';
 import { type DemoWorld, runDemoAgent } from './demo-agent.ts';
 

@@ -3,7 +3,7 @@ import { ProblemException } from '@agentlens/platform';
 import type { IntakeVerdict } from '../intake/intake.ts';
 import type { Refusal } from '../intake/refusal.ts';
 
-export interface Receipt {
+interface Receipt {
   readonly id: string;
   readonly hash: string;
 }
@@ -25,7 +25,7 @@ export interface AllTaken {
   readonly events: readonly Receipt[];
 }
 
-export interface EventResult extends Partial<Receipt> {
+interface EventResult extends Partial<Receipt> {
   readonly index: number;
   readonly status: number;
   readonly error?: Problem;

@@ -3,8 +3,8 @@ import { callerOf, routeOf } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type AllTaken, allTaken, type SomeTaken, someTaken } from './answers.ts';
 import { EventIngestor } from '../event-ingestor.ts';
+import { type AllTaken, allTaken, type SomeTaken, someTaken } from './answers.ts';
 import { eventsOf, idempotencyKeyOf, isPartial } from './events-request.ts';
 import { BATCH_ROUTE } from './unread-refusals.ts';
 

@@ -24,7 +24,7 @@ import { RunMomentDeduplicator } from './run-moment-deduplicator.ts';
 import { sanitise } from './sanitise.ts';
 
 /** One request's events as they arrived. */
-export interface IntakeRequest {
+interface IntakeRequest {
   readonly tenantId: string;
   readonly events: readonly unknown[];
   readonly key: string | undefined;
@@ -38,7 +38,7 @@ export type IntakeVerdict =
   | ({ readonly ok: true; readonly repeated: boolean; readonly notices?: readonly ProblemDetail[] } & IdentifiedEvent)
   | { readonly ok: false; readonly refusal: Refusal };
 
-export type Intake =
+type Intake =
   | { readonly kind: 'judged'; readonly arrival: Arrival; readonly verdicts: readonly IntakeVerdict[] }
   /** The Idempotency-Key is known with another body. */
   | { readonly kind: 'key_reused' };

@@ -1,7 +1,7 @@
 import type { ProblemDetail } from '@agentlens/contracts';
 
 /** Why an event is not taken; the label of the metric. */
-export const REFUSAL_REASONS = ['malformed', 'invalid', 'time', 'too_large', 'conflict'] as const;
+const REFUSAL_REASONS = ['malformed', 'invalid', 'time', 'too_large', 'conflict'] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /** One event that is not taken; paths of the details start at the event. */

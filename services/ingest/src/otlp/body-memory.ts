@@ -2,7 +2,7 @@
 const INFLATION = 8;
 
 /** What a request says of its body. */
-export interface DeclaredBody {
+interface DeclaredBody {
   /** Undefined where it comes in chunks. */
   readonly bytes: number | undefined;
   readonly isCompressed: boolean;

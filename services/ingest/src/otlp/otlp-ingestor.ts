@@ -11,8 +11,8 @@ import {
 } from '@agentlens/contracts/otlp';
 import type { Caller, PlatformConfig } from '@agentlens/platform';
 import type { FastifyReply } from 'fastify';
-import type { Dialect } from '../intake/dialect.ts';
 import type { EventIngestor } from '../event-ingestor.ts';
+import type { Dialect } from '../intake/dialect.ts';
 import { inPieces } from '../intake/in-pieces.ts';
 import { LIMITS } from '../intake/limits.ts';
 import type { OtlpMetrics } from './otlp-metrics.ts';

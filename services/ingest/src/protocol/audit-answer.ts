@@ -2,7 +2,7 @@ import type { Problem } from '@agentlens/contracts';
 import type { EventOutcome } from '../http/answers.ts';
 
 /** Said of an event that was refused, or kept with a remark. */
-export interface AuditResult {
+interface AuditResult {
   readonly index: number;
   readonly status: number;
   readonly id?: string;

@@ -16,7 +16,7 @@ import type { Listener, Listeners } from './listeners.ts';
 import { ListeningPlaces } from './listening-places.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
 
-export interface ControlChannelDependencies {
+interface ControlChannelDependencies {
   readonly bus: EventBus;
   readonly board: ControlBoard;
   readonly listeners: Listeners;

@@ -15,7 +15,7 @@ export interface ControlFrame {
 }
 
 /** Numbers instructions for one client, so that it can come back to any instance and go on from there. */
-export class ControlFrames {
+class ControlFrames {
   #position: ControlPosition;
 
   constructor(after: ControlPosition | undefined) {

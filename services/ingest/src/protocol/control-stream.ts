@@ -16,7 +16,7 @@ const SSE_HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-export interface ControlStreamOptions {
+interface ControlStreamOptions {
   readonly listener: Omit<Listener, 'instanceId'> & { readonly instanceId: string | undefined };
   readonly after: ControlPosition | undefined;
   readonly board: ControlBoard;

@@ -12,10 +12,10 @@ import { BackgroundWork, CommandUnanswered, type EventBus } from '@agentlens/mes
 import {
   type Clock,
   type ControlBoard,
-  graver,
-  type Platform,
   type ControlState,
   controlStateMessage,
+  graver,
+  type Platform,
 } from '@agentlens/platform';
 import type { EventIngestor } from '../event-ingestor.ts';
 import { odditiesOf, oddityEvent } from './odd-questions.ts';
@@ -33,7 +33,7 @@ const MOST_TOLD = 10_000;
 /** Of a bypass: the decision, and an event in its run. */
 const RECORDS_EACH = 2;
 
-export interface DecisionGatewayDependencies {
+interface DecisionGatewayDependencies {
   readonly bus: EventBus;
   readonly board: Pick<ControlBoard, 'stateOf'>;
   readonly ingestor: Pick<EventIngestor, 'record'>;
@@ -43,7 +43,7 @@ export interface DecisionGatewayDependencies {
 }
 
 /** What happens to calls that nobody could judge, as their tenant wants it. */
-export type FailMode = 'allow' | 'block';
+type FailMode = 'allow' | 'block';
 
 /**
  * Asks the evaluator, and always has an answer: where none comes in time, what was ordered still holds (it is known

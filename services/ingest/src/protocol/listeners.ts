@@ -9,7 +9,7 @@ export interface Listener {
 }
 
 /** An instance not heard of for this long no longer counts among those that should acknowledge. */
-export const PRESENT_MS = 30_000;
+const PRESENT_MS = 30_000;
 
 /** Notes which SDK instances listen. Best effort: not knowing one must not cost it an answer. */
 export class Listeners {

@@ -1,7 +1,7 @@
 import { ProblemException } from '@agentlens/platform';
 
 /** Streams and waiting polls of an instance; each costs a socket and two timers. */
-export interface PlaceLimits {
+interface PlaceLimits {
   readonly total: number;
   readonly perTenant: number;
   readonly perKey: number;

@@ -2,7 +2,7 @@ import { type DecisionRequest, HANDLEBAR_DIALECT, type TranslatedEvent } from '@
 import { mixesScripts } from '@agentlens/guardrails/names';
 
 /** Something about a question that an operator should see, though it is answered. */
-export interface Oddity {
+interface Oddity {
   /** `other_identity`: the run was started as somebody else. `mixed_scripts`: a tool's name passes for another. */
   readonly what: 'other_identity' | 'mixed_scripts';
   /** The same for every question of the run that is odd in the same way. */

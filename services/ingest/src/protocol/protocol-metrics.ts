@@ -4,7 +4,7 @@ import { metrics } from '@opentelemetry/api';
  * What the gateway gives up beside events: a run's sign of life, a record of a bypass (which is counted all the same),
  * the stream of a client that does not read (which comes back and is told what it missed).
  */
-export type GivenUpAnswer = 'heartbeat' | 'bypass_record' | 'control_stream';
+type GivenUpAnswer = 'heartbeat' | 'bypass_record' | 'control_stream';
 
 /** What the agent protocol counts beyond events. */
 export class ProtocolMetrics {

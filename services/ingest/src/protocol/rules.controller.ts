@@ -5,7 +5,7 @@ import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Se
 import { Body, Controller, Headers, Inject, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sanitise } from '../intake/sanitise.ts';
-import { bundleTag, isTagged, type BundleSignature, signBundle } from './sign-bundle.ts';
+import { type BundleSignature, bundleTag, isTagged, signBundle } from './sign-bundle.ts';
 
 /** Rules as clients of the agent protocol bring and fetch them. */
 @Controller()

@@ -6,19 +6,19 @@ import {
   type Clock,
   CONTROL_BOARD,
   ControlBoard,
+  type ControlState,
   CurrentCaller,
   graver,
   parseOr400,
   Serves,
-  type ControlState,
 } from '@agentlens/platform';
 import type { RunContext } from '@agentlens/state';
 import { Body, Controller, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { handlebar } from '../intake/dialect.ts';
 import { EventIngestor } from '../event-ingestor.ts';
 import { eventsOf, idempotencyKeyOf } from '../http/events-request.ts';
 import { BATCH_ROUTE } from '../http/unread-refusals.ts';
+import { handlebar } from '../intake/dialect.ts';
 import { type AuditAnswer, auditAnswer } from './audit-answer.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KnownRuns } from './known-runs.ts';

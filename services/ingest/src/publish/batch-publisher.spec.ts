@@ -2,8 +2,8 @@ import { agentEvents, type EventBatch } from '@agentlens/contracts';
 import { BusUnavailable, createMemoryBus, type EventBus, each, writtenMessage } from '@agentlens/messaging';
 import { aBatch, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { BatchPublisher } from './batch-publisher.ts';
 import { IngestMetrics } from '../ingest-metrics.ts';
+import { BatchPublisher } from './batch-publisher.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
 
 const outgoing = (batch = aBatch()): OutgoingBatch => ({

@@ -1,10 +1,10 @@
 import { factsOfBatch, timeOrderedId } from '@agentlens/contracts';
 import { allOf } from '@agentlens/messaging';
-import type { BatchPublisher } from './batch-publisher.ts';
-import { type MessageCoalescer, FULL_MESSAGE } from './message-coalescer.ts';
 import type { Arrival, IdentifiedEvent } from '../intake/identity.ts';
+import type { BatchPublisher } from './batch-publisher.ts';
+import { FULL_MESSAGE, type MessageCoalescer } from './message-coalescer.ts';
+import { type MessagePart, messageIdOf, messageParts } from './message-parts.ts';
 import { outgoing } from './outgoing-batch.ts';
-import { messageIdOf, type MessagePart, messageParts } from './message-parts.ts';
 
 /** Under a key so many events are a message of their own: the broker then knows a retry of the whole request. */
 const KEYED_MESSAGE = 100;

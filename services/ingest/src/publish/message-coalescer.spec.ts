@@ -2,12 +2,12 @@ import { type AgentEvent, agentEvents, type EventBatch } from '@agentlens/contra
 import { BusUnavailable, createMemoryBus, type EventBus, each } from '@agentlens/messaging';
 import { anEvent, fixedClock } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { BatchPublisher } from './batch-publisher.ts';
-import { MessageCoalescer } from './message-coalescer.ts';
 import { IngestMetrics } from '../ingest-metrics.ts';
+import { BatchPublisher } from './batch-publisher.ts';
 import { ManualTimer } from './manual-timer.testing.ts';
-import type { OutgoingBatch } from './outgoing-batch.ts';
+import { MessageCoalescer } from './message-coalescer.ts';
 import type { MessagePart } from './message-parts.ts';
+import type { OutgoingBatch } from './outgoing-batch.ts';
 
 function part(fields: Partial<MessagePart> & { count?: number; eventFields?: Partial<AgentEvent> } = {}): MessagePart {
   const { count = 1, eventFields, ...rest } = fields;

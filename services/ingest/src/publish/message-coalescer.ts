@@ -1,10 +1,10 @@
 import { addDays, timeOrderedId } from '@agentlens/contracts';
 import { type Context, context, type Link, trace } from '@opentelemetry/api';
-import type { BatchPublisher } from './batch-publisher.ts';
-import { GroupCommit, type CommitTimer } from './group-commit.ts';
 import { LIMITS } from '../intake/limits.ts';
-import { type OutgoingBatch, outgoing } from './outgoing-batch.ts';
+import type { BatchPublisher } from './batch-publisher.ts';
+import { type CommitTimer, GroupCommit } from './group-commit.ts';
 import type { MessagePart } from './message-parts.ts';
+import { type OutgoingBatch, outgoing } from './outgoing-batch.ts';
 
 /** At this size the overhead of a message is negligible: it is published at once. */
 export const FULL_MESSAGE = 500;

@@ -16,7 +16,7 @@ export interface OutgoingBatch {
 }
 
 /** What is said of a batch beside its events. */
-export type BatchLabel = Omit<EventBatch, 'events'> & EventBatchFacts;
+type BatchLabel = Omit<EventBatch, 'events'> & EventBatchFacts;
 
 /**
  * @param texts its events as JSON

@@ -14,9 +14,9 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
+import { IngestMetrics } from '../ingest-metrics.ts';
 import { BatchPublisher } from './batch-publisher.ts';
 import { MessageCoalescer } from './message-coalescer.ts';
-import { IngestMetrics } from '../ingest-metrics.ts';
 
 /** What the SDK does with contexts, without the SDK. */
 class AsyncContexts implements ContextManager {

@@ -3,7 +3,7 @@ import type { AgentDirectivesTable, AgentsTable } from '@agentlens/database';
 import type { Agent } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
 
-export type DirectiveColumns = {
+type DirectiveColumns = {
   [K in 'paused_at' | 'pause_reason' | 'model_override' | 'model_override_reason']:
     | Selectable<AgentDirectivesTable>[K]
     | null;

@@ -3,7 +3,7 @@ import { type EventBus, type Received, type Subscription, watchWithPast } from '
 import type { AlertStreamFilter } from '@agentlens/operations';
 import type { Frame } from '../stream/frame-queue.ts';
 
-export interface AlertFeedOptions {
+interface AlertFeedOptions {
   readonly bus: EventBus;
   readonly tenantId: string;
   readonly filter: AlertStreamFilter;

@@ -47,7 +47,7 @@ export class ConsoleFile {
   }
 }
 
-export interface ConsoleFiles {
+interface ConsoleFiles {
   /** The page, as it was built. */
   readonly page: string;
   /** By path, without a slash in front. */

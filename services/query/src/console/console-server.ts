@@ -6,7 +6,7 @@ import { type ConsoleFile, type Encoding, readConsoleFiles } from './console-fil
 import { basePath, contentSecurityPolicy, pageFor } from './console-page.ts';
 
 /** The console's pages, as its own router has them; everything else stays what it is: a route of the API, or none. */
-export const CONSOLE_PAGES = [
+const CONSOLE_PAGES = [
   '/',
   ...['runs', 'live', 'decisions', 'guardrails', 'approvals', 'alerts', 'agents', 'spend', 'breakers', 'deliveries'],
   ...['audit', 'system', 'settings', 'connect', 'more', 'gallery', 'sign-in'],

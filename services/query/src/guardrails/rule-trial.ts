@@ -11,13 +11,13 @@ import { activate, DecisionBook, decide, factsNeeded, type PastCall, type ValidD
 const DRAFT_ID = 'draft';
 
 /** A call to try a draft on, with the calls of its run that came before it. */
-export interface Trial {
+interface Trial {
   readonly request: DecisionRequest;
   readonly history: readonly PastCall[];
   readonly nowMs: number;
 }
 
-export type TrialAnswer =
+type TrialAnswer =
   | { readonly asked: false; readonly why: string }
   | {
       readonly asked: true;

@@ -8,7 +8,7 @@ export interface Frame {
 }
 
 /** What a slow reader may have waiting before the oldest of it is given up. */
-export interface QueueBounds {
+interface QueueBounds {
   readonly frames: number;
   readonly bytes: number;
 }

@@ -23,7 +23,7 @@ import { FACT_TOPICS } from './fact-topics.ts';
 import type { Frame } from './frame-queue.ts';
 import type { SessionUpdates } from './session-updates.ts';
 
-export interface FeedOptions {
+interface FeedOptions {
   readonly bus: EventBus;
   readonly tenantId: string;
   readonly filter: StreamFilter;

@@ -14,7 +14,7 @@ const SSE_HEADERS = {
   connection: 'close',
 };
 
-export interface StreamRequest {
+interface StreamRequest {
   readonly caller: Caller;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;

@@ -13,7 +13,7 @@ export interface Feed {
   close(): Promise<void>;
 }
 
-export interface LiveStreamOptions {
+interface LiveStreamOptions {
   readonly keyId: string;
   /** Checked again and again while the stream is open. */
   readonly key: string;

@@ -1,6 +1,6 @@
 import type { Session } from '@agentlens/operations';
 
-export interface SessionUpdatesOptions {
+interface SessionUpdatesOptions {
   readonly read: (runIds: readonly string[]) => Promise<readonly Session[]>;
   readonly show: (session: Session) => void;
   /** Only this session, where given. */

@@ -5,7 +5,7 @@ import { metrics } from '@opentelemetry/api';
  * What a client of a live stream was not shown: a frame it was too slow for, a changed session among more than anybody
  * reads, one that could not be read.
  */
-export type Unshown = 'slow_reader_frame' | 'session_change' | 'unread_session';
+type Unshown = 'slow_reader_frame' | 'session_change' | 'unread_session';
 
 /** What live streams leave out. The client is told of its frames; of a session it sees the next change. */
 @Injectable()

@@ -7,7 +7,7 @@ export interface UnsettledMinute extends MinuteTally {
   readonly state: 'open' | 'differs';
 }
 
-export interface TenantDifference extends MinuteVerdict {
+interface TenantDifference extends MinuteVerdict {
   readonly tenantId: string;
 }
 

@@ -19,7 +19,7 @@ const PAGE = 5_000;
 const PAGES_PER_TURN = 20;
 const AT_ONCE_MS = 100;
 
-export interface AuditorDependencies {
+interface AuditorDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly evaluationTally: EvaluationTally;

@@ -3,7 +3,7 @@ import { ACK, backOff, type HandlingOutcome, type Received } from '@agentlens/me
 import { databaseFault, faultText } from '../recording/database-fault.ts';
 import type { DecisionStore } from './decision-store.ts';
 
-export interface DecisionRecorderDependencies {
+interface DecisionRecorderDependencies {
   readonly store: Pick<DecisionStore, 'record'>;
   /** Called after each commit with how many decisions were new. */
   readonly onRecorded: (stored: number) => void;

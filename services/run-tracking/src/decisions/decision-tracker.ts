@@ -8,7 +8,7 @@ import { RetentionMetrics } from '../retention-metrics.ts';
 import { DecisionRecorder } from './decision-recorder.ts';
 import { DecisionStore } from './decision-store.ts';
 
-export const DECISIONS_GROUP = 'run-tracking-decisions';
+const DECISIONS_GROUP = 'run-tracking-decisions';
 const ACK_WAIT_MS = 5_000;
 const DECISIONS_PER_CALL = 500;
 const CALLS_AT_ONCE = 2;
@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 const NEXT_ROUND_MS = 200;
 const RETRY_MS = 60_000;
 
-export interface DecisionTrackerDependencies {
+interface DecisionTrackerDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly clock: Clock;

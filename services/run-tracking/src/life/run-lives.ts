@@ -2,7 +2,7 @@ import type { RunHeartbeats } from '@agentlens/contracts';
 import type { Pool } from 'pg';
 
 /** A run and its tenant. */
-export type RunKey = readonly [tenantId: string, runId: string];
+type RunKey = readonly [tenantId: string, runId: string];
 
 /** One beat of a run. */
 export type Beat = RunHeartbeats['beats'][number] & { readonly tenantId: string };
@@ -75,7 +75,7 @@ update runs as r set heartbeat_at = alive.at,
 from alive where r.tenant_id = alive.tenant_id and r.run_id = alive.run_id
 returning r.tenant_id, r.run_id, alive.was_lost`;
 
-export interface OverdueRuns {
+interface OverdueRuns {
   readonly ended: readonly RunKey[];
   readonly byStatus: ReadonlyMap<string, number>;
   readonly more: boolean;

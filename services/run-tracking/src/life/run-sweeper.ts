@@ -16,7 +16,7 @@ const COLLECT_BEATS_MS = 500;
 /** Beats are best effort: of more runs than this at once, the others are heard at their next. */
 const MOST_BEATS = 10_000;
 
-export interface RunSweeperDependencies {
+interface RunSweeperDependencies {
   readonly bus: EventBus;
   readonly database: Database;
   readonly clock: Clock;

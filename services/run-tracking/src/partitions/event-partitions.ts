@@ -9,7 +9,7 @@ const DAYS_AHEAD = 3;
 const OLDEST_DAYS = 400;
 const DAY_TEXT = /^\d{4}-\d\d-\d\d$/;
 
-export interface EventPartitionsOptions {
+interface EventPartitionsOptions {
   readonly db: Kysely<Tables>;
   readonly now: () => number;
   /** 0 keeps events for ever. */

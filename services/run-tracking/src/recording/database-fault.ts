@@ -5,7 +5,7 @@ import { UnreadableChunk } from './chunk-tallies.ts';
  * What to do about an error of the database: `data` is the fault of one row and will be the same for ever; `again` is a
  * conflict between writers that is over by now; `away` means that nothing can be stored at the moment.
  */
-export type DatabaseFault = 'data' | 'again' | 'away';
+type DatabaseFault = 'data' | 'again' | 'away';
 
 /** Serialization failure, deadlock. */
 const CONFLICTS = ['40001', '40P01'];

@@ -1,7 +1,7 @@
 import { type AgentEvent, type EventBatch, factsOfMessage } from '@agentlens/contracts';
 import { ACK, backOff, type HandlingOutcome, type Received, UnreadableMessage } from '@agentlens/messaging';
 import { databaseFault, faultText } from './database-fault.ts';
-import { type EventChunk, chunkOf, type EventStore, type RecordedEvents } from './event-store.ts';
+import { chunkOf, type EventChunk, type EventStore, type RecordedEvents } from './event-store.ts';
 
 /** About 5 ms of Postgres; more per statement gains little and holds locks longer. */
 const CHUNK_EVENTS = 1_000;
@@ -16,7 +16,7 @@ interface Piece {
   readonly event: AgentEvent;
 }
 
-export interface RecorderDependencies {
+interface RecorderDependencies {
   readonly store: Pick<EventStore, 'record'>;
   /** Called before a chunk is stored, with the days its events lie on. */
   readonly prepareDays: (days: ReadonlySet<string>) => Promise<void>;

@@ -10,7 +10,7 @@ const QUIETEST = 1 / 8;
 /** So many calls are no longer few, however few events each brings: who hands them over has an end of them too. */
 const ENOUGH_CALLS = 50;
 
-export interface GatheringDependencies<T> {
+interface GatheringDependencies<T> {
   readonly record: (messages: readonly Received<T>[]) => Promise<readonly HandlingOutcome[]>;
   readonly eventsOf: (message: Received<T>) => number;
   /** Few events wait until so much time has passed since a busy statement began, ms. 0 where somebody waits for them. */

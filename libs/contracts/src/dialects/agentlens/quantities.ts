@@ -2,7 +2,7 @@ import type { JsonObject, Usage } from '../../events.ts';
 import type { EventTypeName } from './event-types.ts';
 import type { PriceBook } from './prices.ts';
 
-export interface QuantifiedEvent {
+interface QuantifiedEvent {
   readonly type: EventTypeName;
   readonly payload: JsonObject;
   readonly metadata: JsonObject;

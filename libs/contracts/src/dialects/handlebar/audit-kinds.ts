@@ -10,7 +10,7 @@ export const AUDIT_KINDS = {
   'run.ended': 'run.ended',
   error: 'error.raised',
 } as const satisfies Record<string, EventKind>;
-export type AuditKind = keyof typeof AUDIT_KINDS;
+type AuditKind = keyof typeof AUDIT_KINDS;
 
 export const AUDIT_KIND_NAMES = Object.keys(AUDIT_KINDS) as readonly AuditKind[];
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../events.ts';
 import { stableId } from '../stable-ids.ts';
 
 /** What of an audit event makes it the event it is: the client in the field sends no ids, but the same bytes again. */
-export interface AuditIdentity {
+interface AuditIdentity {
   readonly agentId: string;
   readonly runId: string;
   readonly kind: string;

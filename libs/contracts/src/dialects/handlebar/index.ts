@@ -1,5 +1,5 @@
 export { AUDIT_SCHEMA } from './audit-envelope.ts';
-export { AUDIT_KIND_NAMES, AUDIT_KINDS, type AuditKind } from './audit-kinds.ts';
+export { AUDIT_KIND_NAMES, AUDIT_KINDS } from './audit-kinds.ts';
 export { type DecisionBody, type DecisionExtras, decisionBody, decisionBodyWithExtras } from './decision-body.ts';
 export {
   AcknowledgeBody,

@@ -3,7 +3,7 @@ import type { PriceBook } from '../agentlens/prices.ts';
 import { cleanName } from './tolerant.ts';
 
 /** What rules, runs and charts count of an audit event, lifted out of its data. */
-export interface Lifted {
+interface Lifted {
   readonly severity: Severity;
   readonly isError: boolean;
   readonly toolName: string | undefined;

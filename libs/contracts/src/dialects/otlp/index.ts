@@ -3,7 +3,7 @@ export type { Generation, SpanClass } from './classify.ts';
 export { logsFromJson, tracesFromJson } from './from-json.ts';
 export { logsFromProtobuf, tracesFromProtobuf } from './from-protobuf.ts';
 export { evaluationOf, type OtlpLogRecord } from './logs.ts';
-export { CONTENT_MODES, type ContentMode } from './messages.ts';
+export type { ContentMode } from './messages.ts';
 export { type OtlpSpan, type OtlpTraces, UndecodableOtlp } from './span.ts';
 export {
   isOfAgent,

@@ -13,7 +13,7 @@ const SURELY_FITS_CHARS = 100_000;
 const SHORTER_TEXTS = [64 * 1024, 16 * 1024, 4 * 1024, 1_024, 256];
 
 /** The same contents in a form that can be stored, and what was done to them. */
-export interface Mended {
+interface Mended {
   readonly value: JsonObject;
   readonly notes: readonly string[];
 }

@@ -5,11 +5,11 @@ import { isObject, present, unpacked } from './attributes.ts';
 import type { Attributes, OtlpSpan } from './span.ts';
 
 /** How much of a conversation is kept: its newest part, all of it, or nothing. */
-export const CONTENT_MODES = ['last', 'all', 'none'] as const;
+const CONTENT_MODES = ['last', 'all', 'none'] as const;
 export type ContentMode = (typeof CONTENT_MODES)[number];
 
 /** What was said in one model call. */
-export interface Conversation {
+interface Conversation {
   /** Oldest first; each as its source has it. */
   readonly input: readonly unknown[];
   readonly output: readonly unknown[];
@@ -27,7 +27,7 @@ const SYSTEM = 'gen_ai.system_instructions';
 const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
 const MESSAGE_EVENT = /^gen_ai\.(system|user|assistant|tool)\.message$/;
 
-export function conversationOf({ attributes, events }: OtlpSpan): Conversation {
+function conversationOf({ attributes, events }: OtlpSpan): Conversation {
   const details = events.find(({ name }) => name === DETAILS_EVENT)?.attributes ?? new Map<string, unknown>();
   return {
     input: firstMessages([

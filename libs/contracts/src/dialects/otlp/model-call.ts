@@ -46,7 +46,7 @@ const NO_PROVIDERS: ReadonlySet<string> = new Set([
 ]);
 
 /** What a model call, or an embedding, adds to its event. */
-export interface OtlpModelCall {
+interface OtlpModelCall {
   readonly model: string | undefined;
   readonly provider: string | undefined;
   readonly usage: Usage;

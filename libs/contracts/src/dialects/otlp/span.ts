@@ -10,7 +10,7 @@ export interface OtlpScope {
   readonly version: string;
 }
 
-export interface OtlpSpanEvent {
+interface OtlpSpanEvent {
   readonly name: string;
   readonly attributes: Attributes;
 }
@@ -60,7 +60,7 @@ export const MOST_DEPTH = 64;
 const STATUS_ERROR = 2;
 
 /** A span as either format has it. */
-export interface RawSpan {
+interface RawSpan {
   readonly traceId: string | undefined;
   readonly spanId: string | undefined;
   readonly parentSpanId: string | undefined;

@@ -26,7 +26,7 @@ const RESULT = [
 ];
 
 /** What a tool call adds to its event. */
-export interface OtlpToolCall {
+interface OtlpToolCall {
   readonly toolName: string;
   readonly callId: string;
   readonly payload: JsonObject;

@@ -64,7 +64,7 @@ export function translateSpan(read: ReadSpan, context: OtlpContext): readonly Tr
  * Who says that a run ended: its root, an agent inside it, or both in one. A root that names no agent may be well
  * although the agent below it failed.
  */
-export type EndedBy = 'root' | 'agent' | 'root_agent';
+type EndedBy = 'root' | 'agent' | 'root_agent';
 
 function rankOfRoot({ is, span }: ReadSpan): EndedBy {
   return is === 'agent' && ownNameOf(span.attributes) !== undefined ? 'root_agent' : 'root';

@@ -2,7 +2,7 @@ import { cleanName, NAME_CHARS } from '../handlebar/tolerant.ts';
 import { firstText, objectAt, unpacked } from './attributes.ts';
 import type { Attributes, OtlpSpan } from './span.ts';
 
-export const UNKNOWN_SERVICE = 'unknown_service';
+const UNKNOWN_SERVICE = 'unknown_service';
 const MOST_TAGS = 100;
 
 /** Who acted, for whom, and what it belongs to. Names are as they can be stored. */

@@ -51,7 +51,7 @@ export const notifyWebhook: ExecutedAction<WebhookConfig> = {
 };
 
 /** `type`, `timestamp` and `data` of Standard Webhooks, beside the flat fields that AgentLens receivers read. */
-export function webhookBody(trigger: Trigger): string {
+function webhookBody(trigger: Trigger): string {
   return JSON.stringify({
     type: 'guardrail.triggered',
     timestamp: trigger.triggeredAt,

@@ -1,8 +1,8 @@
-import type { ActionOutcome, ActionDependencies } from '../../catalog/action-module.ts';
+import type { ActionDependencies, ActionOutcome } from '../../catalog/action-module.ts';
 import { outcomeOfSilence, retryLater } from '../http-outcome.ts';
 import { signWebhook } from './sign-webhook.ts';
 
-export interface WebhookPost {
+interface WebhookPost {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** `whsec_...`; without one the request is not signed. */

@@ -91,7 +91,7 @@ function walksInside(node: ASTNode, inside: boolean): boolean {
   return childrenOf(node.args).some((child) => walksInside(child, inside));
 }
 
-export interface CompiledExpression {
+interface CompiledExpression {
   readonly reads: readonly CallPart[];
   readonly ask: (request: DecisionRequest) => DecisionAnswer;
 }
