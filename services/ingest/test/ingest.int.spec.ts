@@ -1,14 +1,6 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
 import { each } from '@agentlens/messaging';
-import {
-  ApiKeys,
-  createHttpApp,
-  createLogger,
-  ensureBootstrapKey,
-  loadConfig,
-  openPlatform,
-  type Platform,
-} from '@agentlens/platform';
+import { ApiKeys, ensureBootstrapKey } from '@agentlens/platform';
 import {
   eventually,
   type FreshDatabase,
@@ -18,44 +10,24 @@ import {
   type TestServer,
 } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { IngestModule } from '../src/index.ts';
 import { anEventBody, noted } from './gateway.ts';
-
-interface Instance {
-  readonly platform: Platform;
-  readonly app: NestFastifyApplication;
-}
+import { type GatewayInstance, openInstance } from './gateway-instance.ts';
 
 /** Two instances of the gateway on one NATS, one Redis and one Postgres, as in production. */
 describe('the gateway on real servers', () => {
   let nats: TestServer;
   let redis: TestServer;
   let database: FreshDatabase;
-  let one: Instance;
-  let two: Instance;
+  let one: GatewayInstance;
+  let two: GatewayInstance;
   let key: string;
   const stored: EventBatch[] = [];
 
-  async function startInstance(): Promise<Instance> {
-    const config = loadConfig('ingest', {
-      NATS_URL: nats.url,
-      REDIS_URL: redis.url,
-      DATABASE_URL: database.url,
-      AGENTLENS_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
-      AGENTLENS_MIGRATE: 'true',
-    });
-    const platform = await openPlatform(config, createLogger({ name: 'ingest', level: 'fatal' }));
-    const app = await createHttpApp(platform, [IngestModule.register(platform)]);
-    await app.init();
-    await app.getHttpAdapter().getInstance().ready();
-    return { platform, app };
-  }
-
   beforeAll(async () => {
     [nats, redis, database] = await Promise.all([startNats(), startRedis(), freshDatabase()]);
-    one = await startInstance();
-    two = await startInstance();
+    const servers = { nats, redis, database };
+    one = await openInstance(servers);
+    two = await openInstance(servers);
     key = (await ensureBootstrapKey(one.platform)) ?? '';
     await one.platform.bus.consume(
       agentEvents,
@@ -68,14 +40,11 @@ describe('the gateway on real servers', () => {
   }, 120_000);
 
   afterAll(async () => {
-    for (const { app, platform } of [one, two]) {
-      await app.close();
-      await platform.close();
-    }
+    for (const instance of [one, two]) await instance.close();
     await Promise.all([nats.stop(), redis.stop(), database.drop()]);
   }, 60_000);
 
-  async function post({ app }: Instance, events: unknown[], headers: Record<string, string> = {}, by = key) {
+  async function post({ app }: GatewayInstance, events: unknown[], headers: Record<string, string> = {}, by = key) {
     const {
       statusCode,
       headers: fields,

@@ -20,6 +20,7 @@ import {
   ProblemException,
   ProblemFilter,
   type RouteSettings,
+  routeOf,
 } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -71,13 +72,15 @@ export class OtlpRoutes implements OnModuleInit {
         ROUTES.map(([, { path }]) => path),
         this.config.otlp.corsOrigins,
       );
-      for (const [signal, { path, scope: needed }] of ROUTES) {
-        const config: RouteSettings = {
-          scopes: needed === null ? [] : [needed],
-          ...{ takesKeyHeader: true, decodesBodies: true, takesBatches: true },
-          bodyLimitBytes: this.config.otlp.bodyLimitBytes,
-        };
-        scope.post(path, { config }, (request, reply) => this.#take(signal, request, reply));
+      const settings: RouteSettings = {
+        ...{ takesKeyHeader: true, decodesBodies: true, takesBatches: true },
+        bodyLimitBytes: this.config.otlp.bodyLimitBytes,
+      };
+      for (const [signal, operation] of ROUTES) {
+        scope.route({
+          ...routeOf(operation, settings),
+          handler: (request, reply) => this.#take(signal, request, reply),
+        });
       }
     });
   }
