@@ -168,7 +168,8 @@ describe('POST /v1/traces', () => {
     const counted = gateway.events().filter(({ kind }) => kind === 'llm.completed');
     expect(new Set(counted.map(({ callId }) => callId))).toEqual(new Set(['0000000000000001']));
     const others = gateway.events().filter(({ sourceType }) => sourceType === 'duplicate_model_call');
-    expect(others.map(({ usage }) => usage)).toEqual([undefined, undefined]);
+    expect(others.map(({ usage }) => usage)).toEqual([{ latencyMs: 1_000 }, { latencyMs: 1_000 }]);
+    expect(others[1]?.payload).toMatchObject({ countedAs: { traceId: TRACE, scope: 'test' } });
   });
 
   it('lets a root that is no agent close a run it knows from an earlier request, and no other trace', async () => {

@@ -176,6 +176,7 @@ describe('one run', () => {
     ]);
     expect(body).toMatchObject({
       step: 3,
+      notices: [],
       totals: { steps: 3, cacheReadTokens: 7 },
       summary: {
         id: 'whole',
@@ -197,6 +198,31 @@ describe('one run', () => {
     const rest = (await api.get(`/api/runs/whole/events?limit=3&cursor=${first.nextCursor}`)).body;
     expect([...idsOf(first.events), ...idsOf(rest.events)]).toEqual(['w1', 'w2', 'w3', 'w4', 'w5']);
     expect(rest.hasMore).toBe(false);
+  });
+});
+
+describe('a run that two instrumentations tell of', () => {
+  it('says which two, and how many model calls may count twice', async () => {
+    await api.insert('runs', aRunRow({ run_id: 'twice', started_at: minute(-300), last_event_at: minute(-299) }));
+    const call = (event_id: string, scope: string, fields: object) =>
+      api.insert(
+        'events',
+        anEventRow({
+          ...{ event_id, run_id: 'twice', dialect: 'otlp', kind: 'llm.completed', source_type: 'llm_response' },
+          ...{ occurred_at: minute(-299.5), latency_ms: 900, metadata: { otlp: { scope } }, ...fields },
+        }),
+      );
+    await call('t1', 'framework', {});
+    await call('t2', 'client', { latency_ms: 800 });
+    const duplicate = { kind: 'custom.recorded', source_type: 'duplicate_model_call', occurred_at: minute(-299.2) };
+    await call('t3', 'client', { ...duplicate, payload: { countedAs: { scope: 'vendor' } } });
+
+    const { notices } = (await api.get('/api/runs/twice')).body;
+    const notice = { kind: 'two_instrumentations', agentId: 'agent-1' };
+    expect(notices).toEqual([
+      { ...notice, scopes: ['client', 'vendor'], mayCountTwice: 0 },
+      { ...notice, scopes: ['client', 'framework'], mayCountTwice: 1 },
+    ]);
   });
 });
 

@@ -81,9 +81,23 @@ export const getRunFacets = operation({
   response: RunFacets,
 });
 
+export const RunNotice = z
+  .object({
+    kind: z.literal('two_instrumentations'),
+    agentId: z.string(),
+    scopes: z.array(z.string()).meta({ description: 'The names of both instrumentations.' }),
+    mayCountTwice: z.int().meta({ description: 'Model calls whose spans do not say that they are the same.' }),
+  })
+  .meta({
+    id: 'RunNotice',
+    description: 'What whoever runs the agent should know. Instrument the framework or the client.',
+  });
+export type RunNotice = z.infer<typeof RunNotice>;
+
 export const RunDetail = Run.extend({
   tools: z.array(ToolTotals).meta({ description: 'The 100 tools called most.' }),
   summary: AgentResult,
+  notices: z.array(RunNotice),
 }).meta({ id: 'RunDetail' });
 
 export const getRun = operation({

@@ -68,7 +68,7 @@ export class OtlpIngestor {
     const events = await inPieces(spans, (span) =>
       translateSpan(span, {
         ...{ prices: this.prices, agentId, content, keepSteps },
-        isDuplicate: repeated.has(span),
+        countedAs: repeated.get(span),
         isTraceOfAgent: traces.has(span.span.traceId),
       }),
     );

@@ -1,4 +1,4 @@
-import { isOfAgent, type ReadSpan } from '@agentlens/contracts/otlp';
+import { type CountedCall, isOfAgent, type OtlpSpan, type ReadSpan } from '@agentlens/contracts/otlp';
 import { type IdempotencyStore, RecentMap, StateUnavailable } from '@agentlens/state';
 import type { OtlpMetrics } from './otlp-metrics.ts';
 
@@ -20,9 +20,9 @@ export class SpanMemory {
 
   /**
    * The model calls among these that another span told of before: two instrumentations of one call share the provider's id
-   * of its answer. The first span of a tenant with that id counts.
+   * of its answer. The first span of a tenant with that id counts; it is answered with each that does not.
    */
-  async repeatedCalls(tenantId: string, spans: readonly ReadSpan[]): Promise<ReadonlySet<ReadSpan>> {
+  async repeatedCalls(tenantId: string, spans: readonly ReadSpan[]): Promise<ReadonlyMap<ReadSpan, CountedCall>> {
     const told = new Map<string, [ReadSpan, ...ReadSpan[]]>();
     for (const span of spans) {
       if (span.responseId === undefined) continue;
@@ -30,11 +30,11 @@ export class SpanMemory {
       if (before === undefined) told.set(span.responseId, [span]);
       else before.push(span);
     }
-    const repeated = new Set<ReadSpan>();
+    const repeated = new Map<ReadSpan, CountedCall>();
     await Promise.all(
       Array.from(told, async ([responseId, calls]) => {
-        const counted = await this.#countedSpan(tenantId, responseId, nameOf(calls[0]));
-        for (const call of calls) if (nameOf(call) !== counted) repeated.add(call);
+        const counted = await this.#countedCall(tenantId, responseId, calls[0]);
+        for (const call of calls) if (!isSame(call, counted)) repeated.set(call, counted);
       }),
     );
     return repeated;
@@ -54,18 +54,30 @@ export class SpanMemory {
   }
 
   /** The span that counts of those with this response id: the first of the tenant, as far as that can be known. */
-  async #countedSpan(tenantId: string, responseId: string, span: string): Promise<string> {
+  async #countedCall(tenantId: string, responseId: string, { span }: ReadSpan): Promise<CountedCall> {
+    const { traceId, spanId, scope } = span;
     try {
-      const request = { bodyHash: span, receivedAtMs: this.now() };
-      return (await this.store.remember(tenantId, `llm:${responseId}`, request)).bodyHash;
+      const request = { bodyHash: oneWord(span), receivedAtMs: this.now() };
+      return fromWord((await this.store.remember(tenantId, `llm:${responseId}`, request)).bodyHash);
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
       this.metrics.undeduplicated(1);
-      return span;
+      return { traceId, spanId, scope: scope.name };
     }
   }
 }
 
-function nameOf({ span }: ReadSpan): string {
-  return `${span.traceId}/${span.spanId}`;
+function isSame({ span }: ReadSpan, { traceId, spanId }: CountedCall): boolean {
+  return span.traceId === traceId && span.spanId === spanId;
+}
+
+/** The store keeps a word; the name of a scope may hold spaces. */
+function oneWord({ traceId, spanId, scope }: OtlpSpan): string {
+  return `${traceId}/${spanId}/${Buffer.from(scope.name.slice(0, 256)).toString('base64url')}`;
+}
+
+/** What earlier releases kept has no scope. */
+function fromWord(word: string): CountedCall {
+  const [traceId = '', spanId = '', scope] = word.split('/', 3);
+  return { traceId, spanId, scope: scope === undefined ? undefined : Buffer.from(scope, 'base64url').toString() };
 }

@@ -1,15 +1,23 @@
-import type { ToolTotals } from '@agentlens/operations';
+import { OTLP_DIALECT } from '@agentlens/contracts';
+import type { RunNotice, ToolTotals } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
 import { ofRun, spanOfRow } from './run-span.ts';
+import { noticesOf } from './run-notices.ts';
 import { runFromRow } from './run-view.ts';
+
+interface RunStory extends AgentResultStory {
+  readonly notices: readonly RunNotice[];
+}
 
 type OfRun = ReturnType<typeof ofRun>;
 
 const MOST_TOOLS = 100;
+/** Model calls that are looked through for what two instrumentations told. */
+const MOST_TOLD = 2_000;
 /** Arguments and results bigger than this are read from their events. */
 const MOST_BYTES = 4_096;
 
@@ -22,10 +30,10 @@ export class RunDetailQueries {
 
   async get(tenantId: string, runId: string) {
     const story = await this.reads.read(tenantId, (db) => this.#story(db, tenantId, runId));
-    return story && { ...story.run, tools: story.tools, summary: agentResult(story) };
+    return story && { ...story.run, tools: story.tools, summary: agentResult(story), notices: story.notices };
   }
 
-  async #story(db: ReadOnly, tenantId: string, runId: string): Promise<AgentResultStory | undefined> {
+  async #story(db: ReadOnly, tenantId: string, runId: string): Promise<RunStory | undefined> {
     const row = await db
       .selectFrom('runs')
       .selectAll()
@@ -40,6 +48,7 @@ export class RunDetailQueries {
       errorMessage: row.error_message,
       tools: await toolTotals(db, mine),
       models: await modelsOf(db, mine),
+      notices: await noticesAbout(db, mine),
       calls: [
         ...(await withInputs(db, mine, await endedCalls(db, mine, 'tool.completed'))),
         ...(await endedCalls(db, mine, 'llm.completed')),
@@ -80,6 +89,32 @@ async function modelsOf(db: ReadOnly, mine: OfRun): Promise<AgentResultStory['mo
     where ${mine} and kind = 'llm.completed' and model is not null
     group by model, provider order by calls desc, model limit ${MOST_TOOLS}`.execute(db);
   return rows;
+}
+
+async function noticesAbout(db: ReadOnly, mine: OfRun): Promise<readonly RunNotice[]> {
+  const { rows } = await sql<{
+    agentId: string;
+    endedAt: string;
+    latencyMs: number | null;
+    scope: string | null;
+    isCounted: boolean;
+    countedScope: string | null;
+  }>`
+    select agent_id as "agentId", occurred_at as "endedAt", latency_ms as "latencyMs",
+      metadata->'otlp'->>'scope' as scope, kind = 'llm.completed' as "isCounted",
+      payload->'countedAs'->>'scope' as "countedScope"
+    from events
+    where ${mine} and dialect = ${OTLP_DIALECT} and (kind = 'llm.completed' or source_type = 'duplicate_model_call')
+    order by occurred_at, event_id limit ${MOST_TOLD}`.execute(db);
+  return noticesOf(
+    rows.map(({ agentId, endedAt, latencyMs, scope, isCounted, countedScope }) => ({
+      agentId,
+      scope: scope ?? '',
+      startMs: Date.parse(endedAt) - (latencyMs ?? 0),
+      endMs: Date.parse(endedAt),
+      ...(isCounted ? {} : { countedScope: countedScope ?? scope ?? '' }),
+    })),
+  );
 }
 
 /** One more than is listed, so that the rest is known to exist. */

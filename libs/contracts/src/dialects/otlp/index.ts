@@ -6,6 +6,7 @@ export { evaluationOf, type OtlpLogRecord } from './logs.ts';
 export type { ContentMode } from './messages.ts';
 export { type OtlpSpan, type OtlpTraces, UndecodableOtlp } from './span.ts';
 export {
+  type CountedCall,
   isOfAgent,
   type OtlpContext,
   type ReadSpan,

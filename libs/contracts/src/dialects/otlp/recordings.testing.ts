@@ -5,7 +5,7 @@ import type { TranslatedEvent } from '../agentlens/translate.ts';
 import { tracesFromJson } from './from-json.ts';
 import { tracesFromProtobuf } from './from-protobuf.ts';
 import type { OtlpSpan } from './span.ts';
-import { isOfAgent, type OtlpContext, readSpan, translateSpan } from './translate.ts';
+import { type CountedCall, isOfAgent, type OtlpContext, readSpan, translateSpan } from './translate.ts';
 
 const FOLDER = join(import.meta.dirname, 'recordings');
 
@@ -62,19 +62,23 @@ export const PRICES: PriceBook = {
 export function eventsOf(spans: readonly OtlpSpan[], context: Partial<OtlpContext> = {}): readonly TranslatedEvent[] {
   const read = spans.map(readSpan);
   const traces = new Set(read.filter(isOfAgent).map(({ span }) => span.traceId));
-  const firstWith = new Map<string, string>();
+  const firstWith = new Map<string, OtlpSpan>();
   return read.flatMap((one) => {
     const { responseId, span } = one;
-    const first = responseId === undefined ? undefined : (firstWith.get(responseId) ?? span.spanId);
+    const first = responseId === undefined ? undefined : (firstWith.get(responseId) ?? span);
     if (responseId !== undefined && first !== undefined) firstWith.set(responseId, first);
     return translateSpan(one, {
       prices: PRICES,
       agentId: undefined,
       content: 'last',
       keepSteps: false,
-      isDuplicate: first !== undefined && first !== span.spanId,
+      countedAs: first === undefined || first.spanId === span.spanId ? undefined : countedCall(first),
       isTraceOfAgent: traces.has(span.traceId),
       ...context,
     });
   });
+}
+
+function countedCall({ traceId, spanId, scope }: OtlpSpan): CountedCall {
+  return { traceId, spanId, scope: scope.name };
 }

@@ -20,6 +20,14 @@ export interface ReadSpan extends Classification {
   readonly responseId: string | undefined;
 }
 
+/** The span that counts, of those that tell of one model call. */
+export interface CountedCall {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Its instrumentation; undefined where that is not remembered. */
+  readonly scope: string | undefined;
+}
+
 /** What the translation of a span depends on beside the span. */
 export interface OtlpContext {
   readonly prices: PriceBook;
@@ -28,8 +36,8 @@ export interface OtlpContext {
   readonly content: ContentMode;
   /** Keep the steps of frameworks as events. */
   readonly keepSteps: boolean;
-  /** Another span with the same response id was counted before this one. */
-  readonly isDuplicate?: boolean;
+  /** Another span with the same response id, which counts instead of this one. */
+  readonly countedAs?: CountedCall | undefined;
   /** The trace is known to hold spans about models: then a root that is foreign begins and ends its run. */
   readonly isTraceOfAgent?: boolean;
 }
@@ -92,7 +100,9 @@ interface Happening {
 function ownEvent(read: ReadSpan, who: Who, context: OtlpContext): readonly TranslatedEvent[] {
   switch (read.is) {
     case 'model_call':
-      return [context.isDuplicate === true ? duplicate(read, who) : modelCall(read, who, context)];
+      return [
+        context.countedAs === undefined ? modelCall(read, who, context) : duplicate(read, who, context.countedAs),
+      ];
     case 'embedding':
       return [embedding(read, who, context)];
     case 'tool_call':
@@ -122,14 +132,15 @@ function modelCall(read: ReadSpan, who: Who, { prices, content }: OtlpContext): 
 }
 
 /** Kept without its tokens: another instrumentation told of the same call. */
-function duplicate(read: ReadSpan, who: Who): TranslatedEvent {
+function duplicate(read: ReadSpan, who: Who, { traceId, scope }: CountedCall): TranslatedEvent {
   return eventOf(read, who, {
     what: 'duplicate',
     kind: 'custom.recorded',
     sourceType: 'duplicate_model_call',
     atMs: read.span.endMs,
     isError: false,
-    payload: { name: read.span.name, responseId: read.responseId },
+    payload: { name: read.span.name, responseId: read.responseId, countedAs: present({ traceId, scope }) },
+    usage: { latencyMs: read.span.durationMs },
   });
 }
 
