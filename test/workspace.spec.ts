@@ -37,6 +37,7 @@ const LIBS: Readonly<Record<string, readonly string[]>> = {
   testing: ['contracts'],
   sdk: ['contracts', 'guardrails'],
   client: ['operations'],
+  mcp: ['client', 'contracts'],
   agent: ['contracts', 'guardrails', 'egress', 'sdk'],
 };
 

@@ -48,6 +48,7 @@ import { TenantReads } from './http/tenant-reads.ts';
 import { KeyNames } from './keys/key-names.ts';
 import { KeyUseRecorder } from './keys/key-use-recorder.ts';
 import { KeysController } from './keys/keys.controller.ts';
+import { McpEndpoint } from './mcp/mcp-endpoint.ts';
 import { MetricsController } from './metrics/metrics.controller.ts';
 import { MetricsQueries } from './metrics/metrics.queries.ts';
 import { NowController } from './now/now.controller.ts';
@@ -140,6 +141,7 @@ export class QueryModule {
         { provide: SessionCookies, useFactory: () => new SessionCookies(platform) },
         SignInCodes,
         ConsoleServer,
+        McpEndpoint,
         {
           provide: ApiKeys,
           inject: [DATABASE, EVENT_BUS, CLOCK, LOGGER],

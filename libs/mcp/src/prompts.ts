@@ -1,0 +1,62 @@
+import type { GetPromptResult, McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { dataText } from './answer.ts';
+import type { McpSession } from './mcp-session.ts';
+import { decisionSummary } from './tools/runs.ts';
+
+const MOST_DECISIONS = 5;
+
+/** Two questions people ask most, with what is needed to answer them. */
+export function registerPrompts(server: McpServer, session: McpSession): void {
+  server.registerPrompt(
+    'explain_block',
+    {
+      title: 'Why was this call blocked?',
+      description: 'The newest blocked calls of a run, and the rules that blocked them.',
+      argsSchema: z.object({ runId: z.string().min(1).describe('the run') }),
+    },
+    ({ runId }) => explainBlock(session, runId),
+  );
+  server.registerPrompt(
+    'draft_guardrail',
+    {
+      title: 'Draft a guardrail',
+      description: 'Writes a rule for a goal in plain words, checks it, and makes it in shadow.',
+      argsSchema: z.object({ goal: z.string().min(1).max(2_000).describe('what must not happen') }),
+    },
+    ({ goal }) => draftGuardrail(session, goal),
+  );
+}
+
+async function explainBlock({ client, consoleUrl }: McpSession, runId: string): Promise<GetPromptResult> {
+  const query = { runId, verdict: 'BLOCK', limit: MOST_DECISIONS };
+  const { decisions } = await client.listDecisions({ query });
+  const ruleIds = [...new Set(decisions.flatMap(({ finalRuleId }) => finalRuleId ?? []))];
+  const rules = await Promise.all(
+    ruleIds.map((id) => client.getRule({ params: { id } }).catch(() => ({ id, deleted: true }))),
+  );
+  const task =
+    `Explain to me why calls of the run ${JSON.stringify(runId)} were blocked: which rule (or budget, breaker, order) said so, ` +
+    'what it looks at, what in the call met it, and what would let such a call go ahead. Name what you do not know. ' +
+    `The run in the console: ${consoleUrl}/runs/${encodeURIComponent(runId)}`;
+  return asked(task, { decisions: decisions.map(decisionSummary), rules });
+}
+
+async function draftGuardrail({ client }: McpSession, goal: string): Promise<GetPromptResult> {
+  const { conditions, actions } = await client.getRuleCatalog();
+  const entry = ({ type, title, phases }: { type: string; title: string; phases: readonly string[] }) => ({
+    type,
+    title,
+    phases,
+  });
+  const task =
+    `Draft a guardrail rule for this goal: ${JSON.stringify(goal)}\n` +
+    'Choose one condition and one action from the catalog below, and read their schemas with agentlens_catalog (type). ' +
+    'Check the draft with agentlens_guardrails (action "validate"), show it to me, and make it in shadow (action "create", ' +
+    'mode "shadow"). Say what would have to be seen in its history before it may be enforced.';
+  return asked(task, { conditions: conditions.map(entry), actions: actions.map(entry) });
+}
+
+function asked(task: string, data: object): GetPromptResult {
+  return { messages: [{ role: 'user', content: { type: 'text', text: `${task}\n\n${dataText(data)}` } }] };
+}

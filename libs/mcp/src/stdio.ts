@@ -1,0 +1,27 @@
+import { createClient } from '@agentlens/client';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { createMcpServer } from './mcp-server.ts';
+import type { McpSession } from './mcp-session.ts';
+
+export interface StdioServerOptions {
+  /** Where the platform answers. */
+  readonly url: string;
+  readonly key: string;
+  /** Told of what goes wrong beside the protocol; standard output belongs to the protocol. */
+  readonly onError?: (error: Error) => void;
+}
+
+/**
+ * Serves MCP on standard input and output until the input ends.
+ * @throws ProblemError when the key is refused; TypeError or DOMException when the platform does not answer
+ */
+export async function runStdio({ url, key, onError }: StdioServerOptions): Promise<void> {
+  const consoleUrl = url.replace(/\/+$/, '');
+  const client = createClient({ baseUrl: consoleUrl, key });
+  const { tenantId, keyId, scopes, version } = await client.getMe();
+  const session: McpSession = { client, tenantId, keyId, scopes, version, consoleUrl };
+  const ended = new Promise<void>((resolve) => process.stdin.once('close', resolve).once('end', resolve));
+  const server = serveStdio(() => createMcpServer(session), { onerror: onError });
+  await ended;
+  await server.close();
+}

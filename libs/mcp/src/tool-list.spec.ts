@@ -1,0 +1,81 @@
+import { createClient } from '@agentlens/client';
+import type { Scope } from '@agentlens/contracts/schemas';
+import { describe, expect, it } from '@jest/globals';
+import { Client, InMemoryTransport, type Tool } from '@modelcontextprotocol/client';
+import { createMcpServer } from './mcp-server.ts';
+
+async function toolsFor(...scopes: Scope[]): Promise<Tool[]> {
+  const server = createMcpServer({
+    client: createClient({ fetch: () => Promise.reject(new Error('nothing is asked for a list')) }),
+    ...{ tenantId: 'acme', keyId: 'key', scopes, version: '0.1.0', consoleUrl: 'http://127.0.0.1:3400' },
+  });
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  await server.connect(there as never);
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(here);
+  const { tools } = await client.listTools();
+  await client.close();
+  return tools;
+}
+
+const actionsOf = (tools: readonly Tool[], name: string): unknown => {
+  const { action } = tools.find((tool) => tool.name === `agentlens_${name}`)?.inputSchema.properties ?? {};
+  return (action as { enum?: unknown } | undefined)?.enum;
+};
+
+describe('the list of tools', () => {
+  it('has at most 15 tools in at most 12 kB, for a key that may do everything', async () => {
+    const tools = await toolsFor('admin');
+    expect(tools.length).toBeLessThanOrEqual(15);
+    expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThanOrEqual(12_000);
+  });
+
+  it('has flat schemas: no choice at the root, which some clients refuse', async () => {
+    for (const { name, inputSchema } of await toolsFor('admin')) {
+      expect({ name, keys: Object.keys(inputSchema).filter((key) => /Of$/.test(key)) }).toEqual({ name, keys: [] });
+      expect(inputSchema.type).toBe('object');
+    }
+  });
+
+  it('needs no argument of any tool', async () => {
+    for (const { name, inputSchema } of await toolsFor('admin'))
+      expect({ name, required: inputSchema.required ?? [] }).toEqual({ name, required: [] });
+  });
+
+  it('says all four hints of every tool', async () => {
+    for (const { annotations } of [...(await toolsFor('admin')), ...(await toolsFor('read'))])
+      expect(annotations).toEqual({
+        readOnlyHint: expect.any(Boolean),
+        destructiveHint: expect.any(Boolean),
+        idempotentHint: expect.any(Boolean),
+        openWorldHint: false,
+      });
+  });
+
+  it('only reads with a key that may only read', async () => {
+    const tools = await toolsFor('read');
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
+    expect(actionsOf(tools, 'guardrails')).toEqual(['status', 'list', 'get', 'history', 'validate']);
+    expect(actionsOf(tools, 'control')).toEqual(['status']);
+    expect(actionsOf(tools, 'approvals')).toEqual(['list', 'get']);
+    const { properties } = tools[0]?.inputSchema ?? {};
+    expect(Object.keys(properties ?? {})).not.toContain('confirm');
+  });
+
+  it('decides approvals with a key of a reviewer, and changes nothing else', async () => {
+    const tools = await toolsFor('read', 'review');
+    expect(actionsOf(tools, 'approvals')).toEqual(['list', 'get', 'approve', 'deny', 'cancel', 'acknowledge']);
+    expect(actionsOf(tools, 'guardrails')).not.toContain('create');
+  });
+
+  it('decides nothing with a key that speaks for agents too', async () => {
+    expect(actionsOf(await toolsFor('read', 'review', 'decide'), 'approvals')).toEqual(['list', 'get']);
+  });
+
+  it('has every action for an admin', async () => {
+    expect(actionsOf(await toolsFor('admin'), 'guardrails')).toEqual([
+      ...['status', 'list', 'get', 'history', 'validate'],
+      ...['create', 'update', 'enable', 'disable', 'delete'],
+    ]);
+  });
+});

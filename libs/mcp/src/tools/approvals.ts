@@ -1,0 +1,108 @@
+import type { Client } from '@agentlens/client';
+import type { Confirmation } from '../confirmation.ts';
+import { AGENT, id, PAGE, RANGE, RUN, reason, USUAL_LIMIT, words } from '../fields.ts';
+import type { McpSession } from '../mcp-session.ts';
+import { actionsWith, type McpTool } from '../tool.ts';
+
+type Alert = Awaited<ReturnType<Client['getAlert']>>;
+
+const PATH = '/approvals';
+
+const fields = {
+  ...AGENT,
+  ...RUN,
+  ...RANGE,
+  ...PAGE,
+  approvalId: id,
+  status: words.describe('default pending,acknowledged'),
+  reason,
+};
+const action = actionsWith(fields);
+
+const deciding = { scope: 'review', needs: ['approvalId'], takes: ['reason'] } as const;
+
+export const approvals: McpTool = {
+  name: 'approvals',
+  title: 'Approvals',
+  description:
+    'Tool calls that wait for a person. approve and deny ask the user of this client; a call that was asked for with the same key cannot be approved.',
+  fields,
+  actions: {
+    list: action({
+      scope: 'read',
+      takes: ['status', 'agentId', 'runId', 'from', 'to', 'limit', 'cursor'],
+      run: async (
+        { client },
+        { limit = USUAL_LIMIT, status = 'pending,acknowledged', agentId, runId, from, to, cursor },
+      ) => ({
+        ...{ list: 'approvals', limit, path: PATH },
+        ask: async (most) => {
+          const query = { kind: 'approval', status, agentId, runId, from, to, cursor, limit: most };
+          const { alerts, ...page } = await client.listAlerts({ query });
+          return { approvals: alerts, ...page };
+        },
+      }),
+    }),
+    get: action({
+      scope: 'read',
+      needs: ['approvalId'],
+      run: async (session, { approvalId }) => ({
+        value: { approval: await approvalOf(session, approvalId) },
+        path: PATH,
+      }),
+    }),
+    approve: action({
+      ...deciding,
+      confirm: async (session, { approvalId }) =>
+        asked('Let this call go ahead, once?', await approvalOf(session, approvalId)),
+      run: async ({ client }, { approvalId, reason }) => ({
+        value: { approval: await client.approveAlert({ params: { id: approvalId }, body: { reason } }) },
+        path: PATH,
+      }),
+    }),
+    deny: action({
+      ...deciding,
+      confirm: async (session, { approvalId }) => asked('Refuse this call?', await approvalOf(session, approvalId)),
+      run: async ({ client }, { approvalId, reason }) => ({
+        value: { approval: await client.denyAlert({ params: { id: approvalId }, body: { reason } }) },
+        path: PATH,
+      }),
+    }),
+    cancel: action({
+      ...deciding,
+      confirm: async (session, { approvalId }) =>
+        asked(
+          'Close this question without judging it? The call does not go ahead.',
+          await approvalOf(session, approvalId),
+        ),
+      run: async ({ client }, { approvalId, reason }) => ({
+        value: { approval: await client.cancelAlert({ params: { id: approvalId }, body: { reason } }) },
+        path: PATH,
+      }),
+    }),
+    acknowledge: action({
+      ...deciding,
+      run: async ({ client }, { approvalId, reason }) => ({
+        value: { approval: await client.acknowledgeAlert({ params: { id: approvalId }, body: { reason } }) },
+        path: PATH,
+      }),
+    }),
+  },
+};
+
+function approvalOf({ client }: McpSession, approvalId: string): Promise<Alert> {
+  return client.getAlert({ params: { id: approvalId } });
+}
+
+/** The exact call, as reviewers see it in the console. */
+function asked(question: string, { message, runId, approval, ruleId, expiresAt }: Alert): Confirmation {
+  const lines = [
+    question,
+    message,
+    `Run: ${runId ?? 'none'}`,
+    `Rule: ${ruleId ?? 'none'}`,
+    ...(approval === undefined ? [] : [`SHA-256 of the arguments: ${approval.argsHash}`]),
+    ...(expiresAt === undefined ? [] : [`Expires: ${expiresAt}`]),
+  ];
+  return { question: lines.join('\n'), onlyAsked: { path: PATH } };
+}

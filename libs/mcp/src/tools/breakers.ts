@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { AGENT, id, PAGE, USUAL_LIMIT, words } from '../fields.ts';
+import { actionsWith, type McpTool } from '../tool.ts';
+
+const PATH = '/breakers';
+
+const fields = {
+  ...AGENT,
+  ...PAGE,
+  scope: z.enum(['run', 'agent']),
+  id: id.describe('of the run or agent'),
+  state: words.describe('e.g. open,half_open'),
+};
+const action = actionsWith(fields);
+
+export const breakers: McpTool = {
+  name: 'breakers',
+  title: 'Circuit breakers',
+  description: 'Breakers that stopped runs or agents over their limits, and those limits.',
+  fields,
+  actions: {
+    list: action({
+      scope: 'read',
+      takes: ['scope', 'agentId', 'state', 'limit', 'cursor'],
+      run: async ({ client }, { limit = USUAL_LIMIT, scope, agentId, state, cursor }) => ({
+        ...{ list: 'breakers', limit, path: PATH },
+        ask: (most) => client.listBreakers({ query: { scope, agentId, state, cursor, limit: most } }),
+      }),
+    }),
+    limits: action({
+      scope: 'read',
+      run: async ({ client }) => ({ value: await client.getBreakerLimits(), path: PATH }),
+    }),
+    reset: action({
+      scope: 'admin',
+      needs: ['scope', 'id'],
+      confirm: async (_session, { scope, id: target }) => ({
+        question: `Close the breaker of the ${scope} ${JSON.stringify(target)}? Its calls go ahead again.`,
+      }),
+      run: async ({ client }, { scope, id: target }) => {
+        await client.resetBreaker({ params: { scope, id: target } });
+        return { value: { closed: { scope, id: target } }, path: PATH };
+      },
+    }),
+  },
+};

@@ -1,0 +1,70 @@
+import type { Client } from '@agentlens/client';
+import { z } from 'zod';
+import { id, PAGE, reason, USUAL_LIMIT } from '../fields.ts';
+import { actionsWith, type McpTool } from '../tool.ts';
+
+type Order = NonNullable<Parameters<Client['createOrder']>[0]>['body'];
+type State = Order['state'];
+
+const fields = {
+  ...PAGE,
+  scope: z.enum(['run', 'agent', 'tenant']),
+  id: id.describe('of the run or agent'),
+  reason,
+};
+const action = actionsWith(fields);
+
+interface Target {
+  readonly scope: Order['scope'];
+  readonly id?: string;
+  readonly reason?: string;
+}
+
+export const control: McpTool = {
+  name: 'control',
+  title: 'Pause, resume, kill',
+  description:
+    'Operator orders. status: what is paused or killed now. An order stands until the next one for the same.',
+  fields,
+  actions: {
+    status: action({
+      scope: 'read',
+      takes: ['scope', 'id', 'limit', 'cursor'],
+      run: async ({ client }, { limit = USUAL_LIMIT, scope, id: target, cursor }) => ({
+        ...{ list: 'orders', limit, path: '/agents' },
+        ask: (most) => client.listOrders({ query: { state: 'paused,killed', scope, id: target, cursor, limit: most } }),
+      }),
+    }),
+    pause: action({
+      scope: 'admin',
+      needs: ['scope'],
+      takes: ['id', 'reason'],
+      run: async ({ client }, target) => ordered(client, 'paused', target),
+    }),
+    resume: action({
+      scope: 'admin',
+      needs: ['scope'],
+      takes: ['id', 'reason'],
+      confirm: async (_session, target) => ({ question: `Resume ${named(target)}? What is held goes on.` }),
+      run: async ({ client }, target) => ordered(client, 'running', target),
+    }),
+    kill: action({
+      scope: 'admin',
+      needs: ['scope'],
+      takes: ['id', 'reason'],
+      confirm: async (_session, target) => ({
+        question: `Kill ${named(target)}? It is ended at its next step, and everything it starts later is refused.`,
+      }),
+      run: async ({ client }, target) => ordered(client, 'killed', target),
+    }),
+  },
+};
+
+async function ordered(client: Client, state: State, { scope, id: target, reason }: Target) {
+  const { order, ...receipts } = await client.createOrder({ body: { scope, id: target, state, reason } as Order });
+  return { value: { order, receipts }, path: '/agents' };
+}
+
+function named({ scope, id: target }: Target): string {
+  return scope === 'tenant' ? 'every agent of the tenant' : `the ${scope} ${JSON.stringify(target ?? '')}`;
+}

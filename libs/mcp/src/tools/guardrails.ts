@@ -1,0 +1,217 @@
+import type { Client } from '@agentlens/client';
+import { z } from 'zod';
+import type { Confirmation } from '../confirmation.ts';
+import { AGENT, PAGE, RANGE, RULE, USUAL_LIMIT, words } from '../fields.ts';
+import { pick } from '../found-data.ts';
+import type { McpSession } from '../mcp-session.ts';
+import { actionsWith, type McpTool } from '../tool.ts';
+
+type Rule = Awaited<ReturnType<Client['getRule']>>;
+type Trigger = Awaited<ReturnType<Client['listTriggers']>>['triggers'][number];
+
+const RECENT = 10;
+/** Of a rule nobody may rely on, only what is in force matters. */
+const NEUTRAL_FIELDS = ['name', 'description'];
+
+const fields = {
+  ...AGENT,
+  ...RULE,
+  ...RANGE,
+  ...PAGE,
+  enabled: z.boolean(),
+  result: words.describe('e.g. success,failed'),
+  rule: z
+    .record(z.string(), z.unknown())
+    .describe(
+      'name, description, conditionType, conditionConfig, actionType, actionConfig, agentId, cooldownMinutes, mode (shadow|enforce), priority, selector. Types and configs: agentlens_catalog',
+    ),
+};
+const action = actionsWith(fields);
+
+export const guardrails: McpTool = {
+  name: 'guardrails',
+  title: 'Guardrail rules',
+  description:
+    'Rules that watch and stop agents. status: active rules, what they did, recent triggers. A new rule is shadow (only counts) unless mode is enforce.',
+  fields,
+  actions: {
+    status: action({
+      scope: 'read',
+      takes: ['agentId', 'ruleId'],
+      run: async (session, { agentId, ruleId }) =>
+        ruleId === undefined
+          ? { value: await statusOfAll(session, agentId), path: '/guardrails' }
+          : statusOf(session, ruleId),
+    }),
+    list: action({
+      scope: 'read',
+      takes: ['agentId', 'enabled', 'limit', 'cursor'],
+      run: async ({ client }, { agentId, enabled, cursor, limit = USUAL_LIMIT }) => ({
+        ...{ list: 'rules', limit, summary: ruleSummary, path: '/guardrails' },
+        ask: (most) => client.listRules({ query: { agentId, enabled, cursor, limit: most } }),
+      }),
+    }),
+    get: action({
+      scope: 'read',
+      needs: ['ruleId'],
+      run: async ({ client }, { ruleId }) => ({
+        value: { rule: await client.getRule({ params: { id: ruleId } }) },
+        path: rulePath(ruleId),
+      }),
+    }),
+    history: action({
+      scope: 'read',
+      takes: ['ruleId', 'agentId', 'from', 'to', 'result', 'limit', 'cursor'],
+      run: async ({ client }, { limit = USUAL_LIMIT, ruleId, agentId, from, to, result, cursor }) => ({
+        ...{ list: 'triggers', limit, summary: triggerSummary, path: ruleId ? rulePath(ruleId) : '/guardrails' },
+        ask: (most) => client.listTriggers({ query: { ruleId, agentId, from, to, result, cursor, limit: most } }),
+      }),
+    }),
+    validate: action({
+      scope: 'read',
+      needs: ['rule'],
+      run: async ({ client }, { rule }) => {
+        const { valid, details: problems, hint } = await client.validateRule({ body: rule });
+        return { value: { valid, problems, hint }, path: '/guardrails' };
+      },
+    }),
+    create: action({
+      scope: 'admin',
+      needs: ['rule'],
+      confirm: async (_session, { rule }) =>
+        isInForce(drafted(rule)) ? enforcing(`the new rule ${quoted(rule.name)}`) : undefined,
+      run: async ({ client }, { rule }) => {
+        const made = await client.createRule({ body: drafted(rule) as never });
+        return { value: { rule: made }, path: rulePath(made.id) };
+      },
+    }),
+    update: action({
+      scope: 'admin',
+      needs: ['ruleId', 'rule'],
+      confirm: async ({ client }, { ruleId, rule: changes }) => {
+        const rule = await client.getRule({ params: { id: ruleId } });
+        const changed = Object.keys(changes).filter((field) => !NEUTRAL_FIELDS.includes(field));
+        if (changed.length === 0) return undefined;
+        const after = { ...rule, ...changes };
+        if (!isInForce(rule)) return isInForce(after) ? enforcing(`the rule ${quoted(rule.name)}`) : undefined;
+        return { question: `Change ${changed.join(', ')} of the rule ${quoted(rule.name)}, which is in force?` };
+      },
+      run: async (session, { ruleId, rule }) => changed(session, ruleId, rule),
+    }),
+    enable: action({
+      scope: 'admin',
+      needs: ['ruleId'],
+      confirm: async ({ client }, { ruleId }) => {
+        const rule = await client.getRule({ params: { id: ruleId } });
+        return isInForce({ ...rule, enabled: true }) ? enforcing(`the rule ${quoted(rule.name)}`) : undefined;
+      },
+      run: async (session, { ruleId }) => changed(session, ruleId, { enabled: true }),
+    }),
+    disable: action({
+      scope: 'admin',
+      needs: ['ruleId'],
+      confirm: async (session, { ruleId }) => ({ question: `Disable ${await named(session, ruleId)}?` }),
+      run: async (session, { ruleId }) => changed(session, ruleId, { enabled: false }),
+    }),
+    delete: action({
+      scope: 'admin',
+      needs: ['ruleId'],
+      confirm: async (session, { ruleId }) => ({
+        question: `Delete ${await named(session, ruleId)}? This cannot be undone.`,
+      }),
+      run: async ({ client }, { ruleId }) => {
+        await client.deleteRule({ params: { id: ruleId } });
+        return { value: { deleted: ruleId }, path: '/guardrails' };
+      },
+    }),
+  },
+};
+
+async function statusOf({ client }: McpSession, ruleId: string) {
+  const { rule, state, agents, recentTriggers } = await client.getRuleStatus({ params: { id: ruleId } });
+  return { value: { rule, state, agents, triggers: recentTriggers.map(triggerSummary) }, path: rulePath(ruleId) };
+}
+
+async function statusOfAll({ client }: McpSession, agentId: string | undefined) {
+  const [{ rules, total }, { summaries }, { triggers }] = await Promise.all([
+    client.listRules({ query: { agentId, enabled: true, limit: 50 } }),
+    client.listRuleSummaries(),
+    client.listTriggers({ query: { agentId, limit: RECENT } }),
+  ]);
+  const byRule = new Map(summaries.map((summary) => [summary.ruleId, summary]));
+  const active = rules.map((rule) => {
+    const { fired, wouldHave, lastAt, highest, degradedReason } = byRule.get(rule.id) ?? {};
+    const last7Days = { fired: sum(fired), wouldHave: sum(wouldHave), lastAt };
+    return { ...ruleSummary(rule), last7Days, highest, degradedReason };
+  });
+  return { activeRules: total, rules: active, triggers: triggers.map(triggerSummary) };
+}
+
+async function changed({ client }: McpSession, ruleId: string, changes: object) {
+  const rule = await client.updateRule({ params: { id: ruleId }, body: changes as never });
+  return { value: { rule }, path: rulePath(ruleId) };
+}
+
+async function named({ client }: McpSession, ruleId: string): Promise<string> {
+  const rule = await client.getRule({ params: { id: ruleId } });
+  return `the rule ${quoted(rule.name)} (${isInForce(rule) ? 'in force' : 'not in force'})`;
+}
+
+/** What an agent drafts counts first, and stops nobody. */
+function drafted(rule: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return rule.mode === undefined && rule.dryRun === undefined ? { ...rule, mode: 'shadow' } : rule;
+}
+
+function isInForce({ enabled, mode, dryRun }: { enabled?: unknown; mode?: unknown; dryRun?: unknown }): boolean {
+  return enabled !== false && mode !== 'shadow' && mode !== 'off' && dryRun !== true;
+}
+
+function enforcing(what: string): Confirmation {
+  return { question: `Put ${what} into force? From then on it acts on agents.` };
+}
+
+function quoted(name: unknown): string {
+  return (JSON.stringify(name) ?? 'without a name').slice(0, 200);
+}
+
+function ruleSummary(rule: Rule) {
+  return pick(
+    rule,
+    'id',
+    'name',
+    'enabled',
+    'mode',
+    'dryRun',
+    'conditionType',
+    'conditionConfig',
+    'actionType',
+    'agentId',
+    'version',
+  );
+}
+
+function triggerSummary(trigger: Trigger) {
+  const { message, dryRun, sessionId: runId } = trigger.metadata;
+  const shown = pick(
+    trigger,
+    'id',
+    'ruleId',
+    'ruleName',
+    'agentId',
+    'triggeredAt',
+    'conditionValue',
+    'conditionThreshold',
+    'actionType',
+    'actionResult',
+    'actionDetail',
+  );
+  return { ...shown, runId, dryRun, message };
+}
+
+function rulePath(ruleId: string): string {
+  return `/guardrails/${encodeURIComponent(ruleId)}`;
+}
+
+function sum(counts: readonly number[] = []): number {
+  return counts.reduce((total, count) => total + count, 0);
+}

@@ -1,0 +1,116 @@
+import { eventually } from '@agentlens/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from './client.ts';
+import { ConnectedClient, type Era, type Way } from './mcp-client.ts';
+import type { PlatformUnderTest } from './platform-under-test.ts';
+
+/** What an MCP client does with the platform, in any mode of it. */
+export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest>): void {
+  describe(`the MCP server ${mode}`, () => {
+    let platform: PlatformUnderTest;
+    let adminKey: string;
+    const open: ConnectedClient[] = [];
+    beforeAll(async () => {
+      platform = await start();
+      adminKey = (await platform.keyOf('acme', 'admin')).key;
+      await new Client(platform, adminKey).post('/api/guardrails', {
+        name: 'Payments need a human',
+        conditionType: 'tool_name',
+        conditionConfig: { value: 'pay*' },
+        actionType: 'require_approval',
+        actionConfig: { title: 'May it pay?' },
+      });
+      await eventually(async () => expect((await platform.ruleCounts()).every((count) => count === 1)).toBe(true));
+    }, 120_000);
+    afterEach(async () => {
+      await Promise.all(open.splice(0).map((client) => client.close()));
+    });
+    afterAll(() => platform?.stop(), 60_000);
+
+    const connect = async (way: Way, era: Era, key: string, user?: (question: string) => boolean) => {
+      const client = await ConnectedClient.connect({ platform, way, era, key, user });
+      open.push(client);
+      return client;
+    };
+
+    /** An agent asks whether it may pay, and waits for a person; answers the id of the approval. */
+    const askToPay = async (key: string, runId: string): Promise<string> => {
+      const asked = await new Client(platform, key).post(`/v1/runs/${runId}/evaluate`, {
+        ...{ phase: 'tool.before', agentId: 'payer', tool: { name: 'pay_invoice' }, args: { amount: 10 } },
+        ...{ tags: {}, deadlineMs: 5_000 },
+      });
+      expect(asked.body).toMatchObject({ verdict: 'BLOCK', cause: { kind: 'HITL_PENDING' } });
+      const { body } = await new Client(platform, adminKey).get(`/api/alerts?kind=approval&runId=${runId}`);
+      return body.alerts[0].id;
+    };
+
+    describe.each<[Way, Era]>([
+      ['http', '2026'],
+      ['stdio', '2026'],
+      ['stdio', '2025'],
+    ])('over %s with a client of %s that can ask its user', (way, era) => {
+      it('lists tools, answers what guards, makes a shadow rule, and approves only what another asked and the user confirms', async () => {
+        const questions: string[] = [];
+        let answer = false;
+        const client = await connect(way, era, adminKey, (question) => {
+          questions.push(question);
+          return answer;
+        });
+
+        const { tools } = await client.sdk.listTools();
+        expect(tools.map(({ name }) => name)).toContain('agentlens_guardrails');
+        const status = await client.call('guardrails');
+        expect(status.data).toMatchObject({
+          action: 'status',
+          rules: expect.arrayContaining([expect.objectContaining({ name: 'Payments need a human', enabled: true })]),
+          triggers: [],
+        });
+
+        const name = `No shell (${way}, ${era})`;
+        const rule = { name, conditionType: 'tool_name', conditionConfig: { value: 'shell*' }, actionType: 'block' };
+        const made = await client.call('guardrails', { action: 'create', rule });
+        expect(made.data).toMatchObject({ rule: { name, mode: 'shadow' } });
+        expect(questions).toEqual([]);
+
+        const others = await askToPay((await platform.keyOf('acme', 'ingest', 'decide')).key, `${way}-${era}-other`);
+        const declined = await client.call('approvals', { action: 'approve', approvalId: others });
+        expect(declined).toMatchObject({ isError: true, text: expect.stringMatching(/did not confirm/) });
+        answer = true;
+        const approved = await client.call('approvals', { action: 'approve', approvalId: others });
+        expect(approved.data).toMatchObject({ approval: { status: 'approved' } });
+        expect(questions).toHaveLength(2);
+        expect(questions[0]).toMatch(/pay_invoice with \{"amount":10\}/);
+      });
+    });
+
+    describe.each<[Way, Era]>([
+      ['http', '2026'],
+      ['http', '2025'],
+      ['stdio', '2026'],
+      ['stdio', '2025'],
+    ])('over %s with a client of %s that cannot ask its user', (way, era) => {
+      it('points to the console for an approval, and takes the word of the caller for a deletion', async () => {
+        const client = await connect(way, era, adminKey);
+        const approvalId = await askToPay((await platform.keyOf('acme', 'ingest', 'decide')).key, `${way}-${era}-mute`);
+        const refused = await client.call('approvals', { action: 'approve', approvalId, confirm: true });
+        expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/http:\/\/.+\/approvals$/) });
+
+        const rule = {
+          name: 'Short-lived',
+          conditionType: 'tool_name',
+          conditionConfig: { value: 'x' },
+          actionType: 'block',
+        };
+        const made = await client.call('guardrails', { action: 'create', rule });
+        const gone = { action: 'delete', ruleId: made.data.rule.id };
+        expect(await client.call('guardrails', gone)).toMatchObject({
+          isError: true,
+          text: expect.stringMatching(/confirm/),
+        });
+        expect((await client.call('guardrails', { ...gone, confirm: true })).data).toMatchObject({
+          deleted: gone.ruleId,
+        });
+      });
+    });
+  });
+}
