@@ -70,9 +70,12 @@ export class CommandContext {
     return { connection, fetch, signal, userAgent, timeoutMs: this.options.timeout * 1_000 };
   }
 
-  /** @throws CommandError where no key is known */
-  async connect(): Promise<Client> {
-    const options = this.clientOptions(this.connection());
+  /**
+   * A client whose calls end with `signal`, by default at Ctrl-C.
+   * @throws CommandError where no key is known
+   */
+  async connect(signal: AbortSignal = this.host.signal): Promise<Client> {
+    const options = { ...this.clientOptions(this.connection()), signal };
     return clientWith(await chooseKey(options), options);
   }
 

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { COMMANDS } from './commands/index.ts';
 import type { CommandTree, LazyCommand } from './command-file.ts';
+import { COMMANDS } from './commands/index.ts';
 import { CommandContext, type GlobalOptions, type Host } from './context.ts';
 import { describeError } from './describe-error.ts';
 import { EXIT } from './exit-codes.ts';

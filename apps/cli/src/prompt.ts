@@ -16,8 +16,9 @@ export class Prompt {
     this.#signal = signal;
   }
 
-  ask(question: string): Promise<string> {
-    return this.#answer(question, (text) => this.#output.write(text));
+  /** @throws AbortError when `signal` fires before there is an answer */
+  ask(question: string, signal?: AbortSignal): Promise<string> {
+    return this.#answer(question, (text) => this.#output.write(text), signal);
   }
 
   /** Shows nothing of what is typed. */
@@ -28,7 +29,7 @@ export class Prompt {
     return answer;
   }
 
-  async #answer(question: string, write: (text: string) => void): Promise<string> {
+  async #answer(question: string, write: (text: string) => void, ending?: AbortSignal): Promise<string> {
     const output = new Writable({
       write(chunk: Buffer, _encoding, done) {
         write(chunk.toString());
@@ -42,7 +43,7 @@ export class Prompt {
       process.kill(process.pid, 'SIGINT');
     });
     try {
-      const signal = AbortSignal.any([this.#signal, interrupted.signal]);
+      const signal = AbortSignal.any([this.#signal, interrupted.signal, ...(ending === undefined ? [] : [ending])]);
       return (await lines.question(question, { signal })).trim();
     } finally {
       lines.close();

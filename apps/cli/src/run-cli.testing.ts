@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { Host } from './context.ts';
-import type { PromptInput } from './prompt.ts';
 import { run } from './program.ts';
+import type { PromptInput } from './prompt.ts';
 
 /** One request that a command sent. */
 export interface SentRequest {

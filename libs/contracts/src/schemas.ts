@@ -1,7 +1,7 @@
 /** The schemas alone: nothing here needs a Node built-in, so that a browser can load them. */
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert } from './alerts.ts';
-export { BreakerLimits, BreakerLimitsDraft, BreakerState } from './breakers.ts';
+export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerState } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPot } from './budgets.ts';
 export { CONTROL_SCOPES, ControlOrder } from './control.ts';
 export {
@@ -24,8 +24,9 @@ export {
 export { Directive } from './directives.ts';
 export { CostSource, EventKind, JsonObject, SEVERITIES, Severity } from './events.ts';
 export { ClientId, displayName, Instant, TenantId } from './ids.ts';
+export { RulesChanged } from './notices.ts';
 export { Problem } from './problems.ts';
 export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
 export { GuardrailRule, RuleDraft } from './rules.ts';
 export { SCOPES, type Scope } from './scopes.ts';
-export { ACTION_RESULTS, COMPARISON_WORDS } from './triggers.ts';
+export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';

@@ -94,13 +94,15 @@ describe('npm start', () => {
     'tells the story of the demo',
     async () => {
       await start();
-      const demo = Program.run('scripts/demo.mjs', env);
+      const demo = Program.run('scripts/agentlens.mjs', env, ['demo']);
       expect({ code: await demo.ended(), printed: demo.printed }).toMatchObject({ code: 0 });
       for (const part of [
         'tool_error',
         'fires: Error rate',
         'signature fine',
         'is paused:',
+        'asks a human',
+        'denied by',
         'notify_webhook success',
       ]) {
         expect(demo.printed).toContain(part);

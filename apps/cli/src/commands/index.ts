@@ -27,9 +27,91 @@ export const COMMANDS: CommandTree = {
       kill: { summary: 'end a run', load: () => import('./runs/kill.ts') },
     },
   },
+  tail: { summary: 'follow what happens, live', load: () => import('./tail.ts') },
+  events: {
+    summary: 'events of agents',
+    commands: {
+      list: { summary: 'events, newest first', load: () => import('./events/list.ts') },
+      get: { summary: 'an event with its payload', load: () => import('./events/get.ts') },
+    },
+  },
+  decisions: {
+    summary: 'what was decided about calls',
+    commands: { list: { summary: 'decisions, newest first', load: () => import('./decisions/list.ts') } },
+  },
+  approvals: {
+    summary: 'calls that wait for a human',
+    commands: {
+      list: { summary: 'what waits now', load: () => import('./approvals/list.ts') },
+      show: { summary: 'one of them', load: () => import('./alerts/show.ts') },
+      approve: { summary: 'let exactly this call go ahead, once', load: () => import('./approvals/approve.ts') },
+      deny: { summary: 'refuse the call', load: () => import('./approvals/deny.ts') },
+      watch: { summary: 'follow approvals as they are asked and decided', load: () => import('./approvals/watch.ts') },
+    },
+  },
+  alerts: {
+    summary: 'what people should see',
+    commands: {
+      list: { summary: 'alerts, newest first', load: () => import('./alerts/list.ts') },
+      show: { summary: 'one alert', load: () => import('./alerts/show.ts') },
+      acknowledge: { summary: 'say that you have seen it', load: () => import('./alerts/acknowledge.ts') },
+      cancel: { summary: 'close it without judging it', load: () => import('./alerts/cancel.ts') },
+    },
+  },
+  agents: {
+    summary: 'the agents of the tenant',
+    commands: {
+      list: { summary: 'agents, the one heard of last first', load: () => import('./agents/list.ts') },
+      show: { summary: 'an agent and what stands against it', load: () => import('./agents/show.ts') },
+      health: { summary: 'health scores, the worst first', load: () => import('./agents/health.ts') },
+      unpause: { summary: 'end a pause that a rule made', load: () => import('./agents/unpause.ts') },
+    },
+  },
   kill: { summary: 'end a run, an agent, or all of the tenant', load: () => import('./kill.ts') },
   pause: { summary: 'pause a run, an agent, or all of the tenant', load: () => import('./pause.ts') },
   resume: { summary: 'resume a run, an agent, or all of the tenant', load: () => import('./resume.ts') },
+  budgets: {
+    summary: 'money that may be spent',
+    commands: {
+      list: { summary: 'budgets, newest first', load: () => import('./budgets/list.ts') },
+      show: { summary: 'a budget and what is left of it', load: () => import('./budgets/show.ts') },
+      create: { summary: 'make a budget', load: () => import('./budgets/create.ts') },
+      delete: { summary: 'delete a budget', load: () => import('./budgets/delete.ts') },
+    },
+  },
+  breakers: {
+    summary: 'circuit breakers',
+    commands: {
+      list: { summary: 'breakers that ever opened', load: () => import('./breakers/list.ts') },
+      limits: { summary: 'when they open', load: () => import('./breakers/limits.ts') },
+      reset: { summary: 'close a breaker', load: () => import('./breakers/reset.ts') },
+    },
+  },
+  spend: { summary: 'what agents and models cost', load: () => import('./spend.ts') },
+  deliveries: {
+    summary: 'how the actions of rules were carried out',
+    commands: {
+      list: { summary: 'deliveries, newest first', load: () => import('./deliveries/list.ts') },
+      replay: { summary: 'carry an action out once more', load: () => import('./deliveries/replay.ts') },
+    },
+  },
+  keys: {
+    summary: 'API keys of the tenant',
+    commands: {
+      list: { summary: 'every key, without its secret', load: () => import('./keys/list.ts') },
+      create: { summary: 'make a key', load: () => import('./keys/create.ts') },
+      rotate: { summary: 'replace a key by a new one', load: () => import('./keys/rotate.ts') },
+      revoke: { summary: 'end a key', load: () => import('./keys/revoke.ts') },
+    },
+  },
+  settings: {
+    summary: 'what holds for the whole tenant',
+    commands: {
+      show: { summary: 'the settings', load: () => import('./settings/show.ts') },
+      set: { summary: 'change settings', load: () => import('./settings/set.ts') },
+    },
+  },
+  check: { summary: 'ask whether a call may happen', load: () => import('./check.ts') },
   login: { summary: 'keep an address and a key as a profile', load: () => import('./login.ts') },
   logout: { summary: 'remove a profile', load: () => import('./logout.ts') },
   profiles: {
@@ -39,5 +121,10 @@ export const COMMANDS: CommandTree = {
       use: { summary: 'choose the profile to use', load: () => import('./profiles/use.ts') },
     },
   },
+  doctor: {
+    summary: 'find out what is wrong with the connection, the key, the clock or a proxy',
+    load: () => import('./doctor/index.ts'),
+  },
+  demo: { summary: 'watch an agent go wrong and be stopped', load: () => import('./demo/index.ts') },
   api: { summary: 'send any request to the API', load: () => import('./api.ts') },
 };

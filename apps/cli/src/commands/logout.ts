@@ -1,5 +1,5 @@
-import type { CommandFile } from '../command-file.ts';
 import { usageError } from '../command-error.ts';
+import type { CommandFile } from '../command-file.ts';
 
 export const define: CommandFile['define'] = (command, { output, profiles }) => {
   command.argument('[profile]', 'the one in use, unless given').action((given) => {

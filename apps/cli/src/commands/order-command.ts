@@ -1,5 +1,5 @@
-import type { CommandFile } from '../command-file.ts';
 import { usageError } from '../command-error.ts';
+import type { CommandFile } from '../command-file.ts';
 import { giveOrder, ORDER_SCOPES, type OrderScope, type OrderState } from './give-order.ts';
 
 const VERBS: Readonly<Record<OrderState, string>> = { killed: 'Kill', paused: 'Pause', running: 'Resume' };

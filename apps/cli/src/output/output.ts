@@ -1,4 +1,4 @@
-import { type Paint, withoutColour, inColour } from './style.ts';
+import { inColour, type Paint, withoutColour } from './style.ts';
 import { type Cell, type Column, details, type Layout, table } from './table.ts';
 
 /** The part of a writable stream that is used. */

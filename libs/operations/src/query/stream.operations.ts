@@ -1,11 +1,20 @@
-import { ClientId, COMPARISON_WORDS } from '@agentlens/contracts/schemas';
+import {
+  BreakerChanged,
+  ClientId,
+  COMPARISON_WORDS,
+  ControlOrder,
+  Decision,
+  DeliverySettled,
+  RulesChanged,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { CommaList, commaListOf } from '../parameters.ts';
 import { streamSigns } from '../stream-frames.ts';
+import { AlertView } from './alert-view.ts';
 import { Session } from './session.ts';
 import { StoredEvent } from './stored-event.ts';
-import { STREAM_KINDS, USUAL_KINDS } from './stream-kinds.ts';
+import { type FactKind, STREAM_KINDS, USUAL_KINDS } from './stream-kinds.ts';
 import { parsePosition, type StreamPosition } from './stream-position.ts';
 
 /** Where to go on: the `id` of the last frame a client got. */
@@ -60,6 +69,16 @@ export const TriggerNotice = z
   .meta({ id: 'TriggerNotice' });
 export type TriggerNotice = z.infer<typeof TriggerNotice>;
 
+/** What the frames of the kinds carry that are not resumed: the facts as their topics say them. */
+const facts = {
+  alert_changed: AlertView,
+  decision: Decision,
+  delivery: DeliverySettled,
+  order: ControlOrder,
+  breaker: BreakerChanged,
+  rule: RulesChanged,
+} satisfies Readonly<Record<FactKind, z.ZodType>>;
+
 export const openStream = operation({
   id: 'openStream',
   method: 'get',
@@ -74,6 +93,6 @@ export const openStream = operation({
   headers: StreamHeaders,
   response: z.string(),
   contentType: 'text/event-stream',
-  frames: { event: StoredEvent, session_update: Session, alert: TriggerNotice, ...streamSigns },
+  frames: { event: StoredEvent, session_update: Session, alert: TriggerNotice, ...facts, ...streamSigns },
   queryToken: true,
 });

@@ -26,10 +26,10 @@ export class Program {
     });
   }
 
-  static run(script: string, env: Readonly<Record<string, string>> = {}): Program {
+  static run(script: string, env: Readonly<Record<string, string>> = {}, words: readonly string[] = []): Program {
     const { NODE_OPTIONS: _options, JEST_WORKER_ID: _worker, ...inherited } = process.env;
     const clean = Object.fromEntries(Object.entries(inherited).filter(([name]) => !name.startsWith('AGENTLENS_')));
-    return new Program(spawn(process.execPath, [script], { cwd: root, env: { ...clean, ...env } }));
+    return new Program(spawn(process.execPath, [script, ...words], { cwd: root, env: { ...clean, ...env } }));
   }
 
   get printed(): string {

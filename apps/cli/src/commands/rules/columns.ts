@@ -1,8 +1,8 @@
 import type { RuleAnswer } from '../../api-types.ts';
-import { type Column, details } from '../../output/table.ts';
 import { instant } from '../../output/format.ts';
 import type { Paint } from '../../output/style.ts';
 import { toneOf } from '../../output/style.ts';
+import { type Column, details } from '../../output/table.ts';
 
 /** `enforce`, `shadow` (it only records) or `off`. */
 function modeOf({ enabled, mode, dryRun }: RuleAnswer): string {

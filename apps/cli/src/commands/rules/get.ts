@@ -1,6 +1,6 @@
 import type { CommandFile } from '../../command-file.ts';
-import { details, table } from '../../output/table.ts';
 import { instant } from '../../output/format.ts';
+import { details, table } from '../../output/table.ts';
 import { ruleDetails } from './columns.ts';
 import { TRIGGER_COLUMNS } from './trigger-columns.ts';
 

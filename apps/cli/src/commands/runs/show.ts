@@ -2,9 +2,9 @@ import { pages } from '@agentlens/client';
 import type { AnswerOf } from '../../api-types.ts';
 import type { CommandFile } from '../../command-file.ts';
 import { duration, instant, usd } from '../../output/format.ts';
+import { toneOf } from '../../output/style.ts';
 import type { Layout } from '../../output/table.ts';
 import { details, table } from '../../output/table.ts';
-import { toneOf } from '../../output/style.ts';
 import { count } from '../../parse/numbers.ts';
 import { TIMELINE_COLUMNS } from './timeline-columns.ts';
 

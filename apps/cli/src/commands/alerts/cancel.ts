@@ -1,0 +1,3 @@
+import { decideCommand } from './decide-command.ts';
+
+export const define = decideCommand('cancelAlert');

@@ -1,0 +1,3 @@
+import { decideCommand } from '../alerts/decide-command.ts';
+
+export const define = decideCommand('denyAlert');

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { CommandError, usageError } from '../command-error.ts';
+import type { CommandFile } from '../command-file.ts';
+import { EXIT } from '../exit-codes.ts';
+import { toneOf } from '../output/style.ts';
+import { details } from '../output/table.ts';
+
+export const define: CommandFile['define'] = (command, context) => {
+  command
+    .argument('<tool>', 'the tool that would be called')
+    .requiredOption('--agent <id>', 'the agent that would call it')
+    .option('--args <json>', 'its arguments', '{}')
+    .option('--run <id>', 'as a call of this run; without it, of a run of its own')
+    .option('--tool-tags <names>', 'tags of the tool, with commas')
+    .addHelpText(
+      'after',
+      '\nThis is a real question: the decision is kept, and a rule may ask a human. Exit code 3: the call is blocked.',
+    )
+    .action(async (tool, { agent, args, run, toolTags }) => {
+      const runId = run ?? `check-${randomUUID()}`;
+      const client = await context.connect();
+      const decision = await client.evaluateCall({
+        params: { runId },
+        body: {
+          phase: 'tool.before',
+          agentId: agent,
+          tool: { name: tool, tags: toolTags?.split(',') ?? [] },
+          args: parsedArguments(args),
+          callId: randomUUID(),
+        },
+      });
+      const { verdict, control, cause, message, finalRuleId } = decision;
+      context.output.print(decision, () =>
+        details(
+          [
+            ['Verdict', verdict, toneOf(verdict)],
+            ['Run', control === 'TERMINATE' ? 'must end' : 'may go on'],
+            ['Why', message],
+            ['Rule', finalRuleId],
+            ['Approval', cause.kind === 'HITL_PENDING' ? cause.approvalId : undefined],
+          ],
+          context.output.paint,
+        ),
+      );
+      if (verdict === 'BLOCK') throw new CommandError('The call is blocked.', { exitCode: EXIT.blocked });
+    });
+};
+
+function parsedArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw usageError(`--args is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

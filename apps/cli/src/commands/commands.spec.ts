@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import type { LazyCommand } from '../command-file.ts';
+import { runCli } from '../run-cli.testing.ts';
+import { COMMANDS } from './index.ts';
+
+const PATHS = Object.entries(COMMANDS).flatMap(([name, entry]): [string, LazyCommand][] =>
+  'load' in entry
+    ? [[name, entry]]
+    : Object.entries(entry.commands).map(([inner, command]) => [`${name} ${inner}`, command]),
+);
+
+const order = (connected: number | null, acknowledged: number) => ({
+  order: { id: 'o-1', scope: 'agent', scopeId: 'bot', state: 'killed', reason: 'loop', by: 'ops' },
+  ...{ connected, acknowledged, fastestMs: 3, slowestMs: 12 },
+});
+
+describe('every command', () => {
+  it.each(PATHS)('%s prints its help and asks the platform nothing', async (path, command) => {
+    const { exitCode, stdout, requests } = await runCli([...path.split(' '), '--help']);
+    expect({ exitCode, requests }).toEqual({ exitCode: 0, requests: [] });
+    expect(stdout).toContain(`Usage: agentlens ${path}`);
+    expect(stdout).toContain(command.summary);
+  });
+});
+
+describe('kill, pause and resume', () => {
+  it('send the order, wait for the agents, and say how many acknowledged', async () => {
+    const words = ['kill', 'agent', 'bot', '--reason', 'loop', '--yes'];
+    const { exitCode, stdout, requests } = await runCli(words, { answer: () => order(2, 2) });
+    expect(exitCode).toBe(0);
+    expect(requests).toMatchObject([
+      { method: 'POST', path: '/api/control', body: { scope: 'agent', id: 'bot', state: 'killed', reason: 'loop' } },
+    ]);
+    expect(requests[0]?.body).toMatchObject({ waitMs: 10_000 });
+    expect(stdout).toContain('2 of 2 connected instances');
+  });
+
+  it('ask first for an agent or the tenant, not for a single run', async () => {
+    for (const whom of [['agent', 'bot'], ['tenant']]) {
+      const { exitCode, requests } = await runCli(['pause', ...whom], { answer: () => order(1, 1) });
+      expect({ exitCode, requests }).toEqual({ exitCode: 64, requests: [] });
+    }
+    const run = await runCli(['runs', 'kill', 'run-1', '--no-wait'], { answer: () => order(1, 0) });
+    expect(run.requests[0]?.body).toMatchObject({ scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 });
+  });
+
+  it('say where an instance has not acknowledged', async () => {
+    const { stderr } = await runCli(['resume', 'agent', 'bot', '-y'], { answer: () => order(3, 1) });
+    expect(stderr).toContain('Not every connected instance has acknowledged');
+  });
+
+  it('refuse a scope that is none, and a missing id', async () => {
+    expect(await runCli(['kill', 'agnet', 'x'])).toMatchObject({ exitCode: 64, requests: [] });
+    expect(await runCli(['kill', 'agent'])).toMatchObject({ exitCode: 64, requests: [] });
+    expect(await runCli(['kill', 'tenant', 'acme'])).toMatchObject({ exitCode: 64, requests: [] });
+  });
+});
+
+describe('check', () => {
+  const verdict = (word: 'ALLOW' | 'BLOCK') => ({
+    ...{ verdict: word, control: 'CONTINUE', message: 'because', evaluatedRules: [] },
+    cause: word === 'ALLOW' ? { kind: 'ALLOW' } : { kind: 'RULE_VIOLATION', ruleId: 'r-1' },
+  });
+
+  it('asks about the call and exits with 0 where it may happen', async () => {
+    const words = ['check', 'refund', '--agent', 'bot', '--run', 'run-1', '--args', '{"eur": 20}'];
+    const { exitCode, requests } = await runCli(words, { answer: () => verdict('ALLOW') });
+    expect(exitCode).toBe(0);
+    expect(requests).toMatchObject([
+      {
+        path: '/v1/runs/run-1/evaluate',
+        body: { phase: 'tool.before', agentId: 'bot', tool: { name: 'refund' }, args: { eur: 20 } },
+      },
+    ]);
+  });
+
+  it('exits with 3 where the call is blocked, and still prints why', async () => {
+    const { exitCode, stdout } = await runCli(['check', 'rm', '--agent', 'bot'], { answer: () => verdict('BLOCK') });
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('because');
+  });
+
+  it('refuses arguments that are no JSON before it asks anything', async () => {
+    const { exitCode, stderr, requests } = await runCli(['check', 'rm', '--agent', 'bot', '--args', '{eur}']);
+    expect(exitCode).toBe(64);
+    expect(stderr).toContain('--args is not JSON');
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('api', () => {
+  it('prints the answer as it came, and exits by its status', async () => {
+    const good = await runCli(['api', 'get', '/api/me'], { answer: () => new Response('{"a": 1}\n') });
+    expect(good).toMatchObject({ exitCode: 0, stdout: '{"a": 1}\n' });
+    const answer = () => Response.json({ error: 'No such run' }, { status: 404 });
+    const bad = await runCli(['api', 'get', '/api/runs/x'], { answer });
+    expect(bad).toMatchObject({ exitCode: 5, stdout: '{"error":"No such run"}\n' });
+  });
+
+  it('sends a body from a file of YAML or JSON', async () => {
+    const { requests } = await runCli(['api', 'put', '/api/settings', '--body', '-'], { stdin: 'a: 1' });
+    expect(requests).toMatchObject([{ method: 'PUT', path: '/api/settings', body: { a: 1 } }]);
+  });
+});
+
+describe('settings set', () => {
+  it('changes the named settings and keeps the others', async () => {
+    const answer = () => ({ decisionFailMode: 'allow', other: 5 });
+    const { requests } = await runCli(['settings', 'set', 'decisionFailMode=block'], { answer });
+    expect(requests[1]).toMatchObject({ method: 'PUT', body: { decisionFailMode: 'block', other: 5 } });
+  });
+
+  it('refuses a setting that does not exist, and names those that do', async () => {
+    const answer = () => ({ decisionFailMode: 'allow' });
+    const { exitCode, stderr, requests } = await runCli(['settings', 'set', 'failMode=block'], { answer });
+    expect(exitCode).toBe(64);
+    expect(stderr).toContain('There are: decisionFailMode');
+    expect(requests.map(({ method }) => method)).toEqual(['GET']);
+  });
+});
+
+describe('keys', () => {
+  it('prints a new key on stdout, and on stderr that it is shown once', async () => {
+    const made = { id: 'k-1', key: 'agk_live_new', name: 'ci', scopes: ['read'], expiresAt: null };
+    const words = ['keys', 'create', 'ci', '--scopes', 'read', '--expires', '30d'];
+    const { stdout, stderr, requests } = await runCli(words, { answer: () => made });
+    expect(requests[0]?.body).toEqual({ name: 'ci', scopes: ['read'], expiresAt: '2026-12-25T10:00:00.000Z' });
+    expect(stdout).toContain('agk_live_new');
+    expect(stderr).toContain('not shown again');
+  });
+});

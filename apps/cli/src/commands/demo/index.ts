@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CommandError } from '../../command-error.ts';
+import type { CommandFile } from '../../command-file.ts';
+import type { CommandContext } from '../../context.ts';
+import { usd } from '../../output/format.ts';
+import { seconds } from '../../parse/numbers.ts';
+import { CleanupList } from './cleanup-list.ts';
+import { DemoScreen } from './demo-screen.ts';
+import { buyWithApproval } from './purchase.ts';
+import { ResearchAgent } from './research-agent.ts';
+import { type DemoSetting, makeBuyingRule, makeSearchRules } from './rules.ts';
+import { watchAgent } from './watch.ts';
+
+const SETTLE_MS = 10_000;
+const HUMAN_SECONDS = 60;
+
+export const define: CommandFile['define'] = (command, context) => {
+  command
+    .option(
+      '--wait <seconds>',
+      `how long a human may take to decide (default: ${HUMAN_SECONDS} at a terminal)`,
+      seconds,
+    )
+    .addHelpText('after', '\nTo follow it in two other terminals: agentlens tail, agentlens approvals watch')
+    .action(async ({ wait }) => {
+      const { output } = context;
+      const waitSeconds = wait ?? (context.prompt === null ? 0 : HUMAN_SECONDS);
+      const setting: DemoSetting = {
+        client: await context.connect(),
+        cleaner: await context.connect(new AbortController().signal),
+        cleanups: new CleanupList(),
+        screen: new DemoScreen(output),
+      };
+      try {
+        await play(context, setting, waitSeconds * 1_000);
+      } finally {
+        const failures = await setting.cleanups.run();
+        for (const failure of failures) output.note(`Not cleaned up: ${String(failure)}`);
+      }
+    });
+};
+
+/** Two agents go wrong against a running platform: what happens is shown as the platform reports it. */
+async function play(context: CommandContext, setting: DemoSetting, waitMs: number): Promise<void> {
+  const { client, cleaner, cleanups, screen } = setting;
+  const name = randomUUID().slice(0, 6);
+  const [searcher, buyer] = [`demo-agent-${name}`, `demo-buyer-${name}`];
+
+  screen.chapter(`1. Rules for the agents "${searcher}" and "${buyer}"`);
+  const rules = await makeSearchRules(setting, searcher);
+  await makeBuyingRule(setting, buyer);
+
+  screen.chapter('2. The agent runs; everything below is the live stream of the platform');
+  const watch = await watchAgent(client, searcher, rules, screen);
+  cleanups.add(() => watch.stop());
+  cleanups.add(() => cleaner.unpauseAgent({ params: { id: searcher }, body: { clearModelOverride: true } }));
+  const agent = new ResearchAgent(client, searcher, screen, context.host.signal);
+  const run = await agent.run();
+  if (!run.paused) throw new CommandError('The agent was never paused: look at the log of the platform.');
+
+  screen.chapter('3. Another agent wants to buy something, and a human is asked');
+  await buyWithApproval({ context, client, screen, agentId: buyer, waitMs });
+
+  screen.chapter('4. What the platform keeps of it');
+  const history = await settledHistory(setting, searcher, Math.max(watch.fired.size, rules.length));
+  for (const { ruleName, actionType, actionResult } of history)
+    screen.action(`${ruleName}: ${actionType} ${actionResult}`);
+  const session = await client.getSession({ params: { id: agent.sessionId } });
+  const cost = usd(session.totalCostUsd);
+  screen.note(
+    `The run: ${session.eventCount} events, ${session.errorCount} errors, ${cost}. Stopped after ${run.tries} tries of 12.`,
+  );
+
+  screen.chapter('Look for yourself');
+  screen.note(`agentlens runs show ${agent.sessionId}`);
+  screen.note(`agentlens rules history --agent ${searcher}`);
+  screen.note(`agentlens decisions list --agent ${buyer}`);
+  screen.note('The demo removes its rules and resumes its agent; events and history stay.');
+}
+
+/** The agent's history once every trigger's action is done, or time is over. */
+async function settledHistory({ client }: DemoSetting, agentId: string, expected: number) {
+  const deadlineMs = performance.now() + SETTLE_MS;
+  for (;;) {
+    const { triggers } = await client.listTriggers({ query: { agentId } });
+    const isOpen = triggers.some(({ actionResult }) => actionResult === 'pending' || actionResult === 'retrying');
+    if ((triggers.length >= expected && !isOpen) || performance.now() > deadlineMs) return triggers;
+    await delay(100);
+  }
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from '@agentlens/client';
+import type { AnswerOf } from '../../api-types.ts';
+import type { CommandContext } from '../../context.ts';
+import type { DemoScreen } from './demo-screen.ts';
+
+const POLL_MS = 500;
+const PURCHASE = { vendor: 'reports.example', title: 'Tidal power 2026', amount: 49, currency: 'EUR' };
+
+export interface Purchase {
+  readonly context: CommandContext;
+  readonly client: Client;
+  readonly screen: DemoScreen;
+  readonly agentId: string;
+  /** How long a human may take, ms. */
+  readonly waitMs: number;
+}
+
+/** An agent wants to buy something. It asks first, and waits until a human has decided about exactly this call. */
+export async function buyWithApproval({ context, client, screen, agentId, waitMs }: Purchase): Promise<void> {
+  const runId = `run-${randomUUID().slice(0, 8)}`;
+  const callId = randomUUID();
+  const ask = () =>
+    client.evaluateCall({
+      params: { runId },
+      body: { phase: 'tool.before', agentId, tool: { name: 'buy_report' }, args: PURCHASE, callId },
+    });
+  screen.agent('wants to buy "Tidal power 2026" for 49 EUR, and asks first');
+  let decision = await ask();
+  const { approvalId } = pending(decision) ?? {};
+  if (approvalId === undefined) throw new Error(`Nobody was asked: the decision was "${decision.message}".`);
+  screen.guardrail(`asks a human: approval ${approvalId}`);
+  screen.note(`Decide in another terminal: agentlens approvals approve ${approvalId}`);
+  const answered = new AbortController();
+  const asking = askHere(context, client, approvalId, answered.signal);
+  let untilMs = performance.now() + waitMs;
+  while (pending(decision) !== undefined) {
+    if (performance.now() >= untilMs) {
+      untilMs = Number.POSITIVE_INFINITY;
+      await giveUp(client, screen, approvalId);
+    }
+    await delay(POLL_MS, undefined, { signal: context.host.signal });
+    decision = await ask();
+  }
+  answered.abort();
+  await asking;
+  const { status, decidedBy = 'nobody', reason } = await client.getAlert({ params: { id: approvalId } });
+  screen.human(`${status} by ${decidedBy}${reason === undefined ? '' : `: ${reason}`}`);
+  screen.agent(decision.verdict === 'ALLOW' ? 'buys the report' : `does not buy it: ${decision.message}`);
+}
+
+function pending(decision: AnswerOf<'evaluateCall'>): { readonly approvalId: string } | undefined {
+  return decision.cause.kind === 'HITL_PENDING' ? decision.cause : undefined;
+}
+
+async function giveUp(client: Client, screen: DemoScreen, id: string): Promise<void> {
+  screen.note('Nobody decided: the demo denies it.');
+  await client.denyAlert({ params: { id }, body: { reason: 'nobody decided in time' } });
+}
+
+/** Whoever watches the demo may decide here, as long as nobody else has. */
+async function askHere({ prompt }: CommandContext, client: Client, id: string, answered: AbortSignal): Promise<void> {
+  if (prompt === null) return;
+  try {
+    const isYes = /^y(es)?$/i.test(await prompt.ask('  Or decide here: approve it? [y/N] ', answered));
+    const decide = isYes ? client.approveAlert : client.denyAlert;
+    await decide({ params: { id }, body: { reason: 'decided in the demo' } });
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+  }
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { duration, instant, usd } from './format.ts';
+import { plainText } from './plain-text.ts';
+import { withoutColour } from './style.ts';
+import { details, table } from './table.ts';
+
+const COLUMNS = [
+  { title: 'name', value: ({ name }: { name: string }) => name },
+  { title: 'count', value: ({ count }: { count: number }) => count, align: 'right' as const },
+];
+
+describe('table', () => {
+  it('lines its columns up under their titles', () => {
+    const rows = [
+      { name: 'a', count: 1 },
+      { name: 'longer', count: 1000 },
+    ];
+    expect(table(rows, COLUMNS, { paint: withoutColour })).toBe('NAME    COUNT\na           1\nlonger   1000');
+  });
+
+  it('shortens the widest column where the terminal is narrow', () => {
+    const rows = [{ name: 'x'.repeat(50), count: 7 }];
+    const [, row = ''] = table(rows, COLUMNS, { paint: withoutColour, width: 20 }).split('\n');
+    expect(row).toBe(`${'x'.repeat(12)}…      7`);
+  });
+
+  it('counts characters, not their bytes', () => {
+    const rows = [
+      { name: '🦊🦊', count: 1 },
+      { name: 'abcd', count: 2 },
+    ];
+    const [, fox = ''] = table(rows, COLUMNS, { paint: withoutColour }).split('\n');
+    expect(fox).toBe('🦊🦊        1');
+  });
+});
+
+describe('details', () => {
+  it('leaves out what has no value', () => {
+    const members = [
+      ['ID', 'r-1'],
+      ['Reason', undefined],
+      ['Long label', false],
+    ] as const;
+    expect(details(members, withoutColour)).toBe('ID          r-1\nLong label  no');
+  });
+});
+
+describe('what others wrote', () => {
+  it('cannot steer the terminal', () => {
+    expect(plainText('a\u001b[2Jb\r\nc\u009bd')).toBe('a\\u001b[2Jb\\r\\nc\\u009bd');
+  });
+
+  it('cannot reverse the reading direction', () => {
+    expect(plainText('safe\u202etxt.exe')).toBe('safe\\u202etxt.exe');
+  });
+
+  it('stays as it is otherwise', () => {
+    expect(plainText('Ünïcödé 日本語 🦊')).toBe('Ünïcödé 日本語 🦊');
+  });
+});
+
+describe('figures', () => {
+  it('are written as people read them', () => {
+    expect([usd(0), usd(0.0042), usd(12.5)]).toEqual(['$0.00', '$0.0042', '$12.50']);
+    expect([duration(320), duration(4_210), duration(185_000), duration(7_800_000)]).toEqual([
+      '320 ms',
+      '4.2 s',
+      '3 min 5 s',
+      '2 h 10 min',
+    ]);
+    expect(instant('2026-11-25T10:00:00.123Z')).toBe('2026-11-25T10:00:00Z');
+  });
+});
