@@ -31,6 +31,7 @@ const LIBS: Readonly<Record<string, readonly string[]>> = {
   egress: [],
   messaging: ['contracts'],
   state: ['contracts', 'guardrails'],
+  replay: ['contracts', 'guardrails', 'state'],
   database: ['contracts'],
   operations: ['contracts'],
   platform: ['contracts', 'operations', 'guardrails', 'messaging', 'state', 'database', 'egress'],
@@ -53,7 +54,7 @@ describe('the workspace', () => {
     },
   );
 
-  it.each(['contracts', 'operations', 'guardrails', 'runs'])('%s knows no infrastructure', (name) => {
+  it.each(['contracts', 'operations', 'guardrails', 'runs', 'replay'])('%s knows no infrastructure', (name) => {
     const manifest = manifests('libs').find((candidate) => short(candidate.name) === name);
     expect(Object.keys(manifest?.dependencies ?? {}).filter((dependency) => INFRASTRUCTURE.test(dependency))).toEqual(
       [],
@@ -111,19 +112,24 @@ describe('the workspace', () => {
 });
 
 describe('the domain libs', () => {
-  it.each(['contracts', 'operations', 'guardrails', 'runs'])('%s takes time and chance as arguments', (lib) => {
-    const folder = join(root, 'libs', lib, 'src');
-    const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-      (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.endsWith('.testing.ts'),
-    );
-    for (const file of sources) {
-      const source = readFileSync(join(folder, file), 'utf8');
-      expect({ file, impure: source.match(/Date\.now\(|new Date\(\)|Math\.random|node:(fs|net|http)/)?.[0] }).toEqual({
-        file,
-        impure: undefined,
-      });
-    }
-  });
+  it.each(['contracts', 'operations', 'guardrails', 'runs', 'replay'])(
+    '%s takes time and chance as arguments',
+    (lib) => {
+      const folder = join(root, 'libs', lib, 'src');
+      const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+        (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.endsWith('.testing.ts'),
+      );
+      for (const file of sources) {
+        const source = readFileSync(join(folder, file), 'utf8');
+        expect({ file, impure: source.match(/Date\.now\(|new Date\(\)|Math\.random|node:(fs|net|http)/)?.[0] }).toEqual(
+          {
+            file,
+            impure: undefined,
+          },
+        );
+      }
+    },
+  );
 });
 
 /** The SDK's own word for what a user imports stays, beside the API's: both are what their readers look for. */

@@ -102,7 +102,8 @@ export { partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
-export { GuardrailRule, RuleDraft, RuleSelector } from './rules.ts';
+export { GuardrailRule, RULE_MODES, RuleDraft, RuleSelector } from './rules.ts';
+export { MOST_RULES_OF_A_SET, RuleKey } from './rulesets.ts';
 export { SCOPES, type Scope } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';
 export {

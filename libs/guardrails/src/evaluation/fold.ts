@@ -11,7 +11,7 @@ import type { DegradedRule, EvaluationPlan } from './plan.ts';
 import type { StopCounts, StopReason } from './stop-reason.ts';
 
 /** A trigger that stands if the cooldown can be claimed for it. */
-interface RuleCandidate {
+export interface RuleCandidate {
   readonly rule: EventRule;
   readonly trigger: Trigger;
 }

@@ -1,9 +1,9 @@
 import { type AgentEvent, COMMANDS, type DecisionRequest, type EventBatch } from '@agentlens/contracts';
+import { identityOf } from '@agentlens/guardrails';
 import { createMemoryBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { ReportedResults, resolveApproval, spendApproval } from './approvals.ts';
-import { identityOf } from './call-identity.ts';
 import { Deadline } from './deadline.ts';
 
 const bus = createMemoryBus();

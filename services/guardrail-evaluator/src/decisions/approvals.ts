@@ -6,10 +6,9 @@ import {
   type EventBatch,
   sha256Hex,
 } from '@agentlens/contracts';
-import { type Ask, type DecisionBook, redactDeep } from '@agentlens/guardrails';
+import { type Ask, type CallIdentity, type DecisionBook, redactDeep } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import type { CallIdentity } from './call-identity.ts';
 import type { Deadline } from './deadline.ts';
 
 /** Of the arguments a reviewer is shown. */

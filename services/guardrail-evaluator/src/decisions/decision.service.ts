@@ -1,10 +1,12 @@
 import { type Budget, type Decision, type DecisionRequest, type RuleBypass, timeOrderedId } from '@agentlens/contracts';
 import {
+  type CallIdentity,
   type DecisionBook,
   type DecisionFacts,
   decide,
   type FactNeeds,
   factsNeeded,
+  identityOf,
   type Ruling,
   type Unavailable,
 } from '@agentlens/guardrails';
@@ -14,7 +16,6 @@ import type { BreakerService, BreakerVerdict } from '../breakers/breaker.service
 import type { AppliedBudget } from '../budgets/accounts.ts';
 import type { BudgetService } from '../budgets/budget.service.ts';
 import { resolveApproval, spendApproval } from './approvals.ts';
-import { type CallIdentity, identityOf } from './call-identity.ts';
 import { Deadline } from './deadline.ts';
 import type { DecisionMetrics } from './decision-metrics.ts';
 import type { DecisionPublisher } from './decision-publisher.ts';

@@ -5,8 +5,7 @@ import {
   type EventRule,
   type Folding,
   fold,
-  type Indexed,
-  planAgent,
+  planBatch,
   type RuleBook,
   type Series,
   type StopCounts,
@@ -191,15 +190,4 @@ function stepsOf<T>(list: readonly T[], tenantOf: (one: T) => string): T[][] {
 function seriesOf({ measurements, request }: EvaluationPlan, rule: EventRule): readonly Series[] {
   const read = measurements.find((one) => one.rule === rule && one.series !== null)?.series ?? [];
   return read.flatMap((index) => request.series[index] ?? []);
-}
-
-/** The plans of the agents in a batch that any rule listens to. */
-function planBatch(book: RuleBook, batch: EventBatch): EvaluationPlan[] {
-  const byAgent = new Map<string, Indexed[]>();
-  batch.events.forEach((event, index) => {
-    const events = byAgent.get(event.agentId);
-    if (events === undefined) byAgent.set(event.agentId, [[index, event]]);
-    else events.push([index, event]);
-  });
-  return [...byAgent].flatMap(([agentId, events]) => planAgent(book, batch, agentId, events) ?? []);
 }

@@ -1,9 +1,7 @@
 import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
-import type { CooldownStore } from '@agentlens/guardrails';
+import { type CooldownStore, claimOf } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { EvaluatorMetrics } from './evaluator-metrics.ts';
-
-const MINUTE_MS = 60_000;
 
 /** Lets candidates through whose cooldown can be had, and makes them facts. Safe to repeat: ids and claims are the same. */
 export class TriggerPublisher {
@@ -28,19 +26,9 @@ export class TriggerPublisher {
     return { refused: candidates.length - admitted.length };
   }
 
-  #claimed({
-    id,
-    tenantId,
-    agentId,
-    ruleId,
-    dryRun,
-    cooldownMinutes,
-    triggeredAt,
-  }: Trigger): Promise<boolean> | boolean {
-    if (cooldownMinutes === 0) return true;
-    const cooldownMs = cooldownMinutes * MINUTE_MS;
-    const atMs = Date.parse(triggeredAt);
-    return this.#cooldowns.claim({ tenantId, agentId, ruleId, dryRun, triggerId: id, atMs, cooldownMs });
+  #claimed(trigger: Trigger): Promise<boolean> | boolean {
+    const claim = claimOf(trigger);
+    return claim === null || this.#cooldowns.claim(claim);
   }
 
   async #publish(trigger: Trigger): Promise<void> {

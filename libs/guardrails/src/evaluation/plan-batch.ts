@@ -1,0 +1,14 @@
+import type { EventBatch } from '@agentlens/contracts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import { type EvaluationPlan, type Indexed, planAgent } from './plan.ts';
+
+/** The plans of the agents in a batch that any rule listens to. */
+export function planBatch(book: RuleBook, batch: EventBatch): EvaluationPlan[] {
+  const byAgent = new Map<string, Indexed[]>();
+  batch.events.forEach((event, index) => {
+    const events = byAgent.get(event.agentId);
+    if (events === undefined) byAgent.set(event.agentId, [[index, event]]);
+    else events.push([index, event]);
+  });
+  return [...byAgent].flatMap(([agentId, events]) => planAgent(book, batch, agentId, events) ?? []);
+}

@@ -1,0 +1,109 @@
+import { RuleKey } from '@agentlens/contracts';
+import { type ValidDraft, validateDraft } from '@agentlens/guardrails';
+import { z } from 'zod';
+import { type EnvLookup, resolveReferences } from './env-references.ts';
+import type { SourceProblem } from './source-problem.ts';
+import { type SourceFile, YamlSource } from './yaml-source.ts';
+
+export const FILE_VERSION = 'agentlens/v1';
+
+/** What stands beside the fields of the API in a rule of a file. */
+export const FILE_FIELDS = {
+  key: RuleKey,
+  /** The id of a rule that nobody manages: the ruleset takes it over instead of making another. */
+  adopt: z.string().min(1).max(100).optional(),
+};
+
+const RuleFile = z.strictObject({
+  apiVersion: z.literal(FILE_VERSION, `must be "${FILE_VERSION}"`),
+  ruleset: RuleKey,
+  rules: z.array(z.looseObject(FILE_FIELDS), 'must be a list of rules'),
+});
+const FILE_KEYS = Object.keys(RuleFile.shape);
+
+/** A rule as a file says it. */
+export interface FileRule {
+  readonly key: string;
+  readonly adopt?: string;
+  /** As it was written, with references to the environment replaced: the body of a request. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly draft: ValidDraft;
+  /** Paths into the rule whose values came from the environment: they are not shown. */
+  readonly fromEnvironment: readonly string[];
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Rules that are applied together; they may come from several files. */
+export interface FileRuleset {
+  readonly name: string;
+  readonly rules: readonly FileRule[];
+}
+
+export interface ReadRules {
+  readonly rulesets: readonly FileRuleset[];
+  /** Empty: everything may be used. */
+  readonly problems: readonly SourceProblem[];
+}
+
+/**
+ * Reads files of rules and checks each rule as the platform would.
+ * @param env values for `${env:NAME}`; `undefined`: stand-ins are used, to check and test without secrets
+ */
+export function readRuleFiles(sources: readonly SourceFile[], env?: EnvLookup): ReadRules {
+  const problems: SourceProblem[] = [];
+  const rulesets = new Map<string, FileRule[]>();
+  const places = new Map<string, FileRule>();
+  for (const one of sources) {
+    const source = new YamlSource(one);
+    const read = readFile(source, env);
+    problems.push(...read.problems);
+    if (read.ruleset === undefined) continue;
+    const rules = rulesets.get(read.ruleset) ?? [];
+    rulesets.set(read.ruleset, rules);
+    for (const { rule, at } of read.rules) {
+      const other = places.get(rule.key);
+      if (other === undefined) {
+        places.set(rule.key, rule);
+        rules.push(rule);
+      } else {
+        const message = `"${rule.key}" is a rule already, at ${other.file}:${other.line}`;
+        problems.push(source.problemAt(['rules', at, 'key'], message));
+      }
+    }
+  }
+  return { rulesets: [...rulesets].map(([name, rules]) => ({ name, rules })), problems };
+}
+
+interface ReadFile {
+  readonly ruleset?: string;
+  readonly rules: readonly { readonly rule: FileRule; readonly at: number }[];
+  readonly problems: readonly SourceProblem[];
+}
+
+function readFile(source: YamlSource, env: EnvLookup | undefined): ReadFile {
+  if (source.problems.length > 0) return { rules: [], problems: source.problems };
+  const file = RuleFile.safeParse(source.value);
+  if (!file.success) return { rules: [], problems: source.schemaProblems(file.error, FILE_KEYS) };
+  const problems: SourceProblem[] = [];
+  const rules: { rule: FileRule; at: number }[] = [];
+  for (const [at, { key, adopt, ...written }] of file.data.rules.entries()) {
+    const { value, references, missing } = resolveReferences(written, env);
+    problems.push(
+      ...missing.map(({ path, name }) =>
+        source.problemAt(['rules', at, ...path], `the environment variable ${name} is not set`),
+      ),
+    );
+    if (missing.length > 0) continue;
+    const draft = validateDraft(value);
+    if (!draft.ok) {
+      problems.push(...source.problemsOf(draft.problem.details ?? [], ['rules', at]));
+      continue;
+    }
+    const place = { file: source.file, line: source.lineOf(['rules', at]) };
+    const fromEnvironment = references.map((path) => path.join('.'));
+    const rule = { key, ...(adopt === undefined ? {} : { adopt }), body: value, draft: draft.value, fromEnvironment };
+    rules.push({ rule: { ...rule, ...place }, at });
+  }
+  return { ruleset: file.data.ruleset, rules, problems };
+}

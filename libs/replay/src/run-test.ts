@@ -1,0 +1,161 @@
+import { canonicalJson, type DecisionRequest, type GuardrailRule, type Trigger } from '@agentlens/contracts';
+import type { Ruling } from '@agentlens/guardrails';
+import { Replay } from './replay.ts';
+import type { FileRule } from './rule-file.ts';
+import { testEvent } from './test-events.ts';
+import type { ExpectedAnswer, ExpectedTrigger, PlacedTest, RuleTest, TestCall } from './test-file.ts';
+
+const TENANT = 'test';
+const DEADLINE_MS = 1_000;
+
+/** A rule did something else than expected, or the test cannot be run. `line` is that of what was expected. */
+export interface TestFailure {
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface TestResult {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  /** Empty: it passed. */
+  readonly failures: readonly TestFailure[];
+}
+
+/** Runs one test over rules, in virtual time and without any server. The same rules and test give the same result. */
+export async function runTest(rules: readonly FileRule[], placed: PlacedTest): Promise<TestResult> {
+  const { test, file, line } = placed;
+  const failures: TestFailure[] = [];
+  const fail = (path: readonly PropertyKey[], message: string) => failures.push({ line: placed.lineOf(path), message });
+  const startMs = Date.parse(test.at);
+  for (const { path, key } of namedRules(test)) {
+    if (!rules.some((rule) => rule.key === key)) fail(path, `there is no rule "${key}" in these files`);
+  }
+  try {
+    if (failures.length === 0) {
+      const replay = new Replay(
+        TENANT,
+        rules.map((rule) => storedRule(rule, startMs)),
+        startMs,
+      );
+      await replayEvents(replay, test, fail);
+      await replayCalls(replay, test, fail);
+    }
+  } catch (error) {
+    fail([], error instanceof Error ? error.message : String(error));
+  }
+  return { name: test.name, file, line, failures };
+}
+
+type Fail = (path: readonly PropertyKey[], message: string) => void;
+
+async function replayEvents(replay: Replay, test: RuleTest, fail: Fail): Promise<void> {
+  const triggers: { readonly trigger: Trigger; readonly event: number }[] = [];
+  let place = 0;
+  for (const [at, written] of test.events.entries()) {
+    for (let time = 0; time < written.repeat; time++) {
+      replay.advance(written.after ?? 0);
+      place += 1;
+      const made = testEvent(written, replay.nowMs, place);
+      if (!made.ok) {
+        fail(['events', at], `is no event the platform takes: ${made.problem}`);
+        return;
+      }
+      const batch = { id: `batch-${place}`, tenantId: TENANT, partition: '00', events: [made.event] };
+      for (const trigger of await replay.happen(batch)) triggers.push({ trigger, event: place });
+    }
+  }
+  if (test.expect === undefined) return;
+  const { triggers: expected } = test.expect;
+  for (const [at, one] of expected.entries()) {
+    const fired = triggers[at];
+    if (fired === undefined) fail(['expect', 'triggers', at], `rule "${one.rule}" did not fire`);
+    else for (const message of triggerDifferences(one, fired)) fail(['expect', 'triggers', at], message);
+  }
+  for (const { trigger, event } of triggers.slice(expected.length)) {
+    const { ruleId, agentId, conditionValue } = trigger;
+    fail(
+      ['expect', 'triggers'],
+      `rule "${ruleId}" fired for agent "${agentId}" at event ${event} with ${conditionValue}, which is not expected`,
+    );
+  }
+}
+
+async function replayCalls(replay: Replay, test: RuleTest, fail: Fail): Promise<void> {
+  for (const [at, call] of test.calls.entries()) {
+    replay.advance(call.after ?? 0);
+    const context = {
+      approved: new Set(call.approved),
+      ...(call.agentTags === undefined ? {} : { agent: { tags: call.agentTags } }),
+    };
+    const ruling = await replay.ask(requestOf(call, at, replay.nowMs), context);
+    if (call.expect === undefined) continue;
+    for (const message of answerDifferences(call.expect, ruling)) fail(['calls', at, 'expect'], message);
+  }
+}
+
+function triggerDifferences(
+  expected: ExpectedTrigger,
+  { trigger, event }: { trigger: Trigger; event: number },
+): string[] {
+  const { rule, agent, value, dryRun } = expected;
+  return [
+    ...different('rule', rule, trigger.ruleId),
+    ...different('agent', agent, trigger.agentId),
+    ...different('value', value, trigger.conditionValue),
+    ...different('event', expected.event, event),
+    ...different('dryRun', dryRun, trigger.dryRun),
+  ];
+}
+
+function answerDifferences(expected: ExpectedAnswer, ruling: Ruling): string[] {
+  const { effect, wouldBe, rule, message, args } = expected;
+  const said = `${ruling.message}${ruling.bypasses.map(({ ruleId, why }) => `; "${ruleId}" was passed over: ${why}`).join('')}`;
+  return [
+    ...different('effect', effect, ruling.effect).map((text) => `${text} (${said})`),
+    ...different('wouldBe', wouldBe, ruling.wouldBe),
+    ...different('rule', rule, ruling.finalRule?.id),
+    ...different('message', message, ruling.message),
+    ...different('args', args, ruling.modifiedArgs),
+  ];
+}
+
+/** What was not said is not compared. */
+function different(what: string, expected: unknown, actual: unknown): string[] {
+  if (expected === undefined || canonicalJson(expected) === canonicalJson(actual ?? null)) return [];
+  return [`expected ${what} ${shown(expected)}, got ${actual === undefined ? 'none' : shown(actual)}`];
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Every rule a test names, so that a misspelt key is an error and no silent pass. */
+function namedRules({ calls, expect }: RuleTest): { readonly path: PropertyKey[]; readonly key: string }[] {
+  return [
+    ...(expect?.triggers ?? []).map(({ rule }, at) => ({ path: ['expect', 'triggers', at, 'rule'], key: rule })),
+    ...calls.flatMap(({ expect: answer, approved }, at) => [
+      ...(answer?.rule === undefined ? [] : [{ path: ['calls', at, 'expect', 'rule'], key: answer.rule }]),
+      ...approved.map((key, place) => ({ path: ['calls', at, 'approved', place], key })),
+    ]),
+  ];
+}
+
+/** Its key stands for its id, so that triggers and answers name it as the file does. */
+function storedRule({ key, draft }: FileRule, atMs: number): GuardrailRule {
+  const at = new Date(atMs).toISOString();
+  return { ...draft, id: key, tenantId: TENANT, version: 1, createdAt: at, updatedAt: at };
+}
+
+function requestOf(call: TestCall, place: number, nowMs: number): DecisionRequest {
+  const { agent, run, phase, tool, toolTags, callId, args, result, actor, actorTags, tags, metrics } = call;
+  return {
+    ...{ tenantId: TENANT, agentId: agent, runId: run, phase, args, result, tags, metrics },
+    callId: callId ?? `call-${place + 1}`,
+    ...(tool === undefined ? {} : { tool: { name: tool, tags: toolTags } }),
+    ...(actor === undefined ? {} : { actor: { externalId: actor, metadata: actorTags } }),
+    subjects: [],
+    receivedAt: new Date(nowMs).toISOString(),
+    deadlineMs: DEADLINE_MS,
+  };
+}

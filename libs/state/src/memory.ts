@@ -1,0 +1,2 @@
+/** The stores that need no server. */
+export { createMemoryState, type MemoryState } from './memory/memory-state.ts';
