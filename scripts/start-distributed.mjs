@@ -47,12 +47,13 @@ try {
   const { newApiKey } = await built('libs/platform/dist/auth/api-key.js');
   const { humanLine } = await built('libs/platform/dist/log/human-line.js');
   writeFileSync(natsAddressFile(), `${servers.nats}\n`);
-  const isFirstStart = !existsSync(join(dataDir, 'api-key'));
+  const isNew = (file) => !existsSync(join(dataDir, file));
+  const firstSeen = { admin: isNew('api-key'), platform: isNew('platform-key') };
   const env = environment(servers, () => newApiKey().key);
   const passwords = databasePasswords();
   await runSetup({ ...env, AGENTLENS_DATABASE_PASSWORDS: pairs(passwords) });
   await startServices(env, passwords, (line) => humanLine(line).trimEnd());
-  announce(env.AGENTLENS_BOOTSTRAP_KEY, isFirstStart, await signInLink(env.AGENTLENS_BOOTSTRAP_KEY));
+  announce(env, firstSeen, await signInLink(env.AGENTLENS_BOOTSTRAP_KEY));
 } catch (error) {
   if (stopping === undefined) {
     console.error(error.message);
@@ -98,6 +99,7 @@ function environment({ postgres, nats, redis }, newKey) {
       process.env.AGENTLENS_SECRET_KEY ??
       keptSecret(join(dataDir, 'secret-key'), () => randomBytes(32).toString('base64')),
     AGENTLENS_BOOTSTRAP_KEY: process.env.AGENTLENS_BOOTSTRAP_KEY ?? keptSecret(join(dataDir, 'api-key'), newKey),
+    AGENTLENS_PLATFORM_KEY: process.env.AGENTLENS_PLATFORM_KEY ?? keptSecret(join(dataDir, 'platform-key'), newKey),
   };
 }
 
@@ -197,7 +199,7 @@ async function signInLink(key) {
   return `${address}/sign-in#code=${(await answer.json()).code}`;
 }
 
-function announce(key, isFirstStart, link) {
+function announce(env, firstSeen, link) {
   const here = (file) => relative(process.cwd(), join(dataDir, file));
   const processes = services
     .map(({ name, pid }) => `            ${name.padEnd(WIDTH)}  pid ${pid}  http://127.0.0.1:${addresses[name].port}`)
@@ -208,7 +210,9 @@ AgentLens is ready, as five processes.
   Address   http://${HOST}:${proxy.port}
   Console   ${link}
             (signs this browser in; good once, within an hour)
-  API key   ${describeKey(key, isFirstStart, here('api-key'))}
+  API key   ${describeKey('AGENTLENS_BOOTSTRAP_KEY', env, firstSeen.admin, here('api-key'))}
+  Tenants   ${describeKey('AGENTLENS_PLATFORM_KEY', env, firstSeen.platform, here('platform-key'))}
+            (the key that makes further tenants and sees nothing of them)
   Data      ${dataDir}
   Servers   ${withoutPassword(servers.nats)}
             ${withoutPassword(servers.redis)}
@@ -231,9 +235,9 @@ function sameSettings() {
     .join('');
 }
 
-function describeKey(key, isFirstStart, file) {
-  if (process.env.AGENTLENS_BOOTSTRAP_KEY !== undefined) return 'the one in AGENTLENS_BOOTSTRAP_KEY';
-  return isFirstStart ? `${key} (kept in ${file}, shown this once)` : `in ${file}`;
+function describeKey(variable, env, isFirstStart, file) {
+  if (process.env[variable] !== undefined) return `the one in ${variable}`;
+  return isFirstStart ? `${env[variable]} (kept in ${file}, shown this once)` : `in ${file}`;
 }
 
 /** No new requests; the services finish what runs and end their event streams; then the servers they all need. */

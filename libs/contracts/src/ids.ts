@@ -4,6 +4,9 @@ import { z } from 'zod';
 export const TenantId = z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be 1-40 characters of a-z, 0-9 and "-"');
 export type TenantId = z.infer<typeof TenantId>;
 
+/** Where the keys with the scope `platform` are kept: reserved, so that no admin of a tenant can list or replace them. */
+export const PLATFORM_TENANT = 'platform';
+
 /** Agent, run, session and event ids are chosen by clients: any printable text up to 256 characters. */
 export const ClientId = z
   .string()

@@ -94,7 +94,7 @@ export {
   Severity,
   Usage,
 } from './events.ts';
-export { ClientId, displayName, Instant, TenantId } from './ids.ts';
+export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
 export { nearestName, unknownName } from './nearest-name.ts';
 export { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
 export { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
@@ -104,7 +104,7 @@ export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
 export { GuardrailRule, RULE_MODES, RuleDraft, RuleSelector } from './rules.ts';
 export { MOST_RULES_OF_A_SET, RuleKey } from './rulesets.ts';
-export { SCOPES, type Scope } from './scopes.ts';
+export { mayDo, SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';
 export {
   agentEvents,

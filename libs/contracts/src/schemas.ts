@@ -23,10 +23,10 @@ export {
 } from './dialects/handlebar/requests.ts';
 export { Directive } from './directives.ts';
 export { CostSource, EventKind, JsonObject, SEVERITIES, Severity } from './events.ts';
-export { ClientId, displayName, Instant, TenantId } from './ids.ts';
+export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
 export { RulesChanged } from './notices.ts';
 export { Problem } from './problems.ts';
 export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
 export { GuardrailRule, RuleDraft } from './rules.ts';
-export { SCOPES, type Scope } from './scopes.ts';
+export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';

@@ -17,6 +17,7 @@ import * as twoEndsOfARun from './migrations/0013-two-ends-of-a-run.ts';
 import * as singleUseApprovals from './migrations/0014-single-use-approvals.ts';
 import * as whatErrorRatesCount from './migrations/0015-what-error-rates-count.ts';
 import * as ruleVersions from './migrations/0016-rule-versions.ts';
+import * as tenantSettings from './migrations/0017-tenant-settings.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -37,6 +38,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0014-single-use-approvals': singleUseApprovals,
   '0015-what-error-rates-count': whatErrorRatesCount,
   '0016-rule-versions': ruleVersions,
+  '0017-tenant-settings': tenantSettings,
 };
 
 /**

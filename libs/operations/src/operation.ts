@@ -8,13 +8,13 @@ import type { z } from 'zod';
 export interface Operation {
   /** Its name in clients and in the OpenAPI document: the name it is exported under. */
   readonly id: string;
-  readonly method: 'get' | 'post' | 'put' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** With `:name` for parameters. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
-  /** `null`: open to everybody. `admin` may do everything. */
-  readonly scope: Scope | null;
+  /** Of several the key needs one. `null`: open to everybody. `admin` may do all that does not need `platform`. */
+  readonly scope: Scope | readonly Scope[] | null;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   /** Request headers beyond those of every route, by their lower-case names. */
@@ -45,6 +45,12 @@ export interface Operation {
   readonly failure?: z.ZodType;
   /** Statuses of problem answers beyond 400, 401, 403, 429 and 503, and 413 and 415 where there is a body. */
   readonly problems?: readonly number[];
+}
+
+/** The scopes of which a key needs one; none for a route that is open to everybody. */
+export function scopesOf({ scope }: Pick<Operation, 'scope'>): readonly Scope[] {
+  if (scope === null) return [];
+  return typeof scope === 'string' ? [scope] : scope;
 }
 
 /** Keeps the exact schema types of an operation, for the parsing in its controller. */

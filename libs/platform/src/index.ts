@@ -43,7 +43,7 @@ export { FromRequest } from './http/read-request.ts';
 export { routeOf, Serves } from './http/serves.ts';
 export { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
 export { createLogger } from './log/create-logger.ts';
-export { ensureBootstrapKey, openPlatform } from './open-platform.ts';
+export { ensureBootstrapKey, ensurePlatformKey, openPlatform } from './open-platform.ts';
 export type { Clock, Platform } from './platform.ts';
 export { PlatformModule } from './platform-module.ts';
 export { explain, runService, type ServiceModule } from './run-service.ts';

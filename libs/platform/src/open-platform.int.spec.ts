@@ -10,7 +10,7 @@ import { type Logger, pino } from 'pino';
 import { assemblePlatform } from './assemble-platform.ts';
 import { newApiKey } from './auth/api-key.ts';
 import { ApiKeys } from './auth/api-keys.ts';
-import { bootstrapKey } from './auth/bootstrap-key.ts';
+import { bootstrapKey, bootstrapPlatformKey } from './auth/bootstrap-key.ts';
 import { loadConfig } from './config/config.ts';
 import { ensureBootstrapKey, openPlatform } from './open-platform.ts';
 import type { Platform } from './platform.ts';
@@ -75,6 +75,15 @@ describe('API keys on Postgres', () => {
     expect(await bootstrapKey(platform.database('query'), clock, given)).toBe(given);
     expect(await bootstrapKey(platform.database('query'), clock, given)).toBeNull();
     expect((await platform.keys.check(given)).kind).toBe('accepted');
+  });
+
+  it('makes the key for tenants once, apart from every tenant', async () => {
+    const database = platform.database('query');
+    const made = await bootstrapPlatformKey(database, clock, undefined);
+    expect(await bootstrapPlatformKey(database, clock, undefined)).toBeNull();
+    const check = await platform.keys.check(made ?? '');
+    expect(check).toMatchObject({ kind: 'accepted', caller: { tenantId: 'platform', scopes: ['platform'] } });
+    await expect(bootstrapPlatformKey(database, clock, 'hunter2')).rejects.toThrow('AGENTLENS_PLATFORM_KEY');
   });
 
   it('refuses a given key that is not one of ours, and says how to make one', async () => {

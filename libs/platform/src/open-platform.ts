@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { keysChanged } from '@agentlens/contracts';
-import { grantLogins, migrate, startEmbeddedPostgres } from '@agentlens/database';
+import { type Database, grantLogins, migrate, startEmbeddedPostgres } from '@agentlens/database';
 import { againWhile, connectNatsBus, createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { connectRedisState, createMemoryState, type StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
 import { assemblePlatform } from './assemble-platform.ts';
-import { bootstrapKey } from './auth/bootstrap-key.ts';
+import { bootstrapKey, bootstrapPlatformKey } from './auth/bootstrap-key.ts';
 import type { PlatformConfig } from './config/config.ts';
 import { secretKeysOf } from './config/secret-keys.ts';
 import { isDatabaseAway } from './http/database-away.ts';
@@ -52,12 +52,21 @@ export async function openPlatform(config: PlatformConfig, logger: Logger = logg
 
 /** The first admin key, made now if there was none; its maker is the only one who ever sees it. */
 export async function ensureBootstrapKey(platform: Platform): Promise<string | null> {
+  return bootstrapKey(await answeringDatabase(platform), platform.clock, platform.config.bootstrapKey);
+}
+
+/** The same for the first key that makes tenants. */
+export async function ensurePlatformKey(platform: Platform): Promise<string | null> {
+  return bootstrapPlatformKey(await answeringDatabase(platform), platform.clock, platform.config.platformKey);
+}
+
+async function answeringDatabase(platform: Platform): Promise<Database> {
   const database = platform.database('query');
   const onFirstFailure = (error: unknown) =>
     platform.logger.warn({ err: error }, 'Postgres does not answer yet, trying again');
   // Only the question is repeated: of a key that was made and not answered, nobody would know.
   await againWhile(isDatabaseAway, { forMs: FIRST_ANSWER_MS, onFirstFailure }, () => database.ping());
-  return bootstrapKey(database, platform.clock, platform.config.bootstrapKey);
+  return database;
 }
 
 function loggerOf(config: PlatformConfig): Logger {

@@ -1,6 +1,6 @@
 import './telemetry/on-load.ts';
 import { loadConfig } from './config/config.ts';
-import { ensureBootstrapKey, openPlatform } from './open-platform.ts';
+import { ensureBootstrapKey, ensurePlatformKey, openPlatform } from './open-platform.ts';
 import { explain } from './run-service.ts';
 
 /**
@@ -10,10 +10,14 @@ import { explain } from './run-service.ts';
 try {
   const platform = await openPlatform(loadConfig('setup'));
   const key = await ensureBootstrapKey(platform);
+  const platformKey = await ensurePlatformKey(platform);
   await platform.close();
   process.stdout.write('The schema and the streams are up to date.\n');
   if (key !== null && platform.config.bootstrapKey === undefined) {
     process.stdout.write(`First admin key of tenant "default", shown this once:\n${key}\n`);
+  }
+  if (platformKey !== null && platform.config.platformKey === undefined) {
+    process.stdout.write(`Key that makes tenants, shown this once:\n${platformKey}\n`);
   }
 } catch (error) {
   process.stderr.write(`${explain('setup', error)}\n`);

@@ -71,6 +71,8 @@ import { LiveStreamService } from './stream/live-stream.service.ts';
 import { OpenStreams } from './stream/open-streams.ts';
 import { StreamController } from './stream/stream.controller.ts';
 import { StreamMetrics } from './stream/stream-metrics.ts';
+import { TenantsController } from './tenants/tenants.controller.ts';
+import { TenantsRepository } from './tenants/tenants.repository.ts';
 
 /** The operator API: reads for one tenant at a time, commands to the owners of what is written, live streams, API keys. */
 @Module({})
@@ -98,6 +100,7 @@ export class QueryModule {
         BreakersController,
         BudgetsController,
         SettingsController,
+        TenantsController,
         StreamController,
         KeysController,
         ServiceController,
@@ -133,6 +136,7 @@ export class QueryModule {
         BreakersQueries,
         BudgetsQueries,
         SettingsRepository,
+        TenantsRepository,
         KeyNames,
         LiveStreamService,
         OpenStreams,

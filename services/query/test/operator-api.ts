@@ -1,4 +1,4 @@
-import { keysChanged, type Scope } from '@agentlens/contracts';
+import { keysChanged, PLATFORM_TENANT, type Scope } from '@agentlens/contracts';
 import { migrate } from '@agentlens/database';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { ApiKeys, assemblePlatform, createHttpApp, createLogger, loadConfig, type Platform } from '@agentlens/platform';
@@ -10,7 +10,7 @@ import { QueryModule } from '../src/index.ts';
 
 export const NOW = '2026-03-01T12:00:00.000Z';
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface Answer {
   readonly status: number;
@@ -24,12 +24,13 @@ export interface OperatorApi {
   readonly bus: EventBus;
   readonly platform: Platform;
   readonly app: NestFastifyApplication;
-  /** Keys by what they may do; all but `foreign` (an admin of "globex") belong to tenant "acme". */
+  /** Keys by what they may do; all but `foreign` (an admin of "globex") and `platform` belong to tenant "acme". */
   readonly keys: Readonly<
-    Record<'admin' | 'reader' | 'ingest' | 'foreign', { readonly id: string; readonly key: string }>
+    Record<'admin' | 'reader' | 'ingest' | 'foreign' | 'platform', { readonly id: string; readonly key: string }>
   >;
   /** As the owner of the tables, past every policy. */
   insert(table: string, row: Record<string, unknown>): Promise<void>;
+  /** Without a key: as the admin, or the platform where the path is for that only. */
   call(
     method: Method,
     url: string,
@@ -65,7 +66,7 @@ export async function startOperatorApi(): Promise<OperatorApi> {
   });
   await bus.watch(keysChanged, { from: 'new' }, ({ value }) => platform.keys.forget(value.keyId));
   const insert = insertInto(owner);
-  for (const id of ['acme', 'globex']) await insert('tenants', { id, name: id, created_at: NOW });
+  for (const id of ['acme', 'globex', PLATFORM_TENANT]) await insert('tenants', { id, name: id, created_at: NOW });
   const apiKeys = new ApiKeys(platform.database('query'), bus, clock, logger);
   const newKey = async (scopes: readonly Scope[], tenantId = 'acme') => {
     const { id, key } = await apiKeys.create({ tenantId, name: scopes.join(), scopes });
@@ -76,13 +77,15 @@ export async function startOperatorApi(): Promise<OperatorApi> {
     reader: await newKey(['read']),
     ingest: await newKey(['ingest']),
     foreign: await newKey(['admin'], 'globex'),
+    platform: await newKey(['platform'], PLATFORM_TENANT),
   };
 
   const app = await createHttpApp(platform, [QueryModule.register(platform)]);
   await app.init();
   await app.getHttpAdapter().getInstance().ready();
 
-  const call: OperatorApi['call'] = async (method, url, { key = keys.admin.key, body, headers: more } = {}) => {
+  const usualKey = (url: string) => (/^\/api\/tenants(?=\?|$)/.test(url) ? keys.platform.key : keys.admin.key);
+  const call: OperatorApi['call'] = async (method, url, { key = usualKey(url), body, headers: more } = {}) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more };
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const answer = await app.inject({ method, url, headers, payload });

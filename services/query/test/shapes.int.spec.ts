@@ -1,5 +1,5 @@
 import { BreakerLimits, COMMANDS, type ControlOrder } from '@agentlens/contracts';
-import { OPERATIONS, PROBE_OPERATIONS, QUERY_OPERATIONS } from '@agentlens/operations';
+import { OPERATIONS, PROBE_OPERATIONS, QUERY_OPERATIONS, scopesOf } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import {
@@ -122,6 +122,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'put /api/breakers/limits': { scope: 'tenant' },
   'post /api/guardrails/:id/revert': { version: 1 },
   'put /api/settings': { decisionFailMode: 'allow' },
+  'post /api/tenants': { id: 'initech' },
   'post /api/guardrails/test': { draft: DRAFT, call: { agentId: 'agent-1', toolName: 'pay', args: { amount: 5 } } },
 };
 
@@ -171,9 +172,9 @@ describe('every route', () => {
     '%s asks for its scope',
     async (_name, op) => {
       const url = op.path.replace(':scope', 'run').replace(':version', '1').replace(':id', 'x');
-      const weak = op.scope === 'admin' ? api.keys.reader.key : api.keys.ingest.key;
+      const weak = scopesOf(op).includes('admin') ? api.keys.reader.key : api.keys.ingest.key;
       const refused = await api.call(op.method.toUpperCase() as 'GET', url, { key: weak });
-      expect(refused).toMatchObject({ status: 403, body: { status: 403, required: [op.scope] } });
+      expect(refused).toMatchObject({ status: 403, body: { status: 403, required: scopesOf(op) } });
       expect(refused.headers['cache-control']).toBe('no-store');
       const anonymous = await api.app.inject({ method: op.method.toUpperCase() as 'GET', url });
       expect(anonymous.statusCode).toBe(401);

@@ -6,14 +6,16 @@ export function banner({
   address,
   dataDir,
   key,
+  platformKey,
   signInLink,
-}: Pick<Standalone, 'address' | 'dataDir' | 'key' | 'signInLink'>): string {
+}: Pick<Standalone, 'address' | 'dataDir' | 'key' | 'platformKey' | 'signInLink'>): string {
   return `
 AgentLens is ready.
 
   Address   ${address}
   Console   ${signInLink ?? address}${signInLink === undefined ? '' : '\n            (signs this browser in; good once, within an hour)'}
-  API key   ${describe(key)}
+  API key   ${describe(key, ADMIN)}
+  Tenants   ${describe(platformKey, TENANTS)}
   Data      ${dataDir}
 
 Try it. A rule that pauses "my-agent" when half of its calls fail, five failed calls, and what came of it:
@@ -23,18 +25,26 @@ Stop with Ctrl-C; the data stays. A story to watch: npm run demo
 `;
 }
 
-function describe(key: KeyNote): string {
+interface KeyText {
+  readonly variable: string;
+  readonly does: string;
+}
+
+const ADMIN: KeyText = { variable: 'AGENTLENS_BOOTSTRAP_KEY', does: 'admin of tenant "default"' };
+const TENANTS: KeyText = { variable: 'AGENTLENS_PLATFORM_KEY', does: 'makes further tenants and sees nothing of them' };
+
+function describe(key: KeyNote, { variable, does }: KeyText): string {
   switch (key.kind) {
     case 'made':
-      return `${key.key}\n            (admin of tenant "default", made now and kept in ${key.file})`;
+      return `${key.key}\n            (${does}, made now and kept in ${key.file})`;
     case 'found':
       return `in ${key.file}`;
     case 'given':
-      return 'the one in AGENTLENS_BOOTSTRAP_KEY';
+      return `the one in ${variable}`;
     case 'lost':
       return (
         `made at an earlier start, but ${key.file} is gone.\n            ` +
-        'For another: AGENTLENS_BOOTSTRAP_KEY=$(node libs/platform/dist/new-key.js) npm start'
+        `For another: ${variable}=$(node libs/platform/dist/new-key.js) npm start`
       );
   }
 }

@@ -11,12 +11,22 @@ export type KeyNote =
 
 const PRIVATE = 0o600;
 
+/** A key of the first start: where it is noted, and the variable that may give it instead. */
+export interface FirstKeyFile {
+  readonly name: 'api-key' | 'platform-key';
+  readonly given: string | undefined;
+}
+
 /** Notes a key made at first start beside the data, readable by its owner only, so that a later start can show it. */
-export async function keyNote(config: PlatformConfig, made: string | null): Promise<KeyNote> {
-  const file = join(config.dataDir, 'api-key');
-  if (config.bootstrapKey !== undefined) return { kind: 'given' };
+export async function keyNote(
+  { dataDir }: Pick<PlatformConfig, 'dataDir'>,
+  { name, given }: FirstKeyFile,
+  made: string | null,
+): Promise<KeyNote> {
+  const file = join(dataDir, name);
+  if (given !== undefined) return { kind: 'given' };
   if (made !== null) {
-    await mkdir(config.dataDir, { recursive: true });
+    await mkdir(dataDir, { recursive: true });
     await writeFile(file, `${made}\n`, { mode: PRIVATE });
     return { kind: 'made', key: made, file };
   }

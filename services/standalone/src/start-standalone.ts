@@ -5,6 +5,7 @@ import { IngestModule } from '@agentlens/ingest';
 import {
   createHttpApp,
   ensureBootstrapKey,
+  ensurePlatformKey,
   listen,
   openPlatform,
   type Platform,
@@ -20,6 +21,8 @@ export interface Standalone {
   readonly address: string;
   readonly dataDir: string;
   readonly key: KeyNote;
+  /** Of the key that makes tenants. */
+  readonly platformKey: KeyNote;
   /** Opens the console, signed in; good once, within an hour. Undefined where no key is known here. */
   readonly signInLink: string | undefined;
   readonly platform: Platform;
@@ -38,7 +41,9 @@ export async function startStandalone(config: PlatformConfig): Promise<Standalon
   const platform = await openPlatform(config);
   try {
     const made = await ensureBootstrapKey(platform);
-    const key = await keyNote(config, made);
+    const key = await keyNote(config, { name: 'api-key', given: config.bootstrapKey }, made);
+    const madePlatformKey = await ensurePlatformKey(platform);
+    const platformKey = await keyNote(config, { name: 'platform-key', given: config.platformKey }, madePlatformKey);
     const app = await createHttpApp(
       platform,
       SERVICES.map((service) => service.register(platform)),
@@ -47,7 +52,7 @@ export async function startStandalone(config: PlatformConfig): Promise<Standalon
       const address = await listen(app, platform);
       const signInLink = linkFor(address, 'key' in key ? key.key : config.bootstrapKey, app.get(SignInCodes, ANYWHERE));
       const dataDir = resolve(config.dataDir);
-      return { address, dataDir, key, signInLink, platform, stop: () => shutDown(app, platform) };
+      return { address, dataDir, key, platformKey, signInLink, platform, stop: () => shutDown(app, platform) };
     } catch (error) {
       await app.close().catch(() => undefined);
       throw error;

@@ -7,6 +7,9 @@ export interface TenantsTable {
   name: string;
   created_at: Timestamp;
   decision_fail_mode: Generated<'allow' | 'block'>;
+  default_breaker: Generated<'on' | 'off'>;
+  decision_arguments: Generated<'none' | 'redacted'>;
+  settings_version: Generated<number>;
 }
 
 /** Writer: query (ingest touches last_used_at through it). */

@@ -29,6 +29,7 @@ export * from './stored-event.ts';
 export * from './stream.operations.ts';
 export * from './stream-kinds.ts';
 export * from './stream-position.ts';
+export * from './tenants.operations.ts';
 export * from './timeline-entry.ts';
 export * from './trigger-view.ts';
 export * from './triggers.operations.ts';

@@ -24,6 +24,9 @@ const NewKey = z
   .object({ ...shown, key: z.string().meta({ description: 'The key itself. It is shown only here.' }) })
   .meta({ id: 'NewApiKey' });
 
+/** A platform key sees and replaces the platform keys, which belong to no tenant that has agents. */
+const MAKERS = ['admin', 'platform'] as const;
+
 const NAME = displayName(z.string().trim());
 
 export const createKey = operation({
@@ -51,7 +54,7 @@ export const listKeys = operation({
   path: '/api/keys',
   tag: 'API keys',
   summary: 'The keys of the tenant, newest first, revoked ones too.',
-  scope: 'admin',
+  scope: MAKERS,
   response: z.object({ keys: z.array(KeyView) }),
 });
 
@@ -61,7 +64,7 @@ export const rotateKey = operation({
   path: '/api/keys/:id/rotate',
   tag: 'API keys',
   summary: 'Makes a successor with the same rights and the same expiry. The old key works for another 24 hours.',
-  scope: 'admin',
+  scope: MAKERS,
   params: IdPath,
   status: 201,
   response: NewKey.extend({ previous: z.object({ id: z.string(), expiresAt: z.string().nullable() }) }).meta({
@@ -76,7 +79,7 @@ export const revokeKey = operation({
   path: '/api/keys/:id',
   tag: 'API keys',
   summary: 'Ends a key: within 5 seconds no instance accepts it any more.',
-  scope: 'admin',
+  scope: MAKERS,
   params: IdPath,
   response: z.object({ id: z.string(), revoked: z.literal(true) }),
   problems: [404, 409],

@@ -1,14 +1,25 @@
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 
+const fields = {
+  decisionFailMode: z.enum(['allow', 'block']).meta({
+    description: 'What happens to a call that nobody could judge in time, because the evaluator is away.',
+  }),
+  defaultBreaker: z.enum(['on', 'off']).meta({
+    description: 'Whether the circuit breaker watches runs for which nobody set limits, by the default limits.',
+  }),
+  decisionArguments: z.enum(['none', 'redacted']).meta({
+    description: 'Whether decisions keep the arguments of the call, with secrets and personal data taken out.',
+  }),
+};
+
 const Settings = z
-  .strictObject({
-    decisionFailMode: z.enum(['allow', 'block']).meta({
-      description: 'What happens to a call that nobody could judge in time, because the evaluator is away.',
-    }),
-  })
+  .object({ ...fields, version: z.int().meta({ description: 'Raised by one with each change.' }) })
   .meta({ id: 'TenantSettings' });
 export type TenantSettings = z.infer<typeof Settings>;
+
+const Patch = z.strictObject(fields).partial().meta({ id: 'TenantSettingsPatch' });
+export type TenantSettingsPatch = z.infer<typeof Patch>;
 
 export const getSettings = operation({
   id: 'getSettings',
@@ -20,13 +31,27 @@ export const getSettings = operation({
   response: Settings,
 });
 
+const { decisionFailMode, ...later } = fields;
+
 export const updateSettings = operation({
   id: 'updateSettings',
   method: 'put',
   path: '/api/settings',
   tag: 'Settings',
-  summary: 'Changes what holds for the whole tenant; in force everywhere within 5 seconds.',
+  summary:
+    'Sets what holds for the whole tenant; in force everywhere within 5 seconds. What was added after decisionFailMode stays as it is where it is left out.',
   scope: 'admin',
-  body: Settings,
+  body: z.strictObject({ decisionFailMode, ...z.object(later).partial().shape }).meta({ id: 'TenantSettingsDraft' }),
+  response: Settings,
+});
+
+export const patchSettings = operation({
+  id: 'patchSettings',
+  method: 'patch',
+  path: '/api/settings',
+  tag: 'Settings',
+  summary: 'Changes some of what holds for the whole tenant; in force everywhere within 5 seconds.',
+  scope: 'admin',
+  body: Patch,
   response: Settings,
 });

@@ -6,7 +6,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, newApiKey } from './api-key.ts';
-import { hasLiveAdmin } from './live-admin.ts';
+import { hasLiveKey } from './live-key.ts';
 
 /** A key as its admin sees it: everything but the key. */
 export interface ApiKey {
@@ -39,10 +39,13 @@ type RotateResult =
   | { readonly kind: 'rotated'; readonly key: NewApiKey; readonly previous: ApiKey }
   | { readonly kind: 'unknown' | 'not_live' };
 
-type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' | 'last_admin' };
+type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' | 'last_of_scope' };
 
 /** Long enough to roll a new key out everywhere: until then both keys work. */
 const ROTATION_GRACE_MS = 24 * 60 * 60_000;
+
+/** Scopes whose keys make keys. */
+const MAKERS = ['admin', 'platform'] as const;
 
 type Row = Selectable<ApiKeysTable>;
 
@@ -60,9 +63,10 @@ export class ApiKeys {
     this.#logger = logger;
   }
 
-  async create(draft: ApiKeyDraft): Promise<NewApiKey> {
+  /** @param db a transaction that the key is made in */
+  async create(draft: ApiKeyDraft, db: Database['db'] = this.#database.db): Promise<NewApiKey> {
     const { id, key } = newApiKey();
-    const row = await this.#database.db
+    const row = await db
       .insertInto('api_keys')
       .values({
         tenant_id: draft.tenantId,
@@ -123,7 +127,7 @@ export class ApiKeys {
       const key = await findKey(db, tenantId, keyId);
       if (key === undefined) return 'unknown';
       if (key.revoked_at !== null) return 'already_revoked';
-      if (await this.#isLastAdmin(db, key)) return 'last_admin';
+      if (await this.#isLastOfScope(db, key)) return 'last_of_scope';
       await db
         .updateTable('api_keys')
         .set({ revoked_at: this.#now() })
@@ -136,9 +140,11 @@ export class ApiKeys {
     return { kind };
   }
 
-  async #isLastAdmin(db: Database['db'], key: Row): Promise<boolean> {
-    if (!key.scopes.includes('admin') || !this.#isLive(key)) return false;
-    return !(await hasLiveAdmin(db, { tenantId: key.tenant_id, now: this.#now(), otherThan: key.key_id }));
+  /** Without such a key nobody could make another. */
+  async #isLastOfScope(db: Database['db'], key: Row): Promise<boolean> {
+    const scope = MAKERS.find((one) => key.scopes.includes(one));
+    if (scope === undefined || !this.#isLive(key)) return false;
+    return !(await hasLiveKey(db, { tenantId: key.tenant_id, scope, now: this.#now(), otherThan: key.key_id }));
   }
 
   #isLive(row: Row): boolean {

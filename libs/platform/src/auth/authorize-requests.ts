@@ -1,4 +1,4 @@
-import type { Scope } from '@agentlens/contracts';
+import { mayDo, type Scope } from '@agentlens/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
 import { type Caller, setCaller } from './caller.ts';
@@ -82,7 +82,7 @@ function unauthorized(error: string, hint: string): ProblemException {
 }
 
 function requireScope(caller: Caller, required: readonly Scope[]): void {
-  if (caller.scopes.includes('admin') || required.some((scope) => caller.scopes.includes(scope))) return;
+  if (mayDo(caller.scopes, required)) return;
   throw new ProblemException(403, 'Insufficient permissions', {
     hint: `This needs a key with the scope ${required.map((scope) => `"${scope}"`).join(' or ')}.`,
     extra: { required: [...required], current: [...caller.scopes] },

@@ -1,18 +1,58 @@
+import { PLATFORM_TENANT } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { sql } from 'kysely';
 import { ConfigError } from '../config/config-error.ts';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, apiKeyIdOf, newApiKey } from './api-key.ts';
-import { hasLiveAdmin } from './live-admin.ts';
+import { hasLiveKey } from './live-key.ts';
 
 export const DEFAULT_TENANT = 'default';
+
+/** A key that somebody must have before anybody can get in. */
+interface FirstKey {
+  readonly tenantId: string;
+  readonly tenantName: string;
+  readonly keyName: string;
+  readonly scope: 'admin' | 'platform';
+  /** Where a deployment can give it. */
+  readonly variable: string;
+}
+
+const ADMIN: FirstKey = {
+  tenantId: DEFAULT_TENANT,
+  tenantName: 'Default',
+  keyName: 'first admin key',
+  scope: 'admin',
+  variable: 'AGENTLENS_BOOTSTRAP_KEY',
+};
+const PLATFORM: FirstKey = {
+  tenantId: PLATFORM_TENANT,
+  tenantName: 'Platform',
+  keyName: 'first platform key',
+  scope: 'platform',
+  variable: 'AGENTLENS_PLATFORM_KEY',
+};
 
 /**
  * Makes the tenant `default` and its first admin key, so that somebody can get in: the given key if there is one, else
  * a new one unless the tenant has a live admin key. Any number of starters may do this at once.
  * @returns the key if it was made now.
  */
-export async function bootstrapKey(
+export function bootstrapKey(database: Database, clock: Clock, given: string | undefined): Promise<string | null> {
+  return makeFirst(ADMIN, database, clock, given);
+}
+
+/** The same for the key that makes tenants. */
+export function bootstrapPlatformKey(
+  database: Database,
+  clock: Clock,
+  given: string | undefined,
+): Promise<string | null> {
+  return makeFirst(PLATFORM, database, clock, given);
+}
+
+function makeFirst(
+  { tenantId, tenantName, keyName, scope, variable }: FirstKey,
   database: Database,
   clock: Clock,
   given: string | undefined,
@@ -22,19 +62,19 @@ export async function bootstrapKey(
     await sql`select pg_advisory_xact_lock(hashtext('agentlens:bootstrap-key'))`.execute(db);
     await db
       .insertInto('tenants')
-      .values({ id: DEFAULT_TENANT, name: 'Default', created_at: now })
+      .values({ id: tenantId, name: tenantName, created_at: now })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
-    if (given === undefined && (await hasLiveAdmin(db, { tenantId: DEFAULT_TENANT, now }))) return null;
-    const { id, key } = given === undefined ? newApiKey() : { id: idOfGiven(given), key: given };
+    if (given === undefined && (await hasLiveKey(db, { tenantId, scope, now }))) return null;
+    const { id, key } = given === undefined ? newApiKey() : { id: idOfGiven(given, variable), key: given };
     const made = await db
       .insertInto('api_keys')
       .values({
-        tenant_id: DEFAULT_TENANT,
+        tenant_id: tenantId,
         key_id: id,
-        name: 'first admin key',
+        name: keyName,
         secret_hash: apiKeyHash(key),
-        scopes: ['admin'],
+        scopes: [scope],
         events_per_second: null,
         created_at: now,
         last_used_at: null,
@@ -48,11 +88,11 @@ export async function bootstrapKey(
   });
 }
 
-function idOfGiven(key: string): string {
+function idOfGiven(key: string, variable: string): string {
   const id = apiKeyIdOf(key);
   if (id !== null) return id;
   throw new ConfigError(
-    'AGENTLENS_BOOTSTRAP_KEY is not a complete key of ours (agk_live_<id>_<secret>). ' +
+    `${variable} is not a complete key of ours (agk_live_<id>_<secret>). ` +
       'Make one with: node libs/platform/dist/new-key.js',
   );
 }

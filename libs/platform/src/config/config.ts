@@ -35,6 +35,7 @@ const Environment = z.object({
     .min(1024)
     .default(10 * 1024 * 1024),
   AGENTLENS_BOOTSTRAP_KEY: z.string().optional(),
+  AGENTLENS_PLATFORM_KEY: z.string().optional(),
   AGENTLENS_EGRESS_ALLOW: list.pipe(z.array(cidr)).default([]),
   /** One key, or several separated by commas: the first seals, all open (rotation). */
   AGENTLENS_SECRET_KEY: list.pipe(z.array(aesKey).min(1)).optional(),
@@ -68,6 +69,8 @@ export interface PlatformConfig {
   readonly dataDir: string;
   readonly http: { readonly host: string; readonly port: number; readonly bodyLimitBytes: number };
   readonly bootstrapKey: string | undefined;
+  /** The key that makes tenants. */
+  readonly platformKey: string | undefined;
   readonly egressAllow: readonly string[];
   /** Base64; newest first. Undefined: made with the data (standalone only). */
   readonly secretKeys: readonly string[] | undefined;
@@ -129,6 +132,7 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
       bodyLimitBytes: env.AGENTLENS_HTTP_BODY_LIMIT_BYTES,
     },
     bootstrapKey: env.AGENTLENS_BOOTSTRAP_KEY,
+    platformKey: env.AGENTLENS_PLATFORM_KEY,
     egressAllow: env.AGENTLENS_EGRESS_ALLOW,
     secretKeys: secretKeysOf(service, env),
     logLevel: env.AGENTLENS_LOG_LEVEL ?? (standalone ? 'warn' : 'info'),

@@ -1,4 +1,4 @@
-import type { Operation } from '@agentlens/operations';
+import { type Operation, scopesOf } from '@agentlens/operations';
 import { applyDecorators, HttpCode, RequestMapping, RequestMethod, UseInterceptors } from '@nestjs/common';
 import type { HTTPMethods } from 'fastify';
 import { RouteSetting, type RouteSettings } from '../auth/route-config.ts';
@@ -9,6 +9,7 @@ const METHODS = {
   get: RequestMethod.GET,
   post: RequestMethod.POST,
   put: RequestMethod.PUT,
+  patch: RequestMethod.PATCH,
   delete: RequestMethod.DELETE,
 } as const;
 
@@ -35,9 +36,9 @@ export function routeOf(op: Operation, settings: RouteSettings = {}) {
   };
 }
 
-function accessOf({ scope, queryToken }: Operation): RouteSettings {
+function accessOf(op: Operation): RouteSettings {
   return {
-    ...(scope === null ? { isPublic: true } : { scopes: [scope] }),
-    ...(queryToken === true ? { allowsQueryToken: true } : {}),
+    ...(op.scope === null ? { isPublic: true } : { scopes: scopesOf(op) }),
+    ...(op.queryToken === true ? { allowsQueryToken: true } : {}),
   };
 }

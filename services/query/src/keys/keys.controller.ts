@@ -1,3 +1,4 @@
+import type { Scope } from '@agentlens/contracts';
 import { createKey, listKeys, type RequestOf, revokeKey, rotateKey } from '@agentlens/operations';
 import {
   type ApiKey,
@@ -58,9 +59,9 @@ export class KeysController {
   async revoke(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof revokeKey>) {
     const { kind } = await this.keys.revoke(caller.tenantId, id);
     switch (kind) {
-      case 'last_admin':
-        throw new ProblemException(409, 'This is the last admin key of the tenant', {
-          hint: 'Make or rotate an admin key first: without one nobody could make another.',
+      case 'last_of_scope':
+        throw new ProblemException(409, `This is the last ${makerOf(caller)} key of the tenant`, {
+          hint: 'Make another or rotate this one first: without one nobody could make another.',
         });
       case 'already_revoked':
         throw new ProblemException(409, 'API key is already revoked');
@@ -70,6 +71,11 @@ export class KeysController {
         return { id, revoked: true };
     }
   }
+}
+
+/** Whoever may revoke keys has one of these scopes, and so has the last key of its kind. */
+function makerOf({ scopes }: Caller): Scope {
+  return scopes.includes('platform') ? 'platform' : 'admin';
 }
 
 function view({ id, name, scopes, tenantId, eventsPerSecond, createdAt, expiresAt }: ApiKey) {

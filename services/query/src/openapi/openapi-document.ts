@@ -1,5 +1,5 @@
-import { Problem } from '@agentlens/contracts';
-import type { Operation } from '@agentlens/operations';
+import { Problem, type Scope } from '@agentlens/contracts';
+import { type Operation, scopesOf } from '@agentlens/operations';
 import { z } from 'zod';
 
 type Json = Record<string, unknown>;
@@ -70,7 +70,7 @@ function describe(op: Operation, schemas: Json): Json {
     summary: op.summary,
     ...(op.scope === null
       ? { security: [] }
-      : { 'x-scope': op.scope, description: `Needs the scope \`${op.scope}\`; \`admin\` may do everything.` }),
+      : { 'x-scope': scopesOf(op).join(' '), description: scopeText(scopesOf(op)) }),
     parameters: [
       ...parameters('path', op.params, schemas),
       ...parameters('query', op.query, schemas),
@@ -88,6 +88,11 @@ function describe(op: Operation, schemas: Json): Json {
     ...(op.frames === undefined ? {} : { 'x-frames': frames(op.frames, schemas) }),
     responses: { ...successes(op, schemas), ...problemResponses(op, schemas) },
   };
+}
+
+function scopeText(scopes: readonly Scope[]): string {
+  const needed = `Needs the scope ${scopes.map((scope) => `\`${scope}\``).join(' or ')}`;
+  return scopes.some((scope) => scope !== 'platform' && scope !== 'admin') ? `${needed}, or \`admin\`.` : `${needed}.`;
 }
 
 function successes(op: Operation, schemas: Json): Json {

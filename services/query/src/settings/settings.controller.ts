@@ -1,4 +1,4 @@
-import { getSettings, type RequestOf, updateSettings } from '@agentlens/operations';
+import { getSettings, patchSettings, type RequestOf, updateSettings } from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
@@ -17,6 +17,11 @@ export class SettingsController {
 
   @Serves(updateSettings)
   async put(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body }: RequestOf<typeof updateSettings>) {
-    return foundOr404(TENANT, await this.settings.write(tenantId, body));
+    return foundOr404(TENANT, await this.settings.change(tenantId, body));
+  }
+
+  @Serves(patchSettings)
+  async patch(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body }: RequestOf<typeof patchSettings>) {
+    return foundOr404(TENANT, await this.settings.change(tenantId, body));
   }
 }

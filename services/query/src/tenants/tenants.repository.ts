@@ -1,0 +1,51 @@
+import { PLATFORM_TENANT } from '@agentlens/contracts';
+import type { Database, Tables } from '@agentlens/database';
+import { TENANT_LIST, type TenantFilter, type TenantView } from '@agentlens/operations';
+import { ApiKeys, CLOCK, type Clock, DATABASE, type NewApiKey } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { type Selectable, sql } from 'kysely';
+import { type Page, pageOf } from '../http/page.ts';
+
+/** The table `tenants`, across tenants: for keys that make them. */
+@Injectable()
+export class TenantsRepository {
+  constructor(
+    @Inject(DATABASE) private readonly database: Database,
+    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly keys: ApiKeys,
+  ) {}
+
+  /** Null: there is one of this id. */
+  create(id: string, name: string): Promise<{ readonly tenant: TenantView; readonly adminKey: NewApiKey } | null> {
+    return this.database.db.transaction().execute(async (db) => {
+      const row = await db
+        .insertInto('tenants')
+        .values({ id, name, created_at: new Date(this.clock.now()).toISOString() })
+        .onConflict((conflict) => conflict.doNothing())
+        .returningAll()
+        .executeTakeFirst();
+      if (row === undefined) return null;
+      const adminKey = await this.keys.create({ tenantId: id, name: 'first admin key', scopes: ['admin'] }, db);
+      return { tenant: tenantOf(row), adminKey };
+    });
+  }
+
+  async list({ limit, offset, cursor }: TenantFilter): Promise<Page<TenantView>> {
+    let query = this.database.db
+      .selectFrom('tenants')
+      .selectAll()
+      .where('id', '!=', PLATFORM_TENANT)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1)
+      .offset(offset);
+    if (cursor !== undefined) {
+      query = query.where(sql<boolean>`(created_at, id) < (${cursor.at}::timestamptz, ${cursor.id})`);
+    }
+    return pageOf(TENANT_LIST, await query.execute(), limit, ({ id, created_at: at }) => ({ at, id }), tenantOf);
+  }
+}
+
+function tenantOf({ id, name, created_at: createdAt }: Selectable<Tables['tenants']>): TenantView {
+  return { id, name, createdAt };
+}

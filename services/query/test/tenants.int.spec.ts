@@ -1,0 +1,88 @@
+import { QUERY_OPERATIONS, scopesOf } from '@agentlens/operations';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type OperatorApi, startOperatorApi } from './operator-api.ts';
+
+let api: OperatorApi;
+let key: string;
+beforeAll(async () => {
+  api = await startOperatorApi();
+  key = api.keys.platform.key;
+});
+afterAll(() => api.close());
+
+const make = (body: object, by = key) => api.call('POST', '/api/tenants', { key: by, body });
+
+describe('tenants', () => {
+  it('are made with an admin key of their own, which sees nothing of the others', async () => {
+    const made = await make({ id: 'initech', name: 'Initech' });
+    expect(made).toMatchObject({
+      status: 201,
+      body: { id: 'initech', name: 'Initech', createdAt: expect.any(String), adminKey: { id: expect.any(String) } },
+    });
+    const own = made.body.adminKey.key;
+    expect((await api.get('/api/keys', own)).body.keys).toMatchObject([{ tenantId: 'initech', scopes: ['admin'] }]);
+    expect((await api.get('/api/settings', own)).status).toBe(200);
+  });
+
+  it('are listed in pages, without the place where platform keys are kept', async () => {
+    await make({ id: 'hooli' });
+    const first = await api.get('/api/tenants?limit=2', key);
+    expect(first.body).toMatchObject({ hasMore: true, nextCursor: expect.any(String) });
+    const rest = await api.get(`/api/tenants?limit=50&cursor=${first.body.nextCursor}`, key);
+    const ids = [...first.body.tenants, ...rest.body.tenants].map(({ id }) => id);
+    expect(new Set(ids)).toEqual(new Set(['acme', 'globex', 'hooli', 'initech']));
+    expect(ids).toHaveLength(4);
+  });
+
+  it('have ids that are not taken, not reserved and fit for subjects', async () => {
+    expect(await make({ id: 'acme' })).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    for (const id of ['platform', 'Acme', '', 'a.b']) {
+      expect(await make({ id })).toMatchObject({ status: 400, body: { details: [{ path: 'id' }] } });
+    }
+  });
+
+  it('are for platform keys only, and those are for nothing else', async () => {
+    expect((await make({ id: 'mine' }, api.keys.admin.key)).status).toBe(403);
+    expect((await api.get('/api/tenants', api.keys.admin.key)).status).toBe(403);
+    const scopes = ['platform'];
+    expect((await api.call('POST', '/api/keys', { body: { scopes } })).status).toBe(400);
+    const others = QUERY_OPERATIONS.filter((op) => op.scope !== null && !scopesOf(op).includes('platform'));
+    for (const { method, path } of others) {
+      const url = path.replaceAll(/:\w+/g, 'x');
+      const { status } = await api.call(method.toUpperCase() as 'GET', url, { key });
+      expect({ method, path, status }).toEqual({ method, path, status: 403 });
+    }
+  });
+
+  it('leave platform keys out of sight of every admin, and the last one cannot be revoked', async () => {
+    const { body } = await api.get('/api/keys', key);
+    const [only] = body.keys;
+    expect(body.keys).toMatchObject([{ scopes: ['platform'] }]);
+    expect((await api.call('POST', `/api/keys/${only.id}/rotate`)).status).toBe(404);
+    expect((await api.call('DELETE', `/api/keys/${only.id}`, { key })).status).toBe(409);
+    const rotated = await api.call('POST', `/api/keys/${only.id}/rotate`, { key });
+    expect(rotated).toMatchObject({ status: 201, body: { scopes: ['platform'] } });
+    expect((await api.get('/api/tenants', rotated.body.key)).status).toBe(200);
+    expect((await api.call('DELETE', `/api/keys/${only.id}`, { key: rotated.body.key })).status).toBe(200);
+    expect((await api.get('/api/tenants', key)).status).toBe(401);
+  });
+});
+
+describe('the settings of a tenant', () => {
+  it('change one by one with PATCH, and PUT leaves later ones as they are', async () => {
+    const usual = { decisionFailMode: 'allow', defaultBreaker: 'on', decisionArguments: 'redacted', version: 1 };
+    expect((await api.get('/api/settings', api.keys.foreign.key)).body).toEqual(usual);
+    const change = (method: 'PUT' | 'PATCH', body: object) =>
+      api.call(method, '/api/settings', { key: api.keys.foreign.key, body });
+    expect(await change('PATCH', { defaultBreaker: 'off' })).toMatchObject({
+      status: 200,
+      body: { ...usual, defaultBreaker: 'off', version: 2 },
+    });
+    expect((await change('PUT', { decisionFailMode: 'block' })).body).toEqual({
+      ...{ ...usual, decisionFailMode: 'block', defaultBreaker: 'off', version: 3 },
+    });
+    expect((await change('PATCH', { decisionArguments: 'all' })).status).toBe(400);
+    expect((await change('PATCH', { decisionArgument: 'none' })).status).toBe(400);
+    expect((await api.get('/api/settings')).body).toEqual(usual);
+  });
+});
