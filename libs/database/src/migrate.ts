@@ -18,6 +18,7 @@ import * as singleUseApprovals from './migrations/0014-single-use-approvals.ts';
 import * as whatErrorRatesCount from './migrations/0015-what-error-rates-count.ts';
 import * as ruleVersions from './migrations/0016-rule-versions.ts';
 import * as tenantSettings from './migrations/0017-tenant-settings.ts';
+import * as boundKeys from './migrations/0018-bound-keys.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -39,6 +40,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0015-what-error-rates-count': whatErrorRatesCount,
   '0016-rule-versions': ruleVersions,
   '0017-tenant-settings': tenantSettings,
+  '0018-bound-keys': boundKeys,
 };
 
 /**

@@ -110,7 +110,7 @@ describe('a request whose events are on their way', () => {
       turns: { run: (_tenantId: string, _events: number, work: () => unknown) => work() },
     } as never);
     const handover = { events: [{}] as readonly unknown[], key: undefined, partial: false };
-    const taken = ingestor.take('acme', handover);
+    const taken = ingestor.take({ tenantId: 'acme' }, handover);
     await onItsWay.promise;
     expect(handover.events).toEqual([]);
     safe.resolve();

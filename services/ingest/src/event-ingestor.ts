@@ -15,6 +15,9 @@ import type { EventPublisher } from './publish/event-publisher.ts';
 /** Made once: in an overload it is said hundreds of times a second, and a stack trace would be a quarter of its cost. */
 const LINE_IS_FULL = heldBack(1_000);
 
+/** Whose events they are. */
+type Sender = Pick<Caller, 'tenantId' | 'agents'>;
+
 /** A request's events, as a controller hands them over. */
 interface Handover {
   /** Empty once they are on their way: what lives as long as that is dear to collect. */
@@ -63,7 +66,7 @@ interface EventIngestorDependencies {
  * | `#capacity` | does the broker keep up?                           | 503, `turned_away{saturated}`      | publish   |
  * | `#pace`     | is evaluation behind because of this tenant?       | 429, `shed`                        | admission |
  * | `#turn`     | whose turn is it?                                  | waits                              | admission |
- * | `#judge`    | is each event readable, valid, new?                | 400, 409, 422, `refused`           | intake    |
+ * | `#judge`    | is each event readable, valid, new?                | 400, 403, 409, 422, `refused`      | intake    |
  * | `#publish`  | is each event safe on the stream?                  | 503, `turned_away{unavailable}`    | publish   |
  */
 export class EventIngestor {
@@ -80,10 +83,10 @@ export class EventIngestor {
   }
 
   /** The steps after it. Resolves when every event that is answered as taken is safe. @throws ProblemException */
-  take(tenantId: string, handover: Handover): Promise<readonly EventOutcome[]> {
-    return this.#turn(tenantId, handover, async () => {
+  take(sender: Sender, handover: Handover): Promise<readonly EventOutcome[]> {
+    return this.#turn(sender.tenantId, handover, async () => {
       try {
-        const { outcomes, counts, safe } = await this.#judge(tenantId, handover);
+        const { outcomes, counts, safe } = await this.#judge(sender, handover);
         await safe;
         this.parts.metrics.accepted(counts.accepted, counts.unpriced);
         this.parts.metrics.lostByClients(counts.lostByClients);
@@ -134,10 +137,10 @@ export class EventIngestor {
     return this.parts.turns.run(tenantId, events.length, work);
   }
 
-  async #judge(tenantId: string, handover: Handover): Promise<UnderWay> {
+  async #judge({ tenantId, agents }: Sender, handover: Handover): Promise<UnderWay> {
     const { intake, clock, metrics } = this.parts;
     const { events, key, dialect, partial } = handover;
-    const judged = await intake.judge({ tenantId, events, key, dialect, nowMs: clock.now() });
+    const judged = await intake.judge({ tenantId, agents, events, key, dialect, nowMs: clock.now() });
     if (judged.kind === 'key_reused') throw this.#keyReused();
     const outcomes = judged.verdicts.map(outcomeOf);
     const refused = refusals(outcomes);

@@ -32,7 +32,7 @@ export interface Gateway {
   readonly platform: Platform;
   /** Keys by what they may do; all but `foreign` and `cautious` belong to tenant "acme". */
   readonly keys: Readonly<
-    Record<'ingest' | 'agent' | 'admin' | 'reader' | 'slow' | 'foreign' | 'cautious' | 'revoked', string>
+    Record<'ingest' | 'agent' | 'bound' | 'admin' | 'reader' | 'slow' | 'foreign' | 'cautious' | 'revoked', string>
   >;
   /** Every batch published, in order. */
   readonly batches: EventBatch[];
@@ -135,6 +135,7 @@ function keyring(): { keys: Gateway['keys']; directory: KeyDirectory; revoke: Ga
   const keys = {
     ingest: newApiKey().key,
     agent: newApiKey().key,
+    bound: newApiKey().key,
     admin: newApiKey().key,
     reader: newApiKey().key,
     slow: newApiKey().key,
@@ -153,6 +154,7 @@ function keyring(): { keys: Gateway['keys']; directory: KeyDirectory; revoke: Ga
     [keys.ingest, caller({})],
     [keys.admin, caller({ keyId: 'admin', scopes: ['admin'] })],
     [keys.agent, caller({ keyId: 'agent', scopes: ['ingest', 'decide'] })],
+    [keys.bound, caller({ keyId: 'bound', scopes: ['ingest', 'decide'], agents: ['bot', 'shop'] })],
     [keys.reader, caller({ keyId: 'reader', scopes: ['read'] })],
     [keys.slow, caller({ keyId: 'slow', eventsPerSecond: 10, scopes: ['ingest', 'decide'] })],
     [keys.foreign, caller({ keyId: 'foreign', tenantId: 'globex', scopes: ['ingest', 'decide'] })],

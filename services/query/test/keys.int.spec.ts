@@ -55,6 +55,23 @@ describe('API keys', () => {
     expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'expiresAt' }] } });
   });
 
+  it('may be bound to agents, and so may their successors', async () => {
+    const { status, body } = await create({ name: 'bots', scopes: ['ingest', 'decide'], agents: ['bot', 'shop'] });
+    expect({ status, agents: body.agents }).toEqual({ status: 201, agents: ['bot', 'shop'] });
+    expect(await api.platform.keys.check(body.key)).toMatchObject({ caller: { agents: ['bot', 'shop'] } });
+    const next = await api.call('POST', `/api/keys/${body.id}/rotate`);
+    expect(next.body.agents).toEqual(['bot', 'shop']);
+    expect((await create({})).body.agents).toBeNull();
+  });
+
+  it.each([
+    ['no agent', { scopes: ['decide'], agents: [] }, 'agents'],
+    ['a name with control characters', { scopes: ['decide'], agents: ['a\nb'] }, 'agents.0'],
+    ['a scope that reaches every agent', { agents: ['bot'] }, 'scopes'],
+  ])('are not bound to agents with %s', async (_what, body, path) => {
+    expect(await create(body)).toMatchObject({ status: 400, body: { details: [{ path }] } });
+  });
+
   it('are replaced without a gap: both work for a day', async () => {
     const old = (await create({ name: 'rolled', scopes: ['read'] })).body;
     const { status, body } = await api.call('POST', `/api/keys/${old.id}/rotate`);

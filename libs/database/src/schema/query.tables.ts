@@ -19,6 +19,8 @@ export interface ApiKeysTable {
   name: string;
   secret_hash: Buffer;
   scopes: string[];
+  /** The agents that the key is bound to; null: every agent of the tenant. */
+  agents: string[] | null;
   events_per_second: number | null;
   created_at: Timestamp;
   last_used_at: Timestamp | null;

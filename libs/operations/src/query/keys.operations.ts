@@ -1,4 +1,4 @@
-import { displayName, SCOPES } from '@agentlens/contracts/schemas';
+import { ClientId, displayName, SCOPES, type Scope } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { IdPath, InstantParameter } from '../parameters.ts';
@@ -10,6 +10,10 @@ const shown = {
   id: z.string(),
   name: z.string(),
   scopes: Scopes,
+  agents: z
+    .array(z.string())
+    .nullable()
+    .meta({ description: 'The agents that the key is bound to; null: every agent of the tenant.' }),
   tenantId: z.string(),
   eventsPerSecond: z.int().nullable().meta({ description: 'Quota of this key; null: the default of the platform.' }),
   createdAt: z.string(),
@@ -26,6 +30,11 @@ const NewKey = z
 
 /** A platform key sees and replaces the platform keys, which belong to no tenant that has agents. */
 const MAKERS = ['admin', 'platform'] as const;
+/** Of one key: more than a team has, and few enough to be told in a refusal. */
+const MOST_AGENTS = 100;
+
+/** What a key may do that is bound to agents. */
+const BINDABLE: readonly Scope[] = ['ingest', 'decide'];
 
 const NAME = displayName(z.string().trim());
 
@@ -40,8 +49,20 @@ export const createKey = operation({
     .strictObject({
       name: NAME.default('API key'),
       scopes: ScopeNames.default(['ingest', 'decide', 'read']),
+      agents: z
+        .array(ClientId)
+        .min(1, 'must name at least one agent; without it the key is good for every agent')
+        .max(MOST_AGENTS)
+        .optional()
+        .meta({
+          description: 'Binds the key to these agents, by id (which is the slug): it is refused for any other agent.',
+        }),
       eventsPerSecond: z.int().min(1).max(1_000_000).optional(),
       expiresAt: InstantParameter.optional(),
+    })
+    .refine(({ agents, scopes }) => agents === undefined || scopes.every((scope) => BINDABLE.includes(scope)), {
+      path: ['scopes'],
+      message: `must be of ${BINDABLE.join(', ')} for a key that is bound to agents: the others reach every agent`,
     })
     .prefault({}),
   status: 201,

@@ -14,6 +14,8 @@ export interface ApiKey {
   readonly tenantId: string;
   readonly name: string;
   readonly scopes: readonly string[];
+  /** The agents that the key is bound to; null: every agent of the tenant. */
+  readonly agents: readonly string[] | null;
   readonly eventsPerSecond: number | null;
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
@@ -30,6 +32,8 @@ interface ApiKeyDraft {
   readonly tenantId: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
+  /** Absent: the key may speak for every agent of the tenant. */
+  readonly agents?: readonly string[];
   /** Absent: the platform's default. */
   readonly eventsPerSecond?: number;
   readonly expiresAt?: string;
@@ -74,6 +78,7 @@ export class ApiKeys {
         name: draft.name,
         secret_hash: apiKeyHash(key),
         scopes: [...draft.scopes],
+        agents: draft.agents === undefined ? null : [...draft.agents],
         events_per_second: draft.eventsPerSecond ?? null,
         created_at: this.#now(),
         last_used_at: null,
@@ -105,6 +110,7 @@ export class ApiKeys {
       tenantId,
       name: old.name,
       scopes: old.scopes as Scope[],
+      agents: old.agents ?? undefined,
       eventsPerSecond: old.events_per_second ?? undefined,
       expiresAt: old.expires_at ?? undefined,
     });
@@ -180,6 +186,7 @@ function apiKeyOf(row: Row): ApiKey {
     tenantId: row.tenant_id,
     name: row.name,
     scopes: row.scopes,
+    agents: row.agents,
     eventsPerSecond: row.events_per_second,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,

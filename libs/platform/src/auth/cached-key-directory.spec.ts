@@ -33,6 +33,7 @@ describe('key directory', () => {
       keyId: id,
       secretHash: apiKeyHash(key),
       scopes: ['read', 'nonsense'],
+      agents: null,
       eventsPerSecond: null,
       expiresAtMs: null,
       revokedAtMs: null,
@@ -45,6 +46,11 @@ describe('key directory', () => {
       kind: 'accepted',
       caller: { tenantId: 'acme', keyId: id, scopes: ['read'], eventsPerSecond: 500 },
     });
+  });
+
+  it('answers the agents that a key is bound to', async () => {
+    rows.set(id, record({ agents: ['bot'] }));
+    expect(await directory.check(key)).toMatchObject({ kind: 'accepted', caller: { agents: ['bot'] } });
   });
 
   it('refuses a mistyped key without a look-up', async () => {

@@ -13,6 +13,8 @@ export interface KeyRecord {
   readonly keyId: string;
   readonly secretHash: Uint8Array;
   readonly scopes: readonly string[];
+  /** The agents that the key is bound to; null: every agent of the tenant. */
+  readonly agents: readonly string[] | null;
   readonly eventsPerSecond: number | null;
   /** Of the tenant. */
   readonly decisionFailMode?: 'allow' | 'block';
@@ -150,6 +152,7 @@ function acceptanceOf(record: KeyRecord, defaultEventsPerSecond: number): KeyChe
       keyId: record.keyId,
       scopes: record.scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope)),
       eventsPerSecond: record.eventsPerSecond ?? defaultEventsPerSecond,
+      ...(record.agents === null ? {} : { agents: record.agents }),
       ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),
     },
   };

@@ -8,6 +8,8 @@ export interface Caller {
   readonly tenantId: string;
   readonly keyId: string;
   readonly scopes: readonly Scope[];
+  /** The agents that the key is bound to. Absent: it may speak for every agent of the tenant. */
+  readonly agents?: readonly string[];
   /** Quota of this key, events per second. */
   readonly eventsPerSecond: number;
   /**

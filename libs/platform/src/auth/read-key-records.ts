@@ -22,7 +22,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
   const rows = await database.db
     .selectFrom('api_keys')
     .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')
-    .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'events_per_second', 'expires_at', 'revoked_at'])
+    .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'agents', 'events_per_second', 'expires_at', 'revoked_at'])
     .select('decision_fail_mode')
     .select(HAS_TO_BLOCK.as('has_to_block'))
     .where('key_id', '=', sql<string>`any(${keyIds}::text[])`)
@@ -32,6 +32,7 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
     keyId: row.key_id,
     secretHash: row.secret_hash,
     scopes: row.scopes,
+    agents: row.agents,
     eventsPerSecond: row.events_per_second,
     decisionFailMode: row.has_to_block ? 'block' : row.decision_fail_mode,
     expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),

@@ -10,6 +10,7 @@ import {
   LOGGER,
   type Platform,
   ProblemException,
+  requireAgent,
   Serves,
 } from '@agentlens/platform';
 import { type BeforeApplicationShutdown, Controller, Inject } from '@nestjs/common';
@@ -36,12 +37,13 @@ export class DemoController implements BeforeApplicationShutdown {
   ) {}
 
   @Serves(startDemo)
-  start(@CurrentCaller() { tenantId, decisionFailMode = 'allow' }: Caller): { runId: string; agentId: string } {
+  start(@CurrentCaller() caller: Caller): { runId: string; agentId: string } {
+    requireAgent(caller, DEMO_AGENT);
     if (this.#running.size >= MOST_AT_ONCE) {
       throw new ProblemException(429, 'Enough demo agents run here', { hint: 'Wait until one of them has ended.' });
     }
     const runId = `demo-${randomUUID().slice(0, 8)}`;
-    const world = this.#worldOf(tenantId, runId, decisionFailMode);
+    const world = this.#worldOf(caller, runId);
     this.#running.add(
       runDemoAgent(world).catch((error: unknown) => {
         if (!this.#leaving.signal.aborted) this.logger.warn({ err: error, runId }, 'the demo agent came to a bad end');
@@ -55,13 +57,13 @@ export class DemoController implements BeforeApplicationShutdown {
     await this.#running.ended();
   }
 
-  #worldOf(tenantId: string, runId: string, failMode: 'allow' | 'block'): DemoWorld {
+  #worldOf({ tenantId, decisionFailMode = 'allow' }: Caller, runId: string): DemoWorld {
     const now = () => new Date(this.clock.now()).toISOString();
     const common = { sessionId: runId, agentId: DEMO_AGENT };
     return {
       tell: async ({ eventType, payload, severity = 'info' }) => {
         const event = { id: randomUUID(), ...common, eventType, severity, payload, timestamp: now() };
-        await this.events.take(tenantId, { events: [event], key: undefined, dialect: AGENTLENS, partial: false });
+        await this.events.take({ tenantId }, { events: [event], key: undefined, dialect: AGENTLENS, partial: false });
       },
       ask: ({ toolName, args, callId }) =>
         this.decisions.decide(
@@ -70,7 +72,7 @@ export class DemoController implements BeforeApplicationShutdown {
             ...{ tool: { name: toolName, tags: [] }, tags: {}, subjects: [], metrics: {} },
             ...{ receivedAt: now(), deadlineMs: DEADLINE_MS },
           },
-          failMode,
+          decisionFailMode,
         ),
       newId: randomUUID,
       pause: (ms) => pause(ms, undefined, { signal: this.#leaving.signal }),

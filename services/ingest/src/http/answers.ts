@@ -54,8 +54,8 @@ export function allTaken(outcomes: readonly EventOutcome[]): AllTaken {
 export function someTaken(outcomes: readonly EventOutcome[]): SomeTaken {
   const results = outcomes.map((outcome, index): EventResult => {
     if (outcome.ok) return { index, status: 201, id: outcome.id, hash: outcome.hash };
-    const { status, error, details } = outcome.refusal;
-    return { index, status, error: { error, status, details: details.map((detail) => placed(detail, index)) } };
+    const { status, error, code, details } = outcome.refusal;
+    return { index, status, error: { error, code, status, details: details.map((detail) => placed(detail, index)) } };
   });
   const ingested = taken(outcomes).length;
   return { ingested, rejected: outcomes.length - ingested, results };
@@ -67,16 +67,16 @@ const MAX_DETAILS = 20;
 /** The answer to a request that is not taken because some of its events cannot be. */
 export function refusedWhole(outcomes: readonly EventOutcome[]): ProblemException {
   const all = refusals(outcomes);
-  const status = all.some((refusal) => refusal.status === 400) ? 400 : 409;
+  const status = Math.min(...all.map((refusal) => refusal.status));
   const details = outcomes.flatMap((outcome, index) =>
     outcome.ok ? [] : outcome.refusal.details.map((detail) => placed(detail, index)),
   );
-  const error = all.find((refusal) => refusal.status === status)?.error ?? 'Validation failed';
+  const { error = 'Validation failed', code } = all.find((refusal) => refusal.status === status) ?? {};
   const hint =
     outcomes.length > all.length
       ? `${all.length} of ${outcomes.length} events are refused, so none was taken. Add ?partial=true to have the good ones taken.`
       : undefined;
-  return new ProblemException(status, error, { details: details.slice(0, MAX_DETAILS), hint });
+  return new ProblemException(status, error, { code, details: details.slice(0, MAX_DETAILS), hint });
 }
 
 function placed({ path, message }: ProblemDetail, index: number): ProblemDetail {

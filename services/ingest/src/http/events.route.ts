@@ -41,7 +41,7 @@ export class EventsRoute implements OnModuleInit {
     // The handover lets go of them once they are on their way; so must the request.
     request.body = undefined;
     await this.ingestor.admit(caller, handover.events.length, reply);
-    const outcomes = await this.ingestor.take(caller.tenantId, handover);
+    const outcomes = await this.ingestor.take(caller, handover);
     void reply.status(partial ? 207 : 201);
     return partial ? someTaken(outcomes) : allTaken(outcomes);
   }

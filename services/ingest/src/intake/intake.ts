@@ -19,13 +19,15 @@ import {
   wrongTime,
 } from './identity.ts';
 import { inPieces } from './in-pieces.ts';
-import { conflict, invalid, type Refusal } from './refusal.ts';
+import { conflict, invalid, otherAgent, type Refusal } from './refusal.ts';
 import { RunMomentDeduplicator } from './run-moment-deduplicator.ts';
 import { sanitise } from './sanitise.ts';
 
 /** One request's events as they arrived. */
 interface IntakeRequest {
   readonly tenantId: string;
+  /** The agents that the key is bound to. Absent: events of every agent are taken. */
+  readonly agents?: readonly string[];
   readonly events: readonly unknown[];
   readonly key: string | undefined;
   readonly nowMs: number;
@@ -107,12 +109,13 @@ export class EventIntake {
   }
 
   #read(raw: unknown, unsafe: ProblemDetail | undefined, delivery: IntakeRequest, window: TimeWindow): Read {
-    const { tenantId, nowMs, dialect = AGENTLENS } = delivery;
+    const { tenantId, agents, nowMs, dialect = AGENTLENS } = delivery;
     if (unsafe !== undefined) return refused(invalid('malformed', [unsafe]));
     const foreign = foreignTenant(raw, tenantId);
     if (foreign !== undefined) return refused(invalid('invalid', [foreign]));
     const translation = dialect.translate(raw, this.prices, nowMs);
     if (!translation.ok) return refused(invalid('invalid', translation.details));
+    if (agents?.includes(translation.event.facts.agentId) === false) return refused(otherAgent(agents));
     const late = wrongTime(translation.event.timestamp, window);
     if (late === undefined) return translation;
     return dialect.wrongTime === 'refuse' ? refused(late) : { ...translation, event: redated(translation.event) };

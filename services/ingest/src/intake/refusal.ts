@@ -1,14 +1,17 @@
 import type { ProblemDetail } from '@agentlens/contracts';
+import { boundTo, OTHER_AGENT } from '@agentlens/platform';
 
 /** Why an event is not taken; the label of the metric. */
-const REFUSAL_REASONS = ['malformed', 'invalid', 'time', 'too_large', 'conflict'] as const;
+const REFUSAL_REASONS = ['malformed', 'invalid', 'time', 'too_large', 'conflict', 'other_agent'] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /** One event that is not taken; paths of the details start at the event. */
 export interface Refusal {
   readonly reason: RefusalReason;
-  readonly status: 400 | 409;
+  readonly status: 400 | 403 | 409;
   readonly error: string;
+  /** Where the status says too little for programs. */
+  readonly code?: string;
   readonly details: readonly ProblemDetail[];
 }
 
@@ -19,4 +22,16 @@ export function invalid(reason: RefusalReason, details: readonly ProblemDetail[]
 export function conflict(id: string): Refusal {
   const message = `"${id}" is the id of an event with another content; send a changed event under a new id`;
   return { reason: 'conflict', status: 409, error: 'Event id reused', details: [{ path: 'id', message }] };
+}
+
+/** Of an event that came under a key which is bound to these agents, and is about another one. */
+export function otherAgent(agents: readonly string[]): Refusal {
+  const details = [{ path: 'agentId', message: boundTo(agents) }];
+  return {
+    reason: 'other_agent',
+    status: 403,
+    error: 'This API key is bound to other agents',
+    code: OTHER_AGENT,
+    details,
+  };
 }

@@ -87,7 +87,7 @@ export class OtlpIngestor {
     for (let from = 0; from < events.length; from += LIMITS.eventsPerRequest) {
       const piece = events.slice(from, from + LIMITS.eventsPerRequest);
       const handover = { events: piece, key: undefined, dialect: TRANSLATED, partial: true };
-      for (const outcome of await this.ingestor.take(caller.tenantId, handover)) {
+      for (const outcome of await this.ingestor.take(caller, handover)) {
         // The same span with other resource attributes, from another collector: the first stays, and nothing is lost.
         if (outcome.ok || outcome.refusal.reason === 'conflict') continue;
         count += 1;

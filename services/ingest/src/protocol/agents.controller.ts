@@ -1,6 +1,6 @@
 import { AgentBody, type AgentRegistration, agentRegistered, ToolsBody } from '@agentlens/contracts';
 import { registerAgent, registerAgentTools, upsertAgent } from '@agentlens/operations/ingest';
-import { type Caller, CurrentCaller, Serves } from '@agentlens/platform';
+import { type Caller, CurrentCaller, requireAgent, Serves } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { EventIngestor } from '../event-ingestor.ts';
@@ -18,6 +18,7 @@ export class ProtocolAgentsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ agentId: string }> {
     const { slug, name, description, tags, tools } = readBody(AgentBody, body);
+    requireAgent(caller, slug, 'slug');
     await this.#record(caller, slug, { slug, ...present({ name, description, tags, tools }) }, reply);
     return { agentId: slug };
   }
@@ -41,6 +42,7 @@ export class ProtocolAgentsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ agentId: string; tools: number }> {
     const agentId = readId('agentId', agentIdText);
+    requireAgent(caller, agentId, 'path.agentId');
     const { tools } = readBody(ToolsBody, body);
     await this.#record(caller, agentId, { tools }, reply);
     return { agentId, tools: tools.length };

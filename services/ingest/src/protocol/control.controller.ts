@@ -11,6 +11,7 @@ import {
   ProblemException,
   parseOr400,
   parsePosition,
+  requireAgent,
   Serves,
 } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
@@ -33,12 +34,13 @@ export class ProtocolControlController {
   /** Server-sent events `directive`, `order`, `approval`, `rules`, `ready`, `heartbeat`; ids resume on any instance. */
   @Serves(openControlStream)
   async stream(
-    @CurrentCaller() { tenantId, keyId }: Caller,
+    @CurrentCaller() caller: Caller,
     @Query() query: unknown,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const { agentId, instanceId, lastEventId, token } = parseOr400(openControlStream.query, query, 'query');
+    requireAgent(caller, agentId, 'query.agentId');
     const last = request.headers['last-event-id'] ?? lastEventId;
     if (request.method === 'HEAD') {
       await reply.header('content-type', 'text/event-stream; charset=utf-8').send();
@@ -47,19 +49,22 @@ export class ProtocolControlController {
     // An id of another stream is no reason to refuse: the client is told everything that stands.
     const after = typeof last === 'string' ? (parsePosition(last) ?? undefined) : undefined;
     const key = /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? token ?? '';
+    const { tenantId, keyId } = caller;
     this.channel.open({ tenantId, keyId, agentId, instanceId }, after, key, reply);
   }
 
   /** The same for clients that cannot hold a stream: waits up to `waitMs` for something newer than `after`. */
   @Serves(pollControl)
   async poll(
-    @CurrentCaller() { tenantId, keyId }: Caller,
+    @CurrentCaller() caller: Caller,
     @Query() query: unknown,
     @Req() request: FastifyRequest,
   ): Promise<{ readonly items: readonly ControlFrame[]; readonly next: string }> {
     const { agentId, instanceId, after, waitMs } = parseOr400(pollControl.query, query, 'query');
+    requireAgent(caller, agentId, 'query.agentId');
     const gone = new AbortController();
     request.raw.once('close', () => gone.abort());
+    const { tenantId, keyId } = caller;
     const listener = { tenantId, keyId, agentId, instanceId };
     return this.channel.poll(listener, positionOr400(after), Math.min(waitMs, LONGEST_WAIT_MS), gone.signal);
   }
@@ -67,13 +72,15 @@ export class ProtocolControlController {
   /** Safe to repeat; answered when it is durable. */
   @Serves(acknowledgeDirective, { checksKeys: true })
   async acknowledge(
-    @CurrentCaller() { tenantId }: Caller,
+    @CurrentCaller() caller: Caller,
     @Param('directiveId') directiveIdText: string,
     @Body() body: unknown,
   ): Promise<{ directiveId: string; acknowledged: true }> {
     const directiveId = readId('directiveId', directiveIdText);
     const { agentId, instanceId } = readBody(AcknowledgeBody, body);
+    requireAgent(caller, agentId);
     const acknowledgedAt = new Date(this.clock.now()).toISOString();
+    const { tenantId } = caller;
     await this.bus.publish(directiveAcknowledged, { tenantId, directiveId, agentId, instanceId, acknowledgedAt });
     return { directiveId, acknowledged: true };
   }

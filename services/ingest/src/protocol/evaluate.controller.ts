@@ -19,6 +19,7 @@ import { DecisionGateway } from './decision-gateway.ts';
 import { KnownRuns } from './known-runs.ts';
 import { ProtocolMetrics } from './protocol-metrics.ts';
 import { readRunId } from './read-body.ts';
+import { requireOwnRun } from './require-own-run.ts';
 import { inexactlyReadArgs } from './written-args.ts';
 
 const DEADLINE_MS = 1_000;
@@ -48,6 +49,7 @@ export class EvaluateController {
     const startedAt = performance.now();
     const runId = readRunId(runIdText);
     const question = parseOr400(EvaluateBody, body);
+    await requireOwnRun(this.runs, caller, runId, question.agentId);
     const receivedAt = new Date(this.clock.now()).toISOString();
     const requestId = questionKeyOf(request.headers['idempotency-key']);
     const asking = { ...requestOf(question), tenantId: caller.tenantId, runId, requestId, receivedAt };

@@ -1,7 +1,15 @@
 import { ClientId, COMMANDS, type GuardrailRule } from '@agentlens/contracts';
 import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
 import { getRuleBundle, importPolicy } from '@agentlens/operations/ingest';
-import { type Caller, CurrentCaller, EVENT_BUS, ProblemException, parseOr400, Serves } from '@agentlens/platform';
+import {
+  type Caller,
+  CurrentCaller,
+  EVENT_BUS,
+  ProblemException,
+  parseOr400,
+  requireAgent,
+  Serves,
+} from '@agentlens/platform';
 import { Body, Controller, Headers, Inject, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sanitise } from '../intake/sanitise.ts';
@@ -31,14 +39,15 @@ export class ProtocolRulesController {
    */
   @Serves(getRuleBundle)
   async bundle(
-    @CurrentCaller() { tenantId }: Caller,
+    @CurrentCaller() caller: Caller,
     @Query('agentId') agentIdText: unknown,
     @Headers('authorization') authorization: string,
     @Headers('if-none-match') held: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<BundleSignature | undefined> {
     const agentId = parseOr400(ClientId, agentIdText, 'query.agentId');
-    const answer = await this.#asked(tenantId, agentId);
+    requireAgent(caller, agentId, 'query.agentId');
+    const answer = await this.#asked(caller.tenantId, agentId);
     if (!answer.ok) throw ProblemException.from(answer.problem);
     const tag = bundleTag(answer.value);
     void reply.headers({ etag: tag, 'cache-control': 'private, no-cache' });

@@ -10,6 +10,7 @@ import {
   CurrentCaller,
   graver,
   parseOr400,
+  requireAgent,
   Serves,
 } from '@agentlens/platform';
 import type { RunContext } from '@agentlens/state';
@@ -25,6 +26,7 @@ import { KnownRuns } from './known-runs.ts';
 import { Listeners } from './listeners.ts';
 import { type LockdownAnswer, lockdownAnswer } from './lockdown.ts';
 import { readBody, readRunId } from './read-body.ts';
+import { requireOwnRun } from './require-own-run.ts';
 
 type StartAnswer = LockdownAnswer & {
   readonly runId: string;
@@ -53,6 +55,7 @@ export class ProtocolRunsController {
   ): Promise<StartAnswer> {
     const runId = readRunId(runIdText);
     const start = readBody(StartBody, body);
+    await requireOwnRun(this.runs, caller, runId, start.agentId);
     await this.ingestor.admit(caller, 1, reply);
     await this.ingestor.record(caller.tenantId, runStarted(runId, start));
     await this.runs.started(caller.tenantId, runId, contextOf(start));
@@ -73,6 +76,7 @@ export class ProtocolRunsController {
   ): Promise<{ runId: string; status: string }> {
     const runId = readRunId(runIdText);
     const end = readBody(EndBody, body);
+    await requireOwnRun(this.runs, caller, runId, end.agentId);
     await this.ingestor.admit(caller, 1, reply);
     await this.ingestor.record(caller.tenantId, runEnded(runId, end));
     return { runId, status: end.status };
@@ -81,12 +85,14 @@ export class ProtocolRunsController {
   /** Answers what stands against the run, so that a client without a stream learns of it too. */
   @Serves(sendHeartbeat, { checksKeys: true })
   async heartbeat(
-    @CurrentCaller() { tenantId }: Caller,
+    @CurrentCaller() caller: Caller,
     @Param('runId') runIdText: string,
     @Body() body: unknown,
   ): Promise<LockdownAnswer & { runId: string }> {
     const runId = readRunId(runIdText);
+    const { tenantId } = caller;
     const { agentId, instanceId, everyMs } = readBody(HeartbeatBody, body);
+    await requireOwnRun(this.runs, caller, runId, agentId);
     const at = new Date(this.clock.now()).toISOString();
     this.heartbeats.add(tenantId, { runId, agentId, at, ...(everyMs == null ? {} : { everyMs }) });
     if (instanceId != null) this.listeners.touch({ tenantId, agentId, instanceId });
@@ -116,10 +122,11 @@ export class ProtocolRunsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AuditAnswer> {
     const agentId = parseOr400(ClientId, (body as { agentId?: unknown } | null | undefined)?.agentId, 'agentId');
+    requireAgent(caller, agentId);
     const key = idempotencyKeyOf(request.headers['idempotency-key']);
     const events = eventsOf(body);
     await this.ingestor.admit(caller, events.length, reply);
-    const outcomes = await this.ingestor.take(caller.tenantId, {
+    const outcomes = await this.ingestor.take(caller, {
       events,
       key,
       dialect: handlebar(agentId),

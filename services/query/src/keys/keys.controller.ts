@@ -78,8 +78,8 @@ function makerOf({ scopes }: Caller): Scope {
   return scopes.includes('platform') ? 'platform' : 'admin';
 }
 
-function view({ id, name, scopes, tenantId, eventsPerSecond, createdAt, expiresAt }: ApiKey) {
-  return { id, name, scopes, tenantId, eventsPerSecond, createdAt, expiresAt };
+function view({ id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt }: ApiKey) {
+  return { id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt };
 }
 
 function secretView(key: NewApiKey) {

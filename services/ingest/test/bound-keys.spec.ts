@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { auditEvent, type Protocol, RUN, startProtocol } from './agent-protocol.ts';
+import { type Answer, anEventBody } from './gateway.ts';
+
+let protocol: Protocol;
+beforeEach(async () => {
+  protocol = await startProtocol();
+});
+afterEach(() => protocol.close());
+
+const bound = () => protocol.gateway.keys.bound;
+const call = (method: 'POST' | 'PUT' | 'GET', path: string, body?: unknown) =>
+  protocol.call(method, path, body, { key: bound() });
+const question = (agentId?: string) => ({ phase: 'tool.before', agentId, tool: { name: 'search' } });
+
+function expectRefused(answer: Answer, agents = ['bot', 'shop']): void {
+  expect(answer).toMatchObject({ status: 403, body: { code: 'other_agent', agents } });
+  expect(protocol.gateway.events()).toEqual([]);
+  expect(protocol.asked).toEqual([]);
+}
+
+describe('a key that is bound to agents', () => {
+  it('speaks for each of them', async () => {
+    for (const agentId of ['bot', 'shop']) {
+      const runId = `run-of-${agentId}`;
+      const calls = [
+        call('POST', '/v1/agents', { slug: agentId }),
+        call('PUT', `/v1/agents/${agentId}/tools`, { tools: [{ name: 'search' }] }),
+        call('POST', `/v1/runs/${runId}/start`, { agentId }),
+        call('POST', `/v1/runs/${runId}/evaluate`, question(agentId)),
+        call('POST', `/v1/runs/${runId}/heartbeat`, { agentId }),
+        call('POST', '/v1/runs/events', { agentId, events: [auditEvent({})] }),
+        call('GET', `/v1/control/poll?agentId=${agentId}`),
+        call('POST', '/v1/control/order-1/ack', { agentId, instanceId: 'one' }),
+        call('POST', `/v1/runs/${runId}/end`, { agentId, status: 'success' }),
+      ];
+      for (const answer of await Promise.all(calls)) expect(answer.status).toBeLessThan(300);
+    }
+  });
+
+  it.each([
+    ['registers', 'POST', '/v1/agents', { slug: 'other' }],
+    ['registers again', 'PUT', '/v1/agents', { slug: 'other' }],
+    ['registers tools of', 'PUT', '/v1/agents/other/tools', { tools: [{ name: 'search' }] }],
+    ['starts a run of', 'POST', `/v1/runs/${RUN}/start`, { agentId: 'other' }],
+    ['asks for', 'POST', `/v1/runs/${RUN}/evaluate`, question('other')],
+    ['asks without naming', 'POST', `/v1/runs/${RUN}/evaluate`, question()],
+    ['gives a sign of life of', 'POST', `/v1/runs/${RUN}/heartbeat`, { agentId: 'other' }],
+    ['tells audit events of', 'POST', '/v1/runs/events', { agentId: 'other', events: [auditEvent({})] }],
+    ['opens the control stream of', 'GET', '/v1/control/stream?agentId=other', undefined],
+    ['polls the orders of', 'GET', '/v1/control/poll?agentId=other', undefined],
+    ['ends a run of', 'POST', `/v1/runs/${RUN}/end`, { agentId: 'other', status: 'success' }],
+    ['acknowledges for', 'POST', '/v1/control/order-1/ack', { agentId: 'other', instanceId: 'one' }],
+    ['fetches the rules of', 'GET', '/v1/rules/bundle?agentId=other', undefined],
+    ['runs', 'POST', '/v1/demo', undefined],
+  ] as const)('is refused when it %s another agent', async (_does, method, path, body) => {
+    expectRefused(await call(method, path, body));
+  });
+
+  it('asks without naming an agent in a run that one of its agents started', async () => {
+    await call('POST', `/v1/runs/${RUN}/start`, { agentId: 'shop' });
+    expect((await call('POST', `/v1/runs/${RUN}/evaluate`, question())).status).toBe(200);
+    expect(protocol.asked).toMatchObject([{ agentId: 'shop' }]);
+  });
+
+  it('may neither ask in, restart, keep alive nor end a run that another agent started', async () => {
+    await protocol.call('POST', `/v1/runs/${RUN}/start`, { agentId: 'other' });
+    const calls = [
+      call('POST', `/v1/runs/${RUN}/evaluate`, question('bot')),
+      call('POST', `/v1/runs/${RUN}/start`, { agentId: 'bot' }),
+      call('POST', `/v1/runs/${RUN}/heartbeat`, { agentId: 'bot' }),
+      call('POST', `/v1/runs/${RUN}/end`, { agentId: 'bot', status: 'success' }),
+    ];
+    for (const answer of await Promise.all(calls)) {
+      expect(answer).toMatchObject({ status: 403, body: { code: 'other_agent' } });
+    }
+    expect(protocol.asked).toEqual([]);
+    expect(protocol.gateway.events().map(({ kind }) => kind)).toEqual(['run.started']);
+  });
+
+  it('has only the events of other agents refused in a batch that is taken in part', async () => {
+    const events = [anEventBody({ agentId: 'other' }), anEventBody({ agentId: 'bot' })];
+    const answer = await protocol.gateway.post({ events }, { key: bound(), query: '?partial=true' });
+    expect(answer).toMatchObject({
+      status: 207,
+      body: {
+        ...{ ingested: 1, rejected: 1 },
+        results: [
+          { index: 0, status: 403, error: { code: 'other_agent', details: [{ path: 'events.0.agentId' }] } },
+          { index: 1, status: 201 },
+        ],
+      },
+    });
+    expect(answer.body.results[0].error.details[0].message).toContain('"bot", "shop"');
+    expect(protocol.gateway.events()).toMatchObject([{ agentId: 'bot' }]);
+  });
+
+  it('has a batch refused that is all or nothing', async () => {
+    const events = [anEventBody({ agentId: 'other' }), anEventBody({ agentId: 'bot' })];
+    const answer = await protocol.gateway.post({ events }, { key: bound() });
+    expect(answer).toMatchObject({
+      status: 403,
+      body: { code: 'other_agent', details: [{ path: 'events.0.agentId' }] },
+    });
+    expect(protocol.gateway.events()).toEqual([]);
+  });
+
+  it('has the spans of other agents refused, and its own taken', async () => {
+    const answer = await call('POST', '/v1/traces', { resourceSpans: ['bot', 'other'].map(spansOf) });
+    expect(answer).toMatchObject({ status: 200, body: { partialSuccess: { rejectedSpans: expect.anything() } } });
+    expect(answer.body.partialSuccess.errorMessage).toContain('"bot", "shop"');
+    expect(new Set(protocol.gateway.events().map(({ agentId }) => agentId))).toEqual(new Set(['bot']));
+  });
+});
+
+/** A run of the agent, as spans of its own service. */
+function spansOf(agent: string, index: number): object {
+  const textAttribute = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+  const span = {
+    ...{ traceId: `0af7651916cd43dd8448eb211c80319${index}`, spanId: `000000000000000${index + 1}`, name: 'agent' },
+    ...{ startTimeUnixNano: '1772366399000000000', endTimeUnixNano: '1772366400000000000' },
+    attributes: [textAttribute('gen_ai.operation.name', 'invoke_agent')],
+  };
+  return { resource: { attributes: [textAttribute('service.name', agent)] }, scopeSpans: [{ spans: [span] }] };
+}
