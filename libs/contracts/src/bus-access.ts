@@ -35,6 +35,9 @@ const { budgetStanding, createBudget, createRule, decide, decideAlert, deleteBud
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
 const { revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } = COMMANDS;
 
+const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWebhook } = COMMANDS;
+
+const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
 const RULE_WRITING = [
   ...[createRule, updateRule, deleteRule, revertRule],
   ...[createBudget, deleteBudget, setBreakerLimits, resetBreaker],
@@ -63,7 +66,10 @@ export const BUS_ACCESS = {
     publishes: [deliverySettled, alertChanged, directiveIssued, controlOrdered, keyUsed, deadLetters],
     reads: [guardrailTriggered, breakerChanged, directiveAcknowledged, keysChanged],
     asks: [],
-    answers: [unpauseAgent, redeliver, resolveApproval, spendApprovals, raiseAlert, decideAlert, orderControl],
+    answers: [
+      ...[unpauseAgent, redeliver, resolveApproval, spendApprovals, raiseAlert, decideAlert, orderControl],
+      ...WEBHOOKS,
+    ],
   },
   query: {
     publishes: [keysChanged, keyUsed],
@@ -71,7 +77,7 @@ export const BUS_ACCESS = {
       ...[agentEvents, guardrailTriggered, deliverySettled, alertChanged, breakerChanged, decisionDecided],
       ...[rulesChanged, controlOrdered, keysChanged, keyUsed, runChanged],
     ],
-    asks: [...RULE_WRITING, budgetStanding, unpauseAgent, redeliver, decideAlert, orderControl],
+    asks: [...RULE_WRITING, budgetStanding, unpauseAgent, redeliver, decideAlert, orderControl, ...WEBHOOKS],
     answers: [],
   },
 } as const satisfies Record<string, BusAccess>;

@@ -10,6 +10,7 @@ import { Problem } from './problems.ts';
 import { RuleBundle } from './rule-bundles.ts';
 import { RuleChangeAuthor } from './rule-versions.ts';
 import { GuardrailRule } from './rules.ts';
+import { NewWebhookEndpoint, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
 
 /** A question or order to the one service that owns the answer, over core request/reply. */
 export interface Command<Q, A> {
@@ -43,6 +44,7 @@ const RaisedAlert = Alert.pick({
   ruleId: true,
 });
 
+const webhookRef = z.object({ tenantId: TenantId, webhookId: z.string() });
 const newRules = RuleChangeAuthor.extend({ tenantId: TenantId, body: z.unknown() });
 
 const changedRule = RuleChangeAuthor.extend({
@@ -162,4 +164,14 @@ export const COMMANDS = {
     }),
     ControlOrder,
   ),
+  createWebhook: command(
+    'action.webhooks.create',
+    z.object({ tenantId: TenantId, draft: WebhookDraft }),
+    NewWebhookEndpoint,
+  ),
+  updateWebhook: command('action.webhooks.update', webhookRef.extend({ patch: WebhookPatch }), WebhookEndpoint),
+  deleteWebhook: command('action.webhooks.delete', webhookRef, z.object({ ok: z.literal(true) })),
+  /** Makes a new signing secret; what is queued already is still signed with the one before. */
+  rotateWebhookSecret: command('action.webhooks.rotate', webhookRef, NewWebhookEndpoint),
+  testWebhook: command('action.webhooks.test', webhookRef, z.object({ deliveryId: z.string() })),
 } as const;

@@ -94,6 +94,7 @@ export {
   Severity,
   Usage,
 } from './events.ts';
+export { HttpAddress } from './http-address.ts';
 export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
 export { nearestName, unknownName } from './nearest-name.ts';
 export { derivedId, idSeries, inPosition, timeOrderedId } from './new-ids.ts';
@@ -134,4 +135,14 @@ export {
 } from './topics.ts';
 export { ACTION_RESULTS, ActionResult, COMPARISON_WORDS, Comparison, DeliverySettled, Trigger } from './triggers.ts';
 export { utf8Text } from './utf8-text.ts';
+export {
+  NewWebhookEndpoint,
+  WEBHOOK_EVENTS,
+  WEBHOOK_FORMATS,
+  WebhookDraft,
+  WebhookEndpoint,
+  WebhookEvent,
+  WebhookFormat,
+  WebhookPatch,
+} from './webhooks.ts';
 export { type EventFacts, readWrittenBatch } from './written-batch.ts';

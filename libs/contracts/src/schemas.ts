@@ -30,3 +30,4 @@ export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
 export { GuardrailRule, RuleDraft } from './rules.ts';
 export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';
+export { NewWebhookEndpoint, WEBHOOK_EVENTS, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';

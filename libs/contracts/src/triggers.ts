@@ -44,8 +44,12 @@ export const DeliverySettled = z.object({
   deliveryId: z.string(),
   triggerId: z.string(),
   tenantId: TenantId,
+  /** Empty where what a webhook endpoint was told of has none. */
   ruleId: z.string(),
-  agentId: ClientId,
+  /** Empty where what a webhook endpoint was told of concerns no one agent. */
+  agentId: z.string(),
+  /** The endpoint that was told; absent: the action of a rule, or the webhook of its alert. */
+  webhookId: z.string().optional(),
   actionType: z.string(),
   result: ActionResult,
   attempts: z.int().min(0),

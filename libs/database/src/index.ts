@@ -18,4 +18,5 @@ export { budgetFromRow } from './rows/budget-row.ts';
 export { directiveFromRow } from './rows/directive-row.ts';
 export { orderFromRow } from './rows/order-row.ts';
 export { ruleFromRow } from './rows/rule-row.ts';
+export { webhookFromRow } from './rows/webhook-row.ts';
 export type * from './schema/tables.ts';

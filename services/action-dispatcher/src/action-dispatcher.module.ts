@@ -1,5 +1,5 @@
 import type { Database } from '@agentlens/database';
-import type { EgressClient } from '@agentlens/egress';
+import type { EgressClient, EgressPolicy } from '@agentlens/egress';
 import type { EventBus } from '@agentlens/messaging';
 import {
   CLOCK,
@@ -7,6 +7,7 @@ import {
   CONFIG,
   DATABASE,
   EGRESS_CLIENT,
+  EGRESS_POLICY,
   EVENT_BUS,
   HEALTH,
   type HealthRegistry,
@@ -38,7 +39,7 @@ export class ActionDispatcherModule implements OnApplicationBootstrap, BeforeApp
         {
           provide: Dispatcher,
           useFactory: dispatcher,
-          inject: [EVENT_BUS, DATABASE, CLOCK, SECRET_BOX, EGRESS_CLIENT, LOGGER, HEALTH, CONFIG],
+          inject: [EVENT_BUS, DATABASE, CLOCK, SECRET_BOX, EGRESS_CLIENT, EGRESS_POLICY, LOGGER, HEALTH, CONFIG],
         },
       ],
     };
@@ -59,10 +60,14 @@ function dispatcher(
   clock: Clock,
   secrets: SecretBox,
   egress: EgressClient,
+  egressPolicy: EgressPolicy,
   logger: Platform['logger'],
   health: HealthRegistry,
-  { retentionDays }: Platform['config'],
+  { retentionDays, publicUrl }: Platform['config'],
 ): Dispatcher {
   const random = Math.random;
-  return new Dispatcher({ bus, database, clock, secrets, egress, logger, health, random, retentionDays });
+  return new Dispatcher({
+    ...{ bus, database, clock, secrets, egress, egressPolicy, logger, health, random },
+    ...{ retentionDays, publicUrl },
+  });
 }

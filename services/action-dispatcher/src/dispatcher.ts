@@ -1,6 +1,6 @@
 import { COMMANDS, deliverySettled, guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { type Database, OutboxRelay } from '@agentlens/database';
-import type { EgressClient } from '@agentlens/egress';
+import type { EgressClient, EgressPolicy } from '@agentlens/egress';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform, SecretBox } from '@agentlens/platform';
 import { answered } from './answered.ts';
@@ -31,6 +31,7 @@ interface DispatcherDependencies {
   readonly clock: Clock;
   readonly secrets: SecretBox;
   readonly egress: EgressClient;
+  readonly egressPolicy: EgressPolicy;
   readonly logger: Platform['logger'];
   readonly health: HealthRegistry;
   /** Uniform in [0, 1). */
@@ -38,6 +39,8 @@ interface DispatcherDependencies {
   readonly timings?: Partial<Timings>;
   /** How long what is over is kept, days. Default 0: for ever. */
   readonly retentionDays?: number | undefined;
+  /** Where people reach the platform; without it nothing links there. */
+  readonly publicUrl?: string | undefined;
 }
 
 export interface Timings {
@@ -82,7 +85,7 @@ export class Dispatcher {
 
   constructor(parts: DispatcherDependencies) {
     this.#parts = parts;
-    const { bus, clock, logger } = parts;
+    const { bus, clock, logger, secrets, egressPolicy } = parts;
     const { db } = parts.database;
     const now = () => clock.now();
     this.#relay = new OutboxRelay({
@@ -99,6 +102,8 @@ export class Dispatcher {
       db,
       now,
       directives: this.#control,
+      secrets,
+      egressPolicy,
       sweepMs: { ...TIMINGS, ...parts.timings }.pollMs,
       onChanged: () => {
         this.#relay.nudge();
@@ -160,7 +165,7 @@ export class Dispatcher {
   }
 
   #worker(lane: Lane): DeliveryWorker {
-    const { database, clock, egress, secrets, logger, random, timings } = this.#parts;
+    const { database, clock, egress, secrets, logger, random, timings, publicUrl } = this.#parts;
     const { pollMs, leaseMs, deadlineMs } = { ...TIMINGS, ...timings };
     const now = () => clock.now();
     const onError = (error: unknown, delivery?: ClaimedDelivery) =>
@@ -180,6 +185,7 @@ export class Dispatcher {
       random,
       onError,
       deadlineMs,
+      publicUrl,
     });
     const results = new ResultRecorder({
       deliveries: this.#deliveries,

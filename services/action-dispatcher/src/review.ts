@@ -1,6 +1,8 @@
 import { breakerChanged, COMMANDS, directiveAcknowledged } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
+import type { EgressPolicy } from '@agentlens/egress';
 import type { EventBus, Subscription } from '@agentlens/messaging';
+import type { SecretBox } from '@agentlens/platform';
 import type { Kysely } from 'kysely';
 import { AlertService } from './alerts/alert.service.ts';
 import { AlertDecisions } from './alerts/alert-decisions.ts';
@@ -13,12 +15,17 @@ import { Approvals } from './approvals/approvals.ts';
 import { ACKNOWLEDGEMENTS_GROUP, AcknowledgementsConsumer } from './control/acknowledgements.consumer.ts';
 import { ControlOrdersService } from './control/control-orders.service.ts';
 import type { AgentControl } from './directives/agent-control.ts';
+import { queueWebhooks } from './webhooks/webhook.queue.ts';
+import { WebhookEndpointsService } from './webhooks/webhook-endpoints.service.ts';
+import type { WebhookNotice } from './webhooks/webhook-notice.ts';
 
 interface ReviewDependencies {
   readonly bus: EventBus;
   readonly db: Kysely<Tables>;
   readonly now: () => number;
   readonly directives: AgentControl;
+  readonly secrets: SecretBox;
+  readonly egressPolicy: EgressPolicy;
   readonly sweepMs: number;
   /** Called after a commit that wrote to the outbox or queued a delivery. */
   readonly onChanged: () => void;
@@ -32,6 +39,7 @@ export class Review {
   readonly #decisions: AlertDecisions;
   readonly #approvals: Approvals;
   readonly #control: ControlOrdersService;
+  readonly #webhooks: WebhookEndpointsService;
   readonly #sweeper: ExpirySweeper;
   readonly #breakers: BreakerAlertsConsumer;
   readonly #acknowledgements: AcknowledgementsConsumer;
@@ -40,7 +48,7 @@ export class Review {
 
   constructor(parts: ReviewDependencies) {
     this.#parts = parts;
-    const { bus, db, now, directives, sweepMs, onChanged, onError } = parts;
+    const { bus, db, now, directives, secrets, egressPolicy, sweepMs, onChanged, onError } = parts;
     const metrics = new AlertMetrics();
     metrics.observe(() => this.#waiting);
     this.alerts = new AlertService(db, now, metrics, onChanged);
@@ -48,7 +56,8 @@ export class Review {
     this.#approvals = new Approvals(db, now, metrics, onChanged);
     this.#control = new ControlOrdersService(db, now, directives, onChanged);
     this.#sweeper = new ExpirySweeper({ db, now, metrics, everyMs: sweepMs, onChanged, onError });
-    this.#breakers = new BreakerAlertsConsumer(bus, this.alerts);
+    this.#webhooks = new WebhookEndpointsService({ db, secrets, egressPolicy, now, onQueued: onChanged });
+    this.#breakers = new BreakerAlertsConsumer(bus, this.alerts, (notice) => this.#tell(notice));
     this.#acknowledgements = new AcknowledgementsConsumer(bus, db);
   }
 
@@ -66,6 +75,15 @@ export class Review {
       await bus.serve(COMMANDS.raiseAlert, (question) => answered(this.alerts.answer(question))),
       await bus.serve(COMMANDS.decideAlert, (question) => answered(this.#decisions.decide(question))),
       await bus.serve(COMMANDS.orderControl, (question) => answered(this.#control.order(question))),
+      await bus.serve(COMMANDS.createWebhook, ({ tenantId, draft }) =>
+        answered(this.#webhooks.create(tenantId, draft)),
+      ),
+      await bus.serve(COMMANDS.updateWebhook, ({ patch, ...endpoint }) =>
+        answered(this.#webhooks.update(endpoint, patch)),
+      ),
+      await bus.serve(COMMANDS.deleteWebhook, (endpoint) => answered(this.#webhooks.delete(endpoint))),
+      await bus.serve(COMMANDS.rotateWebhookSecret, (endpoint) => answered(this.#webhooks.rotateSecret(endpoint))),
+      await bus.serve(COMMANDS.testWebhook, (endpoint) => answered(this.#webhooks.test(endpoint))),
     );
     await this.#breakers.start();
     await this.#acknowledgements.start();
@@ -80,6 +98,14 @@ export class Review {
   async observe(): Promise<void> {
     const { db, now } = this.#parts;
     this.#waiting = await countWaiting(db, now());
+  }
+
+  /** Queues what happened elsewhere for the webhook endpoints that listen. */
+  async #tell(notice: WebhookNotice): Promise<void> {
+    const { db, now, onChanged } = this.#parts;
+    const at = new Date(now()).toISOString();
+    const queued = await db.transaction().execute((tx) => queueWebhooks(tx, [notice], at));
+    if (queued > 0) onChanged();
   }
 
   /** How long the oldest breaker change or acknowledgement has been waiting, ms. */

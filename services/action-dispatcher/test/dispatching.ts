@@ -19,7 +19,8 @@ export async function dispatching() {
   const clock: FixedClock = fixedClock(START);
   const bus = createMemoryBus();
   const secrets = new AesSecretBox([Buffer.alloc(32, 7).toString('base64')]);
-  const egress = createEgressClient({ allow: ['127.0.0.1/32'] });
+  const egressPolicy = { allow: ['127.0.0.1/32'] };
+  const egress = createEgressClient(egressPolicy);
   const health = new HealthRegistry();
   const running: Dispatcher[] = [];
   let logged = '';
@@ -54,15 +55,18 @@ export async function dispatching() {
     },
 
     /** What a dispatcher of its own is made of, beside its database. */
-    parts: () => ({ bus, clock, secrets, egress, logger, health, timings: { pollMs: 15 } }),
+    parts: () => ({ bus, clock, secrets, egress, egressPolicy, logger, health, timings: { pollMs: 15 } }),
 
     async start(
-      options: { timings?: Partial<Timings>; bus?: EventBus; retentionDays?: number } = {},
+      options: { timings?: Partial<Timings>; bus?: EventBus; retentionDays?: number; publicUrl?: string } = {},
     ): Promise<Dispatcher> {
-      const { retentionDays } = options;
+      const { retentionDays, publicUrl } = options;
       const timings = { pollMs: 15, ...options.timings };
-      const parts = { bus: options.bus ?? bus, database, clock, secrets, egress, logger, health, timings };
-      const dispatcher = new Dispatcher({ ...parts, random: () => 0, retentionDays });
+      const parts = { ...{ bus: options.bus ?? bus, database, clock, secrets }, ...{ egress, egressPolicy, logger } };
+      const dispatcher = new Dispatcher({
+        ...{ ...parts, health, timings, random: () => 0 },
+        ...{ retentionDays, publicUrl },
+      });
       running.push(dispatcher);
       await dispatcher.start();
       return dispatcher;

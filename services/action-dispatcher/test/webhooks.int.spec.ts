@@ -9,6 +9,7 @@ import { aTrigger, eventually, type RecordingServer } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { type Dispatching, firedBy } from './dispatching.ts';
+import { verifyAt } from './verify-at.ts';
 import { withReceiver } from './with-receiver.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
@@ -220,15 +221,3 @@ describe('webhooks', () => {
     expect(world.logged()).not.toContain(sealedElsewhere);
   });
 });
-
-/** The library compares with the real clock; here time stands still. */
-function verifyAt(webhook: Webhook, body: string, headers: Record<string, unknown>): void {
-  const sentAt = Number(headers['webhook-timestamp']) * 1_000;
-  const realNow = Date.now;
-  Date.now = () => sentAt;
-  try {
-    webhook.verify(body, headers as Record<string, string>);
-  } finally {
-    Date.now = realNow;
-  }
-}

@@ -73,6 +73,8 @@ import { StreamController } from './stream/stream.controller.ts';
 import { StreamMetrics } from './stream/stream-metrics.ts';
 import { TenantsController } from './tenants/tenants.controller.ts';
 import { TenantsRepository } from './tenants/tenants.repository.ts';
+import { WebhooksController } from './webhooks/webhooks.controller.ts';
+import { WebhooksQueries } from './webhooks/webhooks.queries.ts';
 
 /** The operator API: reads for one tenant at a time, commands to the owners of what is written, live streams, API keys. */
 @Module({})
@@ -87,6 +89,7 @@ export class QueryModule {
         RuleDraftsController,
         TriggersController,
         DeliveriesController,
+        WebhooksController,
         EventsController,
         SessionsController,
         RunsController,
@@ -117,6 +120,7 @@ export class QueryModule {
         PastCallsQueries,
         TriggersQueries,
         DeliveriesQueries,
+        WebhooksQueries,
         EventsQueries,
         SessionsQueries,
         RunsQueries,

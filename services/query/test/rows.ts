@@ -177,6 +177,23 @@ export function aDeliveryRow(fields: Row = {}): Row {
   };
 }
 
+export function aWebhookRow(fields: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    webhook_id: 'webhook-1',
+    url: 'https://example.com/hook',
+    destination: 'hash',
+    events: ['approvals'],
+    format: 'standard',
+    enabled: true,
+    secret: 'sealed',
+    version: 1,
+    created_at: NOW,
+    updated_at: NOW,
+    ...fields,
+  };
+}
+
 export function anAttemptRow(fields: Row = {}): Row {
   return {
     tenant_id: 'acme',

@@ -22,6 +22,7 @@ import {
   aRunRow,
   aStateRow,
   aTriggerRow,
+  aWebhookRow,
 } from './rows.ts';
 
 let api: OperatorApi;
@@ -63,6 +64,7 @@ beforeAll(async () => {
   await api.insert('breaker_limits', aBreakerLimitsRow());
   await api.insert('budgets', aBudgetRow());
   await api.insert('decisions', aDecisionRow());
+  await api.insert('webhook_endpoints', aWebhookRow({ name: 'On call' }));
   const answered = { event_id: 'event-2', kind: 'tool.completed', tool_name: 'search', call_id: 'c', latency_ms: 12 };
   await api.insert('events', anEventRow({ ...answered, payload: { result: { n: 1 }, arguments: { q: 'x' } } }));
   await api.insert(
@@ -92,6 +94,12 @@ beforeAll(async () => {
   const pot = { scopeId: 'agent-1', periodStart: '2026-03-01', spentUsd: 1, reservedUsd: 0.5, remainingUsd: 11 };
   await api.bus.serve(COMMANDS.budgetStanding, async () => granted({ budget: budgets.budgets[0], pots: [pot] }));
   await api.bus.serve(COMMANDS.deleteBudget, async () => granted({ ok: true as const }));
+  const { body: webhook } = await api.get('/api/webhooks/webhook-1');
+  await api.bus.serve(COMMANDS.createWebhook, async () => granted({ ...webhook, secret: 'whsec_shown' }));
+  await api.bus.serve(COMMANDS.rotateWebhookSecret, async () => granted({ ...webhook, secret: 'whsec_shown' }));
+  await api.bus.serve(COMMANDS.updateWebhook, async () => granted(webhook));
+  await api.bus.serve(COMMANDS.deleteWebhook, async () => granted({ ok: true as const }));
+  await api.bus.serve(COMMANDS.testWebhook, async () => granted({ deliveryId: 'delivery-2' }));
   await api.bus.serve(COMMANDS.redeliver, async ({ deliveryId }) => granted({ deliveryId }));
 });
 
@@ -121,6 +129,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'post /api/control': { scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 },
   'put /api/breakers/limits': { scope: 'tenant' },
   'post /api/guardrails/:id/revert': { version: 1 },
+  'post /api/webhooks': { url: 'https://example.com/hook', events: ['approvals'] },
   'put /api/settings': { decisionFailMode: 'allow' },
   'post /api/tenants': { id: 'initech' },
   'post /api/guardrails/test': { draft: DRAFT, call: { agentId: 'agent-1', toolName: 'pay', args: { amount: 5 } } },
@@ -133,6 +142,8 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/guardrails/:id/versions/:version': 'rule-1',
   '/api/guardrails/:id/actions': 'rule-1',
   '/api/guardrails/deliveries/:id/redeliver': 'delivery-1',
+  '/api/webhooks/:id': 'webhook-1',
+  '/api/webhooks/:id/deliveries': 'webhook-1',
   '/api/alerts/:id': 'alert-1',
   '/api/budgets/:id': 'budget-1',
   '/api/events/:id': 'event-1',

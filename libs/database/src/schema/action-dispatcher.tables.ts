@@ -49,6 +49,8 @@ export interface DeliveriesTable {
   action_type: string;
   action_config: Json;
   destination: string | null;
+  /** The webhook endpoint it tells; null: a rule's action, or the webhook of its alert. */
+  webhook_id: Generated<string | null>;
   traceparent: string | null;
   result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown';
   attempts: Generated<number>;
@@ -79,6 +81,24 @@ export interface DestinationsTable {
   label: string;
   disabled_at: Timestamp | null;
   disabled_reason: string | null;
+}
+
+/** Writer: action-dispatcher. */
+export interface WebhookEndpointsTable {
+  tenant_id: string;
+  webhook_id: string;
+  name: string | null;
+  url: string;
+  /** Of `url`, as in `destinations`. */
+  destination: string;
+  events: string[];
+  format: 'standard' | 'slack';
+  enabled: boolean;
+  /** Sealed. */
+  secret: string;
+  version: number;
+  created_at: Timestamp;
+  updated_at: Timestamp;
 }
 
 /** Writer: action-dispatcher. */

@@ -9,6 +9,7 @@ import type {
   DestinationsTable,
   GuardrailTriggersTable,
   TriggerCooldownsTable,
+  WebhookEndpointsTable,
 } from './action-dispatcher.tables.ts';
 import type { Json, Timestamp } from './columns.ts';
 import type {
@@ -69,6 +70,7 @@ export interface Tables {
   deliveries: DeliveriesTable;
   delivery_attempts: DeliveryAttemptsTable;
   destinations: DestinationsTable;
+  webhook_endpoints: WebhookEndpointsTable;
   agent_directives: AgentDirectivesTable;
   alerts: AlertsTable;
   control_orders: ControlOrdersTable;

@@ -9,6 +9,7 @@ export const DeliveryFilter = consistent(
   z.object({
     triggerId: ClientId.optional(),
     ruleId: ClientId.optional(),
+    webhookId: ClientId.optional(),
     result: commaListOf(ACTION_RESULTS).optional(),
     ...paging(DELIVERIES_LIST, 200),
   }),
@@ -28,9 +29,10 @@ export type Attempt = z.infer<typeof Attempt>;
 export const DeliveryView = z
   .object({
     id: z.string(),
-    triggerId: z.string(),
-    ruleId: z.string(),
-    agentId: z.string(),
+    triggerId: z.string().meta({ description: 'The trigger, alert or other thing it is about.' }),
+    ruleId: z.string().meta({ description: 'Empty where no rule led to it.' }),
+    agentId: z.string().meta({ description: 'Empty where it concerns no one agent.' }),
+    webhookId: z.string().optional().meta({ description: 'The webhook of the tenant that was told.' }),
     actionType: z.string(),
     result: z.enum(ACTION_RESULTS),
     detail: z.string().optional(),
@@ -49,7 +51,7 @@ export const listDeliveries = operation({
   method: 'get',
   path: '/api/guardrails/deliveries',
   tag: 'Deliveries',
-  summary: 'How the actions of triggers were carried out, with every attempt; newest first.',
+  summary: 'How actions were carried out and webhooks told, with every attempt; newest first.',
   scope: 'read',
   query: DeliveryFilter,
   response: z.object({

@@ -33,3 +33,4 @@ export * from './tenants.operations.ts';
 export * from './timeline-entry.ts';
 export * from './trigger-view.ts';
 export * from './triggers.operations.ts';
+export * from './webhooks.operations.ts';

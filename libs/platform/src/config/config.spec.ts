@@ -47,6 +47,17 @@ describe('configuration', () => {
     expect(loadConfig('standalone', SERVERS)).toMatchObject({ bus: { kind: 'nats' }, state: { kind: 'redis' } });
   });
 
+  it('links to where people reach the platform: the local address where one process serves only that', () => {
+    const AGENTLENS_PUBLIC_URL = 'https://lens.example.com';
+    expect(loadConfig('standalone', { AGENTLENS_HTTP_PORT: '3410' }).publicUrl).toBe('http://localhost:3410');
+    expect(loadConfig('standalone', { AGENTLENS_HTTP_HOST: '0.0.0.0' }).publicUrl).toBeUndefined();
+    expect(loadConfig('query', SERVERS).publicUrl).toBeUndefined();
+    expect(loadConfig('query', { ...SERVERS, AGENTLENS_PUBLIC_URL }).publicUrl).toBe(AGENTLENS_PUBLIC_URL);
+    expect(() => loadConfig('standalone', { AGENTLENS_PUBLIC_URL: 'lens.example.com' })).toThrow(
+      'AGENTLENS_PUBLIC_URL',
+    );
+  });
+
   it('names the nearest known variable for a misspelt one', () => {
     expect(() => loadConfig('standalone', { AGENTLENS_HTTP_PROT: '1' })).toThrow(
       'AGENTLENS_HTTP_PROT is not known. Did you mean AGENTLENS_HTTP_PORT?',

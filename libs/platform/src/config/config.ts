@@ -34,6 +34,9 @@ const Environment = z.object({
     .int()
     .min(1024)
     .default(10 * 1024 * 1024),
+  AGENTLENS_PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https address, such as https://agentlens.example.com' })
+    .optional(),
   AGENTLENS_BOOTSTRAP_KEY: z.string().optional(),
   AGENTLENS_PLATFORM_KEY: z.string().optional(),
   AGENTLENS_EGRESS_ALLOW: list.pipe(z.array(cidr)).default([]),
@@ -68,6 +71,8 @@ export interface PlatformConfig {
   readonly databasePasswords: ServicePasswords;
   readonly dataDir: string;
   readonly http: { readonly host: string; readonly port: number; readonly bodyLimitBytes: number };
+  /** Where people reach the console; undefined: nothing that is sent elsewhere links to it. */
+  readonly publicUrl: string | undefined;
   readonly bootstrapKey: string | undefined;
   /** The key that makes tenants. */
   readonly platformKey: string | undefined;
@@ -131,6 +136,7 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
       port: env.AGENTLENS_HTTP_PORT,
       bodyLimitBytes: env.AGENTLENS_HTTP_BODY_LIMIT_BYTES,
     },
+    publicUrl: publicUrlOf(service, env),
     bootstrapKey: env.AGENTLENS_BOOTSTRAP_KEY,
     platformKey: env.AGENTLENS_PLATFORM_KEY,
     egressAllow: env.AGENTLENS_EGRESS_ALLOW,
@@ -148,6 +154,13 @@ function configOf(service: ProcessName, env: Environment): PlatformConfig {
     },
     migrate: env.AGENTLENS_MIGRATE ?? (standalone || service === 'setup'),
   };
+}
+
+/** Started on one machine for its own user, the platform is reached on that machine. */
+function publicUrlOf(service: ProcessName, env: Environment): string | undefined {
+  if (env.AGENTLENS_PUBLIC_URL !== undefined) return env.AGENTLENS_PUBLIC_URL;
+  const local = service === 'standalone' && env.AGENTLENS_HTTP_HOST === undefined && env.AGENTLENS_HTTP_PORT !== 0;
+  return local ? `http://localhost:${env.AGENTLENS_HTTP_PORT}` : undefined;
 }
 
 function busOf(service: ProcessName, env: Environment): PlatformConfig['bus'] {

@@ -4,6 +4,8 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
 import type { Waiting } from './alert-metrics.ts';
 import type { AlertRow } from './alert-row.ts';
+import { queueWebhooks } from '../webhooks/webhook.queue.ts';
+import { noticeOfAlert } from '../webhooks/webhook-notice.ts';
 import { queueAlertWebhooks } from './alert-webhook.queue.ts';
 
 type Tx = Transaction<Tables>;
@@ -232,4 +234,5 @@ async function announce(tx: Tx, row: AlertRow, at: string): Promise<void> {
   const alert = alertFromRow(row);
   await putInOutbox(tx, alertChanged, alert, at);
   await queueAlertWebhooks(tx, alert, at);
+  await queueWebhooks(tx, [noticeOfAlert(alert, at)], at);
 }

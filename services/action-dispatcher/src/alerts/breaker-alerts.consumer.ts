@@ -1,6 +1,13 @@
-import { type BreakerChanged, type BreakerReason, breakerChanged, derivedId } from '@agentlens/contracts';
+import {
+  type BreakerChanged,
+  type BreakerReason,
+  type BreakerState,
+  breakerChanged,
+  derivedId,
+} from '@agentlens/contracts';
 import { isDataError, refusalText } from '@agentlens/database';
 import { ACK, type EventBus, each, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
+import { noticeOfBreaker, type WebhookNotice } from '../webhooks/webhook-notice.ts';
 import type { AlertService } from './alert.service.ts';
 
 export const BREAKER_GROUP = 'action-dispatcher-breakers';
@@ -17,13 +24,14 @@ const REASONS: Readonly<Record<BreakerReason, string>> = {
   operator: 'an operator opened it',
 };
 
-/** Tells people of breakers that opened, and takes that back when they close. */
+/** Tells people and webhook endpoints of breakers that opened, and takes that back when they close. */
 export class BreakerAlertsConsumer {
   #subscription: Subscription | undefined;
 
   constructor(
     private readonly bus: EventBus,
     private readonly alerts: AlertService,
+    private readonly tell: (notice: WebhookNotice) => Promise<void>,
   ) {}
 
   async start(): Promise<void> {
@@ -38,7 +46,10 @@ export class BreakerAlertsConsumer {
 
   async #take(change: BreakerChanged): Promise<HandlingOutcome> {
     try {
-      await this.#tell(change);
+      // A probe proves nothing yet.
+      if (change.state.kind === 'half_open') return ACK;
+      await this.#alert(change, change.state);
+      await this.tell(noticeOfBreaker(change));
       return ACK;
     } catch (error) {
       if (isDataError(error)) return { kind: 'poison', reason: `the alert cannot be stored: ${refusalText(error)}` };
@@ -46,10 +57,11 @@ export class BreakerAlertsConsumer {
     }
   }
 
-  async #tell({ tenantId, scope, scopeId, agentId, state, version, at }: BreakerChanged): Promise<void> {
+  async #alert(
+    { tenantId, scope, scopeId, agentId, version, at }: BreakerChanged,
+    state: Exclude<BreakerState, { kind: 'half_open' }>,
+  ): Promise<void> {
     const about = { tenantId, kind: 'breaker', agentId, runId: scope === 'run' ? scopeId : undefined } as const;
-    // A probe proves nothing yet.
-    if (state.kind === 'half_open') return;
     if (state.kind === 'closed') return this.alerts.close(about, 'the circuit breaker closed');
     const id = derivedId(Date.parse(at), tenantId, 'breaker', scope, scopeId, version);
     const title = `Circuit breaker of ${scope} ${scopeId} is open`;

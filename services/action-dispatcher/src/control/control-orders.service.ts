@@ -6,6 +6,8 @@ import { cleanText } from '../alerts/clean-text.ts';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AgentControl } from '../directives/agent-control.ts';
 import { putInOutbox } from '../outbox/outbox.ts';
+import { queueWebhooks } from '../webhooks/webhook.queue.ts';
+import { noticeOfOrder } from '../webhooks/webhook-notice.ts';
 
 interface ControlRequest {
   readonly tenantId: string;
@@ -27,7 +29,7 @@ export class ControlOrdersService {
     private readonly db: Kysely<Tables>,
     private readonly now: () => number,
     private readonly directives: AgentControl,
-    /** Called after a commit that wrote to the outbox. */
+    /** Called after a commit that wrote to the outbox or queued a delivery. */
     private readonly onOrdered: () => void,
   ) {}
 
@@ -69,6 +71,7 @@ export class ControlOrdersService {
         .executeTakeFirstOrThrow();
       const written = orderFromRow(row);
       await putInOutbox(tx, controlOrdered, written, issuedAt);
+      await queueWebhooks(tx, [noticeOfOrder(written)], issuedAt);
       if (state === 'killed') await cancelApprovals(tx, written);
       return written;
     });

@@ -17,6 +17,8 @@ export interface ClaimedDelivery {
   /** Secrets inside are sealed. */
   readonly actionConfig: JsonObject;
   readonly destination: Destination | null;
+  /** The webhook endpoint it tells; null: a rule's action, or the webhook of its alert. */
+  readonly webhookId: string | null;
   /** Why nothing may be sent to its destination any more, as it stood when this was claimed; null where it may. */
   readonly disabled: string | null;
   readonly traceparent: string | null;

@@ -212,6 +212,7 @@ function claimed(row: ClaimedRow, leaseId: string): ClaimedDelivery {
     actionType: row.action_type,
     actionConfig: row.action_config as JsonObject,
     destination: row.destination === null ? null : { tenantId: row.tenant_id, id: row.destination },
+    webhookId: row.webhook_id,
     disabled: row.disabled,
     traceparent: row.traceparent,
     trigger: triggerOf(row),

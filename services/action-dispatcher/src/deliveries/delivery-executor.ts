@@ -29,6 +29,8 @@ interface ExecutorDependencies {
   readonly onError: (error: unknown, delivery: ClaimedDelivery) => void;
   /** An attempt that has not ended by then is taken for failed. Must end well before the lease does. */
   readonly deadlineMs: number;
+  /** Where people reach the platform: links lead there. */
+  readonly publicUrl?: string | undefined;
 }
 
 const MAX_DETAIL = 300;
@@ -38,8 +40,8 @@ export class DeliveryExecutor {
   constructor(private readonly tools: ExecutorDependencies) {}
 
   async execute(delivery: ClaimedDelivery): Promise<Execution> {
-    const { breakers, now } = this.tools;
-    const errand = errandOf(delivery);
+    const { breakers, now, publicUrl } = this.tools;
+    const errand = errandOf(delivery, publicUrl);
     if (typeof errand === 'string') return this.#give('impossible', errand);
 
     const { destination, disabled } = delivery;

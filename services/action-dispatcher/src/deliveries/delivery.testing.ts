@@ -18,6 +18,7 @@ export function aDelivery(deliveryId: string, destination = 'hook'): ClaimedDeli
   return {
     ...{ tenantId: 'acme', deliveryId, triggerId: `t-${deliveryId}`, triggeredAt: AT, ruleId: 'r', agentId: 'a' },
     ...{ leaseId: 'lease', attempts: 0, createdAt: AT, actionType: 'notify_webhook', actionConfig: {} },
-    ...{ destination: { tenantId: 'acme', id: destination }, disabled: null, traceparent: null, trigger: null },
+    ...{ destination: { tenantId: 'acme', id: destination }, webhookId: null },
+    ...{ disabled: null, traceparent: null, trigger: null },
   };
 }

@@ -31,7 +31,6 @@ export class Lanes implements DirectIntake {
     for (const worker of this.#all) worker.start();
   }
 
-  /** There are new deliveries in the table. */
   wake(): void {
     for (const worker of this.#all) worker.wake();
   }

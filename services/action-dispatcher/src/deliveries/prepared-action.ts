@@ -2,17 +2,28 @@ import type { JsonObject } from '@agentlens/contracts';
 import type { ActionDependencies, ActionModule, ActionOutcome } from '@agentlens/guardrails';
 import { ACTIONS } from '@agentlens/guardrails/actions';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
+import { ENDPOINT_WEBHOOK, endpointWebhook } from '../webhooks/webhook-config.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 
-/** What a delivery is about: the action of a rule, or word of an alert. */
+/** What a delivery is about: the action of a rule, or word of an alert or of something else that happened. */
 export interface PreparedAction {
   readonly urgency: ActionModule['urgency'];
   /** Reads the config, secrets opened; a text says which part of it is not valid any more. */
   prepare(config: JsonObject): ((tools: ActionDependencies) => Promise<ActionOutcome>) | string;
 }
 
-/** The errand of a delivery, or why it has none. */
-export function errandOf({ actionType, trigger, triggeredAt }: ClaimedDelivery): PreparedAction | string {
+/**
+ * The errand of a delivery, or why it has none.
+ *
+ * @param publicUrl where people reach the platform
+ */
+export function errandOf(
+  { actionType, trigger, triggeredAt }: ClaimedDelivery,
+  publicUrl?: string,
+): PreparedAction | string {
+  if (actionType === ENDPOINT_WEBHOOK) {
+    return errand(endpointWebhook, (config, tools) => endpointWebhook.execute(config, publicUrl, tools));
+  }
   if (actionType === ALERT_WEBHOOK) {
     return errand(alertWebhook, (config, tools) => alertWebhook.execute(config, triggeredAt, tools));
   }

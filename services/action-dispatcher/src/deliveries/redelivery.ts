@@ -32,16 +32,19 @@ export class Redelivery {
         })
         .where('tenant_id', '=', tenantId)
         .where('delivery_id', '=', deliveryId)
-        .returning(['trigger_id', 'triggered_at', 'destination', 'result'])
+        .returning(['trigger_id', 'triggered_at', 'destination', 'webhook_id', 'result'])
         .executeTakeFirst();
       if (delivery === undefined) return undefined;
-      await tx
-        .updateTable('guardrail_triggers')
-        .set({ action_result: delivery.result, settled_at: null })
-        .where('tenant_id', '=', tenantId)
-        .where('triggered_at', '=', delivery.triggered_at)
-        .where('trigger_id', '=', delivery.trigger_id)
-        .execute();
+      // What an endpoint was told of a trigger says nothing about the trigger's own action.
+      if (delivery.webhook_id === null) {
+        await tx
+          .updateTable('guardrail_triggers')
+          .set({ action_result: delivery.result, settled_at: null })
+          .where('tenant_id', '=', tenantId)
+          .where('triggered_at', '=', delivery.triggered_at)
+          .where('trigger_id', '=', delivery.trigger_id)
+          .execute();
+      }
       if (delivery.destination === null) return { destination: null };
       await tx
         .updateTable('destinations')

@@ -2,23 +2,29 @@ import type { JsonObject } from '@agentlens/contracts';
 import { mapActionSecrets } from '@agentlens/guardrails/actions';
 import type { SecretBox } from '@agentlens/platform';
 import { ALERT_WEBHOOK } from '../alerts/alert-webhook.ts';
+import { secretContext } from '../webhooks/webhook-endpoints.service.ts';
 
 /**
- * The config with its secrets in the clear, for the moment of one attempt. They were sealed for the rule they belong to.
+ * The config with its secrets in the clear, for the moment of one attempt. They were sealed for the rule or the webhook
+ * endpoint they belong to.
  *
  * @throws Error when a secret was altered or sealed with a key this process does not have.
  */
-export function openSecrets(secrets: SecretBox, { actionType, actionConfig, tenantId, ruleId }: OfRule): JsonObject {
-  const context = [tenantId, 'guardrail_rules', ruleId];
+export function openSecrets(
+  secrets: SecretBox,
+  { actionType, actionConfig, tenantId, ruleId, webhookId }: Sealed,
+): JsonObject {
+  const context = webhookId === null ? [tenantId, 'guardrail_rules', ruleId] : secretContext(tenantId, webhookId);
   const opened = (text: string) => (secrets.isSealed(text) ? secrets.open(text, context) : text);
-  if (actionType !== ALERT_WEBHOOK) return mapActionSecrets(actionType, actionConfig, opened);
+  if (actionType !== ALERT_WEBHOOK && webhookId === null) return mapActionSecrets(actionType, actionConfig, opened);
   const { secret, ...rest } = actionConfig;
   return typeof secret === 'string' ? { ...rest, secret: opened(secret) } : rest;
 }
 
-interface OfRule {
+interface Sealed {
   readonly actionType: string;
   readonly actionConfig: JsonObject;
   readonly tenantId: string;
   readonly ruleId: string;
+  readonly webhookId: string | null;
 }

@@ -61,7 +61,7 @@ export class SettlementsRepository {
           next_attempt_at = g.next_at, settled_at = g.settled_at
         from given g
         where d.tenant_id = g.tenant_id and d.delivery_id = g.delivery_id and d.lease_id = g.lease_id
-        returning g.*, d.trigger_id, d.triggered_at
+        returning g.*, d.trigger_id, d.triggered_at, d.webhook_id
       ), attempted as (
         insert into delivery_attempts (tenant_id, delivery_id, attempt, started_at, finished_at, outcome, http_status, detail)
         select tenant_id, delivery_id, attempts, started_at, finished_at, outcome, http_status, attempt_detail
@@ -71,6 +71,7 @@ export class SettlementsRepository {
         set action_result = m.result, action_detail = m.detail, settled_at = m.settled_at
         from moved m
         where t.tenant_id = m.tenant_id and t.triggered_at = m.triggered_at and t.trigger_id = m.trigger_id
+          and m.webhook_id is null
       ), disabled as (
         insert into destinations (tenant_id, destination, label, disabled_at, disabled_reason)
         select distinct on (tenant_id, destination) tenant_id, destination, disable_label, at, disable_reason
@@ -116,13 +117,14 @@ function rowOf({ delivery, settlement }: SettledDelivery, n: number) {
 }
 
 function factOf(delivery: ClaimedDelivery, settlement: Settlement, attempts: number) {
-  const { deliveryId, triggerId, tenantId, ruleId, agentId, actionType } = delivery;
+  const { deliveryId, triggerId, tenantId, ruleId, agentId, actionType, webhookId } = delivery;
   return {
     deliveryId,
     triggerId,
     tenantId,
     ruleId,
     agentId,
+    webhookId: webhookId ?? undefined,
     actionType,
     result: resultOf(settlement.next),
     attempts,

@@ -19,6 +19,8 @@ export interface DirectIntake {
   reserve(delivery: Occupant): boolean;
   begin(deliveries: readonly ClaimedDelivery[]): void;
   giveBack(deliveries: readonly Occupant[]): void;
+  /** There are new deliveries in the table. */
+  wake(): void;
 }
 
 export interface Lease {
@@ -75,6 +77,7 @@ export function planOf({ arrival: { trigger, traceparent }, cooling, action, at,
     actionType: action.type,
     actionConfig: action.config,
     destination,
+    webhookId: null,
     disabled: null,
     traceparent: delivery.traceparent,
     trigger: { ...trigger, actionType: action.type },

@@ -3,6 +3,8 @@ import type { Trigger } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import type { ClaimedDelivery } from '../deliveries/claimed-delivery.ts';
+import { queueWebhooks } from '../webhooks/webhook.queue.ts';
+import { noticeOfTrigger } from '../webhooks/webhook-notice.ts';
 import { type Cooldown, cooldownKey, mayHaveNeighbour } from './cooldown.ts';
 import { coolBatch, triggerKey } from './cooling.ts';
 import { type DirectIntake, type DispatchPlan, type Lease, planOf, type TriggerArrival } from './plan.ts';
@@ -40,8 +42,12 @@ export class TriggerRecorder {
     }
     const plans: DispatchPlan[] = [];
     try {
-      const written = await this.db.transaction().execute((tx) => this.#write(tx, [...first.values()], plans));
+      const { written, told } = await this.db.transaction().execute(async (tx) => {
+        const entries = await this.#write(tx, [...first.values()], plans);
+        return { written: entries, told: await this.#tell(tx, plans, entries) };
+      });
       const answers = this.#begin(plans, written);
+      if (told > 0) this.intake?.wake();
       return arrivals.map((arrival) => {
         const key = triggerKey(arrival.trigger);
         return first.get(key) === arrival ? (answers.get(key) ?? 'known') : 'known';
@@ -75,6 +81,19 @@ export class TriggerRecorder {
       plans.push(planOf({ arrival, cooling: fate, action, at, lease }));
     }
     return writeEntries(tx, plans, at);
+  }
+
+  /** Queues what webhook endpoints are told of the triggers that took effect; answers how much that is. */
+  #tell(tx: Transaction<Tables>, plans: readonly DispatchPlan[], written: readonly Written[]): Promise<number> {
+    const wanted = new Set(
+      written.flatMap(({ wanted, tenant_id, trigger_id }) =>
+        wanted ? [triggerKey({ tenantId: tenant_id, id: trigger_id })] : [],
+      ),
+    );
+    const notices = plans.flatMap(({ trigger, effective }) =>
+      effective && !trigger.dryRun && wanted.has(triggerKey(trigger)) ? [noticeOfTrigger(trigger)] : [],
+    );
+    return queueWebhooks(tx, notices, new Date(this.now()).toISOString());
   }
 
   #lease(): Lease {

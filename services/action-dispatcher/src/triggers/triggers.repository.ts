@@ -43,6 +43,8 @@ interface NewDelivery {
 export interface Written {
   readonly tenant_id: string;
   readonly trigger_id: string;
+  /** Whether a webhook endpoint of its tenant listens to triggers. */
+  readonly wanted: boolean;
   /** Why the destination of its delivery is disabled, or null. */
   readonly disabled: string | null;
 }
@@ -178,6 +180,9 @@ export async function writeEntries(tx: Transaction<Tables>, entries: readonly En
       order by n
     )
     select f.tenant_id, f.trigger_id,
+      exists (
+        select from webhook_endpoints w where w.tenant_id = f.tenant_id and w.enabled and w.events @> '{triggers}'
+      ) as wanted,
       case when d.disabled_at is not null then coalesce(d.disabled_reason, 'no reason given') end as disabled
     from fresh f
     left join destinations d on d.tenant_id = f.tenant_id and d.destination = f.destination

@@ -12,6 +12,7 @@ const COLUMNS = [
   'triggered_at',
   'rule_id',
   'agent_id',
+  'webhook_id',
   'action_type',
   'result',
   'attempts',
@@ -27,13 +28,14 @@ type Row = Pick<Selectable<DeliveriesTable>, (typeof COLUMNS)[number]>;
 export class DeliveriesQueries {
   constructor(private readonly reads: TenantReads) {}
 
-  async list(tenantId: string, filter: DeliveryFilter): Promise<Page<DeliveryView>> {
+  /** @param list whose cursors the pages carry */
+  async list(tenantId: string, filter: DeliveryFilter, list = DELIVERIES_LIST): Promise<Page<DeliveryView>> {
     return this.reads.read(tenantId, async (db) => {
       const rows = await pageRows(db, tenantId, filter);
       const ids = rows.slice(0, filter.limit).map((row) => row.delivery_id);
       const attempts = Map.groupBy(await attemptRows(db, tenantId, ids), (row) => row.delivery_id);
       return pageOf(
-        DELIVERIES_LIST,
+        list,
         rows,
         filter.limit,
         (row) => ({ at: row.created_at, id: row.delivery_id }),
@@ -59,6 +61,7 @@ function pageRows(db: ReadOnly, tenantId: string, filter: DeliveryFilter): Promi
   let query = db.selectFrom('deliveries').select(COLUMNS).where('tenant_id', '=', tenantId);
   if (filter.triggerId !== undefined) query = query.where('trigger_id', '=', filter.triggerId);
   if (filter.ruleId !== undefined) query = query.where('rule_id', '=', filter.ruleId);
+  if (filter.webhookId !== undefined) query = query.where('webhook_id', '=', filter.webhookId);
   if (filter.result !== undefined) query = query.where('result', 'in', filter.result);
   if (filter.cursor !== undefined) {
     const place = sql`(${filter.cursor.at}::timestamptz, ${filter.cursor.id})`;
@@ -89,6 +92,7 @@ function deliveryFromRow(row: Row, attempts: readonly Selectable<DeliveryAttempt
     triggerId: row.trigger_id,
     ruleId: row.rule_id,
     agentId: row.agent_id,
+    ...(row.webhook_id === null ? {} : { webhookId: row.webhook_id }),
     actionType: row.action_type,
     result: row.result,
     ...(row.detail === null ? {} : { detail: row.detail }),

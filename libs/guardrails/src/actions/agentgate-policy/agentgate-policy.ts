@@ -1,10 +1,10 @@
+import { HttpAddress } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { ExecutedAction } from '../../catalog/action-module.ts';
-import { httpAddress } from '../address.ts';
 import { outcomeOfSilence, retryLater } from '../http-outcome.ts';
 
 const AgentgateConfig = z.strictObject({
-  agentgateUrl: httpAddress.meta({ title: 'Address of AgentGate' }),
+  agentgateUrl: HttpAddress.meta({ title: 'Address of AgentGate' }),
   policyId: z.string().trim().min(1).max(200).default('default').meta({ title: 'Policy' }),
   action: z.string().trim().min(1).max(100).default('restrict').meta({ title: 'Action of the policy' }),
   apiKey: z.string().min(1).max(4096).optional().meta({ title: 'API key', secret: true }),

@@ -1,7 +1,6 @@
-import type { Trigger } from '@agentlens/contracts';
+import { HttpAddress, type Trigger } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { ExecutedAction } from '../../catalog/action-module.ts';
-import { httpAddress } from '../address.ts';
 import { postWebhook } from './post-webhook.ts';
 import { webhookKey } from './sign-webhook.ts';
 
@@ -26,7 +25,7 @@ export const WebhookSecret = z
   .refine((text) => webhookKey(text) !== null, 'must be "whsec_" followed by 24 to 64 random bytes in base64');
 
 const WebhookConfig = z.strictObject({
-  url: httpAddress.meta({ title: 'Address' }),
+  url: HttpAddress.meta({ title: 'Address' }),
   headers: z
     .record(headerName, headerValue)
     .refine((headers) => Object.keys(headers).length <= 30, 'at most 30 headers')

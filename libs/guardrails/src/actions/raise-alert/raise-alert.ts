@@ -1,6 +1,6 @@
+import { HttpAddress } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { AlertRaised, ExecutedAction } from '../../catalog/action-module.ts';
-import { httpAddress } from '../address.ts';
 import { WebhookSecret } from '../notify-webhook/notify-webhook.ts';
 
 const AlertConfig = z
@@ -8,7 +8,7 @@ const AlertConfig = z
     severity: z.enum(['info', 'warn', 'error', 'critical']).default('warn').meta({ title: 'Severity' }),
     title: z.string().trim().min(1).max(200).optional().meta({ title: 'Title' }),
     message: z.string().trim().min(1).max(2000).optional().meta({ title: 'Message' }),
-    webhookUrl: httpAddress.optional().meta({ title: 'Address told of every change of the alert' }),
+    webhookUrl: HttpAddress.optional().meta({ title: 'Address told of every change of the alert' }),
     webhookAlso: z
       .array(z.enum(['approval', 'breaker']))
       .max(2)

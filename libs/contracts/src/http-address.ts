@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** An address of the tenant's choosing. Whether it may be called is the egress guard's decision, not the form's. */
-export const httpAddress = z
+export const HttpAddress = z
   .string()
   .max(2048)
   .refine((text) => {

@@ -1,0 +1,129 @@
+import {
+  NewWebhookEndpoint,
+  WEBHOOK_EVENTS,
+  WebhookDraft,
+  WebhookEndpoint,
+  WebhookPatch,
+} from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { IdPath, paging } from '../parameters.ts';
+import { DeliveryView } from './deliveries.operations.ts';
+
+const TAG = 'Webhooks';
+
+export const WEBHOOK_DELIVERIES_LIST = 'webhook deliveries';
+
+export const WebhookView = WebhookEndpoint.extend({
+  disabledReason: z.string().optional().meta({
+    description: 'Why nothing is sent there any more (it answered 410). Setting `enabled` to true tries again.',
+  }),
+}).meta({ id: 'Webhook' });
+export type WebhookView = z.infer<typeof WebhookView>;
+
+const NewWebhook = NewWebhookEndpoint.meta({ id: 'NewWebhook' });
+
+export const createWebhook = operation({
+  id: 'createWebhook',
+  method: 'post',
+  path: '/api/webhooks',
+  tag: TAG,
+  summary:
+    `Has an address told of what happens to the whole tenant: ${WEBHOOK_EVENTS.join(', ')}. The signing secret is in ` +
+    'this answer and nowhere else. `format: slack` sends what a Slack incoming webhook takes.',
+  scope: 'admin',
+  body: WebhookDraft.meta({ id: 'WebhookDraft' }),
+  status: 201,
+  response: NewWebhook,
+  problems: [422],
+});
+
+export const listWebhooks = operation({
+  id: 'listWebhooks',
+  method: 'get',
+  path: '/api/webhooks',
+  tag: TAG,
+  summary: 'The webhooks of the tenant, oldest first.',
+  scope: 'admin',
+  response: z.object({ webhooks: z.array(WebhookView) }),
+});
+
+export const getWebhook = operation({
+  id: 'getWebhook',
+  method: 'get',
+  path: '/api/webhooks/:id',
+  tag: TAG,
+  summary: 'One webhook.',
+  scope: 'admin',
+  params: IdPath,
+  response: WebhookView,
+  problems: [404],
+});
+
+export const updateWebhook = operation({
+  id: 'updateWebhook',
+  method: 'patch',
+  path: '/api/webhooks/:id',
+  tag: TAG,
+  summary: 'Changes the fields that are sent. Switching it off gives up what is still to be delivered.',
+  scope: 'admin',
+  params: IdPath,
+  body: WebhookPatch.meta({ id: 'WebhookPatch' }),
+  response: WebhookView,
+  problems: [404],
+});
+
+export const deleteWebhook = operation({
+  id: 'deleteWebhook',
+  method: 'delete',
+  path: '/api/webhooks/:id',
+  tag: TAG,
+  summary: 'Deletes the webhook and gives up what is still to be delivered to it. Its log stays in the deliveries.',
+  scope: 'admin',
+  params: IdPath,
+  response: z.object({ ok: z.literal(true) }),
+  problems: [404],
+});
+
+export const rotateWebhookSecret = operation({
+  id: 'rotateWebhookSecret',
+  method: 'post',
+  path: '/api/webhooks/:id/secret',
+  tag: TAG,
+  summary: 'Makes a new signing secret and shows it once. What is queued already is still signed with the one before.',
+  scope: 'admin',
+  params: IdPath,
+  response: NewWebhook,
+  problems: [404],
+});
+
+export const testWebhook = operation({
+  id: 'testWebhook',
+  method: 'post',
+  path: '/api/webhooks/:id/test',
+  tag: TAG,
+  summary: 'Sends a message that says it is a test. What came of it is in the deliveries of the webhook.',
+  scope: 'admin',
+  params: IdPath,
+  status: 202,
+  response: z.object({ deliveryId: z.string() }),
+  problems: [404],
+});
+
+export const listWebhookDeliveries = operation({
+  id: 'listWebhookDeliveries',
+  method: 'get',
+  path: '/api/webhooks/:id/deliveries',
+  tag: TAG,
+  summary:
+    'What this webhook was sent, with every attempt; newest first. Redeliver one by POST /api/guardrails/deliveries/:id/redeliver.',
+  scope: 'admin',
+  params: IdPath,
+  query: z.object(paging(WEBHOOK_DELIVERIES_LIST, 200)),
+  response: z.object({
+    deliveries: z.array(DeliveryView),
+    hasMore: z.boolean(),
+    nextCursor: z.string().optional(),
+  }),
+  problems: [404],
+});

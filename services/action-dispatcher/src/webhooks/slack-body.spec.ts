@@ -1,0 +1,113 @@
+import type { Alert, ControlOrder } from '@agentlens/contracts';
+import { aTrigger } from '@agentlens/testing';
+import { describe, expect, it } from '@jest/globals';
+import { linkTo } from './message-link.ts';
+import { slackBody } from './slack-body.ts';
+import {
+  noticeOfAlert,
+  noticeOfBreaker,
+  noticeOfOrder,
+  noticeOfTrigger,
+  type WebhookNotice,
+} from './webhook-notice.ts';
+
+const AT = '2026-03-01T12:00:00.000Z';
+const PUBLIC_URL = 'https://lens.example.com/console/';
+
+const approval: Alert = {
+  ...{ id: 'alert/1', tenantId: 'acme', kind: 'approval', status: 'pending', severity: 'warn', version: 1 },
+  ...{ title: 'May it pay?', message: 'pay wants to run', agentId: 'bot', runId: 'run-1', createdAt: AT },
+  expiresAt: '2026-03-01T12:15:00.000Z',
+};
+const order: ControlOrder = {
+  ...{ id: 'o', tenantId: 'acme', scope: 'tenant', scopeId: 'acme', state: 'killed', reason: 'enough', by: 'ann' },
+  ...{ version: 1, issuedAt: AT },
+};
+
+function posted({ message }: WebhookNotice, publicUrl: string | undefined = PUBLIC_URL): string {
+  return JSON.stringify(slackBody(message, linkTo(message, publicUrl)));
+}
+
+describe('the body of a Slack webhook', () => {
+  it('is what an incoming webhook takes: text for the notification, blocks to read, and a button to decide', () => {
+    const { message } = noticeOfAlert(approval, AT);
+    expect(slackBody(message, linkTo(message, PUBLIC_URL))).toEqual({
+      text: 'Approval needed: May it pay?',
+      blocks: [
+        { type: 'section', text: { type: 'mrkdwn', text: '*Approval needed: May it pay?*\npay wants to run' } },
+        {
+          type: 'context',
+          elements: [{ type: 'mrkdwn', text: 'agent bot · run run-1 · until 2026-03-01T12:15:00.000Z' }],
+        },
+        {
+          type: 'actions',
+          elements: [
+            {
+              type: 'button',
+              text: { type: 'plain_text', text: 'Decide' },
+              url: 'https://lens.example.com/console/approvals?id=alert%2F1',
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('has no button where nobody said where the platform is reached', () => {
+    const { message } = noticeOfAlert(approval, AT);
+    expect(linkTo(message, undefined)).toBeUndefined();
+    expect(JSON.stringify(slackBody(message, undefined))).not.toContain('button');
+  });
+
+  it('says who decided', () => {
+    const approved = { ...approval, status: 'approved' as const, decidedBy: 'ann', decidedAt: AT };
+    expect(posted(noticeOfAlert(approved, AT))).toContain('Approval approved by ann: May it pay?');
+  });
+
+  it('mentions nobody, whatever an agent puts into its words, and stays below the limit of Slack', () => {
+    const body = posted(noticeOfAlert({ ...approval, title: '<!channel> & co', message: '<@U1>'.repeat(2_000) }, AT));
+    expect(body).not.toMatch(/<[!@]/);
+    expect(body).toContain('&lt;!channel&gt; &amp; co');
+    for (const { text } of JSON.parse(body).blocks) expect(text?.text.length ?? 0).toBeLessThanOrEqual(3_000);
+  });
+
+  it.each([
+    [
+      'a trigger',
+      noticeOfTrigger(aTrigger({ ruleId: 'r 1', ruleName: 'Too many errors' })),
+      'Too many errors',
+      '/guardrails/r%201',
+    ],
+    ['an order', noticeOfOrder(order), 'Every agent was killed by ann', '/'],
+    [
+      'an order for an agent',
+      noticeOfOrder({ ...order, scope: 'agent', scopeId: 'bot' }),
+      'The agent bot was killed',
+      '/agents/bot',
+    ],
+    [
+      'a breaker',
+      noticeOfBreaker({
+        ...{ tenantId: 'acme', scope: 'run', scopeId: 'run-1', agentId: 'bot', version: 2, at: AT },
+        state: { kind: 'open', openedAt: AT, reason: 'cost' },
+      }),
+      'Circuit breaker of run run-1 is open',
+      '/runs/run-1',
+    ],
+    ['an alert', noticeOfAlert({ ...approval, kind: 'rule' }, AT), '*May it pay?*', '/alerts?id=alert%2F1'],
+  ])('tells of %s and links to it', (_what, notice, words, path) => {
+    const body = posted(notice);
+    expect(body).toContain(words);
+    expect(body).toContain(`${PUBLIC_URL.replace(/\/$/, '')}${path}`);
+  });
+});
+
+describe('notices of approvals', () => {
+  it('are minor once somebody decided and the call only used it or did not', () => {
+    const decided = { ...approval, status: 'approved' as const, decidedBy: 'ann', decidedAt: AT };
+    expect(noticeOfAlert(decided, AT).minor).toBe(false);
+    expect(noticeOfAlert({ ...decided, usedAt: AT }, AT).minor).toBe(true);
+    expect(noticeOfAlert({ ...decided, status: 'expired' }, AT).minor).toBe(true);
+    expect(noticeOfAlert({ ...approval, status: 'expired' }, AT).minor).toBe(false);
+  });
+});

@@ -1,0 +1,120 @@
+import {
+  Alert,
+  alertChanged,
+  BreakerChanged,
+  breakerChanged,
+  ControlOrder,
+  controlOrdered,
+  guardrailTriggered,
+  Trigger,
+} from '@agentlens/contracts';
+import { APPROVAL_CHANGED, WEBHOOK_TEST, type WebhookMessage } from './webhook-notice.ts';
+
+/** What a message says to people. `facts` are short lines below the text. */
+interface Words {
+  readonly title: string;
+  readonly text: string;
+  readonly facts: readonly string[];
+  /** Of the button. */
+  readonly open: string;
+}
+
+const WORDS: Readonly<Record<string, (data: unknown) => Words>> = {
+  [APPROVAL_CHANGED]: (data) => approvalWords(Alert.parse(data)),
+  [alertChanged.name]: (data) => alertWords(Alert.parse(data)),
+  [guardrailTriggered.name]: (data) => triggerWords(Trigger.parse(data)),
+  [controlOrdered.name]: (data) => orderWords(ControlOrder.parse(data)),
+  [breakerChanged.name]: (data) => breakerWords(BreakerChanged.parse(data)),
+  [WEBHOOK_TEST]: () => ({
+    title: 'AgentLens can reach this channel',
+    text: 'This is a test.',
+    facts: [],
+    open: 'Open AgentLens',
+  }),
+};
+
+/** Slack refuses a section of more than 3,000 characters; title and text are in one. */
+const MOST_TITLE = 400;
+const MOST_TEXT = 2_500;
+const MOST_FACTS = 1_000;
+
+/** The body of a Slack incoming webhook: blocks, and the same as text for notifications. */
+export function slackBody(message: WebhookMessage, link: string | undefined): object {
+  const words = WORDS[message.type]?.(message.data) ?? unknownWords(message);
+  const title = escaped(words.title, MOST_TITLE);
+  const text = escaped(words.text, MOST_TEXT);
+  const facts = escaped(words.facts.join(' · '), MOST_FACTS);
+  const linked = link === undefined ? [] : [button(words.open, link)];
+  return {
+    text: title,
+    blocks: [
+      section(text === '' ? `*${title}*` : `*${title}*\n${text}`),
+      ...(facts === '' ? [] : [{ type: 'context', elements: [{ type: 'mrkdwn', text: facts }] }]),
+      ...linked,
+    ],
+  };
+}
+
+function approvalWords(alert: Alert): Words {
+  const { status, title, message, decidedBy, reason, expiresAt } = alert;
+  const facts = [...placeOf(alert), ...(expiresAt === undefined ? [] : [`until ${expiresAt}`])];
+  if (status === 'pending') return { title: `Approval needed: ${title}`, text: message, facts, open: 'Decide' };
+  const who = decidedBy === undefined ? '' : ` by ${decidedBy}`;
+  return { title: `Approval ${status}${who}: ${title}`, text: reason ?? '', facts: placeOf(alert), open: 'Open' };
+}
+
+function alertWords(alert: Alert): Words {
+  const { status, severity, title, message, reason, decidedBy, acknowledgedBy } = alert;
+  const facts = [severity, ...placeOf(alert)];
+  if (status === 'pending') return { title, text: message, facts, open: 'Open the alert' };
+  const who = status === 'acknowledged' ? acknowledgedBy : decidedBy;
+  const by = who === undefined ? '' : ` by ${who}`;
+  return { title: `${title}: ${status}${by}`, text: reason ?? '', facts, open: 'Open the alert' };
+}
+
+function triggerWords(trigger: Trigger): Words {
+  const facts = [...placeOf(trigger), `action ${trigger.actionType}`];
+  return { title: `Rule fired: ${trigger.ruleName}`, text: trigger.message, facts, open: 'Open the rule' };
+}
+
+const ORDERED = { running: 'resumed', paused: 'paused', killed: 'killed' } as const;
+
+function orderWords({ scope, scopeId, state, by, reason }: ControlOrder): Words {
+  const what = scope === 'tenant' ? 'Every agent was' : `The ${scope} ${scopeId} was`;
+  return { title: `${what} ${ORDERED[state]} by ${by}`, text: reason, facts: [], open: 'Open' };
+}
+
+function breakerWords({ scope, scopeId, agentId, state }: BreakerChanged): Words {
+  const [is, why] = state.kind === 'closed' ? ['closed', ''] : ['open', `Calls are blocked. Reason: ${state.reason}.`];
+  const facts = scope === 'run' ? [`agent ${agentId}`] : [];
+  return { title: `Circuit breaker of ${scope} ${scopeId} is ${is}`, text: why, facts, open: 'Open' };
+}
+
+function unknownWords({ type }: WebhookMessage): Words {
+  return { title: `AgentLens: ${type}`, text: '', facts: [], open: 'Open AgentLens' };
+}
+
+function placeOf({ agentId, runId }: { readonly agentId: string; readonly runId?: string | undefined }): string[] {
+  return [`agent ${agentId}`, ...(runId === undefined ? [] : [`run ${runId}`])];
+}
+
+function section(text: string) {
+  return { type: 'section', text: { type: 'mrkdwn', text } };
+}
+
+function button(text: string, url: string) {
+  return { type: 'actions', elements: [{ type: 'button', text: { type: 'plain_text', text }, url }] };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** Without the three characters that Slack reads as its own: words of agents must not mention a channel. At most so long. */
+function escaped(text: string, most: number): string {
+  let written = '';
+  for (const character of text) {
+    const next = ENTITIES[character] ?? character;
+    if (written.length + next.length >= most) return `${written}…`;
+    written += next;
+  }
+  return written;
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type NewWebhookEndpoint,
+  timeOrderedId,
+  type WebhookDraft,
+  type WebhookEndpoint,
+  type WebhookPatch,
+} from '@agentlens/contracts';
+import { type Tables, webhookFromRow } from '@agentlens/database';
+import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
+import type { SecretBox } from '@agentlens/platform';
+import type { Kysely, Transaction } from 'kysely';
+import { type CommandAnswer, refusal } from '../answer.ts';
+import { destinationOf } from '../destinations/destination.ts';
+import {
+  countEndpoints,
+  deleteEndpoint,
+  enableDestination,
+  endDeliveries,
+  insertEndpoint,
+  lockEndpoint,
+  lockEndpoints,
+  updateEndpoint,
+} from './webhook-endpoints.repository.ts';
+import { queueFor } from './webhook.queue.ts';
+import { WEBHOOK_TEST } from './webhook-notice.ts';
+
+export interface WebhookEndpointsDependencies {
+  readonly db: Kysely<Tables>;
+  readonly secrets: SecretBox;
+  readonly egressPolicy: EgressPolicy;
+  readonly now: () => number;
+  /** Called after a commit that queued a delivery. */
+  readonly onQueued: () => void;
+}
+
+interface OfEndpoint {
+  readonly tenantId: string;
+  readonly webhookId: string;
+}
+
+/** More than anybody needs: every event of the tenant is sent to all of them. */
+export const MOST_ENDPOINTS = 20;
+const SECRET_BYTES = 32;
+
+/** Writer of `webhook_endpoints`. */
+export class WebhookEndpointsService {
+  constructor(private readonly dependencies: WebhookEndpointsDependencies) {}
+
+  async create(tenantId: string, draft: WebhookDraft): Promise<CommandAnswer<NewWebhookEndpoint>> {
+    const refused = this.#refusedAddress(draft.url);
+    if (refused !== null) return refused;
+    const now = this.dependencies.now();
+    const at = new Date(now).toISOString();
+    const webhookId = timeOrderedId(now);
+    const { secret, sealed } = this.#newSecret(tenantId, webhookId);
+    const row = {
+      ...{ tenant_id: tenantId, webhook_id: webhookId, name: draft.name ?? null, url: draft.url },
+      ...{ destination: idOf(draft.url), events: draft.events, format: draft.format, enabled: draft.enabled },
+      ...{ secret: sealed, version: 1, created_at: at, updated_at: at },
+    };
+    return this.#transaction(async (tx) => {
+      await lockEndpoints(tx, tenantId);
+      if ((await countEndpoints(tx, tenantId)) >= MOST_ENDPOINTS) {
+        return refusal(422, `A tenant has at most ${MOST_ENDPOINTS} webhooks`, 'Delete one that is not needed.');
+      }
+      await insertEndpoint(tx, row);
+      return { ok: true, value: { ...webhookFromRow(row), secret } };
+    });
+  }
+
+  async update({ tenantId, webhookId }: OfEndpoint, patch: WebhookPatch): Promise<CommandAnswer<WebhookEndpoint>> {
+    const at = new Date(this.dependencies.now()).toISOString();
+    return this.#transaction(async (tx) => {
+      const row = await lockEndpoint(tx, tenantId, webhookId);
+      if (row === undefined) return NOT_FOUND;
+      // One that was there before is judged when it is called.
+      const refused = patch.url === undefined || patch.url === row.url ? null : this.#refusedAddress(patch.url);
+      if (refused !== null) return refused;
+      const changed = await updateEndpoint(tx, row, {
+        ...(patch.url === undefined ? {} : { url: patch.url, destination: idOf(patch.url) }),
+        ...(patch.events === undefined ? {} : { events: patch.events }),
+        ...(patch.format === undefined ? {} : { format: patch.format }),
+        ...(patch.name === undefined ? {} : { name: patch.name }),
+        ...(patch.enabled === undefined ? {} : { enabled: patch.enabled }),
+        ...{ version: row.version + 1, updated_at: at },
+      });
+      if (patch.enabled === false) await endDeliveries(tx, changed, 'the webhook was switched off', at);
+      if (patch.enabled === true) await enableDestination(tx, changed);
+      return { ok: true, value: webhookFromRow(changed) };
+    });
+  }
+
+  async delete({ tenantId, webhookId }: OfEndpoint): Promise<CommandAnswer<{ ok: true }>> {
+    const at = new Date(this.dependencies.now()).toISOString();
+    return this.#transaction(async (tx) => {
+      const row = await lockEndpoint(tx, tenantId, webhookId);
+      if (row === undefined) return NOT_FOUND;
+      await deleteEndpoint(tx, row);
+      await endDeliveries(tx, row, 'the webhook was deleted', at);
+      return { ok: true, value: { ok: true } };
+    });
+  }
+
+  async rotateSecret({ tenantId, webhookId }: OfEndpoint): Promise<CommandAnswer<NewWebhookEndpoint>> {
+    const at = new Date(this.dependencies.now()).toISOString();
+    const { secret, sealed } = this.#newSecret(tenantId, webhookId);
+    return this.#transaction(async (tx) => {
+      const row = await lockEndpoint(tx, tenantId, webhookId);
+      if (row === undefined) return NOT_FOUND;
+      const changed = await updateEndpoint(tx, row, { secret: sealed, version: row.version + 1, updated_at: at });
+      return { ok: true, value: { ...webhookFromRow(changed), secret } };
+    });
+  }
+
+  /** Sends a message that says it is a test, also where the endpoint is switched off or listens to nothing of the kind. */
+  async test({ tenantId, webhookId }: OfEndpoint): Promise<CommandAnswer<{ deliveryId: string }>> {
+    const now = this.dependencies.now();
+    const timestamp = new Date(now).toISOString();
+    const id = timeOrderedId(now);
+    const answer = await this.#transaction<{ deliveryId: string }>(async (tx) => {
+      const row = await lockEndpoint(tx, tenantId, webhookId);
+      if (row === undefined) return NOT_FOUND;
+      const message = { type: WEBHOOK_TEST, timestamp, data: { webhookId, tenantId } };
+      const about = { id, ruleId: '', agentId: '' };
+      const deliveryId = await queueFor(tx, row, { tenantId, event: 'alerts', message, key: id, about }, timestamp);
+      return { ok: true, value: { deliveryId } };
+    });
+    if (answer.ok) this.dependencies.onQueued();
+    return answer;
+  }
+
+  #transaction<T>(work: (tx: Transaction<Tables>) => Promise<CommandAnswer<T>>): Promise<CommandAnswer<T>> {
+    return this.dependencies.db.transaction().execute(work);
+  }
+
+  #newSecret(tenantId: string, webhookId: string) {
+    const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+    return { secret, sealed: this.dependencies.secrets.seal(secret, secretContext(tenantId, webhookId)) };
+  }
+
+  #refusedAddress(url: string): ReturnType<typeof refusal> | null {
+    const message = refuseAddress(url, this.dependencies.egressPolicy);
+    if (message === null) return null;
+    return { ok: false, problem: { error: 'Validation failed', status: 400, details: [{ path: 'url', message }] } };
+  }
+}
+
+const NOT_FOUND = refusal(404, 'Webhook not found');
+
+/** Binds a sealed secret to the endpoint it belongs to. */
+export function secretContext(tenantId: string, webhookId: string): readonly string[] {
+  return [tenantId, 'webhook_endpoints', webhookId];
+}
+
+function idOf(url: string): string {
+  const destination = destinationOf(url);
+  if (destination === null) throw new Error('a webhook was to be stored whose address was not checked');
+  return destination.id;
+}

@@ -1,0 +1,80 @@
+import {
+  type Alert,
+  alertChanged,
+  type BreakerChanged,
+  breakerChanged,
+  type ControlOrder,
+  controlOrdered,
+  guardrailTriggered,
+  type Trigger,
+  type WebhookEvent,
+} from '@agentlens/contracts';
+
+/** Something that webhook endpoints may want to be told of. */
+export interface WebhookNotice {
+  readonly tenantId: string;
+  readonly event: WebhookEvent;
+  readonly message: WebhookMessage;
+  /** Equal whenever the same is queued again. */
+  readonly key: string;
+  /** What it is about, for the log of deliveries; empty where there is no such thing. */
+  readonly about: { readonly id: string; readonly ruleId: string; readonly agentId: string };
+  /** Programs want to know, people who read along do not. */
+  readonly minor?: boolean;
+}
+
+/** What is told: `type`, `timestamp` and `data` of Standard Webhooks. */
+export interface WebhookMessage {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: object;
+}
+
+export const APPROVAL_CHANGED = 'approval.changed';
+export const WEBHOOK_TEST = 'webhook.test';
+
+/** @param at when it changed */
+export function noticeOfAlert(alert: Alert, at: string): WebhookNotice {
+  const approval = alert.kind === 'approval';
+  return {
+    tenantId: alert.tenantId,
+    event: approval ? 'approvals' : 'alerts',
+    message: { type: approval ? APPROVAL_CHANGED : alertChanged.name, timestamp: at, data: alert },
+    key: `${alert.id}:${alert.version}`,
+    about: { id: alert.id, ruleId: alert.ruleId ?? '', agentId: alert.agentId },
+    // That an approved call went ahead, or did not in time, changes nothing for who decided.
+    minor: approval && alert.decidedBy !== undefined && (alert.usedAt !== undefined || alert.status === 'expired'),
+  };
+}
+
+export function noticeOfTrigger(trigger: Trigger): WebhookNotice {
+  return {
+    tenantId: trigger.tenantId,
+    event: 'triggers',
+    message: { type: guardrailTriggered.name, timestamp: trigger.triggeredAt, data: trigger },
+    key: trigger.id,
+    about: { id: trigger.id, ruleId: trigger.ruleId, agentId: trigger.agentId },
+  };
+}
+
+export function noticeOfOrder(order: ControlOrder): WebhookNotice {
+  const { scope, scopeId, agentId = scope === 'agent' ? scopeId : '' } = order;
+  return {
+    tenantId: order.tenantId,
+    event: 'orders',
+    message: { type: controlOrdered.name, timestamp: order.issuedAt, data: order },
+    key: order.id,
+    about: { id: order.id, ruleId: '', agentId },
+  };
+}
+
+export function noticeOfBreaker(change: BreakerChanged): WebhookNotice {
+  const id = `${change.scope}:${change.scopeId}:${change.version}`;
+  return {
+    tenantId: change.tenantId,
+    event: 'breakers',
+    message: { type: breakerChanged.name, timestamp: change.at, data: change },
+    key: id,
+    about: { id, ruleId: '', agentId: change.agentId },
+  };
+}
