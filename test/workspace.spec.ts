@@ -171,6 +171,9 @@ describe('exports', () => {
   const published =
     /libs\/(agent|sdk|operations|client|testing)\/|generated\/|\.(spec|contract|testing)\.ts$|index\.ts$/;
 
+  /** Of what a file exports TypeScript must be able to name the parts, though nobody imports these. */
+  const namedInDeclarations = ['SignInCode', 'Translated'];
+
   it('are imported by some other file', () => {
     const folders = [
       'libs',
@@ -199,6 +202,7 @@ describe('exports', () => {
         );
         return [...found].map(([, name = '']) => ({ name, path }));
       })
+      .filter(({ name }) => !namedInDeclarations.includes(name))
       .filter(({ name, path }) => [...(users.get(name) ?? [])].every((user) => user === path))
       .map(({ name, path }) => `${path.slice(root.length + 1)}: ${name}`);
     expect(users.size).toBeGreaterThan(1_000);

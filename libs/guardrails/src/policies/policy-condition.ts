@@ -4,7 +4,7 @@ import { problemsOf } from '../rules/config-problems.ts';
 import { FLAT_KINDS } from './flat-kinds.ts';
 
 /** A condition in our own words. */
-interface Translated {
+export interface Translated {
   readonly type: string;
   readonly config: JsonObject;
 }

@@ -2,10 +2,10 @@ import { alertChanged, type ControlOrder, type EndedCall, MOST_ANCESTORS } from 
 import { alertFromRow, type Tables } from '@agentlens/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
-import type { Waiting } from './alert-metrics.ts';
-import type { AlertRow } from './alert-row.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfAlert } from '../webhooks/webhook-notice.ts';
+import type { Waiting } from './alert-metrics.ts';
+import type { AlertRow } from './alert-row.ts';
 import { queueAlertWebhooks } from './alert-webhook.queue.ts';
 
 type Tx = Transaction<Tables>;

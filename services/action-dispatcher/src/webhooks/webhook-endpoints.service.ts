@@ -12,6 +12,7 @@ import type { SecretBox } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import { destinationOf } from '../destinations/destination.ts';
+import { queueFor } from './webhook.queue.ts';
 import {
   countEndpoints,
   deleteEndpoint,
@@ -22,7 +23,6 @@ import {
   lockEndpoints,
   updateEndpoint,
 } from './webhook-endpoints.repository.ts';
-import { queueFor } from './webhook.queue.ts';
 import { WEBHOOK_TEST } from './webhook-notice.ts';
 
 export interface WebhookEndpointsDependencies {

@@ -10,7 +10,7 @@ import {
   tracesFromProtobuf,
   UndecodableOtlp,
 } from '@agentlens/contracts/otlp';
-import { exportLogs, exportMetrics, exportTraces } from '@agentlens/operations';
+import { exportLogs, exportMetrics, exportTraces, type Operation } from '@agentlens/operations';
 import {
   CONFIG,
   callerOf,

@@ -5,8 +5,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
-import { ofRun, spanOfRow } from './run-span.ts';
 import { noticesOf } from './run-notices.ts';
+import { ofRun, spanOfRow } from './run-span.ts';
 import { runFromRow } from './run-view.ts';
 
 interface RunStory extends AgentResultStory {

@@ -18,7 +18,7 @@ const USES = '*sign-in*';
 
 const Code = z.object({ id: z.string(), key: z.string(), until: z.number() });
 
-interface SignInCode {
+export interface SignInCode {
   readonly code: string;
   readonly expiresAt: string;
 }
