@@ -26,6 +26,8 @@ export type Budget = BudgetStanding['budget'];
 export type OrderAnswer = Answer<'createOrder'>;
 export type ApiKey = Answer<'listKeys'>['keys'][number];
 export type NewKey = Answer<'createKey'>;
+export type Webhook = Answer<'listWebhooks'>['webhooks'][number];
+export type NewWebhook = Answer<'createWebhook'>;
 export type Me = Answer<'getMe'>;
 export type Now = Answer<'getNow'>;
 
@@ -35,3 +37,5 @@ export type RuleBody = OperationInput<Operations['createRule']>['body'];
 export type OrderBody = OperationInput<Operations['createOrder']>['body'];
 /** A budget as it is sent. */
 export type BudgetBody = OperationInput<Operations['createBudget']>['body'];
+/** A webhook as it is sent. */
+export type WebhookBody = OperationInput<Operations['createWebhook']>['body'];

@@ -13,7 +13,7 @@ import { useListSearch } from '../ui/use-list-search.ts';
 import { toast, toastError } from '../ui/toast.tsx';
 import { startDemo } from './demo.ts';
 import { proposalFor, type Proposal } from './proposal.ts';
-import { SNIPPETS } from './snippets.ts';
+import { OTLP_SNIPPETS, SNIPPETS } from './snippets.ts';
 import './connect.css';
 
 const DOORS = [
@@ -115,10 +115,15 @@ async function untilKnown(id: string): Promise<void> {
   }
 }
 
+/** The tab of agents that are instrumented already. */
+const OTLP = 'otlp';
+
 function Mine() {
   const [key, setKey] = useState<string>();
   const [tab, setTab] = useState(SNIPPETS[0]?.id);
-  const snippet = SNIPPETS.find(({ id }) => id === tab);
+  const [framework, setFramework] = useState(OTLP_SNIPPETS[0]?.id);
+  const snippet =
+    tab === OTLP ? OTLP_SNIPPETS.find(({ id }) => id === framework) : SNIPPETS.find(({ id }) => id === tab);
   const address = new URL('.', document.baseURI).href.replace(/\/$/, '');
   const make = async () => {
     try {
@@ -131,7 +136,7 @@ function Mine() {
   return (
     <>
       <div className="tabs" role="tablist" aria-label="Framework">
-        {SNIPPETS.map(({ id, name }) => (
+        {[...SNIPPETS, { id: OTLP, name: 'OpenTelemetry' }].map(({ id, name }) => (
           <button key={id} type="button" role="tab" aria-selected={id === tab} onClick={() => setTab(id)}>
             {name}
           </button>
@@ -155,8 +160,26 @@ function Mine() {
         )}
       </div>
       <div className="stp">
+        {tab === OTLP && (
+          <label className="field">
+            <span className="lab">Framework</span>
+            <select className="in" value={framework} onChange={(event) => setFramework(event.target.value)}>
+              {OTLP_SNIPPETS.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         <span className="lab">
-          {snippet?.name} <span className="tag good">can block</span> <span>{snippet?.note}</span>
+          {snippet?.name}{' '}
+          {snippet?.blocks === true ? (
+            <span className="tag good">can block</span>
+          ) : (
+            <span className="tag">observes, cannot block</span>
+          )}{' '}
+          <span>{snippet?.note}</span>
         </span>
         <div className="well code">
           <pre>{code}</pre>
@@ -172,8 +195,12 @@ function Terminal() {
   const code = `export AGENTLENS_URL=${address}
 export AGENTLENS_API_KEY=agk_live_…     # Settings, API keys
 
-curl -sS $AGENTLENS_URL/api/now -H "Authorization: Bearer $AGENTLENS_API_KEY"
-curl -sSN "$AGENTLENS_URL/api/stream" -H "Authorization: Bearer $AGENTLENS_API_KEY"`;
+npx @agentlens/cli tail                  # what happens, live
+npx @agentlens/cli approvals watch       # decide waiting calls
+npx @agentlens/cli kill agent my-agent   # stop it
+
+# Claude Code, Codex, Cursor and VS Code speak to it over MCP:
+claude mcp add --transport http agentlens $AGENTLENS_URL/mcp --header "Authorization: Bearer $AGENTLENS_API_KEY"`;
   return (
     <div className="stp">
       <span className="lab">

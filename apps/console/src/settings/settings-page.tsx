@@ -1,15 +1,13 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../api/client.ts';
-import { useRead } from '../live-data/live-store.ts';
 import { useMay, useMe } from '../shell/me.tsx';
 import { Page } from '../shell/page.tsx';
-import { Act } from '../ui/act.tsx';
-import { Read } from '../ui/faces.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { applyLook, store, stored } from '../ui/stored.ts';
-import { toast, toastError } from '../ui/toast.tsx';
 import { Keys } from './keys.tsx';
+import { TenantSettings } from './tenant-settings.tsx';
+import { Tenants } from './tenants.tsx';
+import { Webhooks } from './webhooks.tsx';
 
 export function SettingsPage() {
   const me = useMe();
@@ -36,14 +34,18 @@ export function SettingsPage() {
           </div>
         </Section>
         <Look />
-        <Tenant />
+        <TenantSettings />
         {may ? (
-          <Keys />
+          <>
+            <Keys />
+            <Webhooks />
+          </>
         ) : (
-          <Section title="API keys">
-            <p className="hint topped">Keys are shown to a key with the scope admin.</p>
+          <Section title="API keys, webhooks">
+            <p className="hint topped">Keys and webhooks are shown to a key with the scope admin.</p>
           </Section>
         )}
+        <Tenants />
       </div>
     </Page>
   );
@@ -117,37 +119,6 @@ function Look() {
           </select>
         </label>
       </div>
-    </Section>
-  );
-}
-
-function Tenant() {
-  const queries = useQueryClient();
-  const settings = useRead(['settings'], (signal) => client.getSettings({ signal }));
-  const set = async (decisionFailMode: 'allow' | 'block') => {
-    try {
-      await client.updateSettings({ body: { decisionFailMode } });
-      await queries.invalidateQueries();
-      toast('In force everywhere within 5 seconds');
-    } catch (error) {
-      toastError('Not changed', error);
-    }
-  };
-  return (
-    <Section title="Tenant">
-      <Read read={settings} what="The tenant's settings" rows={2}>
-        {(data) => (
-          <div className="row wrap topped">
-            <span className="t2">A call that nobody could judge in time</span>
-            <Act scope="admin" kind={data.decisionFailMode === 'allow' ? 'pri' : ''} onPress={() => void set('allow')}>
-              is let pass
-            </Act>
-            <Act scope="admin" kind={data.decisionFailMode === 'block' ? 'pri' : ''} onPress={() => void set('block')}>
-              is blocked
-            </Act>
-          </div>
-        )}
-      </Read>
     </Section>
   );
 }

@@ -1,0 +1,93 @@
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { NewWebhook, WebhookBody } from '../api/model.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { toastError } from '../ui/toast.tsx';
+
+type Kind = WebhookBody['events'][number];
+
+const KINDS: readonly (readonly [Kind, string])[] = [
+  ['approvals', 'Approvals: a call waits for a person'],
+  ['alerts', 'Alerts'],
+  ['triggers', 'Triggers: a rule was met'],
+  ['orders', 'Orders: somebody paused, killed or resumed'],
+  ['breakers', 'Breakers: a limit was reached'],
+  ['budgets', 'Budgets: money was changed or spent'],
+  ['audit', 'Audit: somebody changed something'],
+];
+
+interface NewWebhookDialogProps {
+  readonly onClose: () => void;
+  readonly onMade: (webhook: NewWebhook) => void;
+}
+
+export function NewWebhookDialog({ onClose, onMade }: NewWebhookDialogProps) {
+  const [url, setUrl] = useState('');
+  const [format, setFormat] = useState<'standard' | 'slack'>('standard');
+  const [events, setEvents] = useState<readonly Kind[]>(['approvals', 'alerts']);
+  const ready = url.trim() !== '' && events.length > 0;
+  const make = async () => {
+    try {
+      onMade(await client.createWebhook({ body: { url: url.trim(), format, events: [...events] } }));
+    } catch (error) {
+      toastError('No webhook was made', error);
+    }
+  };
+  const toggle = (kind: Kind) =>
+    setEvents(events.includes(kind) ? events.filter((one) => one !== kind) : [...events, kind]);
+  return (
+    <Dialog
+      title="New webhook"
+      open
+      onClose={onClose}
+      acts={
+        <>
+          <button type="button" className="b" onClick={onClose}>
+            Back
+          </button>
+          <button
+            type="button"
+            className="b pri"
+            aria-disabled={!ready || undefined}
+            onClick={() => ready && void make()}
+          >
+            Make webhook
+          </button>
+        </>
+      }
+    >
+      <div className="kd">
+        <label className="field">
+          <span className="lab">Address</span>
+          <input
+            className="in"
+            type="url"
+            placeholder="https://hooks.slack.com/services/…"
+            value={url}
+            onChange={(event) => setUrl(event.target.value)}
+          />
+        </label>
+        <label className="field">
+          <span className="lab">Format</span>
+          <select
+            className="in"
+            value={format}
+            onChange={(event) => setFormat(event.target.value === 'slack' ? 'slack' : 'standard')}
+          >
+            <option value="standard">Signed JSON (Standard Webhooks)</option>
+            <option value="slack">Slack message</option>
+          </select>
+        </label>
+        <fieldset className="field">
+          <legend className="lab">Told of</legend>
+          {KINDS.map(([kind, name]) => (
+            <label key={kind} className="row">
+              <input type="checkbox" checked={events.includes(kind)} onChange={() => toggle(kind)} />
+              <span>{name}</span>
+            </label>
+          ))}
+        </fieldset>
+      </div>
+    </Dialog>
+  );
+}
