@@ -33,7 +33,7 @@ export interface BusAccess {
 const { budgetStanding, createBudget, createRule, decide, decideAlert, deleteBudget, deleteRule, importPolicy } =
   COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
-const { revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } = COMMANDS;
+const { rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } = COMMANDS;
 
 const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWebhook } = COMMANDS;
 
@@ -60,12 +60,12 @@ export const BUS_ACCESS = {
     publishes: [guardrailTriggered, decisionDecided, breakerChanged, rulesChanged, keyUsed, deadLetters],
     reads: [agentEvents, breakerChanged, rulesChanged, controlOrdered, directiveIssued, keysChanged],
     asks: [resolveApproval, spendApprovals],
-    answers: [...RULE_WRITING, importPolicy, decide, ruleBundle, budgetStanding, settleReservation],
+    answers: [...RULE_WRITING, importPolicy, decide, ruleBundle, budgetStanding, settleReservation, rearmRules],
   },
   'action-dispatcher': {
     publishes: [deliverySettled, alertChanged, directiveIssued, controlOrdered, keyUsed, deadLetters],
     reads: [guardrailTriggered, breakerChanged, directiveAcknowledged, keysChanged],
-    asks: [],
+    asks: [rearmRules],
     answers: [
       ...[unpauseAgent, redeliver, resolveApproval, spendApprovals, raiseAlert, decideAlert, orderControl],
       ...WEBHOOKS,

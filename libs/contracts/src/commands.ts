@@ -4,8 +4,8 @@ import { BreakerLimits } from './breakers.ts';
 import { Budget, BudgetBalance } from './budgets.ts';
 import { ControlOrder, ControlScope } from './control.ts';
 import { Decision, DecisionRequest } from './decisions.ts';
-import { JsonObject } from './events.ts';
-import { ClientId, TenantId } from './ids.ts';
+import { RearmedRule } from './directives.ts';
+import { ClientId, Instant, TenantId } from './ids.ts';
 import { Problem } from './problems.ts';
 import { RuleBundle } from './rule-bundles.ts';
 import { RuleChangeAuthor } from './rule-versions.ts';
@@ -61,11 +61,21 @@ export const COMMANDS = {
   deleteRule: command('guardrail.rules.delete', changedRule, z.object({ ok: z.literal(true) })),
   /** Makes a new version that says what an earlier one said. */
   revertRule: command('guardrail.rules.revert', changedRule.extend({ version: z.int().min(1) }), GuardrailRule),
-  /** Clears the pause, and the model override where asked. Answers the directive now in force. */
+  /**
+   * Clears the pause, and the model override where asked, and ends the cooldowns of the rules that pause. 409 while an
+   * operator's order stands. Answers the directive now in force, and the rules that had been cooling down.
+   */
   unpauseAgent: command(
     'agent.control.unpause',
     z.object({ tenantId: TenantId, agentId: ClientId, clearModelOverride: z.boolean() }),
-    JsonObject,
+    z.looseObject({ rearmed: z.array(RearmedRule).default([]) }),
+  ),
+  /** Ends the cooldowns of rules for an agent: what fires at `at` or later triggers again, what fired before does not. */
+  rearmRules: command(
+    'guardrail.rules.rearm',
+    z.object({ tenantId: TenantId, agentId: ClientId, ruleIds: z.array(z.string()).min(1), at: Instant }),
+    z.object({ ok: z.literal(true) }),
+    1_000,
   ),
   redeliver: command(
     'action.deliveries.redeliver',

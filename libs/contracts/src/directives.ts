@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { ClientId, Instant, TenantId } from './ids.ts';
 
+/** A rule that had paused an agent and was cooling down: since somebody resumed the agent it can pause it again. */
+export const RearmedRule = z.object({ ruleId: z.string(), ruleName: z.string() });
+export type RearmedRule = z.infer<typeof RearmedRule>;
+
 /**
  * Standing instruction to an agent; the last value wins. The whole desired state, not a toggle, so that applying it
  * twice or late changes nothing.

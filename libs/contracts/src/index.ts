@@ -72,7 +72,7 @@ export {
   translateHandlebarEvent,
   UNKNOWN_AGENT_ID,
 } from './dialects/handlebar/index.ts';
-export { Directive } from './directives.ts';
+export { Directive, RearmedRule } from './directives.ts';
 export {
   addDays,
   type EventBatchFacts,

@@ -21,7 +21,7 @@ export {
   StartBody,
   ToolsBody,
 } from './dialects/handlebar/requests.ts';
-export { Directive } from './directives.ts';
+export { Directive, RearmedRule } from './directives.ts';
 export { CostSource, EventKind, JsonObject, SEVERITIES, Severity } from './events.ts';
 export { ClientId, displayName, Instant, PLATFORM_TENANT, TenantId } from './ids.ts';
 export { RulesChanged } from './notices.ts';

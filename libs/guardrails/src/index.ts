@@ -82,7 +82,13 @@ export type {
   Spending,
 } from './ports/budget-store.ts';
 export type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from './ports/call-history.ts';
-export { type CooldownClaim, type CooldownHolder, type CooldownStore, cooling } from './ports/cooldown-store.ts';
+export {
+  type CooldownClaim,
+  type CooldownHolder,
+  type CooldownStore,
+  cooling,
+  type Rearming,
+} from './ports/cooldown-store.ts';
 export type {
   AdvanceAnswer,
   AdvanceRequest,

@@ -16,6 +16,7 @@ import { type SettledDelivery, SettlementsRepository } from './deliveries/settle
 import { DestinationBreakers } from './destinations/destination-breakers.ts';
 import { AgentControl } from './directives/agent-control.ts';
 import { AgentDirectivesRepository } from './directives/agent-directives.repository.ts';
+import { PauseRearmService } from './directives/pause-rearm.service.ts';
 import { WRITER } from './outbox/outbox.ts';
 import { publishFact } from './outbox/outbox-publisher.ts';
 import { OldRows } from './retention/old-rows.repository.ts';
@@ -96,7 +97,8 @@ export class Dispatcher {
       onError: (error) => logger.warn({ err: error }, 'outbox was not published, it will be'),
     });
     this.#deliveries = new DeliveriesRepository(db);
-    this.#control = new AgentControl(new AgentDirectivesRepository(db), now, () => this.#relay.nudge());
+    const rearming = new PauseRearmService(db, bus);
+    this.#control = new AgentControl(new AgentDirectivesRepository(db), rearming, now, () => this.#relay.nudge());
     this.#review = new Review({
       bus,
       db,

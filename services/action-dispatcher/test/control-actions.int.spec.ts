@@ -115,6 +115,102 @@ describe('control actions', () => {
     expect(issued.map(({ version }) => version)).toEqual(issued.map((_, i) => i + 1));
   });
 
+  describe('that pause, once somebody resumes the agent', () => {
+    const MINUTE_MS = 60_000;
+    const minute = (n: number) => new Date(Date.parse(START) + n * MINUTE_MS).toISOString();
+    let rearmed: { ruleIds: string[]; agentId: string; at: string }[];
+    let evaluator: Subscription | undefined;
+    beforeEach(() => {
+      rearmed = [];
+      world.clock.set(START);
+    });
+    afterEach(async () => {
+      await evaluator?.close();
+      evaluator = undefined;
+    });
+    const startEvaluator = async () => {
+      evaluator = await world.bus.serve(COMMANDS.rearmRules, async ({ ruleIds, agentId, at }) => {
+        rearmed.push({ ruleIds, agentId, at });
+        return { ok: true, value: { ok: true } } as const;
+      });
+    };
+
+    /** An agent that a rule has paused, and what makes the rule fire again. */
+    async function pausedAgent(agentId: string) {
+      const rule = await world.rule({ actionType: 'pause_agent', actionConfig: {}, cooldownMinutes: 15 });
+      const fireAt = async (n: number) => {
+        // Ids are in the order of time, as those of real triggers.
+        const trigger = aTrigger({ ...firedBy(rule), id: `${agentId}-${minute(n)}`, agentId, triggeredAt: minute(n) });
+        await world.bus.publish(guardrailTriggered, trigger);
+        return trigger;
+      };
+      await world.settled(await fireAt(0), 'success');
+      world.clock.set(minute(5));
+      return { rule, fireAt };
+    }
+
+    it('pause it again at once, but not by what fired before', async () => {
+      await startEvaluator();
+      const { rule, fireAt } = await pausedAgent('again');
+      expect(await unpause('again')).toMatchObject({
+        ok: true,
+        value: { paused: null, rearmed: [{ ruleId: rule.id, ruleName: rule.name }] },
+      });
+      expect(rearmed).toEqual([{ ruleIds: [rule.id], agentId: 'again', at: minute(5) }]);
+
+      await world.settled(await fireAt(4), 'cooldown');
+      expect(await directiveOf('again')).toMatchObject({ paused_at: null });
+      await world.settled(await fireAt(6), 'success');
+      expect(await directiveOf('again')).toMatchObject({ paused_at: minute(5) });
+      await world.settled(await fireAt(7), 'cooldown');
+      await world.settled(await fireAt(4.5), 'cooldown');
+    });
+
+    it('stay as they were where the evaluator is away, and so does the agent', async () => {
+      const { rule, fireAt } = await pausedAgent('kept');
+      expect(await unpause('kept')).toMatchObject({
+        ok: false,
+        problem: { status: 503, error: expect.stringContaining('stays paused') },
+      });
+      expect(await directiveOf('kept')).toMatchObject({ paused_at: START });
+      await world.settled(await fireAt(6), 'cooldown');
+
+      await startEvaluator();
+      expect(await unpause('kept')).toMatchObject({ ok: true, value: { rearmed: [{ ruleId: rule.id }] } });
+    });
+
+    it('are armed as well by an order that resumes the agent', async () => {
+      await startEvaluator();
+      const { rule, fireAt } = await pausedAgent('ordered');
+      const order = { tenantId: 'acme', scope: 'agent', scopeId: 'ordered', reason: 'a look', by: 'ann' } as const;
+      await world.bus.request(COMMANDS.orderControl, { ...order, state: 'paused' });
+      expect(await unpause('ordered')).toEqual({
+        ok: false,
+        problem: {
+          status: 409,
+          error: `The agent is paused by an order of ann since ${minute(5)}: a look`,
+          hint: 'Resume with POST /api/control {"scope":"agent","id":"ordered","state":"running"}',
+        },
+      });
+      await world.bus.request(COMMANDS.orderControl, { ...order, state: 'running' });
+      expect(rearmed).toMatchObject([{ ruleIds: [rule.id] }]);
+      await world.settled(await fireAt(6), 'success');
+    });
+
+    it('are left alone by an order on every agent', async () => {
+      await startEvaluator();
+      await pausedAgent('one-of-all');
+      const order = { tenantId: 'acme', scope: 'tenant', scopeId: 'acme', reason: '', by: 'ann' } as const;
+      await world.bus.request(COMMANDS.orderControl, { ...order, state: 'killed' });
+      expect(await unpause('one-of-all')).toMatchObject({
+        ok: false,
+        problem: { status: 409, error: `Every agent of the tenant is killed by an order of ann since ${minute(5)}` },
+      });
+      await world.bus.request(COMMANDS.orderControl, { ...order, state: 'running' });
+      expect(await unpause('one-of-all')).toMatchObject({ ok: true });
+    });
+  });
+
   it('reach only the agent of their own tenant', async () => {
     const trigger = await fire('pause_agent', {}, { agentId: 'shared-name' });
     await world.settled(trigger, 'success');

@@ -66,7 +66,7 @@ export class GuardrailEvaluator {
   async start(): Promise<void> {
     this.#states.start();
     this.#relay.start();
-    this.#commands = await serveRuleCommands(this.#ports.bus, this.#writer);
+    this.#commands = await serveRuleCommands(this.#ports.bus, this.#writer, this.#ports.cooldowns);
     await this.decisions.serveCommands();
     await this.#startEvaluating();
   }

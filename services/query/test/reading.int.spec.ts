@@ -201,7 +201,7 @@ describe('agents', () => {
     const asked: unknown[] = [];
     const owner = await api.bus.serve(COMMANDS.unpauseAgent, async (question) => {
       asked.push(question);
-      return granted({});
+      return granted({ rearmed: [] });
     });
     const answer = await api.call('PUT', '/api/agents/crew%2Frole/unpause', { body: { clearModelOverride: true } });
     const bodyless = await api.call('PUT', '/api/agents/crew%2Frole/unpause');

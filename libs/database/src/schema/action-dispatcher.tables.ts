@@ -36,6 +36,8 @@ export interface TriggerCooldownsTable {
   last_triggered_at: Timestamp;
   cooling_until: Timestamp;
   trigger_count: number;
+  /** What fired before has no effect any more: somebody ended the pause it ordered. */
+  rearmed_at: Generated<Timestamp | null>;
 }
 
 /** Writer: action-dispatcher. `next_attempt_at` is null once the delivery is settled. */

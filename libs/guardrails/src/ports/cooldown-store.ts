@@ -11,7 +11,15 @@ export interface CooldownClaim {
 }
 
 /** The trigger that holds a cooldown, and when it fired. */
-export type CooldownHolder = Pick<CooldownClaim, 'triggerId' | 'atMs'>;
+export interface CooldownHolder extends Pick<CooldownClaim, 'triggerId' | 'atMs'> {
+  /** The cooldown of everything that fired before this was ended. */
+  readonly rearmedAtMs?: number;
+}
+
+/** Ends the cooldowns of some rules of an agent: what fires at `atMs` or later may stand. Dry runs go on cooling. */
+export interface Rearming extends Pick<CooldownClaim, 'tenantId' | 'agentId' | 'atMs'> {
+  readonly ruleIds: readonly string[];
+}
 
 /**
  * Who may trigger, per rule and agent. The holder is a trigger id, so a redelivered trigger acquires again. Two triggers
@@ -21,9 +29,16 @@ export type CooldownHolder = Pick<CooldownClaim, 'triggerId' | 'atMs'>;
 export interface CooldownStore {
   /** True if this trigger may stand: no other holds the cooldown at its time, or this same trigger holds it already. */
   claim(claim: CooldownClaim): Promise<boolean>;
+  /** What fired before stays refused, so that a trigger that comes late does not undo what the rule was rearmed for. */
+  rearm(rearming: Rearming): Promise<void>;
 }
 
 /** Whether a trigger at `atMs` falls into the cooldown that `holder` began. */
 export function cooling(holder: CooldownHolder, atMs: number, cooldownMs: number): boolean {
+  const { rearmedAtMs } = holder;
+  if (rearmedAtMs !== undefined) {
+    if (atMs < rearmedAtMs) return true;
+    if (holder.atMs < rearmedAtMs) return false;
+  }
   return Math.abs(atMs - holder.atMs) < cooldownMs;
 }

@@ -1,3 +1,4 @@
+import { RearmedRule } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, Flag, IdPath, paging, wholeNumber } from '../parameters.ts';
@@ -46,12 +47,14 @@ export const unpauseAgent = operation({
   method: 'put',
   path: '/api/agents/:id/unpause',
   tag: 'Agents',
-  summary: 'Ends the pause of an agent and, where asked, its model override. Answers the agent as it is then.',
+  summary:
+    'Ends the pause of an agent and, where asked, its model override. Rules that were cooling down for it can pause it at ' +
+    "once again (`rearmed`). 409 while an operator's order stands: resume with POST /api/control.",
   scope: 'admin',
   params: IdPath,
   body: z.strictObject({ clearModelOverride: z.boolean().default(false) }).default({ clearModelOverride: false }),
-  response: Agent,
-  problems: [404],
+  response: Agent.extend({ rearmed: z.array(RearmedRule) }),
+  problems: [404, 409],
 });
 
 export const AgentHealth = z

@@ -69,6 +69,68 @@ export function cooldownStoreContract(name: string, stores: () => StateStores): 
       }
     });
 
+    describe('that is rearmed', () => {
+      const rearmed = async (atMs: number) => {
+        const claim = aClaim({ cooldownMs: 4000 });
+        await stores().cooldowns.claim(claim);
+        const { tenantId, agentId, ruleId } = claim;
+        await stores().cooldowns.rearm({ tenantId, agentId, ruleIds: [ruleId, fresh('rule')], atMs });
+        const at = (triggerId: string, when: number) => stores().cooldowns.claim({ ...claim, triggerId, atMs: when });
+        return {
+          claim,
+          at,
+          rearm: (when: number) => stores().cooldowns.rearm({ tenantId, agentId, ruleIds: [ruleId], atMs: when }),
+        };
+      };
+
+      it('lets what fires from then on stand, and cools again after it', async () => {
+        const { at } = await rearmed(NOON + 1000);
+        expect(await at('trigger-2', NOON + 1000)).toBe(true);
+        expect(await at('trigger-3', NOON + 4999)).toBe(false);
+        expect(await at('trigger-3', NOON + 5000)).toBe(true);
+      });
+
+      it('refuses what fired before, however long before, and not the holder itself', async () => {
+        const { at } = await rearmed(NOON + 1000);
+        expect([await at('late', NOON + 999), await at('late', NOON - 9000)]).toEqual([false, false]);
+        expect(await at('trigger-1', NOON)).toBe(true);
+        expect(await at('trigger-2', NOON + 1001)).toBe(true);
+        expect(await at('late', NOON + 999)).toBe(false);
+      });
+
+      it('is not put back by an older rearming', async () => {
+        const { at, rearm } = await rearmed(NOON + 2000);
+        await rearm(NOON + 1000);
+        expect(await at('late', NOON + 1500)).toBe(false);
+        expect(await at('trigger-2', NOON + 2000)).toBe(true);
+      });
+
+      it('leaves other rules, agents, tenants and dry runs as they are', async () => {
+        const { claim } = await rearmed(NOON + 1000);
+        const others = [
+          { ruleId: fresh('rule') },
+          { agentId: fresh('agent') },
+          { tenantId: 'globex' },
+          { dryRun: true },
+        ];
+        for (const other of others) {
+          await stores().cooldowns.claim({ ...claim, ...other });
+          const { tenantId, agentId, ruleId } = claim;
+          await stores().cooldowns.rearm({ tenantId, agentId, ruleIds: [ruleId], atMs: NOON + 1000 });
+          const later = { ...claim, ...other, triggerId: 'trigger-2', atMs: NOON + 1500 };
+          expect(await stores().cooldowns.claim(later)).toBe(false);
+        }
+      });
+
+      it('shows that to the windows', async () => {
+        const { claim } = await rearmed(NOON + 1000);
+        const { tenantId, agentId, ruleId } = claim;
+        const cooldowns = [{ ruleId, dryRun: false }];
+        const { cooling } = await stores().windows.advance(anAdvance({ tenantId, agentId, cooldowns }));
+        expect(cooling).toEqual([{ triggerId: 'trigger-1', atMs: NOON, rearmedAtMs: NOON + 1000 }]);
+      });
+    });
+
     it('shows its holder to the windows', async () => {
       const claim = aClaim();
       const { tenantId, agentId, ruleId } = claim;

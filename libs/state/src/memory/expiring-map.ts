@@ -29,6 +29,12 @@ export class ExpiringMap<V> {
     if (now - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(now);
   }
 
+  /** Puts another value in the place of one that has not ended; it ends when that would have. */
+  change(key: string, to: (value: V) => V): void {
+    const entry = this.#entries.get(key);
+    if (entry !== undefined && entry.endsAtMs > this.#now()) entry.value = to(entry.value);
+  }
+
   delete(key: string): void {
     this.#entries.delete(key);
   }

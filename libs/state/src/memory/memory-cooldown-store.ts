@@ -1,4 +1,4 @@
-import type { CooldownClaim, CooldownHolder, CooldownStore } from '@agentlens/guardrails';
+import type { CooldownClaim, CooldownHolder, CooldownStore, Rearming } from '@agentlens/guardrails';
 import { cooling } from '@agentlens/guardrails/ports';
 import { LIFETIMES } from '../lifetimes.ts';
 import type { ExpiringMap } from './expiring-map.ts';
@@ -21,9 +21,19 @@ export class MemoryCooldownStore implements CooldownStore {
     if (holder?.triggerId === triggerId) return true;
     if (holder !== null && cooling(holder, atMs, cooldownMs)) return false;
     if (holder === null || holder.atMs < atMs) {
-      this.#holders.set(keyOf(claim), { triggerId, atMs }, cooldownMs + LIFETIMES.cooldownSlack);
+      this.#holders.set(keyOf(claim), { ...holder, triggerId, atMs }, cooldownMs + LIFETIMES.cooldownSlack);
     }
     return true;
+  }
+
+  async rearm({ tenantId, agentId, ruleIds, atMs }: Rearming): Promise<void> {
+    for (const ruleId of ruleIds) {
+      const key = keyOf({ tenantId, agentId, ruleId, dryRun: false });
+      this.#holders.change(key, (holder) => ({
+        ...holder,
+        rearmedAtMs: Math.max(atMs, holder.rearmedAtMs ?? atMs),
+      }));
+    }
   }
 
   /** The trigger that holds the cooldown, or null. */

@@ -6,7 +6,7 @@ import { ADVANCE } from './scripts/advance.lua.ts';
 import { BREAKER_RECORDED, READ_BREAKERS, WRITE_BREAKERS } from './scripts/breakers.lua.ts';
 import { RESERVE, SPEND, STANDING } from './scripts/budgets.lua.ts';
 import { COMPLETE_CALL, ENTER_CALL, READ_CALLS, SETTLE_CALL } from './scripts/calls.lua.ts';
-import { CLAIM } from './scripts/claim.lua.ts';
+import { CLAIM, REARM } from './scripts/claim.lua.ts';
 import { CONTENTS } from './scripts/contents.lua.ts';
 import { READ } from './scripts/read.lua.ts';
 import { RECOUNTED } from './scripts/recounted.lua.ts';
@@ -46,6 +46,7 @@ interface Scripts {
   takeTokens(...call: Arguments): Promise<unknown>;
   rememberContents(...call: Arguments): Promise<unknown>;
   claimCooldown(...call: Arguments): Promise<unknown>;
+  rearmCooldowns(...call: Arguments): Promise<unknown>;
   enterCall(...call: Arguments): Promise<unknown>;
   settleCall(...call: Arguments): Promise<unknown>;
   completeCall(...call: Arguments): Promise<unknown>;
@@ -77,6 +78,7 @@ const SCRIPTS: Readonly<Record<keyof Scripts, string>> = {
   takeTokens: TAKE,
   rememberContents: CONTENTS,
   claimCooldown: CLAIM,
+  rearmCooldowns: REARM,
   enterCall: ENTER_CALL,
   settleCall: SETTLE_CALL,
   completeCall: COMPLETE_CALL,

@@ -14,7 +14,7 @@ import { escaped } from '../escaped.ts';
  * | `windows:since`                    | since when all windows are complete; missing: they are lost        | none           |
  * | `inbox:{tenant}:<agent>:<message>` | question and answer of a message that was counted                  | 1 h            |
  * | `seen:{tenant}:<agent>:<10 minutes>` | set of hashed ids of events that may be sent again               | 2 h            |
- * | `cooldowns:{tenant}:<agent>`       | hash: by rule when it fired and the trigger that holds its cooldown | longest + 1 h |
+ * | `cooldowns:{tenant}:<agent>`       | hash: by rule when it fired, the trigger that holds its cooldown, when it was rearmed | longest + 1 h |
  * | `quota:{key id}`                   | tokens left and when                                               | until full     |
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
  * | `run:{tenant}:<hashed run id>`     | what the run's start said: session, actor, tags                    | 7 d            |

@@ -1,4 +1,4 @@
-import type { CooldownClaim, CooldownStore } from '@agentlens/guardrails';
+import type { CooldownClaim, CooldownStore, Rearming } from '@agentlens/guardrails';
 import { LIFETIMES } from '../lifetimes.ts';
 import { cooldownName } from '../windows/answer.ts';
 import { answered, type RedisConnection } from './connection.ts';
@@ -19,5 +19,11 @@ export class RedisCooldownStore implements CooldownStore {
     const name = cooldownName({ ruleId, dryRun });
     const call = this.#redis.claimCooldown(1, key, triggerId, atMs, cooldownMs, lifetime, name);
     return (await answered('claim', call)) === 1;
+  }
+
+  async rearm({ tenantId, agentId, ruleIds, atMs }: Rearming): Promise<void> {
+    const key = new WindowKeys(tenantId).cooldowns(agentId);
+    const names = ruleIds.map((ruleId) => cooldownName({ ruleId, dryRun: false }));
+    await answered('rearm', this.#redis.rearmCooldowns(1, key, atMs, ...names));
   }
 }

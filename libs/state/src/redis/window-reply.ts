@@ -66,8 +66,12 @@ class Reader {
     const length = this.integer();
     const text = this.#reply.toString('utf8', this.#at, this.#at + length);
     this.#at += length;
-    const space = text.indexOf(' ');
-    return { atMs: Number(text.slice(0, space)), triggerId: text.slice(space + 1) };
+    const [atMs, triggerId = '', rearmedAtMs] = text.split(' ');
+    return {
+      atMs: Number(atMs),
+      triggerId,
+      ...(rearmedAtMs === undefined ? {} : { rearmedAtMs: Number(rearmedAtMs) }),
+    };
   }
 
   /** Names end with the shape, which says how much is kept. */

@@ -39,8 +39,8 @@ export class ControlOrdersService {
     const order = await this.#put(request);
     this.onOrdered();
     // Who resumes an agent means it: a pause that a rule ordered ends as well.
-    if (scope === 'agent' && state === 'running') await this.directives.endPause(tenantId, scopeId);
-    return { ok: true, value: order };
+    const ended = scope === 'agent' && state === 'running' ? await this.directives.endPause(tenantId, scopeId) : null;
+    return ended === null || ended.ok ? { ok: true, value: order } : ended;
   }
 
   /**

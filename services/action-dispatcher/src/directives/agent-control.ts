@@ -1,8 +1,9 @@
-import type { Directive } from '@agentlens/contracts';
+import type { ControlOrder, Directive, RearmedRule } from '@agentlens/contracts';
 import type { DirectiveOrder, Directives } from '@agentlens/guardrails';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AgentDirectivesRepository } from './agent-directives.repository.ts';
 import { overrideModelBy, pauseBy, resume } from './directive-orders.ts';
+import type { PauseRearmService } from './pause-rearm.service.ts';
 
 interface UnpauseOrder {
   readonly tenantId: string;
@@ -10,10 +11,16 @@ interface UnpauseOrder {
   readonly clearModelOverride: boolean;
 }
 
+/** The directive now in force, and the rules that can pause the agent at once again. */
+export type Unpaused = Directive & { readonly rearmed: RearmedRule[] };
+
+const NONE: CommandAnswer<RearmedRule[]> = { ok: true, value: [] };
+
 /** Gives standing instructions to agents: by triggers, and by people. */
 export class AgentControl implements Directives {
   constructor(
     private readonly directives: AgentDirectivesRepository,
+    private readonly rearming: PauseRearmService,
     private readonly now: () => number,
     /** Called after a commit that wrote to the outbox. */
     private readonly onIssued: () => void,
@@ -31,19 +38,39 @@ export class AgentControl implements Directives {
     this.onIssued();
   }
 
-  async unpause({ tenantId, agentId, clearModelOverride }: UnpauseOrder): Promise<CommandAnswer<Directive>> {
-    if (!(await this.directives.knows(tenantId, agentId))) {
-      return refusal(404, 'Agent not found');
-    }
-    const change = resume({ clearModelOverride });
-    const { directive } = await this.directives.apply({ tenantId, agentId, at: this.now(), change });
-    this.onIssued();
-    return { ok: true, value: directive };
+  /** Refused while an operator's order holds the agent: that is resumed by another order. */
+  async unpause(order: UnpauseOrder): Promise<CommandAnswer<Unpaused>> {
+    const { tenantId, agentId } = order;
+    if (!(await this.directives.knows(tenantId, agentId))) return refusal(404, 'Agent not found');
+    const held = await this.directives.orderOn(tenantId, agentId);
+    return held === undefined ? this.#resume(order) : refusedBy(held);
   }
 
-  /** Ends the pause of an agent where there is one. */
-  async endPause(tenantId: string, agentId: string): Promise<void> {
-    if (!(await this.directives.isPaused(tenantId, agentId))) return;
-    await this.unpause({ tenantId, agentId, clearModelOverride: false });
+  /** Ends the pause of an agent where there is one, whatever orders stand. */
+  async endPause(tenantId: string, agentId: string): Promise<CommandAnswer<Pick<Unpaused, 'rearmed'>>> {
+    if (!(await this.directives.isPaused(tenantId, agentId))) return { ok: true, value: { rearmed: [] } };
+    return this.#resume({ tenantId, agentId, clearModelOverride: false });
   }
+
+  /** The rules come first: an agent that goes on is guarded. */
+  async #resume({ tenantId, agentId, clearModelOverride }: UnpauseOrder): Promise<CommandAnswer<Unpaused>> {
+    const at = this.now();
+    const paused = await this.directives.isPaused(tenantId, agentId);
+    const rearmed = paused ? await this.rearming.rearm(tenantId, agentId, at) : NONE;
+    if (!rearmed.ok) return rearmed;
+    const change = resume({ clearModelOverride });
+    const { directive } = await this.directives.apply({ tenantId, agentId, at, change });
+    this.onIssued();
+    return { ok: true, value: { ...directive, rearmed: rearmed.value } };
+  }
+}
+
+function refusedBy({ scope, scopeId, state, by, reason, issuedAt }: ControlOrder): ReturnType<typeof refusal> {
+  const what = scope === 'agent' ? 'The agent' : 'Every agent of the tenant';
+  const why = reason === '' ? '' : `: ${reason}`;
+  return refusal(
+    409,
+    `${what} is ${state} by an order of ${by} since ${issuedAt}${why}`,
+    `Resume with POST /api/control {"scope":"${scope}","id":${JSON.stringify(scopeId)},"state":"running"}`,
+  );
 }

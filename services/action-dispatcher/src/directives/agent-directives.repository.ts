@@ -1,5 +1,5 @@
-import { type Directive, directiveIssued, timeOrderedId } from '@agentlens/contracts';
-import { type AgentDirectivesTable, directiveFromRow, type Tables } from '@agentlens/database';
+import { type ControlOrder, type Directive, directiveIssued, timeOrderedId } from '@agentlens/contracts';
+import { type AgentDirectivesTable, directiveFromRow, orderFromRow, type Tables } from '@agentlens/database';
 import type { Kysely, Selectable } from 'kysely';
 import { WRITER } from '../outbox/outbox.ts';
 import { type Change, type DirectiveState, NEUTRAL } from './directive-orders.ts';
@@ -63,6 +63,24 @@ export class AgentDirectivesRepository {
       .where('paused_at', 'is not', null)
       .executeTakeFirst();
     return row !== undefined;
+  }
+
+  /** The order of an operator that holds the agent, its own before the tenant's. */
+  async orderOn(tenantId: string, agentId: string): Promise<ControlOrder | undefined> {
+    const row = await this.db
+      .selectFrom('control_orders')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where((eb) =>
+        eb.or([
+          eb.and([eb('scope', '=', 'agent'), eb('scope_id', '=', agentId)]),
+          eb.and([eb('scope', '=', 'tenant'), eb('scope_id', '=', tenantId)]),
+        ]),
+      )
+      .where('state', '!=', 'running')
+      .orderBy('scope')
+      .executeTakeFirst();
+    return row === undefined ? undefined : orderFromRow(row);
   }
 
   #find(tenantId: string, agentId: string): Promise<Row | undefined> {

@@ -8,6 +8,8 @@ export interface Cooldown {
   readonly lastTriggeredAt: string;
   readonly coolingUntil: string;
   readonly count: number;
+  /** The rule was rearmed then: what fired before has no effect any more. Null: never. */
+  readonly rearmedAt: string | null;
 }
 
 /** Rule, agent and mode (dry runs cool by themselves): what shares a cooldown. */
@@ -19,6 +21,7 @@ type KeyFields = Pick<Trigger, 'tenantId' | 'ruleId' | 'agentId' | 'dryRun'>;
 
 export function isInside(cooldown: Cooldown, trigger: Trigger): boolean {
   if (cooldown.count === 0 || cooldown.triggerId === trigger.id) return false;
+  if (cooldown.rearmedAt !== null && trigger.triggeredAt < cooldown.rearmedAt) return true;
   return trigger.triggeredAt >= cooldown.lastTriggeredAt && trigger.triggeredAt < cooldown.coolingUntil;
 }
 
@@ -31,6 +34,7 @@ export function cooldownAfter(cooldown: Cooldown, trigger: Trigger): Cooldown {
     lastTriggeredAt: newer ? trigger.triggeredAt : cooldown.lastTriggeredAt,
     coolingUntil: until > cooldown.coolingUntil ? until : cooldown.coolingUntil,
     count: cooldown.count + 1,
+    rearmedAt: cooldown.rearmedAt,
   };
 }
 
@@ -40,7 +44,10 @@ export function mayHaveNeighbour(cooldown: Cooldown, trigger: Trigger): boolean 
   return trigger.triggeredAt < plusMinutes(cooldown.lastTriggeredAt, trigger.cooldownMinutes);
 }
 
-/** Whether another effective trigger at that time lies closer than this one's cooldown, before it or after it. */
+/**
+ * Whether another effective trigger at that time lies closer than this one's cooldown, before it or after it. One from
+ * before the rule was rearmed is nobody's neighbour.
+ */
 export function isNeighbour(trigger: Trigger, otherTriggeredAt: string): boolean {
   if (trigger.cooldownMinutes === 0) return false;
   const { from, to } = neighbourhood(trigger);

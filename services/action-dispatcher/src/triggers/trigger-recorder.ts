@@ -70,7 +70,11 @@ export class TriggerRecorder {
     const rows = await lockCooldowns(tx, [...oneOfEach.values()]);
     const locked = new Map([...oneOfEach.keys()].flatMap((key, n) => (rows[n] === undefined ? [] : [[key, rows[n]]])));
     const cooldowns = new Map([...locked].map(([key, { cooldown }]) => [key, cooldown]));
-    const past = await readPast(tx, inNeedOfThePast(triggers, cooldowns));
+    const past = await readPast(
+      tx,
+      inNeedOfThePast(triggers, cooldowns),
+      (trigger) => cooldowns.get(cooldownKey(trigger))?.rearmedAt ?? null,
+    );
     const cooling = coolBatch(triggers, cooldowns, past);
     const at = new Date(this.now()).toISOString();
     const lease = this.#lease();

@@ -54,6 +54,7 @@ interface LockedRow {
   readonly last_triggered_at: string;
   readonly cooling_until: string;
   readonly trigger_count: number;
+  readonly rearmed_at: string | null;
   readonly action_type: string | null;
   readonly action_config: Record<string, unknown> | null;
 }
@@ -81,7 +82,8 @@ export async function lockCooldowns(tx: Transaction<Tables>, triggers: readonly 
       on conflict (tenant_id, rule_id, agent_id, dry_run) do update set trigger_count = c.trigger_count
       returning *
     )
-    select l.trigger_id, l.last_triggered_at, l.cooling_until, l.trigger_count, r.action_type, r.action_config
+    select l.trigger_id, l.last_triggered_at, l.cooling_until, l.trigger_count, l.rearmed_at, r.action_type,
+      r.action_config
     from wanted w
     join locked l using (tenant_id, rule_id, agent_id, dry_run)
     left join guardrail_rules r using (tenant_id, rule_id)
@@ -93,17 +95,27 @@ export async function lockCooldowns(tx: Transaction<Tables>, triggers: readonly 
       lastTriggeredAt: row.last_triggered_at,
       coolingUntil: row.cooling_until,
       count: row.trigger_count,
+      rearmedAt: row.rearmed_at,
     },
     action: row.action_type === null ? undefined : { type: row.action_type, config: row.action_config ?? {} },
   }));
 }
 
-/** The locks have to be held: a statement sees what was committed before it, not what it waited for. */
-export async function readPast(tx: Transaction<Tables>, triggers: readonly Trigger[]): Promise<Past> {
+/**
+ * The locks have to be held: a statement sees what was committed before it, not what it waited for.
+ *
+ * @param rearmedAt of a trigger's rule and agent, null where it never was
+ */
+export async function readPast(
+  tx: Transaction<Tables>,
+  triggers: readonly Trigger[],
+  rearmedAt: (trigger: Trigger) => string | null,
+): Promise<Past> {
   if (triggers.length === 0) return { known: new Set(), besideEffective: new Set() };
   const wanted = triggers.map((trigger) => ({
     ...{ tenant_id: trigger.tenantId, rule_id: trigger.ruleId, agent_id: trigger.agentId, dry_run: trigger.dryRun },
     ...{ trigger_id: trigger.id, triggered_at: trigger.triggeredAt, ...neighbourhood(trigger) },
+    rearmed_at: rearmedAt(trigger),
   }));
   const { rows } = await sql<{ tenant_id: string; trigger_id: string; known: boolean; beside: boolean }>`
     select w.tenant_id, w.trigger_id,
@@ -116,10 +128,11 @@ export async function readPast(tx: Transaction<Tables>, triggers: readonly Trigg
         where t.tenant_id = w.tenant_id and t.rule_id = w.rule_id and t.agent_id = w.agent_id and t.dry_run = w.dry_run
           and t.action_result <> 'cooldown' and t.trigger_id <> w.trigger_id
           and t.triggered_at > w."from" and t.triggered_at < w."to"
+          and t.triggered_at >= coalesce(w.rearmed_at, '-infinity')
       ) as beside
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as w (
       tenant_id text, rule_id text, agent_id text, dry_run boolean, trigger_id text, triggered_at timestamptz,
-      "from" timestamptz, "to" timestamptz
+      "from" timestamptz, "to" timestamptz, rearmed_at timestamptz
     )
   `.execute(tx);
   const keyOf = (row: (typeof rows)[number]) => triggerKey({ tenantId: row.tenant_id, id: row.trigger_id });

@@ -41,7 +41,7 @@ afterEach(() => bus.close());
 interface Ports {
   windowGap?: WindowGap;
   windows?: WindowStore;
-  cooldowns?: CooldownStore;
+  cooldowns?: Pick<CooldownStore, 'claim'>;
   bus?: EventBus;
 }
 
@@ -182,7 +182,7 @@ describe('BatchEvaluator', () => {
   it('says so too where the windows became whole while what it triggered was on its way', async () => {
     const windowGap = new WindowGap();
     windowGap.countedSince(clock.now());
-    const slow: CooldownStore = {
+    const slow: Pick<CooldownStore, 'claim'> = {
       claim(claim) {
         windowGap.countedSince(0);
         return cooldowns.claim(claim);

@@ -44,7 +44,9 @@ function world() {
     read: (...question) => windows.read(...question),
     forget: (...messages) => windows.forget(...messages),
   };
-  const mortalCooldowns: CooldownStore = { claim: async (claim) => survive('claim', await cooldowns.claim(claim)) };
+  const mortalCooldowns: Pick<CooldownStore, 'claim'> = {
+    claim: async (claim) => survive('claim', await cooldowns.claim(claim)),
+  };
   const bus = {
     publish: async (topic: unknown, message: { id: string; conditionValue: number }) => {
       expect(topic).toBe(guardrailTriggered);

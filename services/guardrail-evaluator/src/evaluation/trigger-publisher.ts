@@ -5,11 +5,11 @@ import type { EvaluatorMetrics } from './evaluator-metrics.ts';
 
 /** Lets candidates through whose cooldown can be had, and makes them facts. Safe to repeat: ids and claims are the same. */
 export class TriggerPublisher {
-  readonly #cooldowns: CooldownStore;
+  readonly #cooldowns: Pick<CooldownStore, 'claim'>;
   readonly #bus: EventBus;
   readonly #metrics: EvaluatorMetrics;
 
-  constructor(cooldowns: CooldownStore, bus: EventBus, metrics: EvaluatorMetrics) {
+  constructor(cooldowns: Pick<CooldownStore, 'claim'>, bus: EventBus, metrics: EvaluatorMetrics) {
     this.#cooldowns = cooldowns;
     this.#bus = bus;
     this.#metrics = metrics;

@@ -1,4 +1,5 @@
 import { COMMANDS, type Problem } from '@agentlens/contracts';
+import type { CooldownStore, Rearming } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
@@ -11,8 +12,17 @@ const AWAY: Problem = {
 };
 
 /** Answers the commands on rules; replicas share them. */
-export async function serveRuleCommands(bus: EventBus, writer: RuleWriter): Promise<Subscription[]> {
+export async function serveRuleCommands(
+  bus: EventBus,
+  writer: RuleWriter,
+  cooldowns: Pick<CooldownStore, 'rearm'>,
+): Promise<Subscription[]> {
+  const rearmed = async (rearming: Rearming) => {
+    await cooldowns.rearm(rearming);
+    return { ok: true, value: { ok: true } } as const;
+  };
   return [
+    await bus.serve(COMMANDS.rearmRules, ({ at, ...order }) => orAway(rearmed({ ...order, atMs: Date.parse(at) }))),
     await bus.serve(COMMANDS.createRule, ({ tenantId, body, ...author }) =>
       orAway(writer.create(tenantId, body, author)),
     ),

@@ -40,8 +40,9 @@ export class AgentsController {
   ) {
     const { clearModelOverride } = body;
     foundOr404('Agent', await this.agents.get(caller.tenantId, agentId));
-    await this.commands.forward(COMMANDS.unpauseAgent, { tenantId: caller.tenantId, agentId, clearModelOverride });
-    return foundOr404('Agent', await this.agents.get(caller.tenantId, agentId));
+    const { tenantId } = caller;
+    const { rearmed } = await this.commands.forward(COMMANDS.unpauseAgent, { tenantId, agentId, clearModelOverride });
+    return { ...foundOr404('Agent', await this.agents.get(tenantId, agentId)), rearmed };
   }
 
   @Serves(getAgentHealth)

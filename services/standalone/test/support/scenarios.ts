@@ -111,9 +111,28 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       });
 
       const resumed = await client.put('/api/agents/bot/unpause', {});
-      expect(resumed.status).toBe(200);
+      expect(resumed).toMatchObject({
+        status: 200,
+        body: { rearmed: [{ ruleId: rule.id, ruleName: 'Too many errors' }] },
+      });
       expect((await client.get('/api/agents/bot')).body.pausedAt ?? null).toBeNull();
       await eventually(() => expect(directives.at(-1)).toMatchObject({ agentId: 'bot', paused: null, version: 2 }));
+
+      await send(client, [failure('bot', 'run-2')]);
+      await eventually(() => expect(directives.at(-1)).toMatchObject({ paused: expect.anything(), version: 3 }));
+      expect(await settled(client, 2)).toMatchObject([{ ruleId: rule.id, actionResult: 'success' }, { id: row?.id }]);
+    });
+
+    it('leaves an agent paused that a person paused, until a person resumes it', async () => {
+      const { client } = await newTenant();
+      await send(client, [success('bot', 'run-1')]);
+      await eventually(async () => expect((await client.get('/api/agents/bot')).status).toBe(200));
+      const order = { scope: 'agent', id: 'bot', reason: 'looking into it' };
+      expect((await client.post('/api/control', { ...order, state: 'paused' })).status).toBe(200);
+      const refused = await client.put('/api/agents/bot/unpause', {});
+      expect(refused).toMatchObject({ status: 409, body: { error: expect.stringContaining('looking into it') } });
+      expect((await client.post('/api/control', { ...order, state: 'running' })).status).toBe(200);
+      expect((await client.put('/api/agents/bot/unpause', {})).status).toBe(200);
     });
 
     it('carries out a webhook, signed, and reads back what it did', async () => {
