@@ -1,4 +1,4 @@
-// Makes the package as it is published: node apps/cli/build/package.mjs [folder for the tarball]
+// Makes the package as it is published: node apps/cli/build/package.mjs [folder for the tarball | --folder-only]
 // Everything the command needs is bundled in, so that `npx @agentlens/cli` fetches one small file. What is published is
 // written to dist/npm, with a manifest of its own, and packed from there.
 import { execFile } from 'node:child_process';
@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as esbuild from 'esbuild';
+import { publishedFields } from '../../../scripts/published-fields.mjs';
 
 const cli = fileURLToPath(new URL('..', import.meta.url));
 const root = join(cli, '../..');
@@ -35,7 +36,8 @@ async function bundle() {
 async function writeManifest() {
   const manifest = JSON.parse(await readFile(join(cli, 'package.json'), 'utf8'));
   const { name, version, description, license, type, engines, keywords, publishConfig, bin } = manifest;
-  const published = { name, version, description, license, type, engines, keywords, publishConfig, bin };
+  const origin = publishedFields('apps/cli');
+  const published = { name, version, description, license, ...origin, type, engines, keywords, publishConfig, bin };
   await writeFile(join(out, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
 }
 
@@ -71,7 +73,7 @@ export async function makeFolder() {
   await writeNotices(inputs);
   await cp(join(cli, 'bin'), join(out, 'bin'), { recursive: true });
   await cp(join(cli, 'README.md'), join(out, 'README.md'));
-  await cp(join(root, 'LICENSE'), join(out, 'LICENSE'));
+  for (const file of ['LICENSE', 'CHANGELOG.md']) await cp(join(root, file), join(out, file));
   return out;
 }
 
@@ -83,4 +85,7 @@ export async function makePackage(folder) {
   return join(folder, JSON.parse(stdout)[0].filename);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await makePackage(resolve(process.argv[2] ?? out)));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [where = out] = process.argv.slice(2);
+  console.log(where === '--folder-only' ? await makeFolder() : await makePackage(resolve(where)));
+}

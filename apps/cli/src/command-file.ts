@@ -9,12 +9,16 @@ export interface CommandFile {
 /** A command whose file is loaded only when the command is used: a start must not read what it does not need. */
 export interface LazyCommand {
   readonly summary: string;
+  /** For programs: not shown to people. */
+  readonly hidden?: true;
   readonly load: () => Promise<CommandFile>;
 }
 
 export interface CommandGroup {
   readonly summary: string;
   readonly alias?: string;
+  /** The command that is meant where none is named. */
+  readonly usual?: string;
   readonly commands: Readonly<Record<string, LazyCommand>>;
 }
 

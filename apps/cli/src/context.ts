@@ -1,5 +1,6 @@
 import type { Client } from '@agentlens/client';
 import { usageError } from './command-error.ts';
+import type { GlobalOptions } from './global-options.ts';
 import { Output, type TextSink } from './output/output.ts';
 import { chooseKey, clientWith, type PlatformClientOptions } from './platform-client.ts';
 import { Prompt, type PromptInput } from './prompt.ts';
@@ -21,16 +22,6 @@ export interface Host {
   /** Fires when the user presses Ctrl-C. */
   readonly signal: AbortSignal;
   readonly version: string;
-}
-
-/** The options every command takes. */
-export interface GlobalOptions {
-  readonly json?: boolean;
-  readonly url?: string;
-  readonly profile?: string;
-  readonly timeout: number;
-  readonly input: boolean;
-  readonly yes?: boolean;
 }
 
 /** What a command works with. The command line is read before any of it is used. */
@@ -67,7 +58,8 @@ export class CommandContext {
   clientOptions(connection: Connection): PlatformClientOptions {
     const { fetch, signal, version } = this.host;
     const userAgent = `agentlens-cli/${version}`;
-    return { connection, fetch, signal, userAgent, timeoutMs: this.options.timeout * 1_000 };
+    const onStreamLost = ({ message }: Error) => this.output.note(`${message}. Trying again.`);
+    return { connection, fetch, signal, userAgent, onStreamLost, timeoutMs: this.options.timeout * 1_000 };
   }
 
   /**

@@ -9,6 +9,8 @@ export interface PlatformClientOptions {
   /** Ends every call: the user pressed Ctrl-C. */
   readonly signal: AbortSignal;
   readonly userAgent: string;
+  /** Called when a stream cannot be had for a while; it is tried again. */
+  readonly onStreamLost?: (error: UnreachableError) => void;
 }
 
 /** The first key that the platform knows; the last one is taken unasked. @throws CommandError where there is none */
@@ -40,14 +42,17 @@ async function isKnown(key: string, options: PlatformClientOptions): Promise<boo
 }
 
 /** `fetch` that the user may end, and that says why there was no answer. */
-export function interruptible({ connection, fetch, signal }: PlatformClientOptions): typeof globalThis.fetch {
+export function interruptible(options: PlatformClientOptions): typeof globalThis.fetch {
+  const { connection, fetch, signal, onStreamLost } = options;
   return async (input, init) => {
     const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal);
     try {
       return await fetch(input, { ...init, signal: AbortSignal.any(signals) });
     } catch (error) {
       if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) throw error;
-      throw new UnreachableError(connection.url, reasonOf(error));
+      const unreachable = new UnreachableError(connection.url, reasonOf(error));
+      if (new Headers(init?.headers).get('accept') === 'text/event-stream') onStreamLost?.(unreachable);
+      throw unreachable;
     }
   };
 }

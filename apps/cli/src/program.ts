@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import type { CommandTree, LazyCommand } from './command-file.ts';
 import { COMMANDS } from './commands/index.ts';
-import { CommandContext, type GlobalOptions, type Host } from './context.ts';
+import { CommandContext, type Host } from './context.ts';
 import { describeError } from './describe-error.ts';
 import { EXIT } from './exit-codes.ts';
-import { seconds } from './parse/numbers.ts';
+import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
 
 const LEARN_MORE = `
 Settings, the strongest first: options, AGENTLENS_URL and AGENTLENS_API_KEY, the profile ("agentlens login"), and a
@@ -38,30 +38,26 @@ export function buildProgram(host: Host): Command {
   const program = new Command('agentlens')
     .description('Watch, steer and guard AI agents.')
     .version(host.version, '-V, --version', 'print the version')
-    .option('--json', 'print JSON, and a line of JSON for each item of a stream')
-    .option('--url <address>', 'where the platform answers')
-    .option('--profile <name>', 'use this profile')
-    .option('--timeout <seconds>', 'how long to wait for an answer', seconds, 10)
-    .option('--no-input', 'never ask; fail where an answer is needed')
-    .option('-y, --yes', 'agree to what would be asked')
     .helpOption('-h, --help', 'print this help')
     .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: (text) => host.stderr.write(text) })
     .addHelpText('after', LEARN_MORE)
     .showHelpAfterError('("--help" after a command shows what it takes)')
     .exitOverride();
+  addGlobalOptions(program);
   const context = new CommandContext(host, () => program.opts<GlobalOptions>());
   addCommands(program, COMMANDS, context);
   return program;
 }
 
-function addCommands(parent: Command, tree: CommandTree, context: CommandContext): void {
+function addCommands(parent: Command, tree: CommandTree, context: CommandContext, usual?: string): void {
   const lazy = new Map<Command, LazyCommand>();
   for (const [name, entry] of Object.entries(tree)) {
-    const command = parent.command(name).description(entry.summary);
+    const hidden = 'hidden' in entry && entry.hidden;
+    const command = parent.command(name, { isDefault: name === usual, hidden }).description(entry.summary);
     if ('load' in entry) lazy.set(command, entry);
     else {
       if (entry.alias !== undefined) command.alias(entry.alias);
-      addCommands(command, entry.commands, context);
+      addCommands(command, entry.commands, context, entry.usual);
     }
   }
   parent.hook('preSubcommand', async (_parent, command) => {

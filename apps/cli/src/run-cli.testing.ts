@@ -25,18 +25,27 @@ export interface CliSurroundings {
   readonly folder?: string;
   /** Width of the terminal on stdout; without it stdout is none. */
   readonly terminal?: number;
+  /** Ends the command, as Ctrl-C does. */
+  readonly signal?: AbortSignal;
+  /** Called with each text on stdout. */
+  readonly onStdout?: (text: string) => void;
   /** Answers each request: a body, or a whole answer. */
   readonly answer?: (request: SentRequest) => unknown;
 }
 
 /** Runs one command line in this process, against answers that a spec gives. */
 export async function runCli(words: readonly string[], surroundings: CliSurroundings = {}): Promise<CliRun> {
-  const { env = {}, stdin = '', folder = '/nowhere', terminal, answer = () => ({}) } = surroundings;
+  const { env = {}, stdin = '', folder = '/nowhere', terminal, onStdout, answer = () => ({}) } = surroundings;
+  const { signal = new AbortController().signal } = surroundings;
   const requests: SentRequest[] = [];
   const written: Record<'stdout' | 'stderr', string[]> = { stdout: [], stderr: [] };
   const host: Host = {
     stdin: inputOf(stdin),
-    stdout: { isTTY: terminal !== undefined, columns: terminal, write: (text) => written.stdout.push(text) },
+    stdout: {
+      isTTY: terminal !== undefined,
+      columns: terminal,
+      write: (text) => (written.stdout.push(text), onStdout?.(text)),
+    },
     stderr: { isTTY: false, write: (text) => written.stderr.push(text) },
     env: { AGENTLENS_URL: 'http://platform.test', AGENTLENS_API_KEY: 'agk_live_test', HOME: '/nowhere', ...env },
     folder,
@@ -49,7 +58,7 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
       return given instanceof Response ? given : Response.json(given);
     },
     nowMs: () => Date.parse('2026-11-25T10:00:00Z'),
-    signal: new AbortController().signal,
+    signal,
     version: '1.2.3',
   };
   const exitCode = await run(words, host);

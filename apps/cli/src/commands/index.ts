@@ -126,5 +126,26 @@ export const COMMANDS: CommandTree = {
     load: () => import('./doctor/index.ts'),
   },
   demo: { summary: 'watch an agent go wrong and be stopped', load: () => import('./demo/index.ts') },
+  'dead-letters': {
+    summary: 'messages that no consumer could handle (needs NATS)',
+    usual: 'list',
+    commands: {
+      list: { summary: 'what consumer groups gave up on', load: () => import('./dead-letters/list.ts') },
+      redrive: { summary: 'send one again to its group', load: () => import('./dead-letters/redrive.ts') },
+    },
+  },
+  'nats-sub': {
+    summary: 'print what is published on a subject (needs NATS)',
+    load: () => import('./nats-sub.ts'),
+  },
   api: { summary: 'send any request to the API', load: () => import('./api.ts') },
+  completion: {
+    summary: 'print a script that completes commands in a shell',
+    load: () => import('./completion/index.ts'),
+  },
+  complete: {
+    summary: 'what may stand in the place of the last word',
+    hidden: true,
+    load: () => import('./completion/complete.ts'),
+  },
 };

@@ -1,3 +1,4 @@
+import { parseDocument } from 'yaml';
 import { CommandError } from '../command-error.ts';
 import type { Host } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -6,7 +7,6 @@ import { textOf } from './text-input.ts';
 /** The one YAML or JSON document of a file, or of stdin for `-`. @throws CommandError that names file, line and column */
 export async function documentOf(file: string, host: Host): Promise<unknown> {
   const source = await textOf(file, host);
-  const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: true, uniqueKeys: true, version: '1.2' });
   const [problem] = document.errors;
   if (problem === undefined) return document.toJS({ maxAliasCount: 100 });

@@ -1,8 +1,8 @@
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { dataFolders } from './data-folders.ts';
 import type { Env } from './env.ts';
 import { readTextFile } from './json-file.ts';
 
-const DATA_FOLDER = '.agentlens';
 /** `npm start` and `npm run start:distributed` each keep a key of their own. */
 const KEY_FILES = ['api-key', 'distributed/api-key'];
 
@@ -11,14 +11,10 @@ export interface LocalKey {
   readonly key: string;
 }
 
-/** The keys that a platform started in this folder, or in one above, wrote into its data folder. */
+/** The keys that a platform started in this folder, or in the nearest one above, wrote into its data folder. */
 export function localKeys(folder: string, env: Env): LocalKey[] {
-  const configured = env.AGENTLENS_DATA_DIR;
-  if (configured) return keysIn(resolve(folder, configured));
-  for (let at = folder; ; at = dirname(at)) {
-    const keys = keysIn(join(at, DATA_FOLDER));
-    if (keys.length > 0 || dirname(at) === at) return keys;
-  }
+  const found = dataFolders(folder, env).map(keysIn);
+  return found.find((keys) => keys.length > 0) ?? [];
 }
 
 function keysIn(dataFolder: string): LocalKey[] {
