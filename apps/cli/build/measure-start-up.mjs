@@ -17,20 +17,20 @@ try {
   await writeFile(empty, '');
   const command = join(await makeFolder(), 'bin/agentlens.js');
   const programs = [
-    ['an empty program', [empty]],
-    ['agentlens --version', [command, '--version']],
-    ['agentlens --help', [command, '--help']],
-    ['agentlens runs list --help', [command, 'runs', 'list', '--help']],
-    ['agentlens profiles list', [command, 'profiles', 'list']],
+    { name: 'an empty program', words: [empty] },
+    { name: 'agentlens --version', words: [command, '--version'] },
+    { name: 'agentlens --help', words: [command, '--help'] },
+    { name: 'agentlens runs list --help', words: [command, 'runs', 'list', '--help'] },
+    { name: 'agentlens profiles list', words: [command, 'profiles', 'list'] },
   ];
   const times = programs.map(() => []);
   for (let turn = 0; turn < starts; turn++) {
-    for (const [i, [, words]] of programs.entries()) times[i].push(timeOf(words));
+    for (const [i, { words }] of programs.entries()) times[i].push(timeOf(words));
   }
   const [base, ...commands] = times.map(medianOf);
-  console.log(`${base.toFixed(0).padStart(5)} ms  ${programs[0][0]}`);
+  console.log(`${base.toFixed(0).padStart(5)} ms  ${programs[0].name}`);
   for (const [i, ms] of commands.entries()) {
-    console.log(`${ms.toFixed(0).padStart(5)} ms  ${(ms / base).toFixed(1)}x  ${programs[i + 1][0]}`);
+    console.log(`${ms.toFixed(0).padStart(5)} ms  ${(ms / base).toFixed(1)}x  ${programs[i + 1].name}`);
   }
   if (commands.some((ms) => ms > base * AIM)) {
     console.error(`A start costs more than ${AIM} times an empty program.`);
@@ -42,7 +42,10 @@ try {
 
 function timeOf(words) {
   const startedMs = performance.now();
-  const { status, stderr } = spawnSync(process.execPath, words, { env: { ...process.env, XDG_CONFIG_HOME: folder } });
+  const { status, stderr } = spawnSync(process.execPath, words, {
+    env: { ...process.env, XDG_CONFIG_HOME: folder },
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(`${words.join(' ')} ended with ${status}: ${stderr}`);
   return performance.now() - startedMs;
 }

@@ -45,7 +45,7 @@ async function writeManifest() {
 async function writeNotices(inputs) {
   const folders = new Set(inputs.map((input) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]));
   const notices = [];
-  for (const folder of [...folders].filter((one) => one !== undefined).toSorted()) {
+  for (const folder of [...folders].filter((one) => one !== undefined).toSorted((a, b) => (a < b ? -1 : 1))) {
     const path = resolve(folder);
     const { name, version, license } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8'));
     const text = await licenceText(path);

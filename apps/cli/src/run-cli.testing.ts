@@ -44,7 +44,10 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
     stdout: {
       isTTY: terminal !== undefined,
       columns: terminal,
-      write: (text) => (written.stdout.push(text), onStdout?.(text)),
+      write: (text) => {
+        written.stdout.push(text);
+        onStdout?.(text);
+      },
     },
     stderr: { isTTY: false, write: (text) => written.stderr.push(text) },
     env: { AGENTLENS_URL: 'http://platform.test', AGENTLENS_API_KEY: 'agk_live_test', HOME: '/nowhere', ...env },
