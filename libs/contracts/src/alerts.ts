@@ -40,6 +40,8 @@ export const Alert = z.object({
   runId: ClientId.optional(),
   ruleId: z.string().optional(),
   approval: ApprovalBinding.optional(),
+  /** Of an approval: id of the key that the call was asked for with. */
+  askedBy: z.string().optional(),
   createdAt: Instant,
   /**
    * An approval nobody decided by then is denied, and an approved one nobody used by then is not good any more. Other

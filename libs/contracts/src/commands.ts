@@ -134,6 +134,7 @@ export const COMMANDS = {
       binding: ApprovalBinding,
       /** Of the question, where it has one: the same on every retry. */
       requestId: ClientId.optional(),
+      askedBy: z.string().optional(),
       title: z.string(),
       message: z.string(),
       expiresInSeconds: z.int().min(1),

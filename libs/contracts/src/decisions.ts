@@ -49,6 +49,8 @@ export const DecisionRequest = z.object({
   callId: ClientId.optional(),
   /** The same on every retry of one question, where the client has no call id. */
   requestId: ClientId.optional(),
+  /** Id of the key it was asked with. */
+  askedBy: z.string().optional(),
   /** Runs that led to this one, nearest first, as far as the gateway knows them: an order for one of them holds for this. */
   ancestors: z.array(ClientId).max(MOST_ANCESTORS).optional(),
   /** Groups runs; absent: the run is a session of its own. */

@@ -277,6 +277,7 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
           ruleVersion: version,
         }),
       ),
+      askedBy: optional(text),
       createdAt: instant,
       expiresAt: optional(instant),
       acknowledgedAt: optional(instant),

@@ -21,6 +21,7 @@ import * as tenantSettings from './migrations/0017-tenant-settings.ts';
 import * as boundKeys from './migrations/0018-bound-keys.ts';
 import * as webhookEndpoints from './migrations/0019-webhook-endpoints.ts';
 import * as rearmedRules from './migrations/0020-rearmed-rules.ts';
+import * as whoAskedForApprovals from './migrations/0021-who-asked-for-approvals.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -45,6 +46,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0018-bound-keys': boundKeys,
   '0019-webhook-endpoints': webhookEndpoints,
   '0020-rearmed-rules': rearmedRules,
+  '0021-who-asked-for-approvals': whoAskedForApprovals,
 };
 
 /**

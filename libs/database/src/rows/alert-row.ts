@@ -16,6 +16,7 @@ export function alertFromRow(row: Selectable<AlertsTable>): Alert {
     ...(row.run_id === null ? {} : { runId: row.run_id }),
     ...(row.rule_id === null ? {} : { ruleId: row.rule_id }),
     ...(row.approval === null ? {} : { approval: ApprovalBinding.parse(row.approval) }),
+    ...(row.asked_by === null ? {} : { askedBy: row.asked_by }),
     createdAt: row.created_at,
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
     ...(row.acknowledged_at === null ? {} : { acknowledgedAt: row.acknowledged_at }),

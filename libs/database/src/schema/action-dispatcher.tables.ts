@@ -142,6 +142,8 @@ export interface AlertsTable {
   decided_by: string | null;
   reason: string | null;
   used_at: Timestamp | null;
+  /** Id of the key that the call was asked for with. */
+  asked_by: string | null;
   /** The `Idempotency-Key` of the question that used it. */
   used_by: string | null;
   /** When a question without a key came again. */

@@ -1,5 +1,6 @@
 import type { Client } from '@agentlens/client';
 import type { Confirmation } from '../confirmation.ts';
+import { ToolRefusal } from '../failure-text.ts';
 import { AGENT, id, PAGE, RANGE, RUN, reason, USUAL_LIMIT, words } from '../fields.ts';
 import type { McpSession } from '../mcp-session.ts';
 import { actionsWith, type McpTool } from '../tool.ts';
@@ -53,8 +54,11 @@ export const approvals: McpTool = {
     }),
     approve: action({
       ...deciding,
-      confirm: async (session, { approvalId }) =>
-        asked('Let this call go ahead, once?', await approvalOf(session, approvalId)),
+      confirm: async (session, { approvalId }) => {
+        const approval = await approvalOf(session, approvalId);
+        refuseOwn(approval, session);
+        return asked('Let this call go ahead, once?', approval);
+      },
       run: async ({ client }, { approvalId, reason }) => ({
         value: { approval: await client.approveAlert({ params: { id: approvalId }, body: { reason } }) },
         path: PATH,
@@ -92,6 +96,15 @@ export const approvals: McpTool = {
 
 function approvalOf({ client }: McpSession, approvalId: string): Promise<Alert> {
   return client.getAlert({ params: { id: approvalId } });
+}
+
+/** Whoever asked for a call with a key does not approve it with the same key, even one that may do everything. */
+function refuseOwn({ askedBy }: Alert, { keyId, consoleUrl }: McpSession): void {
+  if (askedBy !== keyId) return;
+  throw new ToolRefusal(
+    'This call was asked for with the key of this client: an agent never approves its own call. Nothing was changed. ' +
+      `Somebody else can decide it: ${consoleUrl}${PATH}`,
+  );
 }
 
 /** The exact call, as reviewers see it in the console. */

@@ -127,6 +127,7 @@ export class AlertService implements Alerts {
       run_id: draft.runId ?? null,
       rule_id: draft.ruleId ?? null,
       approval: null,
+      asked_by: null,
       binding: null,
       dedupe,
       created_at: new Date(now).toISOString(),

@@ -28,6 +28,7 @@ export type NewAlert = Pick<
   | 'approval'
   | 'binding'
   | 'dedupe'
+  | 'asked_by'
   | 'created_at'
   | 'expires_at'
   | 'suppressed'

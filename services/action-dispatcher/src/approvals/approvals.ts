@@ -28,6 +28,7 @@ interface ApprovalQuestion {
   readonly agentId: string;
   readonly binding: ApprovalBinding;
   readonly requestId?: string | undefined;
+  readonly askedBy?: string | undefined;
   readonly title: string;
   readonly message: string;
   readonly expiresInSeconds: number;
@@ -118,7 +119,7 @@ function isSameCall(row: AlertRow, { agentId, binding }: ApprovalQuestion): bool
 }
 
 function newApproval(question: ApprovalQuestion, key: string, now: number): NewAlert {
-  const { tenantId, agentId, binding, title, message, expiresInSeconds } = question;
+  const { tenantId, agentId, binding, askedBy, title, message, expiresInSeconds } = question;
   const waitMs = Math.min(expiresInSeconds, LONGEST_WAIT_S) * 1_000;
   return {
     tenant_id: tenantId,
@@ -131,6 +132,7 @@ function newApproval(question: ApprovalQuestion, key: string, now: number): NewA
     run_id: binding.runId,
     rule_id: binding.ruleId,
     approval: binding,
+    asked_by: askedBy ?? null,
     binding: key,
     dedupe: null,
     created_at: new Date(now).toISOString(),

@@ -25,7 +25,7 @@ export async function resolveApproval(
   identity: CallIdentity,
   deadline: Deadline,
 ): Promise<Alert | null> {
-  const { tenantId, agentId, runId, callId, requestId, args } = request;
+  const { tenantId, agentId, runId, callId, requestId, askedBy, args } = request;
   const toolName = toolOf(request);
   const command = { ...COMMANDS.resolveApproval, deadlineMs: Math.max(1, Math.floor(deadline.leftMs)) };
   const argsHash = exactHash(request, identity);
@@ -33,6 +33,7 @@ export async function resolveApproval(
     ...{ tenantId, agentId, title: ask.title, expiresInSeconds: ask.expiresInSeconds },
     binding: { runId, callId, toolName, argsHash, ruleId: ask.ruleId, ruleVersion: ask.ruleVersion },
     ...(requestId === undefined ? {} : { requestId }),
+    ...(askedBy === undefined ? {} : { askedBy }),
     message: `Agent ${agentId} asks to call ${toolName} with ${shown(args)}`,
   });
   return answer.ok ? answer.value : null;

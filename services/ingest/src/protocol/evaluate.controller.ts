@@ -52,7 +52,14 @@ export class EvaluateController {
     await requireOwnRun(this.runs, caller, runId, question.agentId);
     const receivedAt = new Date(this.clock.now()).toISOString();
     const requestId = questionKeyOf(request.headers['idempotency-key']);
-    const asking = { ...requestOf(question), tenantId: caller.tenantId, runId, requestId, receivedAt };
+    const asking = {
+      ...requestOf(question),
+      tenantId: caller.tenantId,
+      askedBy: caller.keyId,
+      runId,
+      requestId,
+      receivedAt,
+    };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     const written = inexactlyReadArgs(request.bodyText ?? '');
     const inForm = (whole: DecisionRequest) => transportable(whole, bodyBytes, question.unread ?? [], written);
@@ -73,7 +80,9 @@ export class EvaluateController {
   }
 }
 
-function requestOf(question: EvaluateBody): Omit<DecisionRequest, 'tenantId' | 'runId' | 'requestId' | 'receivedAt'> {
+function requestOf(
+  question: EvaluateBody,
+): Omit<DecisionRequest, 'tenantId' | 'askedBy' | 'runId' | 'requestId' | 'receivedAt'> {
   const { phase, agentId, tool, args, result, actor, tags, subjects, metrics, callId, estimate } = question;
   const { sessionId, deadlineMs } = question;
   return {

@@ -72,6 +72,11 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
         expect(made.data).toMatchObject({ rule: { name, mode: 'shadow' } });
         expect(questions).toEqual([]);
 
+        const own = await askToPay(adminKey, `${way}-${era}-own`);
+        const refused = await client.call('approvals', { action: 'approve', approvalId: own });
+        expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/never approves its own call/) });
+        expect(questions).toEqual([]);
+
         const others = await askToPay((await platform.keyOf('acme', 'ingest', 'decide')).key, `${way}-${era}-other`);
         const declined = await client.call('approvals', { action: 'approve', approvalId: others });
         expect(declined).toMatchObject({ isError: true, text: expect.stringMatching(/did not confirm/) });
