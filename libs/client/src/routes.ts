@@ -57,6 +57,7 @@ export const ROUTES: Routes = {
   ingestEvents: 'POST /api/events',
   listAgents: 'GET /api/agents',
   listAlerts: 'GET /api/alerts',
+  listAudit: 'GET /api/audit',
   listBreakers: 'GET /api/breakers',
   listBudgets: 'GET /api/budgets',
   listDecisions: 'GET /api/decisions',

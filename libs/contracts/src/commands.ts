@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Alert, ApprovalBinding, EndedCall } from './alerts.ts';
+import { ChangeAuthor } from './changes.ts';
 import { BreakerLimits } from './breakers.ts';
 import { Budget, BudgetBalance } from './budgets.ts';
 import { ControlOrder, ControlScope } from './control.ts';
@@ -54,6 +55,9 @@ const changedRule = RuleChangeAuthor.extend({
   ifVersion: z.int().optional(),
 });
 
+/** Who orders a change, for the audit. Optional, because replicas of an older version do not send it. */
+const authored = { author: ChangeAuthor.optional() };
+
 export const COMMANDS = {
   /** `body` is what the HTTP client sent: the owner validates it, so that every way in validates alike. */
   createRule: command('guardrail.rules.create', newRules, GuardrailRule),
@@ -67,7 +71,7 @@ export const COMMANDS = {
    */
   unpauseAgent: command(
     'agent.control.unpause',
-    z.object({ tenantId: TenantId, agentId: ClientId, clearModelOverride: z.boolean() }),
+    z.object({ ...authored, tenantId: TenantId, agentId: ClientId, clearModelOverride: z.boolean() }),
     z.looseObject({ rearmed: z.array(RearmedRule).default([]) }),
   ),
   /** Ends the cooldowns of rules for an agent: what fires at `at` or later triggers again, what fired before does not. */
@@ -79,7 +83,7 @@ export const COMMANDS = {
   ),
   redeliver: command(
     'action.deliveries.redeliver',
-    z.object({ tenantId: TenantId, deliveryId: z.string() }),
+    z.object({ ...authored, tenantId: TenantId, deliveryId: z.string() }),
     z.object({ deliveryId: z.string() }),
   ),
   /** The synchronous question. Always answered with a decision; refusals are for requests that make no sense. */
@@ -95,6 +99,7 @@ export const COMMANDS = {
   setBreakerLimits: command(
     'guardrail.breakers.limits',
     z.object({
+      ...authored,
       tenantId: TenantId,
       scope: z.enum(['tenant', 'agent', 'run']),
       scopeId: ClientId,
@@ -104,13 +109,17 @@ export const COMMANDS = {
   ),
   resetBreaker: command(
     'guardrail.breakers.reset',
-    z.object({ tenantId: TenantId, scope: z.enum(['run', 'agent']), scopeId: ClientId, by: z.string() }),
+    z.object({ ...authored, tenantId: TenantId, scope: z.enum(['run', 'agent']), scopeId: ClientId, by: z.string() }),
     z.object({ ok: z.literal(true) }),
   ),
-  createBudget: command('guardrail.budgets.create', z.object({ tenantId: TenantId, body: z.unknown() }), Budget),
+  createBudget: command(
+    'guardrail.budgets.create',
+    z.object({ ...authored, tenantId: TenantId, body: z.unknown() }),
+    Budget,
+  ),
   deleteBudget: command(
     'guardrail.budgets.delete',
-    z.object({ tenantId: TenantId, budgetId: z.string() }),
+    z.object({ ...authored, tenantId: TenantId, budgetId: z.string() }),
     z.object({ ok: z.literal(true) }),
   ),
   /** How a budget stands now; one pot where `scopeId` is given or the budget is of one scope id only. */
@@ -154,6 +163,7 @@ export const COMMANDS = {
   decideAlert: command(
     'action.alerts.decide',
     z.object({
+      ...authored,
       tenantId: TenantId,
       alertId: z.string(),
       verb: z.enum(['acknowledge', 'approve', 'deny', 'cancel']),
@@ -165,6 +175,7 @@ export const COMMANDS = {
   orderControl: command(
     'action.control.order',
     z.object({
+      ...authored,
       tenantId: TenantId,
       scope: ControlScope,
       scopeId: ClientId,

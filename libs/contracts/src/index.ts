@@ -13,6 +13,16 @@ export {
 export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPot } from './budgets.ts';
 export { BUS_ACCESS, type BusAccess } from './bus-access.ts';
 export { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';
+export {
+  type AuditedChange,
+  CHANGE_KINDS,
+  CHANGE_TARGETS,
+  ChangeAuthor,
+  type ChangeKind,
+  PersonName,
+  signatureOf,
+  targetOf,
+} from './changes.ts';
 export { answerOf, COMMANDS, type Command } from './commands.ts';
 export { CONTROL_SCOPES, ControlOrder, ControlScope, DirectiveAcknowledged } from './control.ts';
 export { DeadLetter } from './dead-letters.ts';

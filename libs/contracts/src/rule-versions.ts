@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ChangeAuthor } from './changes.ts';
 
 /** The way by which a rule was changed. */
 export const RULE_CHANGE_SOURCES = ['api', 'import', 'revert', 'ruleset'] as const;
@@ -8,6 +9,7 @@ export type RuleChangeSource = (typeof RULE_CHANGE_SOURCES)[number];
 export const RuleChangeAuthor = z.object({
   by: z.string().min(1).max(500).optional(),
   reason: z.string().min(1).max(1000).optional(),
+  author: ChangeAuthor.optional(),
 });
 export type RuleChangeAuthor = z.infer<typeof RuleChangeAuthor>;
 

@@ -1,3 +1,4 @@
+export { recordChanges } from './audit/record-change.ts';
 export { type DataError, isDataError } from './data-error.ts';
 export type { Database, DatabaseRole } from './database.ts';
 export { DataDirectoryInUse } from './embedded/previous-server.ts';

@@ -22,6 +22,7 @@ import * as boundKeys from './migrations/0018-bound-keys.ts';
 import * as webhookEndpoints from './migrations/0019-webhook-endpoints.ts';
 import * as rearmedRules from './migrations/0020-rearmed-rules.ts';
 import * as whoAskedForApprovals from './migrations/0021-who-asked-for-approvals.ts';
+import * as auditEntries from './migrations/0022-audit-entries.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -47,6 +48,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0019-webhook-endpoints': webhookEndpoints,
   '0020-rearmed-rules': rearmedRules,
   '0021-who-asked-for-approvals': whoAskedForApprovals,
+  '0022-audit-entries': auditEntries,
 };
 
 /**

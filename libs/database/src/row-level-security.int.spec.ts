@@ -175,7 +175,20 @@ describe('row level security', () => {
       group by 1`);
 
     const shared = writers.rows.filter((row) => row.roles.length !== 1).map((row) => row.table);
-    expect(shared).toEqual(['outbox']);
+    expect(shared.toSorted((a, b) => a.localeCompare(b))).toEqual(['audit_entries', 'outbox']);
+  });
+
+  it('lets nobody change or delete a row of the audit, nor add one of another kind of role', async () => {
+    for (const role of DATABASE_ROLES) {
+      for (const statement of ["update audit_entries set person = 'x'", 'delete from audit_entries']) {
+        await expect(as(role).pool.query(statement)).rejects.toMatchObject({ code: '42501' });
+      }
+    }
+    const add =
+      "insert into audit_entries (tenant_id, entry_id, at, kind, target, target_id) values ('a', 'b', now(), 'c', 'd', 'e')";
+    for (const role of ['ingest', 'run-tracking'] as const) {
+      await expect(as(role).pool.query(add)).rejects.toMatchObject({ code: '42501' });
+    }
   });
 
   it('refuses a service that writes what another owns', async () => {

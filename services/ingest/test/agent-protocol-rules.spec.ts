@@ -61,8 +61,8 @@ describe('importing a policy', () => {
       expect(await send(path)).toMatchObject({ status: 201, body: { policyId: 'p1', rules: [] } });
     }
     expect(asked).toEqual([
-      { tenantId: 'acme', body: policy, by: 'admin' },
-      { tenantId: 'acme', body: policy, by: 'admin' },
+      { tenantId: 'acme', body: policy, by: 'admin', author: { keyId: 'admin', keyName: 'admin' } },
+      { tenantId: 'acme', body: policy, by: 'admin', author: { keyId: 'admin', keyName: 'admin' } },
     ]);
   });
 

@@ -19,6 +19,8 @@ import { AlertsController } from './alerts/alerts.controller.ts';
 import { AlertsQueries } from './alerts/alerts.queries.ts';
 import { AnalyticsController } from './analytics/analytics.controller.ts';
 import { AnalyticsQueries } from './analytics/analytics.queries.ts';
+import { AuditController } from './audit/audit.controller.ts';
+import { AuditQueries } from './audit/audit.queries.ts';
 import { BreakersController } from './breakers/breakers.controller.ts';
 import { BreakersQueries } from './breakers/breakers.queries.ts';
 import { BudgetsController } from './budgets/budgets.controller.ts';
@@ -103,6 +105,7 @@ export class QueryModule {
         BreakersController,
         BudgetsController,
         SettingsController,
+        AuditController,
         TenantsController,
         StreamController,
         KeysController,
@@ -140,6 +143,7 @@ export class QueryModule {
         BreakersQueries,
         BudgetsQueries,
         SettingsRepository,
+        AuditQueries,
         TenantsRepository,
         KeyNames,
         LiveStreamService,

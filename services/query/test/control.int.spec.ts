@@ -180,9 +180,10 @@ describe('breakers', () => {
       body: { scope: 'tenant', scopeId: 'acme', limits: { maxTokens: 7, maxIterations: 10 } },
     });
     expect(await api.call('POST', '/api/breakers/agent/crew%2Flead/reset')).toMatchObject({ status: 200 });
+    const author = { keyId: api.keys.admin.id, keyName: 'admin' };
     expect(questions).toEqual([
-      { tenantId: 'acme', scope: 'tenant', scopeId: 'acme', body: BreakerLimits.parse({ maxTokens: 7 }) },
-      { tenantId: 'acme', scope: 'agent', scopeId: 'crew/lead', by: `admin (${api.keys.admin.id})` },
+      { tenantId: 'acme', scope: 'tenant', scopeId: 'acme', body: BreakerLimits.parse({ maxTokens: 7 }), author },
+      { tenantId: 'acme', scope: 'agent', scopeId: 'crew/lead', by: `admin (${api.keys.admin.id})`, author },
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { COMMANDS } from '@agentlens/contracts';
-import { QUERY_OPERATIONS } from '@agentlens/operations';
+import { QUERY_OPERATIONS, scopesOf } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import {
@@ -14,6 +14,7 @@ import {
   anAcknowledgementRow,
   anAgentRow,
   anAlertRow,
+  anAuditRow,
   anAttemptRow,
   anEventRow,
   anOrderRow,
@@ -45,6 +46,9 @@ beforeAll(async () => {
     directive_id: FOREIGN,
     scope_id: FOREIGN,
     budget_id: FOREIGN,
+    entry_id: FOREIGN,
+    target_id: FOREIGN,
+    person: FOREIGN,
     name: FOREIGN,
     rule_name: FOREIGN,
     pause_reason: FOREIGN,
@@ -69,6 +73,7 @@ beforeAll(async () => {
     circuit_breakers: aBreakerRow(),
     breaker_limits: aBreakerLimitsRow(),
     budgets: aBudgetRow(),
+    audit_entries: anAuditRow(),
     decisions: aDecisionRow({ final_rule_id: FOREIGN }),
   };
   for (const [table, row] of Object.entries(rows)) {
@@ -97,7 +102,11 @@ afterAll(() => api.close());
 const METHODS = (method: string) => method.toUpperCase() as 'GET';
 const byId = QUERY_OPERATIONS.filter((op) => op.path.includes(':id'));
 const lists = QUERY_OPERATIONS.filter(
-  (op) => op.method === 'get' && !op.path.includes(':id') && op.scope !== null && op.contentType === undefined,
+  (op) =>
+    op.method === 'get' &&
+    !op.path.includes(':id') &&
+    scopesOf(op).some((scope) => scope !== 'platform') &&
+    op.contentType === undefined,
 );
 
 /** Bodies of writes that need one. */

@@ -353,3 +353,18 @@ export function aDecisionRow(fields: Row = {}): Row {
     ...fields,
   };
 }
+
+export function anAuditRow(more: Row = {}): Row {
+  return {
+    tenant_id: 'acme',
+    entry_id: 'entry-1',
+    at: NOW,
+    kind: 'settings.changed',
+    target: 'settings',
+    target_id: 'acme',
+    person: 'ann@example.com',
+    key_id: 'key-1',
+    key_name: 'admin',
+    ...more,
+  };
+}

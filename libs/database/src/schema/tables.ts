@@ -11,6 +11,7 @@ import type {
   TriggerCooldownsTable,
   WebhookEndpointsTable,
 } from './action-dispatcher.tables.ts';
+import type { AuditEntriesTable } from './audit.tables.ts';
 import type { Json, Timestamp } from './columns.ts';
 import type {
   BreakerLimitsTable,
@@ -34,6 +35,7 @@ import type {
 
 // By writer: each table has one, and only its file says what a row is.
 export type * from './action-dispatcher.tables.ts';
+export type * from './audit.tables.ts';
 export type { Timestamp } from './columns.ts';
 export type * from './guardrail-evaluator.tables.ts';
 export type * from './query.tables.ts';
@@ -51,6 +53,7 @@ interface OutboxTable {
 export interface Tables {
   tenants: TenantsTable;
   api_keys: ApiKeysTable;
+  audit_entries: AuditEntriesTable;
   agents: AgentsTable;
   runs: RunsTable;
   events: EventsTable;

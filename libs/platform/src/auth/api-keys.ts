@@ -1,6 +1,5 @@
-import type { Scope } from '@agentlens/contracts';
-import { keysChanged } from '@agentlens/contracts';
-import type { ApiKeysTable, Database } from '@agentlens/database';
+import { type AuditedChange, type ChangeAuthor, keysChanged, type Scope } from '@agentlens/contracts';
+import { type ApiKeysTable, type Database, recordChanges } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
 import { type Selectable, sql } from 'kysely';
 import type { Logger } from 'pino';
@@ -37,6 +36,8 @@ interface ApiKeyDraft {
   /** Absent: the platform's default. */
   readonly eventsPerSecond?: number;
   readonly expiresAt?: string;
+  /** Who makes it, for the audit; of the next key of a rotation, who rotates. */
+  readonly author?: ChangeAuthor;
 }
 
 type RotateResult =
@@ -47,6 +48,11 @@ type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' |
 
 /** Long enough to roll a new key out everywhere: until then both keys work. */
 const ROTATION_GRACE_MS = 24 * 60 * 60_000;
+
+interface KeyChange extends Pick<AuditedChange, 'kind' | 'tenantId' | 'author'> {
+  readonly before?: ApiKey;
+  readonly after: ApiKey;
+}
 
 /** Scopes whose keys make keys. */
 const MAKERS = ['admin', 'platform'] as const;
@@ -67,8 +73,19 @@ export class ApiKeys {
     this.#logger = logger;
   }
 
-  /** @param db a transaction that the key is made in */
-  async create(draft: ApiKeyDraft, db: Database['db'] = this.#database.db): Promise<NewApiKey> {
+  create(draft: ApiKeyDraft): Promise<NewApiKey> {
+    return this.#database.db.transaction().execute((db) => this.createIn(db, draft));
+  }
+
+  /** Makes a key in a transaction that makes more. */
+  async createIn(db: Database['db'], draft: ApiKeyDraft): Promise<NewApiKey> {
+    const made = await this.#insert(db, draft);
+    const { key: _, ...after } = made;
+    await this.#record(db, { kind: 'key.created', tenantId: draft.tenantId, author: draft.author, after });
+    return made;
+  }
+
+  async #insert(db: Database['db'], draft: ApiKeyDraft): Promise<NewApiKey> {
     const { id, key } = newApiKey();
     const row = await db
       .insertInto('api_keys')
@@ -102,11 +119,17 @@ export class ApiKeys {
   }
 
   /** A new key with the same rights and the same expiry; the old one goes on working for a day. */
-  async rotate(tenantId: string, keyId: string): Promise<RotateResult> {
-    const old = await findKey(this.#database.db, tenantId, keyId);
+  async rotate(tenantId: string, keyId: string, author?: ChangeAuthor): Promise<RotateResult> {
+    const result = await this.#database.db.transaction().execute((db) => this.#rotate(db, tenantId, keyId, author));
+    if (result.kind === 'rotated') await this.#announce(tenantId, keyId);
+    return result;
+  }
+
+  async #rotate(db: Database['db'], tenantId: string, keyId: string, author?: ChangeAuthor): Promise<RotateResult> {
+    const old = await findKey(db, tenantId, keyId);
     if (old === undefined) return { kind: 'unknown' };
     if (!this.#isLive(old)) return { kind: 'not_live' };
-    const key = await this.create({
+    const key = await this.#insert(db, {
       tenantId,
       name: old.name,
       scopes: old.scopes as Scope[],
@@ -115,35 +138,44 @@ export class ApiKeys {
       expiresAt: old.expires_at ?? undefined,
     });
     const graceEnd = new Date(this.#clock.now() + ROTATION_GRACE_MS).toISOString();
-    const previous = await this.#database.db
+    const previous = await db
       .updateTable('api_keys')
       .set({ expires_at: old.expires_at !== null && old.expires_at < graceEnd ? old.expires_at : graceEnd })
       .where('tenant_id', '=', tenantId)
       .where('key_id', '=', keyId)
       .returningAll()
       .executeTakeFirstOrThrow();
-    await this.#announce(tenantId, keyId);
+    const { key: _, ...after } = key;
+    await this.#record(db, { kind: 'key.rotated', tenantId, author, before: apiKeyOf(old), after });
     return { kind: 'rotated', key, previous: apiKeyOf(previous) };
   }
 
   /** One revocation of a tenant at a time, so that two admins cannot revoke each other and leave none. */
-  async revoke(tenantId: string, keyId: string): Promise<RevokeResult> {
+  async revoke(tenantId: string, keyId: string, author?: ChangeAuthor): Promise<RevokeResult> {
     const kind = await this.#database.db.transaction().execute(async (db): Promise<RevokeResult['kind']> => {
       await sql`select pg_advisory_xact_lock(hashtext('agentlens:revoke-key'), hashtext(${tenantId}))`.execute(db);
       const key = await findKey(db, tenantId, keyId);
       if (key === undefined) return 'unknown';
       if (key.revoked_at !== null) return 'already_revoked';
       if (await this.#isLastOfScope(db, key)) return 'last_of_scope';
-      await db
+      const revoked = await db
         .updateTable('api_keys')
         .set({ revoked_at: this.#now() })
         .where('tenant_id', '=', tenantId)
         .where('key_id', '=', keyId)
-        .execute();
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      const change = { before: apiKeyOf(key), after: apiKeyOf(revoked) };
+      await this.#record(db, { kind: 'key.revoked', tenantId, author, ...change });
       return 'revoked';
     });
     if (kind === 'revoked') await this.#announce(tenantId, keyId);
     return { kind };
+  }
+
+  /** A key is named by the id that the audit shows: of a rotation the old one's. */
+  async #record(db: Database['db'], change: KeyChange): Promise<void> {
+    await recordChanges(db, [{ ...change, at: this.#now(), targetId: (change.before ?? change.after).id }]);
   }
 
   /** Without such a key nobody could make another. */

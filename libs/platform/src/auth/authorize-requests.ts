@@ -1,4 +1,4 @@
-import { mayDo, type Scope } from '@agentlens/contracts';
+import { mayDo, PersonName, type Scope } from '@agentlens/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
 import { type Caller, setCaller } from './caller.ts';
@@ -6,6 +6,8 @@ import type { KeyCheck, KeyDirectory } from './key-directory.ts';
 import { USUAL_BODY_BYTES } from './route-config.ts';
 
 const HOW_TO_SEND = 'Send your API key as "Authorization: Bearer agk_..."';
+/** Names the person behind the key. */
+const ACTOR_HEADER = 'x-agentlens-actor';
 const NEEDS_ADMIN: readonly Scope[] = ['admin'];
 
 /**
@@ -19,7 +21,7 @@ export function authorizeRequests(fastify: FastifyInstance, keys: KeyDirectory):
     try {
       const caller = await authenticate(request, keys);
       requireScope(caller, scopes);
-      setCaller(request, caller);
+      setCaller(request, { ...caller, ...personOf(request) });
     } catch (error) {
       if (!isCheapToDiscard(request)) reply.header('connection', 'close');
       throw error;
@@ -41,6 +43,18 @@ async function authenticate(request: FastifyRequest, keys: KeyDirectory): Promis
 function isCheapToDiscard({ headers }: FastifyRequest): boolean {
   if (headers['transfer-encoding'] !== undefined) return false;
   return Number(headers['content-length'] ?? 0) <= USUAL_BODY_BYTES;
+}
+
+/** @throws ProblemException 400 where the header holds no name */
+function personOf({ headers }: FastifyRequest): { readonly person?: string } {
+  const sent = headers[ACTOR_HEADER];
+  if (typeof sent !== 'string') return {};
+  // Node reads headers as Latin-1; names are sent in UTF-8.
+  const person = PersonName.safeParse(Buffer.from(sent, 'latin1').toString('utf8'));
+  if (person.success) return { person: person.data };
+  throw new ProblemException(400, 'Validation failed', {
+    details: person.error.issues.map(({ message }) => ({ path: 'X-AgentLens-Actor', message })),
+  });
 }
 
 function bearerOf(request: FastifyRequest): string | undefined {

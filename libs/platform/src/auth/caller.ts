@@ -10,6 +10,8 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** The agents that the key is bound to. Absent: it may speak for every agent of the tenant. */
   readonly agents?: readonly string[];
+  /** Who acts with the key, as `X-AgentLens-Actor` names them: for the record only, never a right. */
+  readonly person?: string;
   /** Quota of this key, events per second. */
   readonly eventsPerSecond: number;
   /**

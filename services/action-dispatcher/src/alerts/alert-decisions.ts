@@ -1,5 +1,5 @@
-import type { Alert } from '@agentlens/contracts';
-import { alertFromRow, type Tables } from '@agentlens/database';
+import type { Alert, ChangeAuthor } from '@agentlens/contracts';
+import { alertFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
@@ -13,8 +13,15 @@ interface AlertVerdict {
   readonly verb: 'acknowledge' | 'approve' | 'deny' | 'cancel';
   readonly by: string;
   readonly reason?: string | undefined;
+  readonly author?: ChangeAuthor | undefined;
 }
 
+const KINDS = {
+  acknowledge: 'alert.acknowledged',
+  approve: 'alert.approved',
+  deny: 'alert.denied',
+  cancel: 'alert.cancelled',
+} as const;
 const STATUS = { approve: 'approved', deny: 'denied', cancel: 'cancelled' } as const;
 
 /** What people say about alerts. The first decision stands, under the lock of the row; every later one learns whose it was. */
@@ -31,11 +38,20 @@ export class AlertDecisions {
     const answer = await this.db.transaction().execute(async (tx) => {
       const row = await lockAlert(tx, verdict.tenantId, verdict.alertId);
       if (row === undefined) return refusal(404, 'Alert not found');
-      return this.#decide(tx, row, verdict);
+      const decision = await this.#decide(tx, row, verdict);
+      if (decision.ok && decision.value.version !== row.version) await this.#record(tx, row, decision.value, verdict);
+      return decision;
     });
     this.onChanged();
     if (answer.ok && verdict.verb !== 'acknowledge') this.metrics.ended(answer.value);
     return answer;
+  }
+
+  async #record(tx: Transaction<Tables>, row: AlertRow, after: Alert, { verb, author, reason }: AlertVerdict) {
+    const at = new Date(this.now()).toISOString();
+    const { tenantId, id: targetId } = after;
+    const before = alertFromRow(row);
+    await recordChanges(tx, [{ tenantId, at, kind: KINDS[verb], targetId, author, reason, before, after }]);
   }
 
   async #decide(tx: Transaction<Tables>, row: AlertRow, verdict: AlertVerdict): Promise<CommandAnswer<Alert>> {

@@ -1,5 +1,11 @@
-import { type ControlOrder, type ControlScope, controlOrdered, timeOrderedId } from '@agentlens/contracts';
-import { orderFromRow, type Tables } from '@agentlens/database';
+import {
+  type ChangeAuthor,
+  type ControlOrder,
+  controlOrdered,
+  type ControlScope,
+  timeOrderedId,
+} from '@agentlens/contracts';
+import { orderFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { changeAlert, lockWaiting } from '../alerts/alerts.repository.ts';
 import { cleanText } from '../alerts/clean-text.ts';
@@ -18,6 +24,7 @@ interface ControlRequest {
   readonly state: ControlOrder['state'];
   readonly reason: string;
   readonly by: string;
+  readonly author?: ChangeAuthor | undefined;
 }
 
 /**
@@ -47,7 +54,7 @@ export class ControlOrdersService {
    * The row is read, raised by one version and published under one lock: of many orders at once each gets a version of its
    * own, and they are published in that order.
    */
-  #put({ tenantId, scope, scopeId, agentId, state, reason, by }: ControlRequest): Promise<ControlOrder> {
+  #put({ tenantId, scope, scopeId, agentId, state, reason, by, author }: ControlRequest): Promise<ControlOrder> {
     const now = this.now();
     const issuedAt = new Date(now).toISOString();
     const order = {
@@ -59,6 +66,14 @@ export class ControlOrdersService {
       issued_at: issuedAt,
     };
     return this.db.transaction().execute(async (tx) => {
+      const stood = await tx
+        .selectFrom('control_orders')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('scope', '=', scope)
+        .where('scope_id', '=', scopeId)
+        .forUpdate()
+        .executeTakeFirst();
       const row = await tx
         .insertInto('control_orders')
         .values({ tenant_id: tenantId, scope, scope_id: scopeId, version: 1, ...order })
@@ -70,6 +85,11 @@ export class ControlOrdersService {
         .returningAll()
         .executeTakeFirstOrThrow();
       const written = orderFromRow(row);
+      const before = stood && orderFromRow(stood);
+      const targetId = `${scope}:${scopeId}`;
+      await recordChanges(tx, [
+        { tenantId, at: issuedAt, kind: 'order.given', targetId, author, reason: order.reason, before, after: written },
+      ]);
       await putInOutbox(tx, controlOrdered, written, issuedAt);
       await queueWebhooks(tx, [noticeOfOrder(written)], issuedAt);
       if (state === 'killed') await cancelApprovals(tx, written);

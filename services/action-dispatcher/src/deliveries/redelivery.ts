@@ -1,4 +1,5 @@
-import type { Tables } from '@agentlens/database';
+import type { ChangeAuthor } from '@agentlens/contracts';
+import { recordChanges, type Tables } from '@agentlens/database';
 import { type Kysely, sql } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { Destination } from '../destinations/destination.ts';
@@ -6,6 +7,7 @@ import type { Destination } from '../destinations/destination.ts';
 interface RedeliverOrder {
   readonly tenantId: string;
   readonly deliveryId: string;
+  readonly author?: ChangeAuthor | undefined;
 }
 
 /**
@@ -20,7 +22,11 @@ export class Redelivery {
     private readonly onQueued: (destination: Destination | null) => void,
   ) {}
 
-  async redeliver({ tenantId, deliveryId }: RedeliverOrder): Promise<CommandAnswer<{ readonly deliveryId: string }>> {
+  async redeliver({
+    tenantId,
+    deliveryId,
+    author,
+  }: RedeliverOrder): Promise<CommandAnswer<{ readonly deliveryId: string }>> {
     const at = new Date(this.now()).toISOString();
     const queued = await this.db.transaction().execute(async (tx) => {
       const delivery = await tx
@@ -35,6 +41,7 @@ export class Redelivery {
         .returning(['trigger_id', 'triggered_at', 'destination', 'webhook_id', 'result'])
         .executeTakeFirst();
       if (delivery === undefined) return undefined;
+      await recordChanges(tx, [{ tenantId, at, kind: 'delivery.redelivered', targetId: deliveryId, author }]);
       // What an endpoint was told of a trigger says nothing about the trigger's own action.
       if (delivery.webhook_id === null) {
         await tx

@@ -1,7 +1,7 @@
-import type { ControlOrder, Directive, RearmedRule } from '@agentlens/contracts';
+import type { ChangeAuthor, ControlOrder, Directive, RearmedRule } from '@agentlens/contracts';
 import type { DirectiveOrder, Directives } from '@agentlens/guardrails';
 import { type CommandAnswer, refusal } from '../answer.ts';
-import type { AgentDirectivesRepository } from './agent-directives.repository.ts';
+import type { AgentDirectivesRepository, DirectiveChange } from './agent-directives.repository.ts';
 import { overrideModelBy, pauseBy, resume } from './directive-orders.ts';
 import type { PauseRearmService } from './pause-rearm.service.ts';
 
@@ -9,6 +9,7 @@ interface UnpauseOrder {
   readonly tenantId: string;
   readonly agentId: string;
   readonly clearModelOverride: boolean;
+  readonly author?: ChangeAuthor | undefined;
 }
 
 /** The directive now in force, and the rules that can pause the agent at once again. */
@@ -40,26 +41,31 @@ export class AgentControl implements Directives {
 
   /** Refused while an operator's order holds the agent: that is resumed by another order. */
   async unpause(order: UnpauseOrder): Promise<CommandAnswer<Unpaused>> {
-    const { tenantId, agentId } = order;
+    const { tenantId, agentId, author } = order;
     if (!(await this.directives.knows(tenantId, agentId))) return refusal(404, 'Agent not found');
     const held = await this.directives.orderOn(tenantId, agentId);
-    return held === undefined ? this.#resume(order) : refusedBy(held);
+    if (held !== undefined) return refusedBy(held);
+    return this.#resume(order, (change) => this.directives.applyAudited(change, 'agent.unpaused', author));
   }
 
   /** Ends the pause of an agent where there is one, whatever orders stand. */
   async endPause(tenantId: string, agentId: string): Promise<CommandAnswer<Pick<Unpaused, 'rearmed'>>> {
     if (!(await this.directives.isPaused(tenantId, agentId))) return { ok: true, value: { rearmed: [] } };
-    return this.#resume({ tenantId, agentId, clearModelOverride: false });
+    // The order that ends it is in the audit.
+    const apply = async (change: DirectiveChange) => (await this.directives.apply(change)).directive;
+    return this.#resume({ tenantId, agentId, clearModelOverride: false }, apply);
   }
 
   /** The rules come first: an agent that goes on is guarded. */
-  async #resume({ tenantId, agentId, clearModelOverride }: UnpauseOrder): Promise<CommandAnswer<Unpaused>> {
+  async #resume(
+    { tenantId, agentId, clearModelOverride }: UnpauseOrder,
+    apply: (change: DirectiveChange) => Promise<Directive>,
+  ): Promise<CommandAnswer<Unpaused>> {
     const at = this.now();
     const paused = await this.directives.isPaused(tenantId, agentId);
     const rearmed = paused ? await this.rearming.rearm(tenantId, agentId, at) : NONE;
     if (!rearmed.ok) return rearmed;
-    const change = resume({ clearModelOverride });
-    const { directive } = await this.directives.apply({ tenantId, agentId, at, change });
+    const directive = await apply({ tenantId, agentId, at, change: resume({ clearModelOverride }) });
     this.onIssued();
     return { ok: true, value: { ...directive, rearmed: rearmed.value } };
   }

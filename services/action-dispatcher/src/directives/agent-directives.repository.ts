@@ -1,12 +1,25 @@
-import { type ControlOrder, type Directive, directiveIssued, timeOrderedId } from '@agentlens/contracts';
-import { type AgentDirectivesTable, directiveFromRow, orderFromRow, type Tables } from '@agentlens/database';
+import {
+  type ChangeAuthor,
+  type ChangeKind,
+  type ControlOrder,
+  type Directive,
+  directiveIssued,
+  timeOrderedId,
+} from '@agentlens/contracts';
+import {
+  type AgentDirectivesTable,
+  directiveFromRow,
+  orderFromRow,
+  recordChanges,
+  type Tables,
+} from '@agentlens/database';
 import type { Kysely, Selectable } from 'kysely';
 import { WRITER } from '../outbox/outbox.ts';
 import { type Change, type DirectiveState, NEUTRAL } from './directive-orders.ts';
 
 type Row = Selectable<AgentDirectivesTable>;
 
-interface DirectiveChange {
+export interface DirectiveChange {
   readonly tenantId: string;
   readonly agentId: string;
   readonly at: number;
@@ -33,6 +46,20 @@ export class AgentDirectivesRepository {
       const directive = directiveFromRow(written);
       if (await this.#replace(written, directive)) return { directive, changed: next !== null };
     }
+  }
+
+  /** The same as somebody ordered it, with its row of the audit. Answers the directive now in force. */
+  applyAudited(order: DirectiveChange, kind: ChangeKind, author?: ChangeAuthor): Promise<Directive> {
+    const { tenantId, agentId: targetId } = order;
+    return this.db.transaction().execute(async (tx) => {
+      const directives = new AgentDirectivesRepository(tx);
+      const row = await directives.#find(tenantId, targetId);
+      const { directive } = await directives.apply(order);
+      const before = row && directiveFromRow(row);
+      const at = new Date(order.at).toISOString();
+      await recordChanges(tx, [{ tenantId, at, kind, targetId, author, before, after: directive }]);
+      return directive;
+    });
   }
 
   /** True if run-tracking has seen the agent, or something was ordered of it. */

@@ -1,4 +1,4 @@
-import { BreakerLimitsDraft, COMMANDS, detailsOf, type Problem } from '@agentlens/contracts';
+import { BreakerLimitsDraft, type ChangeAuthor, COMMANDS, detailsOf, type Problem } from '@agentlens/contracts';
 import { type BreakerRef, CLOSED_BREAKER } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { BreakerTransactions } from './breaker-transactions.ts';
@@ -11,6 +11,10 @@ interface BreakerCommandsDependencies {
   readonly transactions: BreakerTransactions;
   /** This instance has the change at once, the others by the announcement. */
   readonly changed: (tenantId: string) => Promise<unknown>;
+}
+
+interface Authored {
+  readonly author?: ChangeAuthor | undefined;
 }
 
 type Refused = { readonly ok: false; readonly problem: Problem };
@@ -27,11 +31,16 @@ export async function serveBreakerCommands(
   ];
 }
 
-type SetLimits = { tenantId: string; scope: 'tenant' | 'agent' | 'run'; scopeId: string; body: unknown };
+interface SetLimits extends Authored {
+  readonly tenantId: string;
+  readonly scope: 'tenant' | 'agent' | 'run';
+  readonly scopeId: string;
+  readonly body?: unknown;
+}
 
 async function setLimits(
   { repository, changed }: BreakerCommandsDependencies,
-  { tenantId, scope, scopeId, body }: SetLimits,
+  { tenantId, scope, scopeId, body, author }: SetLimits,
 ) {
   const limits = BreakerLimitsDraft.safeParse(body);
   if (!limits.success) {
@@ -40,23 +49,32 @@ async function setLimits(
       problem: { error: 'Validation failed', status: 400, details: detailsOf(limits.error) },
     } as const;
   }
-  await repository.setLimits(tenantId, { scope, scopeId: scope === 'tenant' ? tenantId : scopeId }, limits.data);
+  const ref = { scope, scopeId: scope === 'tenant' ? tenantId : scopeId };
+  await repository.setLimits(tenantId, ref, limits.data, author);
   await changed(tenantId);
   return { ok: true, value: limits.data } as const;
 }
 
-type Reset = { tenantId: string; scope: BreakerRef['scope']; scopeId: string; by: string };
+interface Reset extends Authored {
+  readonly tenantId: string;
+  readonly scope: BreakerRef['scope'];
+  readonly scopeId: string;
+}
 
 /** Closes it, whatever it was, and begins to count again. */
-async function reset({ repository, transactions }: BreakerCommandsDependencies, { tenantId, scope, scopeId }: Reset) {
+async function reset(
+  { repository, transactions }: BreakerCommandsDependencies,
+  { tenantId, scope, scopeId, author }: Reset,
+) {
   const agentId = scope === 'agent' ? scopeId : await repository.agentOf(tenantId, scopeId);
   if (agentId === null) return { ok: false, problem: UNKNOWN_RUN } as const;
   const ref = { scope, scopeId };
-  await transactions.revise<void>({ tenantId, agentId, refs: [ref] }, ([from]) => {
+  const before = await transactions.revise<object | undefined>({ tenantId, agentId, refs: [ref] }, ([from]) => {
     if (from === undefined) return { revisions: [], answer: undefined };
     // A new state object even where it is closed: what was counted is forgotten, and that is announced.
     const to = { ...CLOSED_BREAKER, state: { kind: 'closed' as const } };
-    return { revisions: [{ ref, from, to }], answer: undefined };
+    return { revisions: [{ ref, from, to }], answer: from.breaker.state };
   });
+  await repository.recordReset(tenantId, ref, before, author);
   return { ok: true, value: { ok: true } } as const;
 }

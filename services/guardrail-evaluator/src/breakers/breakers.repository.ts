@@ -1,5 +1,11 @@
-import { type BreakerChanged, BreakerLimits, BreakerState, breakerChanged } from '@agentlens/contracts';
-import type { Database, Tables } from '@agentlens/database';
+import {
+  breakerChanged,
+  type BreakerChanged,
+  BreakerLimits,
+  BreakerState,
+  type ChangeAuthor,
+} from '@agentlens/contracts';
+import { type Database, recordChanges, type Tables } from '@agentlens/database';
 import type { BreakerRef } from '@agentlens/guardrails';
 import type { Kysely } from 'kysely';
 import { WRITER } from '../outbox-writer.ts';
@@ -17,6 +23,11 @@ interface RecordedBreaker {
 }
 /** By `recordKey`. */
 export type OpenBreakers = ReadonlyMap<string, RecordedBreaker>;
+
+/** How the audit names what has limits and breakers. */
+function targetIdOf({ scope, scopeId }: { readonly scope: string; readonly scopeId: string }): string {
+  return `${scope}:${scopeId}`;
+}
 
 export function recordKey({ scope, scopeId }: BreakerRef): string {
   return `${scope}/${scopeId}`;
@@ -64,10 +75,19 @@ export class BreakersRepository {
     tenantId: string,
     ref: { scope: 'tenant' | BreakerRef['scope']; scopeId: string },
     set: BreakerLimits,
+    author?: ChangeAuthor,
   ) {
     const at = new Date(this.#now()).toISOString();
     const limits = JSON.stringify(set);
     await this.#db.transaction().execute(async (transaction) => {
+      const stored = await transaction
+        .selectFrom('breaker_limits')
+        .select('limits')
+        .where('tenant_id', '=', tenantId)
+        .where('scope', '=', ref.scope)
+        .where('scope_id', '=', ref.scopeId)
+        .forUpdate()
+        .executeTakeFirst();
       await transaction
         .insertInto('breaker_limits')
         .values({ tenant_id: tenantId, scope: ref.scope, scope_id: ref.scopeId, limits, updated_at: at })
@@ -75,8 +95,27 @@ export class BreakersRepository {
           conflict.columns(['tenant_id', 'scope', 'scope_id']).doUpdateSet({ limits, updated_at: at }),
         )
         .execute();
+      const kind = 'breaker_limits.set';
+      const change = {
+        tenantId,
+        at,
+        kind,
+        targetId: targetIdOf(ref),
+        author,
+        before: stored?.limits,
+        after: set,
+      } as const;
+      await recordChanges(transaction, [change]);
       await announceSettings(transaction, tenantId, at);
     });
+  }
+
+  /** That somebody closed a breaker. Its state is the store's; the record of it follows. */
+  async recordReset(tenantId: string, ref: BreakerRef, before: object | undefined, author?: ChangeAuthor) {
+    const at = new Date(this.#now()).toISOString();
+    const after = { kind: 'closed' };
+    const targetId = targetIdOf(ref);
+    await recordChanges(this.#db, [{ tenantId, at, kind: 'breaker.reset', targetId, author, before, after }]);
   }
 
   /** Puts a change of state down, and announces it with that, unless it or a newer one is there already. */

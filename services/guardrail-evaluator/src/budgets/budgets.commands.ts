@@ -1,4 +1,12 @@
-import { type Budget, BudgetDraft, COMMANDS, detailsOf, type Problem, timeOrderedId } from '@agentlens/contracts';
+import {
+  type Budget,
+  BudgetDraft,
+  type ChangeAuthor,
+  COMMANDS,
+  detailsOf,
+  type Problem,
+  timeOrderedId,
+} from '@agentlens/contracts';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
@@ -27,14 +35,17 @@ export async function serveBudgetCommands(
   orAway: <A>(answer: Promise<A>) => Promise<A | Refused>,
 ): Promise<Subscription[]> {
   return [
-    await bus.serve(COMMANDS.createBudget, ({ tenantId, body }) => orAway(create(parts, tenantId, body))),
-    await bus.serve(COMMANDS.deleteBudget, ({ tenantId, budgetId }) => orAway(remove(parts, tenantId, budgetId))),
+    await bus.serve(COMMANDS.createBudget, (question) => orAway(create(parts, question))),
+    await bus.serve(COMMANDS.deleteBudget, (question) => orAway(remove(parts, question))),
     await bus.serve(COMMANDS.budgetStanding, (question) => orUnknown(budgetBalance(parts, question))),
     await bus.serve(COMMANDS.settleReservation, (question) => orAway(settle(parts, question))),
   ];
 }
 
-async function create({ repository, now, changed }: BudgetCommandsDependencies, tenantId: string, body: unknown) {
+async function create(
+  { repository, now, changed }: BudgetCommandsDependencies,
+  { tenantId, body, author }: { tenantId: string; body?: unknown; author?: ChangeAuthor | undefined },
+) {
   const draft = BudgetDraft.safeParse(body);
   if (!draft.success) {
     return {
@@ -52,14 +63,17 @@ async function create({ repository, now, changed }: BudgetCommandsDependencies, 
     createdAt: at,
     updatedAt: at,
   };
-  await repository.insert(budget);
+  await repository.insert(budget, author);
   await changed(tenantId);
   return { ok: true, value: budget } as const;
 }
 
-async function remove({ repository, now, changed }: BudgetCommandsDependencies, tenantId: string, budgetId: string) {
+async function remove(
+  { repository, now, changed }: BudgetCommandsDependencies,
+  { tenantId, budgetId, author }: { tenantId: string; budgetId: string; author?: ChangeAuthor | undefined },
+) {
   if (!isId(budgetId)) return NOT_FOUND;
-  const deleted = await repository.markDeleted(tenantId, budgetId, new Date(now()).toISOString());
+  const deleted = await repository.markDeleted(tenantId, budgetId, new Date(now()).toISOString(), author);
   if (!deleted) return NOT_FOUND;
   await changed(tenantId);
   return { ok: true, value: { ok: true } } as const;

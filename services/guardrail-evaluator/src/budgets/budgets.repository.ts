@@ -1,5 +1,5 @@
-import type { Budget } from '@agentlens/contracts';
-import { budgetFromRow, type Database, type Tables } from '@agentlens/database';
+import type { Budget, ChangeAuthor } from '@agentlens/contracts';
+import { budgetFromRow, type Database, recordChanges, type Tables } from '@agentlens/database';
 import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
 import type { Kysely } from 'kysely';
 import { announceSettings } from '../settings/announce-settings.ts';
@@ -30,15 +30,17 @@ export class BudgetsRepository {
     },
   };
 
-  async insert(budget: Budget): Promise<void> {
+  async insert(budget: Budget, author?: ChangeAuthor): Promise<void> {
     await this.#db.transaction().execute(async (transaction) => {
       await transaction.insertInto('budgets').values(rowOf(budget)).execute();
-      await announceSettings(transaction, budget.tenantId, budget.updatedAt);
+      const { tenantId, id: targetId, createdAt: at } = budget;
+      await recordChanges(transaction, [{ tenantId, at, kind: 'budget.created', targetId, author, after: budget }]);
+      await announceSettings(transaction, tenantId, at);
     });
   }
 
   /** False: no such budget. */
-  async markDeleted(tenantId: string, budgetId: string, at: string): Promise<boolean> {
+  async markDeleted(tenantId: string, budgetId: string, at: string, author?: ChangeAuthor): Promise<boolean> {
     return this.#db.transaction().execute(async (transaction) => {
       const row = await transaction
         .updateTable('budgets')
@@ -46,10 +48,13 @@ export class BudgetsRepository {
         .where('tenant_id', '=', tenantId)
         .where('budget_id', '=', budgetId)
         .where('deleted_at', 'is', null)
-        .returning('version')
+        .returningAll()
         .executeTakeFirst();
-      if (row !== undefined) await announceSettings(transaction, tenantId, at);
-      return row !== undefined;
+      if (row === undefined) return false;
+      const before = budgetFromRow(row);
+      await recordChanges(transaction, [{ tenantId, at, kind: 'budget.deleted', targetId: budgetId, author, before }]);
+      await announceSettings(transaction, tenantId, at);
+      return true;
     });
   }
 

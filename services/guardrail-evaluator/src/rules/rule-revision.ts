@@ -1,7 +1,7 @@
 import { type GuardrailRule, type RuleChangeAuthor, type RuleChangeSource, timeOrderedId } from '@agentlens/contracts';
 import { ruleChanges, type ValidDraft } from '@agentlens/guardrails';
 import type { SecretBox } from '@agentlens/platform';
-import { sealed } from './rule-secrets.ts';
+import { masked, sealed } from './rule-secrets.ts';
 import type { RuleRevision } from './rule-transaction.ts';
 
 /** How a change is recorded: by which way it came, from whom and why. */
@@ -27,18 +27,24 @@ export function nextRule(existing: GuardrailRule, draft: ValidDraft, nowMs: numb
 export function revisionOf(
   before: GuardrailRule | null,
   rule: GuardrailRule,
-  { source, by, reason }: ChangeOrigin,
+  { source, by, reason, author }: ChangeOrigin,
   secrets: SecretBox,
 ): RuleRevision {
   return {
-    ...{ rule: sealed(rule, secrets), deleted: false, source, by, reason },
+    ...{ rule: sealed(rule, secrets), deleted: false, source, by, reason, author },
+    shown: { ...(before === null ? {} : { before: masked(before) }), after: masked(rule) },
     changes: before === null ? [] : ruleChanges(before, rule),
   };
 }
 
-/** The last version of a rule, which deletes it. */
-export function deletion(existing: GuardrailRule, { source, by, reason }: ChangeOrigin, nowMs: number): RuleRevision {
+/** The last version of a rule, which deletes it; `opened` is the same with its secrets open. */
+export function deletion(
+  { existing, opened }: { readonly existing: GuardrailRule; readonly opened: GuardrailRule },
+  { source, by, reason, author }: ChangeOrigin,
+  nowMs: number,
+): RuleRevision {
   // The secrets stay sealed as they are.
   const rule = nextRule(existing, existing, nowMs);
-  return { rule, deleted: true, changes: [], source, by, reason };
+  const shown = { before: masked(opened) };
+  return { rule, deleted: true, changes: [], shown, source, by, reason, author };
 }

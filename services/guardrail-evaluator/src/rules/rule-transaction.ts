@@ -1,4 +1,5 @@
 import {
+  type AuditedChange,
   type FieldChange,
   type GuardrailRule,
   type RuleChangeAuthor,
@@ -6,7 +7,7 @@ import {
   type RulesChanged,
   rulesChanged,
 } from '@agentlens/contracts';
-import { ruleFromRow, type Tables } from '@agentlens/database';
+import { recordChanges, ruleFromRow, type Tables } from '@agentlens/database';
 import type { Kysely } from 'kysely';
 import { WRITER } from '../outbox-writer.ts';
 
@@ -19,6 +20,8 @@ export interface RuleRevision extends RuleChangeAuthor {
   readonly deleted: boolean;
   readonly changes: readonly FieldChange[];
   readonly source: RuleChangeSource;
+  /** As the audit shows it: with its secrets masked. */
+  readonly shown: { readonly before?: GuardrailRule; readonly after?: GuardrailRule };
 }
 
 /** The rules of one tenant within one change. */
@@ -109,6 +112,7 @@ export class RuleTransaction {
       )
       .execute();
     await this.#db.insertInto('rule_versions').values(revisions.map(versionRowOf)).execute();
+    await recordChanges(this.#db, revisions.map(auditedOf));
   }
 
   /** The notice to every evaluator, made true together with the change itself. */
@@ -139,6 +143,12 @@ function versionRowOf({ rule, deleted, changes, source, by, reason }: RuleRevisi
     reason: reason ?? null,
     changed_at: rule.updatedAt,
   };
+}
+
+function auditedOf({ rule, shown, author, reason }: RuleRevision): AuditedChange {
+  const verb = shown.before === undefined ? 'created' : shown.after === undefined ? 'deleted' : 'changed';
+  const { tenantId, id: targetId, updatedAt: at } = rule;
+  return { tenantId, at, kind: `rule.${verb}`, targetId, author, reason, ...shown };
 }
 
 function rowOf({ rule, deleted }: RuleRevision) {

@@ -96,8 +96,8 @@ export class RuleWriter {
   }
 
   delete(ref: RuleRef): Promise<ValidatedRule<{ ok: true }>> {
-    return this.#change(ref, async (rules, _opened, existing) => {
-      await rules.store([deletion(existing, { ...ref, source: 'api' }, this.#clock.now())]);
+    return this.#change(ref, async (rules, opened, existing) => {
+      await rules.store([deletion({ existing, opened }, { ...ref, source: 'api' }, this.#clock.now())]);
       return { ok: true, value: { ok: true } };
     });
   }

@@ -1,4 +1,4 @@
-import { ClientId, COMMANDS, type GuardrailRule } from '@agentlens/contracts';
+import { ClientId, COMMANDS, type GuardrailRule, signatureOf } from '@agentlens/contracts';
 import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
 import { getRuleBundle, importPolicy } from '@agentlens/operations/ingest';
 import {
@@ -23,12 +23,14 @@ export class ProtocolRulesController {
   /** `{policy, rules}`; the owner of the rules reads it and answers the rules it made of it. */
   @Serves(importPolicy, { checksKeys: true })
   async importPolicy(
-    @CurrentCaller() { tenantId, keyId: by }: Caller,
+    @CurrentCaller() { tenantId, keyId, person }: Caller,
     @Body() body: unknown,
   ): Promise<{ policyId: string; rules: readonly GuardrailRule[] }> {
     const unsafe = sanitise(body);
     if (unsafe !== undefined) throw new ProblemException(400, 'Validation failed', { details: [unsafe] });
-    const answer = await this.bus.request(COMMANDS.importPolicy, { tenantId, body: body ?? null, by });
+    const author = { keyId, keyName: keyId, ...(person === undefined ? {} : { person }) };
+    const question = { tenantId, body: body ?? null, by: signatureOf(author), author };
+    const answer = await this.bus.request(COMMANDS.importPolicy, question);
     if (!answer.ok) throw ProblemException.from(answer.problem);
     return answer.value;
   }

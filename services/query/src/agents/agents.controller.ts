@@ -1,3 +1,4 @@
+import { KeyNames } from '../keys/key-names.ts';
 import { COMMANDS } from '@agentlens/contracts';
 import {
   getAgent,
@@ -20,6 +21,7 @@ export class AgentsController {
     private readonly agents: AgentsQueries,
     private readonly health: HealthQueries,
     private readonly commands: Commands,
+    private readonly names: KeyNames,
   ) {}
 
   @Serves(listAgents)
@@ -41,7 +43,9 @@ export class AgentsController {
     const { clearModelOverride } = body;
     foundOr404('Agent', await this.agents.get(caller.tenantId, agentId));
     const { tenantId } = caller;
-    const { rearmed } = await this.commands.forward(COMMANDS.unpauseAgent, { tenantId, agentId, clearModelOverride });
+    const { author } = await this.names.authorOf(caller);
+    const order = { tenantId, agentId, clearModelOverride, author };
+    const { rearmed } = await this.commands.forward(COMMANDS.unpauseAgent, order);
     return { ...foundOr404('Agent', await this.agents.get(tenantId, agentId)), rearmed };
   }
 

@@ -85,8 +85,8 @@ export class AlertsController {
     const { id: alertId } = params;
     const { reason } = body;
     const { tenantId } = caller;
-    const by = await this.names.of(caller);
-    return this.commands.forward(COMMANDS.decideAlert, { tenantId, alertId, verb, by, reason });
+    const authorship = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.decideAlert, { tenantId, alertId, verb, reason, ...authorship });
   }
 }
 

@@ -27,10 +27,12 @@ export class BreakersController {
   }
 
   @Serves(setBreakerLimits)
-  async setLimits(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body }: RequestOf<typeof setBreakerLimits>) {
+  async setLimits(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof setBreakerLimits>) {
+    const { tenantId } = caller;
     const { scope, id: scopeId = tenantId, limits } = body;
     if (scope === 'tenant' && scopeId !== tenantId) throw new ProblemException(404, 'Tenant not found');
-    const question = { tenantId, scope, scopeId, body: limits };
+    const { author } = await this.names.authorOf(caller);
+    const question = { tenantId, scope, scopeId, body: limits, author };
     return { scope, scopeId, limits: await this.commands.forward(COMMANDS.setBreakerLimits, question) };
   }
 
@@ -39,7 +41,7 @@ export class BreakersController {
     @CurrentCaller() caller: Caller,
     @FromRequest() { params: { scope, id: scopeId } }: RequestOf<typeof resetBreaker>,
   ) {
-    const by = await this.names.of(caller);
-    return this.commands.forward(COMMANDS.resetBreaker, { tenantId: caller.tenantId, scope, scopeId, by });
+    const authorship = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.resetBreaker, { tenantId: caller.tenantId, scope, scopeId, ...authorship });
   }
 }

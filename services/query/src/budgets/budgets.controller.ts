@@ -1,3 +1,4 @@
+import { KeyNames } from '../keys/key-names.ts';
 import { COMMANDS } from '@agentlens/contracts';
 import { createBudget, deleteBudget, getBudget, listBudgets, type RequestOf } from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
@@ -11,11 +12,13 @@ export class BudgetsController {
   constructor(
     private readonly budgets: BudgetsQueries,
     private readonly commands: Commands,
+    private readonly names: KeyNames,
   ) {}
 
   @Serves(createBudget)
-  create(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body }: RequestOf<typeof createBudget>) {
-    return this.commands.forward(COMMANDS.createBudget, { tenantId, body });
+  async create(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof createBudget>) {
+    const { author } = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.createBudget, { tenantId: caller.tenantId, body, author });
   }
 
   @Serves(listBudgets)
@@ -36,9 +39,10 @@ export class BudgetsController {
 
   @Serves(deleteBudget)
   async delete(
-    @CurrentCaller() { tenantId }: Caller,
+    @CurrentCaller() caller: Caller,
     @FromRequest() { params: { id: budgetId } }: RequestOf<typeof deleteBudget>,
   ) {
-    return this.commands.forward(COMMANDS.deleteBudget, { tenantId, budgetId });
+    const { author } = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.deleteBudget, { tenantId: caller.tenantId, budgetId, author });
   }
 }

@@ -21,9 +21,9 @@ export class ControlController {
     const { tenantId } = caller;
     const { scope, id = tenantId, state, reason, waitMs } = body;
     if (scope === 'tenant' && id !== tenantId) throw new ProblemException(404, 'Tenant not found');
-    const by = await this.names.of(caller);
+    const authorship = await this.names.authorOf(caller);
     const agentId = scope === 'run' ? await this.control.agentOf(tenantId, id) : undefined;
-    const question = { tenantId, scope, scopeId: id, agentId, state, reason, by };
+    const question = { tenantId, scope, scopeId: id, agentId, state, reason, ...authorship };
     const order = await this.commands.forward(COMMANDS.orderControl, question);
     return { order, ...(await this.watch.follow(order, waitMs)) };
   }

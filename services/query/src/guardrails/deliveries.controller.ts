@@ -1,3 +1,4 @@
+import { KeyNames } from '../keys/key-names.ts';
 import { COMMANDS } from '@agentlens/contracts';
 import { listDeliveries, type RequestOf, redeliver } from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
@@ -11,6 +12,7 @@ export class DeliveriesController {
   constructor(
     private readonly deliveries: DeliveriesQueries,
     private readonly commands: Commands,
+    private readonly names: KeyNames,
   ) {}
 
   @Serves(listDeliveries)
@@ -25,6 +27,7 @@ export class DeliveriesController {
     @FromRequest() { params: { id: deliveryId } }: RequestOf<typeof redeliver>,
   ) {
     foundOr404('Delivery', (await this.deliveries.exists(caller.tenantId, deliveryId)) || null);
-    return this.commands.forward(COMMANDS.redeliver, { tenantId: caller.tenantId, deliveryId });
+    const { author } = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.redeliver, { tenantId: caller.tenantId, deliveryId, author });
   }
 }

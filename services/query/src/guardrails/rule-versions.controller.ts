@@ -43,8 +43,8 @@ export class RuleVersionsController {
     @CurrentCaller() caller: Caller,
     @FromRequest() { params: { id: ruleId }, headers, body }: RequestOf<typeof revertRule>,
   ) {
-    const by = await this.names.of(caller);
-    const question = { tenantId: caller.tenantId, ruleId, by, ifVersion: headers['if-match'], ...body };
+    const authorship = await this.names.authorOf(caller);
+    const question = { tenantId: caller.tenantId, ruleId, ifVersion: headers['if-match'], ...authorship, ...body };
     return masked(await this.commands.forward(COMMANDS.revertRule, question), this.secrets);
   }
 }

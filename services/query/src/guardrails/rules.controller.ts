@@ -36,8 +36,8 @@ export class RulesController {
 
   @Serves(createRule)
   async create(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof createRule>) {
-    const by = await this.names.of(caller);
-    const rule = await this.commands.forward(COMMANDS.createRule, { tenantId: caller.tenantId, body, by });
+    const authorship = await this.names.authorOf(caller);
+    const rule = await this.commands.forward(COMMANDS.createRule, { tenantId: caller.tenantId, body, ...authorship });
     return masked(rule, this.secrets);
   }
 
@@ -62,8 +62,8 @@ export class RulesController {
     @CurrentCaller() caller: Caller,
     @FromRequest() { params: { id: ruleId }, headers, body }: RequestOf<typeof updateRule>,
   ) {
-    const by = await this.names.of(caller);
-    const question = { tenantId: caller.tenantId, ruleId, body, by, ifVersion: headers['if-match'] };
+    const authorship = await this.names.authorOf(caller);
+    const question = { tenantId: caller.tenantId, ruleId, body, ifVersion: headers['if-match'], ...authorship };
     return masked(await this.commands.forward(COMMANDS.updateRule, question), this.secrets);
   }
 
@@ -72,8 +72,8 @@ export class RulesController {
     @CurrentCaller() caller: Caller,
     @FromRequest() { params: { id: ruleId }, headers }: RequestOf<typeof deleteRule>,
   ) {
-    const by = await this.names.of(caller);
-    const question = { tenantId: caller.tenantId, ruleId, by, ifVersion: headers['if-match'] };
+    const authorship = await this.names.authorOf(caller);
+    const question = { tenantId: caller.tenantId, ruleId, ifVersion: headers['if-match'], ...authorship };
     return this.commands.forward(COMMANDS.deleteRule, question);
   }
 

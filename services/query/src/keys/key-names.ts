@@ -1,3 +1,4 @@
+import { type ChangeAuthor, signatureOf } from '@agentlens/contracts';
 import type { Caller } from '@agentlens/platform';
 import { Injectable } from '@nestjs/common';
 import { TenantReads } from '../http/tenant-reads.ts';
@@ -7,8 +8,8 @@ import { TenantReads } from '../http/tenant-reads.ts';
 export class KeyNames {
   constructor(private readonly reads: TenantReads) {}
 
-  /** Name and id: names may occur twice, and ids say nothing to people. */
-  async of({ tenantId, keyId }: Caller): Promise<string> {
+  /** Who makes a change: for the audit, and as the text that is shown beside it. */
+  async authorOf({ tenantId, keyId, person }: Caller): Promise<{ author: ChangeAuthor; by: string }> {
     const key = await this.reads.read(tenantId, (db) =>
       db
         .selectFrom('api_keys')
@@ -17,6 +18,7 @@ export class KeyNames {
         .where('key_id', '=', keyId)
         .executeTakeFirst(),
     );
-    return key === undefined ? keyId : `${key.name} (${keyId})`;
+    const author = { keyId, keyName: key?.name ?? keyId, ...(person === undefined ? {} : { person }) };
+    return { author, by: signatureOf(author) };
   }
 }

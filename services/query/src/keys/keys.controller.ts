@@ -14,6 +14,7 @@ import {
 } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
+import { KeyNames } from './key-names.ts';
 
 const KEY = 'API key';
 
@@ -21,6 +22,7 @@ const KEY = 'API key';
 export class KeysController {
   constructor(
     private readonly keys: ApiKeys,
+    private readonly names: KeyNames,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -31,7 +33,8 @@ export class KeysController {
         details: [{ path: 'expiresAt', message: 'must lie in the future' }],
       });
     }
-    return secretView(await this.keys.create({ tenantId: caller.tenantId, ...draft }));
+    const { author } = await this.names.authorOf(caller);
+    return secretView(await this.keys.create({ tenantId: caller.tenantId, author, ...draft }));
   }
 
   @Serves(listKeys)
@@ -42,7 +45,8 @@ export class KeysController {
 
   @Serves(rotateKey)
   async rotate(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof rotateKey>) {
-    const rotated = await this.keys.rotate(caller.tenantId, id);
+    const { author } = await this.names.authorOf(caller);
+    const rotated = await this.keys.rotate(caller.tenantId, id, author);
     switch (rotated.kind) {
       case 'unknown':
         return foundOr404(KEY, null);
@@ -57,7 +61,8 @@ export class KeysController {
 
   @Serves(revokeKey)
   async revoke(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof revokeKey>) {
-    const { kind } = await this.keys.revoke(caller.tenantId, id);
+    const { author } = await this.names.authorOf(caller);
+    const { kind } = await this.keys.revoke(caller.tenantId, id, author);
     switch (kind) {
       case 'last_of_scope':
         throw new ProblemException(409, `This is the last ${makerOf(caller)} key of the tenant`, {

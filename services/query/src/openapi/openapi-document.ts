@@ -43,6 +43,14 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
+const ACTOR = {
+  name: 'X-AgentLens-Actor',
+  in: 'header',
+  required: false,
+  description: 'Who acts with this key, for the audit: it gives no right to anything.',
+  schema: { type: 'string', minLength: 1, maxLength: 200 },
+};
+
 /** OpenAPI 3.1 from the schemas the routes themselves parse with. */
 export function openApiDocument(operations: readonly Operation[], version: string): Json {
   const schemas: Json = {};
@@ -76,6 +84,7 @@ function describe(op: Operation, schemas: Json): Json {
       ...parameters('query', op.query, schemas),
       ...parameters('header', op.headers, schemas),
       ...(op.tagged ? [IF_NONE_MATCH] : []),
+      ...(op.scope === null || op.method === 'get' ? [] : [ACTOR]),
     ],
     ...(op.body === undefined
       ? {}

@@ -31,7 +31,7 @@ export class SessionController {
   @Serves(getMe)
   async me(@CurrentCaller() caller: Caller) {
     const { tenantId, keyId, scopes } = caller;
-    const keyName = await this.names.of(caller);
+    const { by: keyName } = await this.names.authorOf(caller);
     return { tenantId, keyId, keyName, scopes, version: VERSION, now: new Date(this.clock.now()).toISOString() };
   }
 

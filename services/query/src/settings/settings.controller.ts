@@ -1,14 +1,24 @@
-import { getSettings, patchSettings, type RequestOf, updateSettings } from '@agentlens/operations';
+import {
+  getSettings,
+  patchSettings,
+  type RequestOf,
+  type TenantSettingsPatch,
+  updateSettings,
+} from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
+import { KeyNames } from '../keys/key-names.ts';
 import { SettingsRepository } from './settings.repository.ts';
 
 const TENANT = 'Tenant';
 
 @Controller()
 export class SettingsController {
-  constructor(private readonly settings: SettingsRepository) {}
+  constructor(
+    private readonly settings: SettingsRepository,
+    private readonly names: KeyNames,
+  ) {}
 
   @Serves(getSettings)
   async get(@CurrentCaller() { tenantId }: Caller) {
@@ -16,12 +26,17 @@ export class SettingsController {
   }
 
   @Serves(updateSettings)
-  async put(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body }: RequestOf<typeof updateSettings>) {
-    return foundOr404(TENANT, await this.settings.change(tenantId, body));
+  put(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof updateSettings>) {
+    return this.change(caller, body);
   }
 
   @Serves(patchSettings)
-  async patch(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body }: RequestOf<typeof patchSettings>) {
-    return foundOr404(TENANT, await this.settings.change(tenantId, body));
+  patch(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof patchSettings>) {
+    return this.change(caller, body);
+  }
+
+  private async change(caller: Caller, patch: TenantSettingsPatch) {
+    const { author } = await this.names.authorOf(caller);
+    return foundOr404(TENANT, await this.settings.change(caller.tenantId, patch, author));
   }
 }

@@ -1,6 +1,7 @@
-import type { Database, TenantsTable } from '@agentlens/database';
+import type { ChangeAuthor } from '@agentlens/contracts';
+import { type Database, recordChanges, type TenantsTable } from '@agentlens/database';
 import type { TenantSettings, TenantSettingsPatch } from '@agentlens/operations';
-import { DATABASE } from '@agentlens/platform';
+import { CLOCK, type Clock, DATABASE } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
@@ -13,6 +14,7 @@ export class SettingsRepository {
   constructor(
     private readonly reads: TenantReads,
     @Inject(DATABASE) private readonly database: Database,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   async read(tenantId: string): Promise<TenantSettings | null> {
@@ -23,19 +25,31 @@ export class SettingsRepository {
   }
 
   /** Null: no such tenant. What is not named stays. */
-  async change(tenantId: string, patch: TenantSettingsPatch): Promise<TenantSettings | null> {
-    const row = await this.database.db
-      .updateTable('tenants')
-      .set((eb) => ({
-        decision_fail_mode: patch.decisionFailMode,
-        default_breaker: patch.defaultBreaker,
-        decision_arguments: patch.decisionArguments,
-        settings_version: eb('settings_version', '+', 1),
-      }))
-      .where('id', '=', tenantId)
-      .returning(COLUMNS)
-      .executeTakeFirst();
-    return row === undefined ? null : settingsOf(row);
+  change(tenantId: string, patch: TenantSettingsPatch, author: ChangeAuthor): Promise<TenantSettings | null> {
+    return this.database.db.transaction().execute(async (db) => {
+      const stored = await db
+        .selectFrom('tenants')
+        .select(COLUMNS)
+        .where('id', '=', tenantId)
+        .forUpdate()
+        .executeTakeFirst();
+      if (stored === undefined) return null;
+      const before = settingsOf(stored);
+      const after = { ...before, ...patch, version: before.version + 1 };
+      await db
+        .updateTable('tenants')
+        .set({
+          decision_fail_mode: after.decisionFailMode,
+          default_breaker: after.defaultBreaker,
+          decision_arguments: after.decisionArguments,
+          settings_version: after.version,
+        })
+        .where('id', '=', tenantId)
+        .execute();
+      const at = new Date(this.clock.now()).toISOString();
+      await recordChanges(db, [{ tenantId, at, kind: 'settings.changed', targetId: tenantId, author, before, after }]);
+      return after;
+    });
   }
 }
 

@@ -1,15 +1,21 @@
 import { createTenant, listTenants, type RequestOf } from '@agentlens/operations';
-import { FromRequest, ProblemException, Serves } from '@agentlens/platform';
+import { type Caller, CurrentCaller, FromRequest, ProblemException, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
+import { KeyNames } from '../keys/key-names.ts';
 import { TenantsRepository } from './tenants.repository.ts';
 
 @Controller()
 export class TenantsController {
-  constructor(private readonly tenants: TenantsRepository) {}
+  constructor(
+    private readonly tenants: TenantsRepository,
+    private readonly names: KeyNames,
+  ) {}
 
   @Serves(createTenant)
-  async create(@FromRequest() { body: { id, name = id } }: RequestOf<typeof createTenant>) {
-    const made = await this.tenants.create(id, name);
+  async create(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof createTenant>) {
+    const { id, name = id } = body;
+    const { author } = await this.names.authorOf(caller);
+    const made = await this.tenants.create(id, name, author);
     if (made === null) {
       throw new ProblemException(409, `There is a tenant "${id}" already`, { hint: 'Choose another id.' });
     }

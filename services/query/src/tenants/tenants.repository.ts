@@ -1,10 +1,15 @@
-import { PLATFORM_TENANT } from '@agentlens/contracts';
-import type { Database, Tables } from '@agentlens/database';
+import { type ChangeAuthor, PLATFORM_TENANT } from '@agentlens/contracts';
+import { type Database, recordChanges, type Tables } from '@agentlens/database';
 import { TENANT_LIST, type TenantFilter, type TenantView } from '@agentlens/operations';
 import { ApiKeys, CLOCK, type Clock, DATABASE, type NewApiKey } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
+
+interface MadeTenant {
+  readonly tenant: TenantView;
+  readonly adminKey: NewApiKey;
+}
 
 /** The table `tenants`, across tenants: for keys that make them. */
 @Injectable()
@@ -16,7 +21,7 @@ export class TenantsRepository {
   ) {}
 
   /** Null: there is one of this id. */
-  create(id: string, name: string): Promise<{ readonly tenant: TenantView; readonly adminKey: NewApiKey } | null> {
+  create(id: string, name: string, author: ChangeAuthor): Promise<MadeTenant | null> {
     return this.database.db.transaction().execute(async (db) => {
       const row = await db
         .insertInto('tenants')
@@ -25,8 +30,11 @@ export class TenantsRepository {
         .returningAll()
         .executeTakeFirst();
       if (row === undefined) return null;
-      const adminKey = await this.keys.create({ tenantId: id, name: 'first admin key', scopes: ['admin'] }, db);
-      return { tenant: tenantOf(row), adminKey };
+      const tenant = tenantOf(row);
+      const made = { tenantId: PLATFORM_TENANT, at: tenant.createdAt, targetId: id, author, after: tenant };
+      await recordChanges(db, [{ kind: 'tenant.created', ...made }]);
+      const firstKey = { tenantId: id, name: 'first admin key', scopes: ['admin'], author } as const;
+      return { tenant, adminKey: await this.keys.createIn(db, firstKey) };
     });
   }
 

@@ -1,0 +1,49 @@
+import { CHANGE_KINDS, CHANGE_TARGETS, ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { commaListOf, consistent, paging, timeRange } from '../parameters.ts';
+
+export const AUDIT_LIST = 'audit';
+
+const AuditEntry = z
+  .object({
+    id: z.string(),
+    tenantId: z.string(),
+    changedAt: z.iso.datetime(),
+    kind: z.enum(CHANGE_KINDS),
+    target: z.string().meta({ description: `What was changed: ${CHANGE_TARGETS.join(', ')}.` }),
+    targetId: z.string().meta({ description: 'Its id; of limits, breakers and orders `scope:id`.' }),
+    actor: z
+      .object({ person: z.string().nullable(), keyId: z.string(), keyName: z.string() })
+      .nullable()
+      .meta({ description: 'The key that was sent, and the person it named. Null: not known.' }),
+    reason: z.string().nullable(),
+    before: z.record(z.string(), z.unknown()).nullable().meta({ description: 'As it was, secrets masked.' }),
+    after: z.record(z.string(), z.unknown()).nullable().meta({ description: 'As it is since, secrets masked.' }),
+  })
+  .meta({ id: 'AuditEntry' });
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+export const AuditFilter = consistent(
+  z.object({
+    actor: ClientId.optional().meta({ description: 'A person, or the id or the name of a key.' }),
+    kind: commaListOf(CHANGE_KINDS).optional(),
+    target: commaListOf(CHANGE_TARGETS).optional(),
+    targetId: ClientId.optional(),
+    ...timeRange,
+    ...paging(AUDIT_LIST, 200),
+  }),
+);
+export type AuditFilter = z.output<typeof AuditFilter>;
+
+export const listAudit = operation({
+  id: 'listAudit',
+  method: 'get',
+  path: '/api/audit',
+  tag: 'Audit',
+  summary:
+    'Every change of rules, budgets, limits, keys, settings, orders and alerts, newest first. Rows are never changed.',
+  scope: ['admin', 'platform'],
+  query: AuditFilter,
+  response: z.object({ entries: z.array(AuditEntry), hasMore: z.boolean(), nextCursor: z.string().optional() }),
+});

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type OperatorApi, startOperatorApi } from './operator-api.ts';
+
+let api: OperatorApi;
+beforeAll(async () => {
+  api = await startOperatorApi();
+});
+afterAll(() => api.close());
+
+/** A moment later, so that one change is newer than another. */
+const change: OperatorApi['call'] = (...request) => {
+  api.clock.advance(1_000);
+  return api.call(...request);
+};
+
+const entries = async (query = '', key?: string) => (await api.get(`/api/audit${query}`, key)).body.entries;
+
+describe('the audit', () => {
+  it('has a row for each change, with who made it, before and after', async () => {
+    const headers = { 'x-agentlens-actor': 'ann@example.com' };
+    const body = { defaultBreaker: 'off' };
+    expect((await change('PATCH', '/api/settings', { body, headers })).status).toBe(200);
+    expect(await entries('?target=settings')).toEqual([
+      {
+        id: expect.any(String),
+        tenantId: 'acme',
+        changedAt: expect.any(String),
+        kind: 'settings.changed',
+        target: 'settings',
+        targetId: 'acme',
+        actor: { person: 'ann@example.com', keyId: api.keys.admin.id, keyName: 'admin' },
+        reason: null,
+        before: expect.objectContaining({ defaultBreaker: 'on', version: 1 }),
+        after: expect.objectContaining({ defaultBreaker: 'off', version: 2 }),
+      },
+    ]);
+  });
+
+  it('shows no key, and names the one that was made, rotated and revoked', async () => {
+    const made = (await change('POST', '/api/keys', { body: { name: 'ci' } })).body;
+    const rotated = (await change('POST', `/api/keys/${made.id}/rotate`)).body;
+    await change('DELETE', `/api/keys/${made.id}`);
+    const found = await entries(`?targetId=${made.id}`);
+    expect(found.map(({ kind }: { kind: string }) => kind)).toEqual(['key.revoked', 'key.rotated', 'key.created']);
+    expect(found[1].after).toMatchObject({ id: rotated.id });
+    for (const { key } of [made, rotated]) expect(JSON.stringify(found)).not.toContain(key.slice(-40));
+  });
+
+  it('keeps the making of a tenant with the platform, and its first key with the tenant', async () => {
+    const { body } = await change('POST', '/api/tenants', { body: { id: 'initech' } });
+    expect(await entries('?target=tenant', api.keys.platform.key)).toMatchObject([
+      { kind: 'tenant.created', targetId: 'initech' },
+    ]);
+    const own = await entries('', body.adminKey.key);
+    expect(own).toMatchObject([{ kind: 'key.created', actor: { keyId: api.keys.platform.id } }]);
+  });
+
+  it('is read by person, key, kind and time, page by page, by admins of the tenant only', async () => {
+    const all = await entries();
+    expect(await entries('?actor=ann@example.com')).toHaveLength(1);
+    expect(await entries(`?actor=${api.keys.admin.id}`)).toEqual(
+      all.filter(({ actor }: { actor: unknown }) => actor !== null),
+    );
+    expect(await entries('?kind=key.rotated,key.revoked')).toHaveLength(2);
+    expect(await entries('?from=2027-01-01')).toEqual([]);
+    expect((await api.get('/api/audit?kind=rule.renamed')).status).toBe(400);
+    const first = (await api.get('/api/audit?limit=2')).body;
+    const rest = (await api.get(`/api/audit?cursor=${first.nextCursor}`)).body;
+    expect([...first.entries, ...rest.entries]).toEqual(all);
+    expect((await api.get('/api/audit', api.keys.reader.key)).status).toBe(403);
+    expect(await entries('?target=settings', api.keys.foreign.key)).toEqual([]);
+  });
+
+  it('cannot be changed by the service that serves it', async () => {
+    const { db } = api.platform.database('query');
+    await expect(db.deleteFrom('audit_entries').execute()).rejects.toThrow(/permission denied/);
+    await expect(db.updateTable('audit_entries').set({ person: 'bob' }).execute()).rejects.toThrow(/permission denied/);
+  });
+});
+
+describe('the name of a person', () => {
+  it.each(['Zoë Łuczak', 'ann@example.com'])('is taken: %s', async (person) => {
+    const headers = { 'x-agentlens-actor': Buffer.from(person).toString('latin1') };
+    const body = { decisionArguments: 'none' };
+    expect((await change('PATCH', '/api/settings', { body, headers })).status).toBe(200);
+    expect((await entries('?limit=1'))[0].actor.person).toBe(person);
+  });
+
+  it.each(['', ' ', 'x'.repeat(201)])('is refused: %j', async (person) => {
+    const headers = { 'x-agentlens-actor': person };
+    const refused = await change('PATCH', '/api/settings', { body: {}, headers });
+    expect(refused).toMatchObject({ status: 400, body: { details: [{ path: 'X-AgentLens-Actor' }] } });
+  });
+
+  it('gives no right to anything', async () => {
+    const headers = { 'x-agentlens-actor': 'admin' };
+    const options = { body: {}, headers, key: api.keys.reader.key };
+    expect((await change('PATCH', '/api/settings', options)).status).toBe(403);
+  });
+});

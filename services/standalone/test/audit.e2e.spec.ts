@@ -1,0 +1,82 @@
+import { CHANGE_KINDS, timeOrderedId } from '@agentlens/contracts';
+import { eventually, recordingServer } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from './support/client.ts';
+import { startEmbedded } from './support/embedded.ts';
+import { failure, pauseRule } from './support/events.ts';
+import type { PlatformUnderTest } from './support/platform-under-test.ts';
+
+/** One of every change there is, by one person, through the whole platform. */
+describe('the audit of everything people do', () => {
+  let platform: PlatformUnderTest;
+  let admin: Client;
+  const actor = { 'x-agentlens-actor': 'ann@example.com' };
+  beforeAll(async () => {
+    platform = await startEmbedded();
+    admin = new Client(platform, (await platform.keyOf('acme', 'admin')).key);
+  }, 120_000);
+  afterAll(() => platform?.stop(), 60_000);
+
+  const change = async (method: string, path: string, body?: object) => {
+    const answer = await admin.send(method, path, body && JSON.stringify(body), actor);
+    expect(answer.status).toBeLessThan(300);
+    return answer.body;
+  };
+  const approvalOf = async (tool: string): Promise<string> => {
+    const call = { phase: 'tool.before', agentId: 'bot', tool: { name: tool }, args: { tool }, tags: {} };
+    return eventually(async () => {
+      const { body } = await admin.post(`/v1/runs/${timeOrderedId(Date.now())}/evaluate`, call);
+      expect(body.cause.kind).toBe('HITL_PENDING');
+      return body.cause.approvalId;
+    });
+  };
+  const entries = async (query = '') => (await admin.get(`/api/audit?limit=200${query}`)).body.entries;
+
+  it('knows every kind of it, who did it, and no secret', async () => {
+    const receiver = await recordingServer();
+    const secret = `whsec_${Buffer.alloc(24, 5).toString('base64')}`;
+    const hook = { actionType: 'notify_webhook', actionConfig: { url: `${receiver.url}/hook`, secret } };
+    const rule = await change('POST', '/api/guardrails', pauseRule({ ...hook, name: 'Tell', agentId: 'bot' }));
+    await change('PUT', `/api/guardrails/${rule.id}`, { cooldownMinutes: 1 });
+    const budget = await change('POST', '/api/budgets', { name: 'Day', scope: 'tenant', period: 'day', limitUsd: 5 });
+    await change('DELETE', `/api/budgets/${budget.id}`);
+    await change('PUT', '/api/breakers/limits', { scope: 'agent', id: 'bot', limits: { maxIterations: 500 } });
+    await change('POST', '/api/breakers/agent/bot/reset');
+    const key = await change('POST', '/api/keys', { name: 'ci' });
+    await change('POST', `/api/keys/${key.id}/rotate`);
+    await change('DELETE', `/api/keys/${key.id}`);
+    await change('PATCH', '/api/settings', { decisionArguments: 'none' });
+    await admin.post('/api/events', { events: [failure('bot', 'run-1'), failure('bot', 'run-1')] });
+    await eventually(async () => {
+      await admin.post('/api/events', { events: [failure('bot', 'run-1')] });
+      expect(receiver.requests.length).toBeGreaterThan(0);
+      expect((await admin.get('/api/guardrails/history')).body.triggers[0].actionResult).toBe('success');
+    });
+    const { deliveries } = (await admin.get('/api/guardrails/deliveries')).body;
+    await change('POST', `/api/guardrails/deliveries/${deliveries[0].id}/redeliver`);
+    await change('POST', '/api/control', { scope: 'agent', id: 'bot', state: 'paused', waitMs: 0 });
+    await change('POST', '/api/control', { scope: 'agent', id: 'bot', state: 'running', waitMs: 0 });
+    await change('PUT', '/api/agents/bot/unpause', {});
+    const gate = { name: 'Ask', conditionType: 'tool_name', conditionConfig: { value: 'pay_*' } };
+    await change('POST', '/api/guardrails', { ...gate, actionType: 'require_approval', actionConfig: {} });
+    for (const verb of ['acknowledge', 'approve', 'deny', 'cancel']) {
+      await change('POST', `/api/alerts/${await approvalOf(`pay_${verb}`)}/${verb}`, { reason: 'because' });
+    }
+    await change('DELETE', `/api/guardrails/${rule.id}`);
+    await receiver.close();
+
+    const found: { kind: string }[] = await entries('&actor=ann@example.com');
+    const elsewhere = new Set(['tenant.created', 'budget.changed', 'breaker_limits.deleted']);
+    const kinds = new Set(found.map(({ kind }) => kind));
+    expect(CHANGE_KINDS.filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
+    expect(JSON.stringify(found)).not.toContain(secret.slice(6, 20));
+    expect(await entries(`&targetId=${rule.id}`)).toMatchObject([
+      { kind: 'rule.deleted', before: { cooldownMinutes: 1 }, after: null },
+      { kind: 'rule.changed', before: { cooldownMinutes: 15 }, after: { cooldownMinutes: 1 } },
+      { kind: 'rule.created', before: null, after: { name: 'Tell' } },
+    ]);
+    expect(await entries('&kind=alert.approved')).toMatchObject([
+      { reason: 'because', before: { status: 'pending' }, after: { status: 'approved' } },
+    ]);
+  });
+});
