@@ -91,8 +91,8 @@ export class CallFactsStore {
   }
 }
 
-function runOf({ tenantId, agentId, runId }: DecisionRequest): CalledRun {
-  return { tenantId, agentId, runId };
+function runOf({ tenantId, runId }: DecisionRequest): CalledRun {
+  return { tenantId, runId };
 }
 
 /** Under a message id of the question's own, so that a retry is answered as the first time and counts once. */

@@ -1,7 +1,6 @@
-/** Whose calls: histories are kept per run. */
+/** Whose calls: histories are kept per run, whichever agent a question names. */
 export interface CalledRun {
   readonly tenantId: string;
-  readonly agentId: string;
   readonly runId: string;
 }
 

@@ -2,7 +2,7 @@ import type { CalledRun, CallHistory, EnteredCall } from '@agentlens/guardrails'
 import { describe, expect, it } from '@jest/globals';
 import { fresh, START_MS } from './requests.ts';
 
-const aRun = (): CalledRun => ({ tenantId: 'acme', agentId: 'agent', runId: fresh('run') });
+const aRun = (): CalledRun => ({ tenantId: 'acme', runId: fresh('run') });
 const aCall = (callKey: string, fields: Partial<EnteredCall> = {}): EnteredCall => ({
   callKey,
   toolName: 'search',
@@ -113,11 +113,11 @@ export function callHistoryContract(name: string, calls: () => CallHistory): voi
       expect([kept.length, kept[0], kept.at(-1)]).toEqual([1000, 'call-3', 'call-1002']);
     });
 
-    it('keeps runs, agents and tenants apart, whatever their names', async () => {
-      const run = { tenantId: 'acme', agentId: 'a:{b}', runId: fresh('r:{}\n"') };
+    it('keeps runs and tenants apart, whatever their names', async () => {
+      const run = { tenantId: 'acme', runId: fresh('r:{}\n"') };
       await calls().enter(run, aCall('a\n"{}', { toolName: 'x\ny' }));
       expect(await calls().read(run)).toMatchObject([{ callKey: 'a\n"{}', toolName: 'x\ny' }]);
-      for (const other of [{ tenantId: 'globex' }, { agentId: 'a' }, { runId: fresh('run') }]) {
+      for (const other of [{ tenantId: 'globex' }, { runId: fresh('run') }, { runId: `${run.runId}:order` }]) {
         expect(await calls().read({ ...run, ...other })).toEqual([]);
       }
     });

@@ -47,15 +47,15 @@ export class MemoryCallHistory implements CallHistory {
     return [...this.#callsOf(run).values()];
   }
 
-  #callsOf({ tenantId, agentId, runId }: CalledRun): Map<string, PastCall> {
-    return this.#runs.get(JSON.stringify([tenantId, agentId, runId])) ?? new Map();
+  #callsOf({ tenantId, runId }: CalledRun): Map<string, PastCall> {
+    return this.#runs.get(JSON.stringify([tenantId, runId])) ?? new Map();
   }
 
-  #put({ tenantId, agentId, runId }: CalledRun, calls: Map<string, PastCall>, key: string, call: PastCall): void {
+  #put({ tenantId, runId }: CalledRun, calls: Map<string, PastCall>, key: string, call: PastCall): void {
     calls.set(key, call);
     const [oldest] = calls.keys();
     if (calls.size > MOST_CALLS && oldest !== undefined) calls.delete(oldest);
-    this.#runs.set(JSON.stringify([tenantId, agentId, runId]), calls, LIFETIMES.run);
+    this.#runs.set(JSON.stringify([tenantId, runId]), calls, LIFETIMES.run);
   }
 }
 

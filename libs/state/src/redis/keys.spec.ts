@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { cooldownName } from '../windows/answer.ts';
-import { AgentKeys, contentKey, idempotencyKey, quotaKey, WindowKeys } from './keys.ts';
+import { AgentKeys, callOrderKey, callsKey, contentKey, idempotencyKey, quotaKey, WindowKeys } from './keys.ts';
 
 /** What Redis Cluster hashes: the text between the first `{` and the next `}`. */
 function hashTag(key: string): string {
@@ -11,8 +11,18 @@ function hashTag(key: string): string {
 describe('redis keys', () => {
   it('carry one hash tag per tenant and agent, whatever characters the ids have', () => {
     const keys = new AgentKeys('acme', 'we{ird}:%agent');
-    const all = [keys.calls('r}1'), keys.callOrder('r{1}'), keys.counted(3)];
+    const all = [
+      keys.breaker({ scope: 'run', scopeId: 'r}1' }),
+      keys.breaker({ scope: 'agent', scopeId: 'x' }),
+      keys.counted(3),
+    ];
     expect(new Set(all.map(hashTag))).toEqual(new Set(['acme:we%7bird%7d%3a%25agent']));
+  });
+
+  it('carry one hash tag for the calls of a run', () => {
+    const all = [callsKey('acme', 'r}:1'), callOrderKey('acme', 'r}:1')];
+    expect(new Set(all.map(hashTag))).toEqual(new Set(['acme:r%7d%3a1']));
+    expect(callsKey('acme', 'r:order')).not.toBe(callOrderKey('acme', 'r'));
   });
 
   it('carry one hash tag for the windows of all agents of a tenant', () => {

@@ -20,7 +20,7 @@ import { escaped } from '../escaped.ts';
  * | `run:{tenant}:<hashed run id>`     | what the run's start said: session, actor, tags                    | 7 d            |
  * | `presence:{tenant}`                | sorted set of connected SDK instances by when they are gone        | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
- * | `calls:{tenant:agent}:run:<run>[:order]` | tool calls of a run by call key, and their order             | 7 d            |
+ * | `calls:{tenant:run}[:order]`       | tool calls of a run by call key, and their order                   | 7 d            |
  * | `breaker:{tenant:agent}:run:<run>`, `:agent` | a circuit breaker: state, usage, revision                | 7 d, 30 d      |
  * | `asked:{tenant:agent}:<breaker>`   | set of questions whose metrics were added to the breaker           | 7 d            |
  * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events the breakers counted                | 2 h            |
@@ -39,14 +39,6 @@ export class AgentKeys {
 
   constructor(tenantId: string, agentId: string) {
     this.#tag = `{${tenantId}:${escaped(agentId)}}`;
-  }
-
-  calls(runId: string): string {
-    return `calls:${this.#tag}:run:${escaped(runId)}`;
-  }
-
-  callOrder(runId: string): string {
-    return `${this.calls(runId)}:order`;
   }
 
   breaker(ref: BreakerRef): string {
@@ -141,6 +133,14 @@ export function evaluatedKey(minuteMs: number): string {
 
 export function evaluatedSequencesKey(minuteMs: number, block: number): string {
   return `${evaluatedKey(minuteMs)}:${block}`;
+}
+
+export function callsKey(tenantId: string, runId: string): string {
+  return `calls:{${tenantId}:${escaped(runId)}}`;
+}
+
+export function callOrderKey(tenantId: string, runId: string): string {
+  return `${callsKey(tenantId, runId)}:order`;
 }
 
 export function askingKey(tenantId: string): string {

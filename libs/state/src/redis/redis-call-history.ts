@@ -1,7 +1,7 @@
 import type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from '@agentlens/guardrails';
 import { LIFETIMES, MOST_CALLS } from '../lifetimes.ts';
 import { answered, type RedisConnection } from './connection.ts';
-import { AgentKeys } from './keys.ts';
+import { callOrderKey, callsKey } from './keys.ts';
 
 const STATUSES: Readonly<Record<string, PastCall['status']>> = { '?': 'asked', '+': 'allowed', '=': 'completed' };
 
@@ -45,9 +45,8 @@ export class RedisCallHistory implements CallHistory {
   }
 }
 
-function keysOf({ tenantId, agentId, runId }: CalledRun): [string, string] {
-  const agent = new AgentKeys(tenantId, agentId);
-  return [agent.calls(runId), agent.callOrder(runId)];
+function keysOf({ tenantId, runId }: CalledRun): [string, string] {
+  return [callsKey(tenantId, runId), callOrderKey(tenantId, runId)];
 }
 
 function withoutResult({ callKey, callId, toolName, toolTags, argsHash, atMs }: EnteredCall): EnteredCall {

@@ -155,6 +155,13 @@ describe('a call', () => {
     expect((await ask({ callId: 'c' })).verdict).toBe('BLOCK');
   });
 
+  it('is counted in its run, whichever agent is named', async () => {
+    const { ask } = serviceIn({ rules: [twice] });
+    for (const [agentId, verdict] of Object.entries({ first: 'ALLOW', second: 'ALLOW', third: 'BLOCK' })) {
+      expect((await ask({ agentId, callId: agentId })).verdict).toBe(verdict);
+    }
+  });
+
   it('without an id is known by its request and arguments, or counted as another', async () => {
     const { ask } = serviceIn({ rules: [twice] });
     for (let i = 0; i < 3; i++) expect((await ask({ requestId: 'r1' })).verdict).toBe('ALLOW');
@@ -218,7 +225,7 @@ describe('a call', () => {
       if (verdict === 'ALLOW') await ask({ ...reused, args: { q: 7 }, phase: 'tool.after', result: 'ok' });
       await service.drain();
     }
-    const calls = await state.calls.read({ tenantId: 'acme', agentId: 'agent', runId: 'run' });
+    const calls = await state.calls.read({ tenantId: 'acme', runId: 'run' });
     expect(calls.map(({ status }) => status)).toEqual(['completed', 'completed']);
   });
 
@@ -239,7 +246,7 @@ describe('a call', () => {
     const { ask, service, state } = serviceIn({ rules: [twice, { ...named('rm'), actionType: 'block' }] });
     for (let i = 0; i < 5; i++) expect((await ask(call('rm'))).verdict).toBe('BLOCK');
     await service.drain();
-    expect(await state.calls.read({ tenantId: 'acme', agentId: 'agent', runId: 'run' })).toEqual([]);
+    expect(await state.calls.read({ tenantId: 'acme', runId: 'run' })).toEqual([]);
     expect((await ask({ callId: 'a' })).verdict).toBe('ALLOW');
   });
 
@@ -248,7 +255,7 @@ describe('a call', () => {
     await ask();
     await service.drain();
     await ask({ phase: 'tool.after', result: 'ok', metrics: { duration_ms: 12 } });
-    expect(await state.calls.read({ tenantId: 'acme', agentId: 'agent', runId: 'run' })).toMatchObject([
+    expect(await state.calls.read({ tenantId: 'acme', runId: 'run' })).toMatchObject([
       { toolName: 'search', status: 'completed', durationMs: 12, resultHash: sha256Hex('"ok"') },
     ]);
   });
@@ -439,6 +446,16 @@ describe('a run that goes on as somebody else', () => {
     ] as const) {
       expect((await ask({ ...asSecond, agentId })).verdict).toBe(verdict);
     }
+  });
+
+  it('has each of its calls in its history once, also where a call ends with other arguments', async () => {
+    const twice = { conditionType: 'max_calls', conditionConfig: { tools: ['*'], max: 2 }, actionType: 'block' };
+    const { ask, service } = serviceIn({ rules: [twice] });
+    expect((await ask({ ...asSecond, callId: 'a' })).verdict).toBe('ALLOW');
+    await ask({ ...asSecond, callId: 'a', args: { q: 2 }, phase: 'tool.after', result: 'ok' });
+    await service.drain();
+    expect((await ask({ ...asSecond, callId: 'b' })).verdict).toBe('ALLOW');
+    expect((await ask({ ...asSecond, callId: 'c' })).verdict).toBe('BLOCK');
   });
 
   it('spends the budgets of both agents, end users and sessions, each once', async () => {

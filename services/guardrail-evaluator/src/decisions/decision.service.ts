@@ -19,7 +19,7 @@ import { resolveApproval, spendApproval } from './approvals.ts';
 import { Deadline } from './deadline.ts';
 import type { DecisionMetrics } from './decision-metrics.ts';
 import type { DecisionPublisher } from './decision-publisher.ts';
-import type { FactGatherer } from './fact-gatherer.ts';
+import type { FactGatherer, FetchedHistory } from './fact-gatherer.ts';
 import {
   approvalOutcome,
   type BudgetRefusal,
@@ -63,6 +63,8 @@ interface Question {
   readonly matching: Parameters<typeof decide>[0];
   readonly needs: FactNeeds;
   readonly bypasses: RuleBypass[];
+  /** Of the run, which is one whoever the call is made as. */
+  readonly fetchHistory: () => Promise<FetchedHistory>;
 }
 
 type MaybeAwaited<T> = T | Promise<T>;
@@ -103,12 +105,13 @@ export class DecisionService {
     else {
       const deadline = new Deadline(request.deadlineMs);
       const applied = await this.#applied(sides, deadline);
+      const fetchHistory = memoized(() => this.#parts.facts.history(request, identity, deadline));
       const questions = sides.map((side, at) => {
         const matching = rules.decisions.matching(side);
         const needs = factsNeeded(matching, side, rules.decisions.counting(side));
         // Money is asked for once, of everybody's budgets, when nothing else stands in the way.
         const budgets = at === sides.length - 1 ? applied : [];
-        return { request: side, nowMs, identity, deadline, applied: budgets, matching, needs, bypasses };
+        return { request: side, nowMs, identity, deadline, applied: budgets, matching, needs, bypasses, fetchHistory };
       });
       const asked: Question[] = [];
       said = await this.#askAll(questions, asked);
@@ -144,11 +147,11 @@ export class DecisionService {
   }
 
   async #ask(question: Question): Promise<Said> {
-    const { request, needs, identity, deadline, bypasses } = question;
+    const { request, needs, identity, deadline, bypasses, fetchHistory } = question;
     const [breaker, spent, facts] = await Promise.all([
       this.#breaker(question),
       this.#spent(question),
-      this.#parts.facts.gather(request, needs, identity, deadline),
+      this.#parts.facts.gather(request, needs, identity, deadline, fetchHistory),
     ]);
     if (typeof breaker === 'string') bypasses.push({ ruleId: 'circuit_breaker', why: breaker, did: 'allow' });
     else if (!breaker.allowed) return { outcome: breakerOutcome(breaker) };
@@ -276,6 +279,14 @@ export class DecisionService {
 function sidesOf(request: DecisionRequest): readonly DecisionRequest[] {
   const { startedAs, ...asked } = request;
   return startedAs === undefined ? [asked] : [{ ...asked, ...startedAs }, asked];
+}
+
+function memoized<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 function potOf({ account: { budgetId, scopeId, periodStart } }: AppliedBudget): string {

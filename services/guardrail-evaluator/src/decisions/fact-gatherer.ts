@@ -5,6 +5,8 @@ import {
   type CallIdentity,
   type DecisionFacts,
   type FactNeeds,
+  type PastCall,
+  type Unavailable,
   type WindowStore,
 } from '@agentlens/guardrails';
 import type { Platform } from '@agentlens/platform';
@@ -20,6 +22,9 @@ interface FactGathererDependencies {
   readonly logger: Platform['logger'];
 }
 
+/** The earlier calls of the run, or why they could not be fetched. */
+export type FetchedHistory = readonly PastCall[] | Unavailable;
+
 /** Fetches what rules need to know of a call, all at once, and notes the call with that. */
 export class FactGatherer {
   readonly #parts: FactGathererDependencies;
@@ -30,18 +35,19 @@ export class FactGatherer {
     this.#store = new CallFactsStore(parts.calls, parts.windows);
   }
 
+  /** @param fetchHistory notes the call too: once for all agents that the call is made as. */
   async gather(
     request: DecisionRequest,
     needs: FactNeeds,
     identity: CallIdentity,
     deadline: Deadline,
+    fetchHistory: () => Promise<FetchedHistory>,
   ): Promise<DecisionFacts> {
     const { argsHash, resultHash } = identity;
     const { circuit, agents } = this.#parts;
-    const failed = (error: unknown) =>
-      this.#parts.logger.warn({ err: error, tenantId: request.tenantId }, 'facts of a decision could not be fetched');
+    const failed = (error: unknown) => this.#failed(request, error);
     const [history, totals, agent] = await Promise.all([
-      needs.history ? circuit.ask(deadline, () => this.#store.history(request, identity), failed) : undefined,
+      needs.history ? fetchHistory() : undefined,
       needs.series.length > 0
         ? circuit.ask(deadline, () => this.#store.totals(request, needs, identity), failed)
         : undefined,
@@ -56,6 +62,12 @@ export class FactGatherer {
     };
   }
 
+  /** Notes the call in the history of its run, or its result. */
+  async history(request: DecisionRequest, identity: CallIdentity, deadline: Deadline): Promise<FetchedHistory> {
+    const noted = () => this.#store.history(request, identity);
+    return this.#parts.circuit.ask(deadline, noted, (error) => this.#failed(request, error));
+  }
+
   /** The call goes ahead, with `modifiedArgs` where it was given others, or its result is taken. */
   async allowed(...noted: Parameters<CallFactsStore['allowed']>): Promise<void> {
     if (!this.#parts.circuit.away) await this.#store.allowed(...noted);
@@ -64,5 +76,9 @@ export class FactGatherer {
   /** The call does not happen, so it does not count. A result that is refused was a call all the same. */
   async refused(...noted: Parameters<CallFactsStore['refused']>): Promise<void> {
     if (!this.#parts.circuit.away) await this.#store.refused(...noted);
+  }
+
+  #failed({ tenantId }: DecisionRequest, error: unknown): void {
+    this.#parts.logger.warn({ err: error, tenantId }, 'facts of a decision could not be fetched');
   }
 }
