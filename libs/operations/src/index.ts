@@ -5,6 +5,7 @@ export { INGEST_OPERATIONS, OPERATIONS, type Operations, PROBE_OPERATIONS, QUERY
 export * from './parameters.ts';
 export * from './probes.ts';
 export * from './query/index.ts';
+export * from './stream-access.ts';
 export * from './stream-frames.ts';
 export * from './total.ts';
 export * from './version-headers.ts';

@@ -37,7 +37,7 @@ export interface Operation {
   readonly tagged?: boolean;
   /** Answers carry their `version` as ETag: what `If-Match` of a change takes. */
   readonly versioned?: boolean;
-  /** The key may come as `?token=`. */
+  /** The key may come as `?token=`, a ticket for it as `?ticket=`. */
   readonly queryToken?: boolean;
   /** What 503 answers, where it says more than a Problem. */
   readonly unavailable?: z.ZodType;

@@ -17,6 +17,7 @@ export {
 export type { KeyCheck, KeyDirectory } from './auth/key-directory.ts';
 export { RouteSetting, type RouteSettings } from './auth/route-config.ts';
 export { comesFromHere, SessionCookies } from './auth/session-cookies.ts';
+export { type StreamTicket, StreamTickets } from './auth/stream-tickets.ts';
 export { loadConfig, type PlatformConfig } from './config/config.ts';
 export { ConfigError } from './config/config-error.ts';
 export type { ProcessName, ServiceName } from './config/process-names.ts';

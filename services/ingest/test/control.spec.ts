@@ -69,6 +69,39 @@ const direct = (fields?: Partial<Directive>) => protocol.gateway.bus.publish(dir
 
 const idsOf = ({ frames }: ControlListener) => new Set(frames.flatMap(({ data }) => data.id ?? []));
 
+describe('a ticket', () => {
+  const ticketOf = async (key: string) => {
+    const answer = await protocol.call('POST', '/v1/control/tickets', undefined, { key });
+    return answer.body.ticket as string;
+  };
+  const withTicket = async (ticket: string, agentId = 'bot') => {
+    const listener = await listen(`${address}/v1/control/stream?agentId=${agentId}&ticket=${ticket}`, {});
+    open.push(listener);
+    return listener;
+  };
+
+  it('opens the control stream for a minute', async () => {
+    const ticket = await ticketOf(protocol.gateway.keys.agent);
+    expect((await withTicket(ticket)).status).toBe(200);
+    protocol.gateway.clock.advance(59_999);
+    const listener = await withTicket(ticket);
+    await listener.until('ready');
+    protocol.gateway.clock.advance(1);
+    expect((await withTicket(ticket)).status).toBe(401);
+  });
+
+  it('is for the agents of its key', async () => {
+    const ticket = await ticketOf(protocol.gateway.keys.bound);
+    expect((await withTicket(ticket)).status).toBe(200);
+    expect((await withTicket(ticket, 'other')).status).toBe(403);
+  });
+
+  it('is not given to a key that may not listen', async () => {
+    const answer = await protocol.call('POST', '/v1/control/tickets', undefined, { key: protocol.gateway.keys.ingest });
+    expect(answer.status).toBe(403);
+  });
+});
+
 describe('the control stream', () => {
   it('tells what stands, then "ready", then every change as it is made', async () => {
     await direct({ id: 'd1' });

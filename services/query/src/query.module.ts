@@ -10,6 +10,7 @@ import {
   type Platform,
   PlatformModule,
   SessionCookies,
+  StreamTickets,
 } from '@agentlens/platform';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.ts';
@@ -151,6 +152,7 @@ export class QueryModule {
         StreamMetrics,
         KeyUseRecorder,
         { provide: SessionCookies, useFactory: () => new SessionCookies(platform) },
+        { provide: StreamTickets, useFactory: () => new StreamTickets(platform) },
         SignInCodes,
         ConsoleServer,
         McpEndpoint,

@@ -80,6 +80,29 @@ describe('the stream', () => {
     expect(refused.status).toBe(401);
   });
 
+  it('takes a ticket instead, which does not show the key and is good for streams only', async () => {
+    const { status, body } = await api.call('POST', '/api/stream/tickets', { key: api.keys.reader.key });
+    expect({ status, expiresAt: body.expiresAt }).toEqual({ status: 201, expiresAt: '2026-03-01T12:01:00.000Z' });
+    expect(body.ticket).not.toContain(api.keys.reader.key);
+    for (const path of ['/api/stream', '/api/alerts/stream']) {
+      const reader = await readStream(`${address}${path}?ticket=${body.ticket}`);
+      open.push(reader);
+      expect(reader.status).toBe(200);
+      await reader.until('heartbeat');
+    }
+    expect((await fetch(`${address}/api/events?ticket=${body.ticket}`)).status).toBe(401);
+    expect((await fetch(`${address}/api/stream?ticket=${body.ticket.slice(0, -4)}AAAA`)).status).toBe(401);
+  });
+
+  it('lets a ticket do what its key may, for as long as the key may', async () => {
+    const ticketOf = async (key: string) => (await api.call('POST', '/api/stream/tickets', { key })).body.ticket;
+    const { id, key } = await api.newKey(['read']);
+    const ticket = await ticketOf(key);
+    await api.call('DELETE', `/api/keys/${id}`);
+    await eventually(async () => expect((await fetch(`${address}/api/stream?ticket=${ticket}`)).status).toBe(401));
+    expect((await api.call('POST', '/api/stream/tickets', { key: api.keys.ingest.key })).status).toBe(403);
+  });
+
   it('shows alerts with the fields AgentLens clients read', async () => {
     const reader = await connect();
     const trigger = aTrigger({ runId: 'run-9' });

@@ -16,6 +16,7 @@ import {
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
+import { StreamTicketAnswer, streamAccess } from '../stream-access.ts';
 import { Heartbeat, StreamClosed } from '../stream-frames.ts';
 import { IdempotencyHeaders } from './idempotency-headers.ts';
 
@@ -182,6 +183,17 @@ export const sendAuditEvents = operation({
   problems: [422],
 });
 
+export const createControlTicket = operation({
+  id: 'createControlTicket',
+  method: 'post',
+  path: '/v1/control/tickets',
+  tag,
+  summary: 'A ticket to open the control stream with `?ticket=` for a minute, where a header cannot be sent. No body.',
+  scope: 'decide',
+  status: 201,
+  response: StreamTicketAnswer,
+});
+
 export const openControlStream = operation({
   id: 'openControlStream',
   method: 'get',
@@ -193,7 +205,7 @@ export const openControlStream = operation({
     'every 10 s. Last-Event-ID resumes.',
   scope: 'decide',
   query: Listener.extend({
-    token: z.string().optional().meta({ description: 'The API key, where a header cannot be sent.' }),
+    ...streamAccess,
     lastEventId: z.string().optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
   }),
   response: z.string(),

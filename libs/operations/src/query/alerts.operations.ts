@@ -2,6 +2,7 @@ import { ALERT_STATUSES, ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
+import { streamAccess } from '../stream-access.ts';
 import { streamSigns } from '../stream-frames.ts';
 import { AlertView } from './alert-view.ts';
 
@@ -94,7 +95,7 @@ const LastEventId = z
   .meta({ type: 'string', pattern: '^\\d{1,16}$' });
 
 export const AlertStreamQuery = z.object({
-  token: z.string().optional().meta({ description: 'The API key, where a header cannot be sent.' }),
+  ...streamAccess,
   ...narrowing,
   lastEventId: LastEventId.optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
 });

@@ -10,6 +10,7 @@ import {
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { CommaList, commaListOf } from '../parameters.ts';
+import { StreamTicketAnswer, streamAccess } from '../stream-access.ts';
 import { streamSigns } from '../stream-frames.ts';
 import { AlertView } from './alert-view.ts';
 import { Session } from './session.ts';
@@ -32,7 +33,7 @@ const LastEventId = z
   .meta({ type: 'string', pattern: '^\\d{1,16}\\.\\d{1,6}-\\d{1,16}$' });
 
 export const StreamQuery = z.object({
-  token: z.string().optional().meta({ description: 'The API key, where a header cannot be sent.' }),
+  ...streamAccess,
   sessionId: ClientId.optional(),
   agentId: ClientId.optional(),
   eventType: CommaList.optional().meta({ description: 'Comma-separated list; narrows the frames of kind `event`.' }),
@@ -78,6 +79,16 @@ const facts = {
   breaker: BreakerChanged,
   rule: RulesChanged,
 } satisfies Readonly<Record<FactKind, z.ZodType>>;
+export const createStreamTicket = operation({
+  id: 'createStreamTicket',
+  method: 'post',
+  path: '/api/stream/tickets',
+  tag: 'Stream',
+  summary: 'A ticket to open event streams with `?ticket=` for a minute, where a header cannot be sent. No body.',
+  scope: 'read',
+  status: 201,
+  response: StreamTicketAnswer,
+});
 
 export const openStream = operation({
   id: 'openStream',

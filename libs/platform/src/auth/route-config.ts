@@ -16,7 +16,7 @@ export interface RouteSettings {
   readonly isPublic?: boolean;
   /** The key needs one of these; without it the route needs `admin`. */
   readonly scopes?: readonly Scope[];
-  /** The key may also come as `?token=`. */
+  /** The key may also come as `?token=`, or a ticket for it as `?ticket=`: the route is an event stream. */
   readonly allowsQueryToken?: boolean;
   /** The route refuses `__proto__` itself: it names the path, and need not refuse the whole body for it. */
   readonly checksKeys?: boolean;

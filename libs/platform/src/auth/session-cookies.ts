@@ -1,16 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import { ProblemException } from '../http/problem-exception.ts';
 import type { Clock, Platform } from '../platform.ts';
-import type { SecretBox } from '../secret-box.ts';
+import { SealedKeys } from './sealed-keys.ts';
 
 const NAME = 'agentlens_session';
 const COOKIE = new RegExp(`(?:^|; *)${NAME}=([^;]+)`);
 const LIFE_MS = 7 * 86_400_000;
-const CONTEXT = ['session-cookie'];
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
-
-const Sealed = z.object({ key: z.string(), until: z.number() });
 
 /**
  * The browser's session: an API key sealed into a cookie that no script can read. A request that brings the cookie and no
@@ -18,12 +14,12 @@ const Sealed = z.object({ key: z.string(), until: z.number() });
  * Writes must come from a page of this very address: a cookie is sent along by the browser, whoever asks for it.
  */
 export class SessionCookies {
-  readonly #secrets: SecretBox;
+  readonly #keys: SealedKeys;
   readonly #clock: Clock;
 
-  constructor({ secrets, clock }: Pick<Platform, 'secrets' | 'clock'>) {
-    this.#secrets = secrets;
-    this.#clock = clock;
+  constructor(platform: Pick<Platform, 'secrets' | 'clock'>) {
+    this.#keys = new SealedKeys(platform, 'session-cookie');
+    this.#clock = platform.clock;
   }
 
   /** Before keys are checked. */
@@ -35,8 +31,7 @@ export class SessionCookies {
 
   /** The value of `Set-Cookie` that signs this browser in. */
   cookieFor(key: string, request: FastifyRequest): string {
-    const sealed = this.#secrets.seal(JSON.stringify({ key, until: this.#clock.now() + LIFE_MS }), CONTEXT);
-    return `${NAME}=${sealed}; Max-Age=${LIFE_MS / 1000}${attributesFor(request)}`;
+    return `${NAME}=${this.#keys.seal(key, this.#clock.now() + LIFE_MS)}; Max-Age=${LIFE_MS / 1000}${attributesFor(request)}`;
   }
 
   /** The value of `Set-Cookie` that signs it out. */
@@ -59,14 +54,7 @@ export class SessionCookies {
 
   #keyOf(request: FastifyRequest): string | undefined {
     const value = COOKIE.exec(request.headers.cookie ?? '')?.[1];
-    if (value === undefined || !this.#secrets.isSealed(value)) return undefined;
-    try {
-      const { key, until } = Sealed.parse(JSON.parse(this.#secrets.open(value, CONTEXT)));
-      return until > this.#clock.now() ? key : undefined;
-    } catch {
-      // Sealed by a key this platform no longer has, or altered: the same as no session.
-      return undefined;
-    }
+    return value === undefined ? undefined : this.#keys.open(value);
   }
 }
 

@@ -4,6 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { authorizeRequests } from '../auth/authorize-requests.ts';
 import { SessionCookies } from '../auth/session-cookies.ts';
+import { StreamTickets } from '../auth/stream-tickets.ts';
 import { nestLogger } from '../log/nest-logger.ts';
 import type { Platform } from '../platform.ts';
 import { acceptJsonOnly } from './accept-json-only.ts';
@@ -61,6 +62,7 @@ export async function createHttpApp(
   trackRequests(fastify, platform);
   addSecurityHeaders(fastify);
   refuseUnrouted(fastify);
+  new StreamTickets(platform).accept(fastify);
   new SessionCookies(platform).accept(fastify);
   authorizeRequests(fastify, platform.keys);
   addOperatorRoutes(fastify, platform);

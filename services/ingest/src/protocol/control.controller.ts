@@ -1,6 +1,11 @@
 import { AcknowledgeBody, directiveAcknowledged } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
-import { acknowledgeDirective, openControlStream, pollControl } from '@agentlens/operations/ingest';
+import {
+  acknowledgeDirective,
+  createControlTicket,
+  openControlStream,
+  pollControl,
+} from '@agentlens/operations/ingest';
 import {
   type Caller,
   CLOCK,
@@ -13,6 +18,8 @@ import {
   parsePosition,
   requireAgent,
   Serves,
+  type StreamTicket,
+  StreamTickets,
 } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -28,8 +35,14 @@ export class ProtocolControlController {
   constructor(
     @Inject(ControlChannel) private readonly channel: ControlChannel,
     @Inject(EVENT_BUS) private readonly bus: EventBus,
+    @Inject(StreamTickets) private readonly tickets: StreamTickets,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
+
+  @Serves(createControlTicket)
+  ticket(@Req() request: FastifyRequest): StreamTicket {
+    return this.tickets.ticketFor(request);
+  }
 
   /** Server-sent events `directive`, `order`, `approval`, `rules`, `ready`, `heartbeat`; ids resume on any instance. */
   @Serves(openControlStream)

@@ -13,6 +13,9 @@ import {
   type Platform,
   PRESENCE,
   RUN_CONTEXTS,
+  SECRET_BOX,
+  type SecretBox,
+  StreamTickets,
 } from '@agentlens/platform';
 import type { Presence, RunContexts } from '@agentlens/state';
 import type { Provider } from '@nestjs/common';
@@ -44,6 +47,11 @@ export const PROTOCOL_CONTROLLERS = [
 
 export const PROTOCOL_PROVIDERS: Provider[] = [
   ProtocolMetrics,
+  {
+    provide: StreamTickets,
+    useFactory: (secrets: SecretBox, clock: Clock) => new StreamTickets({ secrets, clock }),
+    inject: [SECRET_BOX, CLOCK],
+  },
   { provide: DecideQuota, useFactory: (clock: Clock) => new DecideQuota(() => clock.now()), inject: [CLOCK] },
   {
     provide: Listeners,

@@ -46,7 +46,7 @@ export class AlertsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { token, lastEventId, ...filter } = query;
+    const { token, ticket: _, lastEventId, ...filter } = query;
     const resume = headers['last-event-id'] ?? lastEventId;
     const { bus } = this;
     const { tenantId } = caller;

@@ -1,6 +1,22 @@
 import type { EventBus } from '@agentlens/messaging';
-import { openStream, type RequestOf, type StreamFilter, type StreamPosition } from '@agentlens/operations';
-import { type Caller, CurrentCaller, EVENT_BUS, FromRequest, LOGGER, type Platform, Serves } from '@agentlens/platform';
+import {
+  createStreamTicket,
+  openStream,
+  type RequestOf,
+  type StreamFilter,
+  type StreamPosition,
+} from '@agentlens/operations';
+import {
+  type Caller,
+  CurrentCaller,
+  EVENT_BUS,
+  FromRequest,
+  LOGGER,
+  type Platform,
+  Serves,
+  type StreamTicket,
+  StreamTickets,
+} from '@agentlens/platform';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SessionsQueries } from '../sessions/sessions.queries.ts';
@@ -16,9 +32,15 @@ export class StreamController {
     private readonly sessions: SessionsQueries,
     private readonly streams: LiveStreamService,
     private readonly metrics: StreamMetrics,
+    private readonly tickets: StreamTickets,
     @Inject(EVENT_BUS) private readonly bus: EventBus,
     @Inject(LOGGER) private readonly logger: Platform['logger'],
   ) {}
+
+  @Serves(createStreamTicket)
+  ticket(@Req() request: FastifyRequest): StreamTicket {
+    return this.tickets.ticketFor(request);
+  }
 
   @Serves(openStream)
   async open(
@@ -27,7 +49,7 @@ export class StreamController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { token, lastEventId, ...filter } = query;
+    const { token, ticket: _, lastEventId, ...filter } = query;
     const resume = headers['last-event-id'] ?? lastEventId;
     const { tenantId } = caller;
     const feedOf = (stream: LiveStream) => this.feedOf(stream, tenantId, filter, resume);
