@@ -15,8 +15,9 @@ import type { Deadline } from './deadline.ts';
 const SHOWN = 500;
 
 /**
- * The approval of exactly this call, opened where there is none; null: nobody could be asked.
- * @throws CommandUnanswered
+ * The approval of exactly this call, opened if there is none. `refused`: this call cannot have one, as when it was asked for
+ * by another agent; that is an answer, not an outage.
+ * @throws Error when nobody could be asked
  */
 export async function resolveApproval(
   bus: Pick<EventBus, 'request'>,
@@ -24,7 +25,7 @@ export async function resolveApproval(
   ask: Ask,
   identity: CallIdentity,
   deadline: Deadline,
-): Promise<Alert | null> {
+): Promise<Alert | 'refused'> {
   const { tenantId, agentId, runId, callId, requestId, askedBy, args } = request;
   const toolName = toolOf(request);
   const command = { ...COMMANDS.resolveApproval, deadlineMs: Math.max(1, Math.floor(deadline.leftMs)) };
@@ -36,7 +37,9 @@ export async function resolveApproval(
     ...(askedBy === undefined ? {} : { askedBy }),
     message: `Agent ${agentId} asks to call ${toolName} with ${shown(args)}`,
   });
-  return answer.ok ? answer.value : null;
+  if (answer.ok) return answer.value;
+  if (answer.problem.status < 500) return 'refused';
+  throw new Error(`nobody could be asked to approve a call: ${answer.problem.error}`);
 }
 
 /**

@@ -1,5 +1,7 @@
 import {
+  type Alert,
   type Budget,
+  COMMANDS,
   canonicalJson,
   type Decision,
   type DecisionRequest,
@@ -21,6 +23,7 @@ import { BudgetService } from '../budgets/budget.service.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { DecisionService } from './decision.service.ts';
 import { FactGatherer } from './fact-gatherer.ts';
+import { anAlert } from '../../test/asking.ts';
 import { StateCircuit } from './state-circuit.ts';
 import { TenantSteps } from './tenant-steps.ts';
 
@@ -417,6 +420,21 @@ describe('a run that goes on as somebody else', () => {
     expect((await ask({ agentId: 'second' })).verdict).toBe('ALLOW');
   });
 
+  it('does not get past an approval by naming another agent', async () => {
+    const rule = {
+      ...named('search'),
+      actionType: 'require_approval',
+      actionConfig: {},
+      onUnavailable: 'allow',
+    } as const;
+    const { ask } = serviceIn({ rules: [rule] });
+    const served = await approvals().serve();
+    for (const agentId of ['first', 'second']) {
+      expect(await ask({ agentId, callId: 'c' })).toMatchObject({ verdict: 'BLOCK', bypasses: [] });
+    }
+    for (const subscription of served) await subscription.close();
+  });
+
   it('falls under the rules of both agents', async () => {
     const rules = ['first', 'second'].map((agentId) => ({ ...named(`no-${agentId}`), agentId, actionType: 'block' }));
     const { ask } = serviceIn({ rules });
@@ -493,6 +511,37 @@ describe('a run that goes on as somebody else', () => {
   });
 });
 
+/** Approvals as the dispatcher keeps them, by the call they are for: good for the agent that was asked for, until spent. */
+function approvals() {
+  const alerts = new Map<string, Alert>();
+  const nameOf = (call: { readonly callId?: string | undefined; readonly args?: unknown }) =>
+    JSON.stringify([call.callId, sha256Hex(canonicalJson(call.args))]);
+  return {
+    clear: () => alerts.clear(),
+    approve: (call: { readonly callId: string; readonly args: unknown }) => {
+      const pending = alerts.get(nameOf(call));
+      if (pending !== undefined) alerts.set(nameOf(call), { ...pending, status: 'approved' });
+    },
+    isApproved: (call: { readonly callId: string; readonly args: unknown }) =>
+      alerts.get(nameOf(call))?.status === 'approved',
+    serve: () =>
+      Promise.all([
+        bus.serve(COMMANDS.resolveApproval, async ({ tenantId, agentId, binding }) => {
+          const name = JSON.stringify([binding.callId, binding.argsHash]);
+          const alert = alerts.get(name) ?? anAlert({ tenantId, agentId, status: 'pending' });
+          if (alert.agentId !== agentId)
+            return { ok: false as const, problem: { error: 'Of another agent', status: 409 } };
+          alerts.set(name, alert);
+          return { ok: true as const, value: alert };
+        }),
+        bus.serve(COMMANDS.spendApprovals, async ({ calls }) => {
+          for (const { callId, argsHash } of calls) alerts.delete(JSON.stringify([callId, argsHash]));
+          return { ok: true as const, value: { spent: calls.length } };
+        }),
+      ]),
+  };
+}
+
 describe('identity', () => {
   const asking = fc.record({
     agentId: fc.constantFrom('first', 'second', 'third'),
@@ -535,6 +584,47 @@ describe('identity', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('holds: what was ordered stops a run, whoever it goes on as', async () => {
+    const because = { id: 'order-1', scope: 'agent', reason: 'incident 7', since: '' } as const;
+    const agents = ['first', 'second', 'third'];
+    await fc.assert(
+      fc.asyncProperty(fc.subarray(agents), fc.array(asking, { maxLength: 8 }), async (stopped, questions) => {
+        const { ask } = serviceIn({
+          controlState: (agentId) =>
+            stopped.includes(agentId) ? { kind: 'killed', because, modelOverride: null } : NONE,
+        });
+        for (const { callId, args, ...who } of questions) {
+          const { control } = await ask({ ...asStarted(who), callId, args });
+          const isStopped = stopped.includes('first') || stopped.includes(who.agentId);
+          expect(control).toBe(isStopped ? 'TERMINATE' : 'CONTINUE');
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('holds: an approval covers the call that was asked for, whoever asks, once', async () => {
+    const rule = { ...named('search'), actionType: 'require_approval', actionConfig: {} } as const;
+    const approver = approvals();
+    const served = await approver.serve();
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(asking, fc.boolean()), { maxLength: 15 }), async (questions) => {
+        approver.clear();
+        const { ask, service } = serviceIn({ rules: [rule] });
+        for (const [{ ends, callId, args, ...who }, approves] of questions) {
+          const before = { ...asStarted(who), callId, args };
+          const isApproved = approver.isApproved(before);
+          expect((await ask(before)).verdict).toBe(isApproved ? 'ALLOW' : 'BLOCK');
+          if (approves) approver.approve(before);
+          if (isApproved && ends) await ask({ ...before, phase: 'tool.after', result: 'ok' });
+          await service.drain();
+        }
+      }),
+      { numRuns: 60 },
+    );
+    for (const subscription of served) await subscription.close();
   });
 
   it('holds: money is what was let through, out of the budgets of who started the run', async () => {

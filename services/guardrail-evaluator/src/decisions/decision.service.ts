@@ -63,6 +63,8 @@ interface Question {
   readonly matching: Parameters<typeof decide>[0];
   readonly needs: FactNeeds;
   readonly bypasses: RuleBypass[];
+  /** The approvals that let this call pass, by rule; an approval is used once, whoever the call is made as. */
+  readonly approved: Map<string, string>;
   /** Of the run, which is one whoever the call is made as. */
   readonly fetchHistory: () => Promise<FetchedHistory>;
 }
@@ -106,12 +108,24 @@ export class DecisionService {
       const deadline = new Deadline(request.deadlineMs);
       const applied = await this.#applied(sides, deadline);
       const fetchHistory = memoized(() => this.#parts.facts.history(request, identity, deadline));
+      const approved = new Map<string, string>();
       const questions = sides.map((side, at) => {
         const matching = rules.decisions.matching(side);
         const needs = factsNeeded(matching, side, rules.decisions.counting(side));
         // Money is asked for once, of everybody's budgets, when nothing else stands in the way.
         const budgets = at === sides.length - 1 ? applied : [];
-        return { request: side, nowMs, identity, deadline, applied: budgets, matching, needs, bypasses, fetchHistory };
+        return {
+          request: side,
+          nowMs,
+          identity,
+          deadline,
+          applied: budgets,
+          matching,
+          needs,
+          bypasses,
+          approved,
+          fetchHistory,
+        };
       });
       const asked: Question[] = [];
       said = await this.#askAll(questions, asked);
@@ -164,8 +178,7 @@ export class DecisionService {
 
   /** What the rules say; where they ask a human, what that human said. */
   async #ruled(question: Question, facts: DecisionFacts, mayAsk: boolean): Promise<Said> {
-    const { request, nowMs, matching, bypasses } = question;
-    const approved = new Map<string, string>();
+    const { request, nowMs, matching, bypasses, approved } = question;
     const steps = this.#parts.steps.ofCall(request.tenantId);
     for (let round = 0; ; round++) {
       const ruling = decide(matching, request, { ...facts, approved: new Set(approved.keys()) }, nowMs, steps);
@@ -183,10 +196,13 @@ export class DecisionService {
     const { ask, finalRule } = ruling;
     if (ask === undefined || finalRule === undefined) return ruledOutcome(ruling);
     if (!mayAsk) return unaskedOutcome(ruling);
-    const alert = await this.#approval(question, ask);
-    if (typeof alert !== 'string') return approvalOutcome(ruling, alert) ?? alert.id;
+    const asked = await this.#approval(question, ask);
+    if (typeof asked !== 'string') {
+      const { answer } = asked;
+      return answer === 'refused' ? unaskedOutcome(ruling) : (approvalOutcome(ruling, answer) ?? answer.id);
+    }
     const did = finalRule.onUnavailable;
-    question.bypasses.push({ ruleId: finalRule.id, why: alert, did });
+    question.bypasses.push({ ruleId: finalRule.id, why: asked, did });
     return did === 'block' ? unaskedOutcome(ruling) : '';
   }
 
@@ -241,10 +257,7 @@ export class DecisionService {
 
   #approval({ request, identity, deadline }: Question, ask: NonNullable<Ruling['ask']>) {
     const failed = (error: unknown) => this.#failed(request, error, 'an approval could not be asked for');
-    const resolved = resolveApproval(this.#parts.bus, request, ask, identity, deadline).then((alert) => {
-      if (alert === null) throw new Error('the approval was refused');
-      return alert;
-    });
+    const resolved = resolveApproval(this.#parts.bus, request, ask, identity, deadline).then((answer) => ({ answer }));
     return deadline.within(resolved, failed);
   }
 
