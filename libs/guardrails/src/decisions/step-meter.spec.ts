@@ -73,6 +73,16 @@ describe('the steps of a call', () => {
     expect(matched).not.toContain('n0');
   });
 
+  it.each([
+    ['tool_argument', { operator: 'contains', value: 'x' }],
+    ['sensitive_data', { detectors: [{ detector: 'email' }] }],
+  ])('are spent on looking for texts among other values: %s', (conditionType, conditionConfig) => {
+    const rules = names(12).map((id) => aDecisionRule({ id, conditionType, conditionConfig }));
+    const request = aRequest({ args: { list: Array.from({ length: 450_000 }, () => 0) } });
+    const { bypasses } = decide(rules, request, someFacts(), Date.parse(NOW));
+    expect(bypasses.map(({ why }) => why)).toEqual(['unavailable', 'unavailable', 'unavailable']);
+  });
+
   it('are free up to a point for each rule, and bounded for one whoever has some left', () => {
     const none = callAllowance(0);
     expect(metered(none, () => spend(FREE_STEPS))).toBeUndefined();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { spend } from '../decisions/step-meter.ts';
 
 /** `customer.emails.0`: names joined by dots; numbers are places in lists. */
 export const DotPath = z
@@ -27,7 +28,7 @@ export interface Texts {
   readonly whole: boolean;
 }
 
-/** Every text in a value, however deep, each once; a value that holds itself is walked once. */
+/** Every text in a value, however deep, each once; a value that holds itself is walked once. Costs a step for each value. */
 export function textsIn(root: unknown): Texts {
   const texts: string[] = [];
   const seen = new Set<object>();
@@ -40,6 +41,7 @@ export function textsIn(root: unknown): Texts {
     if (typeof value !== 'object' || value === null || seen.has(value)) continue;
     seen.add(value);
     const inside = Object.values(value);
+    spend(inside.length);
     for (let index = inside.length - 1; index >= 0; index--) waiting.push(inside[index]);
   }
   return { texts, whole: true };
