@@ -29,6 +29,7 @@ export const ROUTES: Routes = {
   getAgent: 'GET /api/agents/:id',
   getAgentHealth: 'GET /api/agents/:id/health',
   getAlert: 'GET /api/alerts/:id',
+  getAlertCall: 'GET /api/alerts/:id/call',
   getAnalytics: 'GET /api/analytics',
   getBreakerLimits: 'GET /api/breakers/limits',
   getBudget: 'GET /api/budgets/:id',

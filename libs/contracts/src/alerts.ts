@@ -27,6 +27,17 @@ export const EndedCall = ApprovalBinding.pick({ runId: true, callId: true }).ext
 });
 export type EndedCall = z.infer<typeof EndedCall>;
 
+/** The call an approval is about, as a reviewer is shown it. Secrets and personal data are redacted. */
+export const ApprovalCall = z.object({
+  /** JSON text of the arguments; numbers have the digits they were written in. */
+  arguments: z.string(),
+  /** JSON text of the result, where the call was made and its result waits for a human. */
+  result: z.string().optional(),
+  /** Why a part of it is not here; absent: it is whole. What is not whole cannot be approved. */
+  cut: z.string().optional(),
+});
+export type ApprovalCall = z.infer<typeof ApprovalCall>;
+
 /** Something a human should see or decide. `version` rises with every change. */
 export const Alert = z.object({
   id: z.string(),

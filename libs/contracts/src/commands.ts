@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Alert, ApprovalBinding, EndedCall } from './alerts.ts';
+import { Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
 import { ChangeAuthor } from './changes.ts';
 import { BreakerLimits } from './breakers.ts';
 import { Budget, BudgetBalance } from './budgets.ts';
@@ -146,6 +146,8 @@ export const COMMANDS = {
       askedBy: z.string().optional(),
       title: z.string(),
       message: z.string(),
+      /** Absent where an evaluator of an earlier version asks. */
+      call: ApprovalCall.optional(),
       expiresInSeconds: z.int().min(1),
     }),
     Alert,

@@ -68,6 +68,11 @@ export const DecisionRequest = z.object({
    * double precision, a text that was mended. An approval covers exactly these.
    */
   exactArgs: z.string().optional(),
+  /**
+   * The arguments as the client wrote them, where reading them loses digits: what a human is shown. Null: that is more than
+   * can be handed over.
+   */
+  writtenArgs: z.string().nullable().optional(),
   actor: Actor.optional(),
   tags: z.record(z.string(), z.string()),
   subjects: z.array(Subject),

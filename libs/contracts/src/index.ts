@@ -1,6 +1,6 @@
 export { sha256Hex } from '#sha256';
 export { AgentRegistration, AgentTool, REGISTRY_RUN_ID } from './agents.ts';
-export { ALERT_STATUSES, Alert, ApprovalBinding, EndedCall } from './alerts.ts';
+export { ALERT_STATUSES, Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
 export { parseBatch } from './batch-pieces.ts';
 export {
   BREAKER_REASONS,

@@ -1,6 +1,6 @@
 /** The schemas alone: nothing here needs a Node built-in, so that a browser can load them. */
 export { AgentTool } from './agents.ts';
-export { ALERT_STATUSES, Alert } from './alerts.ts';
+export { ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
 export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerState } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPot } from './budgets.ts';
 export { CHANGE_KINDS, CHANGE_TARGETS } from './changes.ts';

@@ -52,6 +52,7 @@ export { factsNeeded } from './decisions/facts-needed.ts';
 export { isStateless } from './decisions/stateless.ts';
 export { CALL_STEPS, callAllowance, FREE_STEPS, RULE_STEPS, type StepAllowance } from './decisions/step-meter.ts';
 export { redactDeep } from './detectors/redact-deep.ts';
+export { redactJson } from './detectors/redact-json.ts';
 export { claimOf } from './evaluation/claim-of.ts';
 export { type Folding, fold, type Reading, type RuleCandidate } from './evaluation/fold.ts';
 export { type DegradedRule, type EvaluationPlan, type Indexed, planAgent } from './evaluation/plan.ts';

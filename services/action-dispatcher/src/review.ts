@@ -11,6 +11,7 @@ import { countWaiting } from './alerts/alerts.repository.ts';
 import { BREAKER_GROUP, BreakerAlertsConsumer } from './alerts/breaker-alerts.consumer.ts';
 import { ExpirySweeper } from './alerts/expiry-sweeper.ts';
 import { answered } from './answered.ts';
+import { ApprovalCalls } from './approvals/approval-calls.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { ACKNOWLEDGEMENTS_GROUP, AcknowledgementsConsumer } from './control/acknowledgements.consumer.ts';
 import { ControlOrdersService } from './control/control-orders.service.ts';
@@ -53,7 +54,7 @@ export class Review {
     metrics.observe(() => this.#waiting);
     this.alerts = new AlertService(db, now, metrics, onChanged);
     this.#decisions = new AlertDecisions(db, now, metrics, onChanged);
-    this.#approvals = new Approvals(db, now, metrics, onChanged);
+    this.#approvals = new Approvals(db, now, metrics, new ApprovalCalls(secrets), onChanged);
     this.#control = new ControlOrdersService(db, now, directives, onChanged);
     this.#sweeper = new ExpirySweeper({ db, now, metrics, everyMs: sweepMs, onChanged, onError });
     this.#webhooks = new WebhookEndpointsService({ db, secrets, egressPolicy, now, onQueued: onChanged });

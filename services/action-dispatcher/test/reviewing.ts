@@ -1,6 +1,7 @@
 import {
   type Alert,
   type ApprovalBinding,
+  type ApprovalCall,
   alertChanged,
   COMMANDS,
   type Command,
@@ -30,7 +31,13 @@ export function reviewing(world: Dispatching) {
 
     resolve: (
       binding: ApprovalBinding,
-      fields: { tenantId?: string; agentId?: string; requestId?: string; expiresInSeconds?: number } = {},
+      fields: {
+        tenantId?: string;
+        agentId?: string;
+        requestId?: string;
+        expiresInSeconds?: number;
+        call?: ApprovalCall;
+      } = {},
     ) =>
       bus.request(patient(COMMANDS.resolveApproval), {
         tenantId: 'acme',

@@ -47,6 +47,31 @@ const alertOf = async (id: string): Promise<Alert> => (await api.get(`/api/alert
 const idsOf = async (query: string) =>
   (await api.get(`/api/alerts?${query}`)).body.alerts.map(({ id }: Alert) => Number(id.replace('alert-', '')));
 
+describe('the call an approval is about', () => {
+  const seal = (alertId: string, call: object) =>
+    api.platform.secrets.seal(JSON.stringify(call), ['acme', 'approval_calls', alertId]);
+
+  it('is read whole by who may decide, and by nobody who may only look', async () => {
+    const call = { arguments: '{"amount":9007199254740993}', cut: 'too large' };
+    const row = { tenant_id: 'acme', alert_id: 'alert-3', cut: 'too large', created_at: NOW };
+    await api.insert('approval_calls', { ...row, sealed: seal('alert-3', call) });
+    const reviewer = await api.newKey(['review']);
+    expect(await api.get('/api/alerts/alert-3/call', reviewer.key)).toMatchObject({
+      ...{ status: 200, body: { alertId: 'alert-3', toolName: 'pay', argsHash: 'a', ...call } },
+    });
+    expect((await api.get('/api/alerts/alert-3/call', api.keys.reader.key)).status).toBe(403);
+    expect((await api.get('/api/alerts/alert-3/call', api.keys.foreign.key)).status).toBe(404);
+    expect((await api.get('/api/alerts/alert-5/call')).status).toBe(404);
+  });
+
+  it('comes with the alerts themselves, which who decides may read too', async () => {
+    const reviewer = await api.newKey(['review']);
+    expect((await api.get('/api/alerts', reviewer.key)).status).toBe(200);
+    expect((await api.get('/api/alerts/alert-2', reviewer.key)).status).toBe(200);
+    expect((await api.get('/api/runs', reviewer.key)).status).toBe(403);
+  });
+});
+
 describe('the list of alerts', () => {
   it.each([
     ['', [5, 4, 3, 2, 1]],

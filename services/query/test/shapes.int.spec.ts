@@ -64,6 +64,10 @@ beforeAll(async () => {
   await api.insert('breaker_limits', aBreakerLimitsRow());
   await api.insert('budgets', aBudgetRow());
   await api.insert('decisions', aDecisionRow());
+  await api.insert('approval_calls', {
+    ...{ tenant_id: 'acme', alert_id: 'alert-1', cut: null, created_at: NOW },
+    sealed: api.platform.secrets.seal('{"arguments":"{}"}', ['acme', 'approval_calls', 'alert-1']),
+  });
   await api.insert('webhook_endpoints', aWebhookRow({ name: 'On call' }));
   const answered = { event_id: 'event-2', kind: 'tool.completed', tool_name: 'search', call_id: 'c', latency_ms: 12 };
   await api.insert('events', anEventRow({ ...answered, payload: { result: { n: 1 }, arguments: { q: 'x' } } }));
@@ -145,6 +149,7 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/webhooks/:id': 'webhook-1',
   '/api/webhooks/:id/deliveries': 'webhook-1',
   '/api/alerts/:id': 'alert-1',
+  '/api/alerts/:id/call': 'alert-1',
   '/api/budgets/:id': 'budget-1',
   '/api/events/:id': 'event-1',
   '/api/runs/:id': 'run-1',

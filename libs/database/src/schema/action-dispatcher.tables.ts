@@ -154,6 +154,17 @@ export interface AlertsTable {
   version: number;
 }
 
+/** Writer: action-dispatcher. What an approval is about. */
+export interface ApprovalCallsTable {
+  tenant_id: string;
+  alert_id: string;
+  /** JSON of an `ApprovalCall`, sealed for `[tenant_id, 'approval_calls', alert_id]`. */
+  sealed: string;
+  /** Why a part of it is missing; null: it is whole. */
+  cut: string | null;
+  created_at: Timestamp;
+}
+
 /** Writer: action-dispatcher. One standing order per run, agent or tenant. */
 export interface ControlOrdersTable {
   tenant_id: string;

@@ -2,6 +2,7 @@ import type { Generated } from 'kysely';
 import type {
   AgentDirectivesTable,
   AlertsTable,
+  ApprovalCallsTable,
   ControlAcknowledgementsTable,
   ControlOrdersTable,
   DeliveriesTable,
@@ -76,6 +77,7 @@ export interface Tables {
   webhook_endpoints: WebhookEndpointsTable;
   agent_directives: AgentDirectivesTable;
   alerts: AlertsTable;
+  approval_calls: ApprovalCallsTable;
   control_orders: ControlOrdersTable;
   control_acknowledgements: ControlAcknowledgementsTable;
   outbox: OutboxTable;

@@ -1,4 +1,4 @@
-import { ALERT_STATUSES, ClientId } from '@agentlens/contracts/schemas';
+import { ALERT_STATUSES, ApprovalCall, ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
@@ -7,6 +7,9 @@ import { streamSigns } from '../stream-frames.ts';
 import { AlertView } from './alert-view.ts';
 
 export const ALERTS_LIST = 'alerts';
+
+/** Who decides may read what there is to decide. */
+const READING = { scope: ['read', 'review'] } as const;
 
 const narrowing = {
   status: commaListOf(ALERT_STATUSES).optional(),
@@ -26,7 +29,7 @@ export const listAlerts = operation({
   path: '/api/alerts',
   tag: 'Alerts',
   summary: 'What people should see or decide, newest first: approvals, opened circuit breakers, alerts of rules.',
-  scope: 'read',
+  ...READING,
   query: AlertFilter,
   response: z.object({ alerts: z.array(AlertView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
 });
@@ -37,9 +40,29 @@ export const getAlert = operation({
   path: '/api/alerts/:id',
   tag: 'Alerts',
   summary: 'One alert.',
-  scope: 'read',
+  ...READING,
   params: IdPath,
   response: AlertView,
+  problems: [404],
+});
+
+export const getAlertCall = operation({
+  id: 'getAlertCall',
+  method: 'get',
+  path: '/api/alerts/:id/call',
+  tag: 'Alerts',
+  summary:
+    'The whole call an approval is about, redacted. `arguments` is JSON text whose numbers have the digits they were ' +
+    'written in. What is not whole (`cut`) cannot be approved.',
+  scope: 'review',
+  params: IdPath,
+  response: ApprovalCall.extend({
+    alertId: z.string(),
+    toolName: z.string(),
+    argsHash: z
+      .string()
+      .meta({ description: 'SHA-256 of the unredacted arguments: the approval covers exactly these.' }),
+  }).meta({ id: 'ApprovalCall' }),
   problems: [404],
 });
 
@@ -111,7 +134,7 @@ export const openAlertStream = operation({
   summary:
     'Server-sent events, live: `alert` with the whole alert at every change of one, and heartbeat at once and every ' +
     '30 s. Frames carry ids; Last-Event-ID resumes without a gap.',
-  scope: 'read',
+  ...READING,
   query: AlertStreamQuery,
   headers: AlertStreamHeaders,
   response: z.string(),

@@ -2,6 +2,7 @@ import type { Alert, ChangeAuthor } from '@agentlens/contracts';
 import { alertFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
+import { cutOf } from '../approvals/approval-calls.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
 import { type AlertRow, hasLapsed, isOpen } from './alert-row.ts';
 import { changeAlert, lapse, lockAlert } from './alerts.repository.ts';
@@ -65,6 +66,8 @@ export class AlertDecisions {
     if (verdict.verb !== 'cancel' && row.kind !== 'approval') {
       return refusal(422, `Only an approval can be ${STATUS[verdict.verb]}`, 'Acknowledge this alert, or cancel it.');
     }
+    const cut = verdict.verb === 'approve' ? await cutOf(tx, row) : null;
+    if (cut !== null) return notWhole(cut);
     const change = {
       status: STATUS[verdict.verb],
       dedupe: null,
@@ -95,6 +98,20 @@ async function acknowledge(
   // What was seen does not lapse, and the next one of its kind is news again.
   const settled = row.kind === 'approval' ? {} : { dedupe: null, expires_at: null };
   return changeAlert(tx, row, { ...seen, ...settled }, at);
+}
+
+/** Nobody can judge what nobody was shown. */
+function notWhole(cut: string): CommandAnswer<Alert> {
+  return {
+    ok: false,
+    problem: {
+      error: 'This call cannot be approved: it was not shown whole',
+      code: 'CALL_NOT_WHOLE',
+      status: 409,
+      details: [{ path: 'call', message: cut }],
+      hint: 'Deny it, and have the agent ask with less at once.',
+    },
+  };
 }
 
 function decided(row: AlertRow): CommandAnswer<Alert> {

@@ -1,6 +1,7 @@
 import {
   type Alert,
   type ApprovalBinding,
+  type ApprovalCall,
   canonicalJson,
   type EndedCall,
   sha256Hex,
@@ -21,6 +22,7 @@ import {
 } from '../alerts/alerts.repository.ts';
 import { cleanText } from '../alerts/clean-text.ts';
 import { type CommandAnswer, refusal } from '../answer.ts';
+import type { ApprovalCalls } from './approval-calls.ts';
 import { type ApprovalStep, approvalStep } from './approval-step.ts';
 
 interface ApprovalQuestion {
@@ -31,6 +33,7 @@ interface ApprovalQuestion {
   readonly askedBy?: string | undefined;
   readonly title: string;
   readonly message: string;
+  readonly call?: ApprovalCall | undefined;
   readonly expiresInSeconds: number;
 }
 
@@ -56,6 +59,7 @@ export class Approvals {
     private readonly db: Kysely<Tables>,
     private readonly now: () => number,
     private readonly metrics: AlertMetrics,
+    private readonly calls: ApprovalCalls,
     /** Called after a commit that wrote to the outbox. */
     private readonly onChanged: () => void,
   ) {}
@@ -88,7 +92,9 @@ export class Approvals {
     const step = approvalStep(row, { callId: question.binding.callId, requestId: question.requestId }, now);
     if (row === undefined || step === 'open') {
       const opened = await openAlert(tx, newApproval(question, key, now));
-      return opened === undefined ? 'raced' : { step: 'open', row: opened };
+      if (opened === undefined) return 'raced';
+      if (question.call !== undefined) await this.calls.keep(tx, opened, question.call);
+      return { step: 'open', row: opened };
     }
     if (step === 'lapse') return { step, row: await lapse(tx, row, at) };
     if (step === 'retry') await noteRetry(tx, row, at);

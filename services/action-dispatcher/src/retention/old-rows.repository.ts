@@ -37,7 +37,7 @@ export class OldRows {
     return rows[0] ?? {};
   }
 
-  /** Alerts that were decided, or ran out. One that waits for somebody stays, and so does an approval that still holds. */
+  /** Alerts that were decided, or ran out, with the calls they were about. One that waits for somebody stays, and so does an approval that still holds. */
   async removeAlerts(before: string): Promise<Removed> {
     const { rows } = await sql<Removed>`
       with old as (
@@ -47,7 +47,10 @@ export class OldRows {
           and (expires_at is null or expires_at < ${before}::timestamptz)
         limit ${ROWS_AT_ONCE} for update skip locked
       ),
-      gone as (delete from alerts where ctid = any(array(select ctid from old)) returning 1)
+      gone as (delete from alerts where ctid = any(array(select ctid from old)) returning tenant_id, alert_id),
+      calls as (
+        delete from approval_calls c using gone where c.tenant_id = gone.tenant_id and c.alert_id = gone.alert_id
+      )
       select count(*) as alerts from gone`.execute(this.db);
     return rows[0] ?? {};
   }

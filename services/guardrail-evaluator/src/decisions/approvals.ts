@@ -9,6 +9,7 @@ import {
 import { type Ask, type CallIdentity, type DecisionBook, redactDeep } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
+import { callOf } from './approval-call.ts';
 import type { Deadline } from './deadline.ts';
 
 /** Of the arguments a reviewer is shown. */
@@ -36,6 +37,7 @@ export async function resolveApproval(
     ...(requestId === undefined ? {} : { requestId }),
     ...(askedBy === undefined ? {} : { askedBy }),
     message: `Agent ${agentId} asks to call ${toolName} with ${shown(args)}`,
+    call: callOf(request),
   });
   if (answer.ok) return answer.value;
   if (answer.problem.status < 500) return 'refused';

@@ -151,7 +151,7 @@ export class DecisionService {
     for (const question of questions) {
       asked.push(question);
       const changed = said?.outcome.modifiedArgs;
-      const args = changed === undefined ? {} : { args: changed };
+      const args = changed === undefined ? {} : { args: changed, writtenArgs: undefined };
       const next = await this.#ask({ ...question, request: { ...question.request, ...args } });
       said = said === undefined ? next : together(said, next);
       if (said.outcome.verdict === 'BLOCK') break;

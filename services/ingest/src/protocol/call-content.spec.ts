@@ -71,6 +71,15 @@ describe('a question on its way to the evaluator', () => {
     expect(mine?.exactArgs).not.toBe(others?.exactArgs);
   });
 
+  it('brings arguments as they are written where reading them loses digits, or says that it does not', () => {
+    const written = '{"n":9007199254740993}';
+    const carried = transportable(question(JSON.parse(written)), 100, [], written);
+    expect(carried).toMatchObject({ writtenArgs: written, exactArgs: expect.any(String) });
+    const long = `{"n":9007199254740993,"text":"${'x'.repeat(890_000)}"}`;
+    const cut = transportable(question(JSON.parse(long)), long.length, [], long);
+    expect(cut).toMatchObject({ writtenArgs: null, exactArgs: expect.any(String) });
+  });
+
   it('says nothing beside arguments that are exactly what they are', () => {
     expect(transportable(question({ a: '\uFFFD', n: 7 }), 100)).not.toHaveProperty('exactArgs');
   });

@@ -30,8 +30,13 @@ export function transportable(
 ): DecisionRequest | null {
   const part = partOf(request, bodyBytes, unsent);
   if (part === null) return null;
-  const exact = written ?? (isMended(request, part) ? textOf(request.args, request.receivedAt) : undefined);
-  return exact === undefined ? part : { ...part, exactArgs: sha256Hex(exact) };
+  if (written !== undefined) {
+    const whole = part.unread?.args === undefined;
+    const fits = whole && (bodyBytes <= SMALL_BODY_BYTES || bytesOf(part) + bytesOf(written) <= MOST_QUESTION_BYTES);
+    return { ...part, exactArgs: sha256Hex(written), writtenArgs: fits ? written : null };
+  }
+  if (!isMended(request, part)) return part;
+  return { ...part, exactArgs: sha256Hex(textOf(request.args, request.receivedAt)) };
 }
 
 /** What is left out is known by the hash of the whole. */

@@ -6,6 +6,7 @@ import {
   cancelAlert,
   denyAlert,
   getAlert,
+  getAlertCall,
   listAlerts,
   openAlertStream,
   type RequestOf,
@@ -58,6 +59,14 @@ export class AlertsController {
   @Serves(getAlert)
   async get(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getAlert>) {
     return foundOr404('Alert', await this.alerts.get(caller.tenantId, id));
+  }
+
+  @Serves(getAlertCall)
+  async call(@CurrentCaller() { tenantId }: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getAlertCall>) {
+    const alert = foundOr404('Alert', await this.alerts.get(tenantId, id));
+    const call = foundOr404('Call', await this.alerts.callOf(tenantId, id));
+    const { toolName, argsHash } = foundOr404('Call', alert.approval);
+    return { alertId: id, toolName, argsHash, ...call };
   }
 
   @Serves(acknowledgeAlert)

@@ -1,14 +1,18 @@
-import type { Alert } from '@agentlens/contracts';
+import { type Alert, ApprovalCall } from '@agentlens/contracts';
 import { alertFromRow } from '@agentlens/database';
 import { ALERTS_LIST, type AlertFilter } from '@agentlens/operations';
-import { Injectable } from '@nestjs/common';
+import { SECRET_BOX, type SecretBox } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 
 @Injectable()
 export class AlertsQueries {
-  constructor(private readonly reads: TenantReads) {}
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+  ) {}
 
   async list(tenantId: string, filter: AlertFilter): Promise<Page<Alert>> {
     const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, filter));
@@ -25,6 +29,20 @@ export class AlertsQueries {
         .executeTakeFirst(),
     );
     return row === undefined ? undefined : alertFromRow(row);
+  }
+
+  /** Undefined: this alert is no approval, or it was asked for before calls were kept. */
+  async callOf(tenantId: string, alertId: string): Promise<ApprovalCall | undefined> {
+    const row = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('approval_calls')
+        .select('sealed')
+        .where('tenant_id', '=', tenantId)
+        .where('alert_id', '=', alertId)
+        .executeTakeFirst(),
+    );
+    if (row === undefined) return undefined;
+    return ApprovalCall.parse(JSON.parse(this.secrets.open(row.sealed, [tenantId, 'approval_calls', alertId])));
   }
 }
 

@@ -1,0 +1,40 @@
+import type { DecisionRequest } from '@agentlens/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { callOf } from './approval-call.ts';
+
+const call = (fields: Partial<DecisionRequest> = {}): DecisionRequest => ({
+  ...{ tenantId: 'acme', agentId: 'bot', runId: 'run', phase: 'tool.before', tool: { name: 'pay', tags: [] } },
+  ...{ tags: {}, subjects: [], metrics: {}, deadlineMs: 1_000, receivedAt: '2026-03-01T12:00:00.000Z', ...fields },
+});
+
+describe('the call a reviewer is shown', () => {
+  it('has every argument, redacted', () => {
+    const args = { note: 'x'.repeat(3_000), amount: 5, iban: 'GB82WEST12345698765432', password: 'hunter2' };
+    const shown = callOf(call({ args }));
+    expect(shown).not.toHaveProperty('cut');
+    expect(JSON.parse(shown.arguments)).toEqual({ ...args, iban: '[iban]', password: '[secret]' });
+  });
+
+  it('has numbers in the digits they were written in', () => {
+    const writtenArgs = '{"amount": 9007199254740993}';
+    expect(callOf(call({ args: JSON.parse(writtenArgs), exactArgs: 'a', writtenArgs })).arguments).toBe(
+      '{"amount":9007199254740993}',
+    );
+    expect(callOf(call({ args: JSON.parse(writtenArgs), exactArgs: 'a', writtenArgs: null })).cut).toMatch(/larger/);
+  });
+
+  it('has the result where that is what waits for a human', () => {
+    const asked = call({ phase: 'tool.after', args: { id: 1 }, result: { mail: 'ann@example.com' } });
+    expect(callOf(asked)).toEqual({ arguments: '{"id":1}', result: '{"mail":"[email]"}' });
+    expect(callOf(call({ args: {}, result: 1 }))).not.toHaveProperty('result');
+  });
+
+  it('says what is missing of it', () => {
+    const unread = (reason: 'too_large' | 'unreadable') => ({ args: { reason, sha256: 'a' } });
+    expect(callOf(call({ args: {}, unread: unread('too_large') })).cut).toMatch(/larger/);
+    expect(callOf(call({ args: {}, unread: unread('unreadable') })).cut).toMatch(/cannot be shown/);
+    const long = callOf(call({ args: { text: '"'.repeat(200_000) } }));
+    expect(long.cut).toMatch(/larger/);
+    expect(Buffer.byteLength(JSON.stringify(long))).toBeLessThan(400_000);
+  });
+});
