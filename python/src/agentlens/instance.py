@@ -24,9 +24,9 @@ from agentlens.forks import ForkLock
 from agentlens.guard.breaker import BreakerLimits
 from agentlens.guard.decider import Decider
 from agentlens.guard.monitor import RunMonitor
+from agentlens.guard.operator_orders import OperatorOrders
 from agentlens.guard.outage import OutagePause
 from agentlens.guard.rule_bundle import RuleBundleReader
-from agentlens.guard.standing import Standings
 from agentlens.ids import new_id as system_id
 from agentlens.platform import Answered, NoAnswer, Outcome, PlatformCalls
 from agentlens.redact.content import ContentFilter
@@ -61,7 +61,7 @@ class Instance:
         self.platform = PlatformCalls(self.transport, Workers(16), settings.deadline_ms / 1000)
         self.outage = OutagePause(self.clock)
         self.bundle = RuleBundleReader(self.platform, settings.api_key, self.agent_id, self.clock)
-        self.standings = Standings()
+        self.operator_orders = OperatorOrders()
         self.decider = Decider(
             self.platform,
             self.outage,

@@ -263,6 +263,16 @@ def test_an_operator_who_kills_a_run_stops_it_in_the_middle(play: Play) -> None:
     assert run["status"] != "succeeded"
 
 
+@pytest.mark.parametrize("scope", ["ingest", "read"])
+def test_a_key_without_the_scope_is_refused_at_once_and_the_framework_stays_as_it_was(play: Play, scope: str) -> None:
+    before = play.driver.originals()
+    key = play.platform.make_key(play.agent_id, scope)
+    with pytest.raises(agentlens.AuthenticationError, match=r"403.*scopes `ingest` and `decide`"):
+        play(REMOVE, END, api_key=key, fail_mode="open")
+    assert play.driver.originals() == before
+    assert play.bare((REMOVE, END)).done == [("remove", "/tea")]
+
+
 def test_after_shutdown_the_framework_is_as_it_was(play: Play) -> None:
     before = play.driver.originals()
     play(LOOK, END)

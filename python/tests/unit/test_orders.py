@@ -8,7 +8,7 @@ import pytest
 
 import agentlens
 from agentlens import _state
-from agentlens.guard.standing import Standings
+from agentlens.guard.operator_orders import OperatorOrders
 from agentlens.testing import TestServer
 
 
@@ -42,14 +42,14 @@ def test_a_run_that_is_paused_goes_on_when_it_is_resumed() -> None:
     ("late", "state"), [(order(version=2, state="running"), "killed"), (order(version=4, state="running"), "running")]
 )
 def test_of_two_orders_the_newer_version_stands_whichever_comes_last(late: dict[str, Any], state: str) -> None:
-    standings = Standings()
-    assert standings.take(order(), "agent") == "o1"
-    standings.take(late, "agent")
-    assert standings.of("r1").state == state
+    orders = OperatorOrders()
+    assert orders.take(order(), "agent") == "o1"
+    orders.take(late, "agent")
+    assert orders.of("r1").state == state
 
 
 def test_a_directive_of_the_agent_pauses_it_and_names_another_model() -> None:
-    standings = Standings()
+    orders = OperatorOrders()
     directive = {
         "id": "d1",
         "version": 1,
@@ -57,11 +57,11 @@ def test_a_directive_of_the_agent_pauses_it_and_names_another_model() -> None:
         "paused": {"reason": "x"},
         "modelOverride": {"model": "m"},
     }
-    assert standings.take(directive, "another") is None
-    assert standings.take(directive, "agent") == "d1"
-    assert (standings.of("any").state, standings.model_override) == ("paused", "m")
+    assert orders.take(directive, "another") is None
+    assert orders.take(directive, "agent") == "d1"
+    assert (orders.of("any").state, orders.model_override) == ("paused", "m")
 
 
 @pytest.mark.parametrize("message", [None, 3, {}, {"id": "x"}, order(scope="planet"), order(state="asleep")])
 def test_what_is_no_order_is_left_alone(message: object) -> None:
-    assert Standings().take(message, "agent") is None
+    assert OperatorOrders().take(message, "agent") is None

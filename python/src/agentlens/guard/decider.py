@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from agentlens.decision import Actor, Bypass, Cause, Decision, Phase, RuleBypass, Shadowed, Subject, read_decision
+from agentlens.guard.operator_orders import OrderedState
 from agentlens.guard.outage import OutagePause
 from agentlens.guard.rule_bundle import RuleBundleReader
-from agentlens.guard.standing import Standing
 from agentlens.platform import NoAnswer, Outcome, PlatformCalls, run_path
 
 # Beyond, a call cannot be checked; the platform itself stops reading at 250,000.
@@ -45,7 +45,7 @@ class AskingRun(Protocol):
     def tags(self) -> Mapping[str, str]: ...
     @property
     def stopped(self) -> Decision | None: ...
-    def standing(self) -> Standing: ...
+    def ordered_state(self) -> OrderedState: ...
     def breaker_refuses(self, question: Question) -> str | None: ...
 
 
@@ -115,9 +115,9 @@ class Decider:
         if run.stopped is not None and question.phase != "tool.after":
             stop = run.stopped
             return _lockdown(question, stop.message, lockdown_id=stop.cause.lockdown_id)
-        standing = run.standing()
-        if standing.state != "running":
-            return _ordered(question, standing)
+        ordered = run.ordered_state()
+        if ordered.state != "running":
+            return _ordered(question, ordered)
         reason = run.breaker_refuses(question)
         if reason is not None:
             return _lockdown(question, f"The circuit breaker of this run is open ({reason}).")
@@ -148,9 +148,9 @@ class Decider:
 
     def _after_asking(self, run: AskingRun, question: Question, outcome: Outcome) -> Decision:
         # An operator may have spoken while we waited: what was allowed before that is not allowed any more.
-        standing = run.standing()
-        if standing.state != "running":
-            return self._answer(question, _ordered(question, standing))
+        ordered = run.ordered_state()
+        if ordered.state != "running":
+            return self._answer(question, _ordered(question, ordered))
         return self._answer(question, self._read(question, outcome))
 
     def _read(self, question: Question, outcome: Outcome) -> Decision:
@@ -260,10 +260,10 @@ def _lockdown(
     )
 
 
-def _ordered(question: Question, standing: Standing) -> Decision:
-    what = "stopped" if standing.state == "killed" else "paused"
-    why = f": {standing.reason}" if standing.reason else ""
-    return _lockdown(question, f"This run was {what}{why}", lockdown_id=standing.id)
+def _ordered(question: Question, ordered: OrderedState) -> Decision:
+    what = "stopped" if ordered.state == "killed" else "paused"
+    why = f": {ordered.reason}" if ordered.reason else ""
+    return _lockdown(question, f"This run was {what}{why}", lockdown_id=ordered.id)
 
 
 def key_refused(question: Question, status: int) -> Decision:

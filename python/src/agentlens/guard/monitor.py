@@ -96,9 +96,7 @@ class RunMonitor:
             "everyMs": self._instance.settings.heartbeat_ms,
         }
         outcome = self._instance.platform.call("POST", run_path(run.id, "heartbeat"), body)
-        run.heard_refusal(outcome)
-        if isinstance(outcome, Answered) and outcome.ok and not run.ended:
-            run.lock_down(outcome.body)
+        run.heard_heartbeat(outcome)
 
     def poll(self, wait_s: float) -> None:
         """Waits at the platform for orders, takes them, and says that they arrived."""
@@ -118,7 +116,7 @@ class RunMonitor:
     def _take(self, item: Any) -> None:
         value = item.get("value") if isinstance(item, dict) else None
         instance = self._instance
-        order_id = instance.standings.take(value, instance.agent_id)
+        order_id = instance.operator_orders.take(value, instance.agent_id)
         if order_id is None:
             return
         body = {"agentId": instance.agent_id, "instanceId": instance.instance_id}

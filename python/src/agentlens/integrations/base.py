@@ -15,7 +15,8 @@ from agentlens.decision import Decision
 from agentlens.events import Event, Severity, Source
 from agentlens.instance import Instance
 from agentlens.integrations.registry import version_of
-from agentlens.run import Run, status_of
+from agentlens.run import Run
+from agentlens.run_life import status_of
 
 logger = logging.getLogger("agentlens")
 T = TypeVar("T")

@@ -13,7 +13,7 @@ MOST_RUN_ORDERS = 1_000
 
 
 @dataclass(frozen=True)
-class Standing:
+class OrderedState:
     """What an operator wants of a run now."""
 
     state: Literal["running", "paused", "killed"] = "running"
@@ -21,10 +21,10 @@ class Standing:
     reason: str = ""
 
 
-RUNNING = Standing()
+RUNNING = OrderedState()
 
 
-class Standings:
+class OperatorOrders:
     """
     Each order is the whole wanted state of one scope and carries a version, so hearing it twice, late or out of order
     changes nothing.
@@ -32,20 +32,20 @@ class Standings:
 
     def __init__(self) -> None:
         self._lock = ForkLock()
-        self._orders: dict[tuple[str, str], tuple[float, Standing]] = {}
+        self._orders: dict[tuple[str, str], tuple[float, OrderedState]] = {}
         self._directive_version: float = 0
         self._paused = RUNNING
         self.model_override: str | None = None
 
-    def of(self, run_id: str) -> Standing:
+    def of(self, run_id: str) -> OrderedState:
         """Killed before paused, whatever said it."""
         found = self._paused
         for key in (("tenant", ""), ("agent", ""), ("run", run_id)):
-            standing = self._orders.get(key, (0, RUNNING))[1]
-            if standing.state == "killed":
-                return standing
-            if standing.state == "paused":
-                found = standing
+            ordered = self._orders.get(key, (0, RUNNING))[1]
+            if ordered.state == "killed":
+                return ordered
+            if ordered.state == "paused":
+                found = ordered
         return found
 
     def take(self, message: object, agent_id: str) -> str | None:
@@ -68,10 +68,10 @@ class Standings:
         if scope == "agent" and scope_id != agent_id:
             return None
         key = (scope, str(scope_id) if scope == "run" else "")
-        standing = RUNNING if state == "running" else Standing(state, order_id, _text(order.get("reason")))
+        ordered = RUNNING if state == "running" else OrderedState(state, order_id, _text(order.get("reason")))
         with self._lock:
             if self._orders.get(key, (-1, RUNNING))[0] < version:
-                self._orders[key] = (version, standing)
+                self._orders[key] = (version, ordered)
                 self._forget_old_runs()
         return order_id
 
@@ -90,7 +90,7 @@ class Standings:
                 paused, override = directive.get("paused"), directive.get("modelOverride")
                 self._paused = RUNNING
                 if isinstance(paused, Mapping):
-                    self._paused = Standing("paused", order_id, _text(paused.get("reason")))
+                    self._paused = OrderedState("paused", order_id, _text(paused.get("reason")))
                 model = override.get("model") if isinstance(override, Mapping) else None
                 self.model_override = model if isinstance(model, str) else None
         return order_id

@@ -1,0 +1,98 @@
+"""The tool calls of one run: what is asked about each, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentlens.call_ids import CallIds
+from agentlens.decision import Decision, Subject
+from agentlens.events import Source, error_text, name_of
+from agentlens.guard.decider import MOST_ARGUMENT_CHARS, Question
+from agentlens.guard.run_breaker import RunBreaker
+from agentlens.jsonable import plain, write
+from agentlens.run_story import RunStory
+
+if TYPE_CHECKING:
+    from agentlens.instance import Instance
+
+
+class RunToolCalls:
+    """Asks nobody itself: the run does, with or without `await`."""
+
+    def __init__(self, instance: Instance, story: RunStory, breaker: RunBreaker) -> None:
+        self._instance = instance
+        self._story = story
+        self._breaker = breaker
+        self._call_ids = CallIds()
+        self.ended_count = 0
+
+    def before(
+        self, name: str, args: Mapping[str, Any], call_id: str | None, tags: Sequence[str], subjects: Sequence[Subject]
+    ) -> Question:
+        if self._instance.settings.enforce == "off":
+            return Question("tool.before", call_id or self._instance.new_id(), args, tool=name_of(name))
+        sent = plain(args)
+        text = write(sent)
+        call_id = self._call_ids.of(name_of(name), text, call_id) or self._instance.new_id()
+        return Question(
+            "tool.before",
+            call_id,
+            args,
+            args=sent,
+            tool=name_of(name),
+            tags=tags,
+            subjects=subjects,
+            metrics={"bytes_in": len(text.encode("utf-8", "replace"))},
+            oversized=len(text) > MOST_ARGUMENT_CHARS,
+        )
+
+    def decided(self, question: Question, decision: Decision, source: Source) -> None:
+        name = question.tool or "unknown"
+        if self._instance.settings.enforce != "off":
+            self._call_ids.decided(name, write(question.args), question.call_id, waits=decision.pending)
+        if not decision.blocked:
+            self._story.tell(
+                "tool_call",
+                {"toolName": name, "callId": question.call_id, "arguments": dict(decision.args)},
+                source=source,
+            )
+        self._story.decided(name, decision, source)
+
+    def ended(
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        result: Any,
+        call_id: str,
+        error: BaseException | None,
+        duration_ms: float,
+        tags: Sequence[str],
+        source: Source,
+    ) -> Question:
+        """Tells how the call ended, and is what is asked about its result."""
+        name, duration_ms = name_of(name), max(0.0, duration_ms)
+        self.ended_count += 1
+        self._call_ids.executed(call_id)
+        self._breaker.tool_ended(call_id, error is not None)
+        told: dict[str, Any] = {"toolName": name, "callId": call_id, "durationMs": duration_ms}
+        if error is None:
+            self._story.tell("tool_response", {**told, "result": result}, source=source)
+        else:
+            self._story.tell("tool_error", {**told, "error": error_text(error)}, severity="error", source=source)
+        if self._instance.settings.enforce == "off":
+            return Question("tool.after", call_id, args, tool=name)
+        sent, returned = plain(args), plain(result if error is None else {"error": error_text(error)})
+        text, returned_text = write(sent), write(returned)
+        fits = len(returned_text) <= MOST_ARGUMENT_CHARS
+        return Question(
+            "tool.after",
+            call_id,
+            args,
+            args=sent,
+            tool=name,
+            tags=tags,
+            metrics={"bytes_in": len(text), "bytes_out": len(returned_text), "duration_ms": duration_ms},
+            result=returned if fits else {"truncated": True, "chars": len(returned_text)},
+            oversized=len(text) > MOST_ARGUMENT_CHARS,
+        )
