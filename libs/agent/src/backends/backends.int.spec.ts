@@ -80,6 +80,11 @@ databaseClientContract('Redis', async () => pair((now) => new RedisDatabaseClien
 databaseClientContract('Postgres', async () =>
   pair((now) => new PostgresDatabaseClient({ connectionString: postgres.url, now })),
 );
+memoryClientContract('an encrypted memory', async () => {
+  const { now, advance } = clock();
+  const inner = new InMemoryMemoryClient({ now });
+  return { client: encrypted(inner, keys), other: encrypted(inner, keys), advance, searchesAllStreams: false };
+});
 databaseClientContract('an encrypted store', async () =>
   single((now) => encrypted(new InMemoryDatabaseClient({ now }), keys)),
 );
@@ -143,6 +148,20 @@ describe('an encrypted store', () => {
     expect((await rotated.search?.('cheese', { streamKey: 'stream' }))?.[0]).toMatchObject({ seq: 1 });
     expect(JSON.stringify(await inner.read('stream'))).not.toContain('moon');
     expect((await inner.read('stream')).map(({ entry }) => (entry as { kid: string }).kid)).toEqual(['k1', 'k2']);
+  });
+
+  it('refuses an entry of memory that took the place of another', async () => {
+    const inner = new InMemoryMemoryClient();
+    const memory = encrypted(inner, keys);
+    for (const entry of ['pay 5', 'pay 500']) await memory.append('stream', entry);
+    const [first, second] = await inner.read('stream');
+    const swapped = new InMemoryMemoryClient();
+    for (const row of [second, first]) await swapped.append('stream', row?.entry ?? null);
+    await expect(encrypted(swapped, keys).read('stream')).rejects.toMatchObject({ code: 'decrypt_failed' });
+    const moved = new InMemoryMemoryClient();
+    for (const row of [first, second]) await moved.append('other', row?.entry ?? null);
+    await expect(encrypted(moved, keys).read('other')).rejects.toMatchObject({ code: 'decrypt_failed' });
+    expect((await memory.read('stream')).map(({ entry }) => entry)).toEqual(['pay 5', 'pay 500']);
   });
 
   it('takes no document from another place', async () => {

@@ -1,11 +1,12 @@
 import type { Json } from '../core/json.ts';
-import type {
-  AppendMemory,
-  FoundMemory,
-  MemoryClient,
-  MemoryEntry,
-  ReadMemory,
-  SearchMemory,
+import {
+  type AppendMemory,
+  type FoundMemory,
+  type MemoryClient,
+  type MemoryEntry,
+  numberTaken,
+  type ReadMemory,
+  type SearchMemory,
 } from './memory-client.ts';
 import { searchTexts, textsOf } from './search-text.ts';
 
@@ -36,13 +37,14 @@ export class InMemoryMemoryClient implements MemoryClient {
   async append(
     streamKey: string,
     entry: Json,
-    { ttlMs, idempotencyKey }: AppendMemory = {},
+    { ttlMs, idempotencyKey, seq: wanted }: AppendMemory = {},
   ): Promise<{ readonly seq: number }> {
     const stream = this.#stream(streamKey);
     const before = idempotencyKey === undefined ? undefined : stream.keys.get(idempotencyKey);
     if (before !== undefined) return { seq: before };
-    stream.lastSeq += 1;
-    const seq = stream.lastSeq;
+    const seq = stream.lastSeq + 1;
+    if (wanted !== undefined && wanted !== seq) throw numberTaken(seq);
+    stream.lastSeq = seq;
     stream.entries.push({
       seq,
       entry: structuredClone(entry),

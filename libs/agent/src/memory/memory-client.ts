@@ -1,3 +1,4 @@
+import { AgentError, isAgentError } from '../core/agent-error.ts';
 import type { Json } from '../core/json.ts';
 
 export interface MemoryEntry {
@@ -16,6 +17,8 @@ export interface AppendMemory {
   readonly ttlMs?: number;
   /** A second append with it changes nothing and answers the first one's number. */
   readonly idempotencyKey?: string;
+  /** The number that the entry must get. @throws AgentError `conflict` if another one is next; see `nextNumberOf` */
+  readonly seq?: number;
 }
 
 export interface ReadMemory {
@@ -40,4 +43,17 @@ export interface MemoryClient {
   search?(query: string, options?: SearchMemory): Promise<FoundMemory[]>;
   clear?(streamKey: string): Promise<void>;
   close?(): Promise<void>;
+}
+
+/** Of a stream in which another number is next than the one asked for. */
+export function numberTaken(next: number): AgentError {
+  return new AgentError('conflict', `the next entry of this stream has the number ${next}`, { info: { next } });
+}
+
+/** The number that is next, if that is what the error says. */
+export function nextNumberOf(error: unknown): number | undefined {
+  if (!isAgentError(error, 'conflict')) return undefined;
+  const { info } = error;
+  const next = typeof info === 'object' && info !== null && 'next' in info ? info.next : undefined;
+  return typeof next === 'number' ? next : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../core/json.ts';
 import type { DatabaseClient, DatabaseQuery, DatabaseRow } from '../memory/database-client.ts';
-import type { MemoryClient } from '../memory/memory-client.ts';
+import { type AppendMemory, type MemoryClient, nextNumberOf } from '../memory/memory-client.ts';
 import { inQueryOrder, limitOf, matchesWhere } from '../memory/query-match.ts';
 import { searchTexts, textsOf } from '../memory/search-text.ts';
 import type { KeyProvider } from './key-provider.ts';
@@ -8,21 +8,26 @@ import { Sealer } from './sealed.ts';
 
 const MOST_SEARCHED = 10_000;
 const PAGE = 1_000;
+/** Streams whose next number is remembered; of others the store says it. */
+const MOST_STREAMS = 1_000;
 
-/** Encrypts entries. Each is bound to its stream. Searching decrypts the newest 10 000 entries of one stream. */
+/** Encrypts entries. Each is bound to its stream and its number. Searching decrypts the newest 10 000 entries of one stream. */
 export function encryptedMemory(client: MemoryClient, keys: KeyProvider): MemoryClient {
   const sealer = new Sealer(keys);
+  const numbered = numberedAppends();
   const read: MemoryClient['read'] = async (streamKey, options) => {
     const rows = await client.read(streamKey, options);
     return Promise.all(
-      rows.map(async ({ seq, entry }) => ({ seq, entry: await sealer.open(entry, ['memory', streamKey]) })),
+      rows.map(async ({ seq, entry }) => ({ seq, entry: await sealer.open(entry, ['memory', streamKey, seq]) })),
     );
   };
   const clear = client.clear?.bind(client);
   const close = client.close?.bind(client);
   return {
-    append: async (streamKey, entry, options) =>
-      client.append(streamKey, await sealer.seal(entry, streamKey, ['memory', streamKey]), options),
+    append: (streamKey, entry, options) =>
+      numbered(streamKey, options, async (seq) =>
+        client.append(streamKey, await sealer.seal(entry, streamKey, ['memory', streamKey, seq]), { ...options, seq }),
+      ),
     read,
     async search(query, { streamKey, topK = 10, minScore = 0 } = {}) {
       // Without a stream there is nothing to decrypt: the inner store sees no words.
@@ -36,6 +41,46 @@ export function encryptedMemory(client: MemoryClient, keys: KeyProvider): Memory
     ...(clear === undefined ? {} : { clear }),
     ...(close === undefined ? {} : { close }),
   };
+}
+
+/**
+ * An entry is sealed with its number, so it has to be known before the store gives it. Appends of one stream wait for each
+ * other; where another process was first, the store says which number is next.
+ */
+function numberedAppends() {
+  const nexts = new Map<string, number>();
+  const lines = new Map<string, Promise<unknown>>();
+  const inTurn = async <T>(streamKey: string, run: () => Promise<T>): Promise<T> => {
+    const before = lines.get(streamKey) ?? Promise.resolve();
+    const mine = before.then(run, run);
+    lines.set(streamKey, mine);
+    try {
+      return await mine;
+    } finally {
+      if (lines.get(streamKey) === mine) lines.delete(streamKey);
+    }
+  };
+  return (
+    streamKey: string,
+    options: AppendMemory | undefined,
+    append: (seq: number) => Promise<{ readonly seq: number }>,
+  ): Promise<{ readonly seq: number }> =>
+    inTurn(streamKey, async () => {
+      let next = options?.seq ?? nexts.get(streamKey) ?? 1;
+      for (;;) {
+        try {
+          const { seq } = await append(next);
+          if (nexts.size >= MOST_STREAMS) nexts.clear();
+          // An append that was known by its idempotency key answers an old number.
+          if (seq === next) nexts.set(streamKey, seq + 1);
+          return { seq };
+        } catch (error) {
+          const free = options?.seq === undefined ? nextNumberOf(error) : undefined;
+          if (free === undefined) throw error;
+          next = free;
+        }
+      }
+    });
 }
 
 /** Encrypts documents. Each is bound to its collection and key. Conditions and searches decrypt in this process. */

@@ -1,12 +1,13 @@
 import { type Json, parseJson } from '../../core/json.ts';
 import { systemCode } from '../../core/system-code.ts';
-import type {
-  AppendMemory,
-  FoundMemory,
-  MemoryClient,
-  MemoryEntry,
-  ReadMemory,
-  SearchMemory,
+import {
+  type AppendMemory,
+  type FoundMemory,
+  type MemoryClient,
+  type MemoryEntry,
+  numberTaken,
+  type ReadMemory,
+  type SearchMemory,
 } from '../../memory/memory-client.ts';
 import { textsOf, wordsOf } from '../../memory/search-text.ts';
 import { type PostgresClientOptions, PostgresConnection, textQuery, withoutZeros } from './connection.ts';
@@ -25,7 +26,7 @@ export class PostgresMemoryClient implements MemoryClient {
   }
 
   async append(streamKey: string, entry: Json, options: AppendMemory = {}): Promise<{ readonly seq: number }> {
-    const { ttlMs, idempotencyKey } = options;
+    const { ttlMs, idempotencyKey, seq: wanted } = options;
     await this.#connection.query('DELETE FROM agentlens_agent.memory WHERE expires_at <= $1', [this.#now()]);
     const before = idempotencyKey === undefined ? undefined : await this.#numberOf(streamKey, idempotencyKey);
     if (before !== undefined) return { seq: before };
@@ -34,7 +35,8 @@ export class PostgresMemoryClient implements MemoryClient {
       const { rows } = await this.#connection.query(
         `WITH next AS (
            INSERT INTO agentlens_agent.streams VALUES ($1, 1)
-           ON CONFLICT (stream_key) DO UPDATE SET last_seq = streams.last_seq + 1 RETURNING last_seq
+           ON CONFLICT (stream_key) DO UPDATE SET last_seq = streams.last_seq + 1
+             WHERE $6::bigint IS NULL OR streams.last_seq + 1 = $6 RETURNING last_seq
          )
          INSERT INTO agentlens_agent.memory (stream_key, seq, entry, words, idempotency_key, expires_at)
          SELECT $1, last_seq, $2, to_tsvector('simple', $3), $4, $5 FROM next RETURNING seq`,
@@ -44,9 +46,11 @@ export class PostgresMemoryClient implements MemoryClient {
           withoutZeros(textsOf(entry)),
           idempotencyKey ?? null,
           ttlMs === undefined ? null : this.#now() + ttlMs,
+          wanted ?? null,
         ],
       );
-      return { seq: Number(rows[0]?.seq) };
+      if (rows[0] === undefined) throw numberTaken(await this.#nextNumber(streamKey));
+      return { seq: Number(rows[0].seq) };
     } catch (error) {
       const seq =
         systemCode(error) === UNIQUE_VIOLATION && idempotencyKey !== undefined
@@ -92,6 +96,14 @@ export class PostgresMemoryClient implements MemoryClient {
 
   close(): Promise<void> {
     return this.#connection.close();
+  }
+
+  async #nextNumber(streamKey: string): Promise<number> {
+    const { rows } = await this.#connection.query(
+      'SELECT last_seq FROM agentlens_agent.streams WHERE stream_key = $1',
+      [streamKey],
+    );
+    return Number(rows[0]?.last_seq ?? 0) + 1;
   }
 
   async #numberOf(streamKey: string, idempotencyKey: string): Promise<number | undefined> {

@@ -1,18 +1,20 @@
 import { type Json, parseJson } from '../../core/json.ts';
-import type {
-  AppendMemory,
-  FoundMemory,
-  MemoryClient,
-  MemoryEntry,
-  ReadMemory,
-  SearchMemory,
+import {
+  type AppendMemory,
+  type FoundMemory,
+  type MemoryClient,
+  type MemoryEntry,
+  numberTaken,
+  type ReadMemory,
+  type SearchMemory,
 } from '../../memory/memory-client.ts';
 import { searchTexts, textsOf } from '../../memory/search-text.ts';
 import { type ConnectedRedis, connectRedis, type RedisClientOptions } from './connection.ts';
 
 /**
  * KEYS: the stream's last number, its entries (sorted set by number), its idempotency keys (hash), its expiries (sorted
- * set of numbers by time). ARGV: now, entry, expiry or '', idempotency key or ''. Answers the entry's number.
+ * set of numbers by time). ARGV: now, entry, expiry or '', idempotency key or '', wanted number or ''. Answers the entry's
+ * number; the negative of the next one where that is not the wanted.
  */
 const APPEND = `
   for _, seq in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', ARGV[1])) do
@@ -23,6 +25,8 @@ const APPEND = `
     local before = redis.call('HGET', KEYS[3], ARGV[4])
     if before then return tonumber(before) end
   end
+  local next = tonumber(redis.call('GET', KEYS[1]) or '0') + 1
+  if ARGV[5] ~= '' and tonumber(ARGV[5]) ~= next then return -next end
   local seq = redis.call('INCR', KEYS[1])
   redis.call('ZADD', KEYS[2], seq, seq .. ':' .. ARGV[2])
   if ARGV[3] ~= '' then redis.call('ZADD', KEYS[4], ARGV[3], seq) end
@@ -42,14 +46,16 @@ export class RedisMemoryClient implements MemoryClient {
   async append(
     streamKey: string,
     entry: Json,
-    { ttlMs, idempotencyKey = '' }: AppendMemory = {},
+    { ttlMs, idempotencyKey = '', seq: wanted }: AppendMemory = {},
   ): Promise<{ readonly seq: number }> {
     const { redis, now } = this.#connection;
     const expiry = ttlMs === undefined ? '' : String(now() + ttlMs);
     await redis.sadd(this.#streams(), streamKey);
     const keys = ['seq', 'entries', 'keys', 'expiry'].map((part) => this.#key(streamKey, part));
-    const seq = await redis.eval(APPEND, keys.length, ...keys, now(), JSON.stringify(entry), expiry, idempotencyKey);
-    return { seq: Number(seq) };
+    const args = [now(), JSON.stringify(entry), expiry, idempotencyKey, wanted ?? ''];
+    const seq = Number(await redis.eval(APPEND, keys.length, ...keys, ...args));
+    if (seq < 0) throw numberTaken(-seq);
+    return { seq };
   }
 
   async read(streamKey: string, { after = 0, last }: ReadMemory = {}): Promise<MemoryEntry[]> {

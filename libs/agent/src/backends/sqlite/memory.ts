@@ -1,11 +1,12 @@
 import { type Json, parseJson } from '../../core/json.ts';
-import type {
-  AppendMemory,
-  FoundMemory,
-  MemoryClient,
-  MemoryEntry,
-  ReadMemory,
-  SearchMemory,
+import {
+  type AppendMemory,
+  type FoundMemory,
+  type MemoryClient,
+  type MemoryEntry,
+  numberTaken,
+  type ReadMemory,
+  type SearchMemory,
 } from '../../memory/memory-client.ts';
 import { textsOf, wordsOf } from '../../memory/search-text.ts';
 import { ftsQuery, SqliteConnection, type SqliteOptions } from './connection.ts';
@@ -23,7 +24,7 @@ export class SqliteMemoryClient implements MemoryClient {
   async append(
     streamKey: string,
     entry: Json,
-    { ttlMs, idempotencyKey }: AppendMemory = {},
+    { ttlMs, idempotencyKey, seq: wanted }: AppendMemory = {},
   ): Promise<{ readonly seq: number }> {
     const { db } = this.#connection;
     return this.#connection.transaction(() => {
@@ -40,6 +41,8 @@ export class SqliteMemoryClient implements MemoryClient {
         )
         .get(streamKey);
       const seq = Number(next?.last_seq);
+      // Undoes the transaction.
+      if (wanted !== undefined && wanted !== seq) throw numberTaken(seq);
       const { lastInsertRowid } = db
         .prepare(
           'INSERT INTO agent_memory (stream_key, seq, entry, idempotency_key, expires_at) VALUES (?, ?, ?, ?, ?)',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { MemoryClient } from '../../memory/memory-client.ts';
+import { type MemoryClient, nextNumberOf } from '../../memory/memory-client.ts';
 
 export interface OpenedMemory {
   readonly client: MemoryClient;
@@ -7,6 +7,8 @@ export interface OpenedMemory {
   readonly other: MemoryClient;
   /** Moves the clock of both, ms. */
   readonly advance: (ms: number) => void;
+  /** False where only a named stream can be searched. */
+  readonly searchesAllStreams?: boolean;
 }
 
 let count = 0;
@@ -51,6 +53,20 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
       );
     });
 
+    it('appends under the number that was asked for, and says which is next where that is taken', async () => {
+      const { client, other } = await open();
+      const key = stream();
+      expect(await client.append(key, 'a', { seq: 1 })).toEqual({ seq: 1 });
+      const refused = await other.append(key, 'b', { seq: 1 }).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ code: 'conflict' });
+      expect(nextNumberOf(refused)).toBe(2);
+      expect(await other.append(key, 'b', { seq: 2 })).toEqual({ seq: 2 });
+      expect(await client.read(key)).toEqual([
+        { seq: 1, entry: 'a' },
+        { seq: 2, entry: 'b' },
+      ]);
+    });
+
     it('appends once what is sent twice', async () => {
       const { client, other } = await open();
       const key = stream();
@@ -78,7 +94,7 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
     });
 
     it('finds entries by their words, the best first', async () => {
-      const { client } = await open();
+      const { client, searchesAllStreams = true } = await open();
       const [one, two] = [stream(), stream()];
       await client.append(one, { role: 'user', content: [{ text: 'The deploy of the billing service failed' }] });
       await client.append(one, 'billing billing billing: failed deploy');
@@ -88,7 +104,7 @@ export function memoryClientContract(name: string, open: () => Promise<OpenedMem
       expect(found?.map(({ seq }) => seq).sort()).toEqual([1, 2]);
       expect(found?.[0]?.score).toBeGreaterThanOrEqual(found?.[1]?.score ?? 0);
       expect(await client.search?.('deploy', { streamKey: one, topK: 1 })).toHaveLength(1);
-      expect((await client.search?.('deploy'))?.some(({ streamKey }) => streamKey === two)).toBe(true);
+      expect((await client.search?.('deploy'))?.some(({ streamKey }) => streamKey === two)).toBe(searchesAllStreams);
       expect(await client.search?.('deploy', { streamKey: one, minScore: 1e9 })).toEqual([]);
     });
 
