@@ -1,8 +1,6 @@
-// Events to many readers of one session: µs per append and per delivery.
-//
-//   node --conditions=@agentlens/source libs/agent/bench/events.mjs
-import { AgentRuntime, AgentSession } from '@agentlens/agent';
-import { table } from './measure.mjs';
+// Events to many readers of one session: processor time of each event and of each delivery, µs.
+import { AgentRuntime, AgentSession } from '../src/index.ts';
+import { cpuMicrosSince, table } from './measure.mjs';
 
 const EVENTS = 200_000;
 const results = {};
@@ -19,14 +17,15 @@ for (const readers of [0, 1, 10, 100]) {
   const reading = Array.from({ length: readers }, async () => {
     for await (const event of handle.subscribe({ from: 'start' })) if (event.type !== 'lagged') delivered += 1;
   });
-  const started = performance.now();
+  const started = process.cpuUsage();
   handle.sendInput('go');
   await handle.finished;
   await Promise.all(reading);
-  const us = (performance.now() - started) * 1_000;
+  const us = cpuMicrosSince(started);
   results[`${readers} readers`] = {
     'µs per event': Number((us / EVENTS).toFixed(3)),
-    'deliveries per s': Math.round((delivered / us) * 1e6),
+    'µs per delivery': delivered === 0 ? 0 : Number((us / delivered).toFixed(3)),
+    'deliveries per CPU second': Math.round((delivered / us) * 1e6),
   };
 }
 table(results);

@@ -9,8 +9,7 @@ export async function compare(variants, { rounds = 15, perRound = 200 } = {}) {
     for (const [name, run] of Object.entries(variants)) {
       const started = process.cpuUsage();
       for (let turn = 0; turn < perRound; turn++) await run();
-      const { user, system } = process.cpuUsage(started);
-      times.get(name).push((user + system) / perRound);
+      times.get(name).push(cpuMicrosSince(started) / perRound);
     }
     if (process.stderr.isTTY) process.stderr.write(`\rround ${round + 1} of ${rounds}`);
   }
@@ -18,6 +17,12 @@ export async function compare(variants, { rounds = 15, perRound = 200 } = {}) {
   return Object.fromEntries(
     [...times].map(([name, all]) => [name, all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)]]),
   );
+}
+
+/** Processor time since `started` (of `process.cpuUsage()`), µs. */
+export function cpuMicrosSince(started) {
+  const { user, system } = process.cpuUsage(started);
+  return user + system;
 }
 
 export function table(rows) {

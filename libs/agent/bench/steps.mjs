@@ -1,6 +1,4 @@
-// A step (a model call that calls one validated tool) beside a bare loop and the AI SDK, in one process.
-//
-//   node --conditions=@agentlens/source libs/agent/bench/steps.mjs
+// A step (a model call that calls one validated tool) beside a bare loop, the AI SDK and OpenAI's Agents SDK, in one process.
 import {
   AgentRuntime,
   AgentSession,
@@ -10,17 +8,10 @@ import {
   ToolRegistry,
   tool,
   toolUsesOf,
-} from '@agentlens/agent';
-import { tool as aiTool, jsonSchema, stepCountIs, streamText } from 'ai';
+} from '../src/index.ts';
 import { compare, table } from './measure.mjs';
+import { aiSdk, openAiAgents, SCHEMA, STEPS } from './peers.mjs';
 
-const STEPS = 10;
-const schema = {
-  type: 'object',
-  properties: { a: { type: 'number' }, b: { type: 'number' } },
-  required: ['a', 'b'],
-  additionalProperties: false,
-};
 const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, total: 0, children: 0 };
 const call = (id) => ({ type: 'tool_use', id, name: 'add', input: { a: 1, b: 2 } });
 const stub = {
@@ -53,7 +44,7 @@ async function bare() {
 }
 
 const registry = new ToolRegistry([
-  tool({ name: 'add', description: 'Adds.', category: 'read', input: schema, execute: ({ a, b }) => a + b }),
+  tool({ name: 'add', description: 'Adds.', category: 'read', input: SCHEMA, execute: ({ a, b }) => a + b }),
 ]);
 const permissions = new PermissionManager({ tools: registry, rules: [PermissionRule.allowCategory('read')] });
 const runtime = new AgentRuntime();
@@ -84,35 +75,12 @@ async function ours() {
   if (handle.state.kind !== 'done') throw new Error(JSON.stringify(handle.state));
 }
 
-let step = 0;
-const v4Usage = { inputTokens: { total: 0 }, outputTokens: { total: 0 } };
-const sdkModel = {
-  ...{ specificationVersion: 'v4', provider: 'stub', modelId: 'stub', supportedUrls: {} },
-  async doStream() {
-    const parts =
-      step++ < STEPS
-        ? [
-            { type: 'tool-call', toolCallId: `c${step}`, toolName: 'add', input: '{"a":1,"b":2}' },
-            { type: 'finish', finishReason: { unified: 'tool-calls' }, usage: v4Usage },
-          ]
-        : [
-            { type: 'text-start', id: '1' },
-            { type: 'text-delta', id: '1', delta: 'done' },
-            { type: 'text-end', id: '1' },
-            { type: 'finish', finishReason: { unified: 'stop' }, usage: v4Usage },
-          ];
-    return { stream: ReadableStream.from(parts) };
-  },
-};
-const sdkTools = {
-  add: aiTool({ description: 'Adds.', inputSchema: jsonSchema(schema), execute: ({ a, b }) => a + b }),
-};
-async function aiSdk() {
-  step = 0;
-  const result = streamText({ model: sdkModel, prompt: 'go', tools: sdkTools, stopWhen: stepCountIs(100) });
-  for await (const _part of result.fullStream);
-}
-
-const perTurn = await compare({ 'bare loop': bare, 'AgentLens runtime': ours, 'AI SDK 7': aiSdk }, { perRound: 40 });
+const variants = { 'bare loop': bare, 'AgentLens runtime': ours, 'AI SDK 7': aiSdk, 'OpenAI Agents JS': openAiAgents };
+const perTurn = await compare(variants, { perRound: 40 });
 const perStep = Object.fromEntries(Object.entries(perTurn).map(([name, us]) => [name, us / (STEPS + 1)]));
-table({ ...perStep, 'runtime / AI SDK 7': perStep['AgentLens runtime'] / perStep['AI SDK 7'] });
+const beside = (name) => perStep['AgentLens runtime'] / perStep[name];
+table({
+  ...Object.fromEntries(Object.entries(perStep).map(([name, us]) => [`${name}, µs per step`, us])),
+  'runtime / AI SDK 7': beside('AI SDK 7'),
+  'runtime / OpenAI Agents JS': beside('OpenAI Agents JS'),
+});
