@@ -1,6 +1,7 @@
 import { checkOut } from './checkout.ts';
 import { type Figure, serverCpu } from './figure.ts';
 import { measureLoad } from './measure-load.ts';
+import { median } from './median.ts';
 import type { BenchOptions } from './options.ts';
 import { TEN_RULES } from './rule-drafts.ts';
 import { THROUGHPUT } from './scenarios/throughput.ts';
@@ -151,11 +152,4 @@ async function once(stage: Stage, variant: string, { scenario, seconds }: Load):
   }
   await stage.forgetEvents();
   return figure;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const pair = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1);
-  return pair.reduce((sum, value) => sum + value, 0) / pair.length;
 }

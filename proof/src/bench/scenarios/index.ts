@@ -3,6 +3,7 @@ import { counters } from './counters.ts';
 import { decisions } from './decisions.ts';
 import { lifecycle } from './lifecycle.ts';
 import { machine } from './machine.ts';
+import { otlp } from './otlp.ts';
 import { queries } from './queries.ts';
 import { rules } from './rules.ts';
 import { standalone } from './standalone.ts';
@@ -25,6 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   tenants,
   webhooks,
   decisions,
+  otlp,
   standalone,
   lifecycle,
   queries,

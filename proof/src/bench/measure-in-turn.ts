@@ -1,0 +1,103 @@
+import type { Figure } from './figure.ts';
+import { median } from './median.ts';
+import { countedEvents } from './on-record.ts';
+import { until } from './poll.ts';
+import { backlogOf } from './readiness.ts';
+import type { Stage } from './stage.ts';
+import { UsageMeter } from './usage-meter.ts';
+
+/** One way to tell the same. */
+export interface Sender {
+  readonly name: string;
+  /** Stored events of each request. */
+  readonly eventsEach: number;
+  send(agentId: string): Promise<void>;
+}
+
+export interface InTurnPlan {
+  readonly scenario: string;
+  /** Of all rounds together. */
+  readonly seconds: number;
+  readonly senders: readonly [Sender, Sender, ...Sender[]];
+  readonly concurrency: number;
+}
+
+/** The first warms up and is not counted. */
+const ROUNDS = 5;
+const DRAIN_DEADLINE_MS = 120_000;
+
+/**
+ * CPU of the services per stored event, by way in: all ways in turn, several times, and of each the median, so that a busy
+ * machine is busy for all alike. The first way is what the others are compared with.
+ */
+export async function measureInTurn(stage: Stage, plan: InTurnPlan): Promise<Figure> {
+  const startedAt = performance.now();
+  const roundMs = (plan.seconds * 1000) / (ROUNDS * plan.senders.length);
+  const found = new Map<string, { readonly gateway: number; readonly all: number }[]>();
+  let count = 0;
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const sender of plan.senders) {
+      const { events, micros } = await measured(
+        stage,
+        sender,
+        `turn-${sender.name}-${round}`,
+        roundMs,
+        plan.concurrency,
+      );
+      if (round === 0) continue;
+      count += events;
+      found.set(sender.name, [...(found.get(sender.name) ?? []), micros]);
+    }
+  }
+  return {
+    ...{ scenario: plan.scenario, variant: 'in turn', shape: stage.stack.shape, unit: 'process', count },
+    seconds: (performance.now() - startedAt) / 1000,
+    ...{ cpuMicros: {}, latency: {}, rssBytes: {}, checks: [] },
+    notes: notesOn(plan.senders, found),
+  };
+}
+
+async function measured(stage: Stage, sender: Sender, label: string, forMs: number, concurrency: number) {
+  const meter = new UsageMeter(stage.stack);
+  let requests = 0;
+  const untilMs = performance.now() + forMs;
+  const line = async () => {
+    while (performance.now() < untilMs) {
+      await sender.send(`${label}-agent-1`);
+      requests += 1;
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: concurrency }, line));
+    const events = requests * sender.eventsEach;
+    await until(
+      `${events} events to be stored and evaluated`,
+      async () =>
+        (await countedEvents(stage.pool, label)) === events && (await backlogOf(stage.stack)) === 0 ? true : undefined,
+      DRAIN_DEADLINE_MS,
+      async () => `(${await countedEvents(stage.pool, label)} are counted)`,
+    );
+    const { cpuMicros } = meter.stop();
+    const all = Object.values(cpuMicros).reduce((sum, micros) => sum + micros, 0);
+    return { events, micros: { gateway: (cpuMicros.ingest ?? all) / events, all: all / events } };
+  } finally {
+    meter.stop();
+  }
+}
+
+function notesOn(
+  senders: readonly Sender[],
+  found: ReadonlyMap<string, readonly { readonly gateway: number; readonly all: number }[]>,
+): Record<string, string> {
+  const notes: Record<string, string> = {};
+  const [base] = senders;
+  for (const part of ['gateway', 'all'] as const) {
+    const micros = (name: string) => median((found.get(name) ?? []).map((one) => one[part]));
+    for (const { name } of senders) notes[`${part}, ${name}`] = `${micros(name).toFixed(1)} µs CPU per event`;
+    for (const { name } of senders.slice(1)) {
+      if (base !== undefined)
+        notes[`${part}, ${name} beside ${base.name}`] = `x ${(micros(name) / micros(base.name)).toFixed(2)}`;
+    }
+  }
+  return notes;
+}
