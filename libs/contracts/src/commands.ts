@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
-import { ChangeAuthor } from './changes.ts';
 import { BreakerLimits } from './breakers.ts';
 import { Budget, BudgetBalance } from './budgets.ts';
+import { ChangeAuthor } from './changes.ts';
 import { ControlOrder, ControlScope } from './control.ts';
 import { Decision, DecisionRequest } from './decisions.ts';
 import { RearmedRule } from './directives.ts';

@@ -1,8 +1,8 @@
 import {
   type ChangeAuthor,
   type ControlOrder,
-  controlOrdered,
   type ControlScope,
+  controlOrdered,
   timeOrderedId,
 } from '@agentlens/contracts';
 import { orderFromRow, recordChanges, type Tables } from '@agentlens/database';

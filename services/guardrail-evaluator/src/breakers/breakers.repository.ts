@@ -1,8 +1,8 @@
 import {
-  breakerChanged,
   type BreakerChanged,
   BreakerLimits,
   BreakerState,
+  breakerChanged,
   type ChangeAuthor,
 } from '@agentlens/contracts';
 import { type Database, recordChanges, type Tables } from '@agentlens/database';

@@ -15,6 +15,7 @@ import { createMemoryState, StateUnavailable } from '@agentlens/state';
 import { aRule } from '@agentlens/testing';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { anAlert } from '../../test/asking.ts';
 import { BreakerService } from '../breakers/breaker.service.ts';
 import { BreakerTransactions } from '../breakers/breaker-transactions.ts';
 import { ClosedBreakers } from '../breakers/closed-breakers.ts';
@@ -23,7 +24,6 @@ import { BudgetService } from '../budgets/budget.service.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { DecisionService } from './decision.service.ts';
 import { FactGatherer } from './fact-gatherer.ts';
-import { anAlert } from '../../test/asking.ts';
 import { StateCircuit } from './state-circuit.ts';
 import { TenantSteps } from './tenant-steps.ts';
 

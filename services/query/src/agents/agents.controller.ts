@@ -1,4 +1,3 @@
-import { KeyNames } from '../keys/key-names.ts';
 import { COMMANDS } from '@agentlens/contracts';
 import {
   getAgent,
@@ -12,6 +11,7 @@ import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/plat
 import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
+import { KeyNames } from '../keys/key-names.ts';
 import { AgentsQueries } from './agents.queries.ts';
 import { HealthQueries } from './health.queries.ts';
 

@@ -1,10 +1,10 @@
-import { KeyNames } from '../keys/key-names.ts';
 import { COMMANDS } from '@agentlens/contracts';
 import { createBudget, deleteBudget, getBudget, listBudgets, type RequestOf } from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
+import { KeyNames } from '../keys/key-names.ts';
 import { BudgetsQueries } from './budgets.queries.ts';
 
 @Controller()

@@ -1,10 +1,10 @@
-import { KeyNames } from '../keys/key-names.ts';
 import { COMMANDS } from '@agentlens/contracts';
 import { listDeliveries, type RequestOf, redeliver } from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
+import { KeyNames } from '../keys/key-names.ts';
 import { DeliveriesQueries } from './deliveries.queries.ts';
 
 @Controller()
