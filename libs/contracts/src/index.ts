@@ -113,7 +113,7 @@ export { partitionOf } from './partition.ts';
 export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
-export { GuardrailRule, RULE_MODES, RuleDraft, RuleSelector } from './rules.ts';
+export { GuardrailRule, RuleDraft, RuleSelector } from './rules.ts';
 export { MOST_RULES_OF_A_SET, RuleKey } from './rulesets.ts';
 export { mayDo, SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';
@@ -148,7 +148,6 @@ export { utf8Text } from './utf8-text.ts';
 export {
   NewWebhookEndpoint,
   WEBHOOK_EVENTS,
-  WEBHOOK_FORMATS,
   WebhookDraft,
   WebhookEndpoint,
   WebhookEvent,

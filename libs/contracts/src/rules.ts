@@ -20,7 +20,7 @@ export const RuleSelector = z.strictObject({
 });
 export type RuleSelector = z.infer<typeof RuleSelector>;
 
-export const RULE_MODES = ['enforce', 'shadow', 'off'] as const;
+const RULE_MODES = ['enforce', 'shadow', 'off'] as const;
 
 const ruleFields = {
   name: z.string().trim().min(1, 'must not be empty').max(200),

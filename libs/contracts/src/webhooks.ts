@@ -8,7 +8,7 @@ export const WebhookEvent = z.enum(WEBHOOK_EVENTS);
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
 
 /** `standard`: signed JSON as Standard Webhooks 1.0 describes. `slack`: the body of a Slack incoming webhook. */
-export const WEBHOOK_FORMATS = ['standard', 'slack'] as const;
+const WEBHOOK_FORMATS = ['standard', 'slack'] as const;
 export const WebhookFormat = z.enum(WEBHOOK_FORMATS);
 export type WebhookFormat = z.infer<typeof WebhookFormat>;
 

@@ -5,7 +5,7 @@ export { assemblePlatform } from './assemble-platform.ts';
 export { apiKeyIdOf, newApiKey } from './auth/api-key.ts';
 export { type ApiKey, ApiKeys, type NewApiKey } from './auth/api-keys.ts';
 export { DEFAULT_TENANT } from './auth/bootstrap-key.ts';
-export { boundTo, maySpeakFor, OTHER_AGENT, requireAgent } from './auth/bound-agents.ts';
+export { boundTo, OTHER_AGENT, requireAgent } from './auth/bound-agents.ts';
 export {
   AllowQueryToken,
   type Caller,

@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts';
 export const OTHER_AGENT = 'other_agent';
 
 /** Whether this key may speak for the agent: for every agent, unless the key is bound to some. */
-export function maySpeakFor({ agents }: Pick<Caller, 'agents'>, agentId: string): boolean {
+function maySpeakFor({ agents }: Pick<Caller, 'agents'>, agentId: string): boolean {
   return agents === undefined || agents.includes(agentId);
 }
 

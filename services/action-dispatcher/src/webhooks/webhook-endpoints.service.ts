@@ -40,7 +40,7 @@ interface OfEndpoint {
 }
 
 /** More than anybody needs: every event of the tenant is sent to all of them. */
-export const MOST_ENDPOINTS = 20;
+const MOST_ENDPOINTS = 20;
 const SECRET_BYTES = 32;
 
 /** Writer of `webhook_endpoints`. */
