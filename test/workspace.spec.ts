@@ -235,9 +235,9 @@ describe('apps/cli', () => {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
   it('knows the platform as every other client does, except where it reads the broker', () => {
-    expect(own(JSON.parse(read('apps/cli/package.json')) as Manifest)).toEqual(['client', 'messaging']);
+    expect(own(JSON.parse(read('apps/cli/package.json')) as Manifest)).toEqual(['client', 'mcp', 'messaging']);
     const all = readdirSync(join(root, 'apps/cli/src'), { recursive: true, encoding: 'utf8' });
-    const files = all.filter((file) => file.endsWith('.ts') && !file.includes('.spec.'));
+    const files = all.filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
     const readers = files.filter((file) => /@agentlens\/messaging|@nats-io/.test(read(`apps/cli/src/${file}`)));
     expect(readers.sort()).toEqual(['commands/dead-letters/with-bus.ts', 'commands/nats-sub.ts']);
   });

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
 import type { TextSink } from './output/output.ts';
 
-export type PromptInput = NodeJS.ReadableStream & { readonly isTTY?: boolean };
+export type PromptInput = Readable & { readonly isTTY?: boolean };
 
 /** Asks a person at a terminal. Questions go to stderr: stdout is for data. */
 export class Prompt {

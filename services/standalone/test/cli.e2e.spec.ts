@@ -133,6 +133,7 @@ describe('the command line, as it is installed', () => {
     ['runs', 'list', '--from', '1h'],
     ['settings', 'show'],
     ['spend', '--by', 'model'],
+    ['webhooks', 'list'],
     ['agents', 'health'],
   ])('reads %s %s', async (...words) => {
     const { code, stdout } = await cli.run(...words, '--json');
@@ -144,6 +145,16 @@ describe('the command line, as it is installed', () => {
     const { code, stderr } = await cli.with({ NATS_URL: 'nats://127.0.0.1:9' }).run(word);
     expect(code).toBe(6);
     expect(stderr).toContain('No NATS server answers at nats://127.0.0.1:9');
+  });
+
+  it('serves MCP on stdin and stdout until the input ends', async () => {
+    const clientInfo = { name: 'spec', version: '1' };
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+    const request = { jsonrpc: '2.0', id: 1, method: 'initialize', params };
+    const server = cli.start('mcp');
+    server.write(`${JSON.stringify(request)}\n`);
+    await server.until(/"serverInfo"/);
+    expect(await server.end()).toBe(0);
   });
 
   it('makes a budget and a key, and ends both', async () => {

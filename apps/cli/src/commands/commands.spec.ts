@@ -104,18 +104,23 @@ describe('api', () => {
 });
 
 describe('settings set', () => {
-  it('changes the named settings and keeps the others', async () => {
-    const answer = () => ({ decisionFailMode: 'allow', other: 5 });
-    const { requests } = await runCli(['settings', 'set', 'decisionFailMode=block'], { answer });
-    expect(requests[1]).toMatchObject({ method: 'PUT', body: { decisionFailMode: 'block', other: 5 } });
+  it('changes the named settings alone', async () => {
+    const words = ['settings', 'set', 'decisionFailMode=block', 'limit=5'];
+    const { requests } = await runCli(words, { answer: () => ({ decisionFailMode: 'block' }) });
+    expect(requests).toMatchObject([{ method: 'PATCH', body: { decisionFailMode: 'block', limit: 5 } }]);
   });
 
-  it('refuses a setting that does not exist, and names those that do', async () => {
-    const answer = () => ({ decisionFailMode: 'allow' });
-    const { exitCode, stderr, requests } = await runCli(['settings', 'set', 'failMode=block'], { answer });
-    expect(exitCode).toBe(64);
-    expect(stderr).toContain('There are: decisionFailMode');
-    expect(requests.map(({ method }) => method)).toEqual(['GET']);
+  it('refuses what is not like name=value', async () => {
+    expect(await runCli(['settings', 'set', 'block'])).toMatchObject({ exitCode: 64, requests: [] });
+  });
+});
+
+describe('rules revert', () => {
+  it('goes back from the version that is shown, so that a change meanwhile is not lost', async () => {
+    const answer = () => ({ id: 'r', name: 'Slow', version: 7, enabled: true, mode: 'enforce' });
+    const { requests } = await runCli(['rules', 'revert', 'r', '3', '--yes'], { answer });
+    expect(requests[1]).toMatchObject({ path: '/api/guardrails/r/revert', body: { version: 3 } });
+    expect(requests[1]?.headers.get('if-match')).toBe('"7"');
   });
 });
 

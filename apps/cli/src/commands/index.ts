@@ -13,6 +13,8 @@ export const COMMANDS: CommandTree = {
       enable: { summary: 'switch a rule on', load: () => import('./rules/enable.ts') },
       disable: { summary: 'switch a rule off', load: () => import('./rules/disable.ts') },
       delete: { summary: 'delete a rule', load: () => import('./rules/delete.ts') },
+      versions: { summary: 'what was changed of a rule, by whom and why', load: () => import('./rules/versions.ts') },
+      revert: { summary: 'let a rule say again what an earlier version said', load: () => import('./rules/revert.ts') },
       history: { summary: 'when rules fired and what their actions did', load: () => import('./rules/history.ts') },
     },
   },
@@ -95,6 +97,26 @@ export const COMMANDS: CommandTree = {
       replay: { summary: 'carry an action out once more', load: () => import('./deliveries/replay.ts') },
     },
   },
+  webhooks: {
+    summary: 'addresses that are told of what happens',
+    commands: {
+      list: { summary: 'the webhooks of the tenant', load: () => import('./webhooks/list.ts') },
+      create: { summary: 'have an address told', load: () => import('./webhooks/create.ts') },
+      enable: { summary: 'send to it again', load: () => import('./webhooks/enable.ts') },
+      disable: { summary: 'send nothing any more', load: () => import('./webhooks/disable.ts') },
+      test: { summary: 'send a message that says it is a test', load: () => import('./webhooks/test.ts') },
+      deliveries: { summary: 'what it was sent and what came of it', load: () => import('./webhooks/deliveries.ts') },
+      'rotate-secret': { summary: 'make a new signing secret', load: () => import('./webhooks/rotate-secret.ts') },
+      delete: { summary: 'delete a webhook', load: () => import('./webhooks/delete.ts') },
+    },
+  },
+  tenants: {
+    summary: 'tenants of the platform (needs a platform key)',
+    commands: {
+      list: { summary: 'tenants, newest first', load: () => import('./tenants/list.ts') },
+      create: { summary: 'make a tenant and its first admin key', load: () => import('./tenants/create.ts') },
+    },
+  },
   keys: {
     summary: 'API keys of the tenant',
     commands: {
@@ -138,6 +160,7 @@ export const COMMANDS: CommandTree = {
     summary: 'print what is published on a subject (needs NATS)',
     load: () => import('./nats-sub.ts'),
   },
+  mcp: { summary: 'serve MCP clients on stdin and stdout', load: () => import('./mcp.ts') },
   api: { summary: 'send any request to the API', load: () => import('./api.ts') },
   completion: {
     summary: 'print a script that completes commands in a shell',

@@ -8,3 +8,9 @@ export function oneOf<const Word extends string>(words: readonly Word[]): (text:
     throw new InvalidArgumentError(`Give one of ${words.join(', ')}.`);
   };
 }
+
+/** Reads several of a few words, with commas between them. */
+export function someOf<const Word extends string>(words: readonly Word[]): (text: string) => Word[] {
+  const one = oneOf(words);
+  return (text) => text.split(',').map((word) => one(word.trim()));
+}

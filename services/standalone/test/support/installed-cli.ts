@@ -6,6 +6,9 @@ import { root } from './program.ts';
 
 const run = promisify(execFile);
 
+/** What is tested is not how quick a machine under load is. */
+const PATIENT = ['--timeout', '60'];
+
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
@@ -49,6 +52,16 @@ export class FollowingCommand {
     }
   }
 
+  write(text: string): void {
+    this.#child.stdin?.write(text);
+  }
+
+  /** Ends its input. */
+  end(): Promise<number | null> {
+    this.#child.stdin?.end();
+    return this.#ended;
+  }
+
   interrupt(): Promise<number | null> {
     this.#child.kill('SIGINT');
     return this.#ended;
@@ -89,7 +102,7 @@ export class InstalledCli {
 
   /** With a text on stdin. */
   runWith(stdin: string, ...words: string[]): Promise<Ended> {
-    return ended(this.#spawn(this.program, words), stdin);
+    return ended(this.#spawn(this.program, [...PATIENT, ...words]), stdin);
   }
 
   npx(...words: string[]): Promise<Ended> {
@@ -97,7 +110,7 @@ export class InstalledCli {
   }
 
   start(...words: string[]): FollowingCommand {
-    return new FollowingCommand(this.#spawn(this.program, words));
+    return new FollowingCommand(this.#spawn(this.program, [...PATIENT, ...words]));
   }
 
   #spawn(program: string, words: string[]) {

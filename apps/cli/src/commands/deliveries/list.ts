@@ -1,22 +1,8 @@
 import { pages } from '@agentlens/client';
-import type { AnswerOf } from '../../api-types.ts';
 import type { CommandFile } from '../../command-file.ts';
-import { instant } from '../../output/format.ts';
-import { toneOf } from '../../output/style.ts';
-import type { Column } from '../../output/table.ts';
 import { count } from '../../parse/numbers.ts';
 import { PAGE, printList } from '../print-list.ts';
-
-const COLUMNS: readonly Column<AnswerOf<'listDeliveries'>['deliveries'][number]>[] = [
-  { title: 'id', value: ({ id }) => id },
-  { title: 'result', value: ({ result }) => result, tone: toneOf },
-  { title: 'action', value: ({ actionType }) => actionType },
-  { title: 'agent', value: ({ agentId }) => agentId },
-  { title: 'triggered', value: ({ triggeredAt }) => instant(triggeredAt) },
-  { title: 'attempts', value: ({ attemptCount }) => attemptCount, align: 'right' },
-  { title: 'next', value: ({ nextAttemptAt }) => instant(nextAttemptAt) },
-  { title: 'why', value: ({ detail }) => detail },
-];
+import { DELIVERY_COLUMNS } from './columns.ts';
 
 export const define: CommandFile['define'] = (command, context) => {
   command
@@ -29,7 +15,7 @@ export const define: CommandFile['define'] = (command, context) => {
       await printList(context, {
         pages: pages(client.listDeliveries, { query }),
         itemsOf: ({ deliveries }) => deliveries,
-        columns: COLUMNS,
+        columns: DELIVERY_COLUMNS,
         none: 'No deliveries match.',
         limit,
       });

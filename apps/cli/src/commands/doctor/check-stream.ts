@@ -3,10 +3,11 @@ import { interruptible, type PlatformClientOptions } from '../../platform-client
 import type { Finding } from './finding.ts';
 
 const check = 'stream';
-/** The platform sends a heartbeat at once. */
-const FIRST_BYTES_MS = 5_000;
 
-/** Whether a stream comes through while it is open: a proxy that collects answers lets nothing pass before the end. */
+/**
+ * Whether a stream comes through while it is open: the platform sends a heartbeat at once, but a proxy that collects
+ * answers lets nothing pass before the end.
+ */
 export async function checkStream(options: PlatformClientOptions, key: string): Promise<Finding> {
   const fail = (what: string, advice: string): Finding => {
     return { check, result: 'failed', what, advice, exitCode: EXIT.unreachable };
@@ -16,7 +17,7 @@ export async function checkStream(options: PlatformClientOptions, key: string): 
     const startedMs = performance.now();
     const answer = await interruptible(options)(`${options.connection.url}/api/stream`, {
       headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream', 'user-agent': options.userAgent },
-      signal: AbortSignal.any([ending.signal, AbortSignal.timeout(FIRST_BYTES_MS)]),
+      signal: AbortSignal.any([ending.signal, AbortSignal.timeout(options.timeoutMs)]),
     });
     const type = answer.headers.get('content-type') ?? 'no content type';
     if (!answer.ok || !type.startsWith('text/event-stream')) {
@@ -29,7 +30,7 @@ export async function checkStream(options: PlatformClientOptions, key: string): 
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'TimeoutError') throw error;
     return fail(
-      `nothing came within ${FIRST_BYTES_MS / 1_000} s`,
+      `nothing came within ${options.timeoutMs / 1_000} s`,
       'A proxy on the way collects answers: switch buffering off for /api/stream (nginx: proxy_buffering off).',
     );
   } finally {

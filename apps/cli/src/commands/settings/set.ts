@@ -3,18 +3,14 @@ import { usageError } from '../../command-error.ts';
 import type { CommandFile } from '../../command-file.ts';
 import { members } from './show.ts';
 
-type SettingsBody = Parameters<Client['updateSettings']>[0]['body'];
+type SettingsBody = NonNullable<Parameters<Client['patchSettings']>[0]>['body'];
 
 export const define: CommandFile['define'] = (command, context) => {
   command.argument('<name=value...>', 'like decisionFailMode=block').action(async (words) => {
     const changes = Object.fromEntries(words.map(change));
     const client = await context.connect();
-    const current = await client.getSettings();
-    const unknown = Object.keys(changes).find((name) => !Object.hasOwn(current, name));
-    if (unknown !== undefined)
-      throw usageError(`There is no setting "${unknown}"`, `There are: ${Object.keys(current).join(', ')}`);
-    // The platform checks the values: what is typed here is only text.
-    const settings = await client.updateSettings({ body: { ...current, ...changes } as SettingsBody });
+    // The platform knows the settings and their values: what is typed here is only text.
+    const settings = await client.patchSettings({ body: changes as SettingsBody });
     context.output.printDetails(settings, members(settings));
   });
 };

@@ -1,0 +1,3 @@
+import { setWebhookEnabled } from './set-enabled.ts';
+
+export const define = setWebhookEnabled(true);
