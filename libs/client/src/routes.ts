@@ -16,6 +16,7 @@ export const ROUTES: Routes = {
   createStreamTicket: 'POST /api/stream/tickets',
   createTenant: 'POST /api/tenants',
   createWebhook: 'POST /api/webhooks',
+  deleteBreakerLimits: 'DELETE /api/breakers/limits/:scope/:id',
   deleteBudget: 'DELETE /api/budgets/:id',
   deleteRule: 'DELETE /api/guardrails/:id',
   deleteWebhook: 'DELETE /api/webhooks/:id',

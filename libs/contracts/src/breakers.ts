@@ -29,13 +29,15 @@ export const BreakerState = z.discriminatedUnion('kind', [
 ]);
 export type BreakerState = z.infer<typeof BreakerState>;
 
-/** A breaker opened or closed. Never says how high the limit is. */
+/** A breaker opened or closed. For people: what an agent is told never says how high the limit is. */
 export const BreakerChanged = z.object({
   tenantId: TenantId,
   scope: z.enum(['run', 'agent']),
   scopeId: ClientId,
   agentId: ClientId,
   state: BreakerState,
+  /** The limit that was passed, where the process that opened the breaker knows it. */
+  limit: z.number().optional(),
   version: z.int().min(1),
   at: Instant,
 });

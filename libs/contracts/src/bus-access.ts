@@ -33,14 +33,15 @@ export interface BusAccess {
 const { budgetStanding, createBudget, createRule, decide, decideAlert, deleteBudget, deleteRule, importPolicy } =
   COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
-const { rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } = COMMANDS;
+const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
+  COMMANDS;
 
 const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWebhook } = COMMANDS;
 
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
 const RULE_WRITING = [
   ...[createRule, updateRule, deleteRule, revertRule],
-  ...[createBudget, deleteBudget, setBreakerLimits, resetBreaker],
+  ...[createBudget, deleteBudget, setBreakerLimits, deleteBreakerLimits, resetBreaker],
 ];
 
 export const BUS_ACCESS = {

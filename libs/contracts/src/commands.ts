@@ -107,6 +107,12 @@ export const COMMANDS = {
     }),
     BreakerLimits,
   ),
+  /** The nearest limits that are left apply. 404 where none were set there. */
+  deleteBreakerLimits: command(
+    'guardrail.breakers.limits.delete',
+    z.object({ ...authored, tenantId: TenantId, scope: z.enum(['tenant', 'agent', 'run']), scopeId: ClientId }),
+    z.object({ ok: z.literal(true) }),
+  ),
   resetBreaker: command(
     'guardrail.breakers.reset',
     z.object({ ...authored, tenantId: TenantId, scope: z.enum(['run', 'agent']), scopeId: ClientId, by: z.string() }),

@@ -300,6 +300,7 @@ const CASES: readonly { name: string; zod: z.ZodType; proto: DescMessage; values
       scopeId: text,
       agentId: text,
       state: breaker,
+      limit: optional(amount),
       version,
       at: instant,
     }),

@@ -40,6 +40,8 @@ export const RuleBundle = z.object({
   askAlways: z.array(DecisionPhase),
   rules: z.array(BundledRule),
   breakerLimits: BreakerLimits.optional(),
+  /** The tenant wants no breaker where nobody set limits. */
+  defaultBreaker: z.literal('off').optional(),
 });
 export type RuleBundle = z.infer<typeof RuleBundle>;
 

@@ -8,6 +8,8 @@ export {
   check as checkBreaker,
   confidenceFall,
   DEFAULT_BREAKER_LIMITS,
+  LIMIT_OF_REASON,
+  NO_BREAKER_LIMITS,
   type NextCall,
   overLimit,
   record as recordUsage,

@@ -175,7 +175,10 @@ export class AgentLensClient {
   }
 
   #breakerLimits(): BreakerLimits | null {
-    return this.#settings.breaker === null ? null : (this.#rules.breakerLimits ?? this.#settings.breaker);
+    const { breaker, isDefaultBreaker } = this.#settings;
+    if (breaker === null) return null;
+    const { breakerLimits, defaultBreakerOff } = this.#rules;
+    return breakerLimits ?? (isDefaultBreaker && defaultBreakerOff ? null : breaker);
   }
 
   #connected(agentId: string): void {

@@ -50,7 +50,10 @@ export interface AgentLensOptions {
 }
 
 export interface Settings extends Required<Omit<AgentLensOptions, 'breaker' | 'rules' | 'redactMessage' | 'runtime'>> {
+  /** Null: no breaker in this process. */
   readonly breaker: BreakerLimits | null;
+  /** Its limits are the platform's defaults, which a tenant can turn off. */
+  readonly isDefaultBreaker: boolean;
   readonly rules: LocalRules | null;
   readonly redactMessage: ((message: AgentMessage) => AgentMessage) | null;
   readonly sink: SinkOptions;
@@ -69,6 +72,7 @@ export function settingsOf(options: AgentLensOptions, background: boolean): Sett
     failMode: options.failMode ?? 'open',
     deadlineMs: options.deadlineMs ?? 1_000,
     breaker: options.breaker === false ? null : { ...DEFAULT_BREAKER_LIMITS, ...given(options.breaker) },
+    isDefaultBreaker: options.breaker === undefined,
     rules: options.rules ?? null,
     control: options.control ?? (background ? 'stream' : 'off'),
     heartbeatMs: options.heartbeatMs ?? 30_000,

@@ -224,7 +224,17 @@ describe('alerts', () => {
     change({ kind: 'open', openedAt: START, reason: 'tokens' }, fields);
 
   describe('of breakers', () => {
-    it('are raised when one opens, without saying where its limit is', async () => {
+    it('say to people what the limit was and how to raise it', async () => {
+      await world.bus.publish(breakerChanged, opened({ limit: 200_000 }));
+      await eventually(async () => expect(await rows()).toHaveLength(1));
+      expect((await rows())[0]?.message).toBe(
+        'Calls are blocked because it used more tokens than it may. The limit (maxTokens) is 200000. To raise it, which ' +
+          'closes the breaker: PUT /api/breakers/limits {"scope":"agent","id":"agent-1","limits":{"maxTokens":400000}} ' +
+          '(what is left out gets its default). To close it once: POST /api/breakers/run/run-7/reset.',
+      );
+    });
+
+    it('are raised when one opens, without a limit that nobody told of', async () => {
       await world.bus.publish(breakerChanged, opened());
       await eventually(async () => expect(await rows()).toHaveLength(1));
       expect(await rows()).toMatchObject([

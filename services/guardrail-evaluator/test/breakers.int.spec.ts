@@ -1,4 +1,5 @@
 import { COMMANDS } from '@agentlens/contracts';
+import { openDatabase } from '@agentlens/database';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { told } from './asking.ts';
@@ -153,6 +154,71 @@ describe('the breaker of a run', () => {
     await publish(failing(3));
     await settled();
     expect((await asking()).message).toBe('The circuit breaker of this agent is open: failures');
+  });
+
+  /** A run whose breaker is open: 12 model calls of 10. */
+  const openBreaker = async () => {
+    newTenant();
+    await replica();
+    await limit('tenant', platform.tenantId, {});
+    await publish(...Array.from({ length: 12 }, () => aModelCall({ usage: { totalTokens: 1 } })));
+    await settled();
+    expect((await asking()).message).toMatch(/open: iterations/);
+    const changes = () => platform.changes.filter((one) => one.tenantId === platform.tenantId);
+    await eventually(() => expect(changes()).toMatchObject([{ state: { kind: 'open' }, limit: 10 }]));
+    return changes;
+  };
+
+  it('closes when its limit is raised above what was used, not before, and goes on counting', async () => {
+    const changes = await openBreaker();
+    await limit('agent', 'agent-1', { maxIterations: 12 });
+    await limit('agent', 'someone-else', { maxIterations: 100 });
+    expect((await asking()).message).toMatch(/open: iterations/);
+    await limit('agent', 'agent-1', { maxIterations: 14 });
+    expect((await asking()).verdict).toBe('ALLOW');
+    await eventually(() => expect(changes().map(({ state }) => state.kind)).toEqual(['open', 'closed']));
+    expect((await runBreaker())?.breaker.usage.iterations).toBe(12);
+    await publish(...Array.from({ length: 3 }, () => aModelCall({ usage: { totalTokens: 1 } })));
+    await settled();
+    expect((await asking()).message).toMatch(/open: iterations/);
+  });
+
+  it('closes when limits are taken away that kept it open', async () => {
+    newTenant();
+    await replica();
+    await limit('agent', 'agent-1', { maxIterations: 2 });
+    await publish(aModelCall(), aModelCall(), aModelCall());
+    await settled();
+    expect((await asking()).message).toMatch(/open: iterations/);
+    const ref = { tenantId: platform.tenantId, scope: 'agent', scopeId: 'agent-1' } as const;
+    const recorded = () => platform.changes.some((one) => one.tenantId === platform.tenantId);
+    await eventually(() => expect(recorded()).toBe(true));
+    await told(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
+    expect((await asking()).verdict).toBe('ALLOW');
+    expect(await platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref)).toMatchObject({
+      ok: false,
+      problem: { status: 404 },
+    });
+  });
+
+  it('by default is off where the tenant has turned that off, also one that is open already', async () => {
+    newTenant();
+    const { evaluator } = await replica();
+    await asking();
+    await eventually(async () => {
+      await publish(aModelCall({ usage: { totalTokens: 1 } }));
+      await settled();
+      expect((await asking()).message).toMatch(/open: iterations/);
+    });
+    const query = openDatabase({ url: platform.harness.databaseUrl, role: 'query', maxConnections: 1 });
+    const created = { id: platform.tenantId, name: 'x', created_at: new Date().toISOString() };
+    const row = { ...created, default_breaker: 'off' } as const;
+    await query.db.insertInto('tenants').values(row).execute();
+    await query.close();
+    await evaluator.decisions.reload(platform.tenantId);
+    expect((await asking({ phase: 'llm.before', tool: undefined })).verdict).toBe('ALLOW');
+    await limit('run', 'run-1', { maxIterations: 3 });
+    expect((await asking({ phase: 'llm.before', tool: undefined })).message).toMatch(/open: iterations/);
   });
 
   it('refuses limits that make no sense, and resets of runs nobody knows', async () => {

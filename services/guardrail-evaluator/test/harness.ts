@@ -26,6 +26,7 @@ export interface Harness {
   readonly state: StateStores;
   /** Triggers the stream keeps, each once. */
   readonly triggers: Trigger[];
+  readonly databaseUrl: string;
   /** Redis forgets everything. */
   flushRedis(): Promise<void>;
   replica(change?: (ports: EvaluatorPorts) => Partial<EvaluatorPorts>): Promise<Replica>;
@@ -50,6 +51,7 @@ export async function openHarness(): Promise<Harness> {
     database,
     state,
     triggers,
+    databaseUrl: fresh.url,
     flushRedis: () => flush(redis.url),
     replica: async (change = () => ({})) => {
       const own = {

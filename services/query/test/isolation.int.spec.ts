@@ -90,6 +90,7 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.unpauseAgent, refuse);
   await api.bus.serve(COMMANDS.redeliver, refuse);
   await api.bus.serve(COMMANDS.decideAlert, refuse);
+  await api.bus.serve(COMMANDS.deleteBreakerLimits, refuse);
   await api.bus.serve(COMMANDS.resetBreaker, refuse);
   await api.bus.serve(COMMANDS.deleteBudget, refuse);
   const ofGlobex = (await api.get(`/api/budgets?scopeId=${FOREIGN}`, api.keys.foreign.key)).body.budgets[0];

@@ -92,6 +92,7 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.decideAlert, async () => granted(alert));
   await api.bus.serve(COMMANDS.orderControl, async () => granted(ORDER));
   await api.bus.serve(COMMANDS.setBreakerLimits, async () => granted(BreakerLimits.parse({})));
+  await api.bus.serve(COMMANDS.deleteBreakerLimits, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.resetBreaker, async () => granted({ ok: true as const }));
   const { body: budgets } = await api.get('/api/budgets');
   await api.bus.serve(COMMANDS.createBudget, async () => granted(budgets.budgets[0]));

@@ -1,4 +1,4 @@
-import type { BreakerLimits } from '@agentlens/contracts';
+import type { BreakerLimits, BreakerReason } from '@agentlens/contracts';
 
 /** What `BreakerLimits.parse({})` answers, for code that carries no schema library; a spec holds the two together. */
 export const DEFAULT_BREAKER_LIMITS: BreakerLimits = {
@@ -10,3 +10,23 @@ export const DEFAULT_BREAKER_LIMITS: BreakerLimits = {
   confidenceWindow: 5,
   probeAfterSeconds: null,
 };
+
+/** Nothing is over these: they stand for no breaker. Never sent, for JSON knows no infinity. */
+export const NO_BREAKER_LIMITS: BreakerLimits = {
+  ...DEFAULT_BREAKER_LIMITS,
+  maxTokens: Number.POSITIVE_INFINITY,
+  maxIterations: Number.POSITIVE_INFINITY,
+  maxCostUsd: Number.POSITIVE_INFINITY,
+  maxConsecutiveFailures: Number.POSITIVE_INFINITY,
+  maxConfidenceDrop: null,
+};
+
+/** The limit a reason speaks of; an operator opens a breaker without one. */
+export const LIMIT_OF_REASON = {
+  tokens: 'maxTokens',
+  iterations: 'maxIterations',
+  cost: 'maxCostUsd',
+  failures: 'maxConsecutiveFailures',
+  confidence: 'maxConfidenceDrop',
+  operator: null,
+} as const satisfies Record<BreakerReason, keyof BreakerLimits | null>;

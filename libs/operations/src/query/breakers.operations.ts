@@ -67,10 +67,24 @@ export const setBreakerLimits = operation({
   method: 'put',
   path: '/api/breakers/limits',
   tag: 'Circuit breakers',
-  summary: 'Sets the limits of a tenant, an agent or a run, as a whole: what is left out gets its default.',
+  summary:
+    'Sets the limits of a tenant, an agent or a run, as a whole: what is left out gets its default. Breakers that are below ' +
+    'the limits now close, and go on counting.',
   scope: 'admin',
   body: scoped({ limits: BreakerLimitsDraft.prefault({}) }),
   response: z.object({ scope: z.enum(['tenant', 'agent', 'run']), scopeId: z.string(), limits: Limits }),
+  problems: [404],
+});
+
+export const deleteBreakerLimits = operation({
+  id: 'deleteBreakerLimits',
+  method: 'delete',
+  path: '/api/breakers/limits/:scope/:id',
+  tag: 'Circuit breakers',
+  summary: 'Takes the limits of a tenant, an agent or a run away: the next nearest ones apply, at last the defaults.',
+  scope: 'admin',
+  params: z.object({ scope: z.enum(['tenant', 'agent', 'run'], 'must be "tenant", "agent" or "run"'), id: ClientId }),
+  response: z.object({ ok: z.literal(true) }),
   problems: [404],
 });
 

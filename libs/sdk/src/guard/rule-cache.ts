@@ -45,6 +45,11 @@ export class RuleCache {
     this.#tools = tools;
   }
 
+  /** The tenant wants no breaker where nobody set limits. */
+  get defaultBreakerOff(): boolean {
+    return this.#kept?.bundle.defaultBreaker === 'off';
+  }
+
   /** What the platform set for this agent. */
   get breakerLimits(): BreakerLimits | undefined {
     return this.#kept?.bundle.breakerLimits;

@@ -96,4 +96,6 @@ export interface RuleBundle {
   readonly askAlways: readonly DecisionPhase[];
   readonly rules: readonly BundledRule[];
   readonly breakerLimits?: BreakerLimits | undefined;
+  /** The tenant wants no breaker where nobody set limits. */
+  readonly defaultBreaker?: 'off' | undefined;
 }

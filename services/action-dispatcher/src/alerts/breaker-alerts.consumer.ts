@@ -6,6 +6,7 @@ import {
   derivedId,
 } from '@agentlens/contracts';
 import { isDataError, refusalText } from '@agentlens/database';
+import { LIMIT_OF_REASON } from '@agentlens/guardrails';
 import { ACK, type EventBus, each, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
 import { noticeOfBreaker, type WebhookNotice } from '../webhooks/webhook-notice.ts';
 import type { AlertService } from './alert.service.ts';
@@ -14,7 +15,7 @@ export const BREAKER_GROUP = 'action-dispatcher-breakers';
 const MAX_BATCH = 64;
 const CONCURRENCY = 4;
 
-/** Never how high the limit is: agents may come to read this. */
+/** For people, who can read and raise limits; agents are told neither. */
 const REASONS: Readonly<Record<BreakerReason, string>> = {
   tokens: 'it used more tokens than it may',
   iterations: 'it took more steps than it may',
@@ -57,15 +58,30 @@ export class BreakerAlertsConsumer {
     }
   }
 
-  async #alert(
-    { tenantId, scope, scopeId, agentId, version, at }: BreakerChanged,
-    state: Exclude<BreakerState, { kind: 'half_open' }>,
-  ): Promise<void> {
+  async #alert(change: BreakerChanged, state: Exclude<BreakerState, { kind: 'half_open' }>): Promise<void> {
+    const { tenantId, scope, scopeId, agentId, version, at } = change;
     const about = { tenantId, kind: 'breaker', agentId, runId: scope === 'run' ? scopeId : undefined } as const;
     if (state.kind === 'closed') return this.alerts.close(about, 'the circuit breaker closed');
     const id = derivedId(Date.parse(at), tenantId, 'breaker', scope, scopeId, version);
     const title = `Circuit breaker of ${scope} ${scopeId} is open`;
-    const message = `Calls are blocked because ${REASONS[state.reason]}.`;
+    const message = `Calls are blocked because ${REASONS[state.reason]}.${remedyOf(change, state.reason)}`;
     await this.alerts.put({ ...about, severity: 'error', title, message }, id);
   }
+}
+
+/** What the limit was, and how it is raised; nothing where that is not known or where no limit was passed. */
+function remedyOf({ scope, scopeId, agentId, limit }: BreakerChanged, reason: BreakerReason): string {
+  const name = LIMIT_OF_REASON[reason];
+  if (name === null || limit === undefined) return '';
+  const raised = `{"scope":"agent","id":${JSON.stringify(agentId)},"limits":{"${name}":${raisedFrom(limit, reason)}}}`;
+  const path = `/api/breakers/${scope}/${encodeURIComponent(scopeId)}/reset`;
+  return (
+    ` The limit (${name}) is ${limit}. To raise it, which closes the breaker: PUT /api/breakers/limits ${raised}` +
+    ` (what is left out gets its default). To close it once: POST ${path}.`
+  );
+}
+
+/** Confidence falls by 1 at most. */
+function raisedFrom(limit: number, reason: BreakerReason): number {
+  return reason === 'confidence' ? Math.min(1, 2 * limit) : 2 * Math.max(limit, 1);
 }

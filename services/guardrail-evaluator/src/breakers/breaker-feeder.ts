@@ -11,7 +11,7 @@ import {
 import { allOf } from '@agentlens/messaging';
 import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
 import { type BreakerTransactions, type Revision, withAsked } from './breaker-transactions.ts';
-import { agentLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
+import { agentLimits, hasLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
 import { reportsOf, usageOfEvent } from './usage-of-event.ts';
 
 /** How long it may take until the events of a tenant are counted that begins to ask for decisions. */
@@ -56,7 +56,7 @@ export class BreakerFeeder {
   }
 
   async #counts(tenantId: string): Promise<boolean> {
-    if (this.#parts.limits.of(tenantId) !== undefined) return true;
+    if (hasLimits(this.#parts.limits.of(tenantId))) return true;
     const nowMs = this.#parts.now();
     const known = this.#asking.get(tenantId);
     if (known !== undefined && (known.asks || nowMs - known.lookedAtMs < LOOK_AGAIN_MS)) return known.asks;
@@ -88,7 +88,7 @@ export class BreakerFeeder {
       const revisions = watched.flatMap(({ ref, list: its, opens }, at): Revision[] => {
         const from = breakers[at];
         if (from === undefined) return [];
-        return [{ ref, from, to: opened(from, used(from, its, repeated, nowMs), opens, nowMs) }];
+        return [{ ref, from, to: opened(from, used(from, its, repeated, nowMs), opens, nowMs), limits: opens }];
       });
       const events = marks.filter((_, at) => !repeated.has(list[at]));
       return { revisions, events, answer: undefined };

@@ -14,6 +14,8 @@ export interface RecordedChange {
   readonly agentId: string;
   readonly ref: BreakerRef;
   readonly state: BreakerState;
+  /** The limit that was passed. */
+  readonly limit?: number;
   readonly version: number;
 }
 
@@ -92,9 +94,9 @@ export class BreakerRecorder {
   }
 
   async #carryOut(change: RecordedChange): Promise<void> {
-    const { tenantId, agentId, ref, state, version } = change;
+    const { tenantId, agentId, ref, state, limit, version } = change;
     const at = new Date(this.#parts.now()).toISOString();
-    await this.#parts.repository.record({ tenantId, agentId, ...ref, state, version, at });
+    await this.#parts.repository.record({ tenantId, agentId, ...ref, state, limit, version, at });
     this.#parts.announce();
     await this.#parts.store.recorded(tenantId, agentId, ref, version);
   }

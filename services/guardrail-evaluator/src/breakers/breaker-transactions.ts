@@ -1,12 +1,14 @@
-import type {
-  AskedUsage,
-  Breaker,
-  BreakerChange,
-  BreakerQuestion,
-  BreakerRef,
-  BreakerStore,
-  EventMark,
-  StoredBreaker,
+import type { BreakerLimits, BreakerState } from '@agentlens/contracts';
+import {
+  type AskedUsage,
+  type Breaker,
+  type BreakerChange,
+  type BreakerQuestion,
+  type BreakerRef,
+  type BreakerStore,
+  type EventMark,
+  LIMIT_OF_REASON,
+  type StoredBreaker,
 } from '@agentlens/guardrails';
 import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
 import type { BreakerRecorder } from './breaker-recorder.ts';
@@ -22,6 +24,8 @@ export interface Revision {
   readonly ref: BreakerRef;
   readonly from: StoredBreaker;
   readonly to: Breaker;
+  /** What it was judged by; null: nothing that could have opened it. */
+  readonly limits?: BreakerLimits | null;
 }
 
 interface BreakerTransactionsDependencies {
@@ -96,9 +100,10 @@ export class BreakerTransactions {
   }
 
   #record(tenantId: string, agentId: string, revisions: readonly Revision[], changes: readonly BreakerChange[]): void {
-    revisions.forEach(({ ref, from, to }, at) => {
+    revisions.forEach(({ ref, from, to, limits }, at) => {
       const version = changes[at]?.version ?? 0;
-      if (version > from.version) this.#parts.recorder.record({ tenantId, agentId, ref, state: to.state, version });
+      if (version <= from.version) return;
+      this.#parts.recorder.record({ tenantId, agentId, ref, state: to.state, version, ...passed(to.state, limits) });
     });
   }
 
@@ -110,6 +115,13 @@ export class BreakerTransactions {
       this.#parts.recorder.record({ tenantId, agentId, ref, state: breaker.state, version });
     });
   }
+}
+
+/** Which limit an open breaker was over. */
+function passed(state: BreakerState, limits: BreakerLimits | null | undefined): { readonly limit?: number } {
+  const name = state.kind === 'open' ? LIMIT_OF_REASON[state.reason] : null;
+  const limit = name === null ? null : limits?.[name];
+  return limit == null ? {} : { limit };
 }
 
 /** Also rises over a loss of the store: seconds since 1970 are ahead of any number of changes. */

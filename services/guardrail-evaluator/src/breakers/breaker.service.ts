@@ -3,7 +3,9 @@ import {
   type AskedUsage,
   type BreakerRef,
   type BreakerStore,
+  CLOSED_BREAKER,
   checkBreaker,
+  NO_BREAKER_LIMITS,
   type NextCall,
   type StoredBreaker,
 } from '@agentlens/guardrails';
@@ -12,6 +14,7 @@ import { type BreakerTransactions, type Revision, withAsked } from './breaker-tr
 import { type OpenBreakers, recordKey } from './breakers.repository.ts';
 import type { ClosedBreakers } from './closed-breakers.ts';
 import { agentLimits, runLimits, type TenantLimits } from './limits.ts';
+import { isPassed } from './raised-limits.ts';
 import { probeName } from './usage-of-event.ts';
 
 /** So often at most a tenant is noted as asking. */
@@ -84,7 +87,7 @@ export class BreakerService {
         if (stored === undefined) continue;
         const answer = ask(stored, its, nowMs, next, request.phase === 'tool.after');
         if (answer.state !== stored.breaker.state)
-          revisions.push({ ref, from: stored, to: { ...stored.breaker, state: answer.state } });
+          revisions.push({ ref, from: stored, to: { ...stored.breaker, state: answer.state }, limits: its });
         if (answer.reason !== null) return { revisions, answer: { allowed: false, ref, reason: answer.reason } };
       }
       return { revisions, answer: { allowed: true } };
@@ -107,6 +110,8 @@ type Limits = Parameters<typeof checkBreaker>[1];
 function ask(stored: StoredBreaker, limits: Limits, nowMs: number, next: NextCall, after: boolean) {
   const { state } = stored.breaker;
   if (after && state.kind === 'half_open') return { state, reason: null };
+  // The default was turned off since it opened.
+  if (limits === NO_BREAKER_LIMITS && isPassed(state)) return { state: CLOSED_BREAKER.state, reason: null };
   const { by: _, ...nameless } = next;
   const answer = checkBreaker(withAsked(stored.breaker, stored.asked), limits, nowMs, after ? nameless : next);
   return { state: answer.breaker.state, reason: answer.allowed ? null : answer.reason };

@@ -2,15 +2,24 @@ import { BreakerLimitsDraft, type ChangeAuthor, COMMANDS, detailsOf, type Proble
 import { type BreakerRef, CLOSED_BREAKER } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { BreakerTransactions } from './breaker-transactions.ts';
-import type { BreakersRepository } from './breakers.repository.ts';
+import type { BreakersRepository, LimitsScope } from './breakers.repository.ts';
+import type { TenantLimits } from './limits.ts';
+import { closeBelowLimits } from './raised-limits.ts';
 
 const UNKNOWN_RUN: Problem = { error: 'No such run', status: 404 };
+const NO_LIMITS: Problem = {
+  error: 'No limits are set there',
+  status: 404,
+  hint: 'GET /api/breakers/limits lists those that are, and the defaults. PUT /api/settings {"defaultBreaker":"off"} turns the defaults off.',
+};
 
 interface BreakerCommandsDependencies {
   readonly repository: BreakersRepository;
   readonly transactions: BreakerTransactions;
   /** This instance has the change at once, the others by the announcement. */
   readonly changed: (tenantId: string) => Promise<unknown>;
+  /** The limits in force by now. */
+  readonly limits: (tenantId: string) => TenantLimits | undefined;
 }
 
 interface Authored {
@@ -27,6 +36,7 @@ export async function serveBreakerCommands(
 ): Promise<Subscription[]> {
   return [
     await bus.serve(COMMANDS.setBreakerLimits, (question) => orAway(setLimits(parts, question))),
+    await bus.serve(COMMANDS.deleteBreakerLimits, (question) => orAway(deleteLimits(parts, question))),
     await bus.serve(COMMANDS.resetBreaker, (question) => orAway(reset(parts, question))),
   ];
 }
@@ -38,10 +48,7 @@ interface SetLimits extends Authored {
   readonly body?: unknown;
 }
 
-async function setLimits(
-  { repository, changed }: BreakerCommandsDependencies,
-  { tenantId, scope, scopeId, body, author }: SetLimits,
-) {
+async function setLimits(parts: BreakerCommandsDependencies, { tenantId, scope, scopeId, body, author }: SetLimits) {
   const limits = BreakerLimitsDraft.safeParse(body);
   if (!limits.success) {
     return {
@@ -50,9 +57,22 @@ async function setLimits(
     } as const;
   }
   const ref = { scope, scopeId: scope === 'tenant' ? tenantId : scopeId };
-  await repository.setLimits(tenantId, ref, limits.data, author);
-  await changed(tenantId);
+  await parts.repository.setLimits(tenantId, ref, limits.data, author);
+  await parts.changed(tenantId);
+  await closeBelowLimits(parts, tenantId, ref);
   return { ok: true, value: limits.data } as const;
+}
+
+interface DeleteLimits extends LimitsScope, Authored {
+  readonly tenantId: string;
+}
+
+async function deleteLimits(parts: BreakerCommandsDependencies, { tenantId, author, ...ref }: DeleteLimits) {
+  const deleted = await parts.repository.deleteLimits(tenantId, ref, author);
+  if (!deleted) return { ok: false, problem: NO_LIMITS } as const;
+  await parts.changed(tenantId);
+  await closeBelowLimits(parts, tenantId, ref);
+  return { ok: true, value: { ok: true } } as const;
 }
 
 interface Reset extends Authored {

@@ -13,6 +13,8 @@ import { announceSettings } from '../settings/announce-settings.ts';
 import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
 import type { TenantLimits } from './limits.ts';
 
+/** More breakers than anybody has open at once under one limit. */
+const MOST_CLOSED = 1_000;
 /** Limits of runs that nobody touched for so long are not loaded any more. */
 const RUNS_KEPT_MS = 7 * 86_400_000;
 
@@ -24,8 +26,14 @@ interface RecordedBreaker {
 /** By `recordKey`. */
 export type OpenBreakers = ReadonlyMap<string, RecordedBreaker>;
 
+/** What limits are set for. */
+export interface LimitsScope {
+  readonly scope: 'tenant' | BreakerRef['scope'];
+  readonly scopeId: string;
+}
+
 /** How the audit names what has limits and breakers. */
-function targetIdOf({ scope, scopeId }: { readonly scope: string; readonly scopeId: string }): string {
+function targetIdOf({ scope, scopeId }: LimitsScope): string {
   return `${scope}:${scopeId}`;
 }
 
@@ -37,6 +45,8 @@ export function recordKey({ scope, scopeId }: BreakerRef): string {
 export class BreakersRepository {
   readonly #db: Kysely<Tables>;
   readonly #now: () => number;
+  /** Tenants that have turned the default breaker off, as last read. */
+  #withoutDefault: ReadonlySet<string> = new Set();
 
   constructor({ db }: Pick<Database, 'db'>, now: () => number) {
     this.#db = db;
@@ -53,7 +63,10 @@ export class BreakersRepository {
         .distinct()
         .where('updated_at', '>=', instant)
         .execute();
-      return rows.map((row) => row.tenant_id);
+      const before = this.#withoutDefault;
+      const now = await this.#readWithoutDefault();
+      const switched = [...before, ...now].filter((tenantId) => before.has(tenantId) !== now.has(tenantId));
+      return [...rows.map((row) => row.tenant_id), ...switched];
     },
   };
 
@@ -71,12 +84,7 @@ export class BreakersRepository {
     },
   };
 
-  async setLimits(
-    tenantId: string,
-    ref: { scope: 'tenant' | BreakerRef['scope']; scopeId: string },
-    set: BreakerLimits,
-    author?: ChangeAuthor,
-  ) {
+  async setLimits(tenantId: string, ref: LimitsScope, set: BreakerLimits, author?: ChangeAuthor) {
     const at = new Date(this.#now()).toISOString();
     const limits = JSON.stringify(set);
     await this.#db.transaction().execute(async (transaction) => {
@@ -116,6 +124,38 @@ export class BreakersRepository {
     const after = { kind: 'closed' };
     const targetId = targetIdOf(ref);
     await recordChanges(this.#db, [{ tenantId, at, kind: 'breaker.reset', targetId, author, before, after }]);
+  }
+
+  /** False: none were set there. */
+  async deleteLimits(tenantId: string, ref: LimitsScope, author?: ChangeAuthor): Promise<boolean> {
+    const at = new Date(this.#now()).toISOString();
+    return this.#db.transaction().execute(async (transaction) => {
+      const deleted = await transaction
+        .deleteFrom('breaker_limits')
+        .where('tenant_id', '=', tenantId)
+        .where('scope', '=', ref.scope)
+        .where('scope_id', '=', ref.scopeId)
+        .returning('limits')
+        .executeTakeFirst();
+      if (deleted === undefined) return false;
+      const kind = 'breaker_limits.deleted';
+      const change = { tenantId, at, kind, targetId: targetIdOf(ref), author, before: deleted.limits } as const;
+      await recordChanges(transaction, [change]);
+      await announceSettings(transaction, tenantId, at);
+      return true;
+    });
+  }
+
+  /** The breakers that are not closed and that these limits may hold for, the newest first. */
+  async openIn(tenantId: string, { scope, scopeId }: LimitsScope): Promise<(BreakerRef & { agentId: string })[]> {
+    let query = this.#db
+      .selectFrom('circuit_breakers')
+      .select(['scope', 'scope_id as scopeId', 'agent_id as agentId'])
+      .where('tenant_id', '=', tenantId)
+      .where((eb) => eb(eb.ref('state', '->>').key('kind'), '<>', 'closed'));
+    if (scope === 'agent') query = query.where('agent_id', '=', scopeId);
+    if (scope === 'run') query = query.where('scope', '=', 'run').where('scope_id', '=', scopeId);
+    return query.orderBy('changed_at', 'desc').limit(MOST_CLOSED).execute();
   }
 
   /** Puts a change of state down, and announces it with that, unless it or a newer one is there already. */
@@ -169,6 +209,10 @@ export class BreakersRepository {
       .where((eb) => eb.or([eb('scope', '<>', 'run'), eb('updated_at', '>=', newEnough)]));
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
     const byTenant = Map.groupBy(await query.execute(), (row) => row.tenant_id);
+    const withoutDefault = await this.#readWithoutDefault();
+    for (const tenant of withoutDefault) {
+      if ((tenantId ?? tenant) === tenant && !byTenant.has(tenant)) byTenant.set(tenant, []);
+    }
     return new Map(
       [...byTenant].map(([tenant, rows]) => {
         const of = (scope: string) =>
@@ -176,9 +220,17 @@ export class BreakersRepository {
             rows.filter((row) => row.scope === scope).map((row) => [row.scope_id, BreakerLimits.parse(row.limits)]),
           );
         const [own] = of('tenant').values();
-        return [tenant, { ...(own && { tenant: own }), agents: of('agent'), runs: of('run') }] as const;
+        const off = withoutDefault.has(tenant) ? ({ defaultBreaker: 'off' } as const) : {};
+        return [tenant, { ...(own && { tenant: own }), ...off, agents: of('agent'), runs: of('run') }] as const;
       }),
     );
+  }
+
+  /** The settings of a tenant are changed elsewhere, without an announcement. */
+  async #readWithoutDefault(): Promise<ReadonlySet<string>> {
+    const rows = await this.#db.selectFrom('tenants').select('id').where('default_breaker', '=', 'off').execute();
+    this.#withoutDefault = new Set(rows.map(({ id }) => id));
+    return this.#withoutDefault;
   }
 
   async #openOf(tenantId?: string): Promise<ReadonlyMap<string, OpenBreakers>> {

@@ -1,4 +1,5 @@
 import { type AgentEvent, BreakerLimits } from '@agentlens/contracts';
+import { NO_BREAKER_LIMITS } from '@agentlens/guardrails';
 import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -28,6 +29,12 @@ describe('limits', () => {
     expect(runLimits(limits, 'a', 'x').maxTokens).toBe(2);
     expect(runLimits(limits, 'x', 'x').maxTokens).toBe(1);
     expect(runLimits(undefined, 'x', 'x').maxTokens).toBe(200_000);
+  });
+
+  it('of a run without any are none where the tenant turned the default off', () => {
+    const off = { agents: limits.agents, runs: limits.runs, defaultBreaker: 'off' } as const;
+    expect(runLimits(off, 'x', 'x')).toBe(NO_BREAKER_LIMITS);
+    expect(runLimits(off, 'a', 'x').maxTokens).toBe(2);
   });
 
   it('of an agent hold no sums, and do not exist by default', () => {

@@ -1,16 +1,24 @@
 import type { BreakerLimits } from '@agentlens/contracts';
-import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails';
+import { DEFAULT_BREAKER_LIMITS, NO_BREAKER_LIMITS } from '@agentlens/guardrails';
 
 /** The limits a tenant set. */
 export interface TenantLimits {
   readonly tenant?: BreakerLimits;
   readonly agents: ReadonlyMap<string, BreakerLimits>;
   readonly runs: ReadonlyMap<string, BreakerLimits>;
+  /** Where nobody set limits there are none. */
+  readonly defaultBreaker?: 'off';
 }
 
-/** Which limits hold for a run: its own, else its agent's, else its tenant's, else the defaults. */
+/** Which limits hold for a run: its own, else its agent's, else its tenant's, else the defaults, if those are on. */
 export function runLimits(limits: TenantLimits | undefined, agentId: string, runId: string): BreakerLimits {
-  return limits?.runs.get(runId) ?? limits?.agents.get(agentId) ?? limits?.tenant ?? DEFAULT_BREAKER_LIMITS;
+  const defaults = limits?.defaultBreaker === 'off' ? NO_BREAKER_LIMITS : DEFAULT_BREAKER_LIMITS;
+  return limits?.runs.get(runId) ?? limits?.agents.get(agentId) ?? limits?.tenant ?? defaults;
+}
+
+/** True where somebody set limits of any scope. */
+export function hasLimits(limits: TenantLimits | undefined): boolean {
+  return limits !== undefined && (limits.tenant !== undefined || limits.agents.size > 0 || limits.runs.size > 0);
 }
 
 /** True where somebody set limits that hold for the run: then its events alone can open its breaker. */

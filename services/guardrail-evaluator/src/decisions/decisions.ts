@@ -29,6 +29,9 @@ import { bundleOf } from './rule-bundle.ts';
 import { StateCircuit } from './state-circuit.ts';
 import { TenantSteps } from './tenant-steps.ts';
 
+/** Settings of tenants are to be in force within five seconds. */
+const LIMITS_POLL_MS = 4_000;
+
 /** The half of the service that answers agents: service, breakers and budgets, and what keeps them up to date. */
 export class Decisions {
   /** What breakers and budgets take from events. */
@@ -62,7 +65,12 @@ export class Decisions {
     this.#budgets = new BudgetsRepository(database);
     const shared = { bus, logger, now };
     const announced = { ...shared, topic: rulesChanged };
-    this.#limits = new TenantSettingsCache({ ...announced, name: 'breaker limits', reader: this.#breakers.limits });
+    this.#limits = new TenantSettingsCache({
+      ...announced,
+      name: 'breaker limits',
+      reader: this.#breakers.limits,
+      pollMs: LIMITS_POLL_MS,
+    });
     this.#tenantBudgets = new TenantSettingsCache({ ...announced, name: 'budgets', reader: this.#budgets.budgets });
     this.#open = new TenantSettingsCache({
       ...shared,
@@ -100,7 +108,8 @@ export class Decisions {
 
   async serveCommands(): Promise<void> {
     const { bus, clock } = this.#ports;
-    const breakers = { repository: this.#breakers, transactions: this.#transactions };
+    const limits = (tenantId: string) => this.#limits.of(tenantId);
+    const breakers = { repository: this.#breakers, transactions: this.#transactions, limits };
     const budgets = {
       repository: this.#budgets,
       budgetStore: this.#budgetStore,
@@ -127,6 +136,7 @@ export class Decisions {
       agent: await this.#agents.agent(tenantId, agentId),
       rules: await this.#rules.stored(tenantId),
       breakerLimits: limits?.agents.get(agentId) ?? limits?.tenant ?? null,
+      defaultBreaker: limits?.defaultBreaker,
       hasBudgets: (this.#tenantBudgets.of(tenantId)?.length ?? 0) > 0,
       nowMs: this.#ports.clock.now(),
     });

@@ -11,6 +11,7 @@ export interface BundleFacts {
   readonly rules: readonly GuardrailRule[];
   /** Limits that somebody set for this agent; null where the defaults hold. */
   readonly breakerLimits: BreakerLimits | null;
+  readonly defaultBreaker?: 'off' | undefined;
   readonly hasBudgets: boolean;
   readonly nowMs: number;
 }
@@ -19,7 +20,8 @@ export interface BundleFacts {
  * The decision rules of one agent, for its own process: what needs nothing but the call is decided there, and the server
  * is asked about the rest.
  */
-export function bundleOf({ agentId, agent, rules, breakerLimits, hasBudgets, nowMs }: BundleFacts): RuleBundle {
+export function bundleOf(facts: BundleFacts): RuleBundle {
+  const { agentId, agent, rules, breakerLimits, defaultBreaker, hasBudgets, nowMs } = facts;
   const about = rules.filter(isInForce).flatMap((rule) => decisionRuleOf(rule, agentId, agent));
   const ask = new Set<DecisionPhase>();
   // A rule that looks at other calls is right only where every call is counted, whichever tool it calls.
@@ -34,6 +36,7 @@ export function bundleOf({ agentId, agent, rules, breakerLimits, hasBudgets, now
     askAlways: [...ask],
     rules: about.map(bundled),
     ...(breakerLimits === null ? {} : { breakerLimits }),
+    ...(defaultBreaker === undefined ? {} : { defaultBreaker }),
   };
 }
 

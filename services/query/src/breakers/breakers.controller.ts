@@ -1,6 +1,13 @@
 import { COMMANDS } from '@agentlens/contracts';
 import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails';
-import { getBreakerLimits, listBreakers, type RequestOf, resetBreaker, setBreakerLimits } from '@agentlens/operations';
+import {
+  deleteBreakerLimits,
+  getBreakerLimits,
+  listBreakers,
+  type RequestOf,
+  resetBreaker,
+  setBreakerLimits,
+} from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, ProblemException, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
@@ -34,6 +41,15 @@ export class BreakersController {
     const { author } = await this.names.authorOf(caller);
     const question = { tenantId, scope, scopeId, body: limits, author };
     return { scope, scopeId, limits: await this.commands.forward(COMMANDS.setBreakerLimits, question) };
+  }
+
+  @Serves(deleteBreakerLimits)
+  async deleteLimits(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { scope, id: scopeId } }: RequestOf<typeof deleteBreakerLimits>,
+  ) {
+    const { author } = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.deleteBreakerLimits, { tenantId: caller.tenantId, scope, scopeId, author });
   }
 
   @Serves(resetBreaker)

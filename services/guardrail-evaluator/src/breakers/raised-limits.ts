@@ -1,0 +1,46 @@
+import type { BreakerLimits, BreakerState } from '@agentlens/contracts';
+import { type BreakerRef, CLOSED_BREAKER, overLimit, type StoredBreaker } from '@agentlens/guardrails';
+import { type BreakerTransactions, withAsked } from './breaker-transactions.ts';
+import type { BreakersRepository, LimitsScope } from './breakers.repository.ts';
+import { agentLimits, runLimits, type TenantLimits } from './limits.ts';
+
+export interface RaisedLimitsDependencies {
+  readonly repository: Pick<BreakersRepository, 'openIn'>;
+  readonly transactions: BreakerTransactions;
+  /** Those in force by now. */
+  readonly limits: (tenantId: string) => TenantLimits | undefined;
+}
+
+/** True for a breaker that a limit opened; what an operator opened, an operator closes. */
+export function isPassed(state: BreakerState): boolean {
+  return state.kind !== 'closed' && state.reason !== 'operator';
+}
+
+/** Closes the breakers under changed limits that are below them by now. What was used stays counted. */
+export async function closeBelowLimits(
+  { repository, transactions, limits }: RaisedLimitsDependencies,
+  tenantId: string,
+  changed: LimitsScope,
+): Promise<void> {
+  const inForce = limits(tenantId);
+  for (const { agentId, ...ref } of await repository.openIn(tenantId, changed)) {
+    const its = limitsOf(inForce, ref, agentId);
+    await transactions.revise<void>({ tenantId, agentId, refs: [ref] }, ([from]) => {
+      if (from === undefined || !isBelow(from, its)) return { revisions: [], answer: undefined };
+      // A new state object: that is how a change is told from none.
+      const to = { ...from.breaker, state: { ...CLOSED_BREAKER.state } };
+      return { revisions: [{ ref, from, to }], answer: undefined };
+    });
+  }
+}
+
+function limitsOf(limits: TenantLimits | undefined, { scope, scopeId }: BreakerRef, agentId: string) {
+  return scope === 'agent' ? agentLimits(limits, scopeId) : runLimits(limits, agentId, scopeId);
+}
+
+/** Of a breaker the store has lost, nobody knows what was used: it stays open. */
+function isBelow({ breaker, asked, revision }: StoredBreaker, limits: BreakerLimits | null): boolean {
+  if (!isPassed(breaker.state)) return false;
+  if (limits === null) return true;
+  return revision > 0 && overLimit(withAsked(breaker, asked).usage, limits, { iterations: 1 }) === null;
+}
