@@ -5,8 +5,11 @@ import { createLogger } from '@agentlens/platform';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { ReportedResults, resolveApproval, spendApproval } from './approvals.ts';
 import { Deadline } from './deadline.ts';
+import { EndedCalls } from './ended-calls.ts';
 
 const bus = createMemoryBus();
+const logger = createLogger({ name: 'test', level: 'silent' });
+const ended = new EndedCalls({ bus, logger });
 const asked: { readonly binding: { readonly argsHash: string }; readonly requestId?: string | undefined }[] = [];
 const spent: unknown[] = [];
 const serving = Promise.all([
@@ -56,7 +59,7 @@ describe('the approval of a call', () => {
     const before = question({ exactArgs: 'a'.repeat(64) });
     const argsHash = await argsHashOf(before);
     const after = { ...before, phase: 'tool.after' } as const;
-    await spendApproval(bus, after, identityOf(after, 'd2'));
+    await spendApproval(ended, after, identityOf(after, 'd2'));
     expect(spent.at(-1)).toMatchObject({ tenantId: 'acme', calls: [{ runId: 'run', toolName: 'pay', argsHash }] });
   });
 });
@@ -64,9 +67,8 @@ describe('the approval of a call', () => {
 describe('results that are reported as events', () => {
   const event = (fields: Partial<AgentEvent>) => ({ kind: 'tool.completed', runId: 'run', ...fields }) as AgentEvent;
   const batch = { tenantId: 'acme', events: [] as AgentEvent[] } as EventBatch;
-  const logger = createLogger({ name: 'test', level: 'silent' });
   const reported = (asksPeople: boolean) =>
-    new ReportedResults({ bus, logger, rules: { decisions: { asksPeople: () => asksPeople } } });
+    new ReportedResults({ ended, rules: { decisions: { asksPeople: () => asksPeople } } });
 
   it('spend the approvals of calls with an id', async () => {
     await serving;

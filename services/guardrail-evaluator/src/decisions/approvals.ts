@@ -8,9 +8,9 @@ import {
 } from '@agentlens/contracts';
 import { type Ask, type CallIdentity, type DecisionBook, redactDeep } from '@agentlens/guardrails';
 import type { EventBus } from '@agentlens/messaging';
-import type { Platform } from '@agentlens/platform';
 import { callOf } from './approval-call.ts';
 import type { Deadline } from './deadline.ts';
+import type { EndedCalls } from './ended-calls.ts';
 
 /** Of the arguments a reviewer is shown. */
 const SHOWN = 500;
@@ -44,25 +44,21 @@ export async function resolveApproval(
   throw new Error(`nobody could be asked to approve a call: ${answer.problem.error}`);
 }
 
-/**
- * Tells that a call has ended, so that what a human approved is not good for another.
- * @throws CommandUnanswered
- */
+/** Tells that a call has ended, so that what a human approved is not good for another. */
 export async function spendApproval(
-  bus: Pick<EventBus, 'request'>,
+  ended: Pick<EndedCalls, 'report'>,
   request: DecisionRequest,
   identity: CallIdentity,
 ): Promise<void> {
-  const { runId, callId } = request;
+  const { tenantId, runId, callId } = request;
   const call = { runId, callId, toolName: toolOf(request), argsHash: exactHash(request, identity) };
   const deadlineMs = Math.max(1, Math.min(COMMANDS.spendApprovals.deadlineMs, Math.floor(request.deadlineMs)));
-  await spend(bus, request.tenantId, [call], deadlineMs);
+  await ended.report(tenantId, [call], deadlineMs);
 }
 
 interface ReportedResultsDependencies {
-  readonly bus: Pick<EventBus, 'request'>;
+  readonly ended: Pick<EndedCalls, 'report'>;
   readonly rules: { readonly decisions: Pick<DecisionBook, 'asksPeople'> };
-  readonly logger: Pick<Platform['logger'], 'warn'>;
 }
 
 /** The same for results that are reported as events: agents need not ask about a result no rule looks at. */
@@ -73,28 +69,14 @@ export class ReportedResults {
     this.#parts = parts;
   }
 
-  /** What cannot be told is reported and left: nothing else about the batch waits for the answer. */
   async spend({ tenantId, events }: EventBatch): Promise<void> {
-    const { bus, rules, logger } = this.#parts;
+    const { ended, rules } = this.#parts;
     if (!rules.decisions.asksPeople(tenantId)) return;
     const calls = events.flatMap(({ kind, runId, callId }): EndedCall[] =>
       kind === 'tool.completed' && callId !== undefined ? [{ runId, callId }] : [],
     );
-    if (calls.length === 0) return;
-    await spend(bus, tenantId, calls, COMMANDS.spendApprovals.deadlineMs).catch((error: unknown) =>
-      logger.warn({ err: error, tenantId }, 'approvals of calls that have ended could not be marked as spent'),
-    );
+    if (calls.length > 0) await ended.report(tenantId, calls, COMMANDS.spendApprovals.deadlineMs);
   }
-}
-
-async function spend(
-  bus: Pick<EventBus, 'request'>,
-  tenantId: string,
-  calls: EndedCall[],
-  deadlineMs: number,
-): Promise<void> {
-  const answer = await bus.request({ ...COMMANDS.spendApprovals, deadlineMs }, { tenantId, calls });
-  if (!answer.ok) throw new Error(`approvals could not be marked as spent: ${answer.problem.error}`);
 }
 
 function toolOf({ tool, phase }: DecisionRequest): string {

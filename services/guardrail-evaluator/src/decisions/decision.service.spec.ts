@@ -23,6 +23,7 @@ import type { TenantLimits } from '../breakers/limits.ts';
 import { BudgetService } from '../budgets/budget.service.ts';
 import { SeededBudgetStore } from '../budgets/seeded-budget-store.ts';
 import { DecisionService } from './decision.service.ts';
+import { EndedCalls } from './ended-calls.ts';
 import { FactGatherer } from './fact-gatherer.ts';
 import { StateCircuit } from './state-circuit.ts';
 import { TenantSteps } from './tenant-steps.ts';
@@ -71,6 +72,7 @@ function serviceIn({ rules = [], controlState = NONE, limits, budgets }: World =
       agents: { agent: async () => ({ tags: ['prod'] }) },
     }),
     bus,
+    ended: new EndedCalls({ bus, logger }),
     circuit,
     publisher: { offer: (decision) => offered.push(decision) },
     metrics: {

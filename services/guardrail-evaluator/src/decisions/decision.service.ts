@@ -19,6 +19,7 @@ import { resolveApproval, spendApproval } from './approvals.ts';
 import { Deadline } from './deadline.ts';
 import type { DecisionMetrics } from './decision-metrics.ts';
 import type { DecisionPublisher } from './decision-publisher.ts';
+import type { EndedCalls } from './ended-calls.ts';
 import type { FactGatherer, FetchedHistory } from './fact-gatherer.ts';
 import {
   approvalOutcome,
@@ -44,6 +45,7 @@ interface DecisionServiceDependencies {
   readonly breakers: Pick<BreakerService, 'consult' | 'remembers'>;
   readonly budgets: Pick<BudgetService, 'applying' | 'needsSession' | 'sessionOf' | 'spent' | 'reserve'>;
   readonly facts: FactGatherer;
+  readonly ended: Pick<EndedCalls, 'report' | 'caughtUp'>;
   readonly circuit: Pick<StateCircuit, 'ask'>;
   readonly bus: Pick<EventBus, 'request'>;
   readonly publisher: Pick<DecisionPublisher, 'offer'>;
@@ -257,17 +259,19 @@ export class DecisionService {
 
   #approval({ request, identity, deadline }: Question, ask: NonNullable<Ruling['ask']>) {
     const failed = (error: unknown) => this.#failed(request, error, 'an approval could not be asked for');
-    const resolved = resolveApproval(this.#parts.bus, request, ask, identity, deadline).then((answer) => ({ answer }));
-    return deadline.within(resolved, failed);
+    const { bus, ended } = this.#parts;
+    const resolved = async () => {
+      await ended.caughtUp(request.tenantId, Math.max(1, Math.floor(deadline.leftMs)));
+      return { answer: await resolveApproval(bus, request, ask, identity, deadline) };
+    };
+    return deadline.within(resolved(), failed);
   }
 
   /** Before the answer is sent, so that the agent's next question finds it. */
   async #spendApproval(request: DecisionRequest, identity: CallIdentity): Promise<void> {
-    const { bus, rules } = this.#parts;
+    const { ended, rules } = this.#parts;
     if (request.phase !== 'tool.after' || !rules.decisions.asksPeople(request.tenantId)) return;
-    await spendApproval(bus, request, identity).catch((error: unknown) =>
-      this.#failed(request, error, 'the approval of a call that has ended could not be marked as spent'),
-    );
+    await spendApproval(ended, request, identity);
   }
 
   /** Notes what became of the call. Sent before the answer is, so that the agent's next question finds it; not awaited. */

@@ -24,6 +24,7 @@ import { ReportedResults } from './approvals.ts';
 import { DecisionService } from './decision.service.ts';
 import { DecisionMetrics } from './decision-metrics.ts';
 import { DecisionPublisher } from './decision-publisher.ts';
+import { EndedCalls } from './ended-calls.ts';
 import { FactGatherer } from './fact-gatherer.ts';
 import { bundleOf } from './rule-bundle.ts';
 import { StateCircuit } from './state-circuit.ts';
@@ -48,6 +49,7 @@ export class Decisions {
   readonly #circuit: StateCircuit;
   readonly #breakers: BreakersRepository;
   readonly #budgets: BudgetsRepository;
+  readonly #ended: EndedCalls;
   readonly #limits;
   readonly #open;
   readonly #tenantBudgets;
@@ -91,7 +93,8 @@ export class Decisions {
       ledger: this.ledger,
       now,
     });
-    const results = new ReportedResults({ bus, rules, logger });
+    this.#ended = new EndedCalls({ bus, logger });
+    const results = new ReportedResults({ ended: this.#ended, rules });
     this.works = [(batch) => feeder.count(batch), (batch) => spender.spend(batch), (batch) => results.spend(batch)];
     const metrics = new DecisionMetrics();
     this.#publisher = new DecisionPublisher(bus, metrics, logger);
@@ -102,6 +105,7 @@ export class Decisions {
       breakers: new BreakerService({ transactions: this.#transactions, store, limits, closed, open: this.#open }),
       budgets: new BudgetService({ budgetStore: this.#budgetStore, budgets: this.#tenantBudgets }),
       facts: new FactGatherer({ calls, windows, circuit, logger, agents: this.#agents }),
+      ended: this.#ended,
       steps: new TenantSteps(now),
     });
   }
@@ -172,6 +176,7 @@ export class Decisions {
   async drain(): Promise<void> {
     this.#circuit.stop();
     await this.service.drain();
+    await this.#ended.stop();
     await this.#publisher.drain();
     await Promise.all([this.#limits.stop(), this.#tenantBudgets.stop(), this.#open.stop()]);
     await this.#recorder.stop();
