@@ -73,6 +73,8 @@ export const DecisionRequest = z.object({
    * can be handed over.
    */
   writtenArgs: z.string().nullable().optional(),
+  /** The tenant wants its decisions to keep the arguments, redacted. */
+  keepsArguments: z.boolean().optional(),
   actor: Actor.optional(),
   tags: z.record(z.string(), z.string()),
   subjects: z.array(Subject),
@@ -125,6 +127,11 @@ export const RuleBypass = z.object({
 });
 export type RuleBypass = z.infer<typeof RuleBypass>;
 
+/** What settled a decision that did not simply allow the call. `unjudged`: no rule could be evaluated in time. */
+export const DECISION_REASONS = ['rule', 'approval', 'budget', 'breaker', 'order', 'unjudged'] as const;
+export const DecisionReason = z.enum(DECISION_REASONS);
+export type DecisionReason = z.infer<typeof DecisionReason>;
+
 /** The answer, as it is sent to the agent, published and stored. Names rules, never their limits. */
 export const Decision = z.object({
   id: z.string(),
@@ -143,13 +150,21 @@ export const Decision = z.object({
   message: z.string(),
   evaluatedRules: z.array(RuleFinding),
   finalRuleId: z.string().optional(),
+  /** Absent where nothing stood in the way, and in decisions of earlier versions. */
+  reason: DecisionReason.optional(),
+  /** With reason `budget`. */
+  budgetId: z.string().optional(),
   /** With effect `modify`: the arguments to use instead. Not stored. */
   modifiedArgs: z.unknown().optional(),
   approvalId: z.string().optional(),
   /** What the estimate set aside; ended by the event of the same call, or by `settleReservation`. */
   reservationId: z.string().optional(),
   bypasses: z.array(RuleBypass),
-  /** SHA-256 (hex) of the canonical arguments; the arguments themselves are not kept. */
+  /** The arguments, redacted, where the tenant keeps them and they are small. Only in what is published and stored. */
+  arguments: z.unknown().optional(),
+  /** Of larger ones: how their redacted JSON text begins, and how long it is, bytes. */
+  argumentsCut: z.object({ start: z.string(), bytes: z.int() }).optional(),
+  /** SHA-256 (hex) of the canonical arguments. */
   inputsDigest: z.string(),
   latencyMs: z.number().nonnegative(),
   decidedAt: Instant,

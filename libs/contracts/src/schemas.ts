@@ -8,8 +8,10 @@ export { CONTROL_SCOPES, ControlOrder } from './control.ts';
 export {
   DECISION_EFFECTS,
   DECISION_PHASES,
+  DECISION_REASONS,
   Decision,
   DecisionEffect,
+  DecisionReason,
   RuleBypass,
   RuleFinding,
 } from './decisions.ts';

@@ -35,7 +35,10 @@ export interface AgentLensOptions {
   readonly heartbeatMs?: number;
   /** Changes a message before it is recorded and before it goes to the model. Must not throw; it is asked once each. */
   readonly redactMessage?: (message: AgentMessage) => AgentMessage;
-  /** False: messages are counted and told apart, their content never leaves the process. Default true. */
+  /**
+   * False: messages are counted and told apart, calls are timed, and their contents are not in the events of the run (rules
+   * are still asked about arguments and results). Default true; arguments and results of calls are redacted.
+   */
   readonly recordContent?: boolean;
   /** Arguments with more characters of JSON than this are not sent. Default 200 000. */
   readonly maxArgumentChars?: number;

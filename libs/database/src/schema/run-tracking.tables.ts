@@ -178,4 +178,21 @@ export interface DecisionsTable {
   inputs_digest: string;
   latency_ms: number;
   decided_at: Timestamp;
+  reason: Generated<string | null>;
+  budget_id: Generated<string | null>;
+  /** Redacted. */
+  arguments: AnyJson;
+  arguments_cut: NullableJson;
+}
+
+/** Writer: run-tracking. What decision rules said, by UTC day of the decision. */
+export interface RuleDailyTable {
+  tenant_id: string;
+  rule_id: string;
+  day: string;
+  asked: number;
+  matched: number;
+  blocked: number;
+  asked_human: number;
+  would_have: number;
 }

@@ -31,6 +31,7 @@ import type {
   AuditPositionTable,
   DecisionsTable,
   EventsTable,
+  RuleDailyTable,
   RunsTable,
 } from './run-tracking.tables.ts';
 
@@ -62,6 +63,7 @@ export interface Tables {
   audit_minutes: AuditMinutesTable;
   audit_position: AuditPositionTable;
   decisions: DecisionsTable;
+  rule_daily: RuleDailyTable;
   guardrail_rules: GuardrailRulesTable;
   rule_versions: RuleVersionsTable;
   guardrail_states: GuardrailStatesTable;

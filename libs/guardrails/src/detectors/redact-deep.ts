@@ -1,13 +1,11 @@
 import { type DetectorName, LONGEST_TEXT, redact } from './detectors.ts';
+import { isSecretName } from './secrets.ts';
 
 /** Secrets and personal data. A web address alone is neither. */
 const SENSITIVE: readonly DetectorName[] = [
   ...(['private_key', 'jwt', 'secret_key'] as const),
   ...(['email', 'iban', 'credit_card', 'uk_nino', 'ip_address', 'phone'] as const),
 ];
-/** What a member is called that holds a secret, whatever it looks like. */
-const SECRET_NAME =
-  /(?:password|passwd|passphrase|secret|token|apikey|accesskey|privatekey|authorization|credentials?|cookie|cvv|cvc)$/;
 /** Deeper than this nothing is looked at: a hostile value must not exhaust the stack. */
 const MOST_LEVELS = 64;
 
@@ -39,13 +37,4 @@ function clean(value: unknown, level: number): unknown {
 
 function cleanText(text: string): string {
   return text.length > LONGEST_TEXT ? '[too long]' : redact(SENSITIVE, text);
-}
-
-function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(
-    name
-      .slice(-40)
-      .toLowerCase()
-      .replaceAll(/[^a-z]/g, ''),
-  );
 }

@@ -1,7 +1,7 @@
-import { Decision, RuleBypass, RuleFinding } from '@agentlens/contracts/schemas';
+import { Decision, DecisionEffect, DecisionReason, RuleBypass, RuleFinding } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
-/** A decision as it is read back: without the arguments, whose digest is kept. */
+/** A decision as it is read back. */
 export const DecisionView = z
   .object({
     id: z.string(),
@@ -14,12 +14,23 @@ export const DecisionView = z
     verdict: Decision.shape.verdict.meta({ description: 'What the agent was told.' }),
     control: Decision.shape.control,
     effect: Decision.shape.effect.meta({ description: 'What the rules said, enforced or not.' }),
+    wouldHave: DecisionEffect.optional().meta({
+      description: 'The call was allowed; rules in shadow would have done this to it.',
+    }),
+    reason: DecisionReason.optional().meta({ description: 'What settled it; absent where nothing stood in the way.' }),
+    budgetId: z.string().optional().meta({ description: 'The budget that refused it.' }),
     cause: Decision.shape.cause,
     message: z.string(),
     evaluatedRules: z.array(RuleFinding),
     finalRuleId: z.string().optional(),
     approvalId: z.string().optional(),
     bypasses: z.array(RuleBypass),
+    arguments: z.unknown().optional().meta({
+      description: 'Redacted. Absent where the tenant keeps none (`decisionArguments`), or they are large.',
+    }),
+    argumentsCut: z.object({ start: z.string(), bytes: z.int() }).optional().meta({
+      description: 'Of large arguments: how their redacted JSON text begins, and its length.',
+    }),
     inputsDigest: z.string(),
     latencyMs: z.number(),
     decidedAt: z.string(),

@@ -1,4 +1,4 @@
-import { ClientId, DECISION_EFFECTS, DECISION_PHASES } from '@agentlens/contracts/schemas';
+import { ClientId, DECISION_EFFECTS, DECISION_PHASES, DECISION_REASONS } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, paging, timeRange } from '../parameters.ts';
@@ -11,6 +11,14 @@ export const DecisionFilter = consistent(
     agentId: ClientId.optional(),
     runId: ClientId.optional(),
     ruleId: ClientId.optional().meta({ description: 'Decisions for which this rule matched, enforced or in shadow.' }),
+    mode: z.enum(['enforce', 'shadow']).optional().meta({
+      description: 'Decisions for which a rule in this mode matched; with ruleId, this rule.',
+    }),
+    reason: commaListOf(DECISION_REASONS).optional().meta({ description: 'What settled it.' }),
+    budgetId: ClientId.optional(),
+    wouldHave: commaListOf(['ask', 'block', 'terminate']).optional().meta({
+      description: 'Allowed calls to which rules in shadow would have done this.',
+    }),
     toolName: ClientId.optional(),
     phase: commaListOf(DECISION_PHASES).optional(),
     verdict: commaListOf(['ALLOW', 'BLOCK']).optional().meta({ description: 'What the agent was told.' }),
@@ -28,7 +36,7 @@ export const listDecisions = operation({
   path: '/api/decisions',
   tag: 'Decisions',
   summary:
-    'What was decided about calls of every run, newest first. verdict=ALLOW&effect=block shows what shadow rules would have blocked.',
+    'What was decided about calls of every run, newest first. wouldHave=block shows what shadow rules would have blocked.',
   scope: 'read',
   query: DecisionFilter,
   response: z.object({ decisions: z.array(DecisionView), hasMore: z.boolean(), nextCursor: z.string().optional() }),

@@ -126,6 +126,18 @@ const AgentState = z.object({
 });
 export type AgentState = z.infer<typeof AgentState>;
 
+export const RuleDay = z
+  .object({
+    day: z.string().meta({ description: 'UTC, `YYYY-MM-DD`.' }),
+    asked: z.int().meta({ description: 'Calls the rule was asked about.' }),
+    matched: z.int(),
+    blocked: z.int().meta({ description: 'Calls it blocked, or ended the run of.' }),
+    askedHuman: z.int().meta({ description: 'Calls it had a human asked about.' }),
+    wouldHave: z.int().meta({ description: 'Calls it would have blocked, changed or asked about, in shadow.' }),
+  })
+  .meta({ id: 'RuleDay' });
+export type RuleDay = z.infer<typeof RuleDay>;
+
 export const RuleState = z.object({ ruleId: z.string(), tenantId: z.string(), ...state });
 export type RuleState = z.infer<typeof RuleState>;
 
@@ -143,6 +155,9 @@ export const getRuleStatus = operation({
     }),
     agents: z.array(AgentState).meta({ description: 'At most 100, the one evaluated last first.' }),
     recentTriggers: z.array(TriggerView),
+    days: z
+      .array(RuleDay)
+      .meta({ description: 'What a decision rule said, for each of the last 30 days on which it was asked.' }),
   }),
   problems: [404],
 });

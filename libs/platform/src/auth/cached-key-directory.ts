@@ -18,6 +18,8 @@ export interface KeyRecord {
   readonly eventsPerSecond: number | null;
   /** Of the tenant. */
   readonly decisionFailMode?: 'allow' | 'block';
+  /** Of the tenant: its decisions keep arguments. */
+  readonly keepsArguments?: boolean;
   readonly expiresAtMs: number | null;
   readonly revokedAtMs: number | null;
 }
@@ -154,6 +156,7 @@ function acceptanceOf(record: KeyRecord, defaultEventsPerSecond: number): KeyChe
       eventsPerSecond: record.eventsPerSecond ?? defaultEventsPerSecond,
       ...(record.agents === null ? {} : { agents: record.agents }),
       ...(record.decisionFailMode === undefined ? {} : { decisionFailMode: record.decisionFailMode }),
+      ...(record.keepsArguments === true ? { keepsArguments: true } : {}),
     },
   };
 }

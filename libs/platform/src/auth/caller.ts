@@ -19,6 +19,8 @@ export interface Caller {
    * it cannot be evaluated. Absent: `allow`.
    */
   readonly decisionFailMode?: 'allow' | 'block';
+  /** Decisions of the tenant keep the arguments of calls, redacted. */
+  readonly keepsArguments?: boolean;
 }
 
 /** The route needs one of these scopes (`admin` always suffices). A route that names none needs `admin`. */

@@ -2,6 +2,7 @@ import type { Settings } from '../options.ts';
 import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { Decision } from '../wire/decision.ts';
 import { safeJson, utf8Bytes } from '../wire/safe-json.ts';
+import { keptContent } from './kept-content.ts';
 import { OpenCalls } from './open-calls.ts';
 import type { RunBreaker } from './run-breaker.ts';
 import type { ApprovalWait, ToolCallOptions } from './run-config.ts';
@@ -74,6 +75,7 @@ export class ToolCalls {
       tool: { name, ...(tags.length === 0 ? {} : { categories: tags }) },
       outcome: failed ? 'error' : 'success',
       ...{ durationMs, callId },
+      ...(settings.recordContent ? { ...keptContent('arguments', args), ...keptContent('result', result) } : {}),
       ...(failed ? { error: errorData(error) } : {}),
     });
     story.nextStep();

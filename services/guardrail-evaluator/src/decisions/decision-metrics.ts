@@ -2,6 +2,9 @@ import type { Decision } from '@agentlens/contracts';
 import { metrics } from '@opentelemetry/api';
 import type { BudgetRefusal } from './outcome.ts';
 
+/** Rules with a series of their own, per process. */
+const MOST_NAMED = 500;
+
 /** What deciding counts. Without a telemetry SDK every call is free of effect. */
 export class DecisionMetrics {
   readonly #decisions;
@@ -9,6 +12,9 @@ export class DecisionMetrics {
   readonly #latency;
   readonly #dropped;
   readonly #refusals;
+  readonly #findings;
+  /** Rules that have a series of their own. */
+  readonly #named = new Set<string>();
 
   constructor() {
     const meter = metrics.getMeter('@agentlens/guardrail-evaluator');
@@ -21,6 +27,9 @@ export class DecisionMetrics {
     });
     this.#refusals = meter.createCounter('agentlens.evaluator.budget_refusals', {
       description: 'Calls a budget refused, by its scope and period and why: spent, estimate too high, unavailable',
+    });
+    this.#findings = meter.createCounter('agentlens.evaluator.rule_matches', {
+      description: 'Calls a rule matched and asked for more than allowing, by rule, mode and effect',
     });
     this.#latency = meter.createHistogram('agentlens.evaluator.decision_latency', {
       description: 'From taking a question to having its answer',
@@ -36,10 +45,19 @@ export class DecisionMetrics {
     this.#refusals.add(1, { scope, period, why });
   }
 
-  decided({ phase, verdict, effect, bypasses, latencyMs }: Decision): void {
+  decided({ phase, verdict, effect, bypasses, latencyMs, evaluatedRules }: Decision): void {
     this.#decisions.add(1, { phase, verdict, effect });
     this.#latency.record(latencyMs, { phase });
     for (const { why, did } of bypasses) this.#bypasses.add(1, { why, did });
+    for (const { violated, ruleId, mode, effect: asks } of evaluatedRules) {
+      if (violated) this.#findings.add(1, { rule: this.#nameOf(ruleId), mode, effect: asks });
+    }
+  }
+
+  /** Every rule is a series: beyond so many they share one, or a tenant with many rules costs every scrape. */
+  #nameOf(ruleId: string): string {
+    if (this.#named.size < MOST_NAMED) this.#named.add(ruleId);
+    return this.#named.has(ruleId) ? ruleId : 'other';
   }
 
   dropped(count = 1): void {

@@ -389,7 +389,7 @@ describe('budgets', () => {
       ['b', 'estimate'],
     ]);
     const broke = serviceIn({ budgets: [spent] });
-    await broke.ask();
+    expect(await broke.ask()).toMatchObject({ reason: 'budget', budgetId: 'spent', cause: { kind: 'RULE_VIOLATION' } });
     expect(broke.refusals).toEqual([['spent', 'spent']]);
   });
 

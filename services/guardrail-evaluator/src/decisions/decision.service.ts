@@ -1,4 +1,5 @@
 import { type Budget, type Decision, type DecisionRequest, type RuleBypass, timeOrderedId } from '@agentlens/contracts';
+import { keptArguments } from './kept-arguments.ts';
 import {
   type CallIdentity,
   type DecisionBook,
@@ -138,7 +139,7 @@ export class DecisionService {
     const decision = decisionOf(request, identity, nowMs, said, bypasses, performance.now() - startedAtMs);
     metrics.decided(decision);
     if (said.refusal !== undefined) metrics.refusedByBudget(said.refusal);
-    publisher.offer(decision);
+    publisher.offer({ ...decision, ...keptArguments(request) });
     return decision;
   }
 

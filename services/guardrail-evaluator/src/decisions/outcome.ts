@@ -6,7 +6,16 @@ import type { BreakerVerdict } from '../breakers/breaker.service.ts';
 /** What a decision says, without the question it answers. */
 export type DecisionOutcome = Pick<
   Decision,
-  'verdict' | 'control' | 'effect' | 'cause' | 'message' | 'finalRuleId' | 'approvalId' | 'modifiedArgs'
+  | 'verdict'
+  | 'control'
+  | 'effect'
+  | 'cause'
+  | 'message'
+  | 'finalRuleId'
+  | 'approvalId'
+  | 'modifiedArgs'
+  | 'reason'
+  | 'budgetId'
 >;
 
 /** A budget's no. `unavailable`: it could not be asked, and is set to block then. */
@@ -24,6 +33,7 @@ export function orderedOutcome(controlState: ControlState): DecisionOutcome {
     ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
     cause: { kind: 'LOCKDOWN', ...(because === undefined ? {} : { lockdownId: because.id }) },
     message: controlStateMessage(controlState),
+    reason: 'order',
   };
 }
 
@@ -32,6 +42,7 @@ export function breakerOutcome({ ref, reason }: Extract<BreakerVerdict, { allowe
     ...{ verdict: 'BLOCK', control: 'TERMINATE', effect: 'terminate' },
     cause: { kind: 'LOCKDOWN', lockdownId: `breaker:${ref.scope}:${ref.scopeId}` },
     message: `The circuit breaker of this ${ref.scope} is open: ${reason}`,
+    reason: 'breaker',
   };
 }
 
@@ -42,7 +53,7 @@ export function budgetOutcome({ budget: { id, name }, why }: BudgetRefusal): Dec
     estimate: `What this call is expected to cost does not fit into the budget "${name}" any more`,
     unavailable: `The budget "${name}" could not be asked in time`,
   }[why];
-  return blocked(id, said);
+  return { ...blocked(id, said), reason: 'budget', budgetId: id };
 }
 
 /** A rule's word on a call that waits for nobody. */
@@ -52,9 +63,16 @@ export function ruledOutcome(ruling: Ruling): DecisionOutcome {
   const said = { ...final, effect: wouldBe, message };
   if (effect === 'block' || effect === 'terminate') {
     const control = effect === 'terminate' ? 'TERMINATE' : 'CONTINUE';
-    return { ...said, verdict: 'BLOCK', control, cause: { kind: 'RULE_VIOLATION', ruleId: finalRule?.id ?? '' } };
+    return {
+      ...said,
+      reason: 'rule',
+      verdict: 'BLOCK',
+      control,
+      cause: { kind: 'RULE_VIOLATION', ruleId: finalRule?.id ?? '' },
+    };
   }
-  return { ...CONTINUE, ...said, ...(modifiedArgs === undefined ? {} : { modifiedArgs }) };
+  const changed = effect === 'modify' ? ({ reason: 'rule' } as const) : {};
+  return { ...CONTINUE, ...said, ...changed, ...(modifiedArgs === undefined ? {} : { modifiedArgs }) };
 }
 
 const REFUSALS = {
@@ -67,7 +85,7 @@ const REFUSALS = {
 export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason }: Alert): DecisionOutcome | null {
   const rule = ruling.finalRule;
   if (status === 'approved' || rule === undefined) return null;
-  const said = { approvalId, finalRuleId: rule.id, effect: ruling.wouldBe } as const;
+  const said = { approvalId, finalRuleId: rule.id, effect: ruling.wouldBe, reason: 'approval' } as const;
   if (status === 'pending' || status === 'acknowledged') {
     const cause = { kind: 'HITL_PENDING', approvalId, ruleId: rule.id } as const;
     return { ...said, verdict: 'BLOCK', control: 'TERMINATE', cause, message: ruling.message };
@@ -79,7 +97,8 @@ export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason
 /** The rule's own setting for when nobody could be asked. */
 export function unaskedOutcome(ruling: Ruling): DecisionOutcome {
   const name = ruling.finalRule?.name ?? '';
-  return blocked(ruling.finalRule?.id ?? '', `Nobody could be asked to approve this call, by rule "${name}"`);
+  const message = `Nobody could be asked to approve this call, by rule "${name}"`;
+  return { ...blocked(ruling.finalRule?.id ?? '', message), reason: 'approval' };
 }
 
 function blocked(ruleId: string, message: string, effect: DecisionEffect = 'block'): DecisionOutcome {

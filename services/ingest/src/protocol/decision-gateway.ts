@@ -128,6 +128,7 @@ export class DecisionGateway {
       effect: 'terminate',
       cause: { kind: 'LOCKDOWN', ...(because && { lockdownId: because.id }) },
       message: controlStateMessage(controlState),
+      reason: 'order',
       bypasses: [],
     };
   }
@@ -161,7 +162,7 @@ export class DecisionGateway {
 
   #byFailMode(request: DecisionRequest, did: FailMode, why: 'unavailable' | 'error'): Decision {
     const bypasses = [{ ruleId: '*', why, did }] as const;
-    const common = { ...this.#blank(request), bypasses: [...bypasses] };
+    const common = { ...this.#blank(request), bypasses: [...bypasses], reason: 'unjudged' as const };
     if (did === 'allow') {
       const message = 'No rule could be evaluated in time; the call is allowed by the fail mode';
       return { ...common, verdict: 'ALLOW', control: 'CONTINUE', effect: 'allow', cause: { kind: 'ALLOW' }, message };

@@ -59,6 +59,7 @@ export class EvaluateController {
       runId,
       requestId,
       receivedAt,
+      keepsArguments: caller.keepsArguments,
     };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     const written = inexactlyReadArgs(request.bodyText ?? '');

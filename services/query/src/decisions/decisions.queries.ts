@@ -30,7 +30,12 @@ function pageRows(db: ReadOnly, tenantId: string, filter: DecisionFilter) {
   if (filter.inputsDigest !== undefined) query = query.where('inputs_digest', '=', filter.inputsDigest);
   if (filter.from !== undefined) query = query.where('decided_at', '>=', filter.from);
   if (filter.to !== undefined) query = query.where('decided_at', '<=', filter.to);
-  if (filter.ruleId !== undefined) query = query.where(matchedBy(filter.ruleId));
+  if (filter.reason !== undefined) query = query.where('reason', 'in', filter.reason);
+  if (filter.budgetId !== undefined) query = query.where('budget_id', '=', filter.budgetId);
+  if (filter.wouldHave !== undefined) {
+    query = query.where('verdict', '=', 'ALLOW').where('effect', 'in', filter.wouldHave);
+  }
+  if (filter.ruleId !== undefined || filter.mode !== undefined) query = query.where(matchedBy(filter));
   if (filter.cursor !== undefined) {
     query = query.where(
       sql<boolean>`(decided_at, decision_id) < (${filter.cursor.at}::timestamptz, ${filter.cursor.id})`,
@@ -44,6 +49,7 @@ function pageRows(db: ReadOnly, tenantId: string, filter: DecisionFilter) {
     .execute();
 }
 
-function matchedBy(ruleId: string) {
-  return sql<boolean>`evaluated_rules @> ${JSON.stringify([{ ruleId, matched: true }])}::jsonb`;
+/** What is undefined is left out of the JSON, and so matches all. */
+function matchedBy({ ruleId, mode }: DecisionFilter) {
+  return sql<boolean>`evaluated_rules @> ${JSON.stringify([{ ruleId, mode, matched: true }])}::jsonb`;
 }

@@ -1,9 +1,10 @@
-import type { AgentState, RuleState } from '@agentlens/operations';
+import type { AgentState, RuleDay, RuleState } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 
 const MOST_AGENTS = 100;
+const MOST_DAYS = 30;
 
 interface AgentRow {
   agentId: string;
@@ -29,6 +30,25 @@ export class RuleStateQueries {
       if (newest === undefined) return { state: null, agents: [] };
       return { state: { ruleId, tenantId, ...measuredOf(newest), ...totals }, agents: rows.map(agentState) };
     });
+  }
+
+  /** Newest first. */
+  async days(tenantId: string, ruleId: string): Promise<RuleDay[]> {
+    const rows = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('rule_daily')
+        .select(['day', 'asked', 'matched', 'blocked', 'asked_human', 'would_have'])
+        .where('tenant_id', '=', tenantId)
+        .where('rule_id', '=', ruleId)
+        .orderBy('day', 'desc')
+        .limit(MOST_DAYS)
+        .execute(),
+    );
+    return rows.map(({ asked_human: askedHuman, would_have: wouldHave, ...row }) => ({
+      ...row,
+      askedHuman,
+      wouldHave,
+    }));
   }
 }
 

@@ -86,6 +86,7 @@ export class RulesController {
     const rule = foundOr404(RULE, await this.rules.get(tenantId, ruleId));
     const { state, agents } = await this.states.of(tenantId, ruleId);
     const { items } = await this.triggers.list(tenantId, { ruleId, limit: RECENT_TRIGGERS, offset: 0 });
-    return { rule, state, agents, recentTriggers: items };
+    const days = await this.states.days(tenantId, ruleId);
+    return { rule, state, agents, recentTriggers: items, days };
   }
 }

@@ -1,17 +1,41 @@
 import type { Decision } from '@agentlens/contracts';
 import type { Pool } from 'pg';
 
+/** Counts with what is stored, so that each decision is counted once; rows in one order, so that no two statements wait for each other. */
 const RECORD_DECISIONS = `
-insert into decisions (tenant_id, decision_id, run_id, agent_id, phase, tool_name, call_id, verdict, control, effect, cause,
-  message, evaluated_rules, final_rule_id, approval_id, bypasses, inputs_digest, latency_ms, decided_at)
-select "tenantId", id, "runId", "agentId", phase, "toolName", "callId", verdict, control, effect, cause, message,
-  "evaluatedRules", "finalRuleId", "approvalId", bypasses, "inputsDigest", "latencyMs", "decidedAt"
-from jsonb_to_recordset($1::jsonb) as d("tenantId" text, id text, "runId" text, "agentId" text, phase text, "toolName" text,
-  "callId" text, verdict text, control text, effect text, cause jsonb, message text, "evaluatedRules" jsonb,
-  "finalRuleId" text, "approvalId" text, bypasses jsonb, "inputsDigest" text, "latencyMs" double precision,
-  "decidedAt" timestamptz)
-order by 1, 2
-on conflict (tenant_id, decision_id) do nothing`;
+with stored as (
+  insert into decisions (tenant_id, decision_id, run_id, agent_id, phase, tool_name, call_id, verdict, control, effect, cause,
+    message, evaluated_rules, final_rule_id, approval_id, bypasses, inputs_digest, latency_ms, decided_at, reason, budget_id,
+    arguments, arguments_cut)
+  select "tenantId", id, "runId", "agentId", phase, "toolName", "callId", verdict, control, effect, cause, message,
+    "evaluatedRules", "finalRuleId", "approvalId", bypasses, "inputsDigest", "latencyMs", "decidedAt", reason, "budgetId",
+    arguments, "argumentsCut"
+  from jsonb_to_recordset($1::jsonb) as d("tenantId" text, id text, "runId" text, "agentId" text, phase text,
+    "toolName" text, "callId" text, verdict text, control text, effect text, cause jsonb, message text,
+    "evaluatedRules" jsonb, "finalRuleId" text, "approvalId" text, bypasses jsonb, "inputsDigest" text,
+    "latencyMs" double precision, "decidedAt" timestamptz, reason text, "budgetId" text, arguments jsonb,
+    "argumentsCut" jsonb)
+  order by 1, 2
+  on conflict (tenant_id, decision_id) do nothing
+  returning tenant_id, decided_at, evaluated_rules
+), findings as (
+  select tenant_id, (decided_at at time zone 'UTC')::date as day, f->>'ruleId' as rule_id, f->>'mode' as mode,
+    f->>'effect' as effect, (f->>'matched')::boolean as matched, (f->>'violated')::boolean as violated
+  from stored cross join lateral jsonb_array_elements(evaluated_rules) as f
+), counted as (
+  insert into rule_daily as r (tenant_id, rule_id, day, asked, matched, blocked, asked_human, would_have)
+  select tenant_id, rule_id, day, count(*), count(*) filter (where matched),
+    count(*) filter (where violated and mode = 'enforce' and effect in ('block', 'terminate')),
+    count(*) filter (where violated and mode = 'enforce' and effect = 'ask'),
+    count(*) filter (where violated and mode = 'shadow')
+  from findings
+  group by 1, 2, 3
+  order by 1, 2, 3
+  on conflict (tenant_id, rule_id, day) do update set asked = r.asked + excluded.asked,
+    matched = r.matched + excluded.matched, blocked = r.blocked + excluded.blocked,
+    asked_human = r.asked_human + excluded.asked_human, would_have = r.would_have + excluded.would_have
+)
+select count(*)::int as stored from stored`;
 
 /** One statement may run for ten seconds; this many rows take well under one. */
 const ROWS_AT_ONCE = 5_000;
@@ -25,12 +49,12 @@ export class DecisionStore {
 
   /** All or nothing. Answers how many were new. @throws what Postgres says. */
   async record(decisions: readonly Decision[]): Promise<number> {
-    const { rowCount } = await this.pool.query({
+    const { rows } = await this.pool.query<{ stored: number }>({
       name: 'record-decisions',
       text: RECORD_DECISIONS,
       values: [JSON.stringify(decisions)],
     });
-    return rowCount ?? 0;
+    return rows[0]?.stored ?? 0;
   }
 
   /** Retention, across tenants. Drops a bounded number of rows, and says whether more are left. */

@@ -67,6 +67,39 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
       return found;
     });
 
+  it('counts what rules said by day, each decision once however often it is told', async () => {
+    const finding = { ruleVersion: 1, enabled: true, matched: true, violated: true, mode: 'enforce' as const };
+    const said = (id: string, effect: 'ask' | 'block' | 'allow', mode: 'enforce' | 'shadow' = 'enforce') =>
+      aDecision({
+        id,
+        evaluatedRules: [
+          { ...finding, ruleId: 'r', effect, mode, matched: effect !== 'allow', violated: effect !== 'allow' },
+        ],
+      });
+    const store = new DecisionStore(database.pool);
+    await store.record([said('c1', 'block'), said('c2', 'ask'), said('c3', 'allow'), said('c4', 'block', 'shadow')]);
+    expect(await store.record([said('c1', 'block'), said('c5', 'allow')])).toBe(1);
+    const counted = await database.db.selectFrom('rule_daily').selectAll().where('rule_id', '=', 'r').execute();
+    expect(counted).toEqual([
+      {
+        ...{ tenant_id: 'acme', rule_id: 'r', day: '2026-03-01' },
+        ...{ asked: 5, matched: 3, blocked: 1, asked_human: 1, would_have: 1 },
+      },
+    ]);
+  });
+
+  it('keeps why, the budget and the arguments', async () => {
+    const store = new DecisionStore(database.pool);
+    const kept = { reason: 'budget', budgetId: 'b', arguments: { to: '[email]' } } as const;
+    await store.record([aDecision({ id: 'kept', ...kept })]);
+    const row = await database.db
+      .selectFrom('decisions')
+      .selectAll()
+      .where('decision_id', '=', 'kept')
+      .executeTakeFirst();
+    expect(row).toMatchObject({ reason: 'budget', budget_id: 'b', arguments: { to: '[email]' }, arguments_cut: null });
+  });
+
   it('stores what was decided, without the arguments it changed', async () => {
     const decision = aDecision({ callId: 'call', modifiedArgs: { secret: 'x' }, approvalId: 'alert' });
 
@@ -93,6 +126,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
       inputs_digest: decision.inputsDigest,
       latency_ms: 0.4,
       decided_at: decision.decidedAt,
+      ...{ reason: null, budget_id: null, arguments: null, arguments_cut: null },
     });
   });
 

@@ -20,6 +20,8 @@ export interface DecisionExtras {
   readonly decisionId: string;
   readonly effect: Decision['effect'];
   readonly approvalId?: string;
+  /** The budget that refused the call. */
+  readonly budgetId?: string;
   readonly modifiedArgs?: unknown;
   readonly reservationId?: string;
   readonly bypasses: Decision['bypasses'];
@@ -45,12 +47,13 @@ export function decisionBody(decision: Decision): DecisionBody {
 
 /** The same with our additions. */
 export function decisionBodyWithExtras(decision: Decision): DecisionBody & DecisionExtras {
-  const { id, effect, approvalId, modifiedArgs, reservationId, bypasses } = decision;
+  const { id, effect, approvalId, budgetId, modifiedArgs, reservationId, bypasses } = decision;
   return {
     ...decisionBody(decision),
     decisionId: id,
     effect,
     ...(approvalId === undefined ? {} : { approvalId }),
+    ...(budgetId === undefined ? {} : { budgetId }),
     ...(modifiedArgs === undefined ? {} : { modifiedArgs }),
     ...(reservationId === undefined ? {} : { reservationId }),
     bypasses,

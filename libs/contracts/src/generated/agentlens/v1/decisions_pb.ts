@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlens/v1/decisions.proto.
  */
 export const file_agentlens_v1_decisions: GenFile = /*@__PURE__*/
-  fileDesc("ChxhZ2VudGxlbnMvdjEvZGVjaXNpb25zLnByb3RvEgxhZ2VudGxlbnMudjEi/gQKCERlY2lzaW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRIOCgZydW5faWQYBCABKAkSDQoFcGhhc2UYBSABKAkSFgoJdG9vbF9uYW1lGAYgASgJSACIAQESFAoHY2FsbF9pZBgHIAEoCUgBiAEBEg8KB3ZlcmRpY3QYCCABKAkSDwoHY29udHJvbBgJIAEoCRIOCgZlZmZlY3QYCiABKAkSKgoFY2F1c2UYCyABKAsyGy5hZ2VudGxlbnMudjEuRGVjaXNpb25DYXVzZRIPCgdtZXNzYWdlGAwgASgJEjIKD2V2YWx1YXRlZF9ydWxlcxgNIAMoCzIZLmFnZW50bGVucy52MS5SdWxlRmluZGluZxIaCg1maW5hbF9ydWxlX2lkGA4gASgJSAKIAQESMgoNbW9kaWZpZWRfYXJncxgPIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgDiAEBEhgKC2FwcHJvdmFsX2lkGBAgASgJSASIAQESKgoIYnlwYXNzZXMYESADKAsyGC5hZ2VudGxlbnMudjEuUnVsZUJ5cGFzcxIVCg1pbnB1dHNfZGlnZXN0GBIgASgJEhIKCmxhdGVuY3lfbXMYEyABKAESEgoKZGVjaWRlZF9hdBgUIAEoCRIbCg5yZXNlcnZhdGlvbl9pZBgVIAEoCUgFiAEBQgwKCl90b29sX25hbWVCCgoIX2NhbGxfaWRCEAoOX2ZpbmFsX3J1bGVfaWRCEAoOX21vZGlmaWVkX2FyZ3NCDgoMX2FwcHJvdmFsX2lkQhEKD19yZXNlcnZhdGlvbl9pZCKTAQoNRGVjaXNpb25DYXVzZRIMCgRraW5kGAEgASgJEhQKB3J1bGVfaWQYAiABKAlIAIgBARIYCgthcHByb3ZhbF9pZBgDIAEoCUgBiAEBEhgKC2xvY2tkb3duX2lkGAQgASgJSAKIAQFCCgoIX3J1bGVfaWRCDgoMX2FwcHJvdmFsX2lkQg4KDF9sb2NrZG93bl9pZCKGAQoLUnVsZUZpbmRpbmcSDwoHcnVsZV9pZBgBIAEoCRIUCgxydWxlX3ZlcnNpb24YAiABKA0SDwoHZW5hYmxlZBgDIAEoCBIPCgdtYXRjaGVkGAQgASgIEhAKCHZpb2xhdGVkGAUgASgIEg4KBmVmZmVjdBgGIAEoCRIMCgRtb2RlGAcgASgJIjcKClJ1bGVCeXBhc3MSDwoHcnVsZV9pZBgBIAEoCRILCgN3aHkYAiABKAkSCwoDZGlkGAMgASgJYgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("ChxhZ2VudGxlbnMvdjEvZGVjaXNpb25zLnByb3RvEgxhZ2VudGxlbnMudjEizAYKCERlY2lzaW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCghhZ2VudF9pZBgDIAEoCRIOCgZydW5faWQYBCABKAkSDQoFcGhhc2UYBSABKAkSFgoJdG9vbF9uYW1lGAYgASgJSACIAQESFAoHY2FsbF9pZBgHIAEoCUgBiAEBEg8KB3ZlcmRpY3QYCCABKAkSDwoHY29udHJvbBgJIAEoCRIOCgZlZmZlY3QYCiABKAkSKgoFY2F1c2UYCyABKAsyGy5hZ2VudGxlbnMudjEuRGVjaXNpb25DYXVzZRIPCgdtZXNzYWdlGAwgASgJEjIKD2V2YWx1YXRlZF9ydWxlcxgNIAMoCzIZLmFnZW50bGVucy52MS5SdWxlRmluZGluZxIaCg1maW5hbF9ydWxlX2lkGA4gASgJSAKIAQESMgoNbW9kaWZpZWRfYXJncxgPIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgDiAEBEhgKC2FwcHJvdmFsX2lkGBAgASgJSASIAQESKgoIYnlwYXNzZXMYESADKAsyGC5hZ2VudGxlbnMudjEuUnVsZUJ5cGFzcxIVCg1pbnB1dHNfZGlnZXN0GBIgASgJEhIKCmxhdGVuY3lfbXMYEyABKAESEgoKZGVjaWRlZF9hdBgUIAEoCRIbCg5yZXNlcnZhdGlvbl9pZBgVIAEoCUgFiAEBEhMKBnJlYXNvbhgWIAEoCUgGiAEBEhYKCWJ1ZGdldF9pZBgXIAEoCUgHiAEBEi4KCWFyZ3VtZW50cxgYIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUgIiAEBEjYKDWFyZ3VtZW50c19jdXQYGSABKAsyGi5hZ2VudGxlbnMudjEuQ3V0QXJndW1lbnRzSAmIAQFCDAoKX3Rvb2xfbmFtZUIKCghfY2FsbF9pZEIQCg5fZmluYWxfcnVsZV9pZEIQCg5fbW9kaWZpZWRfYXJnc0IOCgxfYXBwcm92YWxfaWRCEQoPX3Jlc2VydmF0aW9uX2lkQgkKB19yZWFzb25CDAoKX2J1ZGdldF9pZEIMCgpfYXJndW1lbnRzQhAKDl9hcmd1bWVudHNfY3V0IiwKDEN1dEFyZ3VtZW50cxINCgVzdGFydBgBIAEoCRINCgVieXRlcxgCIAEoDSKTAQoNRGVjaXNpb25DYXVzZRIMCgRraW5kGAEgASgJEhQKB3J1bGVfaWQYAiABKAlIAIgBARIYCgthcHByb3ZhbF9pZBgDIAEoCUgBiAEBEhgKC2xvY2tkb3duX2lkGAQgASgJSAKIAQFCCgoIX3J1bGVfaWRCDgoMX2FwcHJvdmFsX2lkQg4KDF9sb2NrZG93bl9pZCKGAQoLUnVsZUZpbmRpbmcSDwoHcnVsZV9pZBgBIAEoCRIUCgxydWxlX3ZlcnNpb24YAiABKA0SDwoHZW5hYmxlZBgDIAEoCBIPCgdtYXRjaGVkGAQgASgIEhAKCHZpb2xhdGVkGAUgASgIEg4KBmVmZmVjdBgGIAEoCRIMCgRtb2RlGAcgASgJIjcKClJ1bGVCeXBhc3MSDwoHcnVsZV9pZBgBIAEoCRILCgN3aHkYAiABKAkSCwoDZGlkGAMgASgJYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * The answer to "may this happen?". Subject: decision.decided.<tenantId>, stream DECISIONS, message id = id.
@@ -138,6 +138,32 @@ export type Decision = Message<"agentlens.v1.Decision"> & {
    * @generated from field: optional string reservation_id = 21;
    */
   reservationId?: string | undefined;
+
+  /**
+   * rule approval budget breaker order unjudged; absent where nothing stood in the way.
+   *
+   * @generated from field: optional string reason = 22;
+   */
+  reason?: string | undefined;
+
+  /**
+   * With reason budget.
+   *
+   * @generated from field: optional string budget_id = 23;
+   */
+  budgetId?: string | undefined;
+
+  /**
+   * Redacted, where the tenant keeps them and they are small.
+   *
+   * @generated from field: optional google.protobuf.Value arguments = 24;
+   */
+  arguments?: Value | undefined;
+
+  /**
+   * @generated from field: optional agentlens.v1.CutArguments arguments_cut = 25;
+   */
+  argumentsCut?: CutArguments | undefined;
 };
 
 /**
@@ -146,6 +172,30 @@ export type Decision = Message<"agentlens.v1.Decision"> & {
  */
 export const DecisionSchema: GenMessage<Decision> = /*@__PURE__*/
   messageDesc(file_agentlens_v1_decisions, 0);
+
+/**
+ * Arguments that are too large to be kept: how their redacted JSON text begins, and its length in bytes.
+ *
+ * @generated from message agentlens.v1.CutArguments
+ */
+export type CutArguments = Message<"agentlens.v1.CutArguments"> & {
+  /**
+   * @generated from field: string start = 1;
+   */
+  start: string;
+
+  /**
+   * @generated from field: uint32 bytes = 2;
+   */
+  bytes: number;
+};
+
+/**
+ * Describes the message agentlens.v1.CutArguments.
+ * Use `create(CutArgumentsSchema)` to create a new message.
+ */
+export const CutArgumentsSchema: GenMessage<CutArguments> = /*@__PURE__*/
+  messageDesc(file_agentlens_v1_decisions, 1);
 
 /**
  * @generated from message agentlens.v1.DecisionCause
@@ -185,7 +235,7 @@ export type DecisionCause = Message<"agentlens.v1.DecisionCause"> & {
  * Use `create(DecisionCauseSchema)` to create a new message.
  */
 export const DecisionCauseSchema: GenMessage<DecisionCause> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 1);
+  messageDesc(file_agentlens_v1_decisions, 2);
 
 /**
  * What one rule said.
@@ -236,7 +286,7 @@ export type RuleFinding = Message<"agentlens.v1.RuleFinding"> & {
  * Use `create(RuleFindingSchema)` to create a new message.
  */
 export const RuleFindingSchema: GenMessage<RuleFinding> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 2);
+  messageDesc(file_agentlens_v1_decisions, 3);
 
 /**
  * A rule that could not be evaluated, and what its own setting made of that.
@@ -269,5 +319,5 @@ export type RuleBypass = Message<"agentlens.v1.RuleBypass"> & {
  * Use `create(RuleBypassSchema)` to create a new message.
  */
 export const RuleBypassSchema: GenMessage<RuleBypass> = /*@__PURE__*/
-  messageDesc(file_agentlens_v1_decisions, 3);
+  messageDesc(file_agentlens_v1_decisions, 4);
 

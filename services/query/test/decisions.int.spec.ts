@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type OperatorApi, startOperatorApi } from './operator-api.ts';
+import { aDecisionRow, aRuleRow } from './rows.ts';
+
+let api: OperatorApi;
+
+const findings = (mode: string, effect: string) =>
+  JSON.stringify([{ ruleId: 'rule-1', ruleVersion: 1, enabled: true, matched: true, violated: true, effect, mode }]);
+
+beforeAll(async () => {
+  api = await startOperatorApi();
+  await api.insert('guardrail_rules', aRuleRow());
+  await api.insert('decisions', aDecisionRow({ decision_id: 'old' }));
+  await api.insert('decisions', aDecisionRow({ decision_id: 'budget', reason: 'budget', budget_id: 'b-1' }));
+  await api.insert(
+    'decisions',
+    aDecisionRow({ decision_id: 'kept', reason: 'rule', arguments: { to: '[email]' }, tool_name: 'mail' }),
+  );
+  await api.insert(
+    'decisions',
+    aDecisionRow({
+      ...{ decision_id: 'shadow', verdict: 'ALLOW', effect: 'block', cause: { kind: 'ALLOW' } },
+      evaluated_rules: findings('shadow', 'block'),
+    }),
+  );
+  for (const day of ['2026-02-28', '2026-03-01']) {
+    await api.insert('rule_daily', {
+      ...{ tenant_id: 'acme', rule_id: 'rule-1', day, asked: 5, matched: 3, blocked: 1, asked_human: 1, would_have: 1 },
+    });
+  }
+});
+afterAll(() => api.close());
+
+const idsOf = async (query: string) =>
+  (await api.get(`/api/decisions?${query}`)).body.decisions.map(({ id }: { id: string }) => id);
+
+describe('decisions over all runs', () => {
+  it.each([
+    ['reason=budget', ['budget']],
+    ['budgetId=b-1', ['budget']],
+    ['reason=rule,budget', ['kept', 'budget']],
+    ['wouldHave=block', ['shadow']],
+    ['mode=shadow', ['shadow']],
+    ['mode=enforce&ruleId=rule-1', ['old', 'kept', 'budget']],
+    ['mode=shadow&ruleId=other', []],
+    ['toolName=mail', ['kept']],
+  ])('with %s', async (query, expected) => {
+    expect(await idsOf(query)).toEqual(expected);
+  });
+
+  it('say what they kept of the call, and what a rule in shadow would have done', async () => {
+    const { decisions } = (await api.get('/api/decisions')).body;
+    const byId = new Map(decisions.map((decision: { id: string }) => [decision.id, decision]));
+    expect(byId.get('kept')).toMatchObject({ arguments: { to: '[email]' }, reason: 'rule' });
+    expect(byId.get('kept')).not.toHaveProperty('wouldHave');
+    expect(byId.get('shadow')).toMatchObject({ verdict: 'ALLOW', wouldHave: 'block' });
+    expect(byId.get('old')).not.toHaveProperty('reason');
+  });
+});
+
+describe('the status of a decision rule', () => {
+  it('has its counts by day, newest first', async () => {
+    const { days } = (await api.get('/api/guardrails/rule-1/status')).body;
+    expect(days).toEqual([
+      { day: '2026-03-01', asked: 5, matched: 3, blocked: 1, askedHuman: 1, wouldHave: 1 },
+      { day: '2026-02-28', asked: 5, matched: 3, blocked: 1, askedHuman: 1, wouldHave: 1 },
+    ]);
+  });
+});
