@@ -1,5 +1,5 @@
 /** How an agent of a framework is connected over OpenTelemetry. */
-export interface ConnectSnippet {
+interface ConnectSnippet {
   readonly id: string;
   readonly framework: string;
   readonly language: 'javascript' | 'python';

@@ -11,7 +11,15 @@ export type {
 } from './guard/local-rules.ts';
 export type { OrderedState } from './guard/operator-orders.ts';
 export type { AgentLensOptions, Logger } from './options.ts';
-export type { JsonSchema, OutputIssue, OutputSchema, StandardSchema } from './output/schema.ts';
+export {
+  type CheckedValue,
+  isStandardSchema,
+  type JsonSchema,
+  type OutputIssue,
+  type OutputSchema,
+  type StandardSchema,
+  schemaChecker,
+} from './output/schema.ts';
 export { type Corrected, type SelfCorrectOptions, selfCorrect } from './output/self-correct.ts';
 export { OutputError, type ValidatedOutput, type ValidateOptions, validateOutput } from './output/validate-output.ts';
 export { DETECTORS, type Detector, type DetectorName } from './redact/detectors.ts';

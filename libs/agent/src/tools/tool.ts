@@ -1,7 +1,7 @@
-import type { JsonSchema } from '@agentlens/sdk';
+import { type CheckedValue, type JsonSchema, schemaChecker } from '@agentlens/sdk';
 import type { AgentContext } from '../core/agent-context.ts';
 import type { ToolInfo } from '../core/tool-result.ts';
-import { inputParser, jsonSchemaOf, type ParsedInput, type ToolInputSchema } from './tool-schema.ts';
+import { jsonSchemaOf, type ToolInputSchema } from './tool-schema.ts';
 
 /** For permission rules. Others than these are allowed. */
 export type ToolCategory = 'read' | 'write' | 'execute' | 'network' | 'memory' | 'agent' | (string & {});
@@ -27,7 +27,7 @@ export interface Tool {
   definition(): ToolDefinition;
   /** For the human who is asked. */
   getInfo(input: unknown): ToolInfo;
-  parse(input: unknown): Promise<ParsedInput<unknown>>;
+  parse(input: unknown): Promise<CheckedValue<unknown>>;
   /** Answers a `ToolResult`, any value or a promise of one, or pieces of progress with the result last. */
   execute(input: unknown, context: AgentContext): unknown;
   /** False: allowed where no rule says otherwise. It never beats a rule. Default true. */
@@ -73,7 +73,7 @@ export function tool<I>(options: ToolOptions<I>): Tool {
   return {
     ...{ name, description, category, requiresPermission, idempotent, timeoutMs, retry },
     definition: () => definition,
-    parse: inputParser(schema),
+    parse: schemaChecker(schema),
     execute: (input, context) => options.execute(checked(input), context),
     getInfo: (input) => ({ name, ...(options.info?.(checked(input)) ?? { actionDescription: shown(name, input) }) }),
     ...(options.commandOf === undefined ? {} : { commandOf: (input: unknown) => options.commandOf?.(checked(input)) }),

@@ -30,23 +30,28 @@ export interface OutputIssue {
   readonly message: string;
 }
 
-export type Checked<T> =
+export type CheckedValue<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly OutputIssue[] };
 
 const MOST_ISSUES = 20;
+/** An error of a whole says only that something in it is wrong; the errors of its parts say what. */
+const OF_THE_WHOLE = new Set(['properties', 'items', 'prefixItems', 'allOf', '$ref']);
 
-/** Of a Standard Schema the type is known; of a JSON Schema it is what the caller says it is. */
-export async function checkAgainst<T>(schema: OutputSchema<T>, value: unknown): Promise<Checked<T>> {
-  return isStandard(schema) ? checkStandard(schema, value) : checkJsonSchema<T>(schema, value);
+/** Checks values against a schema, which is read once. Of a JSON Schema the type is what the caller says it is. */
+export function schemaChecker<T>(schema: OutputSchema<T>): (value: unknown) => Promise<CheckedValue<T>> {
+  if (isStandardSchema(schema)) return (value) => checkStandard(schema, value);
+  // This validator interprets the schema: edge runtimes forbid the generated code that faster ones run.
+  const validator = new Validator(schema as object, '2020-12', false);
+  return async (value) => checkJsonSchema<T>(validator, value);
 }
 
-function isStandard<T>(schema: OutputSchema<T>): schema is StandardSchema<T> {
+export function isStandardSchema<T>(schema: OutputSchema<T>): schema is StandardSchema<T> {
   // Some libraries' schemas are functions.
   return (typeof schema === 'object' || typeof schema === 'function') && '~standard' in schema;
 }
 
-async function checkStandard<T>(schema: StandardSchema<T>, value: unknown): Promise<Checked<T>> {
+async function checkStandard<T>(schema: StandardSchema<T>, value: unknown): Promise<CheckedValue<T>> {
   const result = await schema['~standard'].validate(value);
   if (result.issues === undefined) return { ok: true, value: result.value };
   const issues = result.issues.slice(0, MOST_ISSUES).map(({ path = [], message }) => ({
@@ -56,13 +61,11 @@ async function checkStandard<T>(schema: StandardSchema<T>, value: unknown): Prom
   return { ok: false, issues };
 }
 
-/** This validator interprets the schema: edge runtimes forbid the generated code that faster ones run. */
-function checkJsonSchema<T>(schema: JsonSchema, value: unknown): Checked<T> {
-  const result = new Validator(schema as object, '2020-12', false).validate(value);
-  if (result.valid) return { ok: true, value: value as T };
-  const issues = result.errors
-    // An error of a whole says only that something in it is wrong; the errors of its parts say what.
-    .filter(({ keyword }) => !['properties', 'items', 'prefixItems', 'allOf', '$ref'].includes(keyword))
+function checkJsonSchema<T>(validator: Validator, value: unknown): CheckedValue<T> {
+  const { valid, errors } = validator.validate(value);
+  if (valid) return { ok: true, value: value as T };
+  const issues = errors
+    .filter(({ keyword }) => !OF_THE_WHOLE.has(keyword))
     .slice(0, MOST_ISSUES)
     .map(({ instanceLocation, error }) => ({ path: dotted(instanceLocation), message: error }));
   return { ok: false, issues: issues.length > 0 ? issues : [{ path: '', message: 'does not match the schema' }] };

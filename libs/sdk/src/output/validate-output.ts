@@ -3,7 +3,7 @@ import type { Run } from '../run/run.ts';
 import { getCurrentRun } from '../run/run-context.ts';
 import { parseJson } from '../wire/decision.ts';
 import { type JsonCandidate, jsonCandidates } from './json-in-text.ts';
-import { checkAgainst, type OutputIssue, type OutputSchema } from './schema.ts';
+import { type OutputIssue, type OutputSchema, schemaChecker } from './schema.ts';
 
 export interface ValidateOptions {
   /** Only the whole answer counts, and only as it is: no fences, no search, no repair. Default false. */
@@ -66,9 +66,10 @@ async function firstMatch<T>(
   repair: boolean,
 ): Promise<ValidatedOutput<T>> {
   const candidates: readonly JsonCandidate[] = strict ? [{ text, from: 'whole' }] : jsonCandidates(text);
+  const check = schemaChecker(schema);
   let issues: readonly OutputIssue[] | null = null;
   for (const { value, repaired } of parsed(candidates, repair)) {
-    const checked = await checkAgainst(schema, value);
+    const checked = await check(value);
     if (checked.ok) return { ok: true, value: checked.value, repaired };
     // The likeliest piece says best what is wrong.
     issues ??= checked.issues;
