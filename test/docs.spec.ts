@@ -55,6 +55,11 @@ const isPythonModule = (name: string) =>
 /** Names in the database look like those of metrics. */
 const IN_DATABASE = new Set(['agentlens_query', 'agentlens_run_tracking', 'agentlens_reader', 'agentlens_agent']);
 
+/** Tools of the MCP server. */
+const MCP_TOOLS = new Set(
+  inSources(/^ {2}name: '(\w+)',$/gm, /libs\/mcp\/src\/tools\//).map((name) => `agentlens_${name}`),
+);
+
 const meters = inSources(/create\w*(?:Counter|Histogram|Gauge)\(\s*'(agentlens[._][\w.]+)'/g).map((name) =>
   name.replaceAll('.', '_'),
 );
@@ -121,7 +126,7 @@ describe.each(pages)('%s', (file, text) => {
         .filter((name) => !isPythonModule(name))
         .map((name) => name.replaceAll('.', '_')),
     ]
-      .filter((name) => !IN_DATABASE.has(name) && !OF_SPANS.has(name))
+      .filter((name) => !IN_DATABASE.has(name) && !OF_SPANS.has(name) && !MCP_TOOLS.has(name))
       .map((name) => name.replace(/_(total|bucket|count|sum)$/, ''));
     expect(without(meters, named)).toEqual([]);
   });

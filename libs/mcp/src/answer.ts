@@ -36,7 +36,8 @@ export async function answerOf(found: FoundData, options: AnswerOptions): Promis
   const members = { action: options.action, url };
   if ('value' in found) {
     return (
-      fitted([...steps, ...LEAST], (lengths) => ({ ...members, ...cutTo(found.value, lengths) })) ?? tooLong(members)
+      fitted([...steps, ...LEAST], (lengths) => ({ ...members, ...cutTo(found.value, lengths), ...members })) ??
+      tooLong(members)
     );
   }
   for (let limit = found.limit; limit >= 1; limit = Math.floor(limit / 2)) {
@@ -69,7 +70,11 @@ function cutTo(whole: object, lengths: Lengths): object {
 }
 
 function fitted(steps: readonly Lengths[], make: (lengths: Lengths) => object): CallToolResult | undefined {
-  return steps.map((lengths) => resultOf(make(lengths))).find(fits);
+  for (const lengths of steps) {
+    const result = resultOf(make(lengths));
+    if (fits(result)) return result;
+  }
+  return undefined;
 }
 
 function tooLong(members: object): CallToolResult {
@@ -82,7 +87,9 @@ function fits(result: CallToolResult): boolean {
 
 /** The same twice: as an object, and as text for clients that read nothing else. */
 function resultOf(members: object): CallToolResult {
-  const structuredContent = { notice: NOTICE, ...members };
+  const structuredContent = { notice: '', ...members };
+  // First, so that it is read before the data, and set last, so that no member of the data takes its place.
+  structuredContent.notice = NOTICE;
   return { content: [{ type: 'text', text: dataText(members) }], structuredContent };
 }
 

@@ -15,7 +15,7 @@ export interface Confirmation {
 }
 
 /** Whether to go on; else what to answer instead. */
-export type Confirmed =
+type Confirmed =
   | { readonly kind: 'yes' }
   | { readonly kind: 'ask'; readonly result: InputRequiredResult }
   | { readonly kind: 'no'; readonly why: string };

@@ -23,7 +23,7 @@ export interface ToolAnswer {
 }
 
 const INFO = { name: 'e2e', version: '1.0.0' };
-const ENTRY = fileURLToPath(new URL('./mcp-stdio.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('../../../../apps/cli/src/main.ts', import.meta.url));
 
 /** A real MCP client, connected to the platform. */
 export class ConnectedClient {
@@ -71,7 +71,7 @@ export class ConnectedClient {
     }
     return new StdioClientTransport({
       command: process.execPath,
-      args: ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning', ENTRY],
+      args: ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning', CLI, 'mcp'],
       env: { PATH: process.env.PATH ?? '', AGENTLENS_URL: url, AGENTLENS_API_KEY: key },
     });
   }

@@ -88,6 +88,75 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
       });
     });
 
+    it('answers every action that needs nothing, with a link to the console and less than 32 kB', async () => {
+      const client = await connect('http', '2026', (await platform.keyOf('acme', 'read')).key);
+      const { tools } = await client.sdk.listTools();
+      const calls = tools.flatMap(({ name, inputSchema: { properties = {} } }) => {
+        const { enum: actions = [undefined] } = (properties.action ?? {}) as { enum?: readonly string[] };
+        return actions.map((action) => ({ tool: name.replace('agentlens_', ''), args: action ? { action } : {} }));
+      });
+      expect(calls.length).toBeGreaterThan(25);
+      for (const { tool, args } of calls) {
+        const { isError, text, data } = await client.call(tool, args);
+        if (isError)
+          expect({ tool, args, text }).toMatchObject({ text: expect.stringMatching(/^"\w+" needs .+ Example: \{/) });
+        else
+          expect({ tool, args, data }).toMatchObject({
+            data: { notice: expect.any(String), url: expect.stringMatching(/^http/) },
+          });
+        expect(text.length).toBeLessThan(32_000);
+      }
+    });
+
+    it('says which scope is missing, and keeps to what the key may do', async () => {
+      const client = await connect('http', '2026', (await platform.keyOf('acme', 'read')).key);
+      const refused = await client.call('guardrails', { action: 'delete', ruleId: 'x', confirm: true });
+      expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/scope \\?"admin\\?"/) });
+    });
+
+    it('is closed to keys that may not read, to nobody, and to web pages', async () => {
+      const send = (headers: Record<string, string>) =>
+        fetch(`${platform.addressFor('POST', '/mcp')}/mcp`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+        });
+      const { key } = await platform.keyOf('acme', 'ingest');
+      expect((await send({})).status).toBe(401);
+      expect((await send({ authorization: `Bearer ${key}` })).status).toBe(403);
+      const page = await send({ authorization: `Bearer ${adminKey}`, origin: 'https://evil.example' });
+      expect({ status: page.status, body: await page.json() }).toMatchObject({
+        status: 403,
+        body: { error: 'This page may not use the MCP server' },
+      });
+      expect((await send({ authorization: `Bearer ${adminKey}` })).status).toBe(200);
+    });
+
+    it('explains a block, drafts a rule, and reads a run and a rule by their addresses', async () => {
+      const client = await connect('http', '2026', adminKey);
+      await askToPay((await platform.keyOf('acme', 'ingest', 'decide')).key, 'run-of-prompts');
+      const textOf = async (name: string, args: Record<string, string>) => {
+        const { messages } = await client.sdk.getPrompt({ name, arguments: args });
+        const [message] = messages;
+        return message?.content.type === 'text' ? message.content.text : '';
+      };
+      await eventually(async () =>
+        expect(await textOf('explain_block', { runId: 'run-of-prompts' })).toMatch(/Payments need a human/),
+      );
+      expect(await textOf('draft_guardrail', { goal: 'no payments at night' })).toMatch(/tool_name/);
+      const { data } = await client.call('guardrails');
+      const address = `agentlens://rules/${data.rules[0].id}`;
+      const { contents } = await client.sdk.readResource({ uri: address });
+      expect(contents).toEqual([
+        expect.objectContaining({ uri: address, text: expect.stringContaining(data.rules[0].id) }),
+      ]);
+      const { resourceTemplates } = await client.sdk.listResourceTemplates();
+      expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+        'agentlens://rules/{id}',
+        'agentlens://runs/{id}',
+      ]);
+    });
+
     describe.each<[Way, Era]>([
       ['http', '2026'],
       ['http', '2025'],
