@@ -3,7 +3,7 @@ import type { FoundData } from './found-data.ts';
 import { type Lengths, shorten } from './shorten.ts';
 
 /** Of a whole result, in bytes of JSON: clients cut what is longer than about 25,000 tokens, and not where it is sensible. */
-const LONGEST_ANSWER_BYTES = 32_000;
+export const LONGEST_ANSWER_BYTES = 32_000;
 
 /** Agents, their tools and whoever talks to them write text that is in these answers. */
 export const NOTICE =

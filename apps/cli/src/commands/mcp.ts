@@ -1,6 +1,6 @@
 import { runStdio } from '@agentlens/mcp/stdio';
 import type { CommandFile } from '../command-file.ts';
-import { chooseKey, clientWith, interruptible } from '../platform-client.ts';
+import { chooseKey, interruptible } from '../platform-client.ts';
 
 export const define: CommandFile['define'] = (command, context) => {
   command
@@ -11,12 +11,9 @@ export const define: CommandFile['define'] = (command, context) => {
     .action(async () => {
       const { host } = context;
       const options = context.clientOptions(context.connection());
-      const key = await chooseKey(options);
-      // Asked first: a client shows its user little of a server that ends later.
-      await clientWith(key, options).getMe();
       await runStdio({
         url: options.connection.url,
-        key,
+        key: await chooseKey(options),
         signal: host.signal,
         fetch: interruptible(options),
         onError: (error) => host.stderr.write(`${error.message}\n`),
