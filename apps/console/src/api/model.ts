@@ -28,6 +28,7 @@ export type ApiKey = Answer<'listKeys'>['keys'][number];
 export type NewKey = Answer<'createKey'>;
 export type Webhook = Answer<'listWebhooks'>['webhooks'][number];
 export type NewWebhook = Answer<'createWebhook'>;
+export type AuditEntry = Answer<'listAudit'>['entries'][number];
 export type Me = Answer<'getMe'>;
 export type Now = Answer<'getNow'>;
 

@@ -1,141 +1,169 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { useState } from 'react';
 import { client } from '../api/client.ts';
+import type { AuditEntry } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
+import { useMay } from '../shell/me.tsx';
 import { Page } from '../shell/page.tsx';
 import { Empty, Read } from '../ui/faces.tsx';
-import { State } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
+import { useListSearch } from '../ui/use-list-search.ts';
 
-/** One thing somebody did. */
-interface Act {
-  readonly id: string;
-  readonly at: string;
-  readonly who: string;
-  readonly mark: { readonly icon: string; readonly tone: string; readonly word: string };
-  readonly what: ReactNode;
-  readonly reason: string;
-}
+/** What an entry can be about, as the API names it. */
+const TARGETS = ['rule', 'budget', 'breaker', 'breaker_limits', 'key', 'settings', 'order', 'agent', 'alert', 'tenant'];
 
-const ORDERS = {
-  killed: { icon: 's-killed', tone: 'killed', word: 'Killed' },
-  paused: { icon: 's-paused', tone: 'paused', word: 'Paused' },
-  running: { icon: 'play', tone: 'no', word: 'Resumed' },
-};
-
-/** Who did what: standing orders, and what people decided. */
-async function readActs(signal: AbortSignal): Promise<Act[]> {
-  const [{ orders }, { alerts }] = await Promise.all([
-    client.listOrders({ query: { limit: 200 }, signal }),
-    client.listAlerts({ query: { status: 'acknowledged,approved,denied,cancelled', limit: 200 }, signal }),
-  ]);
-  const ordered = orders.map(
-    (order): Act => ({
-      id: order.id,
-      at: order.issuedAt,
-      who: order.by,
-      mark: ORDERS[order.state],
-      what: <Target order={order} />,
-      reason: order.reason,
-    }),
-  );
-  const decided = alerts.flatMap((alert): Act[] => {
-    const what = (
-      <Link
-        key={alert.id}
-        className="link"
-        to={alert.kind === 'approval' ? '/approvals' : '/alerts'}
-        search={{ id: alert.id }}
-      >
-        {alert.approval?.toolName ?? alert.title}
-      </Link>
-    );
-    const seen: Act[] =
-      alert.acknowledgedAt === undefined
-        ? []
-        : [
-            {
-              id: `${alert.id} seen`,
-              at: alert.acknowledgedAt,
-              who: alert.acknowledgedBy ?? 'not known',
-              mark: { icon: 'check', tone: 'no', word: 'Looked at' },
-              what,
-              reason: '',
-            },
-          ];
-    if (alert.decidedAt === undefined || alert.decidedBy === undefined) return seen;
-    const mark =
-      alert.status === 'approved'
-        ? { icon: 'v-allow', tone: 'allow', word: 'Approved' }
-        : alert.status === 'denied'
-          ? { icon: 'v-block', tone: 'block', word: 'Denied' }
-          : { icon: 's-cancelled', tone: 'no', word: 'Closed' };
-    return [
-      ...seen,
-      { id: alert.id, at: alert.decidedAt, who: alert.decidedBy, mark, what, reason: alert.reason ?? '' },
-    ];
-  });
-  return [...ordered, ...decided].sort((a, b) => (a.at < b.at ? 1 : -1));
-}
-
-function Target({ order }: { order: { readonly scope: string; readonly scopeId: string } }) {
-  if (order.scope === 'tenant') return 'every agent';
-  const isRun = order.scope === 'run';
-  return (
-    <Link className="link" to={isRun ? '/runs/$id' : '/agents/$id'} params={{ id: order.scopeId }}>
-      {isRun ? `run ${shortId(order.scopeId)}` : order.scopeId}
-    </Link>
-  );
-}
-
+/** Every change that a person or a program made, with who and what. */
 export function AuditPage() {
-  const acts = useRead(['orders', 'acts'], readActs);
+  const { may, why } = useMay('admin');
+  const { search, change } = useListSearch<'target' | 'actor'>();
   return (
     <Page name="audit" title="Audit" time="Newest first">
       <div className="bar0">
-        <span className="t2">Orders that stand, and what people decided, with who did it.</span>
+        <label className="row">
+          <span className="t2">About</span>
+          <select
+            className="in"
+            value={search.target ?? ''}
+            onChange={(event) => change({ target: event.target.value || undefined }, true)}
+          >
+            <option value="">everything</option>
+            {TARGETS.map((target) => (
+              <option key={target} value={target}>
+                {target.replace('_', ' ')}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Who given={search.actor} onGiven={(actor) => change({ actor: actor || undefined }, true)} />
       </div>
       <div className="audit-list">
-        <Read read={acts} what="What people did" rows={12}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <div className="pad">
-                <Empty title="Nobody did anything yet.">
-                  Stopping an agent and deciding a call appear here, with who did it and why.
-                </Empty>
-              </div>
-            ) : (
-              <table className="tb">
-                <thead>
-                  <tr>
-                    <th>When</th>
-                    <th>Who</th>
-                    <th>Did</th>
-                    <th>To</th>
-                    <th className="not-s">Reason</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map((row) => (
-                    <tr key={row.id}>
-                      <td className="t3">
-                        <Moment at={row.at} />
-                      </td>
-                      <td>{row.who.replace(/ \(\w+\)$/, '')}</td>
-                      <td>
-                        <State mark={row.mark} />
-                      </td>
-                      <td>{row.what}</td>
-                      <td className="w100 clip t2 not-s">{row.reason}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            )
-          }
-        </Read>
+        {may ? (
+          <Entries target={search.target} actor={search.actor} />
+        ) : (
+          <div className="pad">
+            <Empty title="Only an admin sees who changed what.">{why}</Empty>
+          </div>
+        )}
       </div>
     </Page>
   );
+}
+
+function Who({ given, onGiven }: { given: string | undefined; onGiven: (actor: string) => void }) {
+  const [actor, setActor] = useState(given ?? '');
+  return (
+    <form
+      className="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onGiven(actor.trim());
+      }}
+    >
+      <label className="row">
+        <span className="t2">By</span>
+        <input
+          className="in"
+          placeholder="a person or a key"
+          value={actor}
+          maxLength={128}
+          onChange={(event) => setActor(event.target.value)}
+          onBlur={() => actor.trim() !== (given ?? '') && onGiven(actor.trim())}
+        />
+      </label>
+    </form>
+  );
+}
+
+function Entries({ target, actor }: { target: string | undefined; actor: string | undefined }) {
+  const query = { limit: 200, ...(target !== undefined && { target }), ...(actor !== undefined && { actor }) };
+  const entries = useRead(['orders', 'audit', target, actor], (signal) => client.listAudit({ query, signal }));
+  return (
+    <Read read={entries} what="What was changed" rows={12}>
+      {(data) =>
+        data.entries.length === 0 ? (
+          <div className="pad">
+            <Empty title="Nothing like this was changed.">
+              Changes of rules, budgets, limits, keys, settings, orders and approvals appear here, with who made them.
+            </Empty>
+          </div>
+        ) : (
+          <table className="tb">
+            <thead>
+              <tr>
+                <th>When</th>
+                <th>Who</th>
+                <th>Did</th>
+                <th>To</th>
+                <th className="not-s">What</th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.entries.map((entry) => (
+                <tr key={entry.id}>
+                  <td className="t3">
+                    <Moment at={entry.changedAt} />
+                  </td>
+                  <td title={entry.actor?.keyName}>{entry.actor?.person ?? entry.actor?.keyName ?? 'not known'}</td>
+                  <td>{entry.kind.replace('.', ' ').replaceAll('_', ' ')}</td>
+                  <td>
+                    <Target entry={entry} />
+                  </td>
+                  <td className="w100 clip t2 not-s" title={changesOf(entry).join('\n')}>
+                    {entry.reason ?? changesOf(entry).join(' · ')}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )
+      }
+    </Read>
+  );
+}
+
+/** The thing itself, where it has a page. */
+function Target({ entry: { target, targetId, before, after } }: { entry: AuditEntry }) {
+  const named = after?.name ?? before?.name;
+  const name = typeof named === 'string' ? named : shortId(targetId.replace(/^\w+:/, ''));
+  if (target === 'rule')
+    return (
+      <Link className="link" to="/rules/$id" params={{ id: targetId }}>
+        {name}
+      </Link>
+    );
+  if (target === 'alert')
+    return (
+      <Link className="link" to="/alerts" search={{ id: targetId }}>
+        {name}
+      </Link>
+    );
+  if (targetId.startsWith('run:'))
+    return (
+      <Link className="link" to="/runs/$id" params={{ id: targetId.slice('run:'.length) }}>
+        run {name}
+      </Link>
+    );
+  if (targetId.startsWith('agent:') || target === 'agent')
+    return (
+      <Link className="link" to="/agents/$id" params={{ id: targetId.replace(/^agent:/, '') }}>
+        {name}
+      </Link>
+    );
+  return <span>{name}</span>;
+}
+
+/** `field: before → after` for each field that differs. */
+function changesOf({ before, after }: AuditEntry): readonly string[] {
+  const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
+  return [...fields]
+    .filter((field) => !/^(version|updatedAt|createdAt|tenantId|id)$/.test(field))
+    .map((field) => [field, shown(before?.[field]), shown(after?.[field])] as const)
+    .filter(([, was, is]) => was !== is)
+    .map(([field, was, is]) => (before === null ? `${field}: ${is}` : `${field}: ${was} → ${is}`));
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return 'none';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -70,16 +70,18 @@ export HANDLEBAR_API_KEY=${key}`,
 ];
 
 /** An agent that is instrumented already: two variables, and a few lines where its framework needs them. */
-export const OTLP_SNIPPETS: readonly Snippet[] = CONNECT_SNIPPETS.map(({ id, framework, language, install, code, content }) => ({
-  id,
-  name: framework,
-  blocks: false,
-  note: content === 'on' ? 'Prompts, arguments and results are told.' : content,
-  code: (address, key) =>
-    [
-      exporterVariables(address, key, 'my-agent'),
-      install,
-      `${language === 'python' ? '#' : '//'} Before the first call:`,
-      code,
-    ].join('\n\n'),
-}));
+export const OTLP_SNIPPETS: readonly Snippet[] = CONNECT_SNIPPETS.map(
+  ({ id, framework, language, install, code, content }) => ({
+    id,
+    name: framework,
+    blocks: false,
+    note: content === 'on' ? 'Prompts, arguments and results are told.' : content,
+    code: (address, key) =>
+      [
+        exporterVariables(address, key, 'my-agent'),
+        install,
+        `${language === 'python' ? '#' : '//'} Before the first call:`,
+        code,
+      ].join('\n\n'),
+  }),
+);
