@@ -58,7 +58,7 @@ export function interruptible(options: PlatformClientOptions): typeof globalThis
 }
 
 /** What Node knows of a request that failed: the causes of "fetch failed" say more than it does. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors[0]);

@@ -34,7 +34,7 @@ function exitCodeOf(error: unknown, host: Host): number {
 }
 
 /** The whole command line; the commands' own options are read when a command is reached. */
-export function buildProgram(host: Host): Command {
+function buildProgram(host: Host): Command {
   const program = new Command('agentlens')
     .description('Watch, steer and guard AI agents.')
     .version(host.version, '-V, --version', 'print the version')

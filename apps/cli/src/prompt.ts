@@ -18,33 +18,36 @@ export class Prompt {
 
   /** @throws AbortError when `signal` fires before there is an answer */
   ask(question: string, signal?: AbortSignal): Promise<string> {
-    return this.#answer(question, (text) => this.#output.write(text), signal);
+    return this.#answer(question, { isSecret: false, signal });
   }
 
   /** Shows nothing of what is typed. */
   async askSecret(question: string): Promise<string> {
-    this.#output.write(question);
-    const answer = await this.#answer('', () => undefined);
+    const answer = await this.#answer(question, { isSecret: true });
     this.#output.write('\n');
     return answer;
   }
 
-  async #answer(question: string, write: (text: string) => void, ending?: AbortSignal): Promise<string> {
+  async #answer(
+    question: string,
+    asked: { readonly isSecret: boolean; readonly signal?: AbortSignal },
+  ): Promise<string> {
+    let isMuted = false;
     const output = new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        write(chunk.toString());
+      write: (chunk: Buffer, _encoding, done) => {
+        if (!isMuted) this.#output.write(chunk.toString());
         done();
       },
     });
+    // The terminal stops showing what is typed once it is read here, which has to be before the question is seen.
     const lines = createInterface({ input: this.#input, output, terminal: true });
-    const interrupted = new AbortController();
-    lines.once('SIGINT', () => {
-      interrupted.abort();
-      process.kill(process.pid, 'SIGINT');
-    });
+    // Ctrl-C is a key like any other to it: make it the signal that it is elsewhere.
+    lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     try {
-      const signal = AbortSignal.any([this.#signal, interrupted.signal, ...(ending === undefined ? [] : [ending])]);
-      return (await lines.question(question, { signal })).trim();
+      const signals = [this.#signal, asked.signal].filter((signal) => signal !== undefined);
+      const answering = lines.question(question, { signal: AbortSignal.any(signals) });
+      isMuted = asked.isSecret;
+      return (await answering).trim();
     } finally {
       lines.close();
     }

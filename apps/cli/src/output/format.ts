@@ -22,11 +22,6 @@ export function duration(ms: number | null | undefined): Cell {
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
 }
 
-/** A share of 1 as `12.5 %`. */
-export function percent(share: number | null | undefined): Cell {
-  return share === undefined || share === null ? undefined : `${(share * 100).toFixed(1)} %`;
-}
-
 /** `10:04:07Z`, in UTC like every instant that is printed. */
 export function timeOfDay(ms: number): string {
   return `${new Date(ms).toISOString().slice(11, 19)}Z`;

@@ -60,7 +60,7 @@ export function details(
     .join('\n');
 }
 
-export function cellText(cell: Cell): string {
+function cellText(cell: Cell): string {
   if (cell === undefined || cell === null) return '';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
   return plainText(String(cell));

@@ -56,7 +56,7 @@ export function needKey({ url, keys }: Connection): readonly [KnownKey, ...Known
 }
 
 /** The address without a trailing slash. @throws CommandError where it is no http address or carries a password */
-export function checkedUrl(text: string, source: string): string {
+function checkedUrl(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     throw usageError(`${source}: "${text}" is not an address like https://agentlens.example.com`);

@@ -3,7 +3,7 @@ import { CommandError } from '../command-error.ts';
 import { readJsonFile } from './json-file.ts';
 
 /** Kept with a project, also in version control. */
-export const PROJECT_FILE = '.agentlens.json';
+const PROJECT_FILE = '.agentlens.json';
 
 /**
  * What the nearest project file, here or above, chooses. It names a profile and nothing else: a file that came with

@@ -29,7 +29,7 @@ export const define: CommandFile['define'] = (command, context) => {
         pages: pages(client.listBreakers, { query }),
         itemsOf: ({ breakers }) => breakers,
         columns: COLUMNS,
-        none: 'No breaker ever opened.',
+        none: 'No breakers match: one is listed once it opened.',
         limit,
       });
     });

@@ -3,10 +3,12 @@ import { usd } from '../../output/format.ts';
 import { toneOf } from '../../output/style.ts';
 import type { Column } from '../../output/table.ts';
 
-export const BUDGET_COLUMNS: readonly Column<AnswerOf<'listBudgets'>['budgets'][number]>[] = [
+type BudgetRow = AnswerOf<'listBudgets'>['budgets'][number];
+
+export const BUDGET_COLUMNS: readonly Column<BudgetRow>[] = [
   { title: 'id', value: ({ id }) => id },
   { title: 'name', value: ({ name }) => name },
-  { title: 'of', value: ({ scope, scopeId }) => (scopeId === undefined ? `each ${scope}` : `${scope} ${scopeId}`) },
+  { title: 'of', value: ofWhom },
   { title: 'period', value: ({ period }) => period },
   { title: 'limit', value: ({ limitUsd }) => usd(limitUsd), align: 'right' },
   { title: 'enabled', value: ({ enabled }) => enabled, tone: toneOf },
@@ -21,3 +23,8 @@ export const POT_COLUMNS: readonly Column<Pot>[] = [
   { title: 'reserved', value: ({ reservedUsd }) => usd(reservedUsd), align: 'right' },
   { title: 'left', value: ({ remainingUsd }) => usd(remainingUsd), align: 'right' },
 ];
+
+function ofWhom({ scope, scopeId }: BudgetRow): string {
+  if (scope === 'tenant') return 'the tenant';
+  return scopeId === undefined ? `each ${scope}` : `${scope} ${scopeId}`;
+}

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from '@agentlens/client';
+import { type Client, ProblemError } from '@agentlens/client';
 import type { AnswerOf } from '../../api-types.ts';
 import type { CommandContext } from '../../context.ts';
 import type { DemoScreen } from './demo-screen.ts';
 
 const POLL_MS = 500;
 const PURCHASE = { vendor: 'reports.example', title: 'Tidal power 2026', amount: 49, currency: 'EUR' };
+
+type CallDecision = AnswerOf<'evaluateCall'>;
 
 export interface Purchase {
   readonly context: CommandContext;
@@ -33,30 +35,53 @@ export async function buyWithApproval({ context, client, screen, agentId, waitMs
   screen.guardrail(`asks a human: approval ${approvalId}`);
   screen.note(`Decide in another terminal: agentlens approvals approve ${approvalId}`);
   const answered = new AbortController();
-  const asking = askHere(context, client, approvalId, answered.signal);
-  let untilMs = performance.now() + waitMs;
-  while (pending(decision) !== undefined) {
-    if (performance.now() >= untilMs) {
-      untilMs = Number.POSITIVE_INFINITY;
-      await giveUp(client, screen, approvalId);
-    }
-    await delay(POLL_MS, undefined, { signal: context.host.signal });
-    decision = await ask();
+  try {
+    decision = await Promise.race([
+      untilDecided(ask, context.host.signal, () => giveUp(client, screen, approvalId), waitMs),
+      // An answer given here is seen like any other: only a failure of it ends the wait.
+      failureOf(askHere(context, client, approvalId, answered.signal)),
+    ]);
+  } finally {
+    answered.abort();
   }
-  answered.abort();
-  await asking;
   const { status, decidedBy = 'nobody', reason } = await client.getAlert({ params: { id: approvalId } });
   screen.human(`${status} by ${decidedBy}${reason === undefined ? '' : `: ${reason}`}`);
   screen.agent(decision.verdict === 'ALLOW' ? 'buys the report' : `does not buy it: ${decision.message}`);
 }
 
-function pending(decision: AnswerOf<'evaluateCall'>): { readonly approvalId: string } | undefined {
+/** Asks the same question again until somebody has decided about it; after `waitMs` it is given up. */
+async function untilDecided(
+  ask: () => Promise<CallDecision>,
+  signal: AbortSignal,
+  giveUpNow: () => Promise<void>,
+  waitMs: number,
+): Promise<CallDecision> {
+  let untilMs = performance.now() + waitMs;
+  for (;;) {
+    const decision = await ask();
+    if (pending(decision) === undefined) return decision;
+    if (performance.now() >= untilMs) {
+      untilMs = Number.POSITIVE_INFINITY;
+      await giveUpNow();
+    }
+    await delay(POLL_MS, undefined, { signal });
+  }
+}
+
+/** Never resolves: rejects where the work fails. */
+function failureOf(work: Promise<void>): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    work.catch(reject);
+  });
+}
+
+function pending(decision: CallDecision): { readonly approvalId: string } | undefined {
   return decision.cause.kind === 'HITL_PENDING' ? decision.cause : undefined;
 }
 
 async function giveUp(client: Client, screen: DemoScreen, id: string): Promise<void> {
   screen.note('Nobody decided: the demo denies it.');
-  await client.denyAlert({ params: { id }, body: { reason: 'nobody decided in time' } });
+  await unlessDecided(client.denyAlert({ params: { id }, body: { reason: 'nobody decided in time' } }));
 }
 
 /** Whoever watches the demo may decide here, as long as nobody else has. */
@@ -65,8 +90,17 @@ async function askHere({ prompt }: CommandContext, client: Client, id: string, a
   try {
     const isYes = /^y(es)?$/i.test(await prompt.ask('  Or decide here: approve it? [y/N] ', answered));
     const decide = isYes ? client.approveAlert : client.denyAlert;
-    await decide({ params: { id }, body: { reason: 'decided in the demo' } });
+    await unlessDecided(decide({ params: { id }, body: { reason: 'decided in the demo' } }));
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+  }
+}
+
+/** Somebody else may be quicker: their decision stands. */
+async function unlessDecided(deciding: Promise<unknown>): Promise<void> {
+  try {
+    await deciding;
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.status !== 409) throw error;
   }
 }
