@@ -33,6 +33,7 @@ export interface BusAccess {
 const { budgetStanding, createBudget, createRule, decide, decideAlert, deleteBudget, deleteRule, importPolicy } =
   COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
+const { applyRuleset, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
 
@@ -40,7 +41,7 @@ const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWe
 
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
 const RULE_WRITING = [
-  ...[createRule, updateRule, deleteRule, revertRule],
+  ...[createRule, updateRule, deleteRule, revertRule, planRuleset, applyRuleset, releaseRuleset],
   ...[createBudget, deleteBudget, setBreakerLimits, deleteBreakerLimits, resetBreaker],
 ];
 

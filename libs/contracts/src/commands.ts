@@ -12,6 +12,7 @@ import { RuleBundle } from './rule-bundles.ts';
 import { RuleChangeAuthor } from './rule-versions.ts';
 import { GuardrailRule } from './rules.ts';
 import { NewWebhookEndpoint, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
+import { RulesetPlan } from './rulesets.ts';
 
 /** A question or order to the one service that owns the answer, over core request/reply. */
 export interface Command<Q, A> {
@@ -53,10 +54,15 @@ const changedRule = RuleChangeAuthor.extend({
   ruleId: z.string(),
   /** The change is refused with 412 unless the rule is at this version. */
   ifVersion: z.int().optional(),
+  /** Why a rule is changed that belongs to a ruleset; without it such a change is refused. */
+  override: z.string().min(1).max(1000).optional(),
 });
 
 /** Who orders a change, for the audit. Optional, because replicas of an older version do not send it. */
 const authored = { author: ChangeAuthor.optional() };
+const ofRuleset = RuleChangeAuthor.extend({ tenantId: TenantId, ruleset: z.string() });
+/** Thousands of rules are checked and written. */
+const RULESET_DEADLINE_MS = 20_000;
 
 export const COMMANDS = {
   /** `body` is what the HTTP client sent: the owner validates it, so that every way in validates alike. */
@@ -65,6 +71,27 @@ export const COMMANDS = {
   deleteRule: command('guardrail.rules.delete', changedRule, z.object({ ok: z.literal(true) })),
   /** Makes a new version that says what an earlier one said. */
   revertRule: command('guardrail.rules.revert', changedRule.extend({ version: z.int().min(1) }), GuardrailRule),
+  /** What applying a ruleset would change; changes nothing. */
+  planRuleset: command(
+    'guardrail.rulesets.plan',
+    ofRuleset.extend({ body: z.unknown() }),
+    RulesetPlan,
+    RULESET_DEADLINE_MS,
+  ),
+  /** Everything of it or nothing; answers what was done. */
+  applyRuleset: command(
+    'guardrail.rulesets.apply',
+    ofRuleset.extend({ body: z.unknown() }),
+    RulesetPlan,
+    RULESET_DEADLINE_MS,
+  ),
+  /** Its rules stay and belong to nobody. */
+  releaseRuleset: command(
+    'guardrail.rulesets.release',
+    ofRuleset,
+    z.object({ released: z.int() }),
+    RULESET_DEADLINE_MS,
+  ),
   /**
    * Clears the pause, and the model override where asked, and ends the cooldowns of the rules that pause. 409 while an
    * operator's order stands. Answers the directive now in force, and the rules that had been cooling down.

@@ -116,8 +116,16 @@ export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
 export { GuardrailRule, RuleDraft, RuleSelector } from './rules.ts';
-export { MOST_RULES_OF_A_SET, RuleKey } from './rulesets.ts';
 export { mayDo, SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
+export {
+  RuleDrift,
+  RuleKey,
+  RulesetApply,
+  RulesetBasis,
+  RulesetChange,
+  RulesetDraft,
+  RulesetPlan,
+} from './rulesets.ts';
 export { subjectToken } from './subject-token.ts';
 export {
   agentEvents,

@@ -63,6 +63,12 @@ export const GuardrailRule = z.object({
   agentId: ClientId.optional(),
   selector: RuleSelector.optional(),
   policyId: z.string().optional(),
+  /** Its name in files of rules; absent: it was never in one. */
+  key: z.string().optional(),
+  /** The ruleset that manages it: others may only read it. */
+  ruleset: z.string().optional(),
+  /** The version that its ruleset applied last; another one is drift. */
+  appliedVersion: z.int().optional(),
   id: z.string().min(1),
   tenantId: TenantId,
   version: z.int().min(1),

@@ -34,3 +34,4 @@ export { GuardrailRule, RuleDraft } from './rules.ts';
 export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';
 export { NewWebhookEndpoint, WEBHOOK_EVENTS, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
+export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';

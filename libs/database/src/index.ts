@@ -16,6 +16,7 @@ export { type RowType, readRowTypes } from './row-arrays/row-types.ts';
 export { rowGroups } from './row-groups.ts';
 export { alertFromRow } from './rows/alert-row.ts';
 export { budgetFromRow } from './rows/budget-row.ts';
+export { driftFromRow } from './rows/drift-row.ts';
 export { directiveFromRow } from './rows/directive-row.ts';
 export { orderFromRow } from './rows/order-row.ts';
 export { ruleFromRow } from './rows/rule-row.ts';

@@ -25,6 +25,7 @@ import * as whoAskedForApprovals from './migrations/0021-who-asked-for-approvals
 import * as auditEntries from './migrations/0022-audit-entries.ts';
 import * as approvalCalls from './migrations/0023-approval-calls.ts';
 import * as whatDecisionsKeep from './migrations/0024-what-decisions-keep.ts';
+import * as rulesets from './migrations/0025-rulesets.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -53,6 +54,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0022-audit-entries': auditEntries,
   '0023-approval-calls': approvalCalls,
   '0024-what-decisions-keep': whatDecisionsKeep,
+  '0025-rulesets': rulesets,
 };
 
 /**

@@ -14,5 +14,17 @@ const IfMatch = z
     description: 'The ETag of the version that is changed: 412 if it is not current any more. Left out: any.',
   });
 
+/** Why a rule is changed that a ruleset manages. */
+const Override = z
+  .string()
+  .trim()
+  .min(1, 'must say why')
+  .max(1000)
+  .optional()
+  .meta({ description: 'The reason for changing a rule that belongs to a ruleset, which is refused without it.' });
+
+/** Headers of operations that change a rule. */
+export const RuleChangeHeaders = z.object({ 'if-match': IfMatch, 'x-agentlens-override': Override });
+
 /** Headers of operations that change something with a version. */
 export const VersionHeaders = z.object({ 'if-match': IfMatch });

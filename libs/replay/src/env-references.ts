@@ -7,7 +7,7 @@ type Path = readonly (string | number)[];
 
 const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-export interface Resolved {
+interface Resolved {
   readonly value: Record<string, unknown>;
   /** Where references stood. */
   readonly references: readonly Path[];

@@ -27,7 +27,7 @@ import {
 import { createMemoryState } from '@agentlens/state/memory';
 
 /** What is known of a call beside the question itself. */
-export interface CallContext {
+interface CallContext {
   readonly agent?: AgentFacts;
   /** Ids of rules whose approval of this call stands. */
   readonly approved?: ReadonlySet<string>;

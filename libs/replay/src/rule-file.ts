@@ -40,7 +40,7 @@ export interface FileRuleset {
   readonly rules: readonly FileRule[];
 }
 
-export interface ReadRules {
+interface ReadRules {
   readonly rulesets: readonly FileRuleset[];
   /** Empty: everything may be used. */
   readonly problems: readonly SourceProblem[];

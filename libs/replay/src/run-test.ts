@@ -9,7 +9,7 @@ const TENANT = 'test';
 const DEADLINE_MS = 1_000;
 
 /** A rule did something else than expected, or the test cannot be run. `line` is that of what was expected. */
-export interface TestFailure {
+interface TestFailure {
   readonly line: number;
   readonly message: string;
 }

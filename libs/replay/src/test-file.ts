@@ -123,7 +123,7 @@ export interface PlacedTest {
   lineOf(path: readonly PropertyKey[]): number;
 }
 
-export interface ReadTests {
+interface ReadTests {
   /** As they are written: relative to the file of the tests. */
   readonly rules: readonly string[];
   readonly tests: readonly PlacedTest[];

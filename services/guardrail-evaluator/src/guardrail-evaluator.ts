@@ -17,6 +17,7 @@ import { RollupHealthScores } from './health/rollup-health-scores.ts';
 import { WRITER } from './outbox-writer.ts';
 import { RuleLibrary } from './rules/rule-library.ts';
 import { RuleWriter } from './rules/rule-writer.ts';
+import { RulesetWriter } from './rules/ruleset-writer.ts';
 import { serveRuleCommands } from './rules/rules.commands.ts';
 import { RulesRepository } from './rules/rules.repository.ts';
 import { StateRecorder } from './states/state-recorder.ts';
@@ -33,6 +34,7 @@ export class GuardrailEvaluator {
   readonly decisions: Decisions;
   readonly #ports: EvaluatorPorts;
   readonly #writer: RuleWriter;
+  readonly #rulesets: RulesetWriter;
   readonly #relay: OutboxRelay;
   readonly #states: StateRecorder;
   readonly #consumer: AgentEventsConsumer;
@@ -53,7 +55,9 @@ export class GuardrailEvaluator {
     this.rules = new RuleLibrary(repository, bus, logger);
     this.#relay = relayOf(database, bus, logger);
     this.decisions = new Decisions(ports, this.rules, drops, () => this.#relay.nudge());
-    this.#writer = new RuleWriter(repository, secrets, egressPolicy, clock, (tenantId) => this.#ruleChanged(tenantId));
+    const changed = (tenantId: string) => this.#ruleChanged(tenantId);
+    this.#writer = new RuleWriter(repository, secrets, egressPolicy, clock, changed);
+    this.#rulesets = new RulesetWriter(repository, secrets, egressPolicy, clock, changed);
     const shared = { rules: this.rules, publisher, states: this.#states, clock };
     const gap = new WindowGap();
     const evaluator = new BatchEvaluator({ ...shared, windows, metrics, drops, windowGap: gap });
@@ -66,7 +70,8 @@ export class GuardrailEvaluator {
   async start(): Promise<void> {
     this.#states.start();
     this.#relay.start();
-    this.#commands = await serveRuleCommands(this.#ports.bus, this.#writer, this.#ports.cooldowns);
+    const { bus, cooldowns } = this.#ports;
+    this.#commands = await serveRuleCommands(bus, { writer: this.#writer, rulesets: this.#rulesets, cooldowns });
     await this.decisions.serveCommands();
     await this.#startEvaluating();
   }

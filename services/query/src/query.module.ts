@@ -43,6 +43,8 @@ import { RuleSummariesQueries } from './guardrails/rule-summaries.queries.ts';
 import { RuleVersionsController } from './guardrails/rule-versions.controller.ts';
 import { RuleVersionsQueries } from './guardrails/rule-versions.queries.ts';
 import { RulesController } from './guardrails/rules.controller.ts';
+import { RulesetsController } from './guardrails/rulesets.controller.ts';
+import { RulesetsQueries } from './guardrails/rulesets.queries.ts';
 import { RulesQueries } from './guardrails/rules.queries.ts';
 import { TriggersController } from './guardrails/triggers.controller.ts';
 import { TriggersQueries } from './guardrails/triggers.queries.ts';
@@ -89,6 +91,7 @@ export class QueryModule {
       controllers: [
         RulesController,
         RuleVersionsController,
+        RulesetsController,
         RuleDraftsController,
         TriggersController,
         DeliveriesController,
@@ -119,6 +122,7 @@ export class QueryModule {
         DatabaseReadiness,
         RulesQueries,
         RuleVersionsQueries,
+        RulesetsQueries,
         RuleStateQueries,
         RuleSummariesQueries,
         PastCallsQueries,

@@ -27,6 +27,7 @@ import {
 
 /** Occurs in every text of globex's rows, so that a leak anywhere in an answer is seen. */
 const FOREIGN = 'foreign-mark';
+const FOREIGN_SET = 'foreign-set';
 
 let api: OperatorApi;
 const asked: { tenantId: string }[] = [];
@@ -59,7 +60,7 @@ beforeAll(async () => {
     agent_directives: aDirectiveRow(),
     runs: aRunRow(),
     events: anEventRow(),
-    guardrail_rules: aRuleRow(),
+    guardrail_rules: aRuleRow({ key: 'theirs', ruleset: FOREIGN_SET, applied_version: 1 }),
     rule_versions: aRuleVersionRow({ changed_by: FOREIGN, rule_id: FOREIGN, tenant_id: 'globex' }),
     guardrail_triggers: aTriggerRow(),
     guardrail_states: aStateRow(),
@@ -87,6 +88,9 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.updateRule, refuse);
   await api.bus.serve(COMMANDS.deleteRule, refuse);
   await api.bus.serve(COMMANDS.revertRule, refuse);
+  await api.bus.serve(COMMANDS.planRuleset, refuse);
+  await api.bus.serve(COMMANDS.applyRuleset, refuse);
+  await api.bus.serve(COMMANDS.releaseRuleset, refuse);
   await api.bus.serve(COMMANDS.unpauseAgent, refuse);
   await api.bus.serve(COMMANDS.redeliver, refuse);
   await api.bus.serve(COMMANDS.decideAlert, refuse);
@@ -101,14 +105,18 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 const METHODS = (method: string) => method.toUpperCase() as 'GET';
-const byId = QUERY_OPERATIONS.filter((op) => op.path.includes(':id'));
+const byId = QUERY_OPERATIONS.filter((op) => /:(id|name)\b/.test(op.path));
 const lists = QUERY_OPERATIONS.filter(
   (op) =>
     op.method === 'get' &&
-    !op.path.includes(':id') &&
+    !/:(id|name)\b/.test(op.path) &&
     scopesOf(op).some((scope) => scope !== 'platform') &&
     op.contentType === undefined,
 );
+
+function urlOf(path: string, id: string): string {
+  return path.replace(':scope', 'run').replace(':id', id).replace(':version', '1').replace(':name', FOREIGN_SET);
+}
 
 /** Bodies of writes that need one. */
 const BODIES: Readonly<Record<string, object>> = { revertRule: { version: 1 } };
@@ -127,7 +135,7 @@ describe('another tenant', () => {
   it.each(byId.map((op) => [`${op.method} ${op.path}`, op] as const))(
     'does not exist for %s: 404',
     async (_name, op) => {
-      const url = op.path.replace(':scope', 'run').replace(':id', foreignIdOf(op.path)).replace(':version', '1');
+      const url = urlOf(op.path, foreignIdOf(op.path));
       const body = op.method === 'get' ? undefined : (BODIES[op.id] ?? {});
       const answer = await api.call(METHODS(op.method), url, { body });
       expect(answer).toMatchObject({ status: 404, body: { status: 404, error: expect.stringMatching(/not found$/) } });
@@ -158,9 +166,7 @@ describe('another tenant', () => {
 
   it('is seen by its own key, so the sweeps above look at something', async () => {
     const found = await Promise.all(
-      byId
-        .filter((op) => op.method === 'get')
-        .map((op) => api.get(op.path.replace(':id', FOREIGN).replace(':version', '1'), api.keys.foreign.key)),
+      byId.filter((op) => op.method === 'get').map((op) => api.get(urlOf(op.path, FOREIGN), api.keys.foreign.key)),
     );
     expect(found.map((answer) => answer.status)).toEqual(found.map(() => 200));
   });

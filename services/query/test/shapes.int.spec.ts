@@ -48,8 +48,22 @@ beforeAll(async () => {
     }),
   );
   await api.insert('events', anEventRow({ latency_ms: 12.5, cost_usd: 0.62, cost_source: 'priced' }));
-  await api.insert('guardrail_rules', aRuleRow({ description: 'why', tool_names: ['search'] }));
+  await api.insert(
+    'guardrail_rules',
+    aRuleRow({
+      description: 'why',
+      tool_names: ['search'],
+      key: 'large',
+      ruleset: 'pay',
+      applied_version: 1,
+      version: 2,
+    }),
+  );
   await api.insert('rule_versions', aRuleVersionRow({ reason: 'too loud' }));
+  await api.insert(
+    'rule_versions',
+    aRuleVersionRow({ version: 2, changes: JSON.stringify([{ path: 'name', from: 'a', to: 'b' }]) }),
+  );
   await api.insert('guardrail_triggers', aTriggerRow({ action_detail: 'HTTP 500', settled_at: NOW }));
   await api.insert('guardrail_states', aStateRow({ degraded_reason: 'window store away' }));
   await api.insert('trigger_cooldowns', aCooldownRow());
@@ -86,6 +100,10 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.createRule, async () => granted(rule));
   await api.bus.serve(COMMANDS.updateRule, async () => granted(rule));
   await api.bus.serve(COMMANDS.revertRule, async () => granted(rule));
+  const plan = { ruleset: 'pay', basis: { large: 1 }, changes: [], unlisted: ['large'], problems: [] };
+  await api.bus.serve(COMMANDS.planRuleset, async () => granted(plan));
+  await api.bus.serve(COMMANDS.applyRuleset, async () => granted(plan));
+  await api.bus.serve(COMMANDS.releaseRuleset, async () => granted({ released: 1 }));
   await api.bus.serve(COMMANDS.deleteRule, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.unpauseAgent, async () => granted({ rearmed: [] }));
   const { body: alert } = await api.get('/api/alerts/alert-1');
@@ -176,6 +194,7 @@ describe('every route', () => {
       const url = op.path
         .replace(':scope', 'run')
         .replace(':version', '1')
+        .replace(':name', 'pay')
         .replace(':id', IDS[op.path] ?? 'some-id');
       const body = op.method === 'get' ? undefined : (BODIES[`${op.method} ${op.path}`] ?? {});
       const answer = await api.call(op.method.toUpperCase() as 'GET', url, { body });
@@ -188,7 +207,7 @@ describe('every route', () => {
   it.each(QUERY_OPERATIONS.filter((op) => op.scope !== null).map((op) => [`${op.method} ${op.path}`, op] as const))(
     '%s asks for its scope',
     async (_name, op) => {
-      const url = op.path.replace(':scope', 'run').replace(':version', '1').replace(':id', 'x');
+      const url = op.path.replace(':scope', 'run').replace(':version', '1').replace(':name', 'pay').replace(':id', 'x');
       const weak = scopesOf(op).includes('admin') ? api.keys.reader.key : api.keys.ingest.key;
       const refused = await api.call(op.method.toUpperCase() as 'GET', url, { key: weak });
       expect(refused).toMatchObject({ status: 403, body: { status: 403, required: scopesOf(op) } });

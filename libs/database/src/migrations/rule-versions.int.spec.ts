@@ -1,9 +1,10 @@
 import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { migrate } from '../migrate.ts';
+import { up } from './0016-rule-versions.ts';
 
-const NAME = '0016-rule-versions';
 const RULE = {
   ...{ tenant_id: 'acme', rule_id: 'r1', version: 7, name: 'Errors', enabled: true },
   ...{ condition_type: 'error_rate_threshold', condition_config: { threshold: 30, nothing: null } },
@@ -25,12 +26,6 @@ describe('the migration that begins to keep versions', () => {
     await database.drop();
   });
 
-  /** As before this migration. */
-  async function undo() {
-    await owner.query('drop table rule_versions');
-    await owner.query('delete from kysely_migration where name = $1', [NAME]);
-  }
-
   async function insert(rule: Record<string, unknown>) {
     const columns = Object.keys(rule);
     const values = Object.values(rule).map((value) => (typeof value === 'object' ? JSON.stringify(value) : value));
@@ -39,10 +34,13 @@ describe('the migration that begins to keep versions', () => {
   }
 
   it('lets the rules that exist begin with the version they have', async () => {
-    await undo();
+    await owner.query('drop table rule_versions');
     await insert(RULE);
     await insert({ ...RULE, rule_id: 'gone', deleted_at: '2026-02-02T00:00:00Z' });
-    expect((await migrate(database.url)).applied).toContain(NAME);
+    const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+    const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+    await db.transaction().execute(up);
+    await db.destroy();
     const { rows } = await owner.query('select rule_id, version, body, changes, changed_by from rule_versions');
     expect(rows).toEqual([
       {

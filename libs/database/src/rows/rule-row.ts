@@ -26,6 +26,9 @@ export function ruleFromRow(row: Selectable<GuardrailRulesTable>): GuardrailRule
     onUnavailable: row.on_unavailable,
     ...(row.selector === null ? {} : { selector: row.selector }),
     ...(row.policy_id === null ? {} : { policyId: row.policy_id }),
+    ...(row.key === null ? {} : { key: row.key }),
+    ...(row.ruleset === null ? {} : { ruleset: row.ruleset }),
+    ...(row.applied_version === null ? {} : { appliedVersion: row.applied_version }),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -28,6 +28,9 @@ export interface GuardrailRulesTable {
   on_unavailable: Generated<'allow' | 'block'>;
   selector: NullableJson;
   policy_id: Generated<string | null>;
+  key: Generated<string | null>;
+  ruleset: Generated<string | null>;
+  applied_version: Generated<number | null>;
 }
 
 /** Writer: guardrail-evaluator, in the transaction that changes the rule. Rows are never changed. */

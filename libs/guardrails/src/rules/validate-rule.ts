@@ -26,7 +26,7 @@ export type ValidDraft = Omit<RuleDraft, Clearable> & Pick<GuardrailRule, Cleara
 type Clearable = 'agentId' | 'selector' | 'policyId';
 
 /** Part of what a reader gets of a rule; sent back with a change they say nothing. */
-const READ_ONLY = ['id', 'tenantId', 'version', 'createdAt', 'updatedAt'];
+const READ_ONLY = ['id', 'tenantId', 'version', 'createdAt', 'updatedAt', 'key', 'ruleset', 'appliedVersion'];
 
 /** Body of `POST /api/guardrails`, checked against the form of a rule and against the catalogs. */
 export function validateDraft(body: unknown): ValidatedRule<ValidDraft> {

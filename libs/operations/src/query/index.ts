@@ -18,6 +18,7 @@ export * from './now.operations.ts';
 export * from './rule-versions.operations.ts';
 export * from './rule-view.ts';
 export * from './rules.operations.ts';
+export * from './rulesets.operations.ts';
 export * from './run.ts';
 export * from './runs.operations.ts';
 export * from './scope-names.ts';

@@ -2,7 +2,7 @@ import { FieldChange, RULE_CHANGE_SOURCES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, IdPath, paging } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
+import { RuleChangeHeaders } from '../version-headers.ts';
 import { RuleView } from './rule-view.ts';
 
 export const VERSIONS_LIST = 'rule-versions';
@@ -71,9 +71,9 @@ export const revertRule = operation({
   summary: 'Makes a new version that says what an earlier one said. Secrets come back too.',
   scope: 'admin',
   params: IdPath,
-  headers: VersionHeaders,
+  headers: RuleChangeHeaders,
   body: z.strictObject({ version: z.int().min(1), reason: Reason.optional() }),
   versioned: true,
   response: RuleView,
-  problems: [404, 412, 422],
+  problems: [404, 409, 412, 422],
 });

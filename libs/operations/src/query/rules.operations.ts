@@ -9,7 +9,7 @@ import {
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, Flag, IdPath, paging } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
+import { RuleChangeHeaders } from '../version-headers.ts';
 import { RuleView } from './rule-view.ts';
 import { TriggerView } from './trigger-view.ts';
 
@@ -88,12 +88,12 @@ export const updateRule = operation({
   summary:
     'Changes the fields that are sent, validated like a new rule; the others stay. agentId null clears the scope, a masked secret stays.',
   scope: 'admin',
-  headers: VersionHeaders,
+  headers: RuleChangeHeaders,
   body: Draft.partial(),
   forwarded: true,
   versioned: true,
   response: RuleView,
-  problems: [404, 412, 422],
+  problems: [404, 409, 412, 422],
 });
 
 export const deleteRule = operation({
@@ -103,9 +103,9 @@ export const deleteRule = operation({
   path: '/api/guardrails/:id',
   summary: 'Deletes the rule. Its history stays readable.',
   scope: 'admin',
-  headers: VersionHeaders,
+  headers: RuleChangeHeaders,
   response: z.object({ ok: z.literal(true) }),
-  problems: [404, 412],
+  problems: [404, 409, 412],
 });
 
 const state = {

@@ -17,10 +17,11 @@ export function newRule(tenantId: string, draft: ValidDraft, nowMs: number): Gua
 
 /** The next version of a rule, which says what `draft` says. */
 export function nextRule(existing: GuardrailRule, draft: ValidDraft, nowMs: number): GuardrailRule {
-  const { id, tenantId, createdAt } = existing;
+  const { id, tenantId, createdAt, key, ruleset, appliedVersion } = existing;
   // Never backwards, whichever instance's clock is behind: the poll goes by it.
   const updatedAt = new Date(Math.max(nowMs, Date.parse(existing.updatedAt))).toISOString();
-  return { ...draft, id, tenantId, version: existing.version + 1, createdAt, updatedAt };
+  const version = existing.version + 1;
+  return { ...draft, id, tenantId, version, createdAt, updatedAt, key, ruleset, appliedVersion };
 }
 
 /** What is stored of a version whose secrets are open, as is the version before; null: there was none. */

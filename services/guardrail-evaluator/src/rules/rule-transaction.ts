@@ -4,11 +4,12 @@ import {
   type GuardrailRule,
   type RuleChangeAuthor,
   type RuleChangeSource,
+  type RuleDrift,
   type RulesChanged,
   rulesChanged,
 } from '@agentlens/contracts';
-import { recordChanges, ruleFromRow, type Tables } from '@agentlens/database';
-import type { Kysely } from 'kysely';
+import { driftFromRow, type RuleVersionsTable, recordChanges, ruleFromRow, type Tables } from '@agentlens/database';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import { WRITER } from '../outbox-writer.ts';
 
 /** Rows of one statement: Postgres takes at most 65,535 values. */
@@ -24,8 +25,18 @@ export interface RuleRevision extends RuleChangeAuthor {
   readonly shown: { readonly before?: GuardrailRule; readonly after?: GuardrailRule };
 }
 
+/** A version of a rule as it was recorded. */
+export interface RecordedVersion {
+  readonly ruleId: string;
+  readonly deleted: boolean;
+  readonly drift: RuleDrift;
+}
+
 /** The rules of one tenant within one change. */
-export type TenantRules = Pick<RuleTransaction, 'all' | 'find' | 'findVersion' | 'store'>;
+export type TenantRules = Pick<
+  RuleTransaction,
+  'all' | 'find' | 'findVersion' | 'changesSince' | 'lastOfKeys' | 'settle' | 'store'
+>;
 
 /** Where rules are changed: everything that `work` stores, or nothing. Changes of a tenant follow each other. */
 export interface RuleStore {
@@ -70,6 +81,41 @@ export class RuleTransaction {
     return row === undefined ? null : (row.body as unknown as GuardrailRule);
   }
 
+  /** What was changed of rules after the version that is given for each, oldest first. */
+  async changesSince(versions: ReadonlyMap<string, number>): Promise<readonly RecordedVersion[]> {
+    const ids = [...versions.keys()];
+    const least = [...versions.values()];
+    const { rows } = await sql<Selectable<RuleVersionsTable>>`
+      select v.* from rule_versions v
+      join unnest(${ids}::text[], ${least}::integer[]) as since (rule_id, version) using (rule_id)
+      where v.tenant_id = ${this.#tenantId} and v.version > since.version
+      order by v.rule_id, v.version
+    `.execute(this.#db);
+    return rows.map((row) => ({ ruleId: row.rule_id, deleted: row.deleted, drift: driftFromRow(row) }));
+  }
+
+  /** The last version of each rule that had one of these keys, of deleted rules too. */
+  async lastOfKeys(keys: readonly string[]): Promise<ReadonlyMap<string, RecordedVersion>> {
+    const { rows } = await sql<Selectable<RuleVersionsTable> & { key: string }>`
+      select distinct on (body->>'key') body->>'key' as key, v.* from rule_versions v
+      where tenant_id = ${this.#tenantId} and body->>'key' = any(${keys}::text[])
+      order by body->>'key', changed_at desc, version desc
+    `.execute(this.#db);
+    return new Map(
+      rows.map((row) => [row.key, { ruleId: row.rule_id, deleted: row.deleted, drift: driftFromRow(row) }]),
+    );
+  }
+
+  /** What others changed is accepted as it is: it is what the ruleset wants. */
+  async settle(ruleIds: readonly string[]): Promise<void> {
+    await this.#db
+      .updateTable('guardrail_rules')
+      .set((eb) => ({ applied_version: eb.ref('version') }))
+      .where('tenant_id', '=', this.#tenantId)
+      .where(sql<boolean>`rule_id = any(${ruleIds}::text[])`)
+      .execute();
+  }
+
   /** Writes rules and their versions, and announces them together. */
   async store(revisions: readonly RuleRevision[]): Promise<void> {
     for (let from = 0; from < revisions.length; from += ROWS_AT_ONCE) {
@@ -106,6 +152,9 @@ export class RuleTransaction {
           on_unavailable: eb.ref('excluded.on_unavailable'),
           selector: eb.ref('excluded.selector'),
           policy_id: eb.ref('excluded.policy_id'),
+          key: eb.ref('excluded.key'),
+          ruleset: eb.ref('excluded.ruleset'),
+          applied_version: eb.ref('excluded.applied_version'),
           updated_at: eb.ref('excluded.updated_at'),
           deleted_at: eb.ref('excluded.deleted_at'),
         })),
@@ -174,6 +223,9 @@ function rowOf({ rule, deleted }: RuleRevision) {
     on_unavailable: rule.onUnavailable,
     selector: rule.selector === undefined ? null : JSON.stringify(rule.selector),
     policy_id: rule.policyId ?? null,
+    key: rule.key ?? null,
+    ruleset: rule.ruleset ?? null,
+    applied_version: rule.appliedVersion ?? null,
     created_at: rule.createdAt,
     updated_at: rule.updatedAt,
     deleted_at: deleted ? rule.updatedAt : null,

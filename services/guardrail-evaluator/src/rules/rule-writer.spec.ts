@@ -3,37 +3,9 @@ import type { GuardrailRule } from '@agentlens/contracts';
 import { AesSecretBox } from '@agentlens/platform';
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { MemoryRules } from './memory-rules.testing.ts';
 import { MOST_PATTERN_RULES } from './pattern-quota.ts';
-import type { RuleRevision, RuleStore, TenantRules } from './rule-transaction.ts';
 import { RuleWriter } from './rule-writer.ts';
-
-/** The tables, as far as the writer uses them. */
-class Table implements RuleStore {
-  readonly rows = new Map<string, GuardrailRule>();
-  readonly revisions: RuleRevision[] = [];
-
-  change<T>(tenantId: string, work: (rules: TenantRules) => Promise<T>): Promise<T> {
-    return work({
-      all: async () => [...this.rows.values()],
-      find: async (ruleId) => this.rows.get(`${tenantId} ${ruleId}`) ?? null,
-      findVersion: async (ruleId, version) =>
-        this.revisions.find(({ rule }) => rule.id === ruleId && rule.version === version)?.rule ?? null,
-      store: async (revisions) => {
-        this.revisions.push(...revisions);
-        for (const { rule, deleted } of revisions) {
-          if (deleted) this.rows.delete(`${tenantId} ${rule.id}`);
-          else this.rows.set(`${tenantId} ${rule.id}`, rule);
-        }
-      },
-    });
-  }
-
-  get first(): GuardrailRule {
-    const [rule] = this.rows.values();
-    if (rule === undefined) throw new Error('no rule was stored');
-    return rule;
-  }
-}
 
 const SECRET = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
 const DRAFT = {
@@ -45,13 +17,13 @@ const DRAFT = {
 
 const box = new AesSecretBox([randomBytes(32).toString('base64')]);
 let clock: ReturnType<typeof fixedClock>;
-let table: Table;
+let table: MemoryRules;
 let changes: string[];
 let writer: RuleWriter;
 
 beforeEach(() => {
   clock = fixedClock();
-  table = new Table();
+  table = new MemoryRules();
   changes = [];
   writer = new RuleWriter(table, box, { allow: [] }, clock, async (tenantId) => changes.push(tenantId));
 });

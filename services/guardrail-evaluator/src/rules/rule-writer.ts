@@ -27,6 +27,8 @@ interface RuleRef extends RuleChangeAuthor {
   readonly tenantId: string;
   readonly ruleId: string;
   readonly ifVersion?: number | undefined;
+  /** Why it is changed although a ruleset manages it. */
+  readonly override?: string | undefined;
 }
 
 const NOT_FOUND: ValidatedRule<never> = { ok: false, problem: { error: 'Guardrail rule not found', status: 404 } };
@@ -81,7 +83,7 @@ export class RuleWriter {
 
   update(ref: RuleRef, body: unknown): Promise<ValidatedRule<GuardrailRule>> {
     return this.#change(ref, (rules, existing) =>
-      this.#replace(rules, existing, validatePatch(existing, body), { ...ref, source: 'api' }),
+      this.#replace(rules, existing, validatePatch(existing, body), originOf(ref, 'api')),
     );
   }
 
@@ -91,13 +93,13 @@ export class RuleWriter {
       const earlier = await rules.findVersion(ref.ruleId, version);
       if (earlier === null) return noSuchVersion(version);
       const draft = validateDraft(draftOf(opened(earlier, this.#secrets)));
-      return this.#replace(rules, existing, draft, { ...ref, source: 'revert' });
+      return this.#replace(rules, existing, draft, originOf(ref, 'revert'));
     });
   }
 
   delete(ref: RuleRef): Promise<ValidatedRule<{ ok: true }>> {
     return this.#change(ref, async (rules, opened, existing) => {
-      await rules.store([deletion({ existing, opened }, { ...ref, source: 'api' }, this.#clock.now())]);
+      await rules.store([deletion({ existing, opened }, originOf(ref, 'api'), this.#clock.now())]);
       return { ok: true, value: { ok: true } };
     });
   }
@@ -115,7 +117,7 @@ export class RuleWriter {
 
   /** @param work gets the rule with its secrets open, and as it is stored */
   async #change<T>(
-    { tenantId, ruleId, ifVersion }: RuleRef,
+    { tenantId, ruleId, ifVersion, override }: RuleRef,
     work: (rules: TenantRules, existing: GuardrailRule, stored: GuardrailRule) => Promise<ValidatedRule<T>>,
   ): Promise<ValidatedRule<T>> {
     if (!isRuleId(ruleId)) return NOT_FOUND;
@@ -123,6 +125,7 @@ export class RuleWriter {
       const stored = await rules.find(ruleId);
       if (stored === null) return NOT_FOUND;
       if (ifVersion !== undefined && ifVersion !== stored.version) return otherVersion(ifVersion, stored);
+      if (stored.ruleset !== undefined && override === undefined) return managed(stored, stored.ruleset);
       return work(rules, opened(stored, this.#secrets), stored);
     });
     if (answer.ok) await this.#changed(tenantId);
@@ -152,6 +155,11 @@ export class RuleWriter {
   }
 }
 
+/** The reason of an override is the reason of the change. */
+function originOf({ override, ...ref }: RuleRef, source: ChangeOrigin['source']): ChangeOrigin {
+  return { ...ref, ...(override === undefined ? {} : { reason: override }), source };
+}
+
 function otherVersion(wanted: number, { version }: GuardrailRule): ValidatedRule<never> {
   return {
     ok: false,
@@ -161,6 +169,17 @@ function otherVersion(wanted: number, { version }: GuardrailRule): ValidatedRule
       currentVersion: version,
       details: [{ path: 'If-Match', message: `names version ${wanted}, and the rule is at version ${version}` }],
       hint: `Read the rule again, and repeat the change with If-Match: "${version}" if it still makes sense`,
+    },
+  };
+}
+
+function managed({ key }: GuardrailRule, ruleset: string): ValidatedRule<never> {
+  return {
+    ok: false,
+    problem: {
+      error: `The rule "${key}" belongs to the ruleset "${ruleset}" and is changed in its files`,
+      status: 409,
+      hint: 'Change the file and apply it, or send the header X-AgentLens-Override with the reason: the next plan shows it',
     },
   };
 }

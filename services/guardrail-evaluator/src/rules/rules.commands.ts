@@ -4,6 +4,7 @@ import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
 import type { RuleWriter } from './rule-writer.ts';
+import type { RulesetWriter } from './ruleset-writer.ts';
 
 const AWAY: Problem = {
   error: 'Changes cannot be stored at the moment',
@@ -11,11 +12,17 @@ const AWAY: Problem = {
   hint: 'It is not known whether the change was made: read it back, then send the same request again',
 };
 
+/** Who does what the commands on rules ask for. */
+interface RuleCommandOwners {
+  readonly writer: RuleWriter;
+  readonly rulesets: RulesetWriter;
+  readonly cooldowns: Pick<CooldownStore, 'rearm'>;
+}
+
 /** Answers the commands on rules; replicas share them. */
 export async function serveRuleCommands(
   bus: EventBus,
-  writer: RuleWriter,
-  cooldowns: Pick<CooldownStore, 'rearm'>,
+  { writer, rulesets, cooldowns }: RuleCommandOwners,
 ): Promise<Subscription[]> {
   const rearmed = async (rearming: Rearming) => {
     await cooldowns.rearm(rearming);
@@ -31,6 +38,9 @@ export async function serveRuleCommands(
       orAway(writer.importPolicy(tenantId, body, author)),
     ),
     await bus.serve(COMMANDS.deleteRule, (ref) => orAway(writer.delete(ref))),
+    await bus.serve(COMMANDS.planRuleset, ({ body, ...ref }) => orAway(rulesets.plan(ref, body))),
+    await bus.serve(COMMANDS.applyRuleset, ({ body, ...ref }) => orAway(rulesets.apply(ref, body))),
+    await bus.serve(COMMANDS.releaseRuleset, (ref) => orAway(rulesets.release(ref))),
     await bus.serve(COMMANDS.revertRule, ({ version, ...ref }) => orAway(writer.revert(ref, version))),
   ];
 }

@@ -6,6 +6,7 @@ import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { RuleVersionsQueries } from './rule-versions.queries.ts';
+import { conditionsOf } from './change-conditions.ts';
 import { masked } from './rule-view.ts';
 import { RulesQueries } from './rules.queries.ts';
 
@@ -44,7 +45,7 @@ export class RuleVersionsController {
     @FromRequest() { params: { id: ruleId }, headers, body }: RequestOf<typeof revertRule>,
   ) {
     const authorship = await this.names.authorOf(caller);
-    const question = { tenantId: caller.tenantId, ruleId, ifVersion: headers['if-match'], ...authorship, ...body };
+    const question = { tenantId: caller.tenantId, ruleId, ...conditionsOf(headers), ...authorship, ...body };
     return masked(await this.commands.forward(COMMANDS.revertRule, question), this.secrets);
   }
 }

@@ -16,6 +16,7 @@ import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { KeyNames } from '../keys/key-names.ts';
 import { RuleStateQueries } from './rule-state.queries.ts';
+import { conditionsOf } from './change-conditions.ts';
 import { masked } from './rule-view.ts';
 import { RulesQueries } from './rules.queries.ts';
 import { TriggersQueries } from './triggers.queries.ts';
@@ -63,7 +64,7 @@ export class RulesController {
     @FromRequest() { params: { id: ruleId }, headers, body }: RequestOf<typeof updateRule>,
   ) {
     const authorship = await this.names.authorOf(caller);
-    const question = { tenantId: caller.tenantId, ruleId, body, ifVersion: headers['if-match'], ...authorship };
+    const question = { tenantId: caller.tenantId, ruleId, body, ...conditionsOf(headers), ...authorship };
     return masked(await this.commands.forward(COMMANDS.updateRule, question), this.secrets);
   }
 
@@ -73,7 +74,7 @@ export class RulesController {
     @FromRequest() { params: { id: ruleId }, headers }: RequestOf<typeof deleteRule>,
   ) {
     const authorship = await this.names.authorOf(caller);
-    const question = { tenantId: caller.tenantId, ruleId, ifVersion: headers['if-match'], ...authorship };
+    const question = { tenantId: caller.tenantId, ruleId, ...conditionsOf(headers), ...authorship };
     return this.commands.forward(COMMANDS.deleteRule, question);
   }
 

@@ -1,0 +1,32 @@
+import { ruleChanges } from '../rules/rule-changes.ts';
+import type { ValidDraft } from '../rules/validate-rule.ts';
+
+/**
+ * Whether less may be stopped when `before` becomes `after`; null: there is, or will be, no rule. `maybe` where what a rule
+ * looks at changes: only tests tell which way that goes.
+ */
+export function loosening(before: ValidDraft | null, after: ValidDraft | null): 'yes' | 'maybe' | undefined {
+  if (before === null || force(before) === 0) return undefined;
+  if (after === null || force(after) < force(before) || isMilder(before, after)) return 'yes';
+  if (OPEN_ENDS.some((field) => before[field] === 'block' && after[field] === 'allow')) return 'yes';
+  if (after.agentId !== undefined && before.agentId === undefined) return 'yes';
+  const changes = ruleChanges(before, after).map(({ path }) => path);
+  return changes.some((path) => WHAT_IT_LOOKS_AT.test(path)) ? 'maybe' : undefined;
+}
+
+const OPEN_ENDS = ['onMissing', 'onUnavailable'] as const;
+const WHAT_IT_LOOKS_AT = /^(condition|selector|agentId|toolNames|direction|cooldownMinutes|actionType|actionConfig)/;
+
+/** 0: it is not asked, 1: it only records, 2: it acts. */
+function force({ enabled, mode, dryRun }: ValidDraft): number {
+  if (!enabled || mode === 'off') return 0;
+  return mode === 'shadow' || dryRun ? 1 : 2;
+}
+
+/** What a rule may ask of a call, from mild to severe. */
+const DECISIONS = ['allow', 'modify_arguments', 'require_approval', 'block', 'terminate_run'];
+
+function isMilder(before: ValidDraft, after: ValidDraft): boolean {
+  const [from, to] = [DECISIONS.indexOf(before.actionType), DECISIONS.indexOf(after.actionType)];
+  return from >= 0 && to >= 0 && to < from;
+}

@@ -1,0 +1,84 @@
+import type { GuardrailRule, ProblemDetail, RulesetBasis, RulesetChange, RulesetPlan } from '@agentlens/contracts';
+import { ruleChanges } from '../rules/rule-changes.ts';
+import type { ValidDraft } from '../rules/validate-rule.ts';
+import { loosening } from './loosening.ts';
+
+/** A rule as its ruleset wants it. */
+export interface WantedRule {
+  readonly key: string;
+  /** Id of a rule that belongs to nobody, to be taken over. */
+  readonly adopt?: string;
+  readonly draft: ValidDraft;
+}
+
+interface RulesetQuestion {
+  readonly ruleset: string;
+  readonly wanted: readonly WantedRule[];
+  /** Delete what belongs to the ruleset and is not wanted. */
+  readonly prune: boolean;
+  /** All rules of the tenant, with their secrets open. */
+  readonly held: readonly GuardrailRule[];
+}
+
+/** What applying a ruleset would change. The drift of each rule is left to who knows its versions. */
+export function planRuleset({ ruleset, wanted, prune, held }: RulesetQuestion): RulesetPlan {
+  const problems: ProblemDetail[] = [];
+  const changes: RulesetChange[] = [];
+  const basis: RulesetBasis = {};
+  const byKey = new Map(held.flatMap((rule) => (rule.key === undefined ? [] : [[rule.key, rule] as const])));
+  const keys = new Set<string>();
+  for (const [at, { key, adopt, draft }] of wanted.entries()) {
+    if (keys.has(key)) problems.push({ path: `rules.${at}.key`, message: `"${key}" is in the list twice` });
+    keys.add(key);
+    const existing = byKey.get(key) ?? held.find(({ id }) => id === adopt);
+    const refusal = refusalOf(existing, { key, adopt, ruleset });
+    if (refusal !== null) problems.push({ path: `rules.${at}.${refusal.field}`, message: refusal.message });
+    if (existing === undefined) changes.push({ key, name: draft.name, action: 'create', changes: [], drift: [] });
+    else {
+      changes.push(changeOf(existing, key, draft, existing.ruleset === ruleset));
+      basis[key] = existing.version;
+    }
+  }
+  const unlisted: string[] = [];
+  for (const { id: ruleId, key, name, version, ...rule } of held) {
+    if (rule.ruleset !== ruleset || key === undefined || keys.has(key)) continue;
+    basis[key] = version;
+    if (!prune) {
+      unlisted.push(key);
+      continue;
+    }
+    const loosens = loosening({ ...rule, name }, null);
+    changes.push({ key, name, ruleId, action: 'delete', changes: [], drift: [], ...(loosens && { loosens }) });
+  }
+  return { ruleset, basis, changes, unlisted, problems };
+}
+
+function changeOf(existing: GuardrailRule, key: string, draft: ValidDraft, isOwn: boolean): RulesetChange {
+  const changes = ruleChanges(existing, draft);
+  const loosens = loosening(existing, draft);
+  const action = !isOwn ? 'adopt' : changes.length > 0 ? 'update' : 'none';
+  return { key, name: draft.name, ruleId: existing.id, action, changes, drift: [], ...(loosens && { loosens }) };
+}
+
+interface Claim {
+  readonly key: string;
+  readonly adopt: string | undefined;
+  readonly ruleset: string;
+}
+
+function refusalOf(existing: GuardrailRule | undefined, { key, adopt, ruleset }: Claim) {
+  if (existing === undefined) {
+    if (adopt === undefined) return null;
+    return { field: 'adopt', message: `there is no rule ${adopt} to take over: remove "adopt" to make a new one` };
+  }
+  if (existing.ruleset !== undefined && existing.ruleset !== ruleset) {
+    return {
+      field: 'key',
+      message: `"${existing.key}" belongs to the ruleset "${existing.ruleset}": release it there first`,
+    };
+  }
+  if (existing.ruleset === ruleset && existing.key !== key) {
+    return { field: 'adopt', message: `the rule ${existing.id} is "${existing.key}" of this ruleset already` };
+  }
+  return null;
+}
