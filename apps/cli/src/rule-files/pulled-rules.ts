@@ -1,0 +1,73 @@
+import type { RuleAnswer } from '../api-types.ts';
+
+/** Members of an answer that no file holds. */
+const NOT_IN_FILES = [
+  'id',
+  'tenantId',
+  'version',
+  'createdAt',
+  'updatedAt',
+  'key',
+  'ruleset',
+  'appliedVersion',
+  'policyId',
+];
+/** What a rule is without being told. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  ...{ enabled: true, dryRun: false, direction: 'both', priority: 0, mode: 'enforce', cooldownMinutes: 15 },
+  ...{ onMissing: 'allow', onUnavailable: 'allow' },
+};
+const MASK = '***';
+
+/** Rules of the platform as a file of rules says them: with a key each, and without their secrets. */
+export function fileOf(rules: readonly RuleAnswer[], ruleset: string) {
+  const taken = new Set(rules.flatMap(({ key }) => key ?? []));
+  return { apiVersion: 'agentlens/v1', ruleset, rules: rules.map((rule) => written(rule, taken)) };
+}
+
+function written(rule: RuleAnswer, taken: Set<string>) {
+  const key = rule.key ?? proposedKey(rule.name, taken);
+  const fields = Object.entries(rule).filter(
+    ([name, value]) => !NOT_IN_FILES.includes(name) && value !== DEFAULTS[name],
+  );
+  return {
+    key,
+    ...(rule.ruleset === undefined ? { adopt: rule.id } : {}),
+    ...Object.fromEntries(
+      fields.filter(([, value]) => !isEmpty(value)).map(([name, value]) => [name, withoutMasks(value, [key, name])]),
+    ),
+  };
+}
+
+/** A masked secret becomes the name of a variable that has to hold it. */
+function withoutMasks(value: unknown, path: readonly string[]): unknown {
+  if (typeof value === 'string') return value.startsWith(MASK) ? `$${`{env:${variableOf(path)}}`}` : value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutMasks(inner, [...path, name])]));
+}
+
+/** `LARGE_PAYMENTS_SECRET` of `large-payments`, `actionConfig`, `secret`. */
+function variableOf(path: readonly string[]): string {
+  const words = path.filter((part) => part !== 'actionConfig').join('_');
+  return words
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^(?=\d)/, '_')
+    .toUpperCase();
+}
+
+function proposedKey(name: string, taken: Set<string>): string {
+  const base =
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 56) || 'rule';
+  let key = base;
+  for (let next = 2; taken.has(key); next++) key = `${base}-${next}`;
+  taken.add(key);
+  return key;
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
