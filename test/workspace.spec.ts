@@ -235,7 +235,12 @@ describe('apps/cli', () => {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
   it('knows the platform as every other client does, except where it reads the broker or runs tests of rules', () => {
-    expect(own(JSON.parse(read('apps/cli/package.json')) as Manifest)).toEqual(['client', 'mcp', 'messaging', 'replay']);
+    expect(own(JSON.parse(read('apps/cli/package.json')) as Manifest)).toEqual([
+      'client',
+      'mcp',
+      'messaging',
+      'replay',
+    ]);
     const all = readdirSync(join(root, 'apps/cli/src'), { recursive: true, encoding: 'utf8' });
     const files = all.filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
     const readers = files.filter((file) => /@agentlens\/messaging|@nats-io/.test(read(`apps/cli/src/${file}`)));

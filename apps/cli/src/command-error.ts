@@ -5,11 +5,21 @@ export class CommandError extends Error {
   override readonly name: string = 'CommandError';
   readonly exitCode: number;
   readonly hint: string | undefined;
+  /** What the message sums up, one line each. */
+  readonly details: readonly string[];
 
-  constructor(message: string, { exitCode = EXIT.failed, hint }: { exitCode?: number; hint?: string } = {}) {
+  constructor(
+    message: string,
+    {
+      exitCode = EXIT.failed,
+      hint,
+      details = [],
+    }: { exitCode?: number; hint?: string; details?: readonly string[] } = {},
+  ) {
     super(message);
     this.exitCode = exitCode;
     this.hint = hint;
+    this.details = details;
   }
 }
 

@@ -23,7 +23,11 @@ const BY_STATUS: Readonly<Record<number, number>> = {
 
 /** What a failed command prints, and the code it exits with. */
 export function describeError(error: unknown): ErrorReport {
-  if (error instanceof CommandError) return report(error.exitCode, error.message, error.hint);
+  if (error instanceof CommandError) {
+    const { exitCode, lines } = report(error.exitCode, error.message, error.hint);
+    const [first = '', ...rest] = lines;
+    return { exitCode, lines: [first, ...error.details.map((line) => `  ${plainText(line)}`), ...rest] };
+  }
   if (error instanceof ProblemError) return describeProblem(error);
   if (error instanceof Error && error.name === 'TimeoutError') {
     const hint = '"--timeout 60" waits longer; "agentlens doctor" looks closer.';

@@ -40,7 +40,7 @@ export function planText({ ruleset, changes, unlisted }: PlanAnswer, paint: Pain
     .filter(({ action, drift }) => action !== 'none' || drift.length > 0)
     .flatMap(changeLines(paint));
   const counted = Object.entries(Object.groupBy(changes, ({ action }) => action)).map(
-    ([action, some = []]) => `${some.length} ${COUNTED[action as Change['action']]}`,
+    ([action, some]) => `${some.length} ${COUNTED[action as Change['action']]}`,
   );
   const left =
     unlisted.length === 0 ? [] : [`Not in the files, left as they are: ${unlisted.join(', ')} (--prune deletes them)`];

@@ -23,7 +23,7 @@ export async function readRuleset(paths: readonly string[], { host }: CommandCon
 export async function refuseProblems(problems: readonly SourceProblem[]): Promise<void> {
   if (problems.length === 0) return;
   const { problemText } = await import('@agentlens/replay');
-  throw new CommandError(problems.map(problemText).join('\n'));
+  throw new CommandError('These files cannot be used', { details: problems.map(problemText) });
 }
 
 /** Body of a plan. */

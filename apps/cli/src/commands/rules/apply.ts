@@ -42,7 +42,8 @@ function refuseDrift({ changes }: PlanAnswer): void {
   const lost = changes.filter(({ action, drift }) => action !== 'none' && drift.length > 0);
   if (lost.length === 0) return;
   const lines = lost.flatMap(({ key, drift }) => drift.map((one) => `${key}: ${driftText(one)}`));
-  throw new CommandError(`Others changed rules that these files would overwrite:\n${lines.join('\n')}`, {
+  throw new CommandError('Others changed rules that these files would overwrite', {
+    details: lines,
     exitCode: EXIT.notFoundOrConflict,
     hint: 'Take the change over into the file ("agentlens rules pull" writes it), or add --overwrite. Nothing was applied.',
   });

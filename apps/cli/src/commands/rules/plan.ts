@@ -26,5 +26,5 @@ export const define: CommandFile['define'] = (command, context) => {
 export function refusePlan({ problems }: PlanAnswer): void {
   if (problems.length === 0) return;
   const lines = problems.map(({ path, message }) => plainText(`${path}: ${message}`));
-  throw new CommandError(`This cannot be applied:\n${lines.join('\n')}`);
+  throw new CommandError('This cannot be applied', { details: lines });
 }
