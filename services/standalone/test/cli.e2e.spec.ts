@@ -134,6 +134,7 @@ describe('the command line, as it is installed', () => {
     ['settings', 'show'],
     ['spend', '--by', 'model'],
     ['webhooks', 'list'],
+    ['audit', '--from', '1h'],
     ['agents', 'health'],
   ])('reads %s %s', async (...words) => {
     const { code, stdout } = await cli.run(...words, '--json');

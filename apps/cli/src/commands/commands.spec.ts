@@ -115,6 +115,29 @@ describe('settings set', () => {
   });
 });
 
+describe('audit', () => {
+  it('names who changed which fields, a person before the key', async () => {
+    const actor = { person: 'ana', keyId: 'k-1', keyName: 'ops' };
+    const entry = {
+      id: 'c-1',
+      changedAt: '2026-11-25T09:00:00.000Z',
+      kind: 'rule.changed',
+      target: 'rule',
+      targetId: 'r-1',
+    };
+    const fields = {
+      actor,
+      reason: 'too loud',
+      before: { enabled: true, name: 'a' },
+      after: { enabled: false, name: 'a' },
+    };
+    const answer = () => ({ entries: [{ ...entry, ...fields }], hasMore: false });
+    const { stdout, requests } = await runCli(['audit', '--target', 'rule', '--from', '1h'], { answer });
+    expect(requests[0]?.path).toContain('target=rule&from=2026-11-25T09%3A00%3A00.000Z');
+    expect(stdout.split('\n')[1]).toBe('2026-11-25T09:00:00Z  ana  rule.changed  r-1  enabled  too loud');
+  });
+});
+
 describe('rules revert', () => {
   it('goes back from the version that is shown, so that a change meanwhile is not lost', async () => {
     const answer = () => ({ id: 'r', name: 'Slow', version: 7, enabled: true, mode: 'enforce' });

@@ -130,6 +130,7 @@ export const COMMANDS: CommandTree = {
       revoke: { summary: 'end a key', load: () => import('./keys/revoke.ts') },
     },
   },
+  audit: { summary: 'who changed what, newest first', load: () => import('./audit.ts') },
   settings: {
     summary: 'what holds for the whole tenant',
     commands: {
