@@ -24,6 +24,10 @@ export const CHANGE_KINDS = [
   'alert.cancelled',
   'delivery.redelivered',
   'tenant.created',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.secret_rotated',
+  'webhook.deleted',
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 

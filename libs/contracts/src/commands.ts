@@ -46,7 +46,6 @@ const RaisedAlert = Alert.pick({
   ruleId: true,
 });
 
-const webhookRef = z.object({ tenantId: TenantId, webhookId: z.string() });
 const newRules = RuleChangeAuthor.extend({ tenantId: TenantId, body: z.unknown() });
 
 const changedRule = RuleChangeAuthor.extend({
@@ -63,6 +62,8 @@ const authored = { author: ChangeAuthor.optional() };
 const ofRuleset = RuleChangeAuthor.extend({ tenantId: TenantId, ruleset: z.string() });
 /** Thousands of rules are checked and written. */
 const RULESET_DEADLINE_MS = 20_000;
+
+const webhookRef = z.object({ ...authored, tenantId: TenantId, webhookId: z.string() });
 
 export const COMMANDS = {
   /** `body` is what the HTTP client sent: the owner validates it, so that every way in validates alike. */
@@ -223,7 +224,7 @@ export const COMMANDS = {
   ),
   createWebhook: command(
     'action.webhooks.create',
-    z.object({ tenantId: TenantId, draft: WebhookDraft }),
+    z.object({ ...authored, tenantId: TenantId, draft: WebhookDraft }),
     NewWebhookEndpoint,
   ),
   updateWebhook: command('action.webhooks.update', webhookRef.extend({ patch: WebhookPatch }), WebhookEndpoint),

@@ -76,8 +76,8 @@ export class Review {
       await bus.serve(COMMANDS.raiseAlert, (question) => answered(this.alerts.answer(question))),
       await bus.serve(COMMANDS.decideAlert, (question) => answered(this.#decisions.decide(question))),
       await bus.serve(COMMANDS.orderControl, (question) => answered(this.#control.order(question))),
-      await bus.serve(COMMANDS.createWebhook, ({ tenantId, draft }) =>
-        answered(this.#webhooks.create(tenantId, draft)),
+      await bus.serve(COMMANDS.createWebhook, ({ tenantId, draft, author }) =>
+        answered(this.#webhooks.create(tenantId, draft, author)),
       ),
       await bus.serve(COMMANDS.updateWebhook, ({ patch, ...endpoint }) =>
         answered(this.#webhooks.update(endpoint, patch)),

@@ -40,8 +40,9 @@ describe('webhooks', () => {
     const body = { url: 'https://example.com/hook', events: ['approvals', 'approvals'] };
     const answer = await api.call('POST', '/api/webhooks', { body });
     expect(answer).toMatchObject({ status: 201, body: { id: 'wh-1', secret: 'whsec_shown' } });
+    const author = { keyId: api.keys.admin.id, keyName: 'admin' };
     expect(asked.at(-1)).toEqual({
-      tenantId: 'acme',
+      ...{ tenantId: 'acme', author },
       draft: { url: 'https://example.com/hook', events: ['approvals'], format: 'standard', enabled: true },
     });
   });
@@ -76,7 +77,9 @@ describe('webhooks', () => {
   it('are changed, tested, given a new secret and deleted', async () => {
     const patched = await api.call('PATCH', '/api/webhooks/wh-1', { body: { enabled: false, name: null } });
     expect(patched).toMatchObject({ status: 200, body: { enabled: false, version: 2 } });
-    expect(asked.at(-1)).toEqual({ tenantId: 'acme', webhookId: 'wh-1', patch: { enabled: false, name: null } });
+    const author = { keyId: api.keys.admin.id, keyName: 'admin' };
+    const patch = { enabled: false, name: null };
+    expect(asked.at(-1)).toEqual({ tenantId: 'acme', webhookId: 'wh-1', patch, author });
     expect(await api.call('POST', '/api/webhooks/wh-1/test')).toMatchObject({
       ...{ status: 202, body: { deliveryId: 'd-test' } },
     });

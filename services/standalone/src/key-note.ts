@@ -12,7 +12,7 @@ export type KeyNote =
 const PRIVATE = 0o600;
 
 /** A key of the first start: where it is noted, and the variable that may give it instead. */
-export interface FirstKeyFile {
+interface FirstKeyFile {
   readonly name: 'api-key' | 'platform-key';
   readonly given: string | undefined;
 }

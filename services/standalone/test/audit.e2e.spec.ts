@@ -42,6 +42,11 @@ describe('the audit of everything people do', () => {
     await change('DELETE', `/api/budgets/${budget.id}`);
     await change('PUT', '/api/breakers/limits', { scope: 'agent', id: 'bot', limits: { maxIterations: 500 } });
     await change('POST', '/api/breakers/agent/bot/reset');
+    const webhook = { url: `${receiver.url}/told`, events: ['approvals'] };
+    const endpoint = await change('POST', '/api/webhooks', webhook);
+    await change('PATCH', `/api/webhooks/${endpoint.id}`, { enabled: false });
+    await change('POST', `/api/webhooks/${endpoint.id}/secret`);
+    await change('DELETE', `/api/webhooks/${endpoint.id}`);
     const key = await change('POST', '/api/keys', { name: 'ci' });
     await change('POST', `/api/keys/${key.id}/rotate`);
     await change('DELETE', `/api/keys/${key.id}`);
@@ -70,6 +75,7 @@ describe('the audit of everything people do', () => {
     const kinds = new Set(found.map(({ kind }) => kind));
     expect(CHANGE_KINDS.filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
     expect(JSON.stringify(found)).not.toContain(secret.slice(6, 20));
+    for (const hidden of ['/told', endpoint.secret]) expect(JSON.stringify(found)).not.toContain(hidden);
     expect(await entries(`&targetId=${rule.id}`)).toMatchObject([
       { kind: 'rule.deleted', before: { cooldownMinutes: 1 }, after: null },
       { kind: 'rule.changed', before: { cooldownMinutes: 15 }, after: { cooldownMinutes: 1 } },

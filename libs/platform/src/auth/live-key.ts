@@ -2,7 +2,7 @@ import type { Scope } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { sql } from 'kysely';
 
-export interface LiveKeyQuestion {
+interface LiveKeyQuestion {
   readonly tenantId: string;
   readonly scope: Scope;
   /** RFC 3339. */

@@ -2,7 +2,7 @@ import type { Tables, WebhookEndpointsTable } from '@agentlens/database';
 import { type Insertable, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 
 type Tx = Transaction<Tables>;
-type EndpointRow = Selectable<WebhookEndpointsTable>;
+export type EndpointRow = Selectable<WebhookEndpointsTable>;
 
 /** One creation at a time per tenant: what makes their number exact. */
 export async function lockEndpoints(tx: Tx, tenantId: string): Promise<void> {

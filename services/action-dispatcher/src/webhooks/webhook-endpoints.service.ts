@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import {
+  type ChangeAuthor,
+  type ChangeKind,
   type NewWebhookEndpoint,
   timeOrderedId,
   type WebhookDraft,
   type WebhookEndpoint,
   type WebhookPatch,
 } from '@agentlens/contracts';
-import { type Tables, webhookFromRow } from '@agentlens/database';
+import { recordChanges, type Tables, webhookFromRow } from '@agentlens/database';
 import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
 import type { SecretBox } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
@@ -16,6 +18,7 @@ import { queueFor } from './webhook.queue.ts';
 import {
   countEndpoints,
   deleteEndpoint,
+  type EndpointRow,
   enableDestination,
   endDeliveries,
   insertEndpoint,
@@ -37,6 +40,7 @@ export interface WebhookEndpointsDependencies {
 interface OfEndpoint {
   readonly tenantId: string;
   readonly webhookId: string;
+  readonly author?: ChangeAuthor | undefined;
 }
 
 /** More than anybody needs: every event of the tenant is sent to all of them. */
@@ -47,7 +51,11 @@ const SECRET_BYTES = 32;
 export class WebhookEndpointsService {
   constructor(private readonly dependencies: WebhookEndpointsDependencies) {}
 
-  async create(tenantId: string, draft: WebhookDraft): Promise<CommandAnswer<NewWebhookEndpoint>> {
+  async create(
+    tenantId: string,
+    draft: WebhookDraft,
+    author?: ChangeAuthor,
+  ): Promise<CommandAnswer<NewWebhookEndpoint>> {
     const refused = this.#refusedAddress(draft.url);
     if (refused !== null) return refused;
     const now = this.dependencies.now();
@@ -65,11 +73,15 @@ export class WebhookEndpointsService {
         return refusal(422, `A tenant has at most ${MOST_ENDPOINTS} webhooks`, 'Delete one that is not needed.');
       }
       await insertEndpoint(tx, row);
+      await record(tx, 'webhook.created', { author, after: row });
       return { ok: true, value: { ...webhookFromRow(row), secret } };
     });
   }
 
-  async update({ tenantId, webhookId }: OfEndpoint, patch: WebhookPatch): Promise<CommandAnswer<WebhookEndpoint>> {
+  async update(
+    { tenantId, webhookId, author }: OfEndpoint,
+    patch: WebhookPatch,
+  ): Promise<CommandAnswer<WebhookEndpoint>> {
     const at = new Date(this.dependencies.now()).toISOString();
     return this.#transaction(async (tx) => {
       const row = await lockEndpoint(tx, tenantId, webhookId);
@@ -85,30 +97,33 @@ export class WebhookEndpointsService {
         ...(patch.enabled === undefined ? {} : { enabled: patch.enabled }),
         ...{ version: row.version + 1, updated_at: at },
       });
+      await record(tx, 'webhook.changed', { author, before: row, after: changed });
       if (patch.enabled === false) await endDeliveries(tx, changed, 'the webhook was switched off', at);
       if (patch.enabled === true) await enableDestination(tx, changed);
       return { ok: true, value: webhookFromRow(changed) };
     });
   }
 
-  async delete({ tenantId, webhookId }: OfEndpoint): Promise<CommandAnswer<{ ok: true }>> {
+  async delete({ tenantId, webhookId, author }: OfEndpoint): Promise<CommandAnswer<{ ok: true }>> {
     const at = new Date(this.dependencies.now()).toISOString();
     return this.#transaction(async (tx) => {
       const row = await lockEndpoint(tx, tenantId, webhookId);
       if (row === undefined) return NOT_FOUND;
       await deleteEndpoint(tx, row);
+      await record(tx, 'webhook.deleted', { author, before: { ...row, updated_at: at } });
       await endDeliveries(tx, row, 'the webhook was deleted', at);
       return { ok: true, value: { ok: true } };
     });
   }
 
-  async rotateSecret({ tenantId, webhookId }: OfEndpoint): Promise<CommandAnswer<NewWebhookEndpoint>> {
+  async rotateSecret({ tenantId, webhookId, author }: OfEndpoint): Promise<CommandAnswer<NewWebhookEndpoint>> {
     const at = new Date(this.dependencies.now()).toISOString();
     const { secret, sealed } = this.#newSecret(tenantId, webhookId);
     return this.#transaction(async (tx) => {
       const row = await lockEndpoint(tx, tenantId, webhookId);
       if (row === undefined) return NOT_FOUND;
       const changed = await updateEndpoint(tx, row, { secret: sealed, version: row.version + 1, updated_at: at });
+      await record(tx, 'webhook.secret_rotated', { author, before: row, after: changed });
       return { ok: true, value: { ...webhookFromRow(changed), secret } };
     });
   }
@@ -157,4 +172,24 @@ function idOf(url: string): string {
   const destination = destinationOf(url);
   if (destination === null) throw new Error('a webhook was to be stored whose address was not checked');
   return destination.id;
+}
+
+interface EndpointChange {
+  readonly author: ChangeAuthor | undefined;
+  readonly before?: EndpointRow;
+  readonly after?: EndpointRow;
+}
+
+/** The row of the audit, at the instant of the newer state. */
+async function record(tx: Transaction<Tables>, kind: ChangeKind, { author, before, after }: EndpointChange) {
+  const row = after ?? before;
+  if (row === undefined) return;
+  const { tenant_id: tenantId, webhook_id: targetId, updated_at: at } = row;
+  const shown = { before: before && shownOf(before), after: after && shownOf(after) };
+  await recordChanges(tx, [{ tenantId, at, kind, targetId, author, ...shown }]);
+}
+
+/** Whoever knows the address of a Slack webhook can post there: only its host is shown. */
+function shownOf(row: EndpointRow): object {
+  return { ...webhookFromRow(row), url: `${new URL(row.url).origin}/…` };
 }

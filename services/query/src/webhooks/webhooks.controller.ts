@@ -16,6 +16,7 @@ import { Controller } from '@nestjs/common';
 import { DeliveriesQueries } from '../guardrails/deliveries.queries.ts';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
+import { KeyNames } from '../keys/key-names.ts';
 import { WebhooksQueries } from './webhooks.queries.ts';
 
 const WEBHOOK = 'Webhook';
@@ -26,11 +27,13 @@ export class WebhooksController {
     private readonly webhooks: WebhooksQueries,
     private readonly deliveries: DeliveriesQueries,
     private readonly commands: Commands,
+    private readonly names: KeyNames,
   ) {}
 
   @Serves(createWebhook)
-  create(@CurrentCaller() { tenantId }: Caller, @FromRequest() { body: draft }: RequestOf<typeof createWebhook>) {
-    return this.commands.forward(COMMANDS.createWebhook, { tenantId, draft });
+  async create(@CurrentCaller() caller: Caller, @FromRequest() { body: draft }: RequestOf<typeof createWebhook>) {
+    const { author } = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.createWebhook, { tenantId: caller.tenantId, draft, author });
   }
 
   @Serves(listWebhooks)
@@ -44,18 +47,18 @@ export class WebhooksController {
   }
 
   @Serves(updateWebhook)
-  update(@CurrentCaller() { tenantId }: Caller, @FromRequest() { params, body }: RequestOf<typeof updateWebhook>) {
-    return this.commands.forward(COMMANDS.updateWebhook, { tenantId, webhookId: params.id, patch: body });
+  async update(@CurrentCaller() caller: Caller, @FromRequest() { params, body }: RequestOf<typeof updateWebhook>) {
+    return this.commands.forward(COMMANDS.updateWebhook, { ...(await this.of(caller, params.id)), patch: body });
   }
 
   @Serves(deleteWebhook)
-  delete(@CurrentCaller() { tenantId }: Caller, @FromRequest() { params }: RequestOf<typeof deleteWebhook>) {
-    return this.commands.forward(COMMANDS.deleteWebhook, { tenantId, webhookId: params.id });
+  async delete(@CurrentCaller() caller: Caller, @FromRequest() { params }: RequestOf<typeof deleteWebhook>) {
+    return this.commands.forward(COMMANDS.deleteWebhook, await this.of(caller, params.id));
   }
 
   @Serves(rotateWebhookSecret)
-  rotate(@CurrentCaller() { tenantId }: Caller, @FromRequest() { params }: RequestOf<typeof rotateWebhookSecret>) {
-    return this.commands.forward(COMMANDS.rotateWebhookSecret, { tenantId, webhookId: params.id });
+  async rotate(@CurrentCaller() caller: Caller, @FromRequest() { params }: RequestOf<typeof rotateWebhookSecret>) {
+    return this.commands.forward(COMMANDS.rotateWebhookSecret, await this.of(caller, params.id));
   }
 
   @Serves(testWebhook)
@@ -71,5 +74,10 @@ export class WebhooksController {
     foundOr404(WEBHOOK, await this.webhooks.get(tenantId, webhookId));
     const { items, ...page } = await this.deliveries.list(tenantId, { ...query, webhookId }, WEBHOOK_DELIVERIES_LIST);
     return { deliveries: items, ...page };
+  }
+
+  private async of(caller: Caller, webhookId: string) {
+    const { author } = await this.names.authorOf(caller);
+    return { tenantId: caller.tenantId, webhookId, author };
   }
 }
