@@ -107,6 +107,7 @@ export const ROUTES: Routes = {
   testRule: 'POST /api/guardrails/test',
   testWebhook: 'POST /api/webhooks/:id/test',
   unpauseAgent: 'PUT /api/agents/:id/unpause',
+  updateBudget: 'PATCH /api/budgets/:id',
   updateRule: 'PUT /api/guardrails/:id',
   updateSettings: 'PUT /api/settings',
   updateWebhook: 'PATCH /api/webhooks/:id',

@@ -26,16 +26,21 @@ const LEAST_USD = 0.000001;
 const MOST_USD = 99_999_999;
 
 const { name, scope, scopeId, period, enabled, onUnavailable } = Budget.shape;
+const limitUsd = z.number().min(LEAST_USD, 'must be at least 0.000001').max(MOST_USD, `must be at most ${MOST_USD}`);
+
 /** Body of a new budget. */
 export const BudgetDraft = z
-  .strictObject({
-    ...{ name, scope, scopeId, period, enabled, onUnavailable },
-    limitUsd: z.number().min(LEAST_USD, 'must be at least 0.000001').max(MOST_USD, `must be at most ${MOST_USD}`),
-  })
+  .strictObject({ name, scope, scopeId, period, enabled, onUnavailable, limitUsd })
   .refine((draft) => draft.scope !== 'tenant' || draft.scopeId === undefined, {
     path: ['scopeId'],
     message: 'must be absent: a tenant has one budget of its own',
   });
+
+/** What may change of a budget while what was spent stays; another scope or period would be another budget. */
+export const BudgetPatch = z
+  .strictObject({ name, limitUsd, enabled: enabled.unwrap(), onUnavailable: onUnavailable.unwrap() })
+  .partial();
+export type BudgetPatch = z.infer<typeof BudgetPatch>;
 
 /** One pot of a budget in its present period: what is spent, set aside for calls under way, and left, in USD. */
 export const BudgetPot = z.object({

@@ -30,8 +30,17 @@ export interface BusAccess {
   readonly answers: readonly AnyCommand[];
 }
 
-const { budgetStanding, createBudget, createRule, decide, decideAlert, deleteBudget, deleteRule, importPolicy } =
-  COMMANDS;
+const {
+  budgetStanding,
+  createBudget,
+  createRule,
+  decide,
+  decideAlert,
+  deleteBudget,
+  deleteRule,
+  importPolicy,
+  updateBudget,
+} = COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
 const { applyRuleset, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
@@ -42,7 +51,7 @@ const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWe
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
 const RULE_WRITING = [
   ...[createRule, updateRule, deleteRule, revertRule, planRuleset, applyRuleset, releaseRuleset],
-  ...[createBudget, deleteBudget, setBreakerLimits, deleteBreakerLimits, resetBreaker],
+  ...[createBudget, updateBudget, deleteBudget, setBreakerLimits, deleteBreakerLimits, resetBreaker],
 ];
 
 export const BUS_ACCESS = {

@@ -151,6 +151,19 @@ export const COMMANDS = {
     z.object({ ...authored, tenantId: TenantId, body: z.unknown() }),
     Budget,
   ),
+  /** What was spent stays, whatever changes. */
+  updateBudget: command(
+    'guardrail.budgets.update',
+    z.object({
+      ...authored,
+      tenantId: TenantId,
+      budgetId: z.string(),
+      /** The change is refused with 412 unless the budget is at this version. */
+      ifVersion: z.int().optional(),
+      body: z.unknown(),
+    }),
+    Budget,
+  ),
   deleteBudget: command(
     'guardrail.budgets.delete',
     z.object({ ...authored, tenantId: TenantId, budgetId: z.string() }),

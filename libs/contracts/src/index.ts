@@ -10,7 +10,7 @@ export {
   BreakerReason,
   BreakerState,
 } from './breakers.ts';
-export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPot } from './budgets.ts';
+export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPatch, BudgetPot } from './budgets.ts';
 export { BUS_ACCESS, type BusAccess } from './bus-access.ts';
 export { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';
 export {

@@ -2,7 +2,7 @@
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
 export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerState } from './breakers.ts';
-export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPot } from './budgets.ts';
+export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPatch, BudgetPot } from './budgets.ts';
 export { CHANGE_KINDS, CHANGE_TARGETS } from './changes.ts';
 export { CONTROL_SCOPES, ControlOrder } from './control.ts';
 export {

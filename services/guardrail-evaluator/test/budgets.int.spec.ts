@@ -35,6 +35,27 @@ describe('a budget', () => {
     expect((await asking()).verdict).toBe('ALLOW');
   });
 
+  it('changes and keeps what was spent of it, unless it was changed meanwhile', async () => {
+    newTenant();
+    await replica();
+    const money = await budget({});
+    await publish(aModelCall({ callId: 'call', usage: { costUsd: 1 } }));
+    await settled();
+    expect((await asking()).verdict).toBe('BLOCK');
+    const change = (body: object, ifVersion?: number) => {
+      const question = { tenantId: platform.tenantId, budgetId: money.id, body, ifVersion };
+      return platform.harness.bus.request(COMMANDS.updateBudget, question);
+    };
+    const raised = { ok: true, value: { limitUsd: 2, name: 'Money', version: 2 } };
+    expect(await change({ limitUsd: 2 }, 1)).toMatchObject(raised);
+    expect(await spent(money)).toEqual({ spentUsd: 1, heldUsd: 0 });
+    expect((await asking()).verdict).toBe('ALLOW');
+    expect(await change({ limitUsd: 3 }, 1)).toMatchObject({ ok: false, problem: { status: 412, currentVersion: 2 } });
+    expect(await change({ scope: 'run' })).toMatchObject({ ok: false, problem: { status: 400 } });
+    expect(await change({ limitUsd: 0.5 })).toMatchObject({ ok: true, value: { version: 3 } });
+    expect((await asking()).verdict).toBe('BLOCK');
+  });
+
   it('that is spent stops every call under it, and says nothing of its size', async () => {
     newTenant();
     await replica();

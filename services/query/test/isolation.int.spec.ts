@@ -97,6 +97,7 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.deleteBreakerLimits, refuse);
   await api.bus.serve(COMMANDS.resetBreaker, refuse);
   await api.bus.serve(COMMANDS.deleteBudget, refuse);
+  await api.bus.serve(COMMANDS.updateBudget, refuse);
   const ofGlobex = (await api.get(`/api/budgets?scopeId=${FOREIGN}`, api.keys.foreign.key)).body.budgets[0];
   await api.bus.serve(COMMANDS.budgetStanding, async (question) =>
     question.tenantId === 'globex' ? { ok: true as const, value: { budget: ofGlobex, pots: [] } } : refuse(question),

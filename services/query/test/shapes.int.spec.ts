@@ -115,6 +115,7 @@ beforeAll(async () => {
   const { body: budgets } = await api.get('/api/budgets');
   await api.bus.serve(COMMANDS.createBudget, async () => granted(budgets.budgets[0]));
   const pot = { scopeId: 'agent-1', periodStart: '2026-03-01', spentUsd: 1, reservedUsd: 0.5, remainingUsd: 11 };
+  await api.bus.serve(COMMANDS.updateBudget, async () => granted(budgets.budgets[0]));
   await api.bus.serve(COMMANDS.budgetStanding, async () => granted({ budget: budgets.budgets[0], pots: [pot] }));
   await api.bus.serve(COMMANDS.deleteBudget, async () => granted({ ok: true as const }));
   const { body: webhook } = await api.get('/api/webhooks/webhook-1');

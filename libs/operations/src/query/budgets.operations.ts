@@ -1,7 +1,16 @@
-import { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPot, ClientId } from '@agentlens/contracts/schemas';
+import {
+  Budget,
+  BUDGET_SCOPES,
+  BudgetBalance,
+  BudgetDraft,
+  BudgetPatch,
+  BudgetPot,
+  ClientId,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, Flag, IdPath, paging } from '../parameters.ts';
+import { VersionHeaders } from '../version-headers.ts';
 
 export const BUDGETS_LIST = 'budgets';
 
@@ -56,6 +65,23 @@ export const getBudget = operation({
   query: z.object({ scopeId: ClientId.optional() }),
   response: BudgetBalance.extend({ budget: BudgetView, pots: z.array(BudgetPot.meta({ id: 'BudgetPot' })) }),
   problems: [404],
+});
+
+export const updateBudget = operation({
+  id: 'updateBudget',
+  method: 'patch',
+  path: '/api/budgets/:id',
+  tag: 'Budgets',
+  summary:
+    'Changes the fields that are sent. What was spent stays: a raised limit lets calls pass again at once. Scope and period make another budget.',
+  scope: 'admin',
+  params: IdPath,
+  headers: VersionHeaders,
+  body: BudgetPatch.meta({ id: 'BudgetPatch' }),
+  forwarded: true,
+  versioned: true,
+  response: BudgetView,
+  problems: [404, 412],
 });
 
 export const deleteBudget = operation({

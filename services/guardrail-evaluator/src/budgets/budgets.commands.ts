@@ -1,6 +1,7 @@
 import {
   type Budget,
   BudgetDraft,
+  BudgetPatch,
   type ChangeAuthor,
   COMMANDS,
   detailsOf,
@@ -36,6 +37,7 @@ export async function serveBudgetCommands(
 ): Promise<Subscription[]> {
   return [
     await bus.serve(COMMANDS.createBudget, (question) => orAway(create(parts, question))),
+    await bus.serve(COMMANDS.updateBudget, (question) => orAway(update(parts, question))),
     await bus.serve(COMMANDS.deleteBudget, (question) => orAway(remove(parts, question))),
     await bus.serve(COMMANDS.budgetStanding, (question) => orUnknown(budgetBalance(parts, question))),
     await bus.serve(COMMANDS.settleReservation, (question) => orAway(settle(parts, question))),
@@ -66,6 +68,45 @@ async function create(
   await repository.insert(budget, author);
   await changed(tenantId);
   return { ok: true, value: budget } as const;
+}
+
+interface BudgetChange {
+  readonly tenantId: string;
+  readonly budgetId: string;
+  readonly ifVersion?: number | undefined;
+  readonly body?: unknown;
+  readonly author?: ChangeAuthor | undefined;
+}
+
+async function update(
+  { repository, now, changed }: BudgetCommandsDependencies,
+  { tenantId, budgetId, ifVersion, body, author }: BudgetChange,
+) {
+  if (!isId(budgetId)) return NOT_FOUND;
+  const patch = BudgetPatch.safeParse(body);
+  if (!patch.success) {
+    return {
+      ok: false,
+      problem: { error: 'Validation failed', status: 400, details: detailsOf(patch.error) },
+    } as const;
+  }
+  const at = new Date(now()).toISOString();
+  const result = await repository.update(tenantId, budgetId, { patch: patch.data, ifVersion, at, author });
+  if (result === null) return NOT_FOUND;
+  if (result.kind === 'other_version') return otherVersion(ifVersion, result.version);
+  await changed(tenantId);
+  return { ok: true, value: result.budget } as const;
+}
+
+function otherVersion(wanted: number | undefined, version: number) {
+  const problem: Problem = {
+    error: 'The budget was changed meanwhile',
+    status: 412,
+    currentVersion: version,
+    details: [{ path: 'If-Match', message: `names version ${wanted}, and the budget is at version ${version}` }],
+    hint: `Read the budget again, and repeat the change with If-Match: "${version}" if it still makes sense`,
+  };
+  return { ok: false, problem } as const;
 }
 
 async function remove(

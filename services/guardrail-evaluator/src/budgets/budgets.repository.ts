@@ -1,10 +1,22 @@
-import type { Budget, ChangeAuthor } from '@agentlens/contracts';
+import type { Budget, BudgetPatch, ChangeAuthor } from '@agentlens/contracts';
 import { budgetFromRow, type Database, recordChanges, type Tables } from '@agentlens/database';
 import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
 import type { Kysely } from 'kysely';
 import { announceSettings } from '../settings/announce-settings.ts';
 import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
 import { keptMsOf, periodStart } from './accounts.ts';
+
+interface BudgetUpdate {
+  readonly patch: BudgetPatch;
+  /** Only while the budget is at this version. */
+  readonly ifVersion?: number | undefined;
+  readonly at: string;
+  readonly author?: ChangeAuthor | undefined;
+}
+
+type UpdatedBudget =
+  | { readonly kind: 'updated'; readonly budget: Budget }
+  | { readonly kind: 'other_version'; readonly version: number };
 
 /** The tables `budgets` and `budget_ledger`, whose only writer this service is. Deleted budgets stay, marked. */
 export class BudgetsRepository {
@@ -36,6 +48,48 @@ export class BudgetsRepository {
       const { tenantId, id: targetId, createdAt: at } = budget;
       await recordChanges(transaction, [{ tenantId, at, kind: 'budget.created', targetId, author, after: budget }]);
       await announceSettings(transaction, tenantId, at);
+    });
+  }
+
+  /** Null: no such budget. Two changes at once follow each other. */
+  async update(
+    tenantId: string,
+    budgetId: string,
+    { patch, ifVersion, at, author }: BudgetUpdate,
+  ): Promise<UpdatedBudget | null> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const row = await transaction
+        .selectFrom('budgets')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('budget_id', '=', budgetId)
+        .where('deleted_at', 'is', null)
+        .forUpdate()
+        .executeTakeFirst();
+      if (row === undefined) return null;
+      const before = budgetFromRow(row);
+      if (ifVersion !== undefined && ifVersion !== before.version) {
+        return { kind: 'other_version', version: before.version } as const;
+      }
+      const budget: Budget = { ...before, ...patch, version: before.version + 1, updatedAt: at };
+      await transaction
+        .updateTable('budgets')
+        .set(rowOf(budget))
+        .where('tenant_id', '=', tenantId)
+        .where('budget_id', '=', budgetId)
+        .execute();
+      const change = {
+        tenantId,
+        at,
+        kind: 'budget.changed',
+        targetId: budgetId,
+        author,
+        before,
+        after: budget,
+      } as const;
+      await recordChanges(transaction, [change]);
+      await announceSettings(transaction, tenantId, at);
+      return { kind: 'updated', budget } as const;
     });
   }
 

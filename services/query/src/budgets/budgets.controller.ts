@@ -1,5 +1,12 @@
 import { COMMANDS } from '@agentlens/contracts';
-import { createBudget, deleteBudget, getBudget, listBudgets, type RequestOf } from '@agentlens/operations';
+import {
+  createBudget,
+  deleteBudget,
+  getBudget,
+  listBudgets,
+  type RequestOf,
+  updateBudget,
+} from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
@@ -35,6 +42,16 @@ export class BudgetsController {
     // Known here; only what is spent of it is the evaluator's to say.
     foundOr404('Budget', await this.budgets.get(tenantId, budgetId));
     return this.commands.forward(COMMANDS.budgetStanding, { tenantId, budgetId, ...query });
+  }
+
+  @Serves(updateBudget)
+  async update(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id: budgetId }, headers, body }: RequestOf<typeof updateBudget>,
+  ) {
+    const { author } = await this.names.authorOf(caller);
+    const question = { tenantId: caller.tenantId, budgetId, body, ifVersion: headers['if-match'], author };
+    return this.commands.forward(COMMANDS.updateBudget, question);
   }
 
   @Serves(deleteBudget)
