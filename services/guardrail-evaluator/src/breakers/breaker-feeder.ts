@@ -1,4 +1,4 @@
-import type { AgentEvent, EventBatch } from '@agentlens/contracts';
+import type { AgentEvent, BreakerReason, EventBatch } from '@agentlens/contracts';
 import {
   type Breaker,
   type BreakerRef,
@@ -7,12 +7,13 @@ import {
   checkBreaker,
   recordUsage,
   type StoredBreaker,
+  tripBreaker,
 } from '@agentlens/guardrails';
 import { allOf } from '@agentlens/messaging';
 import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';
 import { type BreakerTransactions, type Revision, withAsked } from './breaker-transactions.ts';
 import { agentLimits, hasLimits, isLimited, runLimits, type TenantLimits } from './limits.ts';
-import { reportsOf, usageOfEvent } from './usage-of-event.ts';
+import { reportsOf, trippedBy, usageOfEvent } from './usage-of-event.ts';
 
 /** How long it may take until the events of a tenant are counted that begins to ask for decisions. */
 const LOOK_AGAIN_MS = 1_000;
@@ -20,6 +21,8 @@ const LOOK_AGAIN_MS = 1_000;
 interface Counted {
   readonly event: AgentEvent;
   readonly usage: CallUsage;
+  /** The breaker of the run opened in the agent's process, for this reason. */
+  readonly tripped: BreakerReason | null;
 }
 
 interface BreakerFeederDependencies {
@@ -32,7 +35,7 @@ interface BreakerFeederDependencies {
 /**
  * Counts what events report as used, each event once, whatever batch it comes in and however often. Nothing is counted
  * for tenants that neither ask for decisions nor set limits. Where limits are set a breaker opens as soon as events are
- * over them; else it opens with the next question of its run.
+ * over them; else it opens with the next question of its run. One that opened inside the agent's process opens here too.
  */
 export class BreakerFeeder {
   readonly #parts: BreakerFeederDependencies;
@@ -45,10 +48,10 @@ export class BreakerFeeder {
   /** @throws StateUnavailable: the batch is to be counted again */
   async count(batch: EventBatch): Promise<void> {
     const { tenantId } = batch;
-    if (!(await this.#counts(tenantId))) return;
-    const counted = batch.events.flatMap((event) => {
-      const usage = usageOfEvent(event);
-      return usage === null ? [] : [{ event, usage }];
+    const counts = await this.#counts(tenantId);
+    const counted = batch.events.flatMap((event): Counted[] => {
+      const [usage, tripped] = [counts ? usageOfEvent(event) : null, trippedBy(event)];
+      return usage === null && tripped === null ? [] : [{ event, usage: usage ?? {}, tripped }];
     });
     if (counted.length === 0) return;
     const byAgent = Map.groupBy(counted, ({ event }) => event.agentId);
@@ -88,7 +91,12 @@ export class BreakerFeeder {
       const revisions = watched.flatMap(({ ref, list: its, opens }, at): Revision[] => {
         const from = breakers[at];
         if (from === undefined) return [];
-        return [{ ref, from, to: opened(from, used(from, its, repeated, nowMs), opens, nowMs), limits: opens }];
+        const reported = used(from, its, repeated, nowMs);
+        const reason =
+          ref.scope === 'run' ? its.find((one) => fresh.includes(one) && one.tripped !== null)?.tripped : null;
+        if (reason == null) return [{ ref, from, to: opened(from, reported, opens, nowMs), limits: opens }];
+        const limits = runLimits(this.#parts.limits.of(tenantId), agentId, ref.scopeId);
+        return [{ ref, from, to: tripBreaker(reported, reason, nowMs), limits }];
       });
       const events = marks.filter((_, at) => !repeated.has(list[at]));
       return { revisions, events, answer: undefined };

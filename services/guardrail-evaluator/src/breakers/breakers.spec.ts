@@ -119,6 +119,22 @@ describe('feeding', () => {
     expect(recorded).toEqual([]);
   });
 
+  it('opens with the breaker of the run inside the agent, once, also for a tenant whose events are not counted', async () => {
+    const { feeder, run, recorded } = feederWith(undefined);
+    const told = (reason: string) =>
+      anEvent({ runId: 'run', kind: 'custom.recorded', sourceType: 'breaker.tripped', payload: { reason } });
+    await feeder.count(aBatch({ events: [told('operator'), told('nonsense')] }));
+    expect((await run())?.breaker.state.kind).toBe('closed');
+    const tripped = told('iterations');
+    await feeder.count(aBatch({ events: [model(), tripped] }));
+    await feeder.count(aBatch({ events: [tripped] }));
+    expect((await run())?.breaker).toMatchObject({
+      state: { kind: 'open', reason: 'iterations' },
+      usage: { iterations: 0 },
+    });
+    expect(recorded).toMatchObject([{ ref: { scope: 'run', scopeId: 'run' }, limit: 10 }]);
+  });
+
   it.each<[string, Partial<BreakerLimits>, AgentEvent[]]>([
     ['cost', { maxCostUsd: 0.5 }, [model(), model(), model()]],
     ['tokens', { maxTokens: 20 }, [model(), model(), model()]],

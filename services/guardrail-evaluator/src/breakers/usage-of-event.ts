@@ -1,6 +1,16 @@
-import type { AgentEvent } from '@agentlens/contracts';
+import { type AgentEvent, BreakerReason } from '@agentlens/contracts';
 
 export { usageOfEvent } from '@agentlens/guardrails';
+
+/**
+ * Why a breaker inside the agent's process opened, where this event says that it did. What an operator opens is opened
+ * here, not there.
+ */
+export function trippedBy({ kind, sourceType, payload }: AgentEvent): BreakerReason | null {
+  if (kind !== 'custom.recorded' || sourceType !== 'breaker.tripped') return null;
+  const reason = BreakerReason.safeParse(payload.reason);
+  return reason.success && reason.data !== 'operator' ? reason.data : null;
+}
 
 /**
  * The name a call has as the probe of a half-open breaker. A client without call ids makes one call per question, and
