@@ -1,3 +1,4 @@
+import { DEFAULT_BREAKER_LIMITS } from '@agentlens/guardrails/breaker';
 import { createRuntime } from '#runtime';
 import { checkOptions } from './check-options.ts';
 import { selectorRules } from './guard/applicable.ts';
@@ -33,6 +34,11 @@ export interface ClientStatus {
   readonly rulesVersion: number | null;
   readonly events: SinkStats;
 }
+
+const { maxIterations, maxTokens, maxCostUsd, maxConsecutiveFailures } = DEFAULT_BREAKER_LIMITS;
+const DEFAULT_BREAKER_NOTE =
+  `unless the platform sets other limits, a run is stopped after ${maxIterations} model calls, ${maxTokens} tokens, ` +
+  `${maxCostUsd} USD or ${maxConsecutiveFailures} failures in a row; change it with the option \`breaker\``;
 
 /** One agent process's connection to the platform. Make it once, with `AgentLens.init`, and share it. */
 export class AgentLensClient {
@@ -80,6 +86,7 @@ export class AgentLensClient {
       fetch: (agentId, heldTag) => this.#server.ruleBundle(agentId, heldTag),
     });
     this.#host = this.#runHost();
+    if (this.#settings.isDefaultBreaker) logger.info?.(`agentlens: ${DEFAULT_BREAKER_NOTE}`);
     void this.#registration.wait();
   }
 

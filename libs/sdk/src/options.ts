@@ -7,6 +7,8 @@ import type { AgentIdentity, AgentMessage, ToolInfo } from './wire/model.ts';
 
 export interface Logger {
   warn(message: string): void;
+  /** What is worth knowing at the start; nothing is wrong. */
+  info?(message: string): void;
 }
 
 export interface AgentLensOptions {
@@ -62,7 +64,17 @@ export interface Settings extends Required<Omit<AgentLensOptions, 'breaker' | 'r
   readonly sink: SinkOptions;
 }
 
-const SILENT: Logger = { warn: () => undefined };
+/** Warnings go where people look, each cause once; numbers tell no causes apart. Standard output is the agent's own. */
+function consoleLogger(): Logger {
+  const told = new Set<string>();
+  const once = (message: string) => {
+    const cause = message.replace(/\d+/g, '#');
+    if (told.has(cause)) return;
+    told.add(cause);
+    console.warn(message);
+  };
+  return { warn: once, info: once };
+}
 
 /** Options that were checked, with their defaults. */
 export function settingsOf(options: AgentLensOptions, background: boolean): Settings {
@@ -85,7 +97,7 @@ export function settingsOf(options: AgentLensOptions, background: boolean): Sett
     onOversized: options.onOversized ?? 'block',
     drainMs: options.drainMs ?? 5_000,
     sink: { ...SINK_DEFAULTS, ...given(options.sink) },
-    logger: options.logger ?? SILENT,
+    logger: options.logger ?? consoleLogger(),
   };
 }
 
