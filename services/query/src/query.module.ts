@@ -22,6 +22,7 @@ import { AnalyticsController } from './analytics/analytics.controller.ts';
 import { AnalyticsQueries } from './analytics/analytics.queries.ts';
 import { AuditController } from './audit/audit.controller.ts';
 import { AuditQueries } from './audit/audit.queries.ts';
+import { SpendQueries } from './analytics/spend.queries.ts';
 import { BreakersController } from './breakers/breakers.controller.ts';
 import { BreakersQueries } from './breakers/breakers.queries.ts';
 import { BudgetsController } from './budgets/budgets.controller.ts';
@@ -141,6 +142,7 @@ export class QueryModule {
         AgentsQueries,
         HealthQueries,
         AnalyticsQueries,
+        SpendQueries,
         MetricsQueries,
         AlertsQueries,
         ControlQueries,

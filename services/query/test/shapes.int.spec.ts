@@ -184,6 +184,9 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/agents/:id/health': 'agent-1',
 };
 
+/** What has to be asked with. */
+const QUERIES: Readonly<Record<string, string>> = { '/api/health/history': '?agentId=agent-1' };
+
 const answering = QUERY_OPERATIONS.filter(
   (op) => op.contentType === undefined && !op.path.startsWith('/api/keys') && op.path !== '/api/session',
 );
@@ -196,7 +199,8 @@ describe('every route', () => {
         .replace(':scope', 'run')
         .replace(':version', '1')
         .replace(':name', 'pay')
-        .replace(':id', IDS[op.path] ?? 'some-id');
+        .replace(':id', IDS[op.path] ?? 'some-id')
+        .concat(QUERIES[op.path] ?? '');
       const body = op.method === 'get' ? undefined : (BODIES[`${op.method} ${op.path}`] ?? {});
       const answer = await api.call(op.method.toUpperCase() as 'GET', url, { body });
       expect(answer).toMatchObject({ status: op.status ?? 200 });

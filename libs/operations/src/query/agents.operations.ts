@@ -1,4 +1,4 @@
-import { RearmedRule } from '@agentlens/contracts/schemas';
+import { ClientId, RearmedRule } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, Flag, IdPath, paging, wholeNumber } from '../parameters.ts';
@@ -103,4 +103,28 @@ export const getHealthOverview = operation({
   scope: 'read',
   query: z.object(windowDays),
   response: z.object({ agents: z.array(AgentHealth), computedAt: z.string() }),
+});
+
+const HealthSnapshot = z.object({
+  agentId: z.string(),
+  date: z.string().meta({ description: 'UTC, `YYYY-MM-DD`.' }),
+  overallScore: z.number(),
+  errorRateScore: z.number(),
+  costEfficiencyScore: z.number(),
+  toolSuccessScore: z.number(),
+  latencyScore: z.number(),
+  completionRateScore: z.number(),
+  sessionCount: z.int(),
+});
+export type HealthSnapshot = z.infer<typeof HealthSnapshot>;
+
+export const getHealthHistory = operation({
+  id: 'getHealthHistory',
+  method: 'get',
+  path: '/api/health/history',
+  tag: 'Agents',
+  summary: 'The health score of an agent as it stood on each day, over the seven days up to then; newest first.',
+  scope: 'read',
+  query: z.object({ agentId: ClientId, days: wholeNumber(1, 365, 30) }),
+  response: z.object({ snapshots: z.array(HealthSnapshot), agentId: z.string(), days: z.int() }),
 });

@@ -70,6 +70,25 @@ export const getStats = operation({
   }),
 });
 
+export const getStatsOverview = operation({
+  id: 'getStatsOverview',
+  method: 'get',
+  path: '/api/stats/overview',
+  tag: 'Analytics',
+  summary: 'Today and yesterday (UTC), as clients of AgentLens read it; GET /api/overview has more.',
+  scope: 'read',
+  response: z.object({
+    eventsTodayCount: z.int(),
+    eventsYesterdayCount: z.int(),
+    errorsTodayCount: z.int(),
+    errorsYesterdayCount: z.int(),
+    sessionsTodayCount: z.int(),
+    sessionsYesterdayCount: z.int(),
+    totalAgents: z.int(),
+    errorRate: z.number(),
+  }),
+});
+
 const Day = z.object({
   events: z.int(),
   errors: z.int(),

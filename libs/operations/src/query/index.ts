@@ -27,6 +27,7 @@ export * from './session.operations.ts';
 export * from './session.ts';
 export * from './sessions.operations.ts';
 export * from './settings.operations.ts';
+export * from './spend.operations.ts';
 export * from './stored-event.ts';
 export * from './stream.operations.ts';
 export * from './stream-kinds.ts';

@@ -15,7 +15,7 @@ const EndpointWebhookConfig = z.object({
   secret: z.string(),
   message: z.object({ type: z.string(), timestamp: z.string(), data: z.looseObject({}) }),
 });
-export type EndpointWebhookConfig = z.infer<typeof EndpointWebhookConfig>;
+type EndpointWebhookConfig = z.infer<typeof EndpointWebhookConfig>;
 
 /** Carried out like an action, by the same worker. */
 export const endpointWebhook = {

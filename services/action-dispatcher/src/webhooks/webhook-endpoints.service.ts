@@ -28,7 +28,7 @@ import {
 } from './webhook-endpoints.repository.ts';
 import { WEBHOOK_TEST } from './webhook-notice.ts';
 
-export interface WebhookEndpointsDependencies {
+interface WebhookEndpointsDependencies {
   readonly db: Kysely<Tables>;
   readonly secrets: SecretBox;
   readonly egressPolicy: EgressPolicy;

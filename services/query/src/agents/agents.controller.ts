@@ -2,6 +2,7 @@ import { COMMANDS } from '@agentlens/contracts';
 import {
   getAgent,
   getAgentHealth,
+  getHealthHistory,
   getHealthOverview,
   listAgents,
   type RequestOf,
@@ -47,6 +48,11 @@ export class AgentsController {
     const order = { tenantId, agentId, clearModelOverride, author };
     const { rearmed } = await this.commands.forward(COMMANDS.unpauseAgent, order);
     return { ...foundOr404('Agent', await this.agents.get(tenantId, agentId)), rearmed };
+  }
+
+  @Serves(getHealthHistory)
+  async healthHistory(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getHealthHistory>) {
+    return { snapshots: await this.health.history(caller.tenantId, query.agentId, query.days), ...query };
   }
 
   @Serves(getAgentHealth)

@@ -1,4 +1,4 @@
-import type { AgentHealth } from '@agentlens/operations';
+import type { AgentHealth, HealthSnapshot } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import {
   baselineStart,
@@ -13,6 +13,8 @@ import { TenantReads } from '../http/tenant-reads.ts';
 
 /** A change of the score smaller than this is called stable. */
 const STABLE_POINTS = 5;
+const SNAPSHOT_DAYS = 7;
+const DAY_MS = 86_400_000;
 
 @Injectable()
 export class HealthQueries {
@@ -30,6 +32,17 @@ export class HealthQueries {
   async overview(tenantId: string, windowDays: number): Promise<{ agents: AgentHealth[]; computedAt: string }> {
     const { agents, computedAt } = await this.#score(tenantId, windowDays);
     return { agents: agents.sort((a, b) => a.overallScore - b.overallScore), computedAt };
+  }
+
+  /** A day without sessions in the seven up to it has none. */
+  async history(tenantId: string, agentId: string, days: number): Promise<HealthSnapshot[]> {
+    const now = this.clock.now();
+    const windows = Array.from({ length: days }, (_, ago) => healthWindow(SNAPSHOT_DAYS, now - ago * DAY_MS));
+    const [newest] = windows;
+    const oldest = windows.at(-1);
+    if (newest === undefined || oldest === undefined) return [];
+    const rollups = await this.#rollups(tenantId, baselineStart(oldest), newest.to, agentId);
+    return windows.flatMap((window) => snapshotOf(agentId, rollups.get(agentId) ?? [], window) ?? []);
   }
 
   async #score(tenantId: string, windowDays: number, agentId?: string) {
@@ -84,6 +97,23 @@ function healthOf(
     window: { from: `${window.from}T00:00:00.000Z`, to: computedAt },
     sessionCount: now.runCount,
     computedAt,
+  };
+}
+
+function snapshotOf(agentId: string, rollups: readonly DailyRollup[], window: HealthWindow): HealthSnapshot | null {
+  const measured = healthScore(rollups, window);
+  if (measured === null) return null;
+  const scores = new Map<string, number>(measured.dimensions.map(({ name, score }) => [name, score]));
+  return {
+    agentId,
+    date: window.to,
+    overallScore: measured.score,
+    errorRateScore: scores.get('error_rate') ?? 0,
+    costEfficiencyScore: scores.get('cost_efficiency') ?? 0,
+    toolSuccessScore: scores.get('tool_success') ?? 0,
+    latencyScore: scores.get('latency') ?? 0,
+    completionRateScore: scores.get('completion_rate') ?? 0,
+    sessionCount: measured.runCount,
   };
 }
 

@@ -1,11 +1,24 @@
-import { getAnalytics, getOverview, getStats, type RequestOf } from '@agentlens/operations';
+import {
+  getAnalytics,
+  getCosts,
+  getLlmAnalytics,
+  getOverview,
+  getSpend,
+  getStats,
+  getStatsOverview,
+  type RequestOf,
+} from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { AnalyticsQueries } from './analytics.queries.ts';
+import { SpendQueries } from './spend.queries.ts';
 
 @Controller()
 export class AnalyticsController {
-  constructor(private readonly totals: AnalyticsQueries) {}
+  constructor(
+    private readonly totals: AnalyticsQueries,
+    private readonly spend: SpendQueries,
+  ) {}
 
   @Serves(getAnalytics)
   async analytics(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getAnalytics>) {
@@ -15,6 +28,36 @@ export class AnalyticsController {
   @Serves(getStats)
   async stats(@CurrentCaller() caller: Caller) {
     return this.totals.stats(caller.tenantId);
+  }
+
+  @Serves(getStatsOverview)
+  async statsOverview(@CurrentCaller() caller: Caller) {
+    const { today, yesterday, totalAgents, errorRate } = await this.totals.overview(caller.tenantId);
+    return {
+      eventsTodayCount: today.events,
+      eventsYesterdayCount: yesterday.events,
+      errorsTodayCount: today.errors,
+      errorsYesterdayCount: yesterday.errors,
+      sessionsTodayCount: today.sessions,
+      sessionsYesterdayCount: yesterday.sessions,
+      totalAgents,
+      errorRate,
+    };
+  }
+
+  @Serves(getCosts)
+  async costs(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getCosts>) {
+    return this.spend.costs(caller.tenantId, query);
+  }
+
+  @Serves(getLlmAnalytics)
+  async llm(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getLlmAnalytics>) {
+    return this.spend.llm(caller.tenantId, query);
+  }
+
+  @Serves(getSpend)
+  async grouped(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof getSpend>) {
+    return this.spend.grouped(caller.tenantId, query);
   }
 
   @Serves(getOverview)

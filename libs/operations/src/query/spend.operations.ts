@@ -1,0 +1,112 @@
+import { ClientId } from '@agentlens/contracts/schemas';
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { consistent, wholeNumber } from '../parameters.ts';
+import { AnalyticsQuery } from './analytics.operations.ts';
+
+const TAG = 'Analytics';
+
+const tokens = { totalInputTokens: z.int(), totalOutputTokens: z.int(), totalTokens: z.int() };
+const spent = { totalCostUsd: z.number(), ...tokens };
+
+export const getCosts = operation({
+  id: 'getCosts',
+  method: 'get',
+  path: '/api/analytics/costs',
+  tag: TAG,
+  summary: 'What model calls and other costs came to, by agent and over time (UTC).',
+  scope: 'read',
+  query: AnalyticsQuery,
+  response: z.object({
+    byAgent: z.array(z.object({ agentId: z.string(), ...spent, eventCount: z.int() })).meta({
+      description: 'The agents that spent most first, at most 500.',
+    }),
+    overTime: z.array(
+      z.object({
+        bucket: z.string(),
+        totalCostUsd: z.number(),
+        eventCount: z.int(),
+        byAgent: z.record(z.string(), z.number()),
+      }),
+    ),
+    totals: z.object(spent),
+  }),
+});
+
+const ofCalls = {
+  calls: z.int(),
+  costUsd: z.number(),
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  avgLatencyMs: z.number(),
+};
+
+export const getLlmAnalytics = operation({
+  id: 'getLlmAnalytics',
+  method: 'get',
+  path: '/api/analytics/llm',
+  tag: TAG,
+  summary: 'Model calls in all, by model and over time (UTC).',
+  scope: 'read',
+  query: consistent(z.object({ ...AnalyticsQuery.shape, model: ClientId.optional(), provider: ClientId.optional() })),
+  response: z.object({
+    summary: z.object({
+      totalCalls: z.int(),
+      totalCostUsd: z.number(),
+      totalInputTokens: z.int(),
+      totalOutputTokens: z.int(),
+      avgLatencyMs: z.number(),
+      avgCostPerCall: z.number(),
+    }),
+    byModel: z.array(z.object({ provider: z.string(), model: z.string(), ...ofCalls })),
+    byTime: z.array(z.object({ bucket: z.string(), ...ofCalls })),
+  }),
+});
+
+export const SPEND_GROUPS = ['agent', 'model', 'day', 'session'] as const;
+export type SpendGroup = (typeof SPEND_GROUPS)[number];
+
+export const getSpend = operation({
+  id: 'getSpend',
+  method: 'get',
+  path: '/api/spend',
+  tag: TAG,
+  summary: 'Spend by agent, model, day or session, and the models whose calls have no known price.',
+  scope: 'read',
+  query: consistent(
+    z.object({
+      ...AnalyticsQuery.shape,
+      by: z.enum(SPEND_GROUPS, `must be one of ${SPEND_GROUPS.join(', ')}`).default('agent'),
+      limit: wholeNumber(1, 500, 100),
+    }),
+  ),
+  response: z.object({
+    by: z.enum(SPEND_GROUPS),
+    from: z.string(),
+    to: z.string(),
+    groups: z
+      .array(
+        z.object({
+          key: z.string().meta({ description: 'Agent, model, UTC day or session; empty where the events name none.' }),
+          costUsd: z.number(),
+          inputTokens: z.int(),
+          outputTokens: z.int(),
+          calls: z.int(),
+          unpriced: z.int().meta({ description: 'Calls whose cost is not known, and so not in `costUsd`.' }),
+        }),
+      )
+      .meta({ description: 'Dearest first; days in their order.' }),
+    unpriced: z
+      .array(
+        z.object({
+          provider: z.string(),
+          model: z.string(),
+          calls: z.int(),
+          inputTokens: z.int(),
+          outputTokens: z.int(),
+          lastAt: z.string(),
+        }),
+      )
+      .meta({ description: 'Models without a price, most called first.' }),
+  }),
+});
