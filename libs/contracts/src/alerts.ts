@@ -3,7 +3,6 @@ import { ClientId, Instant, TenantId } from './ids.ts';
 
 export const ALERT_STATUSES = ['pending', 'acknowledged', 'approved', 'denied', 'expired', 'cancelled'] as const;
 const AlertStatus = z.enum(ALERT_STATUSES);
-type AlertStatus = z.infer<typeof AlertStatus>;
 
 /**
  * What exactly an approval is for. A call with any other run, tool, arguments or rule version is another call and

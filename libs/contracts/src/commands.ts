@@ -11,8 +11,8 @@ import { Problem } from './problems.ts';
 import { RuleBundle } from './rule-bundles.ts';
 import { RuleChangeAuthor } from './rule-versions.ts';
 import { GuardrailRule } from './rules.ts';
-import { NewWebhookEndpoint, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
 import { RulesetPlan } from './rulesets.ts';
+import { NewWebhookEndpoint, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
 
 /** A question or order to the one service that owns the answer, over core request/reply. */
 export interface Command<Q, A> {

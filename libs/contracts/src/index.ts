@@ -116,7 +116,6 @@ export { detailsOf, Problem, ProblemDetail } from './problems.ts';
 export { BUNDLE_KEY_LABEL, BundledRule, RuleBundle } from './rule-bundles.ts';
 export { FieldChange, RULE_CHANGE_SOURCES, RuleChangeAuthor, type RuleChangeSource } from './rule-versions.ts';
 export { GuardrailRule, RuleDraft, RuleSelector } from './rules.ts';
-export { mayDo, SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export {
   RuleDrift,
   RuleKey,
@@ -126,6 +125,7 @@ export {
   RulesetDraft,
   RulesetPlan,
 } from './rulesets.ts';
+export { mayDo, SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';
 export {
   agentEvents,

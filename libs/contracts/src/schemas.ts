@@ -31,7 +31,7 @@ export { RulesChanged } from './notices.ts';
 export { Problem } from './problems.ts';
 export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
 export { GuardrailRule, RuleDraft } from './rules.ts';
+export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';
 export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';
 export { NewWebhookEndpoint, WEBHOOK_EVENTS, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';
-export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';

@@ -6,7 +6,7 @@ import {
   derivedId,
 } from '@agentlens/contracts';
 import { isDataError, refusalText } from '@agentlens/database';
-import { LIMIT_OF_REASON } from '@agentlens/guardrails';
+import { LIMIT_OF_REASON } from '@agentlens/guardrails/breaker';
 import { ACK, type EventBus, each, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
 import { noticeOfBreaker, type WebhookNotice } from '../webhooks/webhook-notice.ts';
 import type { AlertService } from './alert.service.ts';

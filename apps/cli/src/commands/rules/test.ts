@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
-import { Option } from '@commander-js/extra-typings';
 import type { SourceProblem, TestResult } from '@agentlens/replay';
+import { Option } from '@commander-js/extra-typings';
 import { CommandError } from '../../command-error.ts';
 import type { CommandFile } from '../../command-file.ts';
 import { findRuleFiles, findTestFiles } from '../../rule-files/find-files.ts';

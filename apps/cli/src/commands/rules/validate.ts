@@ -1,6 +1,6 @@
 import { CommandError } from '../../command-error.ts';
-import type { CommandContext } from '../../context.ts';
 import type { CommandFile } from '../../command-file.ts';
+import type { CommandContext } from '../../context.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { documentOf } from '../../parse/document.ts';
 import { findRuleFiles, type NamedText } from '../../rule-files/find-files.ts';
