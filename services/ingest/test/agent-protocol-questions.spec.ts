@@ -75,6 +75,7 @@ describe('asking for a decision', () => {
         subjects: [{ subjectType: 'customer', value: 'v'.repeat(256) }],
         metrics: { bytes_in: 12 },
         callId: 'call-1',
+        askedBy: 'agent',
         estimate: { tokens: 10, costUsd: 0.1 },
         receivedAt: NOW,
         deadlineMs: 10_000,

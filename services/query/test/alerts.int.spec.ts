@@ -104,8 +104,9 @@ describe('deciding', () => {
       const { id, key } = await api.newKey(['read', 'review']);
       const answer = await decide(verb, key, { reason: 'looked at it' });
       expect(answer).toMatchObject({ status: 200, body: { id: 'alert-2' } });
+      const author = { keyId: id, keyName: 'read,review' };
       expect(asked).toEqual([
-        { tenantId: 'acme', alertId: 'alert-2', verb, by: `read,review (${id})`, reason: 'looked at it' },
+        { tenantId: 'acme', alertId: 'alert-2', verb, by: `read,review (${id})`, reason: 'looked at it', author },
       ]);
     },
   );

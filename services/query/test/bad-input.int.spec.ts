@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 const reads = QUERY_OPERATIONS.filter((op) => op.method === 'get' && op.scope !== null && op.contentType === undefined);
-const lists = reads.filter((op) => op.query !== undefined && 'limit' in parameterNames(op.query));
+const lists = reads.filter((op) => op.query !== undefined && 'cursor' in parameterNames(op.query));
 
 function parameterNames(schema: object): Record<string, unknown> {
   return (schema as { shape?: Record<string, unknown> }).shape ?? {};

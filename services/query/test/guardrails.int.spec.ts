@@ -45,7 +45,8 @@ describe('writing rules', () => {
     });
     await owner.close();
     const by = `admin (${api.keys.admin.id})`;
-    expect(asked).toEqual([{ tenantId: 'acme', body: { name: 'Notify', tenantId: 'globex' }, by }]);
+    const author = { keyId: api.keys.admin.id, keyName: 'admin' };
+    expect(asked).toEqual([{ tenantId: 'acme', body: { name: 'Notify', tenantId: 'globex' }, by, author }]);
     expect(status).toBe(201);
     expect(body.actionConfig).toEqual({ url: 'https://example.com', secret: '***cdef', headers: { 'x-key': '***' } });
   });
@@ -325,7 +326,8 @@ describe('deliveries', () => {
     const answer = await api.call('POST', '/api/guardrails/deliveries/delivery-1/redeliver');
     await owner.close();
     expect(answer).toMatchObject({ status: 202, body: { deliveryId: 'delivery-1' } });
-    expect(asked).toEqual([{ tenantId: 'acme', deliveryId: 'delivery-1' }]);
+    const author = { keyId: api.keys.admin.id, keyName: 'admin' };
+    expect(asked).toEqual([{ tenantId: 'acme', deliveryId: 'delivery-1', author }]);
   });
 
   it('that do not exist are not asked for', async () => {

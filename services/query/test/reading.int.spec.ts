@@ -208,7 +208,8 @@ describe('agents', () => {
     await owner.close();
     expect(answer).toMatchObject({ status: 200, body: { id: 'crew/role' } });
     expect(bodyless.status).toBe(200);
-    const question = { tenantId: 'acme', agentId: 'crew/role' };
+    const author = { keyId: api.keys.admin.id, keyName: 'admin' };
+    const question = { tenantId: 'acme', agentId: 'crew/role', author };
     expect(asked).toEqual([
       { ...question, clearModelOverride: true },
       { ...question, clearModelOverride: false },

@@ -10,7 +10,7 @@ const UNKNOWN_RUN: Problem = { error: 'No such run', status: 404 };
 const NO_LIMITS: Problem = {
   error: 'No limits are set there',
   status: 404,
-  hint: 'GET /api/breakers/limits lists those that are, and the defaults. PUT /api/settings {"defaultBreaker":"off"} turns the defaults off.',
+  hint: 'GET /api/breakers/limits lists those that are, and the defaults. PATCH /api/settings {"defaultBreaker":"off"} turns the defaults off.',
 };
 
 interface BreakerCommandsDependencies {
