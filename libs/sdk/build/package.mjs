@@ -16,6 +16,8 @@ const out = join(sdk, 'dist/npm');
 /** What an import of `@agentlens/sdk`, and of each of its parts, begins at. */
 const ENTRIES = { '.': 'index', './adapter': 'adapter/index', './rules': 'rules/index', './testing': 'testing/index' };
 const RUNTIMES = { node: 'runtime/node', default: 'runtime/web' };
+/** Chunks of their own, so that who imports this alone gets nothing else. */
+const APART = ['redact/redact'];
 /** Bundled; all they import of others becomes a dependency of the package. */
 const BUNDLED = ['sdk', 'guardrails', 'contracts'];
 
@@ -37,7 +39,7 @@ async function compile() {
 
 /** Answers the names of the packages that are imported. */
 async function bundle(others) {
-  const names = [...Object.values(ENTRIES), ...Object.values(RUNTIMES)];
+  const names = [...Object.values(ENTRIES), ...Object.values(RUNTIMES), ...APART];
   const { metafile, outputFiles } = await esbuild.build({
     entryPoints: Object.fromEntries(names.map((name) => [name, join(sdk, 'src', `${name}.ts`)])),
     ...{ outdir: join(out, 'dist'), bundle: true, splitting: true, metafile: true, write: false },

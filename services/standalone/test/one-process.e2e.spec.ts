@@ -43,8 +43,8 @@ describe('npm start', () => {
       const key = /agk_live_\w+/.exec(first.banner)?.[0];
       expect((await stat(join(dataDir, 'api-key'))).mode & 0o777).toBe(0o600);
       const [rule, events, agent, history] = commandsIn(first.banner, key);
-      expect(await rule?.()).toMatchObject({ name: 'Too many errors' });
-      expect(await events?.()).toMatchObject({ ingested: 2 });
+      expect(await rule?.()).toMatchObject({ name: 'Half of its calls fail' });
+      expect(await events?.()).toMatchObject({ ingested: 5 });
       await eventually(async () => {
         expect(await history?.()).toMatchObject({ triggers: [{ actionResult: 'success' }] });
         expect(await agent?.()).toMatchObject({ pauseReason: 'Paused by my first rule' });

@@ -73,8 +73,8 @@ describe('the package of the SDK', () => {
   it('offers its parts: rules evaluated in the agent, and the double of the server', async () => {
     const parts = `
       import { catalogRules } from '@agentlens/sdk/rules';
-      import { block, TestServer } from '@agentlens/sdk/testing';
-      const server = new TestServer();
+      import { block, TestPlatform } from '@agentlens/sdk/testing';
+      const server = new TestPlatform();
       server.rule({ tools: ['rm'], answer: block('no') });
       const run = await (await server.client({ rules: catalogRules })).startRun();
       console.log((await run.beforeTool('rm', {})).verdict, (await run.beforeTool('ls', {})).verdict);
@@ -86,7 +86,7 @@ describe('the package of the SDK', () => {
     const program = `
       import { AgentLens, defineTool, type Decision, isBlockedResult, type Run, wrapTool } from '@agentlens/sdk';
       import { catalogRules } from '@agentlens/sdk/rules';
-      import { TestServer } from '@agentlens/sdk/testing';
+      import { TestPlatform } from '@agentlens/sdk/testing';
       const client = await AgentLens.init({ apiKey: 'k', baseUrl: 'u', agent: { slug: 's' }, rules: catalogRules });
       const run: Run = await client.startRun();
       const decision: Decision = await run.beforeTool('t', {});
@@ -94,7 +94,7 @@ describe('the package of the SDK', () => {
       const result = await tool({ n: 1 });
       export const next: number = isBlockedResult(result) ? 0 : result;
       export const state: 'closed' | 'open' | 'half_open' = run.breakerState.kind;
-      export const server = new TestServer();
+      export const server = new TestPlatform();
       // @ts-expect-error the tool takes a number
       await tool({ n: decision.verdict });
     `;
