@@ -6,7 +6,7 @@ import { idSource } from '../dist/runtime/ids.js';
 import { systemClock } from '../dist/runtime/system-clock.js';
 import { EventSink } from '../dist/sink/event-sink.js';
 import { SINK_DEFAULTS } from '../dist/sink/sink-options.js';
-import { TestServer } from '../dist/testing/index.js';
+import { TestPlatform } from '../dist/testing/index.js';
 import { measure, measureAsync, print } from './measure.mjs';
 
 const ARGS = { path: '/srv/data/report.txt', text: 'x'.repeat(1_000) };
@@ -51,7 +51,7 @@ export function benchLocalDecision(count) {
 
 /** `run.beforeTool` whole, decided without the server: arguments measured, breaker, rules, decision event. */
 export async function benchBeforeTool() {
-  const server = new TestServer();
+  const server = new TestPlatform();
   server.offerBundle({ version: 1, ttlSeconds: 3_600, askAlways: [], rules: [rule('r', 'shell*')] });
   const client = await server.client({ rules: catalogRules, control: 'off', heartbeatMs: 0 });
   while (client.status.rulesVersion === null) await new Promise((resolve) => setTimeout(resolve, 1));

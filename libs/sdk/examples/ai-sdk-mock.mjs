@@ -4,7 +4,7 @@
 // Two seams, kept apart: tools are wrapped (nothing runs without a decision), and the model is wrapped by a middleware
 // (messages are recorded and may be changed; a stopped agent makes no further model call).
 import { AgentStopped, isAgentStopped, isBlockedResult, withRun, wrapTool } from '@agentlens/sdk';
-import { block, TestServer } from '@agentlens/sdk/testing';
+import { block, TestPlatform } from '@agentlens/sdk/testing';
 import { generateText, isStepCount, jsonSchema, tool, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 
@@ -54,7 +54,7 @@ export function guardedTool(name, definition, run) {
   });
 }
 
-const server = new TestServer().rule({ tools: ['delete_*'], answer: block('Blocked by rule "Nothing is deleted"') });
+const server = new TestPlatform().rule({ tools: ['delete_*'], answer: block('Blocked by rule "Nothing is deleted"') });
 const client = await server.client();
 const run = await client.startRun({ runId: 'example' });
 

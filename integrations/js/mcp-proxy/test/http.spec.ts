@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type HttpProxy, serveHttp } from '@agentlens/mcp-proxy';
-import { block, needApproval, TestServer } from '@agentlens/sdk/testing';
+import { block, needApproval, TestPlatform } from '@agentlens/sdk/testing';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -40,7 +40,7 @@ async function connectV2(url: string): Promise<HttpClient> {
 }
 
 interface HttpWorld {
-  readonly platform: TestServer;
+  readonly platform: TestPlatform;
   readonly upstream: HttpServer;
   readonly proxy: HttpProxy;
   readonly client: HttpClient;
@@ -51,7 +51,7 @@ async function within(
   connect: (url: string) => Promise<HttpClient>,
   play: (world: HttpWorld) => Promise<void>,
 ): Promise<void> {
-  const platform = new TestServer();
+  const platform = new TestPlatform();
   const lens = await platform.client();
   const upstream = await serve();
   const proxy = await serveHttp(lens, { host: '127.0.0.1', port: 0, upstream: upstream.url }, { server: 'files' });

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { TestServer } from '@agentlens/sdk/testing';
+import { TestPlatform } from '@agentlens/sdk/testing';
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
@@ -38,7 +38,7 @@ const NODE = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalW
 
 /** A client, the proxy and a server, each a process of its own, before the SDK's test server. */
 export class McpWorld {
-  readonly server = new TestServer();
+  readonly server = new TestPlatform();
   readonly #generation: Generation;
   readonly #folder = mkdtempSync(join(tmpdir(), 'agentlens-mcp-'));
   readonly #closing: (() => Promise<void>)[] = [];

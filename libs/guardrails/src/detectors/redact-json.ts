@@ -1,7 +1,7 @@
 import { redactDeep } from './redact-deep.ts';
 
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
-const NUMBER = String.raw`-?\d[\d.eE+-]*`;
+const NUMBER = /^-?\d[\d.eE+-]*$/;
 /** Characters that mean nothing to anybody (Unicode's private use area). */
 const FIRST_MARK = 0xe000;
 
@@ -14,7 +14,11 @@ export function redactJson(text: string): string {
   const mark = unusedCharacter(JSON.stringify(JSON.parse(text)));
   const marked = text.replace(TOKENS, (token) => (token.startsWith('"') ? token : `"${mark}${token}"`));
   const redacted = JSON.stringify(redactDeep(JSON.parse(marked)));
-  return redacted.replaceAll(new RegExp(`"${mark}(${NUMBER})"`, 'g'), '$1').replaceAll(mark, '');
+  const unmarked = redacted.replace(TOKENS, (token) => {
+    const inner = token.slice(1, -1);
+    return inner.startsWith(mark) && NUMBER.test(inner.slice(1)) ? inner.slice(1) : token;
+  });
+  return unmarked.replaceAll(mark, '');
 }
 
 function unusedCharacter(text: string): string {

@@ -34,6 +34,7 @@ import { type Held, PullConsumer } from './pull-consumer.ts';
 import { AWAY_MS, refusalOf, storeMessage } from './store-message.ts';
 import { factsOf, type Stored } from './stream-message.ts';
 import { StreamWatch } from './stream-watch.ts';
+import { READY_WITHIN_MS, whenReady } from './when-ready.ts';
 import { within } from './within.ts';
 
 interface NatsBusDependencies {
@@ -108,7 +109,7 @@ export class NatsEventBus implements EventBus {
       (batch) => runner.run(batch.map((message) => deliveryOf(message, consumer))),
       { maxBatch, concurrency, paceMs },
     );
-    await consumer.start();
+    await whenReady(() => consumer.start(), READY_WITHIN_MS, logger);
     const stopObserving = this.metrics.observeLag(topic.name, group, () => this.lag(topic, group));
     return this.opened(async () => {
       stopObserving();
@@ -129,7 +130,7 @@ export class NatsEventBus implements EventBus {
     const show = (message: Stored) => this.show(topic, message, handler);
     if (topic.stream !== null) {
       const watch = new StreamWatch(client, manager, { stream: topic.stream, filter, options, show }, logger);
-      await watch.start();
+      await whenReady(() => watch.start(), READY_WITHIN_MS, logger);
       return this.opened(() => watch.close());
     }
     const subscription = link.connection.subscribe(filter, {

@@ -9,14 +9,12 @@ import { inboxOf } from './inbox.ts';
 import { NatsEventBus } from './nats-bus.ts';
 import type { NatsBusOptions } from './nats-bus-options.ts';
 import { NatsLink } from './nats-link.ts';
-import { whenReady } from './when-ready.ts';
+import { READY_WITHIN_MS, whenReady } from './when-ready.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const ONE_TRY_MS = 2_000;
 const BETWEEN_TRIES_MS = 250;
 const API_TIMEOUT_MS = 5_000;
-/** A lost leader is replaced 4 to 9 s after its last sign, a first one is found no sooner. */
-const READY_WITHIN_MS = 30_000;
 const PUBLISH_TIMEOUT_MS = 2_000;
 const MAX_IN_FLIGHT = 1_024;
 

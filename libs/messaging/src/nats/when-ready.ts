@@ -4,6 +4,8 @@ import { againWhile } from '../again-while.ts';
 import { BusUnavailable } from '../event-bus.ts';
 import type { BusLogger } from '../logger.ts';
 
+/** A lost leader is replaced 4 to 9 s after its last sign, a first one is found no sooner. */
+export const READY_WITHIN_MS = 30_000;
 const COME_BACK_MS = 250;
 /** Cluster incomplete, no suitable peers, not assigned, JetStream temporarily unavailable, not leader. */
 const NOT_READY = new Set([10_004, 10_005, 10_007, 10_008, 10_009]);
