@@ -52,8 +52,12 @@ export async function startDistributed(): Promise<PlatformUnderTest> {
     AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
     AGENTLENS_LOG_LEVEL: 'error',
   };
-  const start = () => Promise.all(PARTS.map(([name, module]) => startPart(name, module, env)));
-  let running = await start();
+  const stopServers = () => Promise.all([nats.stop(), redis.stop(), database.drop()]);
+  const start = () => startParts(env);
+  let running = await start().catch(async (error: unknown) => {
+    await stopServers();
+    throw error;
+  });
   const adminKey = await ensureBootstrapKey(part(running, 'query').platform);
   if (adminKey === null) throw new Error('the first start makes a key');
   const stop = async () => {
@@ -79,9 +83,19 @@ export async function startDistributed(): Promise<PlatformUnderTest> {
     },
     stop: async () => {
       await stop();
-      await Promise.all([nats.stop(), redis.stop(), database.drop()]);
+      await stopServers();
     },
   };
+}
+
+/** All of them or none: a part that was left running would fail the suites after this one. */
+async function startParts(env: Readonly<Record<string, string>>): Promise<readonly Running[]> {
+  const started = await Promise.allSettled(PARTS.map(([name, module]) => startPart(name, module, env)));
+  const failed = started.find((part) => part.status === 'rejected');
+  const running = started.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : []));
+  if (failed === undefined) return running;
+  await Promise.all(running.map((part) => part.stop()));
+  throw failed.reason;
 }
 
 async function startPart(
@@ -91,7 +105,10 @@ async function startPart(
 ): Promise<Running> {
   const platform = await openPlatform(loadConfig(name, env));
   const app = await createHttpApp(platform, [module.register(platform)]);
-  const address = await listen(app, platform);
+  const address = await listen(app, platform).catch(async (error: unknown) => {
+    await shutDown(app, platform);
+    throw error;
+  });
   return { name, platform, address, stop: () => shutDown(app, platform) };
 }
 
