@@ -131,6 +131,8 @@ describe('a real exporter', () => {
 
     it('loses no span and tells none twice while the gateway restarts', async () => {
       const next = await openInstance({ nats, redis, database });
+      // Ready but for its port: an exporter tries five times and gives up, however slow a start is here.
+      await next.app.init();
       const port = await listen(gateway.app);
       await gateway.app.close();
       const retries = retriesOfExporters();
