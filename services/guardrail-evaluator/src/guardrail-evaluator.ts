@@ -17,9 +17,9 @@ import { RollupHealthScores } from './health/rollup-health-scores.ts';
 import { WRITER } from './outbox-writer.ts';
 import { RuleLibrary } from './rules/rule-library.ts';
 import { RuleWriter } from './rules/rule-writer.ts';
-import { RulesetWriter } from './rules/ruleset-writer.ts';
 import { serveRuleCommands } from './rules/rules.commands.ts';
 import { RulesRepository } from './rules/rules.repository.ts';
+import { RulesetWriter } from './rules/ruleset-writer.ts';
 import { StateRecorder } from './states/state-recorder.ts';
 import { StatesRepository } from './states/states.repository.ts';
 

@@ -2,6 +2,7 @@ import { COMMANDS } from '@agentlens/contracts';
 import { openDatabase } from '@agentlens/database';
 import { eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
+import { BreakersRepository } from '../src/breakers/breakers.repository.ts';
 import { told } from './asking.ts';
 import { aModelCall, anEventOfTheRun, decidingPlatform } from './deciding-platform.ts';
 
@@ -219,6 +220,29 @@ describe('the breaker of a run', () => {
     expect((await asking({ phase: 'llm.before', tool: undefined })).verdict).toBe('ALLOW');
     await limit('run', 'run-1', { maxIterations: 3 });
     expect((await asking({ phase: 'llm.before', tool: undefined })).message).toMatch(/open: iterations/);
+  });
+
+  it('notices a tenant that turned the default off, although another tenant was read meanwhile', async () => {
+    newTenant();
+    const database = openDatabase({
+      url: platform.harness.databaseUrl,
+      role: 'guardrail-evaluator',
+      maxConnections: 1,
+    });
+    const query = openDatabase({ url: platform.harness.databaseUrl, role: 'query', maxConnections: 1 });
+    const { limits } = new BreakersRepository(database, () => Date.now());
+    const later = new Date(Date.now() + 60_000).toISOString();
+    await limits.changedSince(later);
+    const created = { id: platform.tenantId, name: 'x', created_at: new Date().toISOString() };
+    await query.db
+      .insertInto('tenants')
+      .values({ ...created, default_breaker: 'off' })
+      .execute();
+    await limits.ofTenant('another');
+    expect(await limits.changedSince(later)).toEqual([platform.tenantId]);
+    expect(await limits.changedSince(later)).toEqual([]);
+    expect(await limits.ofTenant(platform.tenantId)).toMatchObject({ defaultBreaker: 'off' });
+    await Promise.all([database.close(), query.close()]);
   });
 
   it('refuses limits that make no sense, and resets of runs nobody knows', async () => {

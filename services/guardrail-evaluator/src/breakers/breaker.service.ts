@@ -5,8 +5,8 @@ import {
   type BreakerStore,
   CLOSED_BREAKER,
   checkBreaker,
-  NO_BREAKER_LIMITS,
   type NextCall,
+  NO_BREAKER_LIMITS,
   type StoredBreaker,
 } from '@agentlens/guardrails';
 import type { TenantSettingsCache } from '../settings/tenant-settings-cache.ts';

@@ -1,6 +1,7 @@
-import { BreakerLimitsDraft, type ChangeAuthor, COMMANDS, detailsOf, type Problem } from '@agentlens/contracts';
+import { BreakerLimitsDraft, type ChangeAuthor, COMMANDS, type Problem } from '@agentlens/contracts';
 import { type BreakerRef, CLOSED_BREAKER } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
+import { type CommandRefusal, invalid } from '../command-refusals.ts';
 import type { BreakerTransactions } from './breaker-transactions.ts';
 import type { BreakersRepository, LimitsScope } from './breakers.repository.ts';
 import type { TenantLimits } from './limits.ts';
@@ -26,13 +27,11 @@ interface Authored {
   readonly author?: ChangeAuthor | undefined;
 }
 
-type Refused = { readonly ok: false; readonly problem: Problem };
-
 /** Answers the commands on breakers; replicas share them. */
 export async function serveBreakerCommands(
   bus: EventBus,
   parts: BreakerCommandsDependencies,
-  orAway: <A>(answer: Promise<A>) => Promise<A | Refused>,
+  orAway: <A>(answer: Promise<A>) => Promise<A | CommandRefusal>,
 ): Promise<Subscription[]> {
   return [
     await bus.serve(COMMANDS.setBreakerLimits, (question) => orAway(setLimits(parts, question))),
@@ -50,12 +49,7 @@ interface SetLimits extends Authored {
 
 async function setLimits(parts: BreakerCommandsDependencies, { tenantId, scope, scopeId, body, author }: SetLimits) {
   const limits = BreakerLimitsDraft.safeParse(body);
-  if (!limits.success) {
-    return {
-      ok: false,
-      problem: { error: 'Validation failed', status: 400, details: detailsOf(limits.error) },
-    } as const;
-  }
+  if (!limits.success) return invalid(limits.error);
   const ref = { scope, scopeId: scope === 'tenant' ? tenantId : scopeId };
   await parts.repository.setLimits(tenantId, ref, limits.data, author);
   await parts.changed(tenantId);

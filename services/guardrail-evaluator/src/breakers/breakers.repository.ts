@@ -45,7 +45,7 @@ export function recordKey({ scope, scopeId }: BreakerRef): string {
 export class BreakersRepository {
   readonly #db: Kysely<Tables>;
   readonly #now: () => number;
-  /** Tenants that have turned the default breaker off, as last read. */
+  /** Tenants that had turned the default breaker off when changes were last looked for. */
   #withoutDefault: ReadonlySet<string> = new Set();
 
   constructor({ db }: Pick<Database, 'db'>, now: () => number) {
@@ -64,7 +64,8 @@ export class BreakersRepository {
         .where('updated_at', '>=', instant)
         .execute();
       const before = this.#withoutDefault;
-      const now = await this.#readWithoutDefault();
+      const now = await this.#tenantsWithoutDefault();
+      this.#withoutDefault = now;
       const switched = [...before, ...now].filter((tenantId) => before.has(tenantId) !== now.has(tenantId));
       return [...rows.map((row) => row.tenant_id), ...switched];
     },
@@ -209,10 +210,8 @@ export class BreakersRepository {
       .where((eb) => eb.or([eb('scope', '<>', 'run'), eb('updated_at', '>=', newEnough)]));
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
     const byTenant = Map.groupBy(await query.execute(), (row) => row.tenant_id);
-    const withoutDefault = await this.#readWithoutDefault();
-    for (const tenant of withoutDefault) {
-      if ((tenantId ?? tenant) === tenant && !byTenant.has(tenant)) byTenant.set(tenant, []);
-    }
+    const withoutDefault = await this.#tenantsWithoutDefault(tenantId);
+    for (const tenant of withoutDefault) if (!byTenant.has(tenant)) byTenant.set(tenant, []);
     return new Map(
       [...byTenant].map(([tenant, rows]) => {
         const of = (scope: string) =>
@@ -227,10 +226,10 @@ export class BreakersRepository {
   }
 
   /** The settings of a tenant are changed elsewhere, without an announcement. */
-  async #readWithoutDefault(): Promise<ReadonlySet<string>> {
-    const rows = await this.#db.selectFrom('tenants').select('id').where('default_breaker', '=', 'off').execute();
-    this.#withoutDefault = new Set(rows.map(({ id }) => id));
-    return this.#withoutDefault;
+  async #tenantsWithoutDefault(tenantId?: string): Promise<ReadonlySet<string>> {
+    let query = this.#db.selectFrom('tenants').select('id').where('default_breaker', '=', 'off');
+    if (tenantId !== undefined) query = query.where('id', '=', tenantId);
+    return new Set((await query.execute()).map(({ id }) => id));
   }
 
   async #openOf(tenantId?: string): Promise<ReadonlyMap<string, OpenBreakers>> {

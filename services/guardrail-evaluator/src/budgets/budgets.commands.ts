@@ -4,13 +4,13 @@ import {
   BudgetPatch,
   type ChangeAuthor,
   COMMANDS,
-  detailsOf,
   type Problem,
   timeOrderedId,
 } from '@agentlens/contracts';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
+import { type CommandRefusal, invalid, otherVersion } from '../command-refusals.ts';
 import { budgetBalance, isId, NOT_FOUND } from './budget-balance.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
@@ -27,13 +27,11 @@ interface BudgetCommandsDependencies {
   readonly changed: (tenantId: string) => Promise<unknown>;
 }
 
-type Refused = { readonly ok: false; readonly problem: Problem };
-
 /** Answers the commands on budgets; replicas share them. */
 export async function serveBudgetCommands(
   bus: EventBus,
   parts: BudgetCommandsDependencies,
-  orAway: <A>(answer: Promise<A>) => Promise<A | Refused>,
+  orAway: <A>(answer: Promise<A>) => Promise<A | CommandRefusal>,
 ): Promise<Subscription[]> {
   return [
     await bus.serve(COMMANDS.createBudget, (question) => orAway(create(parts, question))),
@@ -49,12 +47,7 @@ async function create(
   { tenantId, body, author }: { tenantId: string; body?: unknown; author?: ChangeAuthor | undefined },
 ) {
   const draft = BudgetDraft.safeParse(body);
-  if (!draft.success) {
-    return {
-      ok: false,
-      problem: { error: 'Validation failed', status: 400, details: detailsOf(draft.error) },
-    } as const;
-  }
+  if (!draft.success) return invalid(draft.error);
   const nowMs = now();
   const at = new Date(nowMs).toISOString();
   const budget: Budget = {
@@ -84,29 +77,13 @@ async function update(
 ) {
   if (!isId(budgetId)) return NOT_FOUND;
   const patch = BudgetPatch.safeParse(body);
-  if (!patch.success) {
-    return {
-      ok: false,
-      problem: { error: 'Validation failed', status: 400, details: detailsOf(patch.error) },
-    } as const;
-  }
+  if (!patch.success) return invalid(patch.error);
   const at = new Date(now()).toISOString();
   const result = await repository.update(tenantId, budgetId, { patch: patch.data, ifVersion, at, author });
   if (result === null) return NOT_FOUND;
-  if (result.kind === 'other_version') return otherVersion(ifVersion, result.version);
+  if (result.kind === 'other_version') return otherVersion('budget', ifVersion, result.version);
   await changed(tenantId);
   return { ok: true, value: result.budget } as const;
-}
-
-function otherVersion(wanted: number | undefined, version: number) {
-  const problem: Problem = {
-    error: 'The budget was changed meanwhile',
-    status: 412,
-    currentVersion: version,
-    details: [{ path: 'If-Match', message: `names version ${wanted}, and the budget is at version ${version}` }],
-    hint: `Read the budget again, and repeat the change with If-Match: "${version}" if it still makes sense`,
-  };
-  return { ok: false, problem } as const;
 }
 
 async function remove(
@@ -138,7 +115,7 @@ const UNKNOWN: Problem = {
   hint: 'Ask again in a few seconds; nothing was changed',
 };
 
-async function orUnknown<A>(answer: Promise<A>): Promise<A | Refused> {
+async function orUnknown<A>(answer: Promise<A>): Promise<A | CommandRefusal> {
   try {
     return await answer;
   } catch (error) {

@@ -1,5 +1,4 @@
 import { type Budget, type Decision, type DecisionRequest, type RuleBypass, timeOrderedId } from '@agentlens/contracts';
-import { keptArguments } from './kept-arguments.ts';
 import {
   type CallIdentity,
   type DecisionBook,
@@ -22,6 +21,7 @@ import type { DecisionMetrics } from './decision-metrics.ts';
 import type { DecisionPublisher } from './decision-publisher.ts';
 import type { EndedCalls } from './ended-calls.ts';
 import type { FactGatherer, FetchedHistory } from './fact-gatherer.ts';
+import { keptArguments } from './kept-arguments.ts';
 import {
   approvalOutcome,
   type BudgetRefusal,

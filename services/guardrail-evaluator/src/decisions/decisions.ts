@@ -33,7 +33,7 @@ import { TenantSteps } from './tenant-steps.ts';
 /** Settings of tenants are to be in force within five seconds. */
 const LIMITS_POLL_MS = 4_000;
 
-/** The half of the service that answers agents: service, breakers and budgets, and what keeps them up to date. */
+/** The half of the service that answers agents: decisions, breakers and budgets, and what keeps them up to date. */
 export class Decisions {
   /** What breakers and budgets take from events. */
   readonly works: readonly BatchWork[];

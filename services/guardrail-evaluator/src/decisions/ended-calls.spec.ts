@@ -74,6 +74,24 @@ describe('calls that have ended', () => {
     await Promise.all([reporting, waiting]);
   });
 
+  it('are told once each, although others are still being told', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    await bus.serve(COMMANDS.spendApprovals, async ({ calls }) => {
+      told.push(...calls.flatMap(({ callId }) => callId ?? []));
+      asked.resolve();
+      await answer.promise;
+      return { ok: true as const, value: { spent: calls.length } };
+    });
+    const first = ended.report('acme', [call('a')], 10_000);
+    await asked.promise;
+    const second = ended.report('acme', [call('b')], 10_000);
+    await eventually(async () => expect(told).toContain('b'));
+    answer.resolve();
+    await Promise.all([first, second]);
+    expect(told).toEqual(['a', 'b']);
+  });
+
   it('are told in pieces, each once', async () => {
     await serve();
     const calls = Array.from({ length: 1_200 }, (_, at) => call(String(at)));

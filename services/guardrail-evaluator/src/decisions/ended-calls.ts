@@ -33,12 +33,13 @@ export class EndedCalls {
   /** Never rejects: what could not be told is told later. */
   async report(tenantId: string, calls: readonly EndedCall[], deadlineMs: number): Promise<void> {
     this.#keep(tenantId, calls);
-    await this.#tell(tenantId, deadlineMs);
+    await this.#tell(tenantId, calls, deadlineMs);
   }
 
   /** @throws Error while the dispatcher does not know of every ended call of this tenant that is known here */
   async caughtUp(tenantId: string, deadlineMs: number): Promise<void> {
-    if (!this.#kept.has(tenantId) || (await this.#tell(tenantId, deadlineMs))) return;
+    const kept = this.#kept.get(tenantId);
+    if (kept === undefined || (await this.#tell(tenantId, kept, deadlineMs))) return;
     throw new Error('approvals of calls that have ended are not marked as spent yet');
   }
 
@@ -53,18 +54,23 @@ export class EndedCalls {
   }
 
   async #tellAll(): Promise<void> {
-    for (const tenantId of [...this.#kept.keys()]) await this.#tell(tenantId, COMMANDS.spendApprovals.deadlineMs);
+    for (const [tenantId, kept] of [...this.#kept]) {
+      await this.#tell(tenantId, kept, COMMANDS.spendApprovals.deadlineMs);
+    }
   }
 
-  /** True: everything was told. Forgotten only then: telling twice does no harm, and whoever asks meanwhile waits. */
-  async #tell(tenantId: string, deadlineMs: number): Promise<boolean> {
+  /**
+   * True: all of these were told. They are forgotten only then: telling twice does no harm, and whoever asks meanwhile
+   * waits.
+   */
+  async #tell(tenantId: string, calls: readonly EndedCall[], deadlineMs: number): Promise<boolean> {
     try {
-      for (;;) {
-        const calls = (this.#kept.get(tenantId) ?? []).slice(0, MOST_AT_ONCE);
-        if (calls.length === 0) return true;
-        await this.#spend(tenantId, calls, deadlineMs);
-        this.#forget(tenantId, new Set(calls));
+      for (let from = 0; from < calls.length; from += MOST_AT_ONCE) {
+        const piece = calls.slice(from, from + MOST_AT_ONCE);
+        await this.#spend(tenantId, piece, deadlineMs);
+        this.#forget(tenantId, new Set(piece));
       }
+      return true;
     } catch (error) {
       this.#parts.logger.warn(
         { err: error, tenantId },

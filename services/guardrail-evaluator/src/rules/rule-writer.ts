@@ -10,6 +10,7 @@ import {
   validatePatch,
 } from '@agentlens/guardrails';
 import type { Clock, SecretBox } from '@agentlens/platform';
+import { otherVersion } from '../command-refusals.ts';
 import { overPatternQuota } from './pattern-quota.ts';
 import { refusedAddresses } from './refused-addresses.ts';
 import { type ChangeOrigin, deletion, newRule, nextRule, revisionOf } from './rule-revision.ts';
@@ -124,7 +125,8 @@ export class RuleWriter {
     const answer = await this.#rules.change<ValidatedRule<T>>(tenantId, async (rules) => {
       const stored = await rules.find(ruleId);
       if (stored === null) return NOT_FOUND;
-      if (ifVersion !== undefined && ifVersion !== stored.version) return otherVersion(ifVersion, stored);
+      if (ifVersion !== undefined && ifVersion !== stored.version)
+        return otherVersion('rule', ifVersion, stored.version);
       if (stored.ruleset !== undefined && override === undefined) return managed(stored, stored.ruleset);
       return work(rules, opened(stored, this.#secrets), stored);
     });
@@ -158,19 +160,6 @@ export class RuleWriter {
 /** The reason of an override is the reason of the change. */
 function originOf({ override, ...ref }: RuleRef, source: ChangeOrigin['source']): ChangeOrigin {
   return { ...ref, ...(override === undefined ? {} : { reason: override }), source };
-}
-
-function otherVersion(wanted: number, { version }: GuardrailRule): ValidatedRule<never> {
-  return {
-    ok: false,
-    problem: {
-      error: 'The rule was changed meanwhile',
-      status: 412,
-      currentVersion: version,
-      details: [{ path: 'If-Match', message: `names version ${wanted}, and the rule is at version ${version}` }],
-      hint: `Read the rule again, and repeat the change with If-Match: "${version}" if it still makes sense`,
-    },
-  };
 }
 
 function managed({ key }: GuardrailRule, ruleset: string): ValidatedRule<never> {

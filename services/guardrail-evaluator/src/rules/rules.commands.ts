@@ -3,6 +3,7 @@ import type { CooldownStore, Rearming } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
+import { type CommandRefusal } from '../command-refusals.ts';
 import type { RuleWriter } from './rule-writer.ts';
 import type { RulesetWriter } from './ruleset-writer.ts';
 
@@ -46,7 +47,7 @@ export async function serveRuleCommands(
 }
 
 /** An owner that cannot store a change says so, and does not pretend. */
-export async function orAway<A>(answer: Promise<A>): Promise<A | { readonly ok: false; readonly problem: Problem }> {
+export async function orAway<A>(answer: Promise<A>): Promise<A | CommandRefusal> {
   try {
     return await answer;
   } catch (error) {
