@@ -14,10 +14,7 @@ const args = [...words('./node-options.standalone'), script, ...process.argv.sli
 const malloc = Object.fromEntries(words('./malloc-options.standalone').map((word) => word.split('=', 2)));
 const env = { ...process.env, ...malloc };
 
-if (process.platform !== 'win32' && process.execve !== undefined) {
-  process.removeAllListeners('warning');
-  process.execve(process.execPath, [process.execPath, ...args], env);
-}
+if (process.platform !== 'win32') process.execve?.(process.execPath, [process.execPath, ...args], env);
 const child = spawn(process.execPath, args, { stdio: 'inherit', env });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.once('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));

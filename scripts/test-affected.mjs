@@ -1,30 +1,32 @@
 // Tests only the workspaces that a change touches, and those that stand on them, as Nx's project graph knows them.
 // Compares with main, or with the commit given: npm run test:affected -- HEAD~3
 import { execFileSync, spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const nx = createRequire(import.meta.url).resolve('nx/bin/nx.js');
 const [base = 'main', ...rest] = process.argv.slice(2);
 
-const ask = (...args) =>
-  JSON.parse(
-    execFileSync(process.execPath, [nx, ...args, '--json'], {
-      cwd: root,
-      encoding: 'utf8',
-      env: { ...process.env, NX_DAEMON: 'false' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    }),
-  );
-
-const projects = ask('show', 'projects', '--affected', `--base=${base}`);
+const projects = JSON.parse(
+  execFileSync(process.execPath, [nx, 'show', 'projects', '--affected', `--base=${base}`, '--json'], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...process.env, NX_DAEMON: 'false' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  }),
+);
 if (projects.length === 0) {
   console.log(`Nothing to test: no workspace differs from ${base}.`);
   process.exit(0);
 }
 console.log(`Affected since ${base}: ${projects.join(', ')}`);
-const folders = projects.map((project) => `${ask('show', 'project', project).root}/`);
+const folders = globSync('{libs,services,apps}/*/package.json', { cwd: root })
+  .concat('proof/package.json')
+  .filter((file) => projects.includes(JSON.parse(readFileSync(join(root, file), 'utf8')).name))
+  .map((file) => `${dirname(file)}/`);
 const { status } = spawnSync(process.execPath, ['scripts/test.mjs', ...folders, ...rest], {
   cwd: root,
   stdio: 'inherit',

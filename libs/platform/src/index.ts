@@ -4,6 +4,7 @@ export { AesSecretBox } from './aes-secret-box.ts';
 export { assemblePlatform } from './assemble-platform.ts';
 export { apiKeyIdOf, newApiKey } from './auth/api-key.ts';
 export { type ApiKey, ApiKeys, type NewApiKey } from './auth/api-keys.ts';
+export { bearerOf } from './auth/bearer.ts';
 export { DEFAULT_TENANT } from './auth/bootstrap-key.ts';
 export { boundTo, OTHER_AGENT, requireAgent } from './auth/bound-agents.ts';
 export {

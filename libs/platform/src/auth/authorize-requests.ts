@@ -1,6 +1,7 @@
 import { mayDo, PersonName, type Scope } from '@agentlens/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
+import { bearerOf } from './bearer.ts';
 import { type Caller, setCaller } from './caller.ts';
 import type { KeyCheck, KeyDirectory } from './key-directory.ts';
 import { USUAL_BODY_BYTES } from './route-config.ts';
@@ -55,10 +56,6 @@ function personOf({ headers }: FastifyRequest): { readonly person?: string } {
   throw new ProblemException(400, 'Validation failed', {
     details: person.error.issues.map(({ message }) => ({ path: 'X-AgentLens-Actor', message })),
   });
-}
-
-function bearerOf(request: FastifyRequest): string | undefined {
-  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
 /** Only where no other credentials were sent: two that differ are a mistake worth hearing of. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
 import type { Clock, Platform } from '../platform.ts';
+import { bearerOf } from './bearer.ts';
 import { SealedKeys } from './sealed-keys.ts';
 
 /** Long enough to connect; an address that was written down somewhere is worth nothing afterwards. */
@@ -34,8 +35,8 @@ export class StreamTickets {
   }
 
   /** A ticket for the key of this request. */
-  ticketFor({ headers }: Pick<FastifyRequest, 'headers'>): StreamTicket {
-    const key = /^Bearer +(\S+)/i.exec(headers.authorization ?? '')?.[1];
+  ticketFor(request: Pick<FastifyRequest, 'headers'>): StreamTicket {
+    const key = bearerOf(request);
     if (key === undefined) throw new Error('a ticket was asked for by a request without a key');
     const untilMs = this.#clock.now() + LIFE_MS;
     return { ticket: this.#keys.seal(key, untilMs), expiresAt: new Date(untilMs).toISOString() };

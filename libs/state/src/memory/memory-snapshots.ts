@@ -22,7 +22,7 @@ export class MemorySnapshots {
   readonly #maps = new Map<string, () => readonly (readonly [string, unknown, number])[]>();
 
   /**
-   * @param snapshot what `snapshot` of an earlier snapshots answered
+   * @param snapshot what `snapshot` of an earlier process answered
    * @throws where that cannot be read, or is of another version
    */
   constructor(now: () => number, snapshot?: Uint8Array) {

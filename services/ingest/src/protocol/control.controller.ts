@@ -7,6 +7,7 @@ import {
   pollControl,
 } from '@agentlens/operations/ingest';
 import {
+  bearerOf,
   type Caller,
   CLOCK,
   type Clock,
@@ -61,7 +62,7 @@ export class ProtocolControlController {
     }
     // An id of another stream is no reason to refuse: the client is told everything that stands.
     const after = typeof last === 'string' ? (parsePosition(last) ?? undefined) : undefined;
-    const key = /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? token ?? '';
+    const key = bearerOf(request) ?? token ?? '';
     const { tenantId, keyId } = caller;
     this.channel.open({ tenantId, keyId, agentId, instanceId }, after, key, reply);
   }

@@ -2,6 +2,7 @@ import { ClientId, COMMANDS, type GuardrailRule, signatureOf } from '@agentlens/
 import { CommandUnanswered, type EventBus } from '@agentlens/messaging';
 import { getRuleBundle, importPolicy } from '@agentlens/operations/ingest';
 import {
+  bearerOf,
   type Caller,
   CurrentCaller,
   EVENT_BUS,
@@ -57,7 +58,7 @@ export class ProtocolRulesController {
       void reply.code(304);
       return undefined;
     }
-    return signBundle(answer.value, /^Bearer +(\S+)/i.exec(authorization)?.[1] ?? '');
+    return signBundle(answer.value, bearerOf({ headers: { authorization } }) ?? '');
   }
 
   /** Where nobody offers bundles, or not now, there is none: asking the server is always right. */

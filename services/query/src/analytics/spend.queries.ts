@@ -105,8 +105,8 @@ export class SpendQueries {
   }
 
   async grouped(tenantId: string, { by, limit, ...query }: SpendQuery) {
-    const range = analyticsRange(query, this.clock.now());
-    const matching = sql`${this.#within(tenantId, query)} and ${SPENDING}`;
+    const range = this.#rangeOf(query);
+    const matching = sql`${this.#within(tenantId, query, range)} and ${SPENDING}`;
     const order = by === 'day' ? sql`1 desc` : sql`2 desc, 1`;
     return this.reads.read(tenantId, async (db) => {
       const { rows: groups } = await sql<Omit<ModelCallTotals, 'avgLatencyMs'> & { key: string; unpriced: number }>`
@@ -130,8 +130,11 @@ export class SpendQueries {
     });
   }
 
-  #within(tenantId: string, query: AnalyticsQuery) {
-    const { from, to } = analyticsRange(query, this.clock.now());
+  #rangeOf(query: AnalyticsQuery) {
+    return analyticsRange(query, this.clock.now());
+  }
+
+  #within(tenantId: string, query: AnalyticsQuery, { from, to } = this.#rangeOf(query)) {
     return sql`from events where tenant_id = ${tenantId} and occurred_at >= ${from} and occurred_at <= ${to}
       ${query.agentId === undefined ? sql`` : sql`and agent_id = ${query.agentId}`}`;
   }

@@ -5,8 +5,8 @@ import { Controller, Inject } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { KeyNames } from '../keys/key-names.ts';
-import { RuleVersionsQueries } from './rule-versions.queries.ts';
 import { conditionsOf } from './change-conditions.ts';
+import { RuleVersionsQueries } from './rule-versions.queries.ts';
 import { masked } from './rule-view.ts';
 import { RulesQueries } from './rules.queries.ts';
 

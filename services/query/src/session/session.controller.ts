@@ -1,5 +1,6 @@
 import { createSession, createSignInCode, endSession, getMe, type RequestOf } from '@agentlens/operations';
 import {
+  bearerOf,
   type Caller,
   CLOCK,
   type Clock,
@@ -59,7 +60,7 @@ export class SessionController {
 
   @Serves(createSignInCode)
   code(@Req() request: FastifyRequest) {
-    const key = /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1];
+    const key = bearerOf(request);
     if (key === undefined) throw new ProblemException(401, 'Authentication required');
     return this.codes.create(key);
   }

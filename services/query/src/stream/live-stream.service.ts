@@ -1,4 +1,4 @@
-import { type Caller, CLOCK, type Clock, KEY_DIRECTORY, type KeyDirectory } from '@agentlens/platform';
+import { bearerOf, type Caller, CLOCK, type Clock, KEY_DIRECTORY, type KeyDirectory } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Feed, LiveStream } from './live-stream.ts';
@@ -42,7 +42,7 @@ export class LiveStreamService {
     this.streams.makeRoomFor(caller.keyId);
     const stream = new LiveStream({
       keyId: caller.keyId,
-      key: /^Bearer +(\S+)/i.exec(request.headers.authorization ?? '')?.[1] ?? token ?? '',
+      key: bearerOf(request) ?? token ?? '',
       keys: this.keys,
       clock: this.clock,
       onEnd: (ended) => this.streams.remove(ended),
