@@ -4,12 +4,13 @@ import { client } from '../api/client.ts';
 import type { ApiKey, NewKey } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Act } from '../ui/act.tsx';
-import { Copy } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Read } from '../ui/faces.tsx';
 import { Ago, Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
-import { toast, toastError } from '../ui/toast.tsx';
+import { ShownOnce } from '../ui/shown-once.tsx';
+import { useChange } from '../ui/use-change.ts';
+import { toastError } from '../ui/toast.tsx';
 
 const KINDS = [
   { id: 'agent', name: 'for an agent: send events and ask', scopes: ['ingest', 'decide'] },
@@ -24,15 +25,7 @@ export function Keys() {
   const [making, setMaking] = useState(false);
   const [ending, setEnding] = useState<ApiKey>();
   const queries = useQueryClient();
-  const run = async (what: string, act: () => Promise<unknown>) => {
-    try {
-      await act();
-      await queries.invalidateQueries({ queryKey: ['keys'] });
-      toast(what);
-    } catch (error) {
-      toastError('Not done', error);
-    }
-  };
+  const run = useChange('keys');
   const rotate = (key: ApiKey) =>
     run('The old key works for another 24 hours', async () =>
       setMade(await client.rotateKey({ params: { id: key.id } })),
@@ -49,15 +42,9 @@ export function Keys() {
       }
     >
       {made !== undefined && (
-        <div className="well key-once topped">
-          <span className="grow">
-            <b>{made.name}</b>, shown this once: <code className="mono">{made.key}</code>
-          </span>
-          <Copy text={made.key} quiet={false} />
-          <button type="button" className="b quiet sm" onClick={() => setMade(undefined)}>
-            I have it
-          </button>
-        </div>
+        <ShownOnce secret={made.key} onTaken={() => setMade(undefined)}>
+          <b>{made.name}</b>
+        </ShownOnce>
       )}
       <Read read={keys} what="Keys" rows={4}>
         {(data) => (

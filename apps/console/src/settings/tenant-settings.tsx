@@ -1,10 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { client } from '../api/client.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Act } from '../ui/act.tsx';
 import { Read } from '../ui/faces.tsx';
 import { Section } from '../ui/section.tsx';
-import { toast, toastError } from '../ui/toast.tsx';
+import { useChange } from '../ui/use-change.ts';
 
 /** Each has one value in force, and says what the others would mean. */
 const CHOICES = [
@@ -35,17 +34,10 @@ const CHOICES = [
 ] as const;
 
 export function TenantSettings() {
-  const queries = useQueryClient();
+  const change = useChange('settings', 'Not changed');
   const settings = useRead(['settings'], (signal) => client.getSettings({ signal }));
-  const set = async (field: string, value: string) => {
-    try {
-      await client.patchSettings({ body: { [field]: value } });
-      await queries.invalidateQueries({ queryKey: ['settings'] });
-      toast('In force everywhere within 5 seconds');
-    } catch (error) {
-      toastError('Not changed', error);
-    }
-  };
+  const set = (field: string, value: string) =>
+    change('In force everywhere within 5 seconds', () => client.patchSettings({ body: { [field]: value } }));
   return (
     <Section title="Tenant">
       <Read read={settings} what="The tenant's settings" rows={3}>

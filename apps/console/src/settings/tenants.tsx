@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { client } from '../api/client.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { useMe } from '../shell/me.tsx';
-import { Copy } from '../ui/copy.tsx';
 import { Read } from '../ui/faces.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
+import { ShownOnce } from '../ui/shown-once.tsx';
 import { toastError } from '../ui/toast.tsx';
 
 /** For the platform key alone: it makes tenants and sees nothing of what is in them. */
@@ -44,15 +44,9 @@ function TenantList() {
   return (
     <>
       {key !== undefined && (
-        <div className="well key-once topped">
-          <span className="grow">
-            Its admin key, shown this once: <code className="mono">{key}</code>
-          </span>
-          <Copy text={key} quiet={false} />
-          <button type="button" className="b quiet sm" onClick={() => setKey(undefined)}>
-            I have it
-          </button>
-        </div>
+        <ShownOnce secret={key} onTaken={() => setKey(undefined)}>
+          Its admin key
+        </ShownOnce>
       )}
       <form
         className="row wrap topped"

@@ -4,11 +4,11 @@ import { client } from '../api/client.ts';
 import type { NewWebhook, Webhook } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Act } from '../ui/act.tsx';
-import { Copy } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Empty, Read } from '../ui/faces.tsx';
 import { Section } from '../ui/section.tsx';
-import { toast, toastError } from '../ui/toast.tsx';
+import { ShownOnce } from '../ui/shown-once.tsx';
+import { useChange } from '../ui/use-change.ts';
 import { NewWebhookDialog } from './new-webhook.tsx';
 
 /** Addresses that are told of what happens to the whole tenant. */
@@ -18,15 +18,7 @@ export function Webhooks() {
   const [making, setMaking] = useState(false);
   const [made, setMade] = useState<NewWebhook>();
   const [ending, setEnding] = useState<Webhook>();
-  const run = async (what: string, act: () => Promise<unknown>) => {
-    try {
-      await act();
-      await queries.invalidateQueries({ queryKey: ['webhooks'] });
-      toast(what);
-    } catch (error) {
-      toastError('Not done', error);
-    }
-  };
+  const run = useChange('webhooks');
   return (
     <Section
       title="Webhooks"
@@ -39,15 +31,9 @@ export function Webhooks() {
       }
     >
       {made !== undefined && (
-        <div className="well key-once topped">
-          <span className="grow">
-            The signing secret, shown this once: <code className="mono">{made.secret}</code>
-          </span>
-          <Copy text={made.secret} quiet={false} />
-          <button type="button" className="b quiet sm" onClick={() => setMade(undefined)}>
-            I have it
-          </button>
-        </div>
+        <ShownOnce secret={made.secret} onTaken={() => setMade(undefined)}>
+          The signing secret
+        </ShownOnce>
       )}
       <Read read={webhooks} what="Webhooks" rows={2}>
         {(data) =>
