@@ -7,13 +7,15 @@ import { atTheEdgeOfABudget } from './decisions/budget-edge.ts';
 import { inFlight } from './decisions/in-flight.ts';
 import { inTheAgent } from './decisions/in-the-agent.ts';
 import { killed } from './decisions/killed.ts';
+import { neighbours } from './decisions/neighbours.ts';
 import { oneAtATime } from './decisions/one-at-a-time.ts';
 import { EMPTY_SUBJECT } from './decisions/ways.ts';
 
 /** What asking costs an agent and the platform, and whether a stop really stops. */
 export const decisions: Scenario = {
   name: 'decisions',
-  title: 'hooks, local and remote decisions beside an empty handler, a kill that arrives, 500 callers at a budget',
+  title:
+    'hooks, local and remote decisions beside an empty handler and a dear neighbour, a kill that arrives, 500 callers at a budget',
   smoke: false,
   async run(bench: Bench) {
     await inTheAgent(bench);
@@ -27,6 +29,7 @@ export const decisions: Scenario = {
       const endpoints = { connection, emptyUrl: `http://127.0.0.1:${port}` };
       await oneAtATime(bench, stage, endpoints);
       await inFlight(bench, stage, endpoints);
+      await neighbours(bench, stage);
       await killed(bench, stage);
       await atTheEdgeOfABudget(bench, stage);
     } finally {
