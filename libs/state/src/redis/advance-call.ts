@@ -30,7 +30,7 @@ interface AgentWork {
   readonly rings: RingSet;
 }
 
-/** Keys and arguments of one call of advance.lua.ts, which says what they are. */
+/** Keys and arguments of one call of lua/advance-windows.lua, which says what they are. */
 export interface AdvanceCall {
   readonly keys: readonly string[];
   readonly args: readonly string[];

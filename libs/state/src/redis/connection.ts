@@ -2,16 +2,7 @@ import { createRequire } from 'node:module';
 import type { Redis } from 'ioredis';
 import { StateUnavailable } from '../state-unavailable.ts';
 import { measured } from './call-metrics.ts';
-import { ADVANCE } from './scripts/advance.lua.ts';
-import { BREAKER_RECORDED, READ_BREAKERS, WRITE_BREAKERS } from './scripts/breakers.lua.ts';
-import { RESERVE, SPEND, STANDING } from './scripts/budgets.lua.ts';
-import { COMPLETE_CALL, ENTER_CALL, READ_CALLS, SETTLE_CALL } from './scripts/calls.lua.ts';
-import { CLAIM, REARM } from './scripts/claim.lua.ts';
-import { CONTENTS } from './scripts/contents.lua.ts';
-import { READ } from './scripts/read.lua.ts';
-import { RECOUNTED } from './scripts/recounted.lua.ts';
-import { TAKE } from './scripts/take.lua.ts';
-import { TALLY } from './scripts/tally.lua.ts';
+import { type BinaryScripts, readScripts, type Scripts } from './scripts.ts';
 
 const load = createRequire(import.meta.url);
 /**
@@ -36,61 +27,10 @@ export interface RedisStateOptions {
   readonly onError?: (error: Error) => void;
 }
 
-type Arguments = readonly (string | number)[];
-
-/** Scripts loaded as commands: number of keys, keys, arguments. */
-interface Scripts {
-  advanceWindows(...call: Arguments): Promise<unknown>;
-  readWindows(...call: Arguments): Promise<unknown>;
-  endRecount(...call: Arguments): Promise<unknown>;
-  takeTokens(...call: Arguments): Promise<unknown>;
-  rememberContents(...call: Arguments): Promise<unknown>;
-  claimCooldown(...call: Arguments): Promise<unknown>;
-  rearmCooldowns(...call: Arguments): Promise<unknown>;
-  enterCall(...call: Arguments): Promise<unknown>;
-  settleCall(...call: Arguments): Promise<unknown>;
-  completeCall(...call: Arguments): Promise<unknown>;
-  readCalls(...call: Arguments): Promise<unknown>;
-  readBreakers(...call: Arguments): Promise<unknown>;
-  writeBreakers(...call: Arguments): Promise<unknown>;
-  breakerRecorded(...call: Arguments): Promise<unknown>;
-  reserveBudget(...call: Arguments): Promise<unknown>;
-  budgetStanding(...call: Arguments): Promise<unknown>;
-  spendBudget(...call: Arguments): Promise<unknown>;
-  tallyEvaluated(...call: Arguments): Promise<unknown>;
-}
-
-/** The same where the reply is not text. */
-interface BinaryScripts {
-  advanceWindowsBuffer(...call: Arguments): Promise<unknown>;
-  readWindowsBuffer(...call: Arguments): Promise<unknown>;
-}
-
 export type RedisConnection = Redis & Scripts & BinaryScripts;
 
 const COMMAND_TIMEOUT_MS = 1000;
 const MAX_RETRIES_PER_REQUEST = 3;
-
-const SCRIPTS: Readonly<Record<keyof Scripts, string>> = {
-  advanceWindows: ADVANCE,
-  readWindows: READ,
-  endRecount: RECOUNTED,
-  takeTokens: TAKE,
-  rememberContents: CONTENTS,
-  claimCooldown: CLAIM,
-  rearmCooldowns: REARM,
-  enterCall: ENTER_CALL,
-  settleCall: SETTLE_CALL,
-  completeCall: COMPLETE_CALL,
-  readCalls: READ_CALLS,
-  readBreakers: READ_BREAKERS,
-  writeBreakers: WRITE_BREAKERS,
-  breakerRecorded: BREAKER_RECORDED,
-  reserveBudget: RESERVE,
-  budgetStanding: STANDING,
-  spendBudget: SPEND,
-  tallyEvaluated: TALLY,
-};
 
 /** Connects and waits until Redis answers; rejects with StateUnavailable when it does not. */
 export async function connect(options: RedisStateOptions): Promise<RedisConnection> {
@@ -103,7 +43,7 @@ export async function connect(options: RedisStateOptions): Promise<RedisConnecti
     retryStrategy: (attempt) => Math.min(50 * attempt, 1000),
     connectionName: options.name,
   });
-  for (const [name, lua] of Object.entries(SCRIPTS)) redis.defineCommand(name, { lua });
+  for (const [name, lua] of Object.entries(readScripts())) redis.defineCommand(name, { lua });
   writeTogether(redis);
   await firstConnection(redis, options);
   return redis as RedisConnection;

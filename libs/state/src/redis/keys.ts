@@ -8,7 +8,7 @@ import { escaped } from '../escaped.ts';
  *
  * | key                                | value                                                              | ttl            |
  * |------------------------------------|--------------------------------------------------------------------|----------------|
- * | `windows:{tenant}:<agent>`         | hash: by series its sliding window and newest bucket (cells.lua.ts) | 25 h           |
+ * | `windows:{tenant}:<agent>`         | hash: by series its sliding window and newest bucket (lua/cells.lua) | 25 h           |
  * | `windows:{tenant}:<agent>:<series>` | hash: the other buckets of one window that hold anything           | window + 1 h   |
  * | `total:{tenant}:<agent>:<series>`  | all that a run or a day brought                                    | 7 d run, 49 h  |
  * | `windows:since`                    | since when all windows are complete; missing: they are lost        | none           |

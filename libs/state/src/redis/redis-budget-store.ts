@@ -69,7 +69,7 @@ export class RedisBudgetStore implements BudgetStore {
   ): Promise<readonly AccountBalance[] | null> {
     const of = new BudgetKeys(tenantId);
     const keys = [of.marker, ...accounts.flatMap((account) => [of.account(account), of.holds(account)])];
-    const reply = (await answered('balances', this.#redis.budgetStanding(keys.length, ...keys, nowMs))) as
+    const reply = (await answered('balances', this.#redis.readBalances(keys.length, ...keys, nowMs))) as
       | string[]
       | null;
     if (reply === null) return null;
@@ -134,7 +134,7 @@ export class RedisBudgetStore implements BudgetStore {
   }
 }
 
-/** As spend.lua.ts takes an account, and as a reservation remembers it. */
+/** As lua/spend-budget.lua takes an account, and as a reservation remembers it. */
 function accountOf(of: BudgetKeys, account: BudgetAccount): unknown[] {
   const { budgetId, scopeId, periodStart, keptMs } = account;
   return [of.account(account), of.holds(account), budgetId, scopeId, periodStart, keptMs];

@@ -12,7 +12,7 @@ const BIN = 3;
 const REPEATED = 0x31;
 const LINE_FEED = 0x0a;
 
-/** What advance.lua.ts answers for a message: as it is, or, of one counted before, what was asked and answered then. */
+/** What lua/advance-windows.lua answers for a message: as it is, or, of one counted before, what was asked and answered then. */
 export function readAdvanced(
   coming: AdvanceCall['coming'][number],
   question: WindowQuestion,
@@ -35,7 +35,7 @@ function withoutSpareBins(totals: Totals, coming: number): Totals {
   return { ...totals, bins: greatestBins(totals.bins, totals.count, coming) };
 }
 
-/** What read.lua.ts answers for one series, by name. */
+/** What lua/read-windows.lua answers for one series, by name. */
 export function readTotals(series: string, reply: Buffer): Totals {
   return reply.length === 0 ? NO_TOTALS : new Reader(reply, 0).totals(series);
 }

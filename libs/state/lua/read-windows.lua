@@ -1,11 +1,9 @@
-import { CELLS } from './cells.lua.ts';
-
-/**
- * Totals of one agent without counting anything. Keys: the agent's rings, then plain totals. Argument: JSON, per series
- * `name, shape, bucket of now` or, of a plain total, `which of the keys, shape, null`. Answers per series its cell, empty
- * where nothing was seen.
- */
-export const READ = `${CELLS}
+-- Totals of one agent without counting anything.
+--
+-- KEYS: the agent's rings, then plain totals. ARGV: JSON, per series
+-- `name, shape, bucket of now` or, of a plain total, `which of the keys, shape, null`. Answers per series its cell, empty
+-- where nothing was seen.
+--- @include "cells"
 local asked, answers = cjson.decode(ARGV[1]), {}
 
 local function cellOf(cell, bins, shape)
@@ -50,4 +48,3 @@ for i = 1, #asked, 3 do
   end
 end
 return answers
-`;

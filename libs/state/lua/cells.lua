@@ -1,25 +1,19 @@
-import { LEAST_QUANTILE } from '@agentlens/guardrails/ports';
-import { LIMB } from '../../exact-sum.ts';
-import { BUCKETS } from '../../lifetimes.ts';
-
-/**
- * Lua shared by the window scripts. Everything that is counted lies in flat lists of doubles: a sum is three of them,
- * count, high and low (exact-sum.ts says how high and low make a sum), a spread four: least, greatest, newest time, newest
- * value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with the bins beside the list). Bins are text of eight bytes
- * each, number and count, the greatest first: one is found and counted up without taking the others apart, and quantiles
- * need but the beginning. Values that are to be added to bins are a text too, the number of each one's bin after the other:
- * such a text is made by who asks (bin-numbers.ts) and mostly only put at the end of another.
- *
- * A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
- * `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
- * its field of the agent's hash; in shape 2 the bins of the newest bucket and of the window are in two more. Most messages
- * need neither: single values wait in a third field, and answers are made of a fourth (quickFields).
- * The other buckets are a hash of their own, by epoch modulo 60, which is touched when the newest bucket moves and by
- * late events. Rings lie one after the other in one list, each known by where it begins, so that all of an agent's are
- * unpacked and packed at once.
- */
-export const CELLS = `
-local LIMB, BUCKETS = ${LIMB}, ${BUCKETS}
+-- Lua shared by the window scripts. Everything that is counted lies in flat lists of doubles: a sum is three of them,
+-- count, high and low (exact-sum.ts says how high and low make a sum), a spread four: least, greatest, newest time, newest
+-- value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with the bins beside the list). Bins are text of eight bytes
+-- each, number and count, the greatest first: one is found and counted up without taking the others apart, and quantiles
+-- need but the beginning. Values that are to be added to bins are a text too, the number of each one's bin after the other:
+-- such a text is made by who asks (bin-numbers.ts) and mostly only put at the end of another.
+--
+-- A ring is `{newest bucket, sum of the window, sum of the newest bucket}` and, above shape 0,
+-- `{.., spread of the newest bucket, spread of the window}`: all that most messages read and change, and all that is in
+-- its field of the agent's hash; in shape 2 the bins of the newest bucket and of the window are in two more. Most messages
+-- need neither: single values wait in a third field, and answers are made of a fourth (quickFields).
+-- The other buckets are a hash of their own, by epoch modulo 60, which is touched when the newest bucket moves and by
+-- late events. Rings lie one after the other in one list, each known by where it begins, so that all of an agent's are
+-- unpacked and packed at once.
+-- LIMB is that of exact-sum.ts, BUCKETS that of lifetimes.ts, LEAST_QUANTILE that of sketch.ts.
+local LIMB, BUCKETS, LEAST_QUANTILE = 1e15, 60, 0.95
 -- Where the parts of a ring are, from its beginning.
 local HEAD, WINDOW, NEWEST, NEWEST_SPREAD, WINDOW_SPREAD = 0, 1, 4, 7, 11
 local SUM, CELL = '<ddd', '<ddddddd'
@@ -146,7 +140,7 @@ end
 -- The beginning of the bins of so many values that greatestBins (sketch.ts) gives where so many more are coming.
 local function greatestBins(bins, total, coming)
   total = total + coming
-  local missing, at = total - math.max(1, math.ceil(${LEAST_QUANTILE} * total)) + 1, 0
+  local missing, at = total - math.max(1, math.ceil(LEAST_QUANTILE * total)) + 1, 0
   while missing > 0 and at < #bins do
     local _, count = unpackFrom(BIN, bins, at + 1)
     missing, at = missing - count, at + BIN_BYTES
@@ -252,4 +246,3 @@ local function gather(list, at, shape, key, newestBins, now)
   end
   return cell, joinBins(bins)
 end
-`;

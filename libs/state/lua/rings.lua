@@ -1,9 +1,7 @@
-/**
- * Lua of advance.lua.ts: the rings of an agent. Those that a call needs of it are read once, unpacked into one list, and
- * written once. Which they are is a set (`names`, `shapes`, `buckets`, `ttls` and where each begins), and many agents
- * need the same one.
- */
-export const RINGS = `
+-- Lua shared by what counts messages: the rings of an agent. Those that a call needs of it are read once, unpacked into
+-- one list, and written once. Which they are is a set (`names`, `shapes`, `buckets`, `ttls` and where each begins), and
+-- many agents need the same one.
+
 -- Rings that are read, unpacked and written at once: of as many values as a call from Lua takes.
 local RINGS_AT_ONCE = 250
 
@@ -281,4 +279,3 @@ local function save(agent, ttl)
   -- Kept longer than any window, so it need not be told at every write that it still lives.
   if agent.moved then redis.call('PEXPIRE', agent.key, ttl) end
 end
-`;

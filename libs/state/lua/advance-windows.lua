@@ -1,28 +1,24 @@
-import { CELLS } from './cells.lua.ts';
-import { RINGS } from './rings.lua.ts';
-
-/**
- * Messages of agents of one tenant, in order, each counted once. A message here is what one message holds of one agent.
- *
- * KEYS: inbox of each message, plain totals, then of each agent its rings and its cooldowns, then sets of seen ids.
- * ARGV: the work, then of each message's question the names of its series, then the lists of names of cooldowns, which
- * many questions share, all of it JSON; then texts of values (cells.lua.ts), of each the greatest first. The work is one
- * flat list, because nested ones cost as much as all else: number of messages, of totals, of sets of rings, of agents,
- * inbox ttl, seen ttl, ttl of an agent's rings, number of lists of cooldowns; per total `shape, ttl`; per set of rings
- * their number, and per ring `name, shape, ms of a bucket, ttl`; per agent its set of rings; per message:
- *
- * - `agent, now, list of cooldowns, repeatables`, and per repeatable event `set of seen ids, event, id`
- * - number of series, and per series `place`, in shape 2 how many values come, and `sums`, or `increments below zero,
- *   sums`: place is that of the agent's ring, or below zero that of the total; an increment is `event, age, high, low`
- *   and, above shape 0, `time, value`, in shape 2 the number of its bin; a sum of what cannot have been counted before is
- *   `age, count, high, low`, above shape 0 `least, greatest, newest time, newest value`, in shape 2 which of the texts of
- *   values is its own. Age is how many buckets it lies before that of now.
- *
- * Answers per message `0` and its answer, or `1`, names and answer kept, where it was counted before. An answer is, in
- * integers of 4 bytes: number of duplicates, each; number of cooldowns held, per cooldown place in the question, length,
- * holder; then the cells of its series.
- */
-export const ADVANCE = `${CELLS}${RINGS}
+-- Messages of agents of one tenant, in order, each counted once. A message here is what one message holds of one agent.
+--
+-- KEYS: inbox of each message, plain totals, then of each agent its rings and its cooldowns, then sets of seen ids.
+-- ARGV: the work, then of each message's question the names of its series, then the lists of names of cooldowns, which
+-- many questions share, all of it JSON; then texts of values (cells.lua), of each the greatest first. The work is one
+-- flat list, because nested ones cost as much as all else: number of messages, of totals, of sets of rings, of agents,
+-- inbox ttl, seen ttl, ttl of an agent's rings, number of lists of cooldowns; per total `shape, ttl`; per set of rings
+-- their number, and per ring `name, shape, ms of a bucket, ttl`; per agent its set of rings; per message:
+--
+-- - `agent, now, list of cooldowns, repeatables`, and per repeatable event `set of seen ids, event, id`
+-- - number of series, and per series `place`, in shape 2 how many values come, and `sums`, or `increments below zero,
+--   sums`: place is that of the agent's ring, or below zero that of the total; an increment is `event, age, high, low`
+--   and, above shape 0, `time, value`, in shape 2 the number of its bin; a sum of what cannot have been counted before is
+--   `age, count, high, low`, above shape 0 `least, greatest, newest time, newest value`, in shape 2 which of the texts of
+--   values is its own. Age is how many buckets it lies before that of now.
+--
+-- Answers per message `0` and its answer, or `1`, names and answer kept, where it was counted before. An answer is, in
+-- integers of 4 bytes: number of duplicates, each; number of cooldowns held, per cooldown place in the question, length,
+-- holder; then the cells of its series.
+--- @include "cells"
+--- @include "rings"
 local work, at = cjson.decode(ARGV[1]), 8
 local messageCount, totalCount, setCount, agentCount, inboxTtl, seenTtl, ringsTtl, cooldownLists = unpack(work, 1, 8)
 local agentOffset = messageCount + totalCount
@@ -244,7 +240,7 @@ for m = 1, messageCount do
   local names, duplicates, holders, cells = advance(stored[m])
   if cells then
     answers[m] = '0' .. duplicates .. holders .. cells
-    inbox[m] = '{"series":' .. ARGV[1 + m] .. ',"cooldowns":' .. names .. '}\\n' .. duplicates .. holders .. cells
+    inbox[m] = '{"series":' .. ARGV[1 + m] .. ',"cooldowns":' .. names .. '}\n' .. duplicates .. holders .. cells
   else
     answers[m] = '1' .. stored[m]
   end
@@ -265,4 +261,3 @@ for m = 1, messageCount do
   if inbox[m] then redis.call('SET', KEYS[m], inbox[m], 'PX', inboxTtl) end
 end
 return answers
-`;

@@ -1,0 +1,52 @@
+-- KEYS: marker, ledger stream. ARGV: now, ttl of a charge, JSON of the spendings: each
+-- `[reservation key or '', charge key or '', event id or '', cost or -1, accounts]`, an account being
+-- `[account key, holds key, budget, scope, period, ttl]`. Answers one letter per spending: settled, charged, repeated,
+-- unknown; nil for unseeded.
+--- @include "accounts"
+local marker, ledger = KEYS[1], KEYS[2]
+local now, chargeTtl, spendings = ARGV[1], ARGV[2], ARGV[3]
+if redis.call('EXISTS', marker) == 0 then return false end
+
+local function book(account, id, estimate, cost)
+  redis.call('HINCRBY', account[1], 'spent', whole(cost))
+  keep(account[1], account[2], whole(account[6]))
+  local entry = {account[3], account[4], account[5], id, whole(estimate), whole(cost), now}
+  redis.call('XADD', ledger, '*', 'e', cjson.encode(entry))
+end
+
+local function charge(key, event, cost, accounts)
+  if event == '' then return 'u' end
+  if not redis.call('SET', key, '1', 'NX', 'PX', chargeTtl) then return 'r' end
+  if cost > 0 then
+    for _, account in ipairs(accounts) do book(account, event, 0, cost) end
+  end
+  return 'c'
+end
+
+local function spend(reservation, chargeKey, event, cost, accounts)
+  local held = reservation ~= '' and redis.call('HMGET', reservation, 'i', 'o', 'b')
+  if not held or not held[1] then return charge(chargeKey, event, cost, accounts) end
+  if event ~= '' and (held[3] == event or redis.call('EXISTS', chargeKey) == 1) then return 'r' end
+  local open = cjson.decode(held[2] or '[]')
+  if #open == 0 then
+    if event == '' then return 'r' end
+    if held[3] ~= '' then return charge(chargeKey, event, cost, accounts) end
+    redis.call('HSET', reservation, 'b', event)
+    redis.call('SET', chargeKey, '1', 'PX', chargeTtl)
+    return 'r'
+  end
+  local call = table.remove(open, 1)
+  if #open == 0 then redis.call('HDEL', reservation, 'o') else redis.call('HSET', reservation, 'o', cjson.encode(open)) end
+  redis.call('HSET', reservation, 'b', event)
+  if event ~= '' then redis.call('SET', chargeKey, '1', 'PX', chargeTtl) end
+  local estimate = tonumber(call[2])
+  for _, account in ipairs(cjson.decode(call[4])) do
+    if redis.call('ZREM', account[2], call[3]) == 1 then redis.call('HINCRBY', account[1], 'held', '-' .. call[2]) end
+    book(account, held[1], estimate, cost < 0 and estimate or cost)
+  end
+  return 's'
+end
+
+local answer = {}
+for i, one in ipairs(cjson.decode(spendings)) do answer[i] = spend(one[1], one[2], one[3], one[4], one[5]) end
+return answer
