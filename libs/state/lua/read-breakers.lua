@@ -1,5 +1,5 @@
 -- Breakers are hashes: `r` revision, `v` version of the state, `d` version in the record, `b` the breaker (JSON), and as
--- asked `t` tokens, `c` cost in millionths of a dollar, `i` iterations.
+-- asked `t` tokens, `u` cost in billionths of a dollar, `i` iterations.
 --
 -- KEYS: n breakers, the set of what was added, sets of counted events. ARGV: n, index of the breaker added to (0: none),
 -- its ttl, tokens, cost, iterations, name of the addition (empty: none), JSON `[set, event, mark, ...]`. Answers the
@@ -15,13 +15,13 @@ if at > 0 then
   end
   if new then
     redis.call('HINCRBYFLOAT', KEYS[at], 't', tokens)
-    redis.call('HINCRBY', KEYS[at], 'c', cost)
+    redis.call('HINCRBYFLOAT', KEYS[at], 'u', cost)
     redis.call('HINCRBYFLOAT', KEYS[at], 'i', iterations)
     redis.call('PEXPIRE', KEYS[at], ttl)
   end
 end
 local answer, counted = {}, {}
-for i = 1, n do answer[i] = redis.call('HMGET', KEYS[i], 'r', 'v', 'd', 'b', 't', 'c', 'i') end
+for i = 1, n do answer[i] = redis.call('HMGET', KEYS[i], 'r', 'v', 'd', 'b', 't', 'u', 'i') end
 for i = 1, #marks, 3 do
   if redis.call('SISMEMBER', KEYS[n + 1 + marks[i]], marks[i + 2]) == 1 then counted[#counted + 1] = marks[i + 1] end
 end

@@ -24,7 +24,7 @@ end
 local hold = estimate .. ':' .. id .. '#' .. (before[2] or '0')
 for i = 1, n do
   local account, holds = KEYS[1 + 2 * i], KEYS[2 + 2 * i]
-  redis.call('HINCRBY', account, 'held', estimate)
+  add(account, 'held', estimate)
   redis.call('ZADD', holds, expiry, hold)
   keep(account, holds, ARGV[8 + 2 * i])
 end

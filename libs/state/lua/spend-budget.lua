@@ -8,7 +8,7 @@ local now, chargeTtl, spendings = ARGV[1], ARGV[2], ARGV[3]
 if redis.call('EXISTS', marker) == 0 then return false end
 
 local function book(account, id, estimate, cost)
-  redis.call('HINCRBY', account[1], 'spent', whole(cost))
+  add(account[1], 'spent', whole(cost))
   keep(account[1], account[2], whole(account[6]))
   local entry = {account[3], account[4], account[5], id, whole(estimate), whole(cost), now}
   redis.call('XADD', ledger, '*', 'e', cjson.encode(entry))
@@ -41,7 +41,7 @@ local function spend(reservation, chargeKey, event, cost, accounts)
   if event ~= '' then redis.call('SET', chargeKey, '1', 'PX', chargeTtl) end
   local estimate = tonumber(call[2])
   for _, account in ipairs(cjson.decode(call[4])) do
-    if redis.call('ZREM', account[2], call[3]) == 1 then redis.call('HINCRBY', account[1], 'held', '-' .. call[2]) end
+    if redis.call('ZREM', account[2], call[3]) == 1 then add(account[1], 'held', '-' .. call[2]) end
     book(account, held[1], estimate, cost < 0 and estimate or cost)
   end
   return 's'

@@ -10,7 +10,7 @@ for i = 1, n do
   local version, breaker, forget, ttl = unpack(ARGV, 5 * i, 5 * i + 3)
   redis.call('HINCRBY', KEYS[i], 'r', 1)
   redis.call('HSET', KEYS[i], 'v', version, 'b', breaker)
-  if forget == '1' then redis.call('HDEL', KEYS[i], 't', 'c', 'i') end
+  if forget == '1' then redis.call('HDEL', KEYS[i], 't', 'u', 'i') end
   redis.call('PEXPIRE', KEYS[i], ttl)
 end
 for i = 1, #marks, 2 do redis.call('SADD', KEYS[n + marks[i]], marks[i + 1]) end

@@ -205,6 +205,30 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
       expect(await budgets().unrecorded(tenantId, 10)).toMatchObject([{ reservationId: 'e' }]);
     });
 
+    it('adds up costs far below a cent as they are', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const tiny = Array.from({ length: 1_000 }, (_, at) => ({
+        eventId: `tiny-${at}`,
+        costUsd: 4e-7,
+        accounts: [account],
+      }));
+      await spend(tenantId, ...tiny);
+      expect(await balanceOf(tenantId, account)).toEqual({ spentUsd: 0.0004, heldUsd: 0 });
+      expect((await budgets().unrecorded(tenantId, 1))[0]?.costUsd).toBe(4e-7);
+    });
+
+    it('goes on counting beyond all the money there is', async () => {
+      const [tenantId, account] = [await aTenant(), anAccount()];
+      const most = Array.from({ length: 20 }, (_, at) => ({
+        eventId: `most-${at}`,
+        costUsd: 1e12,
+        accounts: [account],
+      }));
+      await spend(tenantId, ...most);
+      expect((await balanceOf(tenantId, account))?.spentUsd).toBeCloseTo(20e9, 0);
+      expect(await budgets().reserve(aRequest(tenantId, account))).toMatchObject({ kind: 'refused' });
+    });
+
     it('knows the session of a run, per tenant', async () => {
       const [tenantId, runId] = [fresh('tenant'), fresh('run:{}')];
       expect(await budgets().sessionOf(tenantId, runId)).toBeNull();

@@ -10,7 +10,7 @@ import type {
   Spending,
 } from '@agentlens/guardrails';
 import { LIFETIMES, MOST_OPEN_CALLS } from '../lifetimes.ts';
-import { limitMicrosOf, microsOf, usdOf } from '../micro-dollars.ts';
+import { limitNanosOf, nanosOf, usdOf } from '../nano-dollars.ts';
 import { ExpiringMap } from './expiring-map.ts';
 
 interface Account {
@@ -60,12 +60,12 @@ export class MemoryBudgetStore implements BudgetStore {
     const accounts = request.accounts.map((account) => ({ account, pot: this.#pot(tenantId, account) }));
     const { open = [], calls = 0, by } = this.#reservations.get(key) ?? {};
     const { question } = request;
-    const estimate = microsOf(request.estimateUsd);
+    const estimate = nanosOf(request.estimateUsd);
     const same = open.find((call) => call.question === question && call.estimate === estimate);
     const held = same && accounts[0]?.pot.holds.get(same.hold);
     if (held !== undefined && held.expiresAtMs > nowMs) return { kind: 'reserved', expiresAtMs: held.expiresAtMs };
     for (const { account, pot } of accounts) {
-      const limit = limitMicrosOf(account.limitUsd);
+      const limit = limitNanosOf(account.limitUsd);
       if (pot.spent >= limit || pot.spent + heldIn(pot, nowMs) + estimate > limit)
         return { kind: 'refused', budgetId: account.budgetId };
     }
@@ -104,7 +104,7 @@ export class MemoryBudgetStore implements BudgetStore {
   async seed(tenantId: string, accounts: readonly SeededAccount[]): Promise<void> {
     for (const account of accounts) {
       if (this.#accounts.get(nameOf(tenantId, account)) !== undefined) continue;
-      this.#keep(tenantId, account, { spent: microsOf(account.spentUsd), holds: new Map() });
+      this.#keep(tenantId, account, { spent: nanosOf(account.spentUsd), holds: new Map() });
     }
   }
 
@@ -143,7 +143,7 @@ export class MemoryBudgetStore implements BudgetStore {
     if (call === undefined) return this.#afterEnd(tenantId, held, spending, nowMs);
     held.by = eventId ?? '';
     if (eventId !== undefined) this.#noteCharge(tenantId, eventId);
-    const cost = costUsd === null ? call.estimate : microsOf(costUsd);
+    const cost = costUsd === null ? call.estimate : nanosOf(costUsd);
     for (const account of call.accounts) {
       this.#pot(tenantId, account).holds.delete(call.hold);
       this.#book(tenantId, account, reservationId, call.estimate, cost, nowMs);
@@ -165,7 +165,7 @@ export class MemoryBudgetStore implements BudgetStore {
     if (eventId === undefined) return 'unknown';
     if (this.#isCharged(tenantId, eventId)) return 'repeated';
     this.#noteCharge(tenantId, eventId);
-    const cost = microsOf(costUsd ?? 0);
+    const cost = nanosOf(costUsd ?? 0);
     if (cost > 0) for (const account of accounts) this.#book(tenantId, account, eventId, 0, cost, nowMs);
     return 'charged';
   }

@@ -25,14 +25,14 @@ import { escaped } from '../escaped.ts';
  * | `asked:{tenant:agent}:<breaker>`   | set of questions whose metrics were added to the breaker           | 7 d            |
  * | `counted:{tenant:agent}:<10 minutes>` | set of hashed ids of events the breakers counted                | 2 h            |
  * | `asking:{tenant}`                  | the tenant's agents ask for decisions                              | 7 d            |
- * | `budget:{tenant}:<budget>:<period>:<scope id>[:holds]` | money spent and held, and what holds it        | past period    |
- * | `budgets:{tenant}`                 | the tenant's money is complete                                     | none           |
- * | `reservation:{tenant}:<id>`        | estimate and accounts of a reservation, and what ended it          | expiry + 7 d   |
+ * | `pot:{tenant}:<budget>:<period>:<scope id>[:holds]` | money spent and held, and what holds it           | past period    |
+ * | `pots:{tenant}`                    | the tenant's money is complete                                     | none           |
+ * | `reserved:{tenant}:<id>`           | estimate and accounts of a reservation, and what ended it          | expiry + 7 d   |
  * | `charge:{tenant}:<hashed event id>` | the event's cost was counted                                      | 2 h            |
  * | `session:{tenant}:<run>`           | the session a run belongs to                                       | 7 d            |
  * | `evaluated:{<minute>}`             | events by tenant that were evaluated, of one minute of arrival     | 24 h           |
  * | `evaluated:{<minute>}:<block>`     | a bit for each of their messages, by place in the stream           | 24 h           |
- * | `ledger:{tenant}`                  | stream of what was spent and is not in Postgres yet                | none           |
+ * | `spendings:{tenant}`               | stream of what was spent and is not in Postgres yet                | none           |
  */
 export class AgentKeys {
   readonly #tag: string;
@@ -98,15 +98,20 @@ export class BudgetKeys {
   }
 
   get marker(): string {
-    return `budgets:${this.#tag}`;
+    return `pots:${this.#tag}`;
   }
 
   get ledger(): string {
+    return `spendings:${this.#tag}`;
+  }
+
+  /** Of a release up to 0.1, in millionths of a dollar; only read, until nothing is left in it. */
+  get ledgerInMillionths(): string {
     return `ledger:${this.#tag}`;
   }
 
   account({ budgetId, periodStart, scopeId }: BudgetAccount): string {
-    return `budget:${this.#tag}:${escaped(budgetId)}:${periodStart}:${escaped(scopeId)}`;
+    return `pot:${this.#tag}:${escaped(budgetId)}:${periodStart}:${escaped(scopeId)}`;
   }
 
   holds(account: BudgetAccount): string {
@@ -118,7 +123,7 @@ export class BudgetKeys {
   }
 
   reservation(reservationId: string): string {
-    return `reservation:${this.#tag}:${escaped(reservationId)}`;
+    return `reserved:${this.#tag}:${escaped(reservationId)}`;
   }
 
   charge(eventId: string): string {

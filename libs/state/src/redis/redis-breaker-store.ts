@@ -10,7 +10,7 @@ import type {
 } from '@agentlens/guardrails';
 import { CLOSED_BREAKER } from '@agentlens/guardrails/ports';
 import { LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
-import { microsOf, usdOf } from '../micro-dollars.ts';
+import { nanosOf, usdOf } from '../nano-dollars.ts';
 import { fingerprint } from '../windows/plan.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { AgentKeys, askingKey } from './keys.ts';
@@ -42,7 +42,7 @@ export class RedisBreakerStore implements BreakerStore {
       adding === undefined || target === undefined ? 0 : adding.at + 1,
       target === undefined ? 0 : lifetimeOf(target),
       tokens,
-      microsOf(costUsd),
+      nanosOf(costUsd),
       iterations,
       adding?.once ?? '',
       JSON.stringify(marks.flatMap(({ set, event, mark }) => [set, event, mark])),

@@ -10,7 +10,7 @@ import type {
   Spending,
 } from '@agentlens/guardrails';
 import { LIFETIMES, MOST_OPEN_CALLS } from '../lifetimes.ts';
-import { limitMicrosOf, microsOf, usdOf } from '../micro-dollars.ts';
+import { limitNanosOf, nanosOf, usdOf } from '../nano-dollars.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { BudgetKeys } from './keys.ts';
 
@@ -26,6 +26,10 @@ type LedgerFields = [
   cost: string,
   at: string,
 ];
+
+/** Marks entries that a release up to 0.1 left, which counted in millionths of a dollar. */
+const EARLIER = 'millionths/';
+const usdOfMillionths = (amount: number) => amount / 1e6;
 
 /** Money that all evaluators share. What is spent waits in a stream until the ledger has it. */
 export class RedisBudgetStore implements BudgetStore {
@@ -47,14 +51,14 @@ export class RedisBudgetStore implements BudgetStore {
       keys.length,
       ...keys,
       reservationId,
-      microsOf(request.estimateUsd),
+      nanosOf(request.estimateUsd),
       nowMs,
       expiresAtMs,
       expiresAtMs - nowMs + LIFETIMES.reservation,
       JSON.stringify(accounts.map((account) => accountOf(of, account))),
       request.question,
       MOST_OPEN_CALLS,
-      ...accounts.flatMap(({ limitUsd, keptMs }) => [limitMicrosOf(limitUsd), keptMs]),
+      ...accounts.flatMap(({ limitUsd, keptMs }) => [limitNanosOf(limitUsd), keptMs]),
     );
     const answer = (await answered('reserve', reply)) as ReserveReply;
     if (answer[0] === -1) return { kind: 'unseeded' };
@@ -86,7 +90,7 @@ export class RedisBudgetStore implements BudgetStore {
       reservationId === undefined ? '' : of.reservation(reservationId),
       eventId === undefined ? '' : of.charge(eventId),
       eventId ?? '',
-      costUsd === null ? -1 : microsOf(costUsd),
+      costUsd === null ? -1 : nanosOf(costUsd),
       accounts.map((account) => accountOf(of, account)),
     ]);
     const call = this.#redis.spendBudget(2, of.marker, of.ledger, nowMs, LIFETIMES.charge, JSON.stringify(body));
@@ -100,7 +104,7 @@ export class RedisBudgetStore implements BudgetStore {
     const calls = this.#redis.multi();
     for (const account of accounts) {
       const key = of.account(account);
-      calls.hsetnx(key, 'spent', microsOf(account.spentUsd)).pexpire(key, account.keptMs);
+      calls.hsetnx(key, 'spent', nanosOf(account.spentUsd)).pexpire(key, account.keptMs);
     }
     await answered('seed', calls.exec());
   }
@@ -125,12 +129,22 @@ export class RedisBudgetStore implements BudgetStore {
   }
 
   async unrecorded(tenantId: string, limit: number): Promise<readonly LedgerEntry[]> {
-    const call = this.#redis.xrange(new BudgetKeys(tenantId).ledger, '-', '+', 'COUNT', limit);
-    return (await answered('unrecorded', call)).map(([id, [, text = '']]) => entryOf(id, text));
+    const of = new BudgetKeys(tenantId);
+    const read = (key: string) => this.#redis.xrange(key, '-', '+', 'COUNT', limit);
+    const [earlier, own] = await answered('unrecorded', Promise.all([read(of.ledgerInMillionths), read(of.ledger)]));
+    const entries = [
+      ...earlier.map(([id, [, text = '']]) => entryOf(`${EARLIER}${id}`, text, usdOfMillionths)),
+      ...own.map(([id, [, text = '']]) => entryOf(id, text, usdOf)),
+    ];
+    return entries.slice(0, limit);
   }
 
   async recorded(tenantId: string, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await answered('recorded', this.#redis.xdel(new BudgetKeys(tenantId).ledger, ...ids));
+    const of = new BudgetKeys(tenantId);
+    const earlier = ids.filter((id) => id.startsWith(EARLIER)).map((id) => id.slice(EARLIER.length));
+    const own = ids.filter((id) => !id.startsWith(EARLIER));
+    if (earlier.length > 0) await answered('recorded', this.#redis.xdel(of.ledgerInMillionths, ...earlier));
+    if (own.length > 0) await answered('recorded', this.#redis.xdel(of.ledger, ...own));
   }
 }
 
@@ -140,7 +154,7 @@ function accountOf(of: BudgetKeys, account: BudgetAccount): unknown[] {
   return [of.account(account), of.holds(account), budgetId, scopeId, periodStart, keptMs];
 }
 
-function entryOf(id: string, text: string): LedgerEntry {
+function entryOf(id: string, text: string, toUsd: (amount: number) => number): LedgerEntry {
   const [budgetId, scopeId, periodStart, reservationId, estimate, cost, at] = JSON.parse(text) as LedgerFields;
   return {
     id,
@@ -148,8 +162,8 @@ function entryOf(id: string, text: string): LedgerEntry {
     scopeId,
     periodStart,
     reservationId,
-    estimateUsd: usdOf(Number(estimate)),
-    costUsd: usdOf(Number(cost)),
+    estimateUsd: toUsd(Number(estimate)),
+    costUsd: toUsd(Number(cost)),
     settledAtMs: Number(at),
   };
 }

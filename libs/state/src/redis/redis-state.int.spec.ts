@@ -1,6 +1,7 @@
 import { eventually, startRedis, type TestServer } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { Redis } from 'ioredis';
 import { breakerStoreContract } from '../contract/breaker-store.contract.ts';
 import { budgetStoreContract } from '../contract/budget-store.contract.ts';
 import { callHistoryContract } from '../contract/call-history.contract.ts';
@@ -47,6 +48,26 @@ presenceContract(
   () => state.presence,
   (_, check) => eventually(check),
 );
+
+describe('what an earlier release left for the ledger, in millionths of a dollar', () => {
+  it('is carried over with what came since', async () => {
+    const tenantId = fresh('tenant');
+    const redis = new Redis(server.url);
+    const entry = ['budget', 'scope', '2026-03-01', 'reservation', '750000', '123457', '1772323200000'];
+    await redis.xadd(`ledger:{${tenantId}}`, '*', 'e', JSON.stringify(entry));
+    await redis.quit();
+    const account = { budgetId: 'budget', scopeId: 'scope', periodStart: '2026-03-01', keptMs: 3_600_000 };
+    await state.budgets.seeded(tenantId);
+    await state.budgets.spend(tenantId, [{ eventId: 'e', costUsd: 4e-7, accounts: [account] }], Date.now());
+    const entries = await state.budgets.unrecorded(tenantId, 10);
+    expect(entries).toMatchObject([
+      { reservationId: 'reservation', estimateUsd: 0.75, costUsd: 0.123457 },
+      { reservationId: 'e', costUsd: 4e-7 },
+    ]);
+    await state.budgets.recorded(tenantId, [entries[0]?.id ?? '']);
+    expect(await state.budgets.unrecorded(tenantId, 10)).toMatchObject([{ reservationId: 'e' }]);
+  });
+});
 
 describe('memory and redis', () => {
   it('give the same answers to the same random sequence', async () => {

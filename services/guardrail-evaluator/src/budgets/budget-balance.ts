@@ -49,9 +49,9 @@ function onlyPot({ scope, scopeId, tenantId }: Budget): string | undefined {
   return scope === 'tenant' ? tenantId : scopeId;
 }
 
-/** To millionths: differences of dollars in binary fractions are not exact. */
+/** To billionths: differences of dollars in binary fractions are not exact. */
 function rounded(usd: number): number {
-  return Math.round(usd * 1e6) / 1e6;
+  return Math.round(usd * 1e9) / 1e9;
 }
 
 /** Anything else was never given out, and some of it Postgres would not even read. */

@@ -52,6 +52,8 @@ describe('budgets that apply', () => {
 
 const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 400 * 86_400_000 };
 
+const record = async () => undefined;
+
 describe('the store of money', () => {
   it('is filled from the ledger once, whoever asks first', async () => {
     const { budgets } = createMemoryState();
@@ -60,10 +62,34 @@ describe('the store of money', () => {
       reads += 1;
       return [{ ...account, spentUsd: 0.75 }];
     };
-    const budgetStore = new SeededBudgetStore(budgets, { spent }, () => NOW);
+    const budgetStore = new SeededBudgetStore(budgets, { spent, record }, () => NOW);
     const balances = await Promise.all([1, 2, 3].map(() => budgetStore.balances('acme', [account], NOW)));
     expect(balances).toEqual(Array.from({ length: 3 }, () => [{ spentUsd: 0.75, heldUsd: 0 }]));
     expect(reads).toBe(1);
+  });
+
+  it('counts what still waits in the store, once', async () => {
+    const { budgets } = createMemoryState();
+    const ledger = new Map<string, LedgerEntry>();
+    const ofLedger = {
+      record: async (_: string, entries: readonly LedgerEntry[]) => {
+        for (const entry of entries) ledger.set(entry.reservationId, entry);
+      },
+      spent: async () => [
+        { ...account, spentUsd: [...ledger.values()].reduce((sum, { costUsd }) => sum + costUsd, 0) },
+      ],
+    };
+    const waiting = { ...account, id: '1', reservationId: 'e', estimateUsd: 0, costUsd: 0.5, settledAtMs: NOW };
+    let left: readonly LedgerEntry[] = [waiting];
+    const store = Object.assign(budgets, {
+      unrecorded: async () => left,
+      recorded: async () => {
+        left = [];
+      },
+    });
+    const budgetStore = new SeededBudgetStore(store, ofLedger, () => NOW);
+    expect(await budgetStore.balances('acme', [account], NOW)).toEqual([{ spentUsd: 0.5, heldUsd: 0 }]);
+    expect(left).toEqual([]);
   });
 
   it('is asked in vain while neither store nor ledger know, and not the next time', async () => {
@@ -73,7 +99,7 @@ describe('the store of money', () => {
       if (away) throw new Error('away');
       return [];
     };
-    const budgetStore = new SeededBudgetStore(budgets, { spent }, () => NOW);
+    const budgetStore = new SeededBudgetStore(budgets, { spent, record }, () => NOW);
     await expect(budgetStore.balances('acme', [account], NOW)).rejects.toThrow('away');
     away = false;
     expect(await budgetStore.balances('acme', [account], NOW)).toEqual([{ spentUsd: 0, heldUsd: 0 }]);
@@ -87,8 +113,13 @@ describe('a store that keeps nothing', () => {
       reads += 1;
       return [];
     };
-    const forgetful = { balances: async () => null, seed: async () => undefined, seeded: async () => undefined };
-    const budgetStore = new SeededBudgetStore(forgetful as never, { spent }, () => NOW);
+    const forgetful = {
+      balances: async () => null,
+      unrecorded: async () => [],
+      seed: async () => undefined,
+      seeded: async () => undefined,
+    };
+    const budgetStore = new SeededBudgetStore(forgetful as never, { spent, record }, () => NOW);
     await expect(budgetStore.balances('acme', [account], NOW)).rejects.toThrow('does not keep');
     expect(reads).toBe(2);
   });
@@ -97,7 +128,7 @@ describe('a store that keeps nothing', () => {
 describe('spending what events report', () => {
   async function spentAfter(...batches: AgentEvent[][]): Promise<number | undefined> {
     const { budgets } = createMemoryState();
-    const budgetStore = new SeededBudgetStore(budgets, { spent: async () => [] }, () => NOW);
+    const budgetStore = new SeededBudgetStore(budgets, { spent: async () => [], record }, () => NOW);
     const parts = {
       budgetStore,
       budgets: { of: () => [aBudget()] },

@@ -1,11 +1,11 @@
 import type { BudgetStore } from '@agentlens/guardrails';
 import type { Platform } from '@agentlens/platform';
 import type { BudgetsRepository } from './budgets.repository.ts';
+import { carryOver } from './carry-over.ts';
 
 const EVERY_MS = 1_000;
 /** Every so many flushes all tenants are looked at, for what another instance did not live to carry over. */
 const ALL_EVERY = 30;
-const PAGE = 500;
 
 /**
  * Carries what was spent from the store into the ledger. It waits in the store until it is there, so no crash loses it;
@@ -63,25 +63,12 @@ export class LedgerWriter {
     this.#touched.clear();
     for (const tenantId of tenants) {
       try {
-        await this.#tenant(tenantId);
+        await carryOver(this.#store, this.#ledger, tenantId);
       } catch (error) {
         this.#touched.add(tenantId);
         this.#logger.warn({ err: error, tenantId }, 'what was spent is not in the ledger yet, trying again');
         return;
       }
-    }
-  }
-
-  async #tenant(tenantId: string): Promise<void> {
-    for (;;) {
-      const entries = await this.#store.unrecorded(tenantId, PAGE);
-      if (entries.length === 0) return;
-      await this.#ledger.record(tenantId, entries);
-      await this.#store.recorded(
-        tenantId,
-        entries.map(({ id }) => id),
-      );
-      if (entries.length < PAGE) return;
     }
   }
 }

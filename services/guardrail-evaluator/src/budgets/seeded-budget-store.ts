@@ -8,6 +8,7 @@ import type {
 } from '@agentlens/guardrails';
 import { StateUnavailable } from '@agentlens/state';
 import type { BudgetsRepository } from './budgets.repository.ts';
+import { carryOver } from './carry-over.ts';
 
 /** More than this for one question: the store does not keep what it is given. */
 const MOST_FILLINGS = 2;
@@ -22,11 +23,11 @@ export type Reserved = Exclude<Awaited<ReturnType<BudgetStore['reserve']>>, { ki
  */
 export class SeededBudgetStore {
   readonly #store: BudgetStore;
-  readonly #ledger: Pick<BudgetsRepository, 'spent'>;
+  readonly #ledger: Pick<BudgetsRepository, 'spent' | 'record'>;
   readonly #now: () => number;
   readonly #filling = new Map<string, Promise<void>>();
 
-  constructor(store: BudgetStore, ledger: Pick<BudgetsRepository, 'spent'>, now: () => number) {
+  constructor(store: BudgetStore, ledger: Pick<BudgetsRepository, 'spent' | 'record'>, now: () => number) {
     this.#store = store;
     this.#ledger = ledger;
     this.#now = now;
@@ -79,6 +80,8 @@ export class SeededBudgetStore {
 
   /** Several instances may do this at once: an account is given its money once, before anybody may spend from it. */
   async #fillNow(tenantId: string): Promise<void> {
+    // What waits in the store is spent too, and may be all that an earlier release left there.
+    await carryOver(this.#store, this.#ledger, tenantId);
     const accounts = await this.#ledger.spent(tenantId, this.#now());
     for (let from = 0; from < accounts.length; from += PAGE) {
       await this.#store.seed(tenantId, accounts.slice(from, from + PAGE));
