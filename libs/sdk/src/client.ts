@@ -56,6 +56,7 @@ export class AgentLensClient {
   readonly #ended = new Set<string>();
   readonly #approvalWaiters = new Set<() => void>();
   readonly #acknowledged = new Set<string>();
+  readonly #warned = new Set<string>();
   #tools: readonly ToolInfo[];
   #feed: ControlFeed | undefined;
   #closing: Promise<void> | undefined;
@@ -144,6 +145,12 @@ export class AgentLensClient {
     this.#settings.logger.warn(`agentlens: ${message}`);
   }
 
+  #warnOnce(message: string): void {
+    if (this.#warned.has(message)) return;
+    this.#warned.add(message);
+    this.warn(message);
+  }
+
   /** Sends what is waiting, and answers whether all of it has arrived or was given up within `drainMs`. */
   drain(ms = this.#settings.drainMs): Promise<boolean> {
     return this.#sink.drain(ms);
@@ -174,6 +181,8 @@ export class AgentLensClient {
       instanceId: this.instanceId,
       orders: this.#orders,
       newId: () => newId(clock.now()),
+      warn: (message) => this.warn(message),
+      warnOnce: (message) => this.#warnOnce(message),
       breakerLimits: () => this.#breakerLimits(),
       agentId: () => this.#registration.wait(),
       nextApproval: (ms) => this.#nextApproval(ms),

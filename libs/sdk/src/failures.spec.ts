@@ -129,7 +129,7 @@ describe('a server that is away at first', () => {
     await server.clock.advance(10_000);
     expect(client.status.agentId).toBe('agent-1');
     expect(server.runs).toMatchObject([{ id: 'r', status: 'running' }]);
-    expect(server.events.map(({ kind }) => kind)).toEqual(['run.started', 'tool.decision']);
+    expect(server.events.map(({ kind }) => kind)).toEqual(['run.started', 'decision.bypassed', 'tool.decision']);
     await run.end();
   });
 

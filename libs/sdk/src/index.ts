@@ -36,6 +36,7 @@ export {
 export type { Run } from './run/run.ts';
 export type { AdapterInfo, ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run/run-config.ts';
 export { getCurrentRun, useContextStore, withRun } from './run/run-context.ts';
+export type { RunEnding } from './run/run-endings.ts';
 export {
   defineTool,
   type GuardedTool,
@@ -62,3 +63,4 @@ export type {
   Subject,
   ToolInfo,
 } from './wire/model.ts';
+export type { ModelCallFacts, ModelResponseLike, UsageLike } from './wire/model-response.ts';

@@ -1,5 +1,6 @@
 import type { RuntimeClock } from './runtime/runtime.ts';
 import { backoffMs } from './sink/backoff.ts';
+import { BYPASSES } from './wire/bypasses.ts';
 import type { Asked, NotAnswered } from './wire/server.ts';
 
 export interface RegistrationDependencies {
@@ -63,7 +64,8 @@ export class RegistrationAttempts {
       return;
     }
     this.#refused = asked.why === 'key_refused' ? asked : undefined;
-    if (this.#failures++ === 0) this.#tools.warn(`the agent could not be registered (${asked.why}); trying on`);
+    if (this.#failures++ === 0)
+      this.#tools.warn(`the agent could not be registered: ${BYPASSES[asked.why].happened}; trying on`);
     this.#cancel?.();
     // Time does not mend a key. It is tried again when a run or a call needs the id.
     if (this.#closed || this.#refused !== undefined) return;

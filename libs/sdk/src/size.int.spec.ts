@@ -28,11 +28,11 @@ async function bundled(code: string): Promise<string> {
 const kilobytes = (text: string) => Number((gzipSync(text).length / 1000).toFixed(1));
 
 describe('what an agent carries at an edge', () => {
-  // Measured when they were set: 21.5, 1.3 and 32.2 kB, compressed. A budget is a reason to look, not a wall.
+  // Measured when they were set: 24.1, 1.3 and 34.9 kB, compressed. A budget is a reason to look, not a wall.
   it.each([
-    ['the lifecycle', "export { AgentLens, withRun, getCurrentRun, wrapTool } from './src/index.ts'", 22.5],
+    ['the lifecycle', "export { AgentLens, withRun, getCurrentRun, wrapTool } from './src/index.ts'", 25],
     ['redaction alone', "export { redact } from './src/index.ts'", 2],
-    ['everything', "export * from './src/index.ts'", 33.5],
+    ['everything', "export * from './src/index.ts'", 36],
   ])('is small: %s', async (_, code, budget) => {
     const size = kilobytes(await bundled(code));
     expect(size).toBeLessThanOrEqual(budget);

@@ -1,3 +1,4 @@
+import { parsedArguments, readParts, readUsage } from '../wire/model-response.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RunScope } from './run-scope.ts';
 
@@ -62,7 +63,10 @@ export async function generateGuarded(
   const answer = await scope.callModel(
     params.prompt,
     (prompt) => model.doGenerate({ ...params, prompt }) as Promise<ModelAnswer>,
-    { model: nameOf(model), read: ({ content, usage }) => ({ content: content.map(part), usage: tokens(usage) }) },
+    {
+      model: nameOf(model),
+      read: ({ content, usage }) => ({ content: readParts(content) ?? [], usage: readUsage(usage) }),
+    },
   );
   await observed(scope, answer.content);
   return answer;
@@ -96,8 +100,8 @@ function reported(
   const parts: ContentPart[] = [];
   const answered = (usage: Usage | undefined) => {
     const text = [...texts.values()].join('');
-    const content = [...(text === '' ? [] : [{ type: 'text', text }]), ...parts.map(part)];
-    return call.answered({ content, model: nameOf(model), usage: tokens(usage) });
+    const content = [...(text === '' ? [] : [{ type: 'text', text }]), ...(readParts(parts) ?? [])];
+    return call.answered({ content, model: nameOf(model), usage: readUsage(usage) });
   };
   return new ReadableStream<StreamChunk>({
     async pull(controller) {
@@ -132,45 +136,15 @@ function textOf({ delta }: StreamChunk): string {
   return typeof delta === 'string' ? delta : '';
 }
 
-/** A call's arguments arrive as JSON text; everything else is recorded as it is. */
-function part(given: ContentPart): ContentPart {
-  if (given.type !== 'tool-call') return given;
-  const { toolCallId, toolName, input } = given;
-  return { type: 'tool_call', toolCallId, toolName, args: parsed(input) };
-}
-
-function parsed(input: unknown): unknown {
-  if (typeof input !== 'string') return input;
-  try {
-    return JSON.parse(input);
-  } catch {
-    // A model may write what is not JSON; the framework tells it so.
-    return input;
-  }
-}
-
 /** Tools that ran at the provider come with the answer. */
 async function observed(scope: RunScope, content: readonly ContentPart[]): Promise<void> {
   for (const { type, toolCallId, toolName = '', result, isError } of content) {
     if (type !== 'tool-result') continue;
     const input = content.find((other) => other.type === 'tool-call' && other.toolCallId === toolCallId)?.input;
     const error = isError === true ? result : undefined;
-    await scope.observeTool({ id: toolCallId, name: toolName, args: parsed(input) }, { result, error, durationMs: 0 });
+    await scope.observeTool(
+      { id: toolCallId, name: toolName, args: parsedArguments(input) },
+      { result, error, durationMs: 0 },
+    );
   }
-}
-
-function tokens(usage: Usage | undefined) {
-  if (usage === undefined) return undefined;
-  const { inputTokens, outputTokens, cachedInputTokens } = usage;
-  const details = typeof inputTokens === 'object' ? inputTokens : {};
-  return {
-    inputTokens: total(inputTokens),
-    outputTokens: total(outputTokens),
-    cacheReadTokens: details.cacheRead ?? cachedInputTokens,
-    cacheWriteTokens: details.cacheWrite,
-  };
-}
-
-function total(count: Usage['inputTokens']): number | undefined {
-  return typeof count === 'object' ? count.total : count;
 }

@@ -3,6 +3,7 @@ import type { OrderedState } from '../guard/operator-orders.ts';
 import type { RuleCache } from '../guard/rule-cache.ts';
 import type { Settings } from '../options.ts';
 import type { RuntimeClock } from '../runtime/runtime.ts';
+import { BYPASSES } from '../wire/bypasses.ts';
 import { carried } from '../wire/carried.ts';
 import type { DecisionPhase, RuleBypass } from '../wire/contract.ts';
 import type { Bypass, Decision, WireDecision } from '../wire/decision.ts';
@@ -61,6 +62,9 @@ const ALLOWED: WireDecision = {
   evaluatedRules: [],
 };
 
+/** A server of the older protocol has no say in model calls, whatever the fail mode. */
+const PASSED_UNKNOWN: Verdict = { ...ALLOWED, source: 'fallback', bypass: 'unknown_phase' };
+
 /** A server may be upgraded while the agent runs. */
 const UNKNOWN_MS = 300_000;
 
@@ -87,6 +91,8 @@ export class Decider {
   #atOnce(run: Subjectivity, question: DecisionQuestion): Verdict | null {
     const controlState = run.controlState();
     if (controlState.state !== 'running') return stopped(controlState);
+    const wrong = wrongEstimate(question.estimate);
+    if (wrong !== null) return blocked(wrong);
     const reason = run.breakerRefuses(question);
     if (reason !== null) return lockdown(`The circuit breaker of this run is open (${reason}).`);
     if (question.oversized && this.#tools.settings.onOversized === 'block' && question.phase === 'tool.before')
@@ -101,8 +107,7 @@ export class Decider {
       if (!judgement.ask) return { ...ALLOWED, evaluatedRules: judgement.evaluated, source: 'local' };
     }
     const { clock } = this.#tools;
-    if (question.phase === 'llm.before' && clock.elapsed() < this.#modelCallsUnknownUntil)
-      return { ...ALLOWED, source: 'local' };
+    if (question.phase === 'llm.before' && clock.elapsed() < this.#modelCallsUnknownUntil) return PASSED_UNKNOWN;
     const asked = await this.#ask(run, question);
     if (!asked.ok && asked.why === 'key_refused') run.keyRefused();
     // An operator may have spoken while we waited: what was allowed before that is not allowed any more.
@@ -112,7 +117,7 @@ export class Decider {
     if (asked.ok) return this.#heard(asked.value);
     if (question.phase === 'llm.before' && asked.isUnknown === true) {
       this.#modelCallsUnknownUntil = clock.elapsed() + UNKNOWN_MS;
-      return { ...ALLOWED, source: 'local' };
+      return PASSED_UNKNOWN;
     }
     return this.#fallback(asked.why, judgement);
   }
@@ -172,7 +177,7 @@ export class Decider {
     if (ruleId === null)
       return {
         ...ALLOWED,
-        message: 'No decision could be had in time; failing open.',
+        message: undecided(why, 'open'),
         source: 'fallback',
         bypass: why,
       };
@@ -225,7 +230,23 @@ function unreadOf({ args, oversized, result, cutResult = false }: DecisionQuesti
 }
 
 function failedClosed(why: Bypass): Verdict {
-  return { ...lockdown('No decision could be had in time; failing closed.'), source: 'fallback', bypass: why };
+  return { ...lockdown(undecided(why, 'closed')), source: 'fallback', bypass: why };
+}
+
+function undecided(why: Bypass, failing: 'open' | 'closed'): string {
+  return `No decision could be made: ${BYPASSES[why].happened}. Failing ${failing}.`;
+}
+
+/** A budget cannot hold what is no amount, and the server would refuse the question. Null: it can be sent. */
+function wrongEstimate(estimate: DecisionQuestion['estimate']): string | null {
+  if (estimate == null) return null;
+  for (const member of ['tokens', 'costUsd'] as const) {
+    const amount: unknown = estimate[member];
+    if (typeof amount === 'number' && Number.isFinite(amount) && amount >= 0) continue;
+    const shown = typeof amount === 'object' ? 'an object' : String(amount);
+    return `The estimate of this call is wrong: estimate.${member} must be 0 or a positive number, not ${shown}.`;
+  }
+  return null;
 }
 
 export function stopped(controlState: Exclude<OrderedState, { state: 'running' }>): Verdict {

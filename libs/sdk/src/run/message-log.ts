@@ -1,4 +1,5 @@
 import type { AgentMessage, LlmPart } from '../wire/model.ts';
+import { readMessage } from '../wire/model-response.ts';
 import { safeJson } from '../wire/safe-json.ts';
 
 interface Remembered {
@@ -40,7 +41,7 @@ export class RunMessageLog {
   #keyOf(message: AgentMessage): string {
     const known = this.#keys.get(message);
     if (known !== undefined && known.content === message.content) return known.key;
-    const key = contentKey(message);
+    const key = contentKey(readMessage(message));
     this.#keys.set(message, { content: message.content, key });
     return key;
   }

@@ -1,4 +1,6 @@
-import type { AgentMessage, LlmResponse } from '../wire/model.ts';
+import { isRecord } from '../wire/decision.ts';
+import type { AgentMessage, LlmResponse, ModelInfo } from '../wire/model.ts';
+import { type ModelCallFacts, readMessage, readModelResponse, type UnreadPart } from '../wire/model-response.ts';
 import { AgentStopped } from './agent-stopped.ts';
 import { RunMessageLog } from './message-log.ts';
 import { OpenCalls } from './open-calls.ts';
@@ -13,10 +15,21 @@ export interface ModelCallsDependencies {
   readonly breaker: RunBreaker;
   readonly questions: RunQuestions;
   readonly newId: () => string;
+  /** The run's, for answers that name none. */
+  readonly model: ModelInfo | undefined;
+  /** Tells the programmer something, once. */
+  readonly warnOnce: (message: string) => void;
 }
 
 /** Under which open model calls are kept: they have no name. */
 const MODEL = '';
+const UNREAD: Readonly<Record<UnreadPart, string>> = {
+  response: 'did not understand what it was given, so the call counts without tokens; give it the answer of the model',
+  content: 'did not understand the content of an answer, so it is not recorded; give it text or a list of parts',
+  usage:
+    'did not understand the usage of an answer, so its tokens are not counted; give it inputTokens and outputTokens',
+  model: 'was not told the model of an answer, so nothing can price it; give it `model`',
+};
 const NO_TOOL = { toolName: '', toolTags: [], args: {}, oversized: false } as const;
 
 /** The hooks around model calls, and what lies between the two: the messages told, the open calls, their reservations. */
@@ -30,10 +43,10 @@ export class ModelCalls {
     this.#tools = tools;
   }
 
-  /** @throws AgentStopped if the call must not happen; TypeError if the estimate is no amount */
-  async before<M extends AgentMessage>(messages: readonly M[], options: LlmCallOptions): Promise<M[]> {
-    checkEstimate(options.estimate);
+  /** @throws AgentStopped if the call must not happen */
+  async before<M extends AgentMessage>(given: readonly M[], options: LlmCallOptions): Promise<M[]> {
     const { story, questions, newId } = this.#tools;
+    const messages = this.#messagesOf(given);
     const cleaned = messages.map((message) => story.cleaned(message));
     for (const index of this.#messages.newOnes(messages, options.history)) {
       const message = cleaned[index];
@@ -49,8 +62,10 @@ export class ModelCalls {
     return cleaned;
   }
 
-  after(response: LlmResponse): void {
-    const { story, breaker, questions, newId } = this.#tools;
+  after(given: unknown, about: ModelCallFacts): void {
+    const { story, breaker, questions, newId, model, warnOnce } = this.#tools;
+    const { response, unread } = readModelResponse(given, about, model);
+    for (const part of unread) warnOnce(`afterLlm ${UNREAD[part]} (docs/sdk/hooks.md)`);
     const callId = this.#calls.finish(MODEL, response.callId) ?? newId();
     questions.used(response.usage?.inputTokens ?? 0, response.usage?.outputTokens ?? 0);
     breaker.modelAnswered(response, callId);
@@ -60,15 +75,14 @@ export class ModelCalls {
     this.#messages.remember({ role: 'assistant', content: rememberedContent(response) });
     story.tellMessage(story.cleaned(answerMessage(response)));
   }
-}
 
-/** A budget cannot hold what is no amount, and the server would refuse the question. @throws TypeError */
-function checkEstimate(estimate: LlmCallOptions['estimate']): void {
-  if (estimate === undefined) return;
-  for (const member of ['tokens', 'costUsd'] as const) {
-    const amount: unknown = estimate[member];
-    if (typeof amount === 'number' && Number.isFinite(amount) && amount >= 0) continue;
-    throw new TypeError(`AgentLens: estimate.${member} must be 0 or a positive number, not ${String(amount)}`);
+  /** A text stands for one message of the user's. What is no list of messages is asked about without them. */
+  #messagesOf<M extends AgentMessage>(given: readonly M[]): readonly M[] {
+    const list: unknown = typeof given === 'string' ? [given] : given;
+    if (Array.isArray(list))
+      return list.map((message: unknown) => (isRecord(message) ? message : readMessage(message)) as M);
+    this.#tools.warnOnce('beforeLlm was given no list of messages, so none is recorded (docs/sdk/hooks.md)');
+    return [];
   }
 }
 

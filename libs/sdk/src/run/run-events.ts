@@ -1,5 +1,7 @@
+import { BYPASSES, type Bypass } from '../wire/bypasses.ts';
 import type { Decision } from '../wire/decision.ts';
 import type { AgentIdentity, AgentMessage, LlmResponse } from '../wire/model.ts';
+import { readMessage } from '../wire/model-response.ts';
 import { clip } from '../wire/safe-json.ts';
 import { outputText, textOf } from './message-log.ts';
 import type { RunConfig } from './run-config.ts';
@@ -27,11 +29,12 @@ export function startedData(config: RunConfig, agent: AgentIdentity): Record<str
 }
 
 export function messageData(messageId: string, message: AgentMessage, recordContent: boolean): Record<string, unknown> {
-  const text = recordContent ? textOf(message.content) : '';
+  const { role, content } = readMessage(message);
+  const text = recordContent ? textOf(content) : '';
   return {
     messageId,
-    role: message.role,
-    kind: MESSAGE_KINDS.get(message.role) ?? 'observation',
+    role,
+    kind: MESSAGE_KINDS.get(role) ?? 'observation',
     content: clip(text, MOST_CONTENT_CHARS),
     contentTruncated: text.length > MOST_CONTENT_CHARS,
   };
@@ -71,6 +74,16 @@ export function decisionData(
     enforced: shadowed === undefined,
     tool: { name: tool.name, ...(tool.tags.length === 0 ? {} : { categories: tool.tags }) },
     ...{ callId, source, bypass, latencyMs },
+  };
+}
+
+/** Of a call that nobody decided about: the fail mode, or a rule's `onUnavailable`, did. */
+export function bypassData(decision: Decision, why: Bypass, toolName: string): Record<string, unknown> {
+  const { phase, callId, verdict, message, shadowed } = decision;
+  return {
+    ...{ phase, callId, why, cause: BYPASSES[why].cause, verdict, message: shadowed?.message ?? message },
+    did: verdict === 'ALLOW' ? 'allow' : 'block',
+    ...(toolName === '' ? {} : { tool: { name: toolName } }),
   };
 }
 

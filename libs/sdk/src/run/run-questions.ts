@@ -9,10 +9,17 @@ export class RunQuestions {
   readonly #decider: Decider;
   readonly #about: Subjectivity;
   readonly #stop = new RunStop();
+  /** Told of each call that nobody decided about. */
+  readonly #bypassed: (decision: Decision, question: DecisionQuestion) => void;
   #tokensIn = 0;
   #tokensOut = 0;
 
-  constructor(decider: Decider, about: Subjectivity) {
+  constructor(
+    decider: Decider,
+    about: Subjectivity,
+    bypassed: (decision: Decision, question: DecisionQuestion) => void,
+  ) {
+    this.#bypassed = bypassed;
     this.#decider = decider;
     this.#about = about;
   }
@@ -42,6 +49,10 @@ export class RunQuestions {
   }
 
   async #decide(question: DecisionQuestion): Promise<Decision> {
-    return this.#stop.repeated(question) ?? this.#stop.noted(await this.#decider.decide(this.#about, question));
+    const repeated = this.#stop.repeated(question);
+    if (repeated !== undefined) return repeated;
+    const decision = await this.#decider.decide(this.#about, question);
+    if (decision.bypass !== undefined) this.#bypassed(decision, question);
+    return this.#stop.noted(decision);
   }
 }

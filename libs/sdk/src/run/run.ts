@@ -2,16 +2,19 @@ import type { OperatorOrders, OrderedState } from '../guard/operator-orders.ts';
 import type { Settings } from '../options.ts';
 import type { RuntimeClock } from '../runtime/runtime.ts';
 import type { EventSink } from '../sink/event-sink.ts';
+import { BYPASSES } from '../wire/bypasses.ts';
 import type { BreakerLimits, BreakerState } from '../wire/contract.ts';
 import type { Decision } from '../wire/decision.ts';
-import type { AgentMessage, LlmResponse, Lockdown, RunStatus } from '../wire/model.ts';
+import type { AgentMessage, Lockdown, RunStatus } from '../wire/model.ts';
+import type { ModelCallFacts, ModelResponseLike } from '../wire/model-response.ts';
 import type { Server } from '../wire/server.ts';
 import { type Decider, type DecisionQuestion, stopped } from './decider.ts';
 import { ModelCalls } from './model-calls.ts';
 import { RunBreaker } from './run-breaker.ts';
 import type { ApprovalWait, LlmCallOptions, RunConfig, ToolCallOptions } from './run-config.ts';
 import { RunControl } from './run-control.ts';
-import { startedData } from './run-events.ts';
+import { type RunEnding, statusOfEnding } from './run-endings.ts';
+import { bypassData, startedData } from './run-events.ts';
 import { RunQuestions } from './run-questions.ts';
 import { RunStory } from './run-story.ts';
 import { RunTimers } from './run-timers.ts';
@@ -27,6 +30,9 @@ export interface RunHost {
   readonly decider: Decider;
   readonly orders: OperatorOrders;
   newId(): string;
+  warn(message: string): void;
+  /** Tells the programmer something, the first time only. */
+  warnOnce(message: string): void;
   breakerLimits(): BreakerLimits | null;
   agentId(): Promise<string | undefined>;
   /** Resolves when a human may have decided something, or after `ms`. */
@@ -81,16 +87,29 @@ export class Run {
       (reason) => story.tell('breaker.tripped', { reason, scope: 'run' }),
     );
     this.#breaker = breaker;
-    const questions = new RunQuestions(host.decider, {
-      ...{ runId: id, actor, tags: this.tags, enforceMode: settings.enforceMode },
-      controlState: () => this.controlState,
-      keyRefused: () => this.keyRefused(),
-      breakerRefuses: (question) => breakerRefuses(breaker, question),
-    });
+    const questions = new RunQuestions(
+      host.decider,
+      {
+        ...{ runId: id, actor, tags: this.tags, enforceMode: settings.enforceMode },
+        controlState: () => this.controlState,
+        keyRefused: () => this.keyRefused(),
+        breakerRefuses: (question) => breakerRefuses(breaker, question),
+      },
+      (decision, { toolName }) => {
+        const { bypass, verdict } = decision;
+        if (bypass === undefined) return;
+        story.tell('decision.bypassed', bypassData(decision, bypass, toolName));
+        const did = verdict === 'ALLOW' ? 'let through' : 'refused';
+        host.warn(`a call was ${did} that nobody decided about: ${BYPASSES[bypass].happened}`);
+      },
+    );
     this.#questions = questions;
     const { signal } = this.#controlState;
     const nextApproval = (ms: number) => host.nextApproval(ms);
-    this.#modelCalls = new ModelCalls({ story, breaker, questions, newId });
+    this.#modelCalls = new ModelCalls({
+      ...{ story, breaker, questions, newId, model: config.model },
+      warnOnce: (message) => host.warnOnce(message),
+    });
     this.#toolCalls = new ToolCalls({ settings, clock, story, breaker, questions, newId, signal, nextApproval });
     this.#begin();
   }
@@ -154,8 +173,8 @@ export class Run {
   }
 
   /** After a model call, also when it failed (`error`). */
-  async afterLlm(response: LlmResponse): Promise<void> {
-    this.#modelCalls.after(response);
+  async afterLlm(response: ModelResponseLike, about: ModelCallFacts = {}): Promise<void> {
+    this.#modelCalls.after(response, about);
   }
 
   /** Before a tool runs. BLOCK: do not run it; with TERMINATE end the agent's loop too. Use `decision.args`. */
@@ -191,8 +210,8 @@ export class Run {
   }
 
   /** Ends the run and waits, within limits, until everything about it has been sent. Ending twice is ending once. */
-  end(status: RunStatus = 'success'): Promise<void> {
-    this.#ending ??= this.#finish(status);
+  end(ending: RunEnding = 'success'): Promise<void> {
+    this.#ending ??= this.#finish(this.#statusOf(ending));
     return this.#ending;
   }
 
@@ -241,6 +260,15 @@ export class Run {
     if (this.isEnded) return;
     if (asked.ok) this.lockDown(asked.value);
     else if (asked.why === 'key_refused') this.keyRefused();
+  }
+
+  #statusOf(ending: RunEnding): RunStatus {
+    const status = statusOfEnding(ending);
+    if (status !== undefined) return status;
+    this.#host.warnOnce(
+      'run.end was given a status that it does not know, so the run ends as `error`; there are success, error, timeout and interrupted',
+    );
+    return 'error';
   }
 
   #expire(): void {

@@ -1,3 +1,4 @@
+import type { Bypass } from './bypasses.ts';
 import type { DecisionCause, DecisionPhase, RuleBypass } from './contract.ts';
 
 export interface EvaluatedRule {
@@ -38,7 +39,7 @@ export interface Decision extends WireDecision {
   readonly shadowed?: Pick<WireDecision, 'verdict' | 'control' | 'cause' | 'message' | 'finalRuleId'>;
 }
 
-export type Bypass = 'unavailable' | 'deadline' | 'nonsense' | 'refused' | 'key_refused' | 'unregistered';
+export type { Bypass };
 
 const CAUSE_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['ALLOW', []],

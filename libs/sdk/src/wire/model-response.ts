@@ -1,0 +1,287 @@
+import { isRecord } from './decision.ts';
+import type { AgentMessage, LlmPart, LlmResponse, LlmUsage, ModelInfo } from './model.ts';
+
+/*
+ * The answers of model clients in our words: the one place that knows how OpenAI (chat completions and responses), Anthropic,
+ * LangChain and the AI SDK (5 to 7) name what we read. No type of theirs is named, so that none is needed.
+ */
+
+type Count = number | null | undefined;
+type Details = Readonly<Record<string, unknown>> | null | undefined;
+
+/** The tokens of one model call, as our own hooks or a model client count them. */
+export type UsageLike =
+  | LlmUsage
+  | { readonly prompt_tokens: number; readonly completion_tokens: number; readonly prompt_tokens_details?: Details }
+  | {
+      readonly input_tokens: number;
+      readonly output_tokens: number;
+      readonly input_tokens_details?: Details;
+      readonly cache_read_input_tokens?: Count;
+      readonly cache_creation_input_tokens?: Count;
+    }
+  | { readonly inputTokens: Count | Details; readonly outputTokens: Count | Details };
+
+/** What the caller alone knows of a model call. */
+export interface ModelCallFacts
+  extends Pick<LlmResponse, 'durationMs' | 'costUsd' | 'confidence' | 'callId' | 'error'> {
+  /** Of an answer that does not name it. */
+  readonly model?: ModelInfo | string;
+}
+
+/** An answer of our own vocabulary, written shorter; an Anthropic message is one too. */
+interface ContentAnswer extends ModelCallFacts {
+  readonly content: string | readonly unknown[];
+  readonly usage?: UsageLike | null | undefined;
+}
+
+interface ChatCompletion {
+  readonly choices: readonly unknown[];
+  readonly model?: string;
+  readonly usage?: UsageLike | null | undefined;
+}
+
+interface ResponsesAnswer {
+  readonly output: readonly unknown[];
+  readonly model?: string;
+  readonly usage?: UsageLike | null | undefined;
+}
+
+interface GeneratedText {
+  readonly text: string;
+  readonly usage: UsageLike;
+  readonly response?: { readonly modelId?: string };
+}
+
+/** What `afterLlm` takes: text, our own response, or that of a model client, as it is. */
+export type ModelResponseLike = string | LlmResponse | ContentAnswer | ChatCompletion | ResponsesAnswer | GeneratedText;
+
+/** Where a count stands, by how a client calls it; the first that is a number holds. Cached tokens are inside the input. */
+const COUNTS: Readonly<Record<keyof LlmUsage, readonly string[]>> = {
+  inputTokens: ['inputTokens', 'inputTokens.total', 'input_tokens', 'prompt_tokens', 'promptTokens'],
+  outputTokens: ['outputTokens', 'outputTokens.total', 'output_tokens', 'completion_tokens', 'completionTokens'],
+  cacheReadTokens: [
+    'cacheReadTokens',
+    'inputTokenDetails.cacheReadTokens',
+    'inputTokens.cacheRead',
+    'cachedInputTokens',
+    'prompt_tokens_details.cached_tokens',
+    'input_tokens_details.cached_tokens',
+    'input_token_details.cache_read',
+    'cache_read_input_tokens',
+  ],
+  cacheWriteTokens: [
+    'cacheWriteTokens',
+    'inputTokenDetails.cacheWriteTokens',
+    'inputTokens.cacheWrite',
+    'input_token_details.cache_creation',
+    'cache_creation_input_tokens',
+  ],
+};
+/** Anthropic alone counts these beside `input_tokens`, not inside. */
+const BESIDE_INPUT = ['cache_read_input_tokens', 'cache_creation_input_tokens'];
+/** `totalUsage` is that of all steps of a call of the AI SDK, its `usage` in some majors that of the last. */
+const USAGES = ['totalUsage', 'usage', 'usage_metadata'];
+const MODELS = ['model', 'modelId', 'response.modelId', 'response_metadata.model_name'];
+const TEXTS = ['text', 'refusal'];
+const TEXT_PARTS = new Set(['text', 'output_text', 'refusal']);
+const CALL_PARTS = new Set([
+  'tool_call',
+  'tool-call',
+  'tool_use',
+  'function_call',
+  'custom_tool_call',
+  'function',
+  'custom',
+]);
+const CALL_RESULTS = new Set(['function_call_output', 'custom_tool_call_output']);
+const CALL_IDS = ['toolCallId', 'call_id', 'id'];
+const CALL_NAMES = ['toolName', 'name', 'function.name', 'custom.name'];
+const CALL_ARGUMENTS = ['args', 'input', 'arguments', 'function.arguments', 'custom.input'];
+
+export type UnreadPart = 'response' | 'content' | 'usage' | 'model';
+
+export interface ReadModelResponse {
+  readonly response: LlmResponse;
+  /** What was there and could not be understood. */
+  readonly unread: readonly UnreadPart[];
+}
+
+/** Never throws: what cannot be understood is named, and the call counts all the same. */
+export function readModelResponse(given: unknown, about: ModelCallFacts = {}, usual?: ModelInfo): ReadModelResponse {
+  try {
+    return read(given, isRecord(about) ? about : {}, usual);
+  } catch {
+    // A getter of the answer threw.
+    return read(undefined, {}, usual);
+  }
+}
+
+function read(given: unknown, about: ModelCallFacts, usual: ModelInfo | undefined): ReadModelResponse {
+  const answer = isRecord(given) ? given : {};
+  const error = about.error ?? answer.error ?? undefined;
+  const content = contentOf(given);
+  const counted = first(answer, USAGES);
+  const usage = readUsage(counted);
+  const model = modelOf(about.model) ?? modelOf(first(answer, MODELS));
+  const { outputText } = answer;
+  const callId = about.callId ?? answer.callId;
+  const known = isRecord(given) || typeof given === 'string' || error !== undefined;
+  const unread: UnreadPart[] = known ? [] : ['response'];
+  if (known && content === undefined && outputText === undefined && error === undefined) unread.push('content');
+  if (counted != null && usage === undefined) unread.push('usage');
+  if (known && model === undefined && usual === undefined && error === undefined) unread.push('model');
+  return {
+    unread,
+    response: {
+      content: content ?? [],
+      model: model ?? usual ?? { name: 'unknown' },
+      ...(usage === undefined ? {} : { usage }),
+      ...(typeof outputText === 'string' ? { outputText } : {}),
+      ...(typeof callId === 'string' ? { callId } : {}),
+      ...(error === undefined ? {} : { error }),
+      ...numbers({
+        durationMs: about.durationMs ?? answer.durationMs,
+        costUsd: about.costUsd ?? answer.costUsd,
+        confidence: about.confidence ?? answer.confidence,
+      }),
+    },
+  };
+}
+
+/** Undefined where no count is there. */
+export function readUsage(given: unknown): LlmUsage | undefined {
+  if (!isRecord(given)) return undefined;
+  const found = Object.fromEntries(
+    Object.entries(COUNTS).flatMap(([name, places]) => {
+      const count = firstOf(given, places, isCount);
+      return count === undefined ? [] : [[name, count]];
+    }),
+  ) as { -readonly [Name in keyof LlmUsage]: number };
+  if (found.inputTokens === undefined && found.outputTokens === undefined) return undefined;
+  const beside = BESIDE_INPUT.map((name) => given[name]).filter(isCount);
+  if (beside.length > 0) found.inputTokens = beside.reduce((sum, count) => sum + count, found.inputTokens ?? 0);
+  return found;
+}
+
+/** Text and calls in our words; parts of other kinds as they are. Undefined for what is no content. */
+export function readParts(content: unknown): LlmPart[] | undefined {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  return Array.isArray(content) ? content.flatMap(partOf) : undefined;
+}
+
+/** A call's arguments arrive as JSON text; a model may write what is none, and the framework tells it so. */
+export function parsedArguments(given: unknown): unknown {
+  if (typeof given !== 'string') return given;
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
+}
+
+/** A message of a history as it is recorded and known again: an answer names its calls in the words of `afterLlm`. */
+export function readMessage(given: unknown): AgentMessage {
+  try {
+    return messageOf(given);
+  } catch {
+    return { role: 'observation', content: '[Unreadable]' };
+  }
+}
+
+function messageOf(given: unknown): AgentMessage {
+  if (!isRecord(given)) return { role: 'user', content: given ?? '' };
+  const { role, type, content, tool_calls: calls } = given;
+  if (typeof type === 'string' && CALL_RESULTS.has(type)) return { role: 'tool', content: given.output };
+  if (typeof role !== 'string')
+    return typeof type === 'string' && CALL_PARTS.has(type)
+      ? { role: 'assistant', content: partOf(given) }
+      : { role: 'observation', content: content ?? given };
+  if (Array.isArray(calls) && calls.length > 0)
+    return { role, content: [...(readParts(content) ?? []), ...calls.flatMap(partOf)] };
+  if (role === 'assistant' && Array.isArray(content)) return { role, content: readParts(content) };
+  return { role, content: content ?? '' };
+}
+
+function contentOf(given: unknown): LlmPart[] | undefined {
+  if (!isRecord(given)) return readParts(given);
+  const { choices, output, content, text, tool_calls: snake, toolCalls: camel } = given;
+  if (Array.isArray(choices)) {
+    const [choice] = choices as unknown[];
+    return isRecord(choice) ? contentOf(isRecord(choice.message) ? choice.message : choice) : undefined;
+  }
+  // The AI SDK has `output` too: what was asked of the model as an object.
+  if (Array.isArray(output) && content === undefined && text === undefined) return readParts(output);
+  const calls = [snake, camel].find((some) => Array.isArray(some)) as readonly unknown[] | undefined;
+  const spoken = readParts(content) ?? readParts(text) ?? readParts(given.refusal);
+  if (spoken === undefined && calls === undefined) return undefined;
+  const parts = spoken ?? [];
+  // LangChain and the AI SDK name the calls of the content once more.
+  return parts.some(({ type }) => type === 'tool_call') ? parts : [...parts, ...(calls ?? []).flatMap(partOf)];
+}
+
+function partOf(given: unknown): LlmPart[] {
+  if (typeof given === 'string') return [{ type: 'text', text: given }];
+  if (!isRecord(given)) return [];
+  const type = typeof given.type === 'string' ? given.type : 'other';
+  if (type === 'message') return readParts(given.content) ?? [];
+  if (TEXT_PARTS.has(type)) {
+    const text = firstOf(given, TEXTS, isText);
+    return text === undefined ? [] : [{ type: 'text', text }];
+  }
+  if (!CALL_PARTS.has(type)) return [{ ...given, type }];
+  const toolCallId = firstOf(given, CALL_IDS, isText);
+  const args = parsedArguments(first(given, CALL_ARGUMENTS));
+  return [
+    {
+      type: 'tool_call',
+      ...(toolCallId === undefined ? {} : { toolCallId }),
+      toolName: firstOf(given, CALL_NAMES, isText) ?? '',
+      ...(args === undefined ? {} : { args }),
+    },
+  ];
+}
+
+function modelOf(given: unknown): ModelInfo | undefined {
+  if (typeof given === 'string') return given === '' ? undefined : { name: given };
+  if (!isRecord(given)) return undefined;
+  const name = given.name ?? given.modelId;
+  if (typeof name !== 'string' || name === '') return undefined;
+  return { name, ...(typeof given.provider === 'string' ? { provider: given.provider } : {}) };
+}
+
+function numbers(
+  given: Readonly<Record<'durationMs' | 'costUsd' | 'confidence', unknown>>,
+): Pick<LlmResponse, 'durationMs' | 'costUsd' | 'confidence'> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => isNumber(value)));
+}
+
+function first(given: Readonly<Record<string, unknown>>, places: readonly string[]): unknown {
+  return firstOf(given, places, (value): value is unknown => value != null);
+}
+
+/** What stands at the first of the places, such as `response.modelId`, that is of the kind. */
+function firstOf<T>(
+  given: Readonly<Record<string, unknown>>,
+  places: readonly string[],
+  is: (value: unknown) => value is T,
+): T | undefined {
+  for (const place of places) {
+    let value: unknown = given;
+    for (const name of place.split('.')) value = isRecord(value) ? value[name] : undefined;
+    if (is(value)) return value;
+  }
+  return undefined;
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function isCount(value: unknown): value is number {
+  return isNumber(value) && value >= 0;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
