@@ -36,6 +36,8 @@ class Settings:
     pii_patterns: tuple[re.Pattern[str], ...] = ()
     pii_filter: Callable[[str], str] | None = None
     breaker: BreakerLimits | None = field(default_factory=BreakerLimits)
+    # Its limits are the platform's defaults, which a tenant can turn off.
+    is_default_breaker: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
     heartbeat_ms: int = 30_000
     drain_ms: int = 5000
@@ -67,6 +69,7 @@ def resolve(options: Mapping[str, Any], new_session_id: Callable[[], str]) -> Se
         deadline_ms=_between(_deadline(known.pop("deadline_ms", None)), 1, MOST_DEADLINE_MS, "deadline_ms"),
         pii_patterns=tuple(known.pop("pii_patterns", None) or ()),
         breaker=None if breaker is False else (breaker or BreakerLimits()),
+        is_default_breaker=breaker is None,
         tags=_tags(known.pop("tags", None)),
         heartbeat_ms=_between(known.pop("heartbeat_ms", 30_000), 0, 86_400_000, "heartbeat_ms"),
         drain_ms=_between(known.pop("drain_ms", 5000), 0, 600_000, "drain_ms"),

@@ -13,6 +13,15 @@ Control = Literal["CONTINUE", "TERMINATE"]
 Phase = Literal["tool.before", "tool.after", "llm.before"]
 # Why nobody could decide: `refused` is any other 4xx, `error` a fault of this package.
 Bypass = Literal["unavailable", "deadline", "nonsense", "refused", "key_refused", "error"]
+# The cause as the run's story names it, and what happened, in words.
+BYPASSES: Mapping[Bypass, tuple[str, str]] = {
+    "unavailable": ("away", "the platform was away"),
+    "deadline": ("late", "the answer came too late"),
+    "nonsense": ("nonsense", "the answer was no decision"),
+    "refused": ("refused", "the platform refused the question"),
+    "key_refused": ("key_refused", "the key was refused"),
+    "error": ("error", "the guard itself failed"),
+}
 
 _WIRE = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", strict=True)
 _CAUSE_NEEDS = {"ALLOW": None, "RULE_VIOLATION": "rule_id", "HITL_PENDING": "approval_id", "LOCKDOWN": None}

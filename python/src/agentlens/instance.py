@@ -53,6 +53,7 @@ class Instance:
     ) -> None:
         self.settings = settings
         self.version = VERSION
+        self._warned: set[str] = set()
         self.session_id = settings.session_id
         self.clock: Clock = clock or SystemClock()
         self.new_id = new_id
@@ -70,6 +71,7 @@ class Instance:
             fail_mode=settings.fail_mode,
             deadline_ms=settings.deadline_ms,
             new_id=new_id,
+            warn_once=self.warn_once,
         )
         self.sink = EventSink(
             Delivery(
@@ -104,6 +106,10 @@ class Instance:
         if self.settings.enforce == "off":
             return
         outcome = self.platform.call("POST", "/v1/agents", {"slug": self.agent_id})
+        self._connected(outcome)
+        self._tell_limits()
+
+    def _connected(self, outcome: Outcome) -> None:
         if isinstance(outcome, Answered):
             if outcome.key_refused:
                 raise AuthenticationError(_refusal(outcome, self.settings.api_key), outcome.status)
@@ -118,6 +124,26 @@ class Instance:
             why,
             self.settings.fail_mode,
         )
+
+    def _tell_limits(self) -> None:
+        """A limit that nobody set here must not be a surprise."""
+        limits = self.settings.breaker
+        if limits is None or not self.settings.is_default_breaker:
+            return
+        if self.bundle.default_breaker_off or self.bundle.breaker_limits() is not None:
+            return
+        self.warn_once(
+            f"unless the platform sets other limits, a run is stopped after {limits.max_iterations:g} model calls, "
+            f"{limits.max_tokens:,.0f} tokens, {limits.max_cost_usd:g} USD or "
+            f"{limits.max_consecutive_failures:g} failures in a row; change it with the option `breaker`"
+        )
+
+    def warn_once(self, message: str) -> None:
+        """Tells the programmer something, the first time only."""
+        if message in self._warned:
+            return
+        self._warned.add(message)
+        logger.warning("agentlens: %s", message)
 
     # -- runs ------------------------------------------------------------------------------------------------------
 
@@ -173,7 +199,10 @@ class Instance:
         """What the platform sets for the agent wins."""
         if self.settings.enforce == "off" or self.settings.breaker is None:
             return None
-        return self.bundle.breaker_limits() or self.settings.breaker
+        limits = self.bundle.breaker_limits()
+        if limits is None and self.settings.is_default_breaker and self.bundle.default_breaker_off:
+            return None
+        return limits or self.settings.breaker
 
     # -- calls about a run's life ----------------------------------------------------------------------------------
 

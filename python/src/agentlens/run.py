@@ -16,7 +16,7 @@ from agentlens.guard.operator_orders import OrderedState
 from agentlens.guard.run_breaker import RunBreaker
 from agentlens.model_calls import Message, Usage
 from agentlens.platform import Answered, Outcome, run_path
-from agentlens.run_life import RunLife, RunStatus, status_of
+from agentlens.run_life import RunEnding, RunLife, RunStatus, status_of
 from agentlens.run_model_calls import RunModelCalls
 from agentlens.run_stop import RunStop
 from agentlens.run_story import SDK, RunStory
@@ -94,14 +94,16 @@ class Run:
             self._life.heard_start(await self._instance.alife_call(run_path(self.id, "start"), body))
         return self
 
-    def end(self, status: RunStatus = "success", *, result: Any = None, error: BaseException | None = None) -> None:
+    def end(
+        self, status: RunStatus | RunEnding = "success", *, result: Any = None, error: BaseException | None = None
+    ) -> None:
         """Ends once, however often it is called. A run that was stopped ends as `interrupted`."""
         body = self._life.finish(self, status, result, error)
         if body is not None:
             self._life.heard_end(self._instance.life_call(run_path(self.id, "end"), body), body)
 
     async def aend(
-        self, status: RunStatus = "success", *, result: Any = None, error: BaseException | None = None
+        self, status: RunStatus | RunEnding = "success", *, result: Any = None, error: BaseException | None = None
     ) -> None:
         body = self._life.finish(self, status, result, error)
         if body is None:
@@ -179,7 +181,7 @@ class Run:
     ) -> Decision:
         """After a tool ran or raised. `blocked` means that the result must not be used."""
         question = self._tools.ended(name, args, result, call_id, error, duration_ms, tags, source)
-        return self._stop.noted(self._instance.decider.decide(self, question))
+        return self._decided_after(question, self._instance.decider.decide(self, question))
 
     async def aafter_tool(
         self,
@@ -194,7 +196,7 @@ class Run:
         source: Source = SDK,
     ) -> Decision:
         question = self._tools.ended(name, args, result, call_id, error, duration_ms, tags, source)
-        return self._stop.noted(await self._instance.decider.adecide(self, question))
+        return self._decided_after(question, await self._instance.decider.adecide(self, question))
 
     def wait_for_approval(self, name: str, decision: Decision, *, timeout: float, tags: Sequence[str] = ()) -> Decision:
         """Asks about a waiting call until a human has decided, the run is stopped, or `timeout` seconds are over."""
@@ -247,20 +249,25 @@ class Run:
     def after_llm(
         self,
         call_id: str,
+        response: object = None,
         *,
-        text: str | None = None,
-        usage: Usage | None = None,
+        text: object = None,
+        usage: Usage | Mapping[str, Any] | object | None = None,
         model: str | None = None,
         finish_reason: str | None = None,
         cost_usd: float | None = None,
         confidence: float | None = None,
         error: BaseException | None = None,
     ) -> None:
-        """After a model call, also when it failed. Asks nobody."""
+        """
+        After a model call, also when it failed. Asks nobody. `response` is the answer of the client as it is (openai,
+        anthropic); what is named beside it wins.
+        """
         self._models.ended(
             call_id,
+            response=response,
             text=text,
-            usage=usage or Usage(),
+            usage=usage,
             model=model,
             finish_reason=finish_reason,
             cost_usd=cost_usd,
@@ -338,6 +345,10 @@ class Run:
     def _decided_before(self, question: Question, decision: Decision, source: Source) -> Decision:
         self._tools.decided(question, decision, source)
         return decision if decision.pending else self._stop.noted(decision)
+
+    def _decided_after(self, question: Question, decision: Decision) -> Decision:
+        self._story.bypassed(question.tool or "", decision)
+        return self._stop.noted(decision)
 
     def _model_begins(
         self, decision: Decision, messages: Sequence[Message], model: str | None, provider: str | None, source: Source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from agentlens.errors import stopped_by
 from agentlens.events import error_text
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from agentlens.run import Run
 
 RunStatus = Literal["success", "error", "timeout", "interrupted", "cancelled"]
+# Other words for them, as frameworks and the platform's own answers have them.
+RunEnding = Literal["completed", "succeeded", "ok", "failed", "timed_out", "canceled", "aborted", "stopped"]
+_ENDINGS: Mapping[str, RunStatus] = {
+    "completed": "success",
+    "succeeded": "success",
+    "ok": "success",
+    "failed": "error",
+    "timed_out": "timeout",
+    "canceled": "cancelled",
+    "aborted": "interrupted",
+    "stopped": "interrupted",
+}
 _REASONS: Mapping[str, str] = {"success": "completed", "error": "error", "timeout": "timeout"}
 _MOST_CHARS = 4_000
 
@@ -71,7 +83,9 @@ class RunLife:
         # The event waits in the sink until the platform is back. If the call did arrive, ingest makes one of both.
         self._story.tell("session_started", self._start_event)
 
-    def finish(self, run: Run, status: RunStatus, result: Any, error: BaseException | None) -> dict[str, Any] | None:
+    def finish(
+        self, run: Run, ending: RunStatus | RunEnding, result: Any, error: BaseException | None
+    ) -> dict[str, Any] | None:
         """What the call that ends the run says; None where it has ended, or never began."""
         with self._lock:
             if self.ended:
@@ -79,8 +93,7 @@ class RunLife:
             self.ended = True
             if not self._started:
                 return None
-        if self._stop.decision is not None:
-            status = "interrupted"
+        status = "interrupted" if self._stop.decision is not None else self._status_of(ending)
         self._instance.run_ended(run)
         body: dict[str, Any] = {"agentId": run.agent_id, "status": status, "totalSteps": self._tools.ended_count}
         if error is not None:
@@ -88,6 +101,18 @@ class RunLife:
         if result is not None:
             body["result"] = clip(result if isinstance(result, str) else to_json(result), _MOST_CHARS)
         return body
+
+    def _status_of(self, ending: str) -> RunStatus:
+        """A word that nobody knows must not pass for a success."""
+        if ending in get_args(RunStatus):
+            return cast(RunStatus, ending)
+        status = _ENDINGS.get(ending)
+        if status is None:
+            known = ", ".join(get_args(RunStatus))
+            self._instance.warn_once(
+                f"run.end was given a status that it does not know, so it is `error`; there are {known}"
+            )
+        return status or "error"
 
     def heard_end(self, outcome: Outcome | None, body: Mapping[str, Any]) -> None:
         if isinstance(outcome, Answered) and outcome.ok:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agentlens.decision import Decision
+from agentlens.decision import BYPASSES, Decision
 from agentlens.events import Event, Severity, Source
 
 if TYPE_CHECKING:
@@ -46,12 +46,26 @@ class RunStory:
     def custom(self, kind: str, data: Mapping[str, Any], *, severity: Severity = "info", source: Source = SDK) -> None:
         self.tell("custom", {"type": kind, "data": data}, severity=severity, source=source)
 
+    def bypassed(self, tool: str, decision: Decision) -> None:
+        """Of a call that nobody decided about: the fail mode did. The platform's own bypasses have this name too."""
+        if decision.bypass is None:
+            return
+        would = decision.shadowed or decision
+        told = {
+            "phase": decision.phase,
+            "callId": decision.call_id,
+            "why": decision.bypass,
+            "cause": BYPASSES[decision.bypass][0],
+            "verdict": decision.verdict,
+            "message": would.message,
+            "did": "block" if decision.blocked else "allow",
+        }
+        self.custom("decision.bypassed", {**told, **({"tool": tool} if tool else {})}, severity="warn")
+
     def decided(self, tool: str, decision: Decision, source: Source) -> None:
         """The platform keeps its own answers; what it did not decide is told here."""
         data: dict[str, Any] = {"tool": tool, "callId": decision.call_id, "phase": decision.phase}
-        if decision.bypass is not None:
-            did = "block" if decision.blocked else "allow"
-            self.custom("decision_bypassed", {**data, "why": decision.bypass, "did": did})
+        self.bypassed(tool, decision)
         if decision.blocked and decision.source != "remote":
             what = "model_blocked" if decision.phase == "llm.before" else "tool_blocked"
             told = {**data, "message": decision.message, "cause": decision.cause.kind}

@@ -123,8 +123,12 @@ def test_what_nobody_decides_goes_by_the_fail_mode(server: TestServer, how: obje
         assert decision.source == "fallback"
         assert (run.stopped is not None) is blocked
     server.fail(None)
-    (told,) = server.events_of("custom", "decision_bypassed")
-    assert told["payload"]["data"]["did"] == ("block" if blocked else "allow")
+    (told,) = server.events_of("custom", "decision.bypassed")
+    data = told["payload"]["data"]
+    assert data["did"] == ("block" if blocked else "allow")
+    assert data["cause"] in ("away", "nonsense", "refused")
+    assert data["message"] == decision.message
+    assert decision.message.endswith(f"Failing {mode}.")
     assert agentlens.status().bypassed == 1
 
 
@@ -241,6 +245,44 @@ def test_limits_that_the_platform_sets_for_the_agent_win(server: TestServer) -> 
         run.after_llm(run.before_llm([]))
         with pytest.raises(RunStopped):
             run.before_llm([])
+
+
+def test_a_tenant_can_turn_the_default_breaker_off(server: TestServer, caplog: pytest.LogCaptureFixture) -> None:
+    offer(server, defaultBreaker="off")
+    with caplog.at_level(logging.WARNING):
+        server.client(agent_id="agent")
+    with agentlens.run() as run:
+        for _ in range(12):
+            run.after_llm(run.before_llm([]))
+    assert "a run is stopped after" not in caplog.text
+
+
+def test_a_breaker_of_ones_own_is_not_the_default_one(server: TestServer) -> None:
+    offer(server, defaultBreaker="off")
+    server.client(agent_id="agent", breaker=BreakerLimits(max_iterations=1))
+    with agentlens.run() as run:
+        run.after_llm(run.before_llm([]))
+        with pytest.raises(RunStopped):
+            run.before_llm([])
+
+
+def test_init_says_once_by_which_limits_a_run_is_stopped(server: TestServer, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        server.client(agent_id="agent")
+    said = [record.getMessage() for record in caplog.records if "a run is stopped after" in record.getMessage()]
+    assert len(said) == 1
+    assert "10 model calls, 200,000 tokens, 10 USD or 5 failures in a row" in said[0]
+
+
+def test_model_calls_and_results_that_nobody_decides_about_are_told_too(server: TestServer) -> None:
+    server.client()
+    server.fail("down", "/evaluate")
+    with agentlens.run() as run:
+        run.after_llm(run.before_llm([]))
+        run.after_tool("ls", {}, "files", call_id="c1")
+    server.fail(None)
+    told = [event["payload"]["data"] for event in server.events_of("custom", "decision.bypassed")]
+    assert [(data["phase"], data["cause"]) for data in told] == [("llm.before", "away"), ("tool.after", "away")]
 
 
 def test_phases_that_no_rule_is_about_are_not_asked(server: TestServer) -> None:

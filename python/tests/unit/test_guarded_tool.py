@@ -208,4 +208,4 @@ def test_a_fault_of_ours_goes_by_the_fail_mode(server: TestServer, monkeypatch: 
     assert add(1) == 3
     agentlens.shutdown()
     server.client(fail_mode="closed")
-    assert add(1) == "No decision could be had in time; failing closed."
+    assert add(1) == "No decision could be made: the guard itself failed. Failing closed."

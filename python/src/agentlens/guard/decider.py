@@ -6,7 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from agentlens.decision import Actor, Bypass, Cause, Decision, Phase, RuleBypass, Shadowed, Subject, read_decision
+from agentlens.decision import (
+    BYPASSES,
+    Actor,
+    Bypass,
+    Cause,
+    Decision,
+    Phase,
+    RuleBypass,
+    Shadowed,
+    Subject,
+    read_decision,
+)
 from agentlens.guard.operator_orders import OrderedState
 from agentlens.guard.outage import OutagePause
 from agentlens.guard.rule_bundle import RuleBundleReader
@@ -69,6 +80,7 @@ class Decider:
         fail_mode: Literal["open", "closed"],
         deadline_ms: int,
         new_id: Callable[[], str],
+        warn_once: Callable[[str], None],
     ) -> None:
         self._platform = platform
         self._outage = outage
@@ -77,6 +89,7 @@ class Decider:
         self._fail_mode = fail_mode
         self._deadline_ms = deadline_ms
         self._new_id = new_id
+        self._warn_once = warn_once
         self.asked = 0
         self.bypassed = 0
 
@@ -186,11 +199,12 @@ class Decider:
 
     def _by_fail_mode(self, question: Question, why: Bypass) -> Decision:
         self.bypassed += 1
+        happened = BYPASSES[why][1]
+        did = "refused" if self._fail_mode == "closed" else "let through"
+        self._warn_once(f"a call was {did} that nobody decided about: {happened}")
+        message = f"No decision could be made: {happened}. Failing {self._fail_mode}."
         if self._fail_mode == "closed":
-            return _lockdown(
-                question, "No decision could be had in time; failing closed.", source="fallback", bypass=why
-            )
-        message = "No decision could be had in time; failing open."
+            return _lockdown(question, message, source="fallback", bypass=why)
         return _allowed(question).model_copy(update={"message": message, "source": "fallback", "bypass": why})
 
     def _answer(self, question: Question, decision: Decision) -> Decision:

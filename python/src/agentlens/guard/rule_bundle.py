@@ -31,6 +31,8 @@ class RuleBundle:
     version: float
     phases: frozenset[str]
     breaker_limits: BreakerLimits | None
+    # The tenant wants no breaker where nobody set limits.
+    default_breaker_off: bool
     ttl_s: float
 
 
@@ -55,8 +57,13 @@ class RuleBundleReader:
         return phase == "tool.before" or bundle is None or phase in bundle.phases
 
     def breaker_limits(self) -> BreakerLimits | None:
-        bundle = self._current()
-        return None if bundle is None else bundle.breaker_limits
+        """What the platform said last: its being away changes no limit."""
+        self._current()
+        return None if self._bundle is None else self._bundle.breaker_limits
+
+    @property
+    def default_breaker_off(self) -> bool:
+        return self._bundle is not None and self._bundle.default_breaker_off
 
     def read(self) -> None:
         """Asks the platform, and waits for its answer as long as any call may take."""
@@ -128,7 +135,8 @@ def _bundle_of(content: Any, agent_id: str) -> RuleBundle | None:
     phases = {*asked, *(phase for rule in rules if isinstance(rule, dict) for phase in rule.get("phases", []))}
     if not phases <= _PHASES:
         return None
-    return RuleBundle(version, frozenset(phases), _limits_of(content.get("breakerLimits")), ttl)
+    limits = _limits_of(content.get("breakerLimits"))
+    return RuleBundle(version, frozenset(phases), limits, content.get("defaultBreaker") == "off", ttl)
 
 
 def _limits_of(limits: object) -> BreakerLimits | None:
