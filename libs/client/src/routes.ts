@@ -20,6 +20,7 @@ export const ROUTES: Routes = {
   deleteBreakerLimits: 'DELETE /api/breakers/limits/:scope/:id',
   deleteBudget: 'DELETE /api/budgets/:id',
   deleteRule: 'DELETE /api/guardrails/:id',
+  deleteRun: 'DELETE /api/runs/:id',
   deleteWebhook: 'DELETE /api/webhooks/:id',
   denyAlert: 'POST /api/alerts/:id/deny',
   endRun: 'POST /v1/runs/:runId/end',

@@ -46,6 +46,7 @@ const { applyRuleset, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
 
+const { deleteRun, deleteRunActions } = COMMANDS;
 const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWebhook } = COMMANDS;
 
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
@@ -64,8 +65,8 @@ export const BUS_ACCESS = {
   'run-tracking': {
     publishes: [runChanged, keyUsed, deadLetters],
     reads: [agentEvents, runHeartbeats, decisionDecided, keysChanged],
-    asks: [],
-    answers: [],
+    asks: [deleteRunActions],
+    answers: [deleteRun],
   },
   'guardrail-evaluator': {
     publishes: [guardrailTriggered, decisionDecided, breakerChanged, rulesChanged, keyUsed, deadLetters],
@@ -79,7 +80,7 @@ export const BUS_ACCESS = {
     asks: [rearmRules],
     answers: [
       ...[unpauseAgent, redeliver, resolveApproval, spendApprovals, raiseAlert, decideAlert, orderControl],
-      ...WEBHOOKS,
+      ...[...WEBHOOKS, deleteRunActions],
     ],
   },
   query: {
@@ -88,7 +89,7 @@ export const BUS_ACCESS = {
       ...[agentEvents, guardrailTriggered, deliverySettled, alertChanged, breakerChanged, decisionDecided],
       ...[rulesChanged, controlOrdered, keysChanged, keyUsed, runChanged],
     ],
-    asks: [...RULE_WRITING, budgetStanding, unpauseAgent, redeliver, decideAlert, orderControl, ...WEBHOOKS],
+    asks: [...RULE_WRITING, budgetStanding, unpauseAgent, redeliver, decideAlert, orderControl, ...WEBHOOKS, deleteRun],
     answers: [],
   },
 } as const satisfies Record<string, BusAccess>;

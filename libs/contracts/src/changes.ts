@@ -28,6 +28,7 @@ export const CHANGE_KINDS = [
   'webhook.changed',
   'webhook.secret_rotated',
   'webhook.deleted',
+  'run.deleted',
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 

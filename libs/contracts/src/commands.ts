@@ -235,6 +235,19 @@ export const COMMANDS = {
     }),
     ControlOrder,
   ),
+  /** Deletes a run with its events and decisions, and has the dispatcher delete its part. 404 where there is no such run. */
+  deleteRun: command(
+    'runs.delete',
+    z.object({ ...authored, tenantId: TenantId, runId: ClientId, reason: z.string().max(1000).optional() }),
+    z.object({ id: z.string(), deletedAt: Instant, complete: z.boolean() }),
+    8_000,
+  ),
+  /** Removes the triggers, alerts, sealed calls and deliveries of runs. Safe to repeat. */
+  deleteRunActions: command(
+    'action.runs.delete',
+    z.object({ tenantId: TenantId, runIds: z.array(ClientId).min(1).max(500) }),
+    z.object({ ok: z.literal(true) }),
+  ),
   createWebhook: command(
     'action.webhooks.create',
     z.object({ ...authored, tenantId: TenantId, draft: WebhookDraft }),

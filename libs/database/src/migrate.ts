@@ -26,6 +26,7 @@ import * as auditEntries from './migrations/0022-audit-entries.ts';
 import * as approvalCalls from './migrations/0023-approval-calls.ts';
 import * as whatDecisionsKeep from './migrations/0024-what-decisions-keep.ts';
 import * as rulesets from './migrations/0025-rulesets.ts';
+import * as deletedRuns from './migrations/0026-deleted-runs.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -55,6 +56,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0023-approval-calls': approvalCalls,
   '0024-what-decisions-keep': whatDecisionsKeep,
   '0025-rulesets': rulesets,
+  '0026-deleted-runs': deletedRuns,
 };
 
 /**

@@ -19,6 +19,7 @@ import { AgentDirectivesRepository } from './directives/agent-directives.reposit
 import { PauseRearmService } from './directives/pause-rearm.service.ts';
 import { WRITER } from './outbox/outbox.ts';
 import { publishFact } from './outbox/outbox-publisher.ts';
+import { RunActions } from './removal/run-actions.repository.ts';
 import { OldRows } from './retention/old-rows.repository.ts';
 import { Retention } from './retention/retention.ts';
 import { Review } from './review.ts';
@@ -133,6 +134,12 @@ export class Dispatcher {
     this.#served.push(await bus.serve(COMMANDS.unpauseAgent, (question) => answered(this.#control.unpause(question))));
     this.#served.push(
       await bus.serve(COMMANDS.redeliver, (question) => answered(this.#redelivery.redeliver(question))),
+    );
+    const runActions = new RunActions(this.#parts.database.db);
+    this.#served.push(
+      await bus.serve(COMMANDS.deleteRunActions, ({ tenantId, runIds }) =>
+        answered(runActions.delete(tenantId, runIds)),
+      ),
     );
     await this.#review.start();
     await this.#consumer.start();

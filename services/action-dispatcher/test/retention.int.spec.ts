@@ -2,6 +2,7 @@ import { createLogger } from '@agentlens/platform';
 import { aTrigger } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { RunActions } from '../src/removal/run-actions.repository.ts';
 import { OldRows, ROWS_AT_ONCE } from '../src/retention/old-rows.repository.ts';
 import { Retention } from '../src/retention/retention.ts';
 import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
@@ -82,6 +83,33 @@ describe('retention', () => {
     await retention().batch();
 
     expect(await idsIn('alerts', 'alert_id')).toEqual(['holds', 'new', 'open']);
+  });
+
+  it('removes what belongs to deleted runs, and nothing else', async () => {
+    const rule = await world.rule({ cooldownMinutes: 0 });
+    for (const runId of ['gone', 'stays']) {
+      await world.recorder().record(aTrigger({ ...firedBy(rule), id: `t-${runId}`, runId, triggeredAt: daysAgo(1) }));
+      await alert(`a-${runId}`, 'pending', daysAgo(1));
+      await sql`update alerts set run_id = ${runId} where alert_id = ${`a-${runId}`}`.execute(world.db);
+      await sql`insert into approval_calls (tenant_id, alert_id, sealed, created_at)
+        values ('acme', ${`a-${runId}`}, 'sealed', ${START})`.execute(world.db);
+      await delivery(`d-${runId}-`, daysAgo(1));
+      await sql`update deliveries set trigger_id = ${`a-${runId}`}
+        where delivery_id = ${`d-${runId}-2`}`.execute(world.db);
+    }
+    const actions = new RunActions(world.db);
+
+    await actions.delete('globex', ['gone']);
+    await actions.delete('acme', ['gone', 'unknown']);
+
+    expect(await idsIn('guardrail_triggers', 'trigger_id')).toEqual(['t-stays']);
+    expect(await idsIn('alerts', 'alert_id')).toEqual(['a-stays']);
+    expect(await idsIn('approval_calls', 'alert_id')).toEqual(['a-stays']);
+    expect(await idsIn('deliveries', 'trigger_id')).toEqual(['a-stays', 't-stays']);
+    const { rows } = await sql`
+      select from delivery_attempts a
+      where not exists (select from deliveries d where d.delivery_id = a.delivery_id)`.execute(world.db);
+    expect(rows).toEqual([]);
   });
 
   it('drops the months of triggers that lie wholly past it', async () => {

@@ -1,19 +1,20 @@
 import { metrics } from '@opentelemetry/api';
 
-/** A run's sign of life that was not written down, and word of a changed run that reached nobody. */
-type DroppedByTracking = 'heartbeat' | 'run_change';
+/** A run's sign of life that was not written down, word of a changed run that reached nobody, what came of a deleted run. */
+type DroppedByTracking = 'heartbeat' | 'run_change' | 'event_of_deleted_run';
 
-/** What this service lets go of because something better will follow: the next heartbeat, the next change, a poll. */
+/** What this service lets go of: something better will follow (the next heartbeat, change, poll), or its run was deleted. */
 export class TrackingDropMetrics {
   readonly #dropped;
 
   constructor() {
     this.#dropped = metrics.getMeter('@agentlens/run-tracking').createCounter('agentlens.runs.dropped', {
-      description: 'Heartbeats not written down and changes of runs not announced, by what it was',
+      description:
+        'Heartbeats not written down, changes of runs not announced, what came of deleted runs; by what it was',
     });
   }
 
   dropped(what: DroppedByTracking, count: number): void {
-    this.#dropped.add(count, { what });
+    if (count > 0) this.#dropped.add(count, { what });
   }
 }

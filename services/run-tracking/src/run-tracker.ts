@@ -67,6 +67,7 @@ export class RunTracker {
       onRecorded: (recorded) => {
         this.#metrics.recorded(recorded);
         this.#changes.add(recorded.runs);
+        drops.dropped('event_of_deleted_run', recorded.deleted);
         if (recorded.conflicts > 0) {
           logger.warn(
             { conflicts: recorded.conflicts },

@@ -24,6 +24,7 @@ import {
 import { Auditor } from './audit/auditor.ts';
 import { DecisionTracker } from './decisions/decision-tracker.ts';
 import { RunSweeper } from './life/run-sweeper.ts';
+import { RunDeleter } from './removal/run-deleter.ts';
 import { GROUP, RunTracker } from './run-tracker.ts';
 
 /** Stores agent events and decisions, keeps runs, agents and their days, ends silent runs. Speaks to the bus only. */
@@ -33,6 +34,7 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
     @Inject(RunTracker) private readonly tracker: RunTracker,
     @Inject(DecisionTracker) private readonly decisions: DecisionTracker,
     @Inject(RunSweeper) private readonly sweeper: RunSweeper,
+    @Inject(RunDeleter) private readonly deleter: RunDeleter,
     @Inject(Auditor) private readonly auditor: Auditor | null,
   ) {}
 
@@ -44,6 +46,7 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
         { provide: RunTracker, useFactory: tracker, inject: PARTS },
         { provide: DecisionTracker, useFactory: decisions, inject: PARTS },
         { provide: RunSweeper, useFactory: sweeper, inject: PARTS },
+        { provide: RunDeleter, useFactory: deleter, inject: PARTS },
         { provide: Auditor, useFactory: auditor, inject: [EVALUATION_TALLY, ...PARTS] },
       ],
     };
@@ -53,11 +56,13 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
     await this.tracker.start();
     await this.decisions.start();
     await this.sweeper.start();
+    await this.deleter.start();
     this.auditor?.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.tracker.stop(), this.decisions.stop(), this.sweeper.stop(), this.auditor?.stop()]);
+    const { tracker, decisions, sweeper, deleter, auditor } = this;
+    await Promise.all([tracker.stop(), decisions.stop(), sweeper.stop(), deleter.stop(), auditor?.stop()]);
   }
 }
 
@@ -78,6 +83,10 @@ function decisions(...[bus, database, clock, logger, health, { retentionDays }]:
 
 function sweeper(...[bus, database, clock, logger, _health, { otlp }]: Parts): RunSweeper {
   return new RunSweeper({ bus, database, clock, logger, eventsGroup: GROUP, quietSeconds: otlp.quietSeconds });
+}
+
+function deleter(...[bus, database, _clock, logger]: Parts): RunDeleter {
+  return new RunDeleter({ bus, database, logger });
 }
 
 function auditor(

@@ -85,6 +85,15 @@ export interface RunsTable extends CountedColumns {
   was: NullableJson;
 }
 
+/** Writer: run-tracking. What still comes of these runs is dropped. */
+export interface DeletedRunsTable {
+  tenant_id: string;
+  run_id: string;
+  deleted_at: Generated<string>;
+  /** When to look again for what was on its way meanwhile; null: never again. */
+  next_pass_at: ColumnType<string | null, string | null | undefined, string | null>;
+}
+
 /** Writer: run-tracking. Partitioned by UTC day of `occurred_at`. */
 export interface EventsTable {
   tenant_id: string;

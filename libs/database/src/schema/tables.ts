@@ -30,6 +30,7 @@ import type {
   AuditMinutesTable,
   AuditPositionTable,
   DecisionsTable,
+  DeletedRunsTable,
   EventsTable,
   RuleDailyTable,
   RunsTable,
@@ -58,6 +59,7 @@ export interface Tables {
   audit_entries: AuditEntriesTable;
   agents: AgentsTable;
   runs: RunsTable;
+  deleted_runs: DeletedRunsTable;
   events: EventsTable;
   agent_daily: AgentDailyTable;
   audit_minutes: AuditMinutesTable;

@@ -112,6 +112,25 @@ export const getRun = operation({
   problems: [404],
 });
 
+export const deleteRun = operation({
+  id: 'deleteRun',
+  method: 'delete',
+  path: '/api/runs/:id',
+  tag: 'Runs',
+  summary:
+    'Deletes a run for good: its events, decisions, triggers, alerts, sealed calls and deliveries. Figures by agent and ' +
+    'day stay. 409 while it runs: end or kill it first, or wait until it is idle. What still comes of it is dropped.',
+  scope: 'admin',
+  params: IdPath,
+  query: z.strictObject({ reason: z.string().min(1).max(1000).optional() }),
+  response: z.object({
+    id: z.string(),
+    deletedAt: z.string(),
+    complete: z.boolean().meta({ description: 'False: the rest is being removed in the background.' }),
+  }),
+  problems: [404, 409],
+});
+
 export const RunEventsQuery = consistent(z.object(paging(RUN_EVENTS_LIST, 1000, 100)));
 export type RunEventsQuery = z.output<typeof RunEventsQuery>;
 

@@ -4,6 +4,7 @@ import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { IDLE_AFTER_MS } from '../sessions/session.ts';
 import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
 import { noticesOf } from './run-notices.ts';
 import { ofRun, spanOfRow } from './run-span.ts';
@@ -31,6 +32,27 @@ export class RunDetailQueries {
   async get(tenantId: string, runId: string) {
     const story = await this.reads.read(tenantId, (db) => this.#story(db, tenantId, runId));
     return story && { ...story.run, tools: story.tools, summary: agentResult(story), notices: story.notices };
+  }
+
+  /** Whether it runs, was lately heard of and has no order to stop. */
+  async isActive(tenantId: string, runId: string): Promise<boolean> {
+    const since = new Date(this.clock.now() - IDLE_AFTER_MS).toISOString();
+    const run = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('runs')
+        .select('run_id')
+        .where('tenant_id', '=', tenantId)
+        .where('run_id', '=', runId)
+        .where('status', '=', 'running')
+        .where(sql<boolean>`greatest(last_event_at, heartbeat_at) >= ${since}::timestamptz`)
+        .where(
+          sql<boolean>`not exists (
+            select from control_orders o where o.tenant_id = ${tenantId} and o.scope = 'run' and o.scope_id = ${runId}
+              and o.state = 'killed')`,
+        )
+        .executeTakeFirst(),
+    );
+    return run !== undefined;
   }
 
   async #story(db: ReadOnly, tenantId: string, runId: string): Promise<RunStory | undefined> {

@@ -1,4 +1,6 @@
+import { COMMANDS } from '@agentlens/contracts';
 import {
+  deleteRun,
   getRun,
   getRunFacets,
   getRunTimeline,
@@ -8,10 +10,12 @@ import {
   listRuns,
   type RequestOf,
 } from '@agentlens/operations';
-import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
+import { type Caller, CurrentCaller, FromRequest, ProblemException, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
+import { Commands } from '../http/commands.ts';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { answerOf } from '../http/written-page.ts';
+import { KeyNames } from '../keys/key-names.ts';
 import { RunDetailQueries } from './run-detail.queries.ts';
 import { RunFacetsQueries } from './run-facets.queries.ts';
 import { RunTimelineQueries } from './run-timeline.queries.ts';
@@ -26,6 +30,8 @@ export class RunsController {
     private readonly timelines: RunTimelineQueries,
     private readonly trees: RunTreeQueries,
     private readonly facets: RunFacetsQueries,
+    private readonly commands: Commands,
+    private readonly names: KeyNames,
   ) {}
 
   @Serves(listRuns)
@@ -42,6 +48,21 @@ export class RunsController {
   @Serves(getRun)
   async get(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getRun>) {
     return foundOr404('Run', await this.details.get(caller.tenantId, id));
+  }
+
+  @Serves(deleteRun)
+  async delete(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id: runId }, query: { reason } }: RequestOf<typeof deleteRun>,
+  ) {
+    const { tenantId } = caller;
+    if (await this.details.isActive(tenantId, runId)) {
+      throw new ProblemException(409, 'The run is running', {
+        hint: `End or kill it first (POST /api/control), or wait until nothing was heard of it for five minutes.`,
+      });
+    }
+    const { author } = await this.names.authorOf(caller);
+    return this.commands.forward(COMMANDS.deleteRun, { tenantId, runId, author, reason });
   }
 
   @Serves(listRunEvents)

@@ -10,13 +10,15 @@ const EXAMPLES = 5;
 
 const COUNT_MISSING = `
 select count(*)::int as missing, (array_agg(i.id))[1:${EXAMPLES}] as examples
-from jsonb_to_recordset($2::jsonb) as i(id text, at timestamptz)
+from jsonb_to_recordset($2::jsonb) as i(id text, at timestamptz, run text)
 where not exists (
-  select from events e where e.tenant_id = $1 and e.occurred_at = i.at and e.event_id = i.id)`;
+  select from events e where e.tenant_id = $1 and e.occurred_at = i.at and e.event_id = i.id)
+and not exists (select from deleted_runs d where d.tenant_id = $1 and d.run_id = i.run)`;
 
 interface Identity {
   readonly id: string;
   readonly at: string;
+  readonly run: string;
 }
 
 export interface Missing {
@@ -52,7 +54,9 @@ async function readIdentities(bus: EventBus, minute: UnsettledMinute): Promise<r
   const range = { tenantId, after: firstSequence - 1, upTo: lastSequence, withinMs: READ_WITHIN_MS };
   await readRange(bus, agentEvents, range, ({ value }) => {
     if (minuteOf(Date.parse(value.receivedAt)) !== wanted) return;
-    for (const { id, occurredAt } of value.events) identities.set(`${occurredAt} ${id}`, { id, at: occurredAt });
+    for (const { id, occurredAt, runId } of value.events) {
+      identities.set(`${occurredAt} ${id}`, { id, at: occurredAt, run: runId });
+    }
   });
   return [...identities.values()];
 }

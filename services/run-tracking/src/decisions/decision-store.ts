@@ -1,7 +1,7 @@
 import type { Decision } from '@agentlens/contracts';
 import type { Pool } from 'pg';
 
-/** Counts with what is stored, so that each decision is counted once; rows in one order, so that no two statements wait for each other. */
+/** Leaves out decisions of deleted runs. Counts with what is stored, so that each decision is counted once; rows in one order, so that no two statements wait for each other. */
 const RECORD_DECISIONS = `
 with stored as (
   insert into decisions (tenant_id, decision_id, run_id, agent_id, phase, tool_name, call_id, verdict, control, effect, cause,
@@ -15,6 +15,8 @@ with stored as (
     "evaluatedRules" jsonb, "finalRuleId" text, "approvalId" text, bypasses jsonb, "inputsDigest" text,
     "latencyMs" double precision, "decidedAt" timestamptz, reason text, "budgetId" text, arguments jsonb,
     "argumentsCut" jsonb)
+  where not exists (
+    select from deleted_runs as gone where gone.tenant_id = d."tenantId" and gone.run_id = d."runId")
   order by 1, 2
   on conflict (tenant_id, decision_id) do nothing
   returning tenant_id, decided_at, evaluated_rules

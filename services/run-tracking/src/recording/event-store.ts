@@ -6,7 +6,7 @@ import { ChunkRows } from './chunk-rows.ts';
 import { type EventKey, type Tallies, talliesOf, talliesOfAll, UnreadableChunk } from './chunk-tallies.ts';
 import { COUNT_CONFLICTS } from './count-conflicts.sql.ts';
 import { databaseFault } from './database-fault.ts';
-import { INSERT_MISSING_EVENTS } from './events.sql.ts';
+import { COUNT_DELETED, INSERT_MISSING_EVENTS } from './events.sql.ts';
 import { ADD_TOTALS, RECORD_NEW_EVENTS } from './record.sql.ts';
 import { ROW_TYPES, type RowTypes } from './row-types.ts';
 
@@ -25,6 +25,8 @@ export interface RecordedEvents {
   readonly duplicates: number;
   /** Duplicates of the same id and time whose contents differ from what is stored. */
   readonly conflicts: number;
+  /** Events that were dropped because their run was deleted. */
+  readonly deleted: number;
   /** Runs that changed, with their tenant. */
   readonly runs: readonly (readonly [tenantId: string, runId: string])[];
 }
@@ -82,7 +84,7 @@ export class EventStore {
     const values = [...rows.totals(), rows.events.toBuffer()];
     await this.pool.query({ name: 'record-new-events', text: RECORD_NEW_EVENTS, values });
     this.#spare.push(rows);
-    return { stored: chunk.eventCount, duplicates: 0, conflicts: 0, runs: runsOf(tallies) };
+    return { stored: chunk.eventCount, duplicates: 0, conflicts: 0, deleted: 0, runs: runsOf(tallies) };
   }
 
   async #recordMissing({ batches, eventCount }: EventChunk, types: RowTypes): Promise<RecordedEvents> {
@@ -99,8 +101,9 @@ export class EventStore {
       if (keys.length > 0) await client.query({ name: 'add-totals', text: ADD_TOTALS, values: [...rows.totals()] });
       return { stored: keys.length, runs: runsOf(tallies) };
     });
-    const duplicates = Math.max(0, eventCount - stored);
-    return { stored, duplicates, conflicts: duplicates === 0 ? 0 : await this.#conflicts(json), runs };
+    const deleted = stored === eventCount ? 0 : await this.#deleted(json);
+    const duplicates = Math.max(0, eventCount - stored - deleted);
+    return { stored, duplicates, conflicts: duplicates === 0 ? 0 : await this.#conflicts(json), deleted, runs };
   }
 
   /** Some that no statement under way is sent from. */
@@ -122,6 +125,15 @@ export class EventStore {
       // Ends a session whose transaction is in doubt; nothing of it stands.
       client.release(failed);
     }
+  }
+
+  async #deleted(json: string): Promise<number> {
+    const { rows } = await this.pool.query<{ deleted: number }>({
+      name: 'count-deleted',
+      text: COUNT_DELETED,
+      values: [json],
+    });
+    return rows[0]?.deleted ?? 0;
   }
 
   /** Apart, because to look for a stored event every partition is opened, and hardly any chunk needs it. */

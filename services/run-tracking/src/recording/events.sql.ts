@@ -19,7 +19,7 @@ export const insertNewEvents = (rows: string): string => `
 
 /**
  * Inserts what is missing of a chunk of events, `$1`, a JSON array of batches (`EventBatch`) as they came from the bus,
- * and answers the keys of those that were.
+ * and answers the keys of those that were. Events of deleted runs are left out.
  */
 export const INSERT_MISSING_EVENTS = `
   insert into events (${COLUMNS})
@@ -33,6 +33,15 @@ export const INSERT_MISSING_EVENTS = `
     id text, "agentId" text, "runId" text, "sessionId" text, kind text, dialect text, "sourceType" text, severity text,
     "isError" boolean, "occurredAt" timestamptz, hash text, "toolName" text, "callId" text, model text, provider text,
     usage jsonb, tags text[], payload jsonb, metadata jsonb)
+  where not exists (
+    select from deleted_runs as gone where gone.tenant_id = b."tenantId" and gone.run_id = e."runId")
   order by e."occurredAt", e.id collate "C", b."tenantId"
   on conflict (tenant_id, occurred_at, event_id) do nothing
   returning tenant_id as "tenantId", occurred_at as "occurredAt", event_id as id`;
+
+/** How many events of the chunk `$1` belong to deleted runs. */
+export const COUNT_DELETED = `
+  select count(*)::int as deleted
+  from jsonb_to_recordset($1::jsonb) as b("tenantId" text, events jsonb)
+  cross join lateral jsonb_to_recordset(b.events) as e("runId" text)
+  join deleted_runs as gone on gone.tenant_id = b."tenantId" and gone.run_id = e."runId"`;

@@ -9,6 +9,8 @@ const AGENT_END_STATUS = `case when r.agent_end_place > excluded.agent_end_place
  * From `$1`, an array of `run_row_2`, to `run_rows` (what these runs are now) and `run_moves`
  * (what that moves between agents and their days).
  *
+ * A run that was deleted has no agent here: the statement fails, and its events are told apart (`INSERT_MISSING_EVENTS`).
+ *
  * A run's share of its start day can move to another day or agent when an earlier event arrives. The update leaves what
  * the row added so far in `was`, computed from the row version it replaced (not from a snapshot), and the day totals
  * take that back.
@@ -21,14 +23,14 @@ run_rows as (
     unpriced_count, tags, updated_at, cache_read_tokens, cache_write_tokens, step_count, actor, actor_id, actor_place,
     run_tags, ttl_ms, heartbeat_every_ms, result, result_place, error_message, error_place,
     end_status, agent_end_status, agent_end_place, parent_place)
-  select tenant_id, run_id, agent_id, first_place, agent_name, name_place, model, provider, model_place,
+  select tenant_id, run_id, case when gone.deleted_at is null then agent_id end, first_place, agent_name, name_place, model, provider, model_place,
     status, ended_at::timestamptz, end_place, session_id, parent_run_id, parent_tool_use_id, started_at::timestamptz,
     last_event_at::timestamptz, event_count, error_count, tool_call_count, tool_error_count, llm_call_count,
     input_tokens, output_tokens, total_tokens, cost_usd::numeric, unpriced_count, tags, now(), cache_read_tokens,
     cache_write_tokens, step_count, actor, actor_id, actor_place, run_tags, ttl_ms, heartbeat_every_ms, result,
     result_place, error_message, error_place, end_status, agent_end_status, agent_end_place,
     parent_place
-  from unnest($1::run_row_2[]) ${after}
+  from unnest($1::run_row_2[]) as told left join deleted_runs as gone using (tenant_id, run_id) ${after}
   order by tenant_id, run_id
   on conflict (tenant_id, run_id) do update set
     agent_id = case when r.first_place < excluded.first_place then r.agent_id else excluded.agent_id end,

@@ -291,6 +291,38 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       }
     });
 
+    it('deletes a run for good, and lets nothing of it come back', async () => {
+      const { client } = await newTenant();
+      const call = (sessionId: string, eventType: string, payload: object) => ({
+        ...{ sessionId, agentId: 'agent', eventType, payload },
+        timestamp: new Date().toISOString(),
+      });
+      const sent = [
+        call('gone', 'session_started', {}),
+        call('gone', 'tool_call', { callId: 'c', toolName: 't', arguments: {} }),
+      ];
+      await send(client, [...sent, call('stays', 'session_started', {})]);
+      await eventually(async () => expect((await client.get('/api/runs')).body.runs).toHaveLength(2));
+
+      expect(await client.delete('/api/runs/gone')).toMatchObject({ status: 409 });
+      await send(client, [call('gone', 'session_ended', { reason: 'completed' })]);
+      const deleted = await eventually(async () => {
+        const answer = await client.delete('/api/runs/gone');
+        expect(answer).toMatchObject({ status: 200, body: { id: 'gone', complete: true } });
+        return answer;
+      });
+      expect(Date.parse(deleted.body.deletedAt)).toBeGreaterThan(0);
+      await send(client, sent);
+      await send(client, [call('later', 'session_started', {})]);
+      await eventually(async () => expect((await client.get('/api/runs/later')).status).toBe(200));
+
+      expect((await client.get('/api/runs/gone')).status).toBe(404);
+      expect((await client.delete('/api/runs/gone')).status).toBe(404);
+      expect((await client.get('/api/events?sessionId=gone')).body.events).toEqual([]);
+      const changes = (await client.get('/api/audit?kind=run.deleted')).body.entries;
+      expect(changes).toMatchObject([{ targetId: 'gone', before: { agentId: 'agent', events: 3 } }]);
+    });
+
     it('finds everything again after a restart', async () => {
       const { client } = await newTenant();
       const rule = await makeRule(client, pauseRule());

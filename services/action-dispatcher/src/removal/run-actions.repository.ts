@@ -1,0 +1,32 @@
+import type { Tables } from '@agentlens/database';
+import { type Kysely, sql } from 'kysely';
+import type { CommandAnswer } from '../answer.ts';
+
+/** What this service keeps of runs: triggers, alerts with their sealed calls, deliveries with their attempts. */
+export class RunActions {
+  constructor(private readonly db: Kysely<Tables>) {}
+
+  /** Operators' orders stay: a killed run stays killed. Safe to repeat. @throws what Postgres says. */
+  async delete(tenantId: string, runIds: readonly string[]): Promise<CommandAnswer<{ ok: true }>> {
+    await sql`
+      with runs as (select unnest(${[...runIds]}::text[]) as run_id),
+      triggers as (
+        delete from guardrail_triggers t using runs r
+        where t.tenant_id = ${tenantId} and t.run_id = r.run_id returning t.trigger_id as id
+      ),
+      gone_alerts as (
+        delete from alerts a using runs r where a.tenant_id = ${tenantId} and a.run_id = r.run_id
+        returning a.alert_id as id
+      ),
+      calls as (
+        delete from approval_calls c using gone_alerts a where c.tenant_id = ${tenantId} and c.alert_id = a.id
+      ),
+      gone_deliveries as (
+        delete from deliveries d using (select id from triggers union select id from gone_alerts) as about
+        where d.tenant_id = ${tenantId} and d.trigger_id = about.id returning d.delivery_id
+      )
+      delete from delivery_attempts a using gone_deliveries d
+      where a.tenant_id = ${tenantId} and a.delivery_id = d.delivery_id`.execute(this.db);
+    return { ok: true, value: { ok: true } };
+  }
+}
