@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { MODES, startPlatform } from '../platform.mjs';
 import { startModelServer } from './model-server.mjs';
-import { MODES, startPlatform } from './platform.mjs';
 import { runAgent } from './run-agent.mjs';
 
 const AGENTS = ['ai-sdk-7', 'openai-agents-openinference', 'langgraph-openinference', 'pydantic-ai'];

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { startPlatform } from './platform.mjs';
+import { startPlatform } from '../platform.mjs';
 import { startUnreliableWay } from './unreliable-way.mjs';
 
 const SPANS = 200;

@@ -4,6 +4,8 @@ back, from pinned versions (python/environments). They are kept in the user's ca
 they are made of changes. Prints the path of each one's Python. `--existing`: makes none, fails where one is not there.
 
     python3 python/scripts/environments.py [--existing] a b
+
+A path to a file of pinned versions instead of a name makes the environment of another folder's tools.
 """
 
 from __future__ import annotations
@@ -31,12 +33,16 @@ def python_of(environment: Path) -> Path:
     return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
+def label(pins: Path) -> str:
+    return pins.stem if pins.parent == HERE / "environments" else f"{pins.resolve().parents[1].name}-{pins.stem}"
+
+
 def ensure(name: str, *, existing: bool) -> Path | None:
     """The Python of an environment; None where it is not there and none is to be made."""
-    pins = HERE / "environments" / f"{name}.txt"
+    pins = Path(name) if name.endswith(".txt") else HERE / "environments" / f"{name}.txt"
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     stamp = hashlib.sha256(pins.read_bytes() + version.encode() + sys.prefix.encode()).hexdigest()
-    environment = cache_folder() / f"{name}-{version}"
+    environment = cache_folder() / f"{label(pins)}-{version}"
     python = python_of(environment)
     kept = environment / "stamp"
     if kept.exists() and kept.read_text() == stamp and python.exists():

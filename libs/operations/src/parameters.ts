@@ -73,7 +73,7 @@ function listOf(item: string): string {
 /** A comma-separated list of known words. */
 export function commaListOf<const T extends readonly string[]>(words: T) {
   const known = z.array(z.enum(words, `must be a comma-separated list of ${words.join(', ')}`));
-  const pattern = listOf(`(${words.join('|')})`);
+  const pattern = listOf(`(${words.map((word) => word.replaceAll('.', '\\.')).join('|')})`);
   return CommaList.pipe(known).meta({
     type: 'string',
     pattern,

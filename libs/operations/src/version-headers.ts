@@ -11,6 +11,7 @@ const IfMatch = z
   .transform((tag) => (tag === undefined || tag === '*' ? undefined : Number(/\d+/.exec(tag)?.[0])))
   .meta({
     type: 'string',
+    pattern: '^(\\*|(W/)?"[0-9]{1,9}")$',
     description: 'The ETag of the version that is changed: 412 if it is not current any more. Left out: any.',
   });
 

@@ -29,6 +29,9 @@ const Lockdown = z.object({
   kind: z.enum(['paused', 'killed']).optional(),
   lockdownId: z.string().optional().meta({ description: 'What to acknowledge.' }),
 });
+/** One that cannot be kept as it is stands under its hash: a refusal would make clients go on without asking. */
+const RunPath = z.object({ runId: z.string().min(1) });
+
 /** What stands against a run, where it is told: at its start and with every heartbeat. */
 const runControl = run.extend({
   lockdown: Lockdown,
@@ -123,9 +126,14 @@ export const startRun = operation({
   tolerant: true,
   summary: 'Starts a run; the same run may be started again. Says whether it is locked down.',
   scope: 'decide',
-  params: z.object({ runId: ClientId }),
+  params: RunPath,
   body: StartBody,
-  response: runControl,
+  response: runControl.extend({
+    lineage: z
+      .object({ ancestors: z.array(z.string()) })
+      .optional()
+      .meta({ description: 'Of a run that named a parent: those whose orders hold for it, nearest first.' }),
+  }),
 });
 
 export const evaluateCall = operation({
@@ -136,7 +144,7 @@ export const evaluateCall = operation({
   tolerant: true,
   summary: 'May this happen? Always answered with a decision, also for a run that is not known.',
   scope: 'decide',
-  params: z.object({ runId: ClientId }),
+  params: RunPath,
   headers: IdempotencyHeaders,
   body: EvaluateBody,
   response: z.union([Verdict, VerdictWithExtras]),
@@ -150,7 +158,7 @@ export const endRun = operation({
   tolerant: true,
   summary: 'Ends a run; the same run may be ended again.',
   scope: 'decide',
-  params: z.object({ runId: ClientId }),
+  params: RunPath,
   body: EndBody,
   response: run.extend({ status: z.string() }),
 });
@@ -163,7 +171,7 @@ export const sendHeartbeat = operation({
   tolerant: true,
   summary: 'Says that a run is alive.',
   scope: 'decide',
-  params: z.object({ runId: ClientId }),
+  params: RunPath,
   body: HeartbeatBody,
   response: runControl,
 });

@@ -62,6 +62,8 @@ export const getBreakerLimits = operation({
   }),
 });
 
+const LimitsDraft = BreakerLimitsDraft.meta({ id: 'BreakerLimitsDraft' });
+
 export const setBreakerLimits = operation({
   id: 'setBreakerLimits',
   method: 'put',
@@ -71,7 +73,7 @@ export const setBreakerLimits = operation({
     'Sets the limits of a tenant, an agent or a run, as a whole: what is left out gets its default. Breakers that are below ' +
     'the limits now close, and go on counting.',
   scope: 'admin',
-  body: scoped({ limits: BreakerLimitsDraft.prefault({}) }),
+  body: scoped({ limits: LimitsDraft.prefault({}) }),
   response: z.object({ scope: z.enum(['tenant', 'agent', 'run']), scopeId: z.string(), limits: Limits }),
   problems: [404],
 });

@@ -1,6 +1,6 @@
 import {
-  Budget,
   BUDGET_SCOPES,
+  Budget,
   BudgetBalance,
   BudgetDraft,
   BudgetPatch,

@@ -2,12 +2,11 @@ import { ClientId, CONTROL_SCOPES, ControlOrder } from '@agentlens/contracts/sch
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
+import { OrderView } from './order-view.ts';
 
 export const CONTROL_LIST = 'control';
 const STATES = ['running', 'paused', 'killed'] as const;
 const LONGEST_WAIT_MS = 10_000;
-
-const OrderView = ControlOrder.meta({ id: 'ControlOrder' });
 
 const receipts = {
   acknowledged: z.int().meta({ description: 'Connected instances that said they took the order.' }),

@@ -57,7 +57,7 @@ export const getRuleVersion = operation({
       .string()
       .regex(/^\d{1,9}$/, 'must be the number of a version')
       .transform(Number)
-      .meta({ type: 'integer', minimum: 1 }),
+      .meta({ type: 'integer', minimum: 0, maximum: 999_999_999 }),
   }),
   response: z.object({ ...versionOf, rule: RuleView }).meta({ id: 'RuleVersionWithRule' }),
   problems: [404],

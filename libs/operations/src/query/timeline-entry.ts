@@ -1,8 +1,8 @@
-import { ControlOrder } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { AlertView } from './alert-view.ts';
 import { BreakerView } from './breakers.operations.ts';
 import { DecisionView } from './decision-view.ts';
+import { OrderView } from './order-view.ts';
 import { StoredEvent } from './stored-event.ts';
 import { TriggerView } from './trigger-view.ts';
 
@@ -19,7 +19,7 @@ export const TimelineEntry = z
     z.object({ type: z.literal('decision'), at, decision: DecisionView }),
     z.object({ type: z.literal('trigger'), at, trigger: TriggerView }),
     z.object({ type: z.literal('alert'), at, moment: z.enum(ALERT_MOMENTS), alert: AlertView }),
-    z.object({ type: z.literal('order'), at, order: ControlOrder }),
+    z.object({ type: z.literal('order'), at, order: OrderView }),
     z.object({ type: z.literal('breaker'), at, breaker: BreakerView }),
   ])
   .meta({ id: 'TimelineEntry' });

@@ -11,6 +11,7 @@ import { acceptJsonOnly } from './accept-json-only.ts';
 import { limitBodies } from './limit-bodies.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
 import { ProblemFilter } from './problem.filter.ts';
+import { refuseUnreadable } from './refuse-unreadable.ts';
 import { refuseUnrouted } from './refuse-unrouted.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { trackRequests } from './track-requests.ts';
@@ -46,6 +47,7 @@ export async function createHttpApp(
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     forceCloseConnections: 'idle',
+    clientErrorHandler: refuseUnreadable,
     // Clients in the field post to `/v1/rules/`.
     routerOptions: { maxParamLength: LONGEST_PARAMETER, ignoreTrailingSlash: true },
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>

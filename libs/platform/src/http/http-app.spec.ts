@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { BusUnavailable, CommandUnanswered } from '@agentlens/messaging';
 import { operation, type RequestOf, wholeNumber } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -100,6 +102,12 @@ class ThingsController {
     return { params, query, headers };
   }
 
+  @Get('things/own')
+  @Public()
+  own() {
+    return { ok: true };
+  }
+
   @Serves(paintThing)
   paint(@FromRequest() { body }: RequestOf<typeof paintThing>) {
     return body;
@@ -160,6 +168,10 @@ describe('HTTP app', () => {
   });
   afterAll(() => app.close());
 
+  const listening = async () => {
+    if (!app.getHttpServer().listening) await app.listen(0, '127.0.0.1');
+    return app.getUrl();
+  };
   const as = (key: { key: string }) => ({ authorization: `Bearer ${key.key}` });
   const post = (payload: string, headers: Record<string, string> = {}) =>
     app.inject({
@@ -310,6 +322,23 @@ describe('HTTP app', () => {
         status: 405,
         hint: expect.stringContaining(allow),
       });
+    });
+
+    it('names the methods of a path itself, not of the parameter it could stand for', async () => {
+      const answer = await app.inject({ method: 'PATCH', url: '/things/own' });
+      expect(answer.headers.allow).toBe('GET, HEAD');
+    });
+
+    it.each([
+      [`GET /me?x=${'y'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431, 'headers_too_large'],
+      ['NONSENSE\r\n\r\n', 400, 'invalid_request'],
+    ])('answers what is no request with a problem: %.12s', async (text, status, code) => {
+      const { port } = new URL(await listening());
+      const socket = connect({ port: Number(port), host: '127.0.0.1' });
+      socket.end(text);
+      const [head = '', body = ''] = (await textOf(socket)).split('\r\n\r\n');
+      expect(head).toContain(`HTTP/1.1 ${status} `);
+      expect(JSON.parse(body)).toMatchObject({ status, code, hint: expect.any(String), requestId: expect.any(String) });
     });
 
     it('answers a malformed address with a 400 problem', async () => {

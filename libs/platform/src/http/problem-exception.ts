@@ -18,12 +18,14 @@ const CODES: Readonly<Record<number, string>> = {
   403: 'forbidden',
   404: 'not_found',
   405: 'method_not_allowed',
+  408: 'timeout',
   409: 'conflict',
   412: 'version_conflict',
   413: 'too_large',
   415: 'unsupported_media_type',
   422: 'unprocessable',
   429: 'rate_limited',
+  431: 'headers_too_large',
   503: 'unavailable',
 };
 

@@ -23,7 +23,12 @@ export function refuseUnrouted(fastify: FastifyInstance): void {
 function refusal({ method, url }: FastifyRequest, routes: readonly Route[]): ProblemException {
   const path = url.split('?')[0] ?? '';
   const asked = segmentsOf(path);
-  const methods = routes.filter(({ segments }) => matches(segments, asked)).flatMap((route) => route.methods);
+  const matching = routes.filter(({ segments }) => matches(segments, asked));
+  // Of `/rules/:id` and `/rules/catalog` the second is what this path is.
+  const fewest = Math.min(...matching.map(({ segments }) => parametersIn(segments)));
+  const methods = matching
+    .filter(({ segments }) => parametersIn(segments) === fewest)
+    .flatMap((route) => route.methods);
   const allow = [...new Set(methods)].sort().join(', ');
   const listed = 'All routes are listed in /openapi.json.';
   if (allow === '') {
@@ -38,6 +43,10 @@ function refusal({ method, url }: FastifyRequest, routes: readonly Route[]): Pro
 /** A slash at the end makes no other path, as for the router. */
 function segmentsOf(path: string): string[] {
   return path.replace(/\/$/, '').split('/');
+}
+
+function parametersIn(segments: readonly string[]): number {
+  return segments.filter((segment) => segment.startsWith(':')).length;
 }
 
 function matches(route: readonly string[], asked: readonly string[]): boolean {

@@ -47,7 +47,7 @@ describe('the refusals of an operation', () => {
 
   it('are about bodies only where there is one', () => {
     const statusesOf = (op: Operation) => Object.keys(documentOf(op).paths['/things']?.post?.responses ?? {});
-    expect(statusesOf(plain)).toEqual(['200', '400', '401', '403', '429', '503']);
+    expect(statusesOf(plain)).toEqual(['200', '400', '401', '403', '429', '431', '503']);
     expect(statusesOf({ ...plain, body: z.object({}) })).toEqual(expect.arrayContaining(['413', '415']));
   });
 

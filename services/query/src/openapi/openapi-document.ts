@@ -14,6 +14,7 @@ const PROBLEMS: Readonly<Record<number, string>> = {
   413: 'The body is too large.',
   415: 'The body is not JSON.',
   422: 'Understood and refused.',
+  431: 'The headers, or the address with its parameters, are too long.',
   429: 'Over the quota of this key; see Retry-After.',
   503: 'The platform cannot do this now; see Retry-After.',
 };
@@ -48,7 +49,7 @@ const ACTOR = {
   in: 'header',
   required: false,
   description: 'Who acts with this key, for the audit: it gives no right to anything.',
-  schema: { type: 'string', minLength: 1, maxLength: 200 },
+  schema: { type: 'string', minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f\\u007f]*$' },
 };
 
 /** OpenAPI 3.1 from the schemas the routes themselves parse with. */
@@ -62,6 +63,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
   return {
     openapi: '3.1.0',
     info: { title: 'AgentLens', version, description: 'Agent events in, guardrails held, everything readable back.' },
+    servers: [{ url: '/' }],
     security: [{ apiKey: [] }],
     paths,
     components: {
@@ -121,8 +123,8 @@ function successes(op: Operation, schemas: Json): Json {
 }
 
 function problemResponses(op: Operation, schemas: Json): Json {
-  const always = op.scope === null ? [503] : [400, 401, 403, 429, 503];
-  const ofBodies = op.body === undefined ? [] : [413, 415];
+  const always = op.scope === null ? [431, 503] : [400, 401, 403, 429, 431, 503];
+  const ofBodies = op.body === undefined ? [] : [400, 413, 415];
   const statuses = [...new Set([...always, ...ofBodies, ...(op.problems ?? [])])].sort((a, b) => a - b);
   const bodies: Readonly<Record<number, z.ZodType | undefined>> = {
     403: Forbidden,
@@ -179,6 +181,9 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json, na
         delete node.pattern;
         delete node.enum;
       }
+      // Of every whole number, so they say nothing.
+      if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
+      if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
       if (node.format === 'date-time') delete node.anyOf;
       // zod leaves `default` out where a transform follows it.
       const { 'x-default': byDefault } = node as Json;

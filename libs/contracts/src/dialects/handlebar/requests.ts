@@ -9,7 +9,10 @@ const milliseconds = z.number().positive().max(1e12);
 /** Both forms of a tool: `{name, description?, tags?}` at the start, `{key, ..., metadata: {metadata: [tags]}}` in an update. */
 const Tool = z
   .looseObject({
-    name: Name.pipe(z.string().min(1, 'must not be empty')),
+    name: Name.pipe(z.string().min(1, 'must not be empty')).meta({
+      type: 'string',
+      pattern: '[^\\u0000-\\u001f\\u007f]',
+    }),
     description: z.string().nullish(),
     tags: Names.nullish(),
     key: Name.nullish(),

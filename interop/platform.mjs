@@ -4,17 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HERE } from './environments.mjs';
 
-const ROOT = join(HERE, '..', '..');
+const ROOT = join(import.meta.dirname, '..');
 export const MODES = { 'in one process': 'start.mjs', 'as five services': 'start-distributed.mjs' };
 const READY_MS = 600_000;
 const READY = 'Ctrl-C';
 
 /** @returns {Promise<{url: string, key: string, stop: () => Promise<void>}>} */
 export async function startPlatform(mode) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'agentlens-otel-'));
-  const port = Number(process.env.OTEL_INTEROP_PORT ?? (await freePort()));
+  const dataDir = mkdtempSync(join(tmpdir(), 'agentlens-interop-'));
+  const port = Number(process.env.INTEROP_PORT ?? (await freePort()));
   const child = spawn(process.execPath, [join(ROOT, 'scripts', MODES[mode])], {
     cwd: ROOT,
     env: { ...process.env, AGENTLENS_DATA_DIR: dataDir, AGENTLENS_HTTP_PORT: String(port), NO_COLOR: '1' },
