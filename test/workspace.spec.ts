@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..');
@@ -163,6 +163,31 @@ describe('exported types', () => {
 
   it('are named for what they do', () => {
     expect(declarations.filter(({ name }) => FURNITURE.test(name))).toEqual([]);
+  });
+});
+
+describe('the folders of a service', () => {
+  it.each(readdirSync(join(root, 'services')))('%s import each other one way only', (service) => {
+    const src = join(root, 'services', service, 'src');
+    const folders = new Map<string, Set<string>>();
+    for (const path of sources(src).filter((file) => !/\.(spec|testing)\.ts$/.test(file))) {
+      const [folder = '', ...inside] = relative(src, path).split('/');
+      // Files beside the folders compose them.
+      if (inside.length === 0) continue;
+      const targets = folders.get(folder) ?? new Set();
+      folders.set(folder, targets);
+      for (const [, target = ''] of readFileSync(path, 'utf8').matchAll(/from '(\.\.?\/[^']+)'/g)) {
+        const [other = '', ...rest] = relative(src, join(dirname(path), target)).split('/');
+        if (other !== folder && rest.length > 0) targets.add(other);
+      }
+    }
+    // What stands on nothing that is left is taken away; what remains stands on itself.
+    for (let before = -1; before !== folders.size; ) {
+      before = folders.size;
+      for (const [folder, targets] of folders)
+        if (![...targets].some((other) => folders.has(other))) folders.delete(folder);
+    }
+    expect([...folders]).toEqual([]);
   });
 });
 

@@ -25,6 +25,7 @@ import { Admission } from './admission/admission.ts';
 import { FairTurns } from './admission/fair-turns.ts';
 import { LeasedQuota } from './admission/leased-quota.ts';
 import { Restraint } from './admission/restraint.ts';
+import { DemoController } from './demo/demo.controller.ts';
 import { EventIngestor } from './event-ingestor.ts';
 import { EventsRoute } from './http/events.route.ts';
 import { UnreadRefusals } from './http/unread-refusals.ts';
@@ -65,7 +66,7 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
     return {
       module: IngestModule,
       imports: [PlatformModule.forService(platform, 'ingest')],
-      controllers: PROTOCOL_CONTROLLERS,
+      controllers: [...PROTOCOL_CONTROLLERS, DemoController],
       providers: [
         IngestMetrics,
         UnreadRefusals,

@@ -2,10 +2,10 @@ import type { Alert, ChangeAuthor } from '@agentlens/contracts';
 import { alertFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
-import { cutOf } from '../approvals/approval-calls.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
 import { type AlertRow, hasLapsed, isOpen } from './alert-row.ts';
 import { changeAlert, lapse, lockAlert } from './alerts.repository.ts';
+import { cutOf } from './approval-calls.ts';
 import { cleanText } from './clean-text.ts';
 
 interface AlertVerdict {

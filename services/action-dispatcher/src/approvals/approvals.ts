@@ -20,9 +20,9 @@ import {
   openAlert,
   spendApprovals,
 } from '../alerts/alerts.repository.ts';
+import type { ApprovalCalls } from '../alerts/approval-calls.ts';
 import { cleanText } from '../alerts/clean-text.ts';
 import { type CommandAnswer, refusal } from '../answer.ts';
-import type { ApprovalCalls } from './approval-calls.ts';
 import { type ApprovalStep, approvalStep } from './approval-step.ts';
 
 interface ApprovalQuestion {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BackgroundWork, observeQueue } from '@agentlens/messaging';
 import { Paces } from '../destinations/paces.ts';
-import type { DirectIntake } from '../triggers/plan.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { DeliveryExecutor, Execution } from './delivery-executor.ts';
@@ -44,7 +43,7 @@ const OTHERS_EVERY = 4;
  * longer. Any number of replicas may run it; a lease keeps them apart, and one that ran out gives its delivery to the
  * next.
  */
-export class DeliveryWorker implements DirectIntake {
+export class DeliveryWorker {
   readonly leaseMs: number;
   readonly #parts: WorkerDependencies;
   readonly #paces = new Paces();

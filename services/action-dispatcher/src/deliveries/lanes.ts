@@ -1,7 +1,6 @@
-import type { DirectIntake } from '../triggers/plan.ts';
-import { type ClaimedDelivery, type Lane, laneOf } from './claimed-delivery.ts';
+import { type Lane, laneOf } from './claimed-delivery.ts';
 import type { DeliveryWorker, LaneLimits } from './delivery-worker.ts';
-import type { Occupant } from './slots.ts';
+import { Reservation } from './reservation.ts';
 
 export const LIMITS: Readonly<Record<Lane, LaneLimits>> = {
   internal: {
@@ -15,12 +14,8 @@ export const LIMITS: Readonly<Record<Lane, LaneLimits>> = {
 };
 
 /** The workers of all lanes. What is recorded in this process goes to the one of its lane. */
-export class Lanes implements DirectIntake {
+export class Lanes {
   constructor(private readonly workers: Readonly<Record<Lane, DeliveryWorker>>) {}
-
-  get leaseMs(): number {
-    return Math.min(...this.#all.map((worker) => worker.leaseMs));
-  }
 
   /** When the last of them managed to ask for work. */
   get lastClaimAt(): number {
@@ -39,16 +34,10 @@ export class Lanes implements DirectIntake {
     await Promise.all(this.#all.map((worker) => worker.stop(graceMs)));
   }
 
-  reserve(occupant: Occupant): boolean {
-    return this.workers[laneOf(occupant)].reserve(occupant);
-  }
-
-  begin(deliveries: readonly ClaimedDelivery[]): void {
-    for (const delivery of deliveries) this.workers[laneOf(delivery)].begin([delivery]);
-  }
-
-  giveBack(occupants: readonly Occupant[]): void {
-    for (const occupant of occupants) this.workers[laneOf(occupant)].giveBack([occupant]);
+  /** For what is recorded in this process just now. */
+  open(): Reservation {
+    const leaseMs = Math.min(...this.#all.map((worker) => worker.leaseMs));
+    return new Reservation(leaseMs, (delivery) => this.workers[laneOf(delivery)]);
   }
 
   get #all(): DeliveryWorker[] {

@@ -2,6 +2,7 @@ import type { JsonObject } from '@agentlens/contracts';
 import type { ActionDependencies, ActionModule, ActionOutcome } from '@agentlens/guardrails';
 import { ACTIONS } from '@agentlens/guardrails/actions';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
+import { type Address, destinationOf } from '../destinations/destination.ts';
 import { ENDPOINT_WEBHOOK, endpointWebhook } from '../webhooks/webhook-config.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 
@@ -32,6 +33,16 @@ export function errandOf(
   if (!('execute' in action)) return `"${actionType}" is part of the answer to a call, there is nothing to carry out`;
   if (trigger === null) return 'its trigger is no longer kept';
   return errand(action, (config, tools) => action.execute(config, trigger, tools));
+}
+
+/** What an action calls. Null if it calls nobody. */
+export function addressOf(actionType: string, config: JsonObject): Address | null {
+  if (actionType === ALERT_WEBHOOK) return destinationOf(config[alertWebhook.address]);
+  if (actionType === ENDPOINT_WEBHOOK) return destinationOf(config[endpointWebhook.address]);
+  const action = ACTIONS.get(actionType);
+  if (action === undefined || !('execute' in action) || action.callsOut === false) return null;
+  const [key] = action.addresses;
+  return key === undefined ? null : destinationOf(config[key]);
 }
 
 function errand<C>(

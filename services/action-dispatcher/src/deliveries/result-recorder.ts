@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDataError } from '@agentlens/database';
 import { backOff } from '@agentlens/messaging';
-import { inHalves } from '../triggers/in-halves.ts';
+import { inHalves } from '../in-halves.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
 import type { Execution } from './delivery-executor.ts';

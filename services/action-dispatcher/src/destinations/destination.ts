@@ -1,8 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '@agentlens/contracts';
-import { ACTIONS } from '@agentlens/guardrails/actions';
-import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
-import { ENDPOINT_WEBHOOK, endpointWebhook } from '../webhooks/webhook-config.ts';
 
 /** An address one tenant's actions call. Health, fairness and being disabled are per destination. */
 export interface Destination {
@@ -11,17 +7,8 @@ export interface Destination {
   readonly id: string;
 }
 
-/** What an action calls: its id, and a label that may be shown. Null where it calls nobody. */
-export function addressOf(actionType: string, config: JsonObject): Address | null {
-  if (actionType === ALERT_WEBHOOK) return destinationOf(config[alertWebhook.address]);
-  if (actionType === ENDPOINT_WEBHOOK) return destinationOf(config[endpointWebhook.address]);
-  const action = ACTIONS.get(actionType);
-  if (action === undefined || !('execute' in action) || action.callsOut === false) return null;
-  const [key] = action.addresses;
-  return key === undefined ? null : destinationOf(config[key]);
-}
-
-interface Address {
+/** An address of an action: its id, and a label that may be shown. */
+export interface Address {
   readonly id: string;
   readonly label: string;
 }

@@ -1,6 +1,7 @@
 import { type DeliverySettled, derivedId, type Trigger } from '@agentlens/contracts';
 import type { ClaimedDelivery } from '../deliveries/claimed-delivery.ts';
-import { addressOf } from '../destinations/destination.ts';
+import { addressOf } from '../deliveries/prepared-action.ts';
+import type { Reservation } from '../deliveries/reservation.ts';
 import type { Action, Entry } from './triggers.repository.ts';
 
 /** A trigger as it arrived. */
@@ -8,25 +9,6 @@ export interface TriggerArrival {
   readonly trigger: Trigger;
   /** W3C trace context of what published it. */
   readonly traceparent?: string | undefined;
-}
-
-type Occupant = Pick<ClaimedDelivery, 'tenantId' | 'destination'>;
-
-/** Takes deliveries the moment they are recorded, so that nobody has to look for them. */
-export interface DirectIntake {
-  readonly leaseMs: number;
-  /** False where this delivery has to wait in the table. A place that was given is begun or given back. */
-  reserve(delivery: Occupant): boolean;
-  begin(deliveries: readonly ClaimedDelivery[]): void;
-  giveBack(deliveries: readonly Occupant[]): void;
-  /** There are new deliveries in the table. */
-  wake(): void;
-}
-
-export interface Lease {
-  readonly id: string;
-  readonly until: string;
-  readonly reserve: DirectIntake['reserve'];
 }
 
 /** What is to be written about a trigger, and what to answer and to carry out once it is. */
@@ -44,10 +26,11 @@ interface Fate {
    */
   readonly action: Action | undefined;
   readonly at: string;
-  readonly lease: Lease;
+  /** Undefined: every delivery waits in the table. */
+  readonly reservation: Reservation | undefined;
 }
 
-export function planOf({ arrival: { trigger, traceparent }, cooling, action, at, lease }: Fate): DispatchPlan {
+export function planOf({ arrival: { trigger, traceparent }, cooling, action, at, reservation }: Fate): DispatchPlan {
   const deliveryId = derivedId(Date.parse(trigger.triggeredAt), trigger.tenantId, trigger.id, 'delivery');
   const effective = cooling === 'effective';
   if (!effective || trigger.dryRun || action === undefined) {
@@ -61,9 +44,10 @@ export function planOf({ arrival: { trigger, traceparent }, cooling, action, at,
   const destination = id === null ? null : { tenantId, id };
   const delivery = { deliveryId, action, destination: id, traceparent: traceparent ?? null };
   const plan = { trigger, result: 'pending', effective } as const;
-  if (!lease.reserve({ tenantId, destination })) {
+  if (!reservation?.reserve({ tenantId, deliveryId, destination })) {
     return { ...plan, delivery: { ...delivery, lease: null }, recorded: 'queued' };
   }
+  const leaseUntil = new Date(Date.parse(at) + reservation.leaseMs).toISOString();
   const claimed: ClaimedDelivery = {
     tenantId,
     deliveryId,
@@ -71,7 +55,7 @@ export function planOf({ arrival: { trigger, traceparent }, cooling, action, at,
     triggeredAt: trigger.triggeredAt,
     ruleId: trigger.ruleId,
     agentId: trigger.agentId,
-    leaseId: lease.id,
+    leaseId: reservation.leaseId,
     attempts: 0,
     createdAt: at,
     actionType: action.type,
@@ -84,7 +68,7 @@ export function planOf({ arrival: { trigger, traceparent }, cooling, action, at,
   };
   return {
     ...plan,
-    delivery: { ...delivery, lease: { id: lease.id, until: lease.until } },
+    delivery: { ...delivery, lease: { id: reservation.leaseId, until: leaseUntil } },
     recorded: 'begun',
     claimed,
   };

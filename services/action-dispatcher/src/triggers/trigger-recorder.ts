@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { Trigger } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
-import type { ClaimedDelivery } from '../deliveries/claimed-delivery.ts';
+import type { Lanes } from '../deliveries/lanes.ts';
+import type { Reservation } from '../deliveries/reservation.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfTrigger } from '../webhooks/webhook-notice.ts';
 import { type Cooldown, cooldownKey, mayHaveNeighbour } from './cooldown.ts';
 import { coolBatch, triggerKey } from './cooling.ts';
-import { type DirectIntake, type DispatchPlan, type Lease, planOf, type TriggerArrival } from './plan.ts';
+import { type DispatchPlan, planOf, type TriggerArrival } from './plan.ts';
 import type { TriggerPartitions } from './trigger-partitions.ts';
 import { lockCooldowns, readPast, type Written, writeEntries } from './triggers.repository.ts';
 
@@ -25,7 +25,7 @@ export class TriggerRecorder {
     private readonly partitions: TriggerPartitions,
     private readonly now: () => number,
     /** Without one every delivery waits in the table. */
-    private readonly intake?: DirectIntake,
+    private readonly lanes?: Pick<Lanes, 'open' | 'wake'>,
   ) {}
 
   /**
@@ -40,31 +40,39 @@ export class TriggerRecorder {
       const key = triggerKey(arrival.trigger);
       if (!first.has(key)) first.set(key, arrival);
     }
-    const plans: DispatchPlan[] = [];
+    const reservation = this.lanes?.open();
     try {
-      const { written, told } = await this.db.transaction().execute(async (tx) => {
-        const entries = await this.#write(tx, [...first.values()], plans);
-        return { written: entries, told: await this.#tell(tx, plans, entries) };
+      const { plans, written, told } = await this.db.transaction().execute(async (tx) => {
+        const planned = await this.#plan(tx, [...first.values()], reservation);
+        const at = new Date(this.now()).toISOString();
+        const entries = await writeEntries(tx, planned, at);
+        return { plans: planned, written: entries, told: await tell(tx, planned, entries, at) };
       });
-      const answers = this.#begin(plans, written);
-      if (told > 0) this.intake?.wake();
+      const rows = new Map(written.map((row) => [keyOf(row), row]));
+      reservation?.end(
+        plans.flatMap(({ trigger, claimed }) => {
+          const row = rows.get(triggerKey(trigger));
+          return row === undefined || claimed === undefined ? [] : [{ ...claimed, disabled: row.disabled }];
+        }),
+      );
+      if (told > 0) this.lanes?.wake();
+      const recorded = new Map(plans.map(({ trigger, recorded }) => [triggerKey(trigger), recorded]));
       return arrivals.map((arrival) => {
         const key = triggerKey(arrival.trigger);
-        return first.get(key) === arrival ? (answers.get(key) ?? 'known') : 'known';
+        return (first.get(key) === arrival && rows.has(key) && recorded.get(key)) || 'known';
       });
     } catch (error) {
       // Where the commit's answer was lost the rows may be there, with a lease that runs out.
-      this.intake?.giveBack(plans.flatMap(({ claimed }) => claimed ?? []));
+      reservation?.end([]);
       throw error;
     }
   }
 
-  /** Fills `plans` before it writes them, so that what they reserved can be given back. */
-  async #write(
+  async #plan(
     tx: Transaction<Tables>,
     arrivals: readonly TriggerArrival[],
-    plans: DispatchPlan[],
-  ): Promise<Written[]> {
+    reservation: Reservation | undefined,
+  ): Promise<DispatchPlan[]> {
     const triggers = arrivals.map(({ trigger }) => trigger);
     const oneOfEach = new Map(triggers.map((trigger) => [cooldownKey(trigger), trigger]));
     const rows = await lockCooldowns(tx, [...oneOfEach.values()]);
@@ -77,56 +85,29 @@ export class TriggerRecorder {
     );
     const cooling = coolBatch(triggers, cooldowns, past);
     const at = new Date(this.now()).toISOString();
-    const lease = this.#lease();
-    for (const [n, arrival] of arrivals.entries()) {
+    return arrivals.flatMap((arrival, n) => {
       const fate = cooling[n];
-      if (fate === undefined || fate === 'known') continue;
+      if (fate === undefined || fate === 'known') return [];
       const action = locked.get(cooldownKey(arrival.trigger))?.action;
-      plans.push(planOf({ arrival, cooling: fate, action, at, lease }));
-    }
-    return writeEntries(tx, plans, at);
+      return [planOf({ arrival, cooling: fate, action, at, reservation })];
+    });
   }
+}
 
-  /** Queues what webhook endpoints are told of the triggers that took effect; answers how much that is. */
-  #tell(tx: Transaction<Tables>, plans: readonly DispatchPlan[], written: readonly Written[]): Promise<number> {
-    const wanted = new Set(
-      written.flatMap(({ wanted, tenant_id, trigger_id }) =>
-        wanted ? [triggerKey({ tenantId: tenant_id, id: trigger_id })] : [],
-      ),
-    );
-    const notices = plans.flatMap(({ trigger, effective }) =>
-      effective && !trigger.dryRun && wanted.has(triggerKey(trigger)) ? [noticeOfTrigger(trigger)] : [],
-    );
-    return queueWebhooks(tx, notices, new Date(this.now()).toISOString());
-  }
+const keyOf = ({ tenant_id, trigger_id }: Written) => triggerKey({ tenantId: tenant_id, id: trigger_id });
 
-  #lease(): Lease {
-    const { intake } = this;
-    if (intake === undefined) return { reserve: () => false, id: '', until: '' };
-    return {
-      reserve: (occupant) => intake.reserve(occupant),
-      id: randomUUID(),
-      until: new Date(this.now() + intake.leaseMs).toISOString(),
-    };
-  }
-
-  #begin(plans: readonly DispatchPlan[], written: readonly Written[]): Map<string, RecordedTriggers> {
-    const rows = new Map(written.map((row) => [triggerKey({ tenantId: row.tenant_id, id: row.trigger_id }), row]));
-    const begun: ClaimedDelivery[] = [];
-    const unneeded: ClaimedDelivery[] = [];
-    const answers = new Map<string, RecordedTriggers>();
-    for (const { trigger, claimed, recorded } of plans) {
-      const key = triggerKey(trigger);
-      const row = rows.get(key);
-      if (row !== undefined) answers.set(key, recorded);
-      if (claimed === undefined) continue;
-      if (row === undefined) unneeded.push(claimed);
-      else begun.push({ ...claimed, disabled: row.disabled });
-    }
-    if (unneeded.length > 0) this.intake?.giveBack(unneeded);
-    if (begun.length > 0) this.intake?.begin(begun);
-    return answers;
-  }
+/** Queues what webhook endpoints are told of the triggers that took effect; answers how much that is. */
+function tell(
+  tx: Transaction<Tables>,
+  plans: readonly DispatchPlan[],
+  written: readonly Written[],
+  at: string,
+): Promise<number> {
+  const wanted = new Set(written.filter((row) => row.wanted).map(keyOf));
+  const notices = plans.flatMap(({ trigger, effective }) =>
+    effective && !trigger.dryRun && wanted.has(triggerKey(trigger)) ? [noticeOfTrigger(trigger)] : [],
+  );
+  return queueWebhooks(tx, notices, at);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { refusalText } from '@agentlens/database';
 import { ACK, type EventBus, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
-import { inHalves } from './in-halves.ts';
+import { inHalves } from '../in-halves.ts';
 import type { RecordedTriggers, TriggerRecorder } from './trigger-recorder.ts';
 
 export const GROUP = 'action-dispatcher';

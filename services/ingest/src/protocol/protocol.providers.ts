@@ -19,7 +19,6 @@ import {
 } from '@agentlens/platform';
 import type { Presence, RunContexts } from '@agentlens/state';
 import type { Provider } from '@nestjs/common';
-import { DemoController } from '../demo/demo.controller.ts';
 import { EventIngestor } from '../event-ingestor.ts';
 import { ProtocolAgentsController } from './agents.controller.ts';
 import { ProtocolControlController } from './control.controller.ts';
@@ -42,7 +41,6 @@ export const PROTOCOL_CONTROLLERS = [
   EvaluateController,
   ProtocolControlController,
   ProtocolRulesController,
-  DemoController,
 ];
 
 export const PROTOCOL_PROVIDERS: Provider[] = [

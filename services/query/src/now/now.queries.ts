@@ -3,7 +3,7 @@ import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { IDLE_AFTER_MS } from '../sessions/session.ts';
+import { IDLE_AFTER_MS } from '../runs/run-view.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;

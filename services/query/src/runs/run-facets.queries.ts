@@ -3,7 +3,7 @@ import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
-import { IDLE_AFTER_MS } from '../sessions/session.ts';
+import { IDLE_AFTER_MS } from './run-view.ts';
 import { matchingRuns } from './runs.queries.ts';
 
 const MOST_NAMES = 20;

@@ -1,7 +1,9 @@
 import type { RunsTable } from '@agentlens/database';
 import type { Run, RunTotalsAnswer } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
-import { endOf, IDLE_AFTER_MS } from '../sessions/session.ts';
+
+/** A running run that reported nothing for this long is shown as idle. */
+export const IDLE_AFTER_MS = 5 * 60_000;
 
 type RunRow = Selectable<RunsTable>;
 
@@ -54,4 +56,12 @@ function totalsFromRow(row: RunRow): RunTotalsAnswer {
 
 function present<K extends string, T>(key: K, value: T | null): { [key in K]?: T } {
   return value === null ? {} : ({ [key]: value } as { [key in K]: T });
+}
+
+/** A run the platform gave up on has no end of its own: it was alive until its last event, or until its time was up. */
+export function endOf(row: Selectable<RunsTable>): string | null {
+  if (row.ended_at !== null || row.status === 'running') return row.ended_at;
+  const timeIsUp = row.ttl_ms === null ? 0 : Date.parse(row.started_at) + row.ttl_ms;
+  if (row.status !== 'timed_out' || timeIsUp <= Date.parse(row.last_event_at)) return row.last_event_at;
+  return new Date(timeIsUp).toISOString();
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { IDLE_AFTER_MS, sessionStatus } from './session.ts';
+import { IDLE_AFTER_MS } from '../runs/run-view.ts';
+import { sessionStatus } from './session.ts';
 
 const now = Date.parse('2026-11-21T10:00:00.000Z');
 const quietFor = (ms: number) => new Date(now - ms).toISOString();

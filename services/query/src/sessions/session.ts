@@ -1,9 +1,7 @@
 import type { RunsTable } from '@agentlens/database';
 import type { Session, SessionStatus } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
-
-/** A running session that reported nothing for this long is shown as idle. */
-export const IDLE_AFTER_MS = 5 * 60_000;
+import { endOf, IDLE_AFTER_MS } from '../runs/run-view.ts';
 
 /**
  * What a run's end means in the four words of AgentLens. A run that timed out, was cut off or went silent did not do what it
@@ -46,14 +44,6 @@ export function sessionFromRow(row: Selectable<RunsTable>, nowMs: number): Sessi
     ...present('groupId', row.session_id),
     ...present('parentSessionId', row.parent_run_id),
   };
-}
-
-/** A run the platform gave up on has no end of its own: it was alive until its last event, or until its time was up. */
-export function endOf(row: Selectable<RunsTable>): string | null {
-  if (row.ended_at !== null || row.status === 'running') return row.ended_at;
-  const timeIsUp = row.ttl_ms === null ? 0 : Date.parse(row.started_at) + row.ttl_ms;
-  if (row.status !== 'timed_out' || timeIsUp <= Date.parse(row.last_event_at)) return row.last_event_at;
-  return new Date(timeIsUp).toISOString();
 }
 
 function present<K extends string>(key: K, value: string | null): { [key in K]?: string } {

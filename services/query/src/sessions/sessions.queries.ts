@@ -16,7 +16,8 @@ import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { totalOf } from '../http/total.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { eventsOfRun, spanOfRow } from '../runs/run-span.ts';
-import { IDLE_AFTER_MS, RUN_STATUSES_OF, sessionFromRow } from './session.ts';
+import { IDLE_AFTER_MS } from '../runs/run-view.ts';
+import { RUN_STATUSES_OF, sessionFromRow } from './session.ts';
 
 @Injectable()
 export class SessionsQueries {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addressOf } from './destination.ts';
+import { addressOf } from './prepared-action.ts';
 
 describe('what an action calls', () => {
   it('is known by a hash of the whole address, and shown without its path', () => {
