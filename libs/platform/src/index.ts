@@ -39,6 +39,7 @@ export {
 export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';
+export { EVENT_STREAM_HEADERS, EventStream, frameText, type StreamFrame } from './http/event-stream.ts';
 export { parseOr400 } from './http/parse-or-400.ts';
 export { ProblemFilter } from './http/problem.filter.ts';
 export { ProblemException } from './http/problem-exception.ts';

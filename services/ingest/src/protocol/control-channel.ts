@@ -73,8 +73,9 @@ export class ControlChannel implements OnApplicationBootstrap, BeforeApplication
     };
     const onCut = () => metrics.dropped('control_stream', 1);
     const options = { listener, after, board, listeners, key, keys, clock, onEnd, onCut };
-    stream = new ControlStream(reply.raw, options);
+    stream = new ControlStream(options);
     this.#streams.add(stream);
+    stream.start(reply.raw);
   }
 
   /** Answers at once where there is something to tell, or to a client that has no position yet. */

@@ -14,6 +14,7 @@ import {
   type ControlPosition,
   CurrentCaller,
   EVENT_BUS,
+  EVENT_STREAM_HEADERS,
   ProblemException,
   parseOr400,
   parsePosition,
@@ -57,7 +58,7 @@ export class ProtocolControlController {
     requireAgent(caller, agentId, 'query.agentId');
     const last = request.headers['last-event-id'] ?? lastEventId;
     if (request.method === 'HEAD') {
-      await reply.header('content-type', 'text/event-stream; charset=utf-8').send();
+      await reply.headers(EVENT_STREAM_HEADERS).send();
       return;
     }
     // An id of another stream is no reason to refuse: the client is told everything that stands.

@@ -1,7 +1,7 @@
 import { type Alert, alertChanged } from '@agentlens/contracts';
 import { type EventBus, type Received, type Subscription, watchWithPast } from '@agentlens/messaging';
 import type { AlertStreamFilter } from '@agentlens/operations';
-import type { Frame } from '../stream/frame-queue.ts';
+import type { StreamFrame } from '@agentlens/platform';
 
 interface AlertFeedOptions {
   readonly bus: EventBus;
@@ -9,7 +9,7 @@ interface AlertFeedOptions {
   readonly filter: AlertStreamFilter;
   /** Go on after this place; absent: from now on. */
   readonly resume?: number | undefined;
-  readonly emit: (frame: Frame) => void;
+  readonly emit: (frame: StreamFrame) => void;
 }
 
 /**

@@ -1,11 +1,6 @@
 import type { Writable } from 'node:stream';
 import { Fifo } from '@agentlens/messaging';
-
-export interface Frame {
-  readonly event: string;
-  readonly data: unknown;
-  readonly id?: string;
-}
+import { frameText, type StreamFrame } from '@agentlens/platform';
 
 /** What a slow reader may have waiting before the oldest of it is given up. */
 interface QueueBounds {
@@ -48,8 +43,8 @@ export class FrameQueue {
     this.#flush();
   }
 
-  push(frame: Frame): void {
-    const waiting = { text: textOf(frame), id: frame.id };
+  push(frame: StreamFrame): void {
+    const waiting = { text: frameText(frame), id: frame.id };
     if (!this.#blocked) {
       this.#send(waiting);
       return;
@@ -86,7 +81,7 @@ export class FrameQueue {
     if (this.#dropped === 0) return;
     const data = { count: this.#dropped, lastEventId: this.#lastSentId ?? null };
     this.#dropped = 0;
-    this.#send({ text: textOf({ event: 'dropped', data }) });
+    this.#send({ text: frameText({ event: 'dropped', data }) });
   }
 
   #send({ text, id }: Waiting): void {
@@ -94,9 +89,4 @@ export class FrameQueue {
     if (id !== undefined) this.#lastSentId = id;
     this.#blocked = !this.#out.write(text);
   }
-}
-
-/** JSON has no raw line breaks, so `data` is always one line. */
-function textOf({ event, data, id }: Frame): string {
-  return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }

@@ -1,9 +1,9 @@
 import { agentEvents, guardrailTriggered } from '@agentlens/contracts';
 import { connectNatsBus, type EventBus } from '@agentlens/messaging';
 import { parsePosition } from '@agentlens/operations';
+import type { StreamFrame } from '@agentlens/platform';
 import { aBatch, anEvent, aTrigger, eventually, startNats, type TestServer } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Frame } from './frame-queue.ts';
 import { LiveFeed } from './live-feed.ts';
 import { SessionUpdates } from './session-updates.ts';
 
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 async function openFeed(bus: EventBus, lastEventId?: string) {
-  const frames: Frame[] = [];
+  const frames: StreamFrame[] = [];
   const feed = new LiveFeed({
     bus,
     tenantId: 'acme',
@@ -42,8 +42,8 @@ async function openFeed(bus: EventBus, lastEventId?: string) {
 }
 
 const publish = (...ids: string[]) => one.publish(agentEvents, aBatch({ events: ids.map((id) => anEvent({ id })) }));
-const shownSorted = (frames: readonly Frame[]) => shown(frames).toSorted((a = '', b = '') => a.localeCompare(b));
-const shown = (frames: readonly Frame[]) =>
+const shownSorted = (frames: readonly StreamFrame[]) => shown(frames).toSorted((a = '', b = '') => a.localeCompare(b));
+const shown = (frames: readonly StreamFrame[]) =>
   frames.map((frame) => {
     const data = frame.data as { id?: string; triggerId?: string };
     return data.id ?? data.triggerId;

@@ -18,9 +18,9 @@ import {
   type TriggerNotice,
   USUAL_KINDS,
 } from '@agentlens/operations';
+import type { StreamFrame } from '@agentlens/platform';
 import { eventFromBatch } from '../events/stored-event.ts';
 import { FACT_TOPICS } from './fact-topics.ts';
-import type { Frame } from './frame-queue.ts';
 import type { SessionUpdates } from './session-updates.ts';
 
 interface FeedOptions {
@@ -30,7 +30,7 @@ interface FeedOptions {
   /** Go on after this; absent: from now on. */
   readonly resume?: StreamPosition;
   readonly updates: SessionUpdates;
-  readonly emit: (frame: Frame) => void;
+  readonly emit: (frame: StreamFrame) => void;
 }
 
 /**

@@ -1,18 +1,17 @@
-import { bearerOf, type Caller, CLOCK, type Clock, KEY_DIRECTORY, type KeyDirectory } from '@agentlens/platform';
+import {
+  bearerOf,
+  type Caller,
+  CLOCK,
+  type Clock,
+  EVENT_STREAM_HEADERS,
+  KEY_DIRECTORY,
+  type KeyDirectory,
+} from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Feed, LiveStream } from './live-stream.ts';
 import { OpenStreams } from './open-streams.ts';
 import { StreamMetrics } from './stream-metrics.ts';
-
-const SSE_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store, no-transform',
-  // Proxies of the nginx family would hold frames back to fill a buffer.
-  'x-accel-buffering': 'no',
-  // A stream ends when the server goes down or the key is gone: the connection must not stay behind, idle.
-  connection: 'close',
-};
 
 interface StreamRequest {
   readonly caller: Caller;
@@ -36,7 +35,7 @@ export class LiveStreamService {
   async serve({ caller, request, reply, token, feedOf }: StreamRequest): Promise<void> {
     if (request.method === 'HEAD') {
       // The router answers HEAD by the same method; nobody would read the frames.
-      await reply.headers(SSE_HEADERS).send();
+      await reply.headers(EVENT_STREAM_HEADERS).send();
       return;
     }
     this.streams.makeRoomFor(caller.keyId);
@@ -58,6 +57,6 @@ export class LiveStreamService {
       throw error;
     }
     reply.hijack();
-    stream.start(feed, reply.raw, SSE_HEADERS);
+    stream.start(feed, reply.raw);
   }
 }

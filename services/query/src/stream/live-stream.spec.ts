@@ -66,7 +66,7 @@ describe('a live stream', () => {
     await request;
     await closed;
     const { stream, ended } = aStream(() => ({ kind: 'accepted', caller }));
-    stream.start(await anOpenFeed(stream), response, {});
+    stream.start(await anOpenFeed(stream), response);
     expect(ended).toContain(stream);
   });
 
@@ -76,7 +76,7 @@ describe('a live stream', () => {
     const { stream, ended } = aStream(() => ({ kind: 'accepted', caller }));
     const feed = await anOpenFeed(stream);
     await stream.close('going down');
-    stream.start(feed, await next.promise, {});
+    stream.start(feed, await next.promise);
     expect(await (await request).text()).toBe('');
     expect(ended).toContain(stream);
   });
@@ -90,7 +90,7 @@ describe('a live stream', () => {
       checks += 1;
       return verdict;
     });
-    stream.start(await anOpenFeed(stream), await next.promise, {});
+    stream.start(await anOpenFeed(stream), await next.promise);
     await eventually(() => expect(checks).toBeGreaterThan(0));
     expect(ended).toEqual([]);
     verdict = { kind: 'refused', reason: 'revoked' };

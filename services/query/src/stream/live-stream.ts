@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock, KeyDirectory } from '@agentlens/platform';
+import { type Clock, EventStream, type KeyDirectory } from '@agentlens/platform';
 import { FrameQueue } from './frame-queue.ts';
 
 const HEARTBEAT_MS = 30_000;
-/** With the directory's own memory of 4 s at most, a revoked key sees nothing after about 5 s. */
-const KEY_CHECK_MS = 1_000;
+const RETRY_MS = 2_000;
 
 /** Where the frames of a stream come from. */
 export interface Feed {
@@ -24,67 +23,45 @@ interface LiveStreamOptions {
   readonly onDropped: () => void;
 }
 
-/** One open connection: heartbeats, the key's validity, and an end that always lets go of everything. */
+/** One open connection of a feed: what is pushed before it starts is sent first. */
 export class LiveStream {
   readonly frames: FrameQueue;
   readonly keyId: string;
-  readonly #options: LiveStreamOptions;
+  readonly #events: EventStream;
   #feed: Feed | undefined;
-  #out: ServerResponse | undefined;
-  #timers: NodeJS.Timeout[] = [];
-  #ended = false;
 
-  constructor(options: LiveStreamOptions) {
-    this.keyId = options.keyId;
-    this.frames = new FrameQueue(options.onDropped);
-    this.#options = options;
+  constructor({ keyId, key, keys, clock, onEnd, onDropped }: LiveStreamOptions) {
+    this.keyId = keyId;
+    this.frames = new FrameQueue(onDropped);
+    this.#events = new EventStream({
+      ...{ key, keys, clock, retryMs: RETRY_MS, heartbeatMs: HEARTBEAT_MS },
+      push: (frame) => this.frames.push(frame),
+      heartbeatId: () => this.#feed?.frameId,
+      onEnd: async () => {
+        onEnd(this);
+        await this.#closeFeed();
+      },
+    });
   }
 
-  start(feed: Feed, out: ServerResponse, headers: Record<string, string>): void {
+  start(feed: Feed, out: ServerResponse): void {
     this.#feed = feed;
-    this.#out = out;
-    out.on('close', () => void this.#end());
-    out.on('error', () => void this.#end());
-    out.writeHead(200, headers);
-    // The reader may have left, or the server begun to go down, while the feed was opened: no event will say so again.
-    if (this.#ended || out.destroyed || out.socket?.destroyed === true) {
-      out.end();
-      void this.#end();
+    // A stream ends when the server goes down or the key is gone: the connection must not stay behind, idle.
+    if (!this.#events.open(out, { connection: 'close' })) {
+      void this.#closeFeed();
       return;
     }
-    out.write('retry: 2000\n\n');
     this.frames.start(out);
-    this.#heartbeat();
-    this.#timers = [
-      setInterval(() => this.#heartbeat(), HEARTBEAT_MS),
-      setInterval(() => void this.#checkKey(), KEY_CHECK_MS),
-    ];
+    this.#events.heartbeat();
   }
 
   async close(reason: string): Promise<void> {
-    this.frames.push({ event: 'closed', data: { reason } });
-    this.#out?.end();
-    await this.#end();
+    await this.#events.close(reason);
   }
 
-  #heartbeat(): void {
-    const time = new Date(this.#options.clock.now()).toISOString();
-    this.frames.push({ event: 'heartbeat', id: this.#feed?.frameId, data: { time } });
-  }
-
-  /** A directory that cannot say now keeps the stream open: the reads of it would be refused anyway. */
-  async #checkKey(): Promise<void> {
-    const check = await this.#options.keys.check(this.#options.key);
-    if (check.kind === 'refused') await this.close('The API key is not valid any more');
-  }
-
-  async #end(): Promise<void> {
-    this.#ended = true;
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#timers = [];
+  async #closeFeed(): Promise<void> {
     const feed = this.#feed;
     this.#feed = undefined;
-    this.#options.onEnd(this);
     await feed?.close();
   }
 }
