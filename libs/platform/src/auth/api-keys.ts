@@ -1,7 +1,7 @@
 import { type AuditedChange, type ChangeAuthor, keysChanged, type Scope } from '@agentlens/contracts';
-import { type ApiKeysTable, type Database, recordChanges } from '@agentlens/database';
+import { type ApiKeysTable, type Database, lockUntilEnd, recordChanges } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, newApiKey } from './api-key.ts';
@@ -153,7 +153,7 @@ export class ApiKeys {
   /** One revocation of a tenant at a time, so that two admins cannot revoke each other and leave none. */
   async revoke(tenantId: string, keyId: string, author?: ChangeAuthor): Promise<RevokeResult> {
     const kind = await this.#database.db.transaction().execute(async (db): Promise<RevokeResult['kind']> => {
-      await sql`select pg_advisory_xact_lock(hashtext('agentlens:revoke-key'), hashtext(${tenantId}))`.execute(db);
+      await lockUntilEnd(db, 'revoke-key', tenantId);
       const key = await findKey(db, tenantId, keyId);
       if (key === undefined) return 'unknown';
       if (key.revoked_at !== null) return 'already_revoked';

@@ -1,6 +1,5 @@
 import { PLATFORM_TENANT } from '@agentlens/contracts';
-import type { Database } from '@agentlens/database';
-import { sql } from 'kysely';
+import { type Database, lockUntilEnd } from '@agentlens/database';
 import { ConfigError } from '../config/config-error.ts';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, apiKeyIdOf, newApiKey } from './api-key.ts';
@@ -59,7 +58,7 @@ function makeFirst(
 ): Promise<string | null> {
   const now = new Date(clock.now()).toISOString();
   return database.db.transaction().execute(async (db) => {
-    await sql`select pg_advisory_xact_lock(hashtext('agentlens:bootstrap-key'))`.execute(db);
+    await lockUntilEnd(db, 'bootstrap-key');
     await db
       .insertInto('tenants')
       .values({ id: tenantId, name: tenantName, created_at: now })

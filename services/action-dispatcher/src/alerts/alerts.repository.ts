@@ -1,5 +1,5 @@
 import { alertChanged, type ControlOrder, type EndedCall, MOST_ANCESTORS } from '@agentlens/contracts';
-import { alertFromRow, type Tables } from '@agentlens/database';
+import { alertFromRow, lockUntilEnd, type Tables } from '@agentlens/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
@@ -212,7 +212,7 @@ export function countSuppressed(tx: Tx, row: AlertRow): Promise<AlertRow> {
 
 /** One raising at a time per tenant, over all replicas: what makes counting and deduplicating exact. */
 export async function lockRaising(tx: Tx, tenantId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`agentlens:alerts:${tenantId}`}, 0))`.execute(tx);
+  await lockUntilEnd(tx, 'alerts', tenantId);
 }
 
 /** Alerts raised since then, approvals aside: those are questions of agents and wait for an answer. */

@@ -1,12 +1,12 @@
-import type { Tables, WebhookEndpointsTable } from '@agentlens/database';
-import { type Insertable, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
+import { lockUntilEnd, type Tables, type WebhookEndpointsTable } from '@agentlens/database';
+import { type Insertable, type Selectable, type Transaction, type Updateable } from 'kysely';
 
 type Tx = Transaction<Tables>;
 export type EndpointRow = Selectable<WebhookEndpointsTable>;
 
 /** One creation at a time per tenant: what makes their number exact. */
 export async function lockEndpoints(tx: Tx, tenantId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`agentlens:webhooks:${tenantId}`}, 0))`.execute(tx);
+  await lockUntilEnd(tx, 'webhooks', tenantId);
 }
 
 export async function countEndpoints(tx: Tx, tenantId: string): Promise<number> {

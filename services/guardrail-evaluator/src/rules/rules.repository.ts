@@ -1,5 +1,5 @@
 import type { GuardrailRule } from '@agentlens/contracts';
-import { type Database, type GuardrailRulesTable, ruleFromRow, type Tables } from '@agentlens/database';
+import { type Database, type GuardrailRulesTable, lockUntilEnd, ruleFromRow, type Tables } from '@agentlens/database';
 import { ACTIONS } from '@agentlens/guardrails';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { type RuleStore, RuleTransaction, storedOf } from './rule-transaction.ts';
@@ -73,7 +73,7 @@ export class RulesRepository implements RuleStore {
   /** Changes rules of one tenant: everything that `work` stores, or nothing. Changes of a tenant follow each other. */
   async change<T>(tenantId: string, work: (rules: RuleTransaction) => Promise<T>): Promise<T> {
     return this.#db.transaction().execute(async (transaction) => {
-      await sql`select pg_advisory_xact_lock(hashtext(${`agentlens:rules:${tenantId}`}))`.execute(transaction);
+      await lockUntilEnd(transaction, 'rules', tenantId);
       return work(new RuleTransaction(transaction, tenantId));
     });
   }
