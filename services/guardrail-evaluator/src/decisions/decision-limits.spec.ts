@@ -1,0 +1,112 @@
+import { type Budget } from '@agentlens/contracts';
+import { StateUnavailable } from '@agentlens/state';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { type TenantLimits } from '../breakers/limits.ts';
+import { bus, call, NOW, named, serviceIn } from './decision-service.testing.ts';
+
+afterAll(() => bus.close());
+
+describe('breakers', () => {
+  const limits = (maxTokens: number): TenantLimits => ({
+    agents: new Map(),
+    runs: new Map([
+      [
+        'run',
+        {
+          ...{ maxTokens, maxIterations: 10, maxCostUsd: 10, maxConsecutiveFailures: 5, maxConfidenceDrop: null },
+          ...{ confidenceWindow: 5, probeAfterSeconds: null },
+        },
+      ],
+    ]),
+  });
+
+  it('open over the limit, at it not, and say nothing of its height', async () => {
+    const { ask, recorded } = serviceIn({ limits: limits(4321) });
+    const metrics = { llm_tokens_in: 4321 };
+    expect((await ask({ metrics, callId: 'a' })).verdict).toBe('ALLOW');
+    const decision = await ask({ metrics: { llm_tokens_out: 1 }, callId: 'b' });
+    expect(decision).toMatchObject({ verdict: 'BLOCK', control: 'TERMINATE', cause: { kind: 'LOCKDOWN' } });
+    expect(JSON.stringify(decision)).not.toContain('4321');
+    expect(recorded).toMatchObject([{ state: { kind: 'open', reason: 'tokens' } }]);
+  });
+
+  it('count the model call that is asked for', async () => {
+    const { ask } = serviceIn({ limits: limits(100) });
+    const estimate = { tokens: 101, costUsd: 0 };
+    expect((await ask({ phase: 'llm.before', tool: undefined, estimate })).verdict).toBe('BLOCK');
+  });
+
+  it('are not moved by metrics that are nonsense', async () => {
+    const { ask } = serviceIn({ limits: limits(100) });
+    const metrics = { llm_tokens_in: -5, llm_tokens_out: Number.POSITIVE_INFINITY, llm_cost_usd: Number.NaN };
+    expect((await ask({ metrics })).verdict).toBe('ALLOW');
+    expect((await ask()).verdict).toBe('ALLOW');
+  });
+});
+
+describe('budgets', () => {
+  const budget: Budget = {
+    ...{ id: 'b', tenantId: 'acme', name: 'Pocket money', scope: 'run', period: 'total', limitUsd: 1, enabled: true },
+    ...{ onUnavailable: 'allow', version: 1, createdAt: '', updatedAt: '' },
+  };
+
+  it('do not hold money for a call that a rule blocks', async () => {
+    const { ask, state } = serviceIn({ budgets: [budget], rules: [{ ...named('rm'), actionType: 'block' }] });
+    expect((await ask({ ...call('rm'), estimate: { tokens: 0, costUsd: 0.5 } })).finalRuleId).toBe('rule-0');
+    const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 1 };
+    expect(await state.budgets.balances('acme', [account], NOW)).toBeNull();
+  });
+
+  it('answer the retry of a call with the same reservation', async () => {
+    const { ask } = serviceIn({ budgets: [budget] });
+    const estimate = { tokens: 0, costUsd: 0.9 };
+    const first = await ask({ callId: 'a', estimate });
+    const second = await ask({ callId: 'a', estimate });
+    expect(second.reservationId).toBe(first.reservationId);
+    expect((await ask({ callId: 'b', estimate })).verdict).toBe('BLOCK');
+  });
+
+  it('hold every call of one id, and let none pass a budget that is spent', async () => {
+    const { ask, state } = serviceIn({ budgets: [budget] });
+    const costing = (costUsd: number, args = {}) =>
+      ask({ callId: 'c1', phase: 'llm.before', tool: undefined, args, estimate: { tokens: 0, costUsd } });
+    expect((await costing(0.1)).verdict).toBe('ALLOW');
+    expect((await costing(5)).verdict).toBe('BLOCK');
+    expect((await costing(0.5, { other: true })).verdict).toBe('ALLOW');
+    expect((await costing(0.5, { third: true })).verdict).toBe('BLOCK');
+    const account = { budgetId: 'b', scopeId: 'run', periodStart: '1970-01-01', keptMs: 1_000 };
+    await state.budgets.spend('acme', [{ eventId: 'e', costUsd: 1, accounts: [account] }], NOW);
+    expect((await costing(0, { last: true })).verdict).toBe('BLOCK');
+  });
+
+  it('have every call they refuse counted, by why, and no other', async () => {
+    const spent = { ...budget, id: 'spent', limitUsd: 0 };
+    const { ask, refusals } = serviceIn({ budgets: [budget], rules: [{ ...named('rm'), actionType: 'block' }] });
+    const estimate = { tokens: 0, costUsd: 0.6 };
+    for (const callId of ['a', 'b', 'c']) await ask({ callId, estimate });
+    await ask({ ...call('rm'), callId: 'd', estimate });
+    await ask({ phase: 'tool.after', estimate });
+    expect(refusals).toEqual([
+      ['b', 'estimate'],
+      ['b', 'estimate'],
+    ]);
+    const broke = serviceIn({ budgets: [spent] });
+    expect(await broke.ask()).toMatchObject({ reason: 'budget', budgetId: 'spent', cause: { kind: 'RULE_VIOLATION' } });
+    expect(broke.refusals).toEqual([['spent', 'spent']]);
+  });
+
+  it('that could not be asked are counted where they are set to block', async () => {
+    const careful = { ...budget, id: 'careful', onUnavailable: 'block' as const };
+    const { ask, state, refusals } = serviceIn({ budgets: [budget, careful] });
+    state.budgets.reserve = async () => {
+      throw new StateUnavailable('away', new Error('away'));
+    };
+    await ask({ estimate: { tokens: 0, costUsd: 0.1 } });
+    expect(refusals).toEqual([['careful', 'unavailable']]);
+  });
+
+  it('that are off hold nothing back', async () => {
+    const { ask } = serviceIn({ budgets: [{ ...budget, enabled: false }] });
+    expect(await ask({ estimate: { tokens: 0, costUsd: 50 } })).toMatchObject({ verdict: 'ALLOW' });
+  });
+});
