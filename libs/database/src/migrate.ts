@@ -27,6 +27,7 @@ import * as approvalCalls from './migrations/0023-approval-calls.ts';
 import * as whatDecisionsKeep from './migrations/0024-what-decisions-keep.ts';
 import * as rulesets from './migrations/0025-rulesets.ts';
 import * as deletedRuns from './migrations/0026-deleted-runs.ts';
+import * as contentRetention from './migrations/0027-content-retention.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -57,6 +58,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0024-what-decisions-keep': whatDecisionsKeep,
   '0025-rulesets': rulesets,
   '0026-deleted-runs': deletedRuns,
+  '0027-content-retention': contentRetention,
 };
 
 /**

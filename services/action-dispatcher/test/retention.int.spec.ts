@@ -1,3 +1,4 @@
+import { openDatabase } from '@agentlens/database';
 import { createLogger } from '@agentlens/platform';
 import { aTrigger } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -83,6 +84,28 @@ describe('retention', () => {
     await retention().batch();
 
     expect(await idsIn('alerts', 'alert_id')).toEqual(['holds', 'new', 'open']);
+  });
+
+  it('removes the sealed calls past the retention of contents, save those that somebody may still decide', async () => {
+    const call = async (id: string, status: string, days: number) => {
+      await alert(id, status, daysAgo(days));
+      await sql`insert into approval_calls (tenant_id, alert_id, sealed, created_at)
+        values ('acme', ${id}, 'sealed', ${daysAgo(days)})`.execute(world.db);
+    };
+    await call('old', 'approved', 8);
+    await call('waits', 'pending', 8);
+    await call('new', 'approved', 6);
+    const query = openDatabase({ url: world.url, role: 'query', maxConnections: 1 });
+    await query.db
+      .insertInto('tenants')
+      .values({ id: 'acme', name: 'acme', created_at: START, content_retention_days: 7 })
+      .execute();
+    await query.close();
+
+    await retention(0).batch();
+
+    expect(await idsIn('approval_calls', 'alert_id')).toEqual(['new', 'waits']);
+    expect(await idsIn('alerts', 'alert_id')).toEqual(['new', 'old', 'waits']);
   });
 
   it('removes what belongs to deleted runs, and nothing else', async () => {

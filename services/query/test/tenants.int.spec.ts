@@ -70,7 +70,10 @@ describe('tenants', () => {
 
 describe('the settings of a tenant', () => {
   it('change one by one with PATCH, and PUT leaves later ones as they are', async () => {
-    const usual = { decisionFailMode: 'allow', defaultBreaker: 'on', decisionArguments: 'redacted', version: 1 };
+    const usual = {
+      ...{ decisionFailMode: 'allow', defaultBreaker: 'on', decisionArguments: 'redacted' },
+      ...{ contentRetentionDays: null, version: 1 },
+    };
     expect((await api.get('/api/settings', api.keys.foreign.key)).body).toEqual(usual);
     const change = (method: 'PUT' | 'PATCH', body: object) =>
       api.call(method, '/api/settings', { key: api.keys.foreign.key, body });
@@ -81,6 +84,9 @@ describe('the settings of a tenant', () => {
     expect((await change('PUT', { decisionFailMode: 'block' })).body).toEqual({
       ...{ ...usual, decisionFailMode: 'block', defaultBreaker: 'off', version: 3 },
     });
+    expect((await change('PATCH', { contentRetentionDays: 30 })).body).toMatchObject({ contentRetentionDays: 30 });
+    expect((await change('PATCH', { contentRetentionDays: null })).body).toMatchObject({ contentRetentionDays: null });
+    expect((await change('PATCH', { contentRetentionDays: 0 })).status).toBe(400);
     expect((await change('PATCH', { decisionArguments: 'all' })).status).toBe(400);
     expect((await change('PATCH', { decisionArgument: 'none' })).status).toBe(400);
     expect((await api.get('/api/settings')).body).toEqual(usual);

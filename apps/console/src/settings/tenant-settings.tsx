@@ -31,33 +31,56 @@ const CHOICES = [
       ['none', 'not at all'],
     ],
   },
+  {
+    field: 'contentRetentionDays',
+    question: 'Payloads, arguments and results are kept',
+    answers: [
+      [null, 'as long as the events'],
+      [90, '90 days'],
+      [30, '30 days'],
+      [7, '7 days'],
+    ],
+  },
 ] as const;
+
+type Choice = (typeof CHOICES)[number];
+type Answer = readonly [value: string | number | null, name: string];
+
+/** With the value in force, if it is none of the usual ones. */
+function answersOf({ field, answers }: Choice, value: string | number | null): readonly Answer[] {
+  const usual: readonly Answer[] = answers;
+  if (field !== 'contentRetentionDays' || usual.some(([known]) => known === value)) return usual;
+  return [...usual, [value, `${value} days`]];
+}
 
 export function TenantSettings() {
   const change = useChange('settings', 'Not changed');
   const settings = useRead(['settings'], (signal) => client.getSettings({ signal }));
-  const set = (field: string, value: string) =>
+  const set = (field: Choice['field'], value: Answer[0]) =>
     change('In force everywhere within 5 seconds', () => client.patchSettings({ body: { [field]: value } }));
   return (
     <Section title="Tenant">
       <Read read={settings} what="The tenant's settings" rows={3}>
         {(data) => (
           <>
-            {CHOICES.map(({ field, question, answers }) => (
-              <div key={field} className="row wrap topped" role="group" aria-label={question}>
-                <span className="t2">{question}</span>
-                {answers.map(([value, name]) => (
-                  <Act
-                    key={value}
-                    scope="admin"
-                    kind={data[field] === value ? 'pri' : ''}
-                    onPress={() => void set(field, value)}
-                  >
-                    {name}
-                  </Act>
-                ))}
-              </div>
-            ))}
+            {CHOICES.map((choice) => {
+              const { field, question } = choice;
+              return (
+                <div key={field} className="row wrap topped" role="group" aria-label={question}>
+                  <span className="t2">{question}</span>
+                  {answersOf(choice, data[field]).map(([value, name]) => (
+                    <Act
+                      key={value}
+                      scope="admin"
+                      kind={data[field] === value ? 'pri' : ''}
+                      onPress={() => void set(field, value)}
+                    >
+                      {name}
+                    </Act>
+                  ))}
+                </div>
+              );
+            })}
           </>
         )}
       </Read>

@@ -122,6 +122,8 @@ export interface EventsTable {
   metadata: Json;
   hash: string;
   received_at: Timestamp;
+  /** Payload and metadata were removed, save for what figures and trees are made of. */
+  content_expired: Generated<boolean | null>;
 }
 
 /**

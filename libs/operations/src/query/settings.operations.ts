@@ -11,6 +11,16 @@ const fields = {
   decisionArguments: z.enum(['none', 'redacted']).meta({
     description: 'Whether decisions keep the arguments of the call, with secrets and personal data taken out.',
   }),
+  contentRetentionDays: z
+    .int()
+    .min(1)
+    .max(3650)
+    .nullable()
+    .meta({
+      description:
+        'After so many days payloads, arguments and results are removed; counts, costs and times stay. Null: they are kept as ' +
+        'long as the events.',
+    }),
 };
 
 const Settings = z

@@ -17,6 +17,10 @@ export const StoredEvent = z
     severity: Severity,
     payload: JsonObject,
     metadata: JsonObject,
+    contentExpired: z.literal(true).optional().meta({
+      description:
+        'What it said was removed (retention of contents, or an erasure). Counts and times are as they were.',
+    }),
     prevHash: z.null(),
     hash: z.string(),
     tenantId: z.string(),

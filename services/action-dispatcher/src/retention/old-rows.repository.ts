@@ -5,7 +5,9 @@ import { type Kysely, sql } from 'kysely';
 export const ROWS_AT_ONCE = 1_000;
 
 /** How many rows went, by table. */
-export type Removed = Readonly<Partial<Record<'deliveries' | 'delivery_attempts' | 'alerts', number>>>;
+export type Removed = Readonly<
+  Partial<Record<'deliveries' | 'delivery_attempts' | 'alerts' | 'approval_calls', number>>
+>;
 
 /** Removes what is past retention, across tenants, a bounded number of rows at a time. Replicas do not get in each other's way. */
 export class OldRows {
@@ -52,6 +54,22 @@ export class OldRows {
         delete from approval_calls c using gone where c.tenant_id = gone.tenant_id and c.alert_id = gone.alert_id
       )
       select count(*) as alerts from gone`.execute(this.db);
+    return rows[0] ?? {};
+  }
+
+  /** The sealed calls of approvals that came to an end, of tenants that keep contents for less long than the rest. */
+  async removeCalls(now: string): Promise<Removed> {
+    const { rows } = await sql<Removed>`
+      with old as (
+        select c.ctid from approval_calls c
+        join tenants t on t.id = c.tenant_id
+        join alerts a on a.tenant_id = c.tenant_id and a.alert_id = c.alert_id
+        where c.created_at < ${now}::timestamptz - t.content_retention_days * interval '1 day'
+          and a.status not in ('pending', 'acknowledged') and (a.expires_at is null or a.expires_at < ${now}::timestamptz)
+        limit ${ROWS_AT_ONCE} for update of c skip locked
+      ),
+      gone as (delete from approval_calls where ctid = any(array(select ctid from old)) returning 1)
+      select count(*) as approval_calls from gone`.execute(this.db);
     return rows[0] ?? {};
   }
 }

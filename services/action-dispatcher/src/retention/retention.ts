@@ -17,7 +17,7 @@ interface RetentionDependencies {
   readonly logger: Platform['logger'];
 }
 
-/** Lets go of triggers, deliveries and alerts past retention: at the start, then every hour, in small batches. */
+/** Lets go of triggers, deliveries, alerts and sealed calls past retention: at the start, then every hour, in small batches. */
 export class Retention {
   readonly #parts: RetentionDependencies;
   readonly #meter = metrics.getMeter('@agentlens/action-dispatcher');
@@ -36,7 +36,6 @@ export class Retention {
   }
 
   start(): void {
-    if (this.#parts.days === 0) return;
     this.#stopped = false;
     this.#running = this.#turn();
   }
@@ -51,17 +50,21 @@ export class Retention {
   /** One batch of each; answers when the next is due, ms. Never throws. */
   async batch(): Promise<number> {
     const { rows, now, days, logger } = this.#parts;
-    const beforeMs = now() - days * DAY_MS;
+    const nowMs = now();
+    const beforeMs = nowMs - days * DAY_MS;
     const before = new Date(beforeMs).toISOString();
     try {
-      const months = await rows.dropTriggerMonths(beforeMs);
-      const removed = { ...(await rows.removeDeliveries(before)), ...(await rows.removeAlerts(before)) };
+      const months = days === 0 ? 0 : await rows.dropTriggerMonths(beforeMs);
+      const removed = {
+        ...(await rows.removeCalls(new Date(nowMs).toISOString())),
+        ...(days > 0 && { ...(await rows.removeDeliveries(before)), ...(await rows.removeAlerts(before)) }),
+      };
       this.#count(months, removed);
-      const { deliveries = 0, alerts = 0 } = removed;
-      if (months + deliveries + alerts > 0) {
+      const { deliveries = 0, alerts = 0, approval_calls: calls = 0 } = removed;
+      if (months + deliveries + alerts + calls > 0) {
         logger.info({ before, removed, monthsOfTriggers: months }, 'what was past retention is removed');
       }
-      return Math.max(deliveries, alerts) === ROWS_AT_ONCE ? NEXT_BATCH_MS : HOUR_MS;
+      return Math.max(deliveries, alerts, calls) === ROWS_AT_ONCE ? NEXT_BATCH_MS : HOUR_MS;
     } catch (err) {
       logger.warn({ err }, 'what is past retention could not be removed just now');
       return RETRY_MS;

@@ -14,6 +14,7 @@ export function eventFromRow(row: Selectable<EventsTable>): StoredEvent {
     severity: row.severity as Severity,
     payload: row.payload,
     metadata: row.metadata,
+    ...(row.content_expired === true && { contentExpired: true as const }),
     prevHash: null,
     hash: row.hash,
     tenantId: row.tenant_id,

@@ -6,7 +6,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
 
-const COLUMNS = ['decision_fail_mode', 'default_breaker', 'decision_arguments', 'settings_version'] as const;
+const COLUMNS = [
+  'decision_fail_mode',
+  'default_breaker',
+  'decision_arguments',
+  'content_retention_days',
+  'settings_version',
+] as const;
 
 /** The columns of `tenants` that a tenant may set itself; this service is their only writer. */
 @Injectable()
@@ -42,6 +48,7 @@ export class SettingsRepository {
           decision_fail_mode: after.decisionFailMode,
           default_breaker: after.defaultBreaker,
           decision_arguments: after.decisionArguments,
+          content_retention_days: after.contentRetentionDays,
           settings_version: after.version,
         })
         .where('id', '=', tenantId)
@@ -58,6 +65,7 @@ function settingsOf(row: Pick<Selectable<TenantsTable>, (typeof COLUMNS)[number]
     decisionFailMode: row.decision_fail_mode,
     defaultBreaker: row.default_breaker,
     decisionArguments: row.decision_arguments,
+    contentRetentionDays: row.content_retention_days,
     version: row.settings_version,
   };
 }

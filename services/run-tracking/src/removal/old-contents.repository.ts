@@ -1,0 +1,63 @@
+import type { Database } from '@agentlens/database';
+import { sql } from 'kysely';
+import { WITHOUT_CONTENTS } from './contents.sql.ts';
+
+/** One statement may run for ten seconds; this many rows take well under one. */
+const ROWS_AT_ONCE = 2_000;
+
+/** Events, decisions and runs of a tenant from `from` on and before `before`, ISO instants. */
+export interface ExpiredRange {
+  readonly tenantId: string;
+  readonly from: string;
+  readonly before: string;
+}
+
+/** How many rows lost their contents, by table. */
+type ExpiredRows = Readonly<Record<'events' | 'decisions' | 'runs', number>>;
+
+/** Takes the contents out of what is stored and leaves the rest. */
+export class OldContents {
+  constructor(private readonly database: Pick<Database, 'db'>) {}
+
+  /** The tenants that keep contents for less long than events, with the days. @throws what Postgres says. */
+  async tenants(): Promise<readonly { readonly tenantId: string; readonly days: number }[]> {
+    const { rows } = await sql<{ tenantId: string; days: number }>`
+      select id as "tenantId", content_retention_days as days from tenants
+      where content_retention_days is not null order by id`.execute(this.database.db);
+    return rows;
+  }
+
+  /** A bounded number of rows, and whether more may be left. @throws what Postgres says. */
+  async expireSome({ tenantId, from, before }: ExpiredRange): Promise<{ expired: ExpiredRows; more: boolean }> {
+    const limit = sql.lit(ROWS_AT_ONCE);
+    const { rows } = await sql<ExpiredRows>`
+      with old_events as (
+        select tenant_id, occurred_at, event_id from events
+        where tenant_id = ${tenantId} and occurred_at >= ${from}::timestamptz and occurred_at < ${before}::timestamptz
+          and content_expired is null
+        limit ${limit}
+      ),
+      stripped as (
+        update events e set ${sql.raw(WITHOUT_CONTENTS)} from old_events o
+        where e.tenant_id = o.tenant_id and e.occurred_at = o.occurred_at and e.event_id = o.event_id returning 1
+      ),
+      asked as (
+        update decisions set arguments = null, arguments_cut = null where ctid = any(array(
+          select ctid from decisions
+          where tenant_id = ${tenantId} and decided_at >= ${from}::timestamptz and decided_at < ${before}::timestamptz
+            and arguments is not null
+          limit ${limit})) returning 1
+      ),
+      ended as (
+        update runs set result = null, error_message = null where ctid = any(array(
+          select ctid from runs
+          where tenant_id = ${tenantId} and started_at >= ${from}::timestamptz and last_event_at < ${before}::timestamptz
+            and (result is not null or error_message is not null)
+          limit ${limit})) returning 1
+      )
+      select (select count(*) from stripped)::int as events, (select count(*) from asked)::int as decisions,
+        (select count(*) from ended)::int as runs`.execute(this.database.db);
+    const expired = rows[0] ?? { events: 0, decisions: 0, runs: 0 };
+    return { expired, more: Math.max(...Object.values(expired)) === ROWS_AT_ONCE };
+  }
+}
