@@ -26,6 +26,7 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   delivery: 'deliveries',
   webhook: 'webhooks',
   tenant: 'tenants',
+  run: 'deleted runs',
 };
 
 /** Every change that a person or a program made, with who and what. */
