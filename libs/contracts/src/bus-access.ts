@@ -46,7 +46,7 @@ const { applyRuleset, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
 
-const { deleteRun, deleteRunActions } = COMMANDS;
+const { deleteRun, deleteRunActions, eraseActor, eraseRunActions } = COMMANDS;
 const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWebhook } = COMMANDS;
 
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
@@ -65,8 +65,8 @@ export const BUS_ACCESS = {
   'run-tracking': {
     publishes: [runChanged, keyUsed, deadLetters],
     reads: [agentEvents, runHeartbeats, decisionDecided, keysChanged],
-    asks: [deleteRunActions],
-    answers: [deleteRun],
+    asks: [deleteRunActions, eraseRunActions],
+    answers: [deleteRun, eraseActor],
   },
   'guardrail-evaluator': {
     publishes: [guardrailTriggered, decisionDecided, breakerChanged, rulesChanged, keyUsed, deadLetters],
@@ -80,7 +80,7 @@ export const BUS_ACCESS = {
     asks: [rearmRules],
     answers: [
       ...[unpauseAgent, redeliver, resolveApproval, spendApprovals, raiseAlert, decideAlert, orderControl],
-      ...[...WEBHOOKS, deleteRunActions],
+      ...[...WEBHOOKS, deleteRunActions, eraseRunActions],
     ],
   },
   query: {
@@ -89,7 +89,17 @@ export const BUS_ACCESS = {
       ...[agentEvents, guardrailTriggered, deliverySettled, alertChanged, breakerChanged, decisionDecided],
       ...[rulesChanged, controlOrdered, keysChanged, keyUsed, runChanged],
     ],
-    asks: [...RULE_WRITING, budgetStanding, unpauseAgent, redeliver, decideAlert, orderControl, ...WEBHOOKS, deleteRun],
+    asks: [
+      ...RULE_WRITING,
+      budgetStanding,
+      unpauseAgent,
+      redeliver,
+      decideAlert,
+      orderControl,
+      ...WEBHOOKS,
+      deleteRun,
+      eraseActor,
+    ],
     answers: [],
   },
 } as const satisfies Record<string, BusAccess>;

@@ -29,6 +29,8 @@ export const CHANGE_KINDS = [
   'webhook.secret_rotated',
   'webhook.deleted',
   'run.deleted',
+  'erasure.started',
+  'erasure.finished',
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 

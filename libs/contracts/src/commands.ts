@@ -248,6 +248,18 @@ export const COMMANDS = {
     z.object({ tenantId: TenantId, runIds: z.array(ClientId).min(1).max(500) }),
     z.object({ ok: z.literal(true) }),
   ),
+  /** Begins to remove what the runs of an actor say; answers the erasure under way where there is one. */
+  eraseActor: command(
+    'runs.erase',
+    z.object({ ...authored, tenantId: TenantId, actorId: ClientId }),
+    z.object({ id: z.string(), requestedAt: Instant }),
+  ),
+  /** Removes what triggers, alerts and deliveries of runs say, and their sealed calls. Safe to repeat. */
+  eraseRunActions: command(
+    'action.runs.erase',
+    z.object({ tenantId: TenantId, runIds: z.array(ClientId).min(1).max(500) }),
+    z.object({ ok: z.literal(true) }),
+  ),
   createWebhook: command(
     'action.webhooks.create',
     z.object({ ...authored, tenantId: TenantId, draft: WebhookDraft }),

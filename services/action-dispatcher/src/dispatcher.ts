@@ -140,6 +140,7 @@ export class Dispatcher {
       await bus.serve(COMMANDS.deleteRunActions, ({ tenantId, runIds }) =>
         answered(runActions.delete(tenantId, runIds)),
       ),
+      await bus.serve(COMMANDS.eraseRunActions, ({ tenantId, runIds }) => answered(runActions.erase(tenantId, runIds))),
     );
     await this.#review.start();
     await this.#consumer.start();

@@ -135,6 +135,36 @@ describe('retention', () => {
     expect(rows).toEqual([]);
   });
 
+  it('takes out what is said of runs, and leaves that it happened', async () => {
+    const rule = await world.rule({ cooldownMinutes: 0 });
+    const triggered = { ...firedBy(rule), id: 't', runId: 'run', message: 'ann paid', triggeredAt: daysAgo(1) };
+    await world.recorder().record(aTrigger(triggered));
+    await alert('a', 'approved', daysAgo(1));
+    await sql`update alerts set run_id = 'run', message = 'may ann pay?', reason = 'ann may'`.execute(world.db);
+    await sql`insert into approval_calls (tenant_id, alert_id, sealed, created_at)
+      values ('acme', 'a', 'sealed', ${START})`.execute(world.db);
+    await delivery('told-', daysAgo(1));
+    await sql`update deliveries set trigger_id = 'a', webhook_id = 'w' where delivery_id = 'told-2'`.execute(world.db);
+    await delivery('acted-', daysAgo(1));
+    await sql`update deliveries set trigger_id = 't' where delivery_id = 'acted-2'`.execute(world.db);
+    await sql`update delivery_attempts set detail = 'no such user ann'`.execute(world.db);
+    const actions = new RunActions(world.db);
+
+    await actions.erase('globex', ['run']);
+    expect(await idsIn('alerts', 'message')).toEqual(['may ann pay?']);
+    await actions.erase('acme', ['run']);
+
+    expect(await idsIn('guardrail_triggers', 'message')).toEqual(['removed']);
+    expect(await idsIn('alerts', 'message')).toEqual(['removed']);
+    expect(await idsIn('alerts', 'reason')).toEqual([null]);
+    expect(await idsIn('approval_calls', 'alert_id')).toEqual([]);
+    expect(await idsIn('deliveries', 'delivery_id')).not.toContain('told-2');
+    expect(await idsIn('deliveries', 'delivery_id')).toContain('acted-2');
+    const { rows } = await sql`
+      select detail from delivery_attempts where delivery_id in ('told-2', 'acted-2')`.execute(world.db);
+    expect(rows).toEqual([{ detail: null }]);
+  });
+
   it('drops the months of triggers that lie wholly past it', async () => {
     const rule = await world.rule({ cooldownMinutes: 0 });
     for (const days of [70, 31, 1]) {

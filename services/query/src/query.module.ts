@@ -33,6 +33,8 @@ import { ControlQueries } from './control/control.queries.ts';
 import { OrderWatch } from './control/order-watch.ts';
 import { DecisionsController } from './decisions/decisions.controller.ts';
 import { DecisionsQueries } from './decisions/decisions.queries.ts';
+import { ErasuresController } from './erasures/erasures.controller.ts';
+import { ErasuresQueries } from './erasures/erasures.queries.ts';
 import { EventsController } from './events/events.controller.ts';
 import { EventsQueries } from './events/events.queries.ts';
 import { DeliveriesController } from './guardrails/deliveries.controller.ts';
@@ -98,6 +100,7 @@ export class QueryModule {
         DeliveriesController,
         WebhooksController,
         EventsController,
+        ErasuresController,
         SessionsController,
         RunsController,
         DecisionsController,
@@ -131,6 +134,7 @@ export class QueryModule {
         DeliveriesQueries,
         WebhooksQueries,
         EventsQueries,
+        ErasuresQueries,
         SessionsQueries,
         RunsQueries,
         RunDetailQueries,

@@ -24,6 +24,7 @@ import {
 import { Auditor } from './audit/auditor.ts';
 import { DecisionTracker } from './decisions/decision-tracker.ts';
 import { RunSweeper } from './life/run-sweeper.ts';
+import { ActorEraser } from './removal/actor-eraser.ts';
 import { ContentRetention } from './removal/content-retention.ts';
 import { RunDeleter } from './removal/run-deleter.ts';
 import { GROUP, RunTracker } from './run-tracker.ts';
@@ -36,6 +37,7 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
     @Inject(DecisionTracker) private readonly decisions: DecisionTracker,
     @Inject(RunSweeper) private readonly sweeper: RunSweeper,
     @Inject(RunDeleter) private readonly deleter: RunDeleter,
+    @Inject(ActorEraser) private readonly eraser: ActorEraser,
     @Inject(ContentRetention) private readonly contents: ContentRetention,
     @Inject(Auditor) private readonly auditor: Auditor | null,
   ) {}
@@ -49,6 +51,7 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
         { provide: DecisionTracker, useFactory: decisions, inject: PARTS },
         { provide: RunSweeper, useFactory: sweeper, inject: PARTS },
         { provide: RunDeleter, useFactory: deleter, inject: PARTS },
+        { provide: ActorEraser, useFactory: eraser, inject: PARTS },
         { provide: ContentRetention, useFactory: contents, inject: PARTS },
         { provide: Auditor, useFactory: auditor, inject: [EVALUATION_TALLY, ...PARTS] },
       ],
@@ -60,13 +63,14 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
     await this.decisions.start();
     await this.sweeper.start();
     await this.deleter.start();
+    await this.eraser.start();
     this.contents.start();
     this.auditor?.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    const { tracker, decisions, sweeper, deleter, contents, auditor } = this;
-    const parts = [tracker, decisions, sweeper, deleter, contents, auditor];
+    const { tracker, decisions, sweeper, deleter, eraser, contents, auditor } = this;
+    const parts = [tracker, decisions, sweeper, deleter, eraser, contents, auditor];
     await Promise.all(parts.map((part) => part?.stop()));
   }
 }
@@ -92,6 +96,10 @@ function sweeper(...[bus, database, clock, logger, _health, { otlp }]: Parts): R
 
 function deleter(...[bus, database, _clock, logger]: Parts): RunDeleter {
   return new RunDeleter({ bus, database, logger });
+}
+
+function eraser(...[bus, database, _clock, logger]: Parts): ActorEraser {
+  return new ActorEraser({ bus, database, logger });
 }
 
 function contents(...[_bus, database, clock, logger]: Parts): ContentRetention {

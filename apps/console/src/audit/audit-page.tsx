@@ -27,6 +27,7 @@ const TARGETS: Readonly<Record<KindOfTarget<AuditEntry['kind']>, string>> = {
   webhook: 'webhooks',
   tenant: 'tenants',
   run: 'deleted runs',
+  erasure: 'erasures of an actor',
 };
 
 /** Every change that a person or a program made, with who and what. */

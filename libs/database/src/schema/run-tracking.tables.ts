@@ -94,6 +94,21 @@ export interface DeletedRunsTable {
   next_pass_at: ColumnType<string | null, string | null | undefined, string | null>;
 }
 
+/** Writer: run-tracking. */
+export interface ErasuresTable {
+  tenant_id: string;
+  erasure_id: string;
+  /** Null once nothing of theirs is left. */
+  actor_id: string | null;
+  actor_digest: string;
+  state: 'running' | 'finished';
+  requested_at: Generated<string>;
+  finished_at: ColumnType<string | null, string | null | undefined, string | null>;
+  runs: Generated<number>;
+  events: Generated<number>;
+  author: NullableJson;
+}
+
 /** Writer: run-tracking. Partitioned by UTC day of `occurred_at`. */
 export interface EventsTable {
   tenant_id: string;

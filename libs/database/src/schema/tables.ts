@@ -31,6 +31,7 @@ import type {
   AuditPositionTable,
   DecisionsTable,
   DeletedRunsTable,
+  ErasuresTable,
   EventsTable,
   RuleDailyTable,
   RunsTable,
@@ -60,6 +61,7 @@ export interface Tables {
   agents: AgentsTable;
   runs: RunsTable;
   deleted_runs: DeletedRunsTable;
+  erasures: ErasuresTable;
   events: EventsTable;
   agent_daily: AgentDailyTable;
   audit_minutes: AuditMinutesTable;

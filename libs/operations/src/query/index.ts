@@ -11,6 +11,7 @@ export * from './control.operations.ts';
 export * from './decision-view.ts';
 export * from './decisions.operations.ts';
 export * from './deliveries.operations.ts';
+export * from './erasures.operations.ts';
 export * from './events.operations.ts';
 export * from './keys.operations.ts';
 export * from './metrics.operations.ts';

@@ -29,4 +29,39 @@ export class RunActions {
       where a.tenant_id = ${tenantId} and a.delivery_id = d.delivery_id`.execute(this.db);
     return { ok: true, value: { ok: true } };
   }
+
+  /**
+   * Takes out what they say and leaves that they were: the sealed calls, the texts of triggers and alerts, what receivers
+   * answered, the messages that webhooks were sent. What is still on its way is left to its end.
+   * @throws what Postgres says.
+   */
+  async erase(tenantId: string, runIds: readonly string[]): Promise<CommandAnswer<{ ok: true }>> {
+    await sql`
+      with runs as (select unnest(${[...runIds]}::text[]) as run_id),
+      triggers as (
+        update guardrail_triggers t set message = 'removed' from runs r
+        where t.tenant_id = ${tenantId} and t.run_id = r.run_id returning t.trigger_id as id
+      ),
+      changed_alerts as (
+        update alerts a set title = 'removed', message = 'removed', reason = null from runs r
+        where a.tenant_id = ${tenantId} and a.run_id = r.run_id returning a.alert_id as id
+      ),
+      calls as (
+        delete from approval_calls c using changed_alerts a where c.tenant_id = ${tenantId} and c.alert_id = a.id
+      ),
+      about as (select id from triggers union select id from changed_alerts),
+      told as (
+        delete from deliveries d using about
+        where d.tenant_id = ${tenantId} and d.trigger_id = about.id and d.webhook_id is not null
+          and d.next_attempt_at is null
+        returning d.delivery_id
+      ),
+      attempts as (
+        delete from delivery_attempts a using told where a.tenant_id = ${tenantId} and a.delivery_id = told.delivery_id
+      )
+      update delivery_attempts a set detail = null from deliveries d, about
+      where d.tenant_id = ${tenantId} and d.trigger_id = about.id and d.webhook_id is null
+        and a.tenant_id = ${tenantId} and a.delivery_id = d.delivery_id`.execute(this.db);
+    return { ok: true, value: { ok: true } };
+  }
 }

@@ -323,6 +323,37 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect(changes).toMatchObject([{ targetId: 'gone', before: { agentId: 'agent', events: 3 } }]);
     });
 
+    it('removes what the runs of an actor say, and keeps the counts', async () => {
+      const { client } = await newTenant();
+      const start = (sessionId: string, externalId: string) => ({
+        ...{ sessionId, agentId: 'agent', eventType: 'session_started', timestamp: new Date().toISOString() },
+        payload: { actor: { externalId, name: 'Ann Example' }, prompt: `dear ${externalId}` },
+      });
+      await send(client, [start('emptied', 'ann'), start('whole', 'ben')]);
+      await eventually(async () => expect((await client.get('/api/runs')).body.runs).toHaveLength(2));
+
+      const asked = await client.post('/api/erasures', { actorId: 'ann' });
+      expect(asked).toMatchObject({ status: 202, body: { id: expect.any(String) } });
+      await eventually(
+        async () =>
+          expect((await client.get(`/api/erasures/${asked.body.id}`)).body).toMatchObject({
+            ...{ state: 'finished', runs: 1, events: 1 },
+          }),
+        { timeoutMs: 30_000 },
+      );
+
+      const told = async (id: string) => JSON.stringify((await client.get(`/api/runs/${id}/timeline`)).body);
+      expect(await told('emptied')).toContain('"contentExpired":true');
+      expect(await told('emptied')).not.toMatch(/ann\b/i);
+      expect(await told('whole')).toContain('dear ben');
+      const run = (await client.get('/api/runs/emptied')).body;
+      expect(run).toMatchObject({ totals: { events: 1 } });
+      expect(run.actor).toBeUndefined();
+      const { entries } = (await client.get('/api/audit?target=erasure')).body;
+      expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual(['erasure.finished', 'erasure.started']);
+      expect(JSON.stringify(entries)).not.toContain('"ann"');
+    });
+
     it('finds everything again after a restart', async () => {
       const { client } = await newTenant();
       const rule = await makeRule(client, pauseRule());
