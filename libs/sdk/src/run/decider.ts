@@ -243,7 +243,7 @@ function wrongEstimate(estimate: DecisionQuestion['estimate']): string | null {
   for (const member of ['tokens', 'costUsd'] as const) {
     const amount: unknown = estimate[member];
     if (typeof amount === 'number' && Number.isFinite(amount) && amount >= 0) continue;
-    const shown = typeof amount === 'object' ? 'an object' : String(amount);
+    const shown = typeof amount === 'number' ? String(amount) : `of type ${typeof amount}`;
     return `The estimate of this call is wrong: estimate.${member} must be 0 or a positive number, not ${shown}.`;
   }
   return null;
