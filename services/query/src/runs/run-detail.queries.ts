@@ -4,11 +4,10 @@ import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { IDLE_AFTER_MS } from '../sessions/session.ts';
 import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
 import { noticesOf } from './run-notices.ts';
 import { ofRun, spanOfRow } from './run-span.ts';
-import { runFromRow } from './run-view.ts';
+import { IDLE_AFTER_MS, runFromRow } from './run-view.ts';
 
 interface RunStory extends AgentResultStory {
   readonly notices: readonly RunNotice[];
