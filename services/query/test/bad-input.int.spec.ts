@@ -196,7 +196,7 @@ describe('unknown parameters', () => {
 describe('methods that a path does not take', () => {
   it.each([
     ['PATCH', '/api/runs', 'GET, HEAD'],
-    ['TRACE', '/api/runs/x', 'GET, HEAD'],
+    ['TRACE', '/api/runs/x', 'DELETE, GET, HEAD'],
     ['PROPFIND', '/api/guardrails/x', 'DELETE, GET, HEAD, PUT'],
     ['OPTIONS', '/api/budgets', 'GET, HEAD, POST'],
   ])('are answered 405 with what it takes: %s %s', async (method, path, allow) => {

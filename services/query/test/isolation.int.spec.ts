@@ -44,6 +44,7 @@ beforeAll(async () => {
     trigger_id: FOREIGN,
     delivery_id: FOREIGN,
     alert_id: FOREIGN,
+    erasure_id: FOREIGN,
     order_id: FOREIGN,
     directive_id: FOREIGN,
     scope_id: FOREIGN,
@@ -79,6 +80,7 @@ beforeAll(async () => {
     audit_entries: anAuditRow(),
     decisions: aDecisionRow({ final_rule_id: FOREIGN }),
     webhook_endpoints: aWebhookRow(),
+    erasures: { tenant_id: '', erasure_id: '', actor_digest: FOREIGN, state: 'running' },
   };
   for (const [table, row] of Object.entries(rows)) {
     const own = Object.fromEntries(Object.entries(ids).filter(([column]) => column in row));

@@ -124,6 +124,12 @@ beforeAll(async () => {
   await api.bus.serve(COMMANDS.updateWebhook, async () => granted(webhook));
   await api.bus.serve(COMMANDS.deleteWebhook, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.testWebhook, async () => granted({ deliveryId: 'delivery-2' }));
+  await api.bus.serve(COMMANDS.deleteRun, async ({ runId }) => granted({ id: runId, deletedAt: NOW, complete: true }));
+  await api.bus.serve(COMMANDS.eraseActor, async () => granted({ id: 'erasure-2', requestedAt: NOW }));
+  const erased = { state: 'finished', finished_at: NOW, runs: 1, events: 2 };
+  await api.insert('erasures', {
+    ...{ tenant_id: 'acme', erasure_id: 'erasure-1', actor_digest: 'a'.repeat(64), requested_at: NOW, ...erased },
+  });
   await api.bus.serve(COMMANDS.redeliver, async ({ deliveryId }) => granted({ deliveryId }));
 });
 
@@ -151,6 +157,7 @@ const DRAFT = {
 
 const BODIES: Readonly<Record<string, object>> = {
   'post /api/control': { scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 },
+  'post /api/erasures': { actorId: 'ann' },
   'put /api/breakers/limits': { scope: 'tenant' },
   'post /api/guardrails/:id/revert': { version: 1 },
   'post /api/webhooks': { url: 'https://example.com/hook', events: ['approvals'] },
@@ -176,7 +183,9 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/runs/:id/events': 'run-1',
   '/api/runs/:id/decisions': 'run-1',
   '/api/runs/:id/timeline': 'run-1',
+  '/api/runs/:id/timeline/light': 'run-1',
   '/api/runs/:id/tree': 'run-1',
+  '/api/erasures/:id': 'erasure-1',
   '/api/sessions/:id': 'run-1',
   '/api/sessions/:id/timeline': 'run-1',
   '/api/agents/:id': 'agent-1',

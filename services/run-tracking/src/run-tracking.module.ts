@@ -71,7 +71,7 @@ export class RunTrackingModule implements OnApplicationBootstrap, BeforeApplicat
   async beforeApplicationShutdown(): Promise<void> {
     const { tracker, decisions, sweeper, deleter, eraser, contents, auditor } = this;
     const parts = [tracker, decisions, sweeper, deleter, eraser, contents, auditor];
-    await Promise.all(parts.map((part) => part?.stop()));
+    await Promise.all(parts.map(async (part) => part?.stop()));
   }
 }
 

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
 import { noticesOf } from './run-notices.ts';
-import { ofRun, spanOfRow } from './run-span.ts';
+import { ofRun, spanOfRow, spanOfRun } from './run-span.ts';
 import { IDLE_AFTER_MS, runFromRow } from './run-view.ts';
 
 interface RunStory extends AgentResultStory {
@@ -33,11 +33,12 @@ export class RunDetailQueries {
     return story && { ...story.run, tools: story.tools, summary: agentResult(story), notices: story.notices };
   }
 
-  /** Whether it runs, was lately heard of and has no order to stop. */
-  async isActive(tenantId: string, runId: string): Promise<boolean> {
+  /** Whether it runs, was lately heard of and has no order to stop. Undefined where nobody ever heard of the run. */
+  async isActive(tenantId: string, runId: string): Promise<boolean | undefined> {
     const since = new Date(this.clock.now() - IDLE_AFTER_MS).toISOString();
-    const run = await this.reads.read(tenantId, (db) =>
-      db
+    return this.reads.read(tenantId, async (db) => {
+      if ((await spanOfRun(db, tenantId, runId)) === undefined) return undefined;
+      const active = await db
         .selectFrom('runs')
         .select('run_id')
         .where('tenant_id', '=', tenantId)
@@ -49,9 +50,9 @@ export class RunDetailQueries {
             select from control_orders o where o.tenant_id = ${tenantId} and o.scope = 'run' and o.scope_id = ${runId}
               and o.state = 'killed')`,
         )
-        .executeTakeFirst(),
-    );
-    return run !== undefined;
+        .executeTakeFirst();
+      return active !== undefined;
+    });
   }
 
   async #story(db: ReadOnly, tenantId: string, runId: string): Promise<RunStory | undefined> {

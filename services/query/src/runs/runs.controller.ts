@@ -56,7 +56,7 @@ export class RunsController {
     @FromRequest() { params: { id: runId }, query: { reason } }: RequestOf<typeof deleteRun>,
   ) {
     const { tenantId } = caller;
-    if (await this.details.isActive(tenantId, runId)) {
+    if (foundOr404('Run', await this.details.isActive(tenantId, runId))) {
       throw new ProblemException(409, 'The run is running', {
         hint: `End or kill it first (POST /api/control), or wait until nothing was heard of it for five minutes.`,
       });

@@ -34,7 +34,7 @@ function store(failures: Error[] = []) {
       const ids = batches.flatMap((body) => (parseBatch(body) as EventBatch).events.map(({ id }) => id));
       if (ids.some((id) => id.startsWith('bad'))) throw codeError('22P05');
       for (const id of ids) stored.add(id);
-      return { stored: ids.length, duplicates: 0, conflicts: 0, runs: [] };
+      return { stored: ids.length, duplicates: 0, conflicts: 0, deleted: 0, runs: [] };
     },
   };
 }

@@ -36,8 +36,9 @@ describe('actor eraser', () => {
     dispatcherIsAway = false;
     await bus.serve(COMMANDS.eraseRunActions, async ({ runIds }) => {
       asked.push(runIds);
-      if (dispatcherIsAway) return { ok: false, problem: { status: 503, error: 'The database does not answer now' } };
-      return { ok: true, value: { ok: true } };
+      if (dispatcherIsAway)
+        return { ok: false as const, problem: { status: 503, error: 'The database does not answer now' } };
+      return { ok: true as const, value: { ok: true as const } };
     });
     const parts = { bus, database, clock: fixedClock(NOW), logger, health: new HealthRegistry(), retentionDays: 0 };
     tracker = new RunTracker(parts);
