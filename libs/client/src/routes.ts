@@ -43,6 +43,7 @@ export const ROUTES: Routes = {
   getFeatures: 'GET /api/config/features',
   getHealthHistory: 'GET /api/health/history',
   getHealthOverview: 'GET /api/health/overview',
+  getLightRunTimeline: 'GET /api/runs/:id/timeline/light',
   getLlmAnalytics: 'GET /api/analytics/llm',
   getMe: 'GET /api/me',
   getMetrics: 'GET /api/metrics',

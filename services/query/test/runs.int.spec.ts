@@ -294,6 +294,25 @@ describe('the timeline of a run', () => {
     expect(told(body.entries)).toEqual(STORY.slice(3, 3 + limit));
   });
 
+  it('says the same in its light form, and nothing of what was said', async () => {
+    const { body } = await api.get('/api/runs/story/timeline/light');
+
+    expect(told(body.entries)).toEqual(STORY);
+    expect(body.hasMore).toBe(false);
+    const whole = (await api.get('/api/runs/story/timeline')).body.entries[0].event;
+    const { kind, agentId, isError } = whole;
+    expect(body.entries[0]).toMatchObject({ type: 'event', id: 's0', kind, agentId, isError });
+    for (const word of ['payload', 'metadata', 'arguments', 'message'])
+      expect(body.entries[0]).not.toHaveProperty(word);
+    const decision = body.entries.find(({ id }: { id: string }) => id === 's-ask');
+    expect(decision).toMatchObject({ effect: 'ask', verdict: expect.any(String) });
+    const first = (await api.get('/api/runs/story/timeline/light?limit=5')).body;
+    const rest = (await api.get(`/api/runs/story/timeline/light?limit=5000&cursor=${first.nextCursor}`)).body;
+    expect(told([...first.entries, ...rest.entries])).toEqual(STORY);
+    const foreign = await api.get('/api/runs/story/timeline/light', api.keys.foreign.key);
+    expect(foreign.body.entries).toMatchObject([{ type: 'decision', id: 's-foreign' }]);
+  });
+
   it('begins with the questions of a run whose first event is still on its way', async () => {
     await api.insert('decisions', aDecisionRow({ run_id: 'early', decision_id: 'early' }));
 

@@ -7,7 +7,7 @@ import { DecisionView } from './decision-view.ts';
 import { Run, RunTotalsAnswer } from './run.ts';
 import { RUN_STATUSES } from './session.ts';
 import { StoredEvent } from './stored-event.ts';
-import { TimelineEntry } from './timeline-entry.ts';
+import { LightTimelineEntry, TimelineEntry } from './timeline-entry.ts';
 
 export const RUNS_LIST = 'runs';
 export const RUN_EVENTS_LIST = 'run-events';
@@ -178,6 +178,24 @@ export const getRunTimeline = operation({
   params: IdPath,
   query: RunTimelineQuery,
   response: z.object({ entries: z.array(TimelineEntry), ...page }),
+  problems: [404],
+});
+
+export const LightRunTimelineQuery = consistent(z.object(paging(RUN_TIMELINE, 5_000, 1_000)));
+export type LightRunTimelineQuery = z.output<typeof LightRunTimelineQuery>;
+
+export const getLightRunTimeline = operation({
+  id: 'getLightRunTimeline',
+  method: 'get',
+  path: '/api/runs/:id/timeline/light',
+  tag: 'Runs',
+  summary:
+    'The timeline of a run without what its entries say: kinds, times, names, durations, tokens, costs, verdicts. Its cursors ' +
+    'are those of the timeline, which has the whole entries.',
+  scope: 'read',
+  params: IdPath,
+  query: LightRunTimelineQuery,
+  response: z.object({ entries: z.array(LightTimelineEntry), ...page }),
   problems: [404],
 });
 

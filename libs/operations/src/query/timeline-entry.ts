@@ -24,3 +24,26 @@ export const TimelineEntry = z
   ])
   .meta({ id: 'TimelineEntry' });
 export type TimelineEntry = z.infer<typeof TimelineEntry>;
+
+/** One thing of a run as a row of a long list shows it: what it was, not what it said. */
+export const LightTimelineEntry = z
+  .object({
+    type: z.enum(['event', 'decision', 'trigger', 'alert', 'order', 'breaker']),
+    at,
+    id: z.string(),
+    agentId: z.string().optional(),
+    kind: z.string().optional().meta({ description: 'Of an event or alert.' }),
+    name: z.string().optional().meta({ description: 'Tool, model, rule or title; else the name of the event type.' }),
+    callId: z.string().optional(),
+    isError: z.boolean().optional(),
+    status: z.string().optional().meta({ description: 'Of an alert, an order, a breaker or the action of a trigger.' }),
+    moment: z.enum(ALERT_MOMENTS).optional(),
+    verdict: z.string().optional(),
+    effect: z.string().optional().meta({ description: 'Of a decision: what the rules said, enforced or not.' }),
+    durationMs: z.number().optional(),
+    tokens: z.number().optional(),
+    costUsd: z.number().optional(),
+    contentExpired: z.literal(true).optional(),
+  })
+  .meta({ id: 'LightTimelineEntry' });
+export type LightTimelineEntry = z.infer<typeof LightTimelineEntry>;

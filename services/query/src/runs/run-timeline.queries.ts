@@ -9,7 +9,8 @@ import {
   orderFromRow,
 } from '@agentlens/database';
 import {
-  type AlertMoment,
+  type LightRunTimelineQuery,
+  type LightTimelineEntry,
   type Position,
   RUN_TIMELINE,
   type RunTimelineQuery,
@@ -23,28 +24,43 @@ import { triggerFromRow } from '../guardrails/trigger-view.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { decisionFromRow } from './decision-view.ts';
+import { lightEntriesOf } from './light-entries.queries.ts';
 import { ofRun, type RunSpan, spanOfRun } from './run-span.ts';
-
-/** Where an entry stands, and what it is of. `place` orders entries of one instant. */
-interface Key {
-  readonly at: string;
-  readonly place: string;
-  readonly type: TimelineEntry['type'];
-  readonly id: string;
-  readonly moment: AlertMoment | null;
-}
+import type { TimelineKey, TimelineRun } from './timeline-key.ts';
 
 @Injectable()
 export class RunTimelineQueries {
   constructor(private readonly reads: TenantReads) {}
 
   /** Undefined where nobody ever heard of the run. */
-  async page(tenantId: string, runId: string, query: RunTimelineQuery): Promise<Page<TimelineEntry> | undefined> {
+  page(tenantId: string, runId: string, query: RunTimelineQuery): Promise<Page<TimelineEntry> | undefined> {
+    return this.#page(tenantId, runId, query, entriesOf);
+  }
+
+  /** The same without what the entries say. */
+  lightPage(
+    tenantId: string,
+    runId: string,
+    query: LightRunTimelineQuery,
+  ): Promise<Page<LightTimelineEntry> | undefined> {
+    return this.#page(tenantId, runId, query, lightEntriesOf);
+  }
+
+  async #page<Entry>(
+    tenantId: string,
+    runId: string,
+    query: RunTimelineQuery,
+    read: (
+      db: ReadOnly,
+      run: TimelineRun,
+      keys: readonly TimelineKey[],
+    ) => Promise<(key: TimelineKey) => Entry | undefined>,
+  ): Promise<Page<Entry> | undefined> {
     return this.reads.read(tenantId, async (db) => {
       const span = await spanOfRun(db, tenantId, runId);
       if (span === undefined) return undefined;
       const keys = await keysOf(db, { tenantId, runId }, span, query);
-      const shown = await entriesOf(db, { tenantId, runId }, keys.slice(0, query.limit));
+      const shown = await read(db, { tenantId, runId }, keys.slice(0, query.limit));
       const page = pageOf(RUN_TIMELINE, keys, query.limit, ({ at, place }) => ({ at, id: place }), shown);
       // What retention drops between the two reads is left out.
       return { ...page, items: page.items.filter((entry) => entry !== undefined) };
@@ -55,10 +71,10 @@ export class RunTimelineQueries {
 /** The places of one page: each source brings no more than the page can hold, in its own order. */
 async function keysOf(
   db: ReadOnly,
-  { tenantId, runId }: RunRef,
+  { tenantId, runId }: TimelineRun,
   span: RunSpan | 'empty',
   query: RunTimelineQuery,
-): Promise<Key[]> {
+): Promise<TimelineKey[]> {
   const most = sql.lit(query.offset + query.limit + 1);
   const mine = sql`tenant_id = ${tenantId} and run_id = ${runId}`;
   const scoped = sql`tenant_id = ${tenantId} and scope = 'run' and scope_id = ${runId}`;
@@ -68,7 +84,7 @@ async function keysOf(
         ${sql.lit(`${type}:`)} || ${sql.ref(id)} collate "C" as place
       from ${sql.table(from)} where ${where} ${startingAt(at, query.cursor)}
     ) as ${sql.ref(type)} where ${afterCursor(query.cursor)} order by at, place limit ${most})`;
-  const { rows } = await sql<Key>`
+  const { rows } = await sql<TimelineKey>`
     select * from (
       ${source('event', 'events', 'occurred_at', 'event_id', ofRun(tenantId, runId, span))}
       union all ${source('decision', 'decisions', 'decided_at', 'decision_id', mine)}
@@ -98,8 +114,8 @@ function afterCursor(cursor: Position | undefined) {
 }
 
 /** What the keys stand for, as a function of the key. */
-async function entriesOf(db: ReadOnly, run: RunRef, keys: readonly Key[]) {
-  const idsOf = (type: Key['type']) => keys.filter((key) => key.type === type).map(({ id }) => id);
+async function entriesOf(db: ReadOnly, run: TimelineRun, keys: readonly TimelineKey[]) {
+  const idsOf = (type: TimelineKey['type']) => keys.filter((key) => key.type === type).map(({ id }) => id);
   const [first, last] = [keys.at(0)?.at ?? '', keys.at(-1)?.at ?? ''];
   const events = await eventsBetween(db, run, idsOf('event'), first, last);
   const decisions = await rowsOf(db, run, 'decisions', 'decision_id', idsOf('decision'));
@@ -107,7 +123,7 @@ async function entriesOf(db: ReadOnly, run: RunRef, keys: readonly Key[]) {
   const alerts = await rowsOf(db, run, 'alerts', 'alert_id', idsOf('alert'));
   const orders = await latestOf(db, run, 'control_orders', idsOf('order'));
   const breakers = await latestOf(db, run, 'circuit_breakers', idsOf('breaker'));
-  return ({ type, id, at, moment }: Key): TimelineEntry | undefined => {
+  return ({ type, id, at, moment }: TimelineKey): TimelineEntry | undefined => {
     switch (type) {
       case 'event':
         return found(events.get(`${at} ${id}`), (row) => ({ type, at, event: eventFromRow(row) }));
@@ -129,13 +145,8 @@ function found<R>(row: R | undefined, entry: (row: R) => TimelineEntry): Timelin
   return row === undefined ? undefined : entry(row);
 }
 
-interface RunRef {
-  readonly tenantId: string;
-  readonly runId: string;
-}
-
 /** By instant and id: an id alone need not be one event. */
-async function eventsBetween(db: ReadOnly, run: RunRef, ids: readonly string[], first: string, last: string) {
+async function eventsBetween(db: ReadOnly, run: TimelineRun, ids: readonly string[], first: string, last: string) {
   if (ids.length === 0) return new Map<string, Selectable<EventsTable>>();
   const rows = await db
     .selectFrom('events')
@@ -157,7 +168,7 @@ interface RowsOfRun {
 
 async function rowsOf<T extends keyof RowsOfRun>(
   db: ReadOnly,
-  run: RunRef,
+  run: TimelineRun,
   table: T,
   idColumn: keyof RowsOfRun[T] & string,
   ids: readonly string[],
@@ -179,7 +190,7 @@ interface LatestRows {
 /** The one order, and the one breaker, there is of a run. */
 async function latestOf<T extends keyof LatestRows>(
   db: ReadOnly,
-  run: RunRef,
+  run: TimelineRun,
   table: T,
   ids: readonly string[],
 ): Promise<readonly LatestRows[T][]> {

@@ -1,6 +1,7 @@
 import { COMMANDS } from '@agentlens/contracts';
 import {
   deleteRun,
+  getLightRunTimeline,
   getRun,
   getRunFacets,
   getRunTimeline,
@@ -91,6 +92,16 @@ export class RunsController {
     @FromRequest() { params: { id }, query }: RequestOf<typeof getRunTimeline>,
   ) {
     const page = await this.timelines.page(caller.tenantId, id, query);
+    const { items, ...rest } = foundOr404('Run', page);
+    return { entries: items, ...rest };
+  }
+
+  @Serves(getLightRunTimeline)
+  async lightTimeline(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id }, query }: RequestOf<typeof getLightRunTimeline>,
+  ) {
+    const page = await this.timelines.lightPage(caller.tenantId, id, query);
     const { items, ...rest } = foundOr404('Run', page);
     return { entries: items, ...rest };
   }

@@ -1,0 +1,53 @@
+import type { LightTimelineEntry } from '@agentlens/operations';
+import { type RawBuilder, sql } from 'kysely';
+import type { ReadOnly } from '../http/tenant-reads.ts';
+import type { TimelineKey, TimelineRun } from './timeline-key.ts';
+
+/** As a statement answers it, without the key: null is what an entry does not have. */
+type LightRow = { readonly key: string } & { readonly [K in keyof LightTimelineEntry]?: LightTimelineEntry[K] | null };
+
+/** What the keys stand for, as a function of the key, by statements that read no payload. */
+export async function lightEntriesOf(db: ReadOnly, run: TimelineRun, keys: readonly TimelineKey[]) {
+  const of = (type: TimelineKey['type']) => keys.filter((key) => key.type === type);
+  const ids = (type: TimelineKey['type']) => sql`any(${of(type).map(({ id }) => id)}::text[])`;
+  const mine = sql`tenant_id = ${run.tenantId} and run_id = ${run.runId}`;
+  const scoped = sql`tenant_id = ${run.tenantId} and scope = 'run' and scope_id = ${run.runId}`;
+  const events = of('event');
+  const statements: Readonly<Record<TimelineKey['type'], RawBuilder<LightRow>>> = {
+    event: sql`
+      select occurred_at as at, event_id as key, agent_id as "agentId", kind,
+        coalesce(tool_name, model, source_type) as name, call_id as "callId", is_error as "isError",
+        latency_ms as "durationMs", total_tokens as tokens, cost_usd as "costUsd", content_expired as "contentExpired"
+      from events
+      where ${mine} and occurred_at >= ${events.at(0)?.at ?? null}::timestamptz
+        and occurred_at <= ${events.at(-1)?.at ?? null}::timestamptz and event_id = ${ids('event')}`,
+    decision: sql`
+      select decision_id as key, agent_id as "agentId", coalesce(tool_name, phase) as name, call_id as "callId", verdict,
+        effect, latency_ms as "durationMs"
+      from decisions where ${mine} and decision_id = ${ids('decision')}`,
+    trigger: sql`
+      select trigger_id as key, agent_id as "agentId", rule_name as name, action_result as status
+      from guardrail_triggers where ${mine} and trigger_id = ${ids('trigger')}`,
+    alert: sql`
+      select alert_id as key, agent_id as "agentId", kind, title as name, status
+      from alerts where ${mine} and alert_id = ${ids('alert')}`,
+    order: sql`select order_id as key, state as status from control_orders where ${scoped}`,
+    breaker: sql`
+      select scope_id as key, agent_id as "agentId", state->>'kind' as status from circuit_breakers where ${scoped}`,
+  };
+  const rows = new Map<string, LightRow>();
+  for (const [type, statement] of Object.entries(statements)) {
+    if (!keys.some((key) => key.type === type)) continue;
+    for (const row of (await statement.execute(db)).rows) {
+      // An id alone need not be one event.
+      rows.set(type === 'event' ? `event ${row.at} ${row.key}` : `${type} ${row.key}`, row);
+    }
+  }
+  return ({ type, at, id, moment }: TimelineKey): LightTimelineEntry | undefined => {
+    const row = rows.get(`${type} ${type === 'event' ? `${at} ${id}` : id}`);
+    if (row === undefined) return undefined;
+    const { key: _, ...facts } = { ...row, moment };
+    const known = Object.entries(facts).filter(([, value]) => value !== null);
+    return { type, at, id, ...Object.fromEntries(known) };
+  };
+}
