@@ -132,6 +132,13 @@ export class UnreadableMessage extends Error {
 /** No owner answered the command within its deadline. */
 export class CommandUnanswered extends Error {
   override readonly name = 'CommandUnanswered';
+  /** False: the question reached nobody, so that nothing was done about it. */
+  readonly wasAsked: boolean;
+
+  constructor(message: string, { wasAsked = true, ...options }: ErrorOptions & { readonly wasAsked?: boolean } = {}) {
+    super(message, options);
+    this.wasAsked = wasAsked;
+  }
 }
 
 /** Durable facts, ephemeral watches and commands. Two adapters, one contract suite. */

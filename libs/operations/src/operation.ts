@@ -37,6 +37,8 @@ export interface Operation {
   readonly tagged?: boolean;
   /** Answers carry their `version` as ETag: what `If-Match` of a change takes. */
   readonly versioned?: boolean;
+  /** Under an `Idempotency-Key` it is carried out once, and a repetition is answered as the first. */
+  readonly once?: true;
   /** The key may come as `?token=`, a ticket for it as `?ticket=`. */
   readonly queryToken?: boolean;
   /** What 503 answers, where it says more than a Problem. */

@@ -1,5 +1,5 @@
 export { type EvaluatedMessage, type EvaluationTally, minuteOf } from './evaluation-tally.ts';
-export type { IdempotencyStore, IdempotentRequest } from './idempotency-store.ts';
+export type { IdempotencyStore, IdempotentRequest, OnceRequest } from './idempotency-store.ts';
 export { createMemoryState, type MemoryState } from './memory/memory-state.ts';
 export { RecentMap } from './memory/recent-map.ts';
 export type { Instance, Presence } from './presence.ts';

@@ -42,13 +42,17 @@ export function commandsContract(start: StartBus): void {
 
     it('says when nobody answers, or not in time', async () => {
       const { bus } = current();
-      await expect(bus.request(COMMANDS.redeliver, question)).rejects.toBeInstanceOf(CommandUnanswered);
+      const unheard = bus.request(COMMANDS.redeliver, question);
+      await expect(unheard).rejects.toBeInstanceOf(CommandUnanswered);
+      await expect(unheard).rejects.toMatchObject({ wasAsked: false });
       const never = gate();
       await bus.serve(COMMANDS.redeliver, async () => {
         await never.opened;
         return answer;
       });
-      await expect(bus.request(hasty(COMMANDS.redeliver), question)).rejects.toBeInstanceOf(CommandUnanswered);
+      const late = bus.request(hasty(COMMANDS.redeliver), question);
+      await expect(late).rejects.toBeInstanceOf(CommandUnanswered);
+      await expect(late).rejects.toMatchObject({ wasAsked: true });
       never.open();
     });
 

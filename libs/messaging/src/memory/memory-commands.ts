@@ -33,7 +33,7 @@ export class MemoryCommands {
   async request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
     const owners = this.owners.get(command.subject) ?? [];
     const owner = owners.shift();
-    if (!owner) throw new CommandUnanswered(`nobody answers ${command.subject}`);
+    if (!owner) throw new CommandUnanswered(`nobody answers ${command.subject}`, { wasAsked: false });
     owners.push(owner);
     const bytes = encodeQuestion(question);
     let timer: NodeJS.Timeout | undefined;

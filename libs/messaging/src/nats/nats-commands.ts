@@ -1,5 +1,5 @@
 import type { Command } from '@agentlens/contracts';
-import { type Msg, headers as newHeaders } from '@nats-io/nats-core';
+import { type Msg, NoRespondersError, headers as newHeaders } from '@nats-io/nats-core';
 import { context } from '@opentelemetry/api';
 import { BackgroundWork } from '../background-work.ts';
 import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
@@ -14,7 +14,8 @@ const DRAIN_MS = 1_000;
 
 /** Asks over core request/reply. */
 export async function requestOverNats<Q, A>(link: NatsLink, command: Command<Q, A>, question: Q): Promise<A> {
-  if (!link.connected) throw new CommandUnanswered(`${command.subject} was not asked: NATS is away`);
+  if (!link.connected)
+    throw new CommandUnanswered(`${command.subject} was not asked: NATS is away`, { wasAsked: false });
   const headers = newHeaders();
   injectTrace(headers, (carrier, key, value) => carrier.set(key, value));
   const options = { timeout: command.deadlineMs, headers };
@@ -24,9 +25,15 @@ export async function requestOverNats<Q, A>(link: NatsLink, command: Command<Q, 
   } catch (error) {
     throw new CommandUnanswered(`${command.subject} was not answered within ${command.deadlineMs} ms`, {
       cause: error,
+      wasAsked: !isUnheard(error),
     });
   }
   return readAnswer(command, answer.data);
+}
+
+/** The broker says that nobody serves the subject. */
+function isUnheard(error: unknown): boolean {
+  return error instanceof Error && (error instanceof NoRespondersError || isUnheard(error.cause));
 }
 
 /** Answers as one of the subject's owners; the queue group gives every question to one of them. */

@@ -72,6 +72,7 @@ const deciding = {
   method: 'post',
   tag: 'Alerts',
   scope: 'review',
+  once: true,
   params: IdPath,
   body: z.strictObject({ reason: reason.optional() }).default({}),
   response: AlertView,

@@ -97,6 +97,7 @@ export const resetBreaker = operation({
   tag: 'Circuit breakers',
   summary: 'Closes the breaker of a run or an agent and lets it start counting again.',
   scope: 'admin',
+  once: true,
   params: z.object({ scope: z.enum(['run', 'agent'], 'must be "run" or "agent"'), id: ClientId }),
   response: z.object({ ok: z.literal(true) }),
   problems: [404],

@@ -25,6 +25,7 @@ export const createBudget = operation({
   tag: 'Budgets',
   summary: 'Makes a budget. Calls whose estimate no longer fits are refused before they are made.',
   scope: 'admin',
+  once: true,
   body: Draft,
   forwarded: true,
   status: 201,

@@ -23,6 +23,7 @@ export const createOrder = operation({
     'Kills, pauses or resumes (running) a run, an agent or the whole tenant. It stands until the next order for the same, ' +
     'for runs that start later too. Decisions enforce it from now on, whether or not an agent acknowledges.',
   scope: 'admin',
+  once: true,
   body: scoped({
     state: z.enum(STATES),
     reason: z.string().max(1_000, 'must be at most 1000 characters').default(''),

@@ -68,6 +68,7 @@ export const redeliver = operation({
   tag: 'Deliveries',
   summary: 'Carries the action out once more. The receiver sees the same webhook-id.',
   scope: 'admin',
+  once: true,
   params: IdPath,
   status: 202,
   response: z.object({ deliveryId: z.string() }),

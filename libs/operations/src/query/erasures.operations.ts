@@ -29,6 +29,7 @@ export const createErasure = operation({
     'Counts, costs and times stay. Runs in the background; asked again meanwhile, it answers the one under way.',
   scope: 'admin',
   body: z.strictObject({ actorId: ClientId }).meta({ id: 'ErasureDraft' }),
+  once: true,
   status: 202,
   response: z.object({ id: z.string(), requestedAt: z.string() }),
 });

@@ -45,6 +45,7 @@ export const createKey = operation({
   tag: 'API keys',
   summary: "Makes a key of the caller's own tenant. The key itself is in this answer and nowhere else.",
   scope: 'admin',
+  once: true,
   body: z
     .strictObject({
       name: NAME.default('API key'),
@@ -86,6 +87,7 @@ export const rotateKey = operation({
   tag: 'API keys',
   summary: 'Makes a successor with the same rights and the same expiry. The old key works for another 24 hours.',
   scope: MAKERS,
+  once: true,
   params: IdPath,
   status: 201,
   response: NewKey.extend({ previous: z.object({ id: z.string(), expiresAt: z.string().nullable() }) }).meta({

@@ -70,6 +70,7 @@ export const revertRule = operation({
   tag: 'Guardrails',
   summary: 'Makes a new version that says what an earlier one said. Secrets come back too.',
   scope: 'admin',
+  once: true,
   params: IdPath,
   headers: RuleChangeHeaders,
   body: z.strictObject({ version: z.int().min(1), reason: Reason.optional() }),

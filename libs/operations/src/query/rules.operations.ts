@@ -44,6 +44,7 @@ export const createRule = operation({
   tag: 'Guardrails',
   summary: 'Makes a rule. Secrets in actionConfig are encrypted at rest and never returned.',
   scope: 'admin',
+  once: true,
   body: Draft,
   forwarded: true,
   status: 201,

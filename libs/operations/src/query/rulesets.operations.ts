@@ -66,6 +66,7 @@ export const applyRuleset = operation({
   summary:
     'Makes the ruleset what these rules say, all of it or nothing. 409 names who changed what since the plan whose basis is sent. The same again changes nothing.',
   scope: 'admin',
+  once: true,
   body: RulesetApply.meta({ id: 'RulesetApply' }),
   forwarded: true,
   response: Plan,

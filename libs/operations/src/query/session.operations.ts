@@ -56,6 +56,7 @@ export const createSignInCode = operation({
   tag: 'Session',
   summary: 'A code that signs a browser in once with this key, within an hour: /sign-in#code=…',
   scope: 'read',
+  once: true,
   status: 201,
   response: z.object({ code: z.string(), expiresAt: z.string() }),
 });

@@ -86,6 +86,7 @@ export const createStreamTicket = operation({
   tag: 'Stream',
   summary: 'A ticket to open event streams with `?ticket=` for a minute, where a header cannot be sent. No body.',
   scope: 'read',
+  once: true,
   status: 201,
   response: StreamTicketAnswer,
 });

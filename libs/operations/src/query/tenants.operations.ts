@@ -22,6 +22,7 @@ export const createTenant = operation({
   summary:
     'Makes a tenant and its first admin key, which is in this answer and nowhere else. Nothing of one tenant is visible in another.',
   scope: 'platform',
+  once: true,
   body: z.strictObject({
     id: TenantId.refine((id) => id !== PLATFORM_TENANT, `"${PLATFORM_TENANT}" is reserved`),
     name: displayName(z.string().trim()).optional().meta({ description: 'Absent: the id.' }),

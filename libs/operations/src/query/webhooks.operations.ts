@@ -32,6 +32,7 @@ export const createWebhook = operation({
     `Has an address told of what happens to the whole tenant: ${WEBHOOK_EVENTS.join(', ')}. The signing secret is in ` +
     'this answer and nowhere else. `format: slack` sends what a Slack incoming webhook takes.',
   scope: 'admin',
+  once: true,
   body: WebhookDraft.meta({ id: 'WebhookDraft' }),
   status: 201,
   response: NewWebhook,
@@ -92,6 +93,7 @@ export const rotateWebhookSecret = operation({
   tag: TAG,
   summary: 'Makes a new signing secret and shows it once. What is queued already is still signed with the one before.',
   scope: 'admin',
+  once: true,
   params: IdPath,
   response: NewWebhook,
   problems: [404],
@@ -104,6 +106,7 @@ export const testWebhook = operation({
   tag: TAG,
   summary: 'Sends a message that says it is a test. What came of it is in the deliveries of the webhook.',
   scope: 'admin',
+  once: true,
   params: IdPath,
   status: 202,
   response: z.object({ deliveryId: z.string() }),

@@ -8,6 +8,8 @@ interface ProblemOptions {
   /** What to do about it, one sentence. */
   readonly hint?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The request changed nothing, so that it can be sent again. Default: where the status says that it was refused. */
+  readonly changedNothing?: boolean;
   /** Further members of the body that clients of this answer read (`maxSize` of a 413, `required` of a 403). */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
@@ -36,10 +38,12 @@ const RETRY_AFTER = { 'retry-after': '5' };
 export class ProblemException extends HttpException {
   override readonly name = 'ProblemException';
   readonly headers: Readonly<Record<string, string>>;
+  readonly changedNothing: boolean;
 
   constructor(status: number, error: string, options: ProblemOptions = {}) {
     super(problemBody(status, error, options), status);
     this.message = error;
+    this.changedNothing = options.changedNothing ?? status < 500;
     this.headers = { ...(status === 503 ? RETRY_AFTER : {}), ...options.headers };
   }
 

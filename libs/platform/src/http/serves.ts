@@ -2,6 +2,7 @@ import { type Operation, scopesOf } from '@agentlens/operations';
 import { applyDecorators, HttpCode, RequestMapping, RequestMethod, UseInterceptors } from '@nestjs/common';
 import type { HTTPMethods } from 'fastify';
 import { RouteSetting, type RouteSettings } from '../auth/route-config.ts';
+import { OnceOnly } from './once-only.ts';
 import { ReadRequest } from './read-request.ts';
 import { tagVersions } from './tag-versions.ts';
 
@@ -24,6 +25,7 @@ export function Serves(op: Operation, settings: RouteSettings = {}): MethodDecor
     HttpCode(op.status ?? 200),
     ...(op.tolerant ? [] : [UseInterceptors(new ReadRequest(op))]),
     ...(op.versioned ? [UseInterceptors(tagVersions)] : []),
+    ...(op.once ? [UseInterceptors(OnceOnly)] : []),
   );
 }
 

@@ -36,6 +36,39 @@ export function idempotencyStoreContract(name: string, stores: () => Idempotency
       expect(await stores().remember('acme', key, request)).toEqual(request);
     });
 
+    describe('of a request that is carried out once', () => {
+      const once = { requestHash: 'a'.repeat(64), startedAtMs: START_MS };
+
+      it('gives its key to one of those who ask at the same time', async () => {
+        const key = fresh('key');
+        const answers = await Promise.all(Array.from({ length: 8 }, () => stores().begin('acme', key, once)));
+        expect(answers.filter((answer) => answer === null)).toHaveLength(1);
+        expect(answers.filter((answer) => answer !== null)).toEqual(Array(7).fill(once));
+      });
+
+      it('keeps what came of it, for its tenant', async () => {
+        const key = fresh('key');
+        const finished = { ...once, result: { kind: 'answered', answer: 'sealed' } } as const;
+        await stores().begin('acme', key, once);
+        await stores().finish('acme', key, finished);
+        expect(await stores().begin('acme', key, once)).toEqual(finished);
+        expect(await stores().begin('globex', key, once)).toBeNull();
+      });
+
+      it('forgets it once it gave its key back', async () => {
+        const key = fresh('key');
+        await stores().begin('acme', key, once);
+        await stores().release('acme', key);
+        expect(await stores().begin('acme', key, once)).toBeNull();
+      });
+
+      it('has nothing to do with the batches of events under the same key', async () => {
+        const key = fresh('key');
+        await stores().remember('acme', key, request);
+        expect(await stores().begin('acme', key, once)).toBeNull();
+      });
+    });
+
     it('names the event ids that are known with another content', async () => {
       const [same, changed, added] = [fresh('event'), fresh('event'), fresh('event')];
       const before = [same, changed].map((id) => ({ id, hash: '1'.repeat(64) }));

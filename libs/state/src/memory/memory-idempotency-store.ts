@@ -1,19 +1,23 @@
-import { type IdempotencyStore, type IdempotentRequest, shortHash } from '../idempotency-store.ts';
+import { type IdempotencyStore, type IdempotentRequest, type OnceRequest, shortHash } from '../idempotency-store.ts';
 import { LIFETIMES } from '../lifetimes.ts';
 import { RecentMap } from './recent-map.ts';
 
 /** Some 250 bytes each: 25 MB, where all that come in a day at a hundred a second would be two gigabytes. */
 const MOST_REQUESTS = 100_000;
+/** Some 2 kB each: 20 MB. */
+const MOST_ANSWERS = 10_000;
 /** Some 130 bytes each: 13 MB, where all that come in five minutes of full load would be hundreds. */
 const MOST_CONTENTS = 100_000;
 
 /** Requests and event contents that one process remembers. */
 export class MemoryIdempotencyStore implements IdempotencyStore {
   readonly #requests: RecentMap<IdempotentRequest>;
+  readonly #once: RecentMap<OnceRequest>;
   readonly #contents: RecentMap<string>;
 
   constructor(now: () => number) {
     this.#requests = new RecentMap(now, { ttlMs: LIFETIMES.idempotencyKey, most: MOST_REQUESTS });
+    this.#once = new RecentMap(now, { ttlMs: LIFETIMES.idempotencyKey, most: MOST_ANSWERS });
     this.#contents = new RecentMap(now, { ttlMs: LIFETIMES.eventContent, most: MOST_CONTENTS });
   }
 
@@ -24,6 +28,20 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     const remembered = { bodyHash: request.bodyHash, receivedAtMs: request.receivedAtMs };
     this.#requests.set(name, remembered);
     return remembered;
+  }
+
+  async begin(tenantId: string, key: string, request: OnceRequest): Promise<OnceRequest | null> {
+    const known = this.#once.get(JSON.stringify([tenantId, key])) ?? null;
+    if (known === null) await this.finish(tenantId, key, request);
+    return known;
+  }
+
+  async finish(tenantId: string, key: string, request: OnceRequest): Promise<void> {
+    this.#once.set(JSON.stringify([tenantId, key]), request);
+  }
+
+  async release(tenantId: string, key: string): Promise<void> {
+    this.#once.delete(JSON.stringify([tenantId, key]));
   }
 
   async conflicts(

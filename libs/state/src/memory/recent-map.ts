@@ -36,6 +36,11 @@ export class RecentMap<V extends NonNullable<unknown>> {
     this.#newer.set(key, value);
   }
 
+  delete(key: string): void {
+    this.#newer.delete(key);
+    this.#older.delete(key);
+  }
+
   #turn(): void {
     const { ttlMs, most } = this.#limits;
     const ageMs = this.#now() - this.#beganAtMs;

@@ -17,6 +17,7 @@ import { escaped } from '../escaped.ts';
  * | `cooldowns:{tenant}:<agent>`       | hash: by rule when it fired, the trigger that holds its cooldown, when it was rearmed | longest + 1 h |
  * | `quota:{key id}`                   | tokens left and when                                               | until full     |
  * | `idempotency:{tenant}:<hashed key>`| arrival and body hash of the first request                         | 24 h           |
+ * | `once:{tenant}:<hashed key>`       | a change that is carried out once, and its sealed answer           | 24 h           |
  * | `run:{tenant}:<hashed run id>`     | what the run's start said: session, actor, tags                    | 7 d            |
  * | `presence:{tenant}`                | sorted set of connected SDK instances by when they are gone        | 10 min         |
  * | `content:{tenant}:<hashed id>`     | short hash of an event's content                                   | 5 min          |
@@ -159,6 +160,10 @@ export function quotaKey(keyId: string): string {
 /** Idempotency keys are client text of any length, so their hash stands for them. */
 export function idempotencyKey(tenantId: string, key: string): string {
   return `idempotency:{${tenantId}}:${hash('sha256', key, 'base64url')}`;
+}
+
+export function onceKey(tenantId: string, key: string): string {
+  return `once:{${tenantId}}:${hash('sha256', key, 'base64url')}`;
 }
 
 export function runContextKey(tenantId: string, runId: string): string {

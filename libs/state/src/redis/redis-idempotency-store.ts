@@ -1,9 +1,9 @@
-import { type IdempotencyStore, type IdempotentRequest, shortHash } from '../idempotency-store.ts';
+import { type IdempotencyStore, type IdempotentRequest, type OnceRequest, shortHash } from '../idempotency-store.ts';
 import { LIFETIMES } from '../lifetimes.ts';
 import { StateUnavailable } from '../state-unavailable.ts';
 import { fingerprint } from '../windows/plan.ts';
 import { answered, type RedisConnection } from './connection.ts';
-import { contentKey, idempotencyKey } from './keys.ts';
+import { contentKey, idempotencyKey, onceKey } from './keys.ts';
 
 /** Requests and event contents that all gateways remember together. */
 export class RedisIdempotencyStore implements IdempotencyStore {
@@ -18,6 +18,22 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     const call = this.#redis.set(idempotencyKey(tenantId, key), value, 'PX', LIFETIMES.idempotencyKey, 'NX', 'GET');
     const [receivedAtMs, bodyHash = ''] = ((await answered('remember', call)) ?? value).split(' ', 2);
     return { bodyHash, receivedAtMs: Number(receivedAtMs) };
+  }
+
+  async begin(tenantId: string, key: string, request: OnceRequest): Promise<OnceRequest | null> {
+    const [name, value] = [onceKey(tenantId, key), JSON.stringify(request)];
+    const call = this.#redis.set(name, value, 'PX', LIFETIMES.idempotencyKey, 'NX', 'GET');
+    const known = await answered('begin', call);
+    return known === null ? null : (JSON.parse(known) as OnceRequest);
+  }
+
+  async finish(tenantId: string, key: string, request: OnceRequest): Promise<void> {
+    const call = this.#redis.set(onceKey(tenantId, key), JSON.stringify(request), 'PX', LIFETIMES.idempotencyKey);
+    await answered('finish', call);
+  }
+
+  async release(tenantId: string, key: string): Promise<void> {
+    await answered('release', this.#redis.del(onceKey(tenantId, key)));
   }
 
   async conflicts(

@@ -6,6 +6,9 @@ import { Inject, Injectable } from '@nestjs/common';
 type Answer<A> = { readonly ok: true; readonly value: A } | { readonly ok: false; readonly problem: Problem };
 
 const RETRY_AFTER_S = 2;
+const NOT_ASKED = 'Nothing was changed: send the same request again.';
+const NOT_KNOWN =
+  'If this was a change, it is not known whether it was made: read it back, then send the same request again.';
 
 /** Forwards writes to the service that owns the data; its refusal becomes this edge's answer. */
 @Injectable()
@@ -24,8 +27,10 @@ export class Commands {
       return await this.bus.request(command, question);
     } catch (error) {
       if (!(error instanceof CommandUnanswered || error instanceof BusUnavailable)) throw error;
+      const changedNothing = error instanceof CommandUnanswered && !error.wasAsked;
       throw new ProblemException(503, 'The service that owns this is not answering', {
-        hint: 'If this was a change, it is not known whether it was made: read it back, then send the same request again.',
+        hint: changedNothing ? NOT_ASKED : NOT_KNOWN,
+        changedNothing,
         headers: { 'retry-after': String(RETRY_AFTER_S) },
       });
     }

@@ -1,5 +1,5 @@
 import { Problem, type Scope } from '@agentlens/contracts';
-import { type Operation, scopesOf } from '@agentlens/operations';
+import { IdempotencyHeaders, type Operation, scopesOf } from '@agentlens/operations';
 import { z } from 'zod';
 
 type Json = Record<string, unknown>;
@@ -85,6 +85,7 @@ function describe(op: Operation, schemas: Json): Json {
       ...parameters('path', op.params, schemas),
       ...parameters('query', op.query, schemas),
       ...parameters('header', op.headers, schemas),
+      ...(op.once ? parameters('header', IdempotencyHeaders, schemas) : []),
       ...(op.tagged ? [IF_NONE_MATCH] : []),
       ...(op.scope === null || op.method === 'get' ? [] : [ACTOR]),
     ],
@@ -125,7 +126,8 @@ function successes(op: Operation, schemas: Json): Json {
 function problemResponses(op: Operation, schemas: Json): Json {
   const always = op.scope === null ? [431, 503] : [400, 401, 403, 429, 431, 503];
   const ofBodies = op.body === undefined ? [] : [400, 413, 415];
-  const statuses = [...new Set([...always, ...ofBodies, ...(op.problems ?? [])])].sort((a, b) => a - b);
+  const ofOnce = op.once ? [409, 422] : [];
+  const statuses = [...new Set([...always, ...ofBodies, ...ofOnce, ...(op.problems ?? [])])].sort((a, b) => a - b);
   const bodies: Readonly<Record<number, z.ZodType | undefined>> = {
     403: Forbidden,
     413: TooLarge,

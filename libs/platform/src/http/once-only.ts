@@ -1,0 +1,109 @@
+import { hash } from 'node:crypto';
+import { canonicalJson } from '@agentlens/contracts';
+import { IdempotencyHeaders } from '@agentlens/operations';
+import type { IdempotencyStore, OnceRequest } from '@agentlens/state';
+import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { lastValueFrom, type Observable, of } from 'rxjs';
+import { callerOf } from '../auth/caller.ts';
+import type { Clock } from '../platform.ts';
+import type { SecretBox } from '../secret-box.ts';
+import { CLOCK, IDEMPOTENCY_STORE, LOGGER, SECRET_BOX } from '../tokens.ts';
+import { parseOr400 } from './parse-or-400.ts';
+import { ProblemException } from './problem-exception.ts';
+
+/** Longer than any change takes: what is not answered by then was lost with its process. */
+const LONGEST_CHANGE_MS = 60_000;
+const RETRY_AFTER = { 'retry-after': '2' };
+
+/**
+ * Carries a request out once under its `Idempotency-Key`, and answers a repetition as the first. A refused request changed
+ * nothing and gives its key back. Answers are kept sealed: some hold secrets that are shown once.
+ */
+@Injectable()
+export class OnceOnly implements NestInterceptor {
+  constructor(
+    @Inject(IDEMPOTENCY_STORE) private readonly store: IdempotencyStore,
+    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const { 'idempotency-key': key } = parseOr400(IdempotencyHeaders, request.headers, 'headers');
+    if (key === undefined) return next.handle();
+
+    const { tenantId } = callerOf(request);
+    const mine: OnceRequest = { requestHash: hashOf(request), startedAtMs: this.clock.now() };
+    const known = await this.store.begin(tenantId, key, mine);
+    if (known !== null) {
+      const answer = this.#answerOf(known, mine, [tenantId, 'idempotency', key]);
+      http.getResponse<FastifyReply>().header('idempotency-replayed', 'true');
+      return of(answer);
+    }
+    return of(await this.#carryOut(next, tenantId, key, mine));
+  }
+
+  /** @throws ProblemException for another request under the key, and for one of which the answer is not known */
+  #answerOf(known: OnceRequest, mine: OnceRequest, context: readonly string[]): unknown {
+    if (known.requestHash !== mine.requestHash) {
+      throw new ProblemException(422, 'Idempotency-Key reused', {
+        code: 'idempotency_key_reused',
+        details: [{ path: 'headers.idempotency-key', message: 'was used before for another request' }],
+        hint: 'Send the same request again as it was, or choose a new key.',
+      });
+    }
+    if (known.result?.kind === 'answered') return JSON.parse(this.secrets.open(known.result.answer, context));
+    if (known.result === undefined && mine.startedAtMs - known.startedAtMs < LONGEST_CHANGE_MS) {
+      throw new ProblemException(409, 'The first request under this Idempotency-Key is still being carried out', {
+        code: 'request_in_flight',
+        hint: 'Send the same request again in 2 s.',
+        headers: RETRY_AFTER,
+      });
+    }
+    throw new ProblemException(409, 'What came of the first request under this Idempotency-Key is not known', {
+      code: 'result_unknown',
+      hint: 'Look whether the change was made. If it was not, send it again under a new key.',
+    });
+  }
+
+  async #carryOut(next: CallHandler, tenantId: string, key: string, request: OnceRequest): Promise<unknown> {
+    let answer: unknown;
+    try {
+      answer = await lastValueFrom(next.handle());
+    } catch (error) {
+      const changedNothing = error instanceof ProblemException && error.changedNothing;
+      await this.#keep(() =>
+        changedNothing
+          ? this.store.release(tenantId, key)
+          : this.store.finish(tenantId, key, { ...request, result: { kind: 'unknown' } }),
+      );
+      throw error;
+    }
+    const sealed = this.secrets.seal(JSON.stringify(answer), [tenantId, 'idempotency', key]);
+    await this.#keep(() =>
+      this.store.finish(tenantId, key, { ...request, result: { kind: 'answered', answer: sealed } }),
+    );
+    return answer;
+  }
+
+  /** What came of the request is the answer, also where it cannot be kept: a repetition is then told that it is not known. */
+  async #keep(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      this.logger.warn({ err: error }, 'the result of a request with an Idempotency-Key was not kept');
+    }
+  }
+}
+
+/** All that a request says, and with which key: an answer is for the one who asked. */
+function hashOf(request: FastifyRequest): string {
+  const { method, url, headers, body = null } = request;
+  const { keyId } = callerOf(request);
+  const conditions = [headers['if-match'] ?? null, headers['x-agentlens-override'] ?? null];
+  return hash('sha256', canonicalJson([method, url, keyId, conditions, body]), 'hex');
+}
