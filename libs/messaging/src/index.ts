@@ -31,4 +31,5 @@ export { connectNatsBus } from './nats/connect-nats-bus.ts';
 export type { NatsBusOptions } from './nats/nats-bus-options.ts';
 export { observeQueue } from './observe-queue.ts';
 export { readRange, watchWithPast } from './read-range.ts';
+export { within } from './within.ts';
 export { type WrittenMessage, writtenMessage } from './written-message.ts';

@@ -2,6 +2,7 @@ import { STREAMS, type StreamName } from '@agentlens/contracts';
 import { BusUnavailable, type PublishAck } from '../event-bus.ts';
 import { InFlight } from '../in-flight.ts';
 import { subjectMatches } from '../subject-matches.ts';
+import { within } from '../within.ts';
 import { ConsumerGroup, type QueueLimits } from './consumer-group.ts';
 import { type KnownMessage, type LogLimits, MessageLog, type StoredMessage } from './message-log.ts';
 import { settlementOf } from './settlement.ts';
@@ -104,12 +105,7 @@ export class MemoryStreams {
 
   /** Lets what is under way finish; what is still unsettled then is refused to its publisher, who sends it again. */
   async close(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.limits.drainMs);
-    });
-    await Promise.race([this.quiet(), patience]);
-    clearTimeout(timer);
+    await within(this.limits.drainMs, this.quiet());
     this.isClosed = true;
     for (const { refuse } of this.waiting) refuse('was not settled before the bus closed');
     const groups = [...this.groups.values()].flatMap((ofStream) => [...ofStream.values()]);

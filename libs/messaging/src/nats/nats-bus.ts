@@ -24,6 +24,7 @@ import type { BusLogger } from '../logger.ts';
 import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
 import { observeQueue } from '../observe-queue.ts';
 import { parseMessage } from '../parse-message.ts';
+import { within } from '../within.ts';
 import { type WrittenMessage, writtenMessage } from '../written-message.ts';
 import { consumerLag } from './consumer-lag.ts';
 import { readEnvelopes } from './envelopes.ts';
@@ -35,7 +36,6 @@ import { AWAY_MS, refusalOf, storeMessage } from './store-message.ts';
 import { factsOf, type Stored } from './stream-message.ts';
 import { StreamWatch } from './stream-watch.ts';
 import { READY_WITHIN_MS, whenReady } from './when-ready.ts';
-import { within } from './within.ts';
 
 interface NatsBusDependencies {
   readonly link: NatsLink;

@@ -6,9 +6,9 @@ import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
 import { CommandUnanswered, type Subscription } from '../event-bus.ts';
 import type { BusLogger } from '../logger.ts';
 import { extractTrace, injectTrace } from '../trace-context.ts';
+import { within } from '../within.ts';
 import type { NatsLink } from './nats-link.ts';
 import { headersOf } from './stream-message.ts';
-import { within } from './within.ts';
 
 const DRAIN_MS = 1_000;
 

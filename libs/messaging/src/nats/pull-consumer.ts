@@ -10,9 +10,9 @@ import { InFlight, type InFlightSlot } from '../in-flight.ts';
 import type { BusLogger } from '../logger.ts';
 import { ONLY_GROUP } from '../message-headers.ts';
 import { observeQueue } from '../observe-queue.ts';
+import { within } from '../within.ts';
 import type { NatsLink } from './nats-link.ts';
 import { StreamMessage } from './stream-message.ts';
-import { within } from './within.ts';
 
 interface PullSpec {
   readonly stream: string;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { BackgroundWork, observeQueue } from '@agentlens/messaging';
+import { BackgroundWork, observeQueue, within } from '@agentlens/messaging';
 import { Paces } from '../destinations/paces.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
@@ -100,11 +100,7 @@ export class DeliveryWorker {
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     this.#wakeUp();
-    const finished = Promise.all([this.#loop, this.#running.ended()]);
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, graceMs);
-    await Promise.race([finished, patience.promise]);
-    clearTimeout(timer);
+    await within(graceMs, Promise.all([this.#loop, this.#running.ended()]));
   }
 
   async #run(): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Decision, decisionDecided } from '@agentlens/contracts';
-import { type EventBus, Fifo, observeQueue } from '@agentlens/messaging';
+import { type EventBus, Fifo, observeQueue, within } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { DecisionMetrics } from './decision-metrics.ts';
 
@@ -65,14 +65,9 @@ export class DecisionPublisher {
     this.#stopped = true;
     clearTimeout(this.#resting);
     this.#resting = undefined;
-    let timer: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#limits.drainMs);
-    });
     const sent = new Promise<void>((resolve) => this.#idle.push(resolve));
     this.#send();
-    await Promise.race([sent, tooLate]);
-    clearTimeout(timer);
+    await within(this.#limits.drainMs, sent);
     clearTimeout(this.#resting);
     const lost = this.#waiting.take(Number.POSITIVE_INFINITY).length + this.#sending;
     if (lost === 0) return;

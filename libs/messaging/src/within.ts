@@ -1,4 +1,4 @@
-/** Waits for work that never rejects, but no longer than this: a connection that is away answers no drain or flush. */
+/** Waits for work, whether or not it succeeds, but no longer than this. */
 export async function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const enough = new Promise<void>((resolve) => {
