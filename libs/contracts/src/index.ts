@@ -127,6 +127,7 @@ export {
 } from './rulesets.ts';
 export { mayDo, SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
 export { subjectToken } from './subject-token.ts';
+export { DAY_MS, HOUR_MS, MINUTE_MS } from './times.ts';
 export {
   agentEvents,
   alertChanged,

@@ -10,11 +10,8 @@ import { eventBatchFacts, eventBatchHeaders, factsOfBatch } from './event-batch-
 import { EventBatch } from './events.ts';
 import { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 import { subjectToken } from './subject-token.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './times.ts';
 import { DeliverySettled, Trigger } from './triggers.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 /** A durable log. `maxBytes` bounds the disk; when it is full, publishing is refused (discard new). */
 export interface StreamSpec {

@@ -1,7 +1,6 @@
+import { DAY_MS } from '@agentlens/contracts';
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from './schema/tables.ts';
-
-const DAY_MS = 86_400_000;
 
 type PartitionedTable = 'events' | 'guardrail_triggers';
 

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '@agentlens/contracts';
 /** One message of events that was evaluated. */
 export interface EvaluatedMessage {
   readonly tenantId: string;
@@ -18,8 +19,6 @@ export interface EvaluationTally {
   /** Events by tenant of the minute that began at `minuteMs`. @throws StateUnavailable */
   read(minuteMs: number): Promise<ReadonlyMap<string, number>>;
 }
-
-const MINUTE_MS = 60_000;
 
 export function minuteOf(atMs: number): number {
   return Math.floor(atMs / MINUTE_MS) * MINUTE_MS;

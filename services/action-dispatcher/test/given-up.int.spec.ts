@@ -1,4 +1,4 @@
-import { type DeliverySettled, deliverySettled, guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import { type DeliverySettled, deliverySettled, guardrailTriggered, HOUR_MS, type Trigger } from '@agentlens/contracts';
 import type { Subscription } from '@agentlens/messaging';
 import {
   aTrigger,
@@ -12,7 +12,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Dispatching, firedBy } from './dispatching.ts';
 import { withReceiver } from './with-receiver.ts';
 
-const HOUR_MS = 3_600_000;
 /** After this long a notification that could not be tried is not right any more. */
 const STALE_MS = 72 * HOUR_MS + 1;
 

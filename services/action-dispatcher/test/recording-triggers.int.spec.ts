@@ -1,9 +1,7 @@
-import { DeliverySettled, type Trigger } from '@agentlens/contracts';
+import { DeliverySettled, MINUTE_MS, type Trigger } from '@agentlens/contracts';
 import { aTrigger } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
-
-const MINUTE_MS = 60_000;
 
 describe('recording triggers', () => {
   let world: Dispatching;

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import { openDatabase } from '@agentlens/database';
 import { createLogger } from '@agentlens/platform';
 import { aTrigger } from '@agentlens/testing';
@@ -8,9 +9,7 @@ import { OldRows, ROWS_AT_ONCE } from '../src/retention/old-rows.repository.ts';
 import { Retention } from '../src/retention/retention.ts';
 import { type Dispatching, dispatching, firedBy, START } from './dispatching.ts';
 
-const DAY_MS = 86_400_000;
 const KEPT_DAYS = 30;
-const HOUR_MS = 3_600_000;
 
 const daysAgo = (days: number): string => new Date(Date.parse(START) - days * DAY_MS).toISOString();
 

@@ -1,9 +1,9 @@
+import { HOUR_MS } from '@agentlens/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SignInCodes } from '../src/index.ts';
 import { type OperatorApi, startOperatorApi } from './operator-api.ts';
 
 const HERE = 'http://console.test';
-const HOUR_MS = 3_600_000;
 
 let api: OperatorApi;
 

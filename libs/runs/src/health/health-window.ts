@@ -1,4 +1,4 @@
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '@agentlens/contracts';
 
 /** How far before the window the usual cost and duration of an agent are taken from. */
 const BASELINE_DAYS = 30;

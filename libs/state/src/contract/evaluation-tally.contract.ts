@@ -1,9 +1,9 @@
+import { MINUTE_MS } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { EvaluatedMessage, EvaluationTally } from '../evaluation-tally.ts';
 import { fresh } from './requests.ts';
 
-const MINUTE_MS = 60_000;
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');
 let minutes = 0;
 

@@ -1,4 +1,4 @@
-import { type Alert, derivedId, timeOrderedId } from '@agentlens/contracts';
+import { type Alert, derivedId, MINUTE_MS, timeOrderedId } from '@agentlens/contracts';
 import { alertFromRow, type Tables } from '@agentlens/database';
 import type { AlertOrder, AlertRaised, Alerts } from '@agentlens/guardrails';
 import type { Kysely, Transaction } from 'kysely';
@@ -27,7 +27,6 @@ export interface Raised {
 
 /** Alerts a tenant can have raised per minute before the rest is only counted. */
 export const MOST_PER_MINUTE = 30;
-const MINUTE_MS = 60_000;
 /** After this long unseen, an alert is closed, so that the next one of its kind is shown as new. */
 const UNSEEN_MS = 24 * 60 * MINUTE_MS;
 const OVERFLOW = JSON.stringify(['overflow']);

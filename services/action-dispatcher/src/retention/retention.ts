@@ -1,10 +1,9 @@
+import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import type { Platform } from '@agentlens/platform';
 import { metrics } from '@opentelemetry/api';
 import type { OldRows, Removed } from './old-rows.repository.ts';
 import { ROWS_AT_ONCE } from './old-rows.repository.ts';
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 /** Between two batches, so that a long backlog of old rows does not keep the disk busy. */
 const NEXT_BATCH_MS = 200;
 const RETRY_MS = 60_000;

@@ -1,6 +1,4 @@
-import type { Trigger } from '@agentlens/contracts';
-
-const MINUTE_MS = 60_000;
+import { MINUTE_MS, type Trigger } from '@agentlens/contracts';
 
 /** Of one rule, agent and mode: the newest effective trigger, until when it cools, and how many there were. */
 export interface Cooldown {

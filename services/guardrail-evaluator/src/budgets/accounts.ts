@@ -1,7 +1,5 @@
-import { type Budget, sha256Hex } from '@agentlens/contracts';
+import { type Budget, DAY_MS, sha256Hex } from '@agentlens/contracts';
 import type { BudgetAccount } from '@agentlens/guardrails';
-
-const DAY_MS = 86_400_000;
 
 /** How long a pot is kept after it was last touched: well past its period, so that late costs still find it. */
 const KEPT_MS: Readonly<Record<Budget['period'], number>> = {

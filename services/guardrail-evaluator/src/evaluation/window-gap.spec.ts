@@ -1,9 +1,9 @@
+import { MINUTE_MS } from '@agentlens/contracts';
 import type { Series } from '@agentlens/guardrails';
 import { describe, expect, it } from '@jest/globals';
 import { WindowGap } from './window-gap.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
-const MINUTE_MS = 60_000;
 const sliding = (minutes: number): Series => ({ metric: 'm', span: { kind: 'sliding', minutes }, shape: 'sum' });
 
 describe('WindowGap', () => {

@@ -1,4 +1,4 @@
-import { agentEvents, type EventBatch } from '@agentlens/contracts';
+import { agentEvents, type EventBatch, HOUR_MS } from '@agentlens/contracts';
 import type { Completeness } from '@agentlens/guardrails';
 import { createMemoryBus, type EventBus } from '@agentlens/messaging';
 import { createLogger } from '@agentlens/platform';
@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { WindowGap } from './window-gap.ts';
 import { WindowRecovery } from './window-recovery.ts';
 
-const HOUR_MS = 60 * 60_000;
 const clock = fixedClock();
 
 let bus: EventBus;

@@ -1,9 +1,8 @@
+import { MINUTE_MS } from '@agentlens/contracts';
 import { type RuleBook, type TickRule, tick } from '@agentlens/guardrails';
 import type { Clock, Platform } from '@agentlens/platform';
 import type { TriggerPublisher } from '../evaluation/trigger-publisher.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
-
-const MINUTE_MS = 60_000;
 
 /** Health scores of the agents of a tenant over the last days; agents without data are absent. */
 export interface HealthScores {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '@agentlens/contracts';
 import type { AgentHealth, HealthSnapshot } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import {
@@ -14,7 +15,6 @@ import { TenantReads } from '../http/tenant-reads.ts';
 /** A change of the score smaller than this is called stable. */
 const STABLE_POINTS = 5;
 const SNAPSHOT_DAYS = 7;
-const DAY_MS = 86_400_000;
 
 @Injectable()
 export class HealthQueries {

@@ -1,8 +1,7 @@
+import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import type { AnalyticsQuery, Granularity } from '@agentlens/operations';
 import { ProblemException } from '@agentlens/platform';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const UNITS = { h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS } as const;
 
 /** How far back each granularity looks by default, and at most: an answer has at most about 800 buckets. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '@agentlens/contracts';
 import type { RuleSummary } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
@@ -5,7 +6,6 @@ import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
 
 const DAYS = 7;
-const DAY_MS = 86_400_000;
 
 interface Row {
   ruleId: string;

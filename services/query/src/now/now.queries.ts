@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import { type Firing, type Pulse, type RunningAgent } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
@@ -5,8 +6,6 @@ import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { IDLE_AFTER_MS } from '../runs/run-view.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 const MOST_ROWS = 20;
 const BUCKETS = 12;
 const MINUTES = 60;

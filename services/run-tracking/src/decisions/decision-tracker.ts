@@ -1,4 +1,4 @@
-import { decisionDecided } from '@agentlens/contracts';
+import { DAY_MS, decisionDecided, HOUR_MS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
@@ -13,8 +13,6 @@ const ACK_WAIT_MS = 5_000;
 const DECISIONS_PER_CALL = 500;
 const CALLS_AT_ONCE = 2;
 const STALLED_MS = 60_000;
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 /** Between two rounds of dropping, so that a long backlog of old rows does not keep the disk busy. */
 const NEXT_ROUND_MS = 200;
 const RETRY_MS = 60_000;

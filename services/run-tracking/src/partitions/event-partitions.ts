@@ -1,8 +1,7 @@
+import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import { dropPartitions, ensurePartitions, type Tables } from '@agentlens/database';
 import type { Kysely } from 'kysely';
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 const RETRY_MS = 60_000;
 const DAYS_AHEAD = 3;
 /** Where events are kept for ever, days older than this still get no partition of their own. */
