@@ -29,6 +29,7 @@ import * as rulesets from './migrations/0025-rulesets.ts';
 import * as deletedRuns from './migrations/0026-deleted-runs.ts';
 import * as contentRetention from './migrations/0027-content-retention.ts';
 import * as erasures from './migrations/0028-erasures.ts';
+import * as killedRuns from './migrations/0029-killed-runs.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -61,6 +62,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0026-deleted-runs': deletedRuns,
   '0027-content-retention': contentRetention,
   '0028-erasures': erasures,
+  '0029-killed-runs': killedRuns,
 };
 
 /**

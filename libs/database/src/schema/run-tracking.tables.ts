@@ -44,7 +44,7 @@ export interface RunsTable extends CountedColumns {
   session_id: string | null;
   parent_run_id: string | null;
   parent_tool_use_id: string | null;
-  status: 'running' | 'succeeded' | 'failed' | 'timed_out' | 'cancelled' | 'interrupted' | 'lost';
+  status: 'running' | 'succeeded' | 'failed' | 'timed_out' | 'cancelled' | 'interrupted' | 'lost' | 'killed';
   model: string | null;
   provider: string | null;
   started_at: Timestamp;
@@ -70,6 +70,8 @@ export interface RunsTable extends CountedColumns {
   name_place: Generated<string | null>;
   model_place: Generated<string | null>;
   end_place: Generated<string | null>;
+  /** When an order killed it: `status` is `killed` then, whatever the run says of its end. */
+  killed_at: Generated<string | null>;
   /** How the run itself ended, and how the agent inside it that ended last did: `status` follows from both. */
   end_status: Generated<string | null>;
   agent_end_status: Generated<string | null>;

@@ -11,6 +11,7 @@ export const RUN_STATUSES = [
   'cancelled',
   'interrupted',
   'lost',
+  'killed',
 ] as const;
 
 export const Session = z

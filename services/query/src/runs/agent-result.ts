@@ -31,7 +31,7 @@ export interface AgentResultStory {
   readonly calls: readonly AgentResultCall[];
 }
 
-const ABORTED: readonly string[] = ['cancelled', 'interrupted', 'lost', 'timed_out'];
+const ABORTED: readonly string[] = ['cancelled', 'interrupted', 'lost', 'timed_out', 'killed'];
 
 const WHY: Readonly<Record<string, string>> = {
   failed: 'The run failed',
@@ -39,6 +39,7 @@ const WHY: Readonly<Record<string, string>> = {
   cancelled: 'The run was cancelled',
   interrupted: 'The run was interrupted',
   lost: 'The run was not heard of any more',
+  killed: 'The run was killed',
 };
 
 export function agentResult(story: AgentResultStory): AgentResult {

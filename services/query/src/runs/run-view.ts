@@ -61,6 +61,7 @@ function present<K extends string, T>(key: K, value: T | null): { [key in K]?: T
 /** A run the platform gave up on has no end of its own: it was alive until its last event, or until its time was up. */
 export function endOf(row: Selectable<RunsTable>): string | null {
   if (row.ended_at !== null || row.status === 'running') return row.ended_at;
+  if (row.killed_at !== null) return row.killed_at;
   const timeIsUp = row.ttl_ms === null ? 0 : Date.parse(row.started_at) + row.ttl_ms;
   if (row.status !== 'timed_out' || timeIsUp <= Date.parse(row.last_event_at)) return row.last_event_at;
   return new Date(timeIsUp).toISOString();

@@ -9,7 +9,7 @@ import { endOf, IDLE_AFTER_MS } from '../runs/run-view.ts';
  */
 export const RUN_STATUSES_OF = {
   completed: ['succeeded', 'cancelled'],
-  error: ['failed', 'timed_out', 'interrupted', 'lost'],
+  error: ['failed', 'timed_out', 'interrupted', 'lost', 'killed'],
 } as const;
 
 /** The word AgentLens clients know for the state of a run at `nowMs`. */

@@ -6,12 +6,15 @@ import { type Counter, metrics } from '@opentelemetry/api';
 import { TrackingDropMetrics } from '../drop-metrics.ts';
 import { Repeating } from '../repeating.ts';
 import { RunChanges } from '../run-changes.ts';
+import { KilledRuns } from './killed-runs.ts';
 import { type Beat, RunLives } from './run-lives.ts';
 
 const SWEEP_MS = 5_000;
 const NEXT_ROUND_MS = 50;
 /** While events wait longer than this, a run may only look silent. */
 const BEHIND_MS = 10_000;
+/** A killed run is to be seen as such soon; what stands against it holds at once. */
+const KILLED_MS = 1_000;
 const COLLECT_BEATS_MS = 500;
 /** Beats are best effort: of more runs than this at once, the others are heard at their next. */
 const MOST_BEATS = 10_000;
@@ -32,9 +35,11 @@ interface RunSweeperDependencies {
 export class RunSweeper {
   readonly #parts: RunSweeperDependencies;
   readonly #lives: RunLives;
+  readonly #killed: KilledRuns;
   readonly #changes: RunChanges;
   readonly #beats = new Map<string, Beat>();
   readonly #sweeping = new Repeating(() => this.sweep());
+  readonly #killing = new Repeating(() => this.settleKilled());
   readonly #collecting = new Repeating(() => this.takeBeats());
   readonly #overdue: Counter;
   readonly #drops: Pick<TrackingDropMetrics, 'dropped'>;
@@ -44,6 +49,7 @@ export class RunSweeper {
     this.#parts = parts;
     this.#drops = parts.drops ?? new TrackingDropMetrics();
     this.#lives = new RunLives(parts.database.pool);
+    this.#killed = new KilledRuns(parts.database.pool);
     this.#overdue = metrics.getMeter('@agentlens/run-tracking').createCounter('agentlens.runs.overdue', {
       description: 'Runs the platform ended because nobody did, by status',
     });
@@ -63,12 +69,14 @@ export class RunSweeper {
       for (const beat of value.beats) this.#hear({ ...beat, tenantId: value.tenantId });
     });
     this.#sweeping.start(SWEEP_MS);
+    this.#killing.start(KILLED_MS);
     this.#collecting.start(COLLECT_BEATS_MS);
   }
 
   async stop(): Promise<void> {
     await this.#subscription?.close();
     await this.#sweeping.stop();
+    await this.#killing.stop();
     await this.#collecting.stop();
     await this.takeBeats();
     await this.#changes.flush();
@@ -90,6 +98,17 @@ export class RunSweeper {
       logger.warn({ err }, 'overdue runs could not be looked for');
       return SWEEP_MS;
     }
+  }
+
+  /** Marks the runs that orders killed since, also those that began or were heard of later. Answers when to look again, ms. */
+  async settleKilled(): Promise<number> {
+    try {
+      this.#changes.add(await this.#killed.settle());
+    } catch (err) {
+      this.#parts.logger.warn({ err }, 'killed runs could not be marked, trying again');
+      return SWEEP_MS;
+    }
+    return KILLED_MS;
   }
 
   /** Writes down the beats heard since the last time. Never throws: the next beats say the same again. */

@@ -44,7 +44,8 @@ run_rows as (
       then r.provider else excluded.provider end,
     model_place = greatest(r.model_place, excluded.model_place),
     -- What the sweeper said of a run that did not end itself is undone by whatever speaks against it.
-    status = case when r.end_place is null and excluded.end_place is null then
+    status = case when r.killed_at is not null then 'killed'
+      when r.end_place is null and excluded.end_place is null then
         case when r.status = 'lost' or r.agent_end_place is not null or excluded.ttl_ms > r.ttl_ms then 'running'
           else r.status end
       when ${END_STATUS} = 'failed' then 'failed'

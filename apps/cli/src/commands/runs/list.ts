@@ -11,7 +11,7 @@ export const define: CommandFile['define'] = (command, context) => {
     .option('--agent <id>', 'only runs of this agent')
     .option(
       '--status <words>',
-      'running, succeeded, failed, timed_out, cancelled, interrupted, lost; several with commas',
+      'running, succeeded, failed, timed_out, cancelled, interrupted, lost, killed; several with commas',
     )
     .option('--model <name>', 'only runs that used this model')
     .option('--tags <names>', 'runs with any of these tags, with commas')

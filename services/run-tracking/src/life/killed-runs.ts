@@ -1,0 +1,83 @@
+import type { Pool } from 'pg';
+
+const RUNS_AT_ONCE = 1_000;
+
+/**
+ * Marks the runs that a standing order killed: the run itself and what came from it, or those of a killed agent or tenant
+ * that had not ended when the order was given. A run of a killed agent or tenant that ended by itself a moment after the
+ * order is found within the hour; one that tells its end later is known by then (see run-rows.sql.ts). Orders for runs
+ * stand for seven days. What the runs added to their day as ended well or badly is taken back: they were cut off.
+ */
+const MARK_KILLED = `
+with recursive lineage as (
+  select r.tenant_id, r.run_id, o.issued_at
+  from control_orders o join runs r on r.tenant_id = o.tenant_id and r.run_id = o.scope_id
+  where o.state = 'killed' and o.scope = 'run' and o.issued_at > now() - interval '7 days'
+  union
+  select r.tenant_id, r.run_id, l.issued_at
+  from lineage l join runs r on r.tenant_id = l.tenant_id and r.parent_run_id = l.run_id
+  where r.status in ('running', 'killed') or r.ended_at > l.issued_at
+),
+covered as (
+  select tenant_id, run_id, issued_at from lineage
+  union all
+  select r.tenant_id, r.run_id, o.issued_at
+  from control_orders o join runs r on r.tenant_id = o.tenant_id and (o.scope = 'tenant' or r.agent_id = o.scope_id)
+  where o.state = 'killed' and o.scope in ('agent', 'tenant')
+    and (r.status = 'running' or (o.issued_at > now() - interval '1 hour' and r.ended_at > o.issued_at))
+),
+due as (
+  select r.tenant_id, r.run_id, r.status as was from runs r
+  where r.killed_at is null and (r.tenant_id, r.run_id) in (select tenant_id, run_id from covered)
+  order by r.tenant_id, r.run_id limit ${RUNS_AT_ONCE} for update skip locked
+),
+marked as (
+  update runs r set status = 'killed', updated_at = now(), killed_at =
+    (select min(c.issued_at) from covered c where c.tenant_id = r.tenant_id and c.run_id = r.run_id)
+  from due where r.tenant_id = due.tenant_id and r.run_id = due.run_id
+  returning r.tenant_id, r.run_id, due.was, r.agent_id, (r.started_at at time zone 'UTC')::date as day, r.error_count
+),
+moved as (
+  select tenant_id, agent_id, day, count(*) filter (where was in ('succeeded', 'cancelled')) as succeeded,
+    count(*) filter (where was = 'failed' and error_count = 0) as failed
+  from marked group by 1, 2, 3
+),
+-- In the order in which days are locked everywhere.
+locked as (
+  select d.tenant_id, d.agent_id, d.day, succeeded, failed
+  from agent_daily as d join moved using (tenant_id, agent_id, day) where succeeded + failed > 0
+  order by d.tenant_id, d.agent_id, d.day for update of d
+),
+days as (
+  update agent_daily as d set run_succeeded_count = d.run_succeeded_count - locked.succeeded,
+    run_error_count = d.run_error_count - locked.failed
+  from locked where d.tenant_id = locked.tenant_id and d.agent_id = locked.agent_id and d.day = locked.day
+)
+select tenant_id, run_id from marked`;
+
+/** A run whose own order was lifted goes on, unless it has told its end. */
+const UNMARK_RESUMED = `
+with due as (
+  select r.tenant_id, r.run_id
+  from control_orders o join runs r on r.tenant_id = o.tenant_id and r.run_id = o.scope_id
+  where o.scope = 'run' and o.state <> 'killed' and r.killed_at < o.issued_at and r.end_place is null
+  order by r.tenant_id, r.run_id limit ${RUNS_AT_ONCE} for update of r skip locked
+)
+update runs r set status = 'running', killed_at = null, updated_at = now()
+from due where r.tenant_id = due.tenant_id and r.run_id = due.run_id
+returning r.tenant_id, r.run_id`;
+
+/** Keeps the status of runs in step with the orders that killed them. */
+export class KilledRuns {
+  constructor(private readonly pool: Pick<Pool, 'query'>) {}
+
+  /** Answers the runs it changed; safe to repeat, replicas share the work. @throws what Postgres says. */
+  async settle(): Promise<readonly (readonly [tenantId: string, runId: string])[]> {
+    const changed: (readonly [string, string])[] = [];
+    for (const statement of [UNMARK_RESUMED, MARK_KILLED]) {
+      const { rows } = await this.pool.query<{ tenant_id: string; run_id: string }>(statement);
+      for (const row of rows) changed.push([row.tenant_id, row.run_id]);
+    }
+    return changed;
+  }
+}
