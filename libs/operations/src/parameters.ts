@@ -141,16 +141,30 @@ export function consistent<T extends z.ZodType<PagedAndRanged>>(schema: T) {
 /** An id in the path. Ids may hold `/`, sent as `%2F`. */
 export const IdPath = z.object({ id: ClientId });
 
-/** A body about the whole tenant (`id` may be left out), or about the run or agent that `id` names. */
+/**
+ * A body about the whole tenant (`scopeId` may be left out), or about the run or agent that `scopeId` names. Clients from
+ * before call it `id`.
+ */
 export function scoped<Fields extends z.ZodRawShape>(fields: Fields) {
-  const named = ClientId.meta({ description: 'Of the run or agent.' });
-  return z.discriminatedUnion(
-    'scope',
-    [
-      z.strictObject({ scope: z.literal('tenant'), id: ClientId.optional(), ...fields }),
-      z.strictObject({ scope: z.literal('agent'), id: named, ...fields }),
-      z.strictObject({ scope: z.literal('run'), id: named, ...fields }),
-    ],
-    'must be a JSON object with a scope: "tenant", "agent" or "run"',
-  );
+  const ids = {
+    scopeId: ClientId.optional().meta({ description: 'Of the run or agent.' }),
+    id: ClientId.optional().meta({ description: 'The same as scopeId, from before.' }),
+  };
+  const of = <Scope extends 'tenant' | 'agent' | 'run'>(scope: Scope) =>
+    z
+      .strictObject({ scope: z.literal(scope), ...ids, ...fields })
+      .meta(scope === 'tenant' ? {} : { anyOf: [{ required: ['scopeId'] }, { required: ['id'] }] });
+  return z
+    .discriminatedUnion(
+      'scope',
+      [of('tenant'), of('agent'), of('run')],
+      'must be a JSON object with a scope: "tenant", "agent" or "run"',
+    )
+    .transform((given, context) => {
+      const { scope, scopeId, id = scopeId } = given as { scope: string; scopeId?: string; id?: string };
+      const problem = (message: string) => context.addIssue({ code: 'custom', path: ['scopeId'], message });
+      if (scopeId !== undefined && id !== scopeId) problem('names another than "id": send one of them');
+      if (id === undefined && scope !== 'tenant') problem(`is required: the id of the ${scope}`);
+      return { ...given, id: id as string };
+    });
 }

@@ -72,6 +72,7 @@ describe('POST /api/control', () => {
   it('does not wait where nobody listens', async () => {
     const answer = await order({ scope: 'agent', id: 'nobody', state: 'killed', waitMs: 10_000 });
     expect(answer.body).toMatchObject({ connected: 0, acknowledged: 0, fastestMs: null, slowestMs: null });
+    expect(answer.body.unknownScope).toBe(true);
   });
 
   it('of a run counts the instances of its agent', async () => {
@@ -112,7 +113,7 @@ describe('POST /api/control', () => {
   });
 
   it.each([
-    [{ scope: 'run', state: 'killed' }, 400, 'id'],
+    [{ scope: 'run', state: 'killed' }, 400, 'scopeId'],
     [{ scope: 'fleet', id: 'x', state: 'killed' }, 400, 'scope'],
     [{ scope: 'run', id: 'x', state: 'dead' }, 400, 'state'],
     [{ scope: 'run', id: 'x', state: 'killed', reason: 'x'.repeat(1_001) }, 400, 'reason'],

@@ -68,7 +68,7 @@ describe('writing rules', () => {
     const { status, body, headers } = await api.call('DELETE', '/api/guardrails/rule-1');
     expect(status).toBe(503);
     expect(headers['retry-after']).toBe('2');
-    expect(body).toMatchObject({ status: 503, hint: expect.stringContaining('read it back') });
+    expect(body).toMatchObject({ status: 503, hint: expect.stringContaining('Nothing was changed') });
   });
 });
 

@@ -1,5 +1,6 @@
 import { AgentTool } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
+import { ControlStateView } from './control-state.ts';
 
 export const Agent = z
   .object({
@@ -16,7 +17,8 @@ export const Agent = z
     eventCount: z.int(),
     errorCount: z.int(),
     totalCostUsd: z.number(),
-    pausedAt: z.string().optional().meta({ description: 'Present while the agent is paused.' }),
+    control: ControlStateView,
+    pausedAt: z.string().optional().meta({ description: 'Present while a rule holds the agent paused.' }),
     pauseReason: z.string().optional(),
     modelOverride: z
       .string()

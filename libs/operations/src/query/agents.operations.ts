@@ -8,7 +8,9 @@ export const AGENTS_LIST = 'agents';
 
 export const AgentFilter = consistent(
   z.object({
-    paused: Flag.optional().meta({ description: 'Only agents that are (or are not) paused.' }),
+    paused: Flag.optional().meta({
+      description: 'Only agents that are (or are not) paused, by a rule or by an order for them or the tenant.',
+    }),
     ...paging(AGENTS_LIST, 500, 500),
   }),
 );

@@ -37,6 +37,9 @@ export const createOrder = operation({
       description: 'Agent instances that listen now and should acknowledge; null while that cannot be known.',
     }),
     ...receipts,
+    unknownScope: z.literal(true).optional().meta({
+      description: 'Nobody has heard of this run or agent: the order stands for when it comes, or its id is misspelt.',
+    }),
   }),
   problems: [404],
 });

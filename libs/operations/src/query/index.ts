@@ -8,6 +8,7 @@ export * from './audit.operations.ts';
 export * from './breakers.operations.ts';
 export * from './budgets.operations.ts';
 export * from './control.operations.ts';
+export * from './control-state.ts';
 export * from './decision-view.ts';
 export * from './decisions.operations.ts';
 export * from './deliveries.operations.ts';

@@ -1,5 +1,6 @@
 import { JsonObject } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
+import { ControlStateView } from './control-state.ts';
 import { RUN_STATUSES } from './session.ts';
 
 export const RunTotalsAnswer = z
@@ -32,6 +33,7 @@ export const Run = z
     parentToolUseId: z.string().optional(),
     status: z.enum(RUN_STATUSES),
     idle: z.boolean().meta({ description: 'Running, and nothing was heard of it for five minutes.' }),
+    control: ControlStateView,
     startedAt: z.string(),
     lastEventAt: z.string(),
     endedAt: z.string().optional(),

@@ -1,6 +1,6 @@
 import { AgentTool } from '@agentlens/contracts';
 import type { AgentDirectivesTable, AgentsTable } from '@agentlens/database';
-import type { Agent } from '@agentlens/operations';
+import type { Agent, ControlStateView } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
 
 type DirectiveColumns = {
@@ -10,7 +10,7 @@ type DirectiveColumns = {
 };
 
 /** An agent with the instructions in force for it. */
-export function agentFromRow(row: Selectable<AgentsTable> & DirectiveColumns): Agent {
+export function agentFromRow(row: Selectable<AgentsTable> & DirectiveColumns, control: ControlStateView): Agent {
   return {
     id: row.agent_id,
     tenantId: row.tenant_id,
@@ -28,6 +28,7 @@ export function agentFromRow(row: Selectable<AgentsTable> & DirectiveColumns): A
     eventCount: row.event_count,
     errorCount: row.error_count,
     totalCostUsd: row.cost_usd,
+    control,
     ...pauseOf(row),
     ...overrideOf(row),
   };

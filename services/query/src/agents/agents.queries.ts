@@ -1,6 +1,7 @@
 import { AGENTS_LIST, type Agent, type AgentFilter } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { controlStates, isPaused } from '../control/control-states.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { agentFromRow } from './agent.ts';
@@ -10,25 +11,31 @@ export class AgentsQueries {
   constructor(private readonly reads: TenantReads) {}
 
   async list(tenantId: string, filter: AgentFilter): Promise<Page<Agent> & { total: number }> {
-    const { rows, total } = await this.reads.read(tenantId, async (db) => ({
-      rows: await pageRows(db, tenantId, filter),
-      total: await totalOf(db, tenantId, filter),
-    }));
+    const { rows, total, controlOf } = await this.reads.read(tenantId, async (db) => {
+      const rows = await pageRows(db, tenantId, filter);
+      const governed = rows.map((row) => ({ agentId: row.agent_id }));
+      return {
+        rows,
+        total: await totalOf(db, tenantId, filter),
+        controlOf: await controlStates(db, tenantId, governed),
+      };
+    });
     const page = pageOf(
       AGENTS_LIST,
       rows,
       filter.limit,
       (row) => ({ at: row.last_seen_at, id: row.agent_id }),
-      agentFromRow,
+      (row) => agentFromRow(row, controlOf({ agentId: row.agent_id })),
     );
     return { ...page, total };
   }
 
   async get(tenantId: string, agentId: string): Promise<Agent | undefined> {
-    const row = await this.reads.read(tenantId, (db) =>
-      withDirectives(db, tenantId).where('agents.agent_id', '=', agentId).executeTakeFirst(),
-    );
-    return row && agentFromRow(row);
+    return this.reads.read(tenantId, async (db) => {
+      const row = await withDirectives(db, tenantId).where('agents.agent_id', '=', agentId).executeTakeFirst();
+      if (row === undefined) return undefined;
+      return agentFromRow(row, (await controlStates(db, tenantId, [{ agentId }]))({ agentId }));
+    });
   }
 }
 
@@ -77,5 +84,6 @@ async function totalOf(db: ReadOnly, tenantId: string, filter: AgentFilter): Pro
 function matching(db: ReadOnly, tenantId: string, filter: AgentFilter) {
   const query = withDirectives(db, tenantId);
   if (filter.paused === undefined) return query;
-  return query.where('directives.paused_at', filter.paused ? 'is not' : 'is', null);
+  const paused = isPaused(tenantId);
+  return query.where(filter.paused ? paused : sql<boolean>`not ${paused}`);
 }

@@ -2,6 +2,7 @@ import type { AnalyticsQuery } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { isPaused } from '../control/control-states.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { analyticsRange } from './analytics-range.ts';
 
@@ -114,21 +115,15 @@ async function daysOf(db: ReadOnly, tenantId: string, days: readonly string[]) {
 }
 
 async function agentCountsOf(db: ReadOnly, tenantId: string, activeSince: string) {
-  const agents = await db
+  return db
     .selectFrom('agents')
     .where('tenant_id', '=', tenantId)
     .select((eb) => [
       eb.fn.countAll<number>().as('totalAgents'),
       eb.fn.countAll<number>().filterWhere('last_seen_at', '>=', activeSince).as('activeAgents'),
+      eb.fn.countAll<number>().filterWhere(isPaused(tenantId)).as('pausedAgents'),
     ])
     .executeTakeFirstOrThrow();
-  const paused = await db
-    .selectFrom('agent_directives')
-    .where('tenant_id', '=', tenantId)
-    .where('paused_at', 'is not', null)
-    .select((eb) => eb.fn.countAll<number>().as('pausedAgents'))
-    .executeTakeFirstOrThrow();
-  return { ...agents, ...paused };
 }
 
 function dayOf(ms: number): string {

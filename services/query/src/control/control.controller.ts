@@ -23,9 +23,11 @@ export class ControlController {
     if (scope === 'tenant' && id !== tenantId) throw new ProblemException(404, 'Tenant not found');
     const authorship = await this.names.authorOf(caller);
     const agentId = scope === 'run' ? await this.control.agentOf(tenantId, id) : undefined;
+    const isKnown =
+      scope === 'agent' ? await this.control.isAgent(tenantId, id) : scope === 'tenant' || agentId !== undefined;
     const question = { tenantId, scope, scopeId: id, agentId, state, reason, ...authorship };
     const order = await this.commands.forward(COMMANDS.orderControl, question);
-    return { order, ...(await this.watch.follow(order, waitMs)) };
+    return { order, ...(await this.watch.follow(order, waitMs)), ...(isKnown ? {} : { unknownScope: true as const }) };
   }
 
   @Serves(listOrders)

@@ -40,6 +40,18 @@ export class ControlQueries {
     return rows.map((row) => ({ agentId: row.agent_id, instanceId: row.instance_id, at: row.acknowledged_at }));
   }
 
+  async isAgent(tenantId: string, agentId: string): Promise<boolean> {
+    const agent = await this.reads.read(tenantId, (db) =>
+      db
+        .selectFrom('agents')
+        .select('agent_id')
+        .where('tenant_id', '=', tenantId)
+        .where('agent_id', '=', agentId)
+        .executeTakeFirst(),
+    );
+    return agent !== undefined;
+  }
+
   /** Undefined for a run nobody has told us of yet. */
   async agentOf(tenantId: string, runId: string): Promise<string | undefined> {
     const run = await this.reads.read(tenantId, (db) =>

@@ -73,8 +73,9 @@ describe('a body', () => {
   });
 
   it.each(['CreateOrderBody', 'SetBreakerLimitsBody'])('%s needs the id of a run or agent', (name) => {
-    const branches = (document.components.schemas[name] as { oneOf: { required: string[] }[] }).oneOf;
-    expect(branches.map(({ required }) => required.includes('id'))).toEqual([false, true, true]);
+    const branches = (document.components.schemas[name] as { oneOf: { anyOf?: object[] }[] }).oneOf;
+    const either = [{ required: ['scopeId'] }, { required: ['id'] }];
+    expect(branches.map(({ anyOf }) => anyOf)).toEqual([undefined, either, either]);
   });
 });
 

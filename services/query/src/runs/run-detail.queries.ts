@@ -3,11 +3,12 @@ import type { RunNotice, ToolTotals } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { controlStates } from '../control/control-states.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { type AgentResultCall, type AgentResultStory, agentResult, MOST_LISTED } from './agent-result.ts';
 import { noticesOf } from './run-notices.ts';
 import { ofRun, spanOfRow, spanOfRun } from './run-span.ts';
-import { IDLE_AFTER_MS, runFromRow } from './run-view.ts';
+import { governedBy, IDLE_AFTER_MS, runFromRow } from './run-view.ts';
 
 interface RunStory extends AgentResultStory {
   readonly notices: readonly RunNotice[];
@@ -64,8 +65,9 @@ export class RunDetailQueries {
       .executeTakeFirst();
     if (row === undefined) return undefined;
     const mine = ofRun(tenantId, runId, spanOfRow(row));
+    const controlOf = await controlStates(db, tenantId, [governedBy(row)]);
     return {
-      run: runFromRow(row, this.clock.now()),
+      run: runFromRow(row, this.clock.now(), controlOf(governedBy(row))),
       result: row.result,
       errorMessage: row.error_message,
       tools: await toolTotals(db, mine),

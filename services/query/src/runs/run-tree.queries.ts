@@ -4,10 +4,11 @@ import type { TraceAgent } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
+import { controlStates } from '../control/control-states.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import { ofRun, spanOfRow } from './run-span.ts';
 import { runTree, type TreeNode } from './run-tree.ts';
-import { runFromRow } from './run-view.ts';
+import { governedBy, runFromRow } from './run-view.ts';
 import { type AgentSpan, type TraceCall, traceAgents } from './trace-agents.ts';
 
 const MOST_RUNS = 1_000;
@@ -27,7 +28,7 @@ export class RunTreeQueries {
     tenantId: string,
     runId: string,
   ): Promise<{ runs: TreeNode[]; truncated: boolean; agents: TraceAgent[] } | undefined> {
-    const { rows, agents } = await this.reads.read(tenantId, async (db) => {
+    const { rows, agents, controlOf } = await this.reads.read(tenantId, async (db) => {
       // The recursion is read row by row, so the limit ends it; the path ends circles.
       const found = await sql<Selectable<RunsTable> & { depth: number }>`
         with recursive tree as (
@@ -41,6 +42,7 @@ export class RunTreeQueries {
         join runs on runs.tenant_id = ${tenantId} and runs.run_id = nearest.run_id`.execute(db);
       return {
         rows: found.rows,
+        controlOf: await controlStates(db, tenantId, found.rows.map(governedBy)),
         agents: await agentsIn(
           db,
           tenantId,
@@ -56,7 +58,7 @@ export class RunTreeQueries {
     const now = this.clock.now();
     const runs = runTree(
       runId,
-      kept.map((row) => runFromRow(row, now)),
+      kept.map((row) => runFromRow(row, now, controlOf(governedBy(row)))),
     );
     return { runs, truncated: kept.length < rows.length, agents };
   }

@@ -1,5 +1,5 @@
 import type { RunsTable } from '@agentlens/database';
-import type { Run, RunTotalsAnswer } from '@agentlens/operations';
+import type { ControlStateView, Run, RunTotalsAnswer } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
 
 /** A running run that reported nothing for this long is shown as idle. */
@@ -7,7 +7,7 @@ export const IDLE_AFTER_MS = 5 * 60_000;
 
 type RunRow = Selectable<RunsTable>;
 
-export function runFromRow(row: RunRow, nowMs: number): Run {
+export function runFromRow(row: RunRow, nowMs: number, control: ControlStateView): Run {
   const endedAt = endOf(row);
   return {
     id: row.run_id,
@@ -19,6 +19,7 @@ export function runFromRow(row: RunRow, nowMs: number): Run {
     ...present('parentToolUseId', row.parent_tool_use_id),
     status: row.status,
     idle: row.status === 'running' && nowMs - Date.parse(row.last_event_at) > IDLE_AFTER_MS,
+    control,
     startedAt: row.started_at,
     lastEventAt: row.last_event_at,
     ...present('endedAt', endedAt),
@@ -34,6 +35,11 @@ export function runFromRow(row: RunRow, nowMs: number): Run {
     ...present('lastHeartbeatAt', row.heartbeat_at),
     totals: totalsFromRow(row),
   };
+}
+
+/** As what stands against a run is asked for. */
+export function governedBy({ agent_id, run_id }: Pick<RunRow, 'agent_id' | 'run_id'>) {
+  return { agentId: agent_id, runId: run_id };
 }
 
 function totalsFromRow(row: RunRow): RunTotalsAnswer {

@@ -22,6 +22,7 @@ export function aRun(fields: Partial<Run> = {}): Run {
     tenantId: 'acme',
     agentId: 'agent',
     status: 'succeeded',
+    control: { state: 'running' },
     idle: false,
     startedAt: '2026-03-01T12:00:00.000Z',
     lastEventAt: '2026-03-01T12:00:05.000Z',

@@ -12,13 +12,14 @@ import {
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { controlStates } from '../control/control-states.ts';
 import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { decisionFromRow } from './decision-view.ts';
 import { eventsOfRun, spanOfRun } from './run-span.ts';
-import { runFromRow } from './run-view.ts';
+import { governedBy, runFromRow } from './run-view.ts';
 
 @Injectable()
 export class RunsQueries {
@@ -28,10 +29,13 @@ export class RunsQueries {
   ) {}
 
   async list(tenantId: string, filter: RunFilter): Promise<Page<Run>> {
-    const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, filter));
+    const { rows, controlOf } = await this.reads.read(tenantId, async (db) => {
+      const rows = await pageRows(db, tenantId, filter);
+      return { rows, controlOf: await controlStates(db, tenantId, rows.map(governedBy)) };
+    });
     const now = this.clock.now();
     const positionOf = (row: { started_at: string; run_id: string }) => ({ at: row.started_at, id: row.run_id });
-    return pageOf(RUNS_LIST, rows, filter.limit, positionOf, (row) => runFromRow(row, now));
+    return pageOf(RUNS_LIST, rows, filter.limit, positionOf, (row) => runFromRow(row, now, controlOf(governedBy(row))));
   }
 
   /** Undefined where nobody ever heard of the run. */

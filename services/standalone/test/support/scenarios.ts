@@ -291,6 +291,39 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       }
     });
 
+    it('ends a killed run as killed, whatever its client tells before or after', async () => {
+      const { client } = await newTenant();
+      const event = (sessionId: string, eventType: string, payload: object = {}) => ({
+        ...{ sessionId, agentId: 'agent', eventType, payload },
+        timestamp: new Date().toISOString(),
+      });
+      const runs = ['told-before', 'told-after', 'lives-on'];
+      await send(client, [
+        ...runs.map((id) => event(id, 'session_started')),
+        event('told-before', 'session_ended', { reason: 'completed' }),
+      ]);
+      const isKilled = async (id: string) =>
+        eventually(async () => expect((await client.get(`/api/runs/${id}`)).body).toMatchObject({ status: 'killed' }));
+      for (const id of runs.slice(0, 2)) {
+        const answer = await client.post('/api/control', { scope: 'run', scopeId: id, state: 'killed', waitMs: 0 });
+        expect(answer.status).toBeLessThan(300);
+        await isKilled(id);
+      }
+      await send(client, [event('told-after', 'session_ended', { reason: 'completed' })]);
+      await eventually(async () =>
+        expect((await client.get('/api/runs/told-after')).body.totals).toMatchObject({ events: 2 }),
+      );
+      await isKilled('told-after');
+      expect((await client.get('/api/sessions/told-after')).body).toMatchObject({ status: 'error' });
+      expect((await client.get('/api/runs/told-after')).body.control).toMatchObject({ state: 'killed', scope: 'run' });
+      const listed = (await client.get('/api/runs?status=killed')).body.runs.map(({ id }: { id: string }) => id);
+      expect(listed.sort()).toEqual(['told-after', 'told-before']);
+      expect((await client.get('/api/runs/lives-on')).body).toMatchObject({
+        status: 'running',
+        control: { state: 'running' },
+      });
+    });
+
     it('deletes a run for good, and lets nothing of it come back', async () => {
       const { client } = await newTenant();
       const call = (sessionId: string, eventType: string, payload: object) => ({

@@ -1,0 +1,135 @@
+import { BreakerState } from '@agentlens/contracts';
+import type { ControlStateView } from '@agentlens/operations';
+import { sql } from 'kysely';
+import type { ReadOnly } from '../http/tenant-reads.ts';
+
+/** An agent, or a run of it. */
+interface Governed {
+  readonly agentId: string;
+  readonly runId?: string;
+}
+
+const RUNNING: ControlStateView = { state: 'running' };
+const SEVERITY: Readonly<Record<ControlStateView['state'], number>> = {
+  ...{ running: 0, breaker_open: 1, paused: 2, killed: 3 },
+};
+/** Parents of parents; deeper nesting is no agent any more. */
+const MOST_ANCESTORS = 16;
+
+/**
+ * What stands against these, each asked for with the function that is answered: of tenant, agent, run and the runs it came
+ * from, orders, pauses by rules and open breakers, the most severe first. A few reads however many there are.
+ */
+export async function controlStates(
+  db: ReadOnly,
+  tenantId: string,
+  governed: readonly Governed[],
+): Promise<(one: Governed) => ControlStateView> {
+  if (governed.length === 0) return () => RUNNING;
+  const agentIds = [...new Set(governed.map(({ agentId }) => agentId))];
+  const runIds = [...new Set(governed.flatMap(({ runId }) => runId ?? []))];
+  const ancestors = await ancestorsOf(db, tenantId, runIds);
+  const runs = [...new Set([...runIds, ...[...ancestors.values()].flat()])];
+  const standing = new Map<string, ControlStateView>();
+  const note = (state: ControlStateView) => {
+    const key = `${state.scope}:${state.scopeId}`;
+    standing.set(key, worse(standing.get(key), state));
+  };
+  for (const state of await orders(db, tenantId, agentIds, runs)) note(state);
+  for (const state of await pauses(db, tenantId, agentIds)) note(state);
+  for (const state of await breakers(db, tenantId, agentIds, runIds)) note(state);
+  return ({ agentId, runId }) => {
+    const about = [`tenant:${tenantId}`, `agent:${agentId}`];
+    if (runId !== undefined) about.push(...[runId, ...(ancestors.get(runId) ?? [])].map((id) => `run:${id}`));
+    return about.reduce((state, key) => worse(state, standing.get(key) ?? RUNNING), RUNNING);
+  };
+}
+
+function worse(a: ControlStateView | undefined, b: ControlStateView): ControlStateView {
+  return a !== undefined && SEVERITY[a.state] >= SEVERITY[b.state] ? a : b;
+}
+
+async function ancestorsOf(db: ReadOnly, tenantId: string, runIds: readonly string[]) {
+  const ancestors = new Map<string, string[]>();
+  if (runIds.length === 0) return ancestors;
+  const { rows } = await sql<{ run: string; ancestor: string }>`
+    with recursive line as (
+      select run_id as run, parent_run_id as ancestor, 1 as depth from runs
+      where tenant_id = ${tenantId} and run_id = any(${runIds}::text[]) and parent_run_id is not null
+      union
+      select line.run, r.parent_run_id, line.depth + 1 from line join runs r
+        on r.tenant_id = ${tenantId} and r.run_id = line.ancestor
+      where r.parent_run_id is not null and line.depth < ${MOST_ANCESTORS}
+    )
+    select run, ancestor from line`.execute(db);
+  for (const { run, ancestor } of rows) ancestors.set(run, [...(ancestors.get(run) ?? []), ancestor]);
+  return ancestors;
+}
+
+async function orders(db: ReadOnly, tenantId: string, agentIds: readonly string[], runIds: readonly string[]) {
+  const rows = await db
+    .selectFrom('control_orders')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('state', '<>', 'running')
+    .where(
+      sql<boolean>`(scope = 'tenant' or (scope = 'agent' and scope_id = any(${agentIds}::text[]))
+        or (scope = 'run' and scope_id = any(${runIds}::text[])))`,
+    )
+    .execute();
+  return rows.map(
+    (row): ControlStateView => ({
+      ...{ state: row.state, source: 'order', scope: row.scope, scopeId: row.scope_id, by: row.ordered_by },
+      ...(row.reason === '' ? {} : { reason: row.reason }),
+      since: row.issued_at,
+    }),
+  );
+}
+
+async function pauses(db: ReadOnly, tenantId: string, agentIds: readonly string[]) {
+  const rows = await db
+    .selectFrom('agent_directives')
+    .select(['agent_id', 'paused_at', 'pause_reason'])
+    .where('tenant_id', '=', tenantId)
+    .where('paused_at', 'is not', null)
+    .where(sql<boolean>`agent_id = any(${agentIds}::text[])`)
+    .execute();
+  return rows.map(
+    (row): ControlStateView => ({
+      ...{ state: 'paused', source: 'rule', scope: 'agent', scopeId: row.agent_id },
+      ...(row.pause_reason === null ? {} : { reason: row.pause_reason }),
+      ...(row.paused_at === null ? {} : { since: row.paused_at }),
+    }),
+  );
+}
+
+async function breakers(db: ReadOnly, tenantId: string, agentIds: readonly string[], runIds: readonly string[]) {
+  const rows = await db
+    .selectFrom('circuit_breakers')
+    .select(['scope', 'scope_id', 'state'])
+    .where('tenant_id', '=', tenantId)
+    .where(sql<boolean>`state ->> 'kind' = 'open'`)
+    .where(
+      sql<boolean>`((scope = 'agent' and scope_id = any(${agentIds}::text[]))
+        or (scope = 'run' and scope_id = any(${runIds}::text[])))`,
+    )
+    .execute();
+  return rows.flatMap(({ scope, scope_id: scopeId, state }): ControlStateView[] => {
+    const breaker = BreakerState.parse(state);
+    if (breaker.kind !== 'open') return [];
+    return [
+      { state: 'breaker_open', source: 'breaker', scope, scopeId, reason: breaker.reason, since: breaker.openedAt },
+    ];
+  });
+}
+
+/** Whether an agent is paused: by a rule, or by an order for it or for its tenant. `agents` is the table that is read. */
+export function isPaused(tenantId: string) {
+  return sql<boolean>`(exists (
+    select from agent_directives d
+    where d.tenant_id = ${tenantId} and d.agent_id = agents.agent_id and d.paused_at is not null
+  ) or exists (
+    select from control_orders o where o.tenant_id = ${tenantId} and o.state = 'paused'
+      and (o.scope = 'tenant' or (o.scope = 'agent' and o.scope_id = agents.agent_id))
+  ))`;
+}
