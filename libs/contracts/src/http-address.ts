@@ -7,5 +7,4 @@ export const HttpAddress = z
   .refine((text) => {
     const url = URL.parse(text);
     return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') && url.hostname !== '';
-  }, 'must be an http or https address, like "https://example.com/hook"')
-  .meta({ format: 'uri', pattern: '^https?://[a-zA-Z0-9]' });
+  }, 'must be an http or https address, like "https://example.com/hook"');
