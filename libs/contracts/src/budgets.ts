@@ -58,3 +58,15 @@ export type BudgetPot = z.infer<typeof BudgetPot>;
 /** A budget and how it stands. Without `scopeId` the pots that spent most, at most 100. */
 export const BudgetBalance = z.object({ budget: Budget, pots: z.array(BudgetPot) });
 export type BudgetBalance = z.infer<typeof BudgetBalance>;
+
+/** A pot of a budget of which so much is spent that people want to know. */
+export interface BudgetReached {
+  readonly budget: Budget;
+  /** Whose pot: of a budget for each agent the agent, and so on. */
+  readonly scopeId: string;
+  readonly periodStart: string;
+  readonly spentUsd: number;
+  /** 0.8 or 1: the greatest share of the limit that was reached. */
+  readonly share: number;
+  readonly at: string;
+}

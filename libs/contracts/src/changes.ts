@@ -71,3 +71,18 @@ export interface AuditedChange {
   readonly before?: object | undefined;
   readonly after?: object | undefined;
 }
+
+/** The same as it is in the record, and as people and webhooks are told. */
+export interface RecordedChange {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly changedAt: string;
+  readonly kind: ChangeKind;
+  readonly target: string;
+  readonly targetId: string;
+  /** Null: not known. */
+  readonly actor: { readonly person: string | null; readonly keyId: string; readonly keyName: string } | null;
+  readonly reason: string | null;
+  readonly before: Record<string, unknown> | null;
+  readonly after: Record<string, unknown> | null;
+}

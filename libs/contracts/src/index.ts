@@ -10,7 +10,15 @@ export {
   BreakerReason,
   BreakerState,
 } from './breakers.ts';
-export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPatch, BudgetPot } from './budgets.ts';
+export {
+  BUDGET_SCOPES,
+  Budget,
+  BudgetBalance,
+  BudgetDraft,
+  BudgetPatch,
+  BudgetPot,
+  type BudgetReached,
+} from './budgets.ts';
 export { BUS_ACCESS, type BusAccess } from './bus-access.ts';
 export { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';
 export {
@@ -20,6 +28,7 @@ export {
   ChangeAuthor,
   type ChangeKind,
   PersonName,
+  type RecordedChange,
   signatureOf,
   targetOf,
 } from './changes.ts';

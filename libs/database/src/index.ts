@@ -16,6 +16,7 @@ export { type Columns, JsonText, RowArray } from './row-arrays/row-array.ts';
 export { type RowType, readRowTypes } from './row-arrays/row-types.ts';
 export { rowGroups } from './row-groups.ts';
 export { alertFromRow } from './rows/alert-row.ts';
+export { auditEntryFromRow } from './rows/audit-row.ts';
 export { budgetFromRow } from './rows/budget-row.ts';
 export { directiveFromRow } from './rows/directive-row.ts';
 export { driftFromRow } from './rows/drift-row.ts';

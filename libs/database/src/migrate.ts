@@ -30,6 +30,7 @@ import * as deletedRuns from './migrations/0026-deleted-runs.ts';
 import * as contentRetention from './migrations/0027-content-retention.ts';
 import * as erasures from './migrations/0028-erasures.ts';
 import * as killedRuns from './migrations/0029-killed-runs.ts';
+import * as whatWebhooksTell from './migrations/0030-what-webhooks-tell.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -63,6 +64,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0027-content-retention': contentRetention,
   '0028-erasures': erasures,
   '0029-killed-runs': killedRuns,
+  '0030-what-webhooks-tell': whatWebhooksTell,
 };
 
 /**

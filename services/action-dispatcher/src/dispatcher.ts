@@ -26,6 +26,7 @@ import { Review } from './review.ts';
 import { TriggerPartitions } from './triggers/trigger-partitions.ts';
 import { type RecordedTriggers, TriggerRecorder } from './triggers/trigger-recorder.ts';
 import { GROUP, TriggersConsumer } from './triggers/triggers.consumer.ts';
+import { RecordWatch } from './webhooks/record-watch.ts';
 
 interface DispatcherDependencies {
   readonly bus: EventBus;
@@ -80,6 +81,7 @@ export class Dispatcher {
   readonly #review: Review;
   readonly #redelivery: Redelivery;
   readonly #retention: Retention;
+  readonly #records: RecordWatch;
   readonly #served: Subscription[] = [];
   #observing: NodeJS.Timeout | undefined;
   #publishing: NodeJS.Timeout | undefined;
@@ -119,6 +121,11 @@ export class Dispatcher {
       if (destination !== null) this.#breakers.reset(destination);
       this.#lanes.wake();
     });
+    this.#records = new RecordWatch({
+      ...{ db, now },
+      onQueued: () => this.#lanes.wake(),
+      onError: (error) => logger.warn({ err: error }, 'webhooks could not be told of changes and budgets just now'),
+    });
     this.#retention = new Retention({ rows: new OldRows(db), now, days: parts.retentionDays ?? 0, logger });
     const partitions = new TriggerPartitions(db, now, (error) =>
       logger.warn({ err: error }, 'the partition of this month was not made, the default one serves'),
@@ -131,6 +138,7 @@ export class Dispatcher {
     const { bus, clock, health } = this.#parts;
     this.#relay.start();
     this.#lanes.start();
+    this.#records.start();
     this.#served.push(await bus.serve(COMMANDS.unpauseAgent, (question) => answered(this.#control.unpause(question))));
     this.#served.push(
       await bus.serve(COMMANDS.redeliver, (question) => answered(this.#redelivery.redeliver(question))),
@@ -167,6 +175,7 @@ export class Dispatcher {
       this.#consumer.stop(),
       this.#review.stop(),
       this.#retention.stop(),
+      this.#records.stop(),
       ...this.#served.map((subscription) => subscription.close()),
     ]);
     clearTimeout(this.#publishing);

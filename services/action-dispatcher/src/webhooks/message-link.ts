@@ -1,5 +1,5 @@
 import { alertChanged, breakerChanged, controlOrdered, guardrailTriggered } from '@agentlens/contracts';
-import { APPROVAL_CHANGED, type WebhookMessage } from './webhook-notice.ts';
+import { APPROVAL_CHANGED, AUDIT_RECORDED, BUDGET_REACHED, type WebhookMessage } from './webhook-notice.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -10,6 +10,8 @@ const PATHS: Readonly<Record<string, (data: Data) => string>> = {
   [guardrailTriggered.name]: ({ ruleId }) => `/guardrails/${escaped(ruleId)}`,
   [controlOrdered.name]: ofScope,
   [breakerChanged.name]: ofScope,
+  [AUDIT_RECORDED]: ({ targetId }) => `/audit?targetId=${escaped(targetId)}`,
+  [BUDGET_REACHED]: () => '/spend',
 };
 
 /** Undefined where nobody said where the platform is reached. */

@@ -2,13 +2,21 @@ import {
   Alert,
   alertChanged,
   BreakerChanged,
+  type BudgetReached,
   breakerChanged,
   ControlOrder,
   controlOrdered,
   guardrailTriggered,
+  type RecordedChange,
   Trigger,
 } from '@agentlens/contracts';
-import { APPROVAL_CHANGED, WEBHOOK_TEST, type WebhookMessage } from './webhook-notice.ts';
+import {
+  APPROVAL_CHANGED,
+  AUDIT_RECORDED,
+  BUDGET_REACHED,
+  WEBHOOK_TEST,
+  type WebhookMessage,
+} from './webhook-notice.ts';
 
 /** What a message says to people. `facts` are short lines below the text. */
 interface Words {
@@ -25,6 +33,8 @@ const WORDS: Readonly<Record<string, (data: unknown) => Words>> = {
   [guardrailTriggered.name]: (data) => triggerWords(Trigger.parse(data)),
   [controlOrdered.name]: (data) => orderWords(ControlOrder.parse(data)),
   [breakerChanged.name]: (data) => breakerWords(BreakerChanged.parse(data)),
+  [AUDIT_RECORDED]: (data) => changeWords(data as RecordedChange),
+  [BUDGET_REACHED]: (data) => budgetWords(data as BudgetReached),
   [WEBHOOK_TEST]: () => ({
     title: 'AgentLens can reach this channel',
     text: 'This is a test.',
@@ -88,6 +98,17 @@ function breakerWords({ scope, scopeId, agentId, state }: BreakerChanged): Words
   const [is, why] = state.kind === 'closed' ? ['closed', ''] : ['open', `Calls are blocked. Reason: ${state.reason}.`];
   const facts = scope === 'run' ? [`agent ${agentId}`] : [];
   return { title: `Circuit breaker of ${scope} ${scopeId} is ${is}`, text: why, facts, open: 'Open' };
+}
+
+function changeWords({ kind, targetId, actor, reason }: RecordedChange): Words {
+  const who = actor === null ? '' : ` by ${actor.person ?? actor.keyName}`;
+  return { title: `${kind} ${targetId}${who}`, text: reason ?? '', facts: [], open: 'Open the audit' };
+}
+
+function budgetWords({ budget, scopeId, spentUsd, share }: BudgetReached): Words {
+  const is = share === 1 ? 'is spent' : `is at ${Math.floor((spentUsd / budget.limitUsd) * 100)} %`;
+  const facts = [`${budget.scope} ${scopeId}`, `${spentUsd} of ${budget.limitUsd} USD`, `per ${budget.period}`];
+  return { title: `Budget ${budget.name} ${is}`, text: '', facts, open: 'Open the budget' };
 }
 
 function unknownWords({ type }: WebhookMessage): Words {

@@ -2,10 +2,12 @@ import {
   type Alert,
   alertChanged,
   type BreakerChanged,
+  type BudgetReached,
   breakerChanged,
   type ControlOrder,
   controlOrdered,
   guardrailTriggered,
+  type RecordedChange,
   type Trigger,
   type WebhookEvent,
 } from '@agentlens/contracts';
@@ -17,6 +19,8 @@ export interface WebhookNotice {
   readonly message: WebhookMessage;
   /** Equal whenever the same is queued again. */
   readonly key: string;
+  /** RFC 3339, equal as well; default: the instant of the message. */
+  readonly since?: string;
   /** What it is about, for the log of deliveries; empty where there is no such thing. */
   readonly about: { readonly id: string; readonly ruleId: string; readonly agentId: string };
   /** Programs want to know, people who read along do not. */
@@ -31,6 +35,8 @@ export interface WebhookMessage {
 }
 
 export const APPROVAL_CHANGED = 'approval.changed';
+export const AUDIT_RECORDED = 'audit.recorded';
+export const BUDGET_REACHED = 'budget.reached';
 export const WEBHOOK_TEST = 'webhook.test';
 
 /** @param at when it changed */
@@ -76,5 +82,29 @@ export function noticeOfBreaker(change: BreakerChanged): WebhookNotice {
     message: { type: breakerChanged.name, timestamp: change.at, data: change },
     key: id,
     about: { id, ruleId: '', agentId: change.agentId },
+  };
+}
+
+export function noticeOfChange(change: RecordedChange): WebhookNotice {
+  return {
+    tenantId: change.tenantId,
+    event: 'audit',
+    message: { type: AUDIT_RECORDED, timestamp: change.changedAt, data: change },
+    key: change.id,
+    about: { id: change.id, ruleId: change.target === 'rule' ? change.targetId : '', agentId: '' },
+  };
+}
+
+/** Told once for each pot, period, share and limit. */
+export function noticeOfBudget(reached: BudgetReached): WebhookNotice {
+  const { budget, scopeId, periodStart, share, at } = reached;
+  const { at: _, ...told } = reached;
+  return {
+    tenantId: budget.tenantId,
+    event: 'budgets',
+    message: { type: BUDGET_REACHED, timestamp: at, data: told },
+    key: JSON.stringify([budget.id, scopeId, periodStart, share, budget.limitUsd]),
+    since: budget.createdAt,
+    about: { id: budget.id, ruleId: '', agentId: budget.scope === 'agent' ? scopeId : '' },
   };
 }

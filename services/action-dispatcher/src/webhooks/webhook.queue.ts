@@ -59,11 +59,11 @@ function enabledOf(tx: Transaction<Tables>, notices: readonly WebhookNotice[]): 
     .execute();
 }
 
-function deliveryTo(endpoint: Endpoint, { tenantId, message, key, about }: WebhookNotice, at: string) {
+function deliveryTo(endpoint: Endpoint, { tenantId, message, key, since, about }: WebhookNotice, at: string) {
   const { webhook_id, url, destination, format, secret } = endpoint;
   return {
     tenant_id: tenantId,
-    delivery_id: derivedId(Date.parse(message.timestamp), tenantId, webhook_id, message.type, key),
+    delivery_id: derivedId(Date.parse(since ?? message.timestamp), tenantId, webhook_id, message.type, key),
     trigger_id: about.id,
     triggered_at: message.timestamp,
     rule_id: about.ruleId,

@@ -1,8 +1,7 @@
-import type { ChangeKind } from '@agentlens/contracts';
-import type { AuditEntriesTable } from '@agentlens/database';
+import { auditEntryFromRow } from '@agentlens/database';
 import { AUDIT_LIST, type AuditEntry, type AuditFilter } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
 
@@ -12,7 +11,7 @@ export class AuditQueries {
 
   async list(tenantId: string, filter: AuditFilter): Promise<Page<AuditEntry>> {
     const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, filter));
-    return pageOf(AUDIT_LIST, rows, filter.limit, ({ at, entry_id: id }) => ({ at, id }), entryOf);
+    return pageOf(AUDIT_LIST, rows, filter.limit, ({ at, entry_id: id }) => ({ at, id }), auditEntryFromRow);
   }
 }
 
@@ -38,21 +37,4 @@ function pageRows(db: ReadOnly, tenantId: string, filter: AuditFilter) {
     .limit(filter.limit + 1)
     .offset(filter.offset)
     .execute();
-}
-
-function entryOf(row: Selectable<AuditEntriesTable>): AuditEntry {
-  const { key_id: keyId, key_name: keyName, person } = row;
-  return {
-    id: row.entry_id,
-    tenantId: row.tenant_id,
-    changedAt: row.at,
-    // Written by our own services, from the same list.
-    kind: row.kind as ChangeKind,
-    target: row.target,
-    targetId: row.target_id,
-    actor: keyId === null ? null : { person, keyId, keyName: keyName ?? keyId },
-    reason: row.reason,
-    before: row.before,
-    after: row.after,
-  };
 }

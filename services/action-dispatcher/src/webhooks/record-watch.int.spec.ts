@@ -1,0 +1,110 @@
+import { type Database, migrate, openDatabase } from '@agentlens/database';
+import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { RecordWatch } from './record-watch.ts';
+
+const NOW = '2026-03-04T12:00:00.000Z';
+const MINUTES_AGO = (minutes: number) => new Date(Date.parse(NOW) - minutes * 60_000).toISOString();
+
+describe('what webhook endpoints are told of the record', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  let owner: pg.Client;
+  let watch: RecordWatch;
+  let errors: unknown[];
+
+  beforeEach(async () => {
+    fresh = await freshDatabase({ migrate });
+    database = openDatabase({ url: fresh.url, role: 'action-dispatcher' });
+    owner = new pg.Client({ connectionString: fresh.url });
+    await owner.connect();
+    await owner.query(`insert into tenants (id, name, created_at) values ('acme', 'a', $1), ('globex', 'g', $1)`, [
+      NOW,
+    ]);
+    errors = [];
+    const now = () => Date.parse(NOW);
+    watch = new RecordWatch({ db: database.db, now, onQueued: () => undefined, onError: (e) => errors.push(e) });
+  });
+  afterEach(async () => {
+    await owner.end();
+    await database.close();
+    await fresh.drop();
+  });
+
+  const endpoint = (tenantId: string, events: string[], createdAt = MINUTES_AGO(60)) =>
+    owner.query(
+      `insert into webhook_endpoints
+         (tenant_id, webhook_id, url, destination, events, format, secret, enabled, version, created_at, updated_at)
+       values ($1, $1 || '-hook', 'https://example.com', 'https://example.com', $2, 'standard', 's', true, 1, $3, $3)`,
+      [tenantId, events, createdAt],
+    );
+  const change = (id: string, at = MINUTES_AGO(1), tenantId = 'acme') =>
+    owner.query(
+      `insert into audit_entries (tenant_id, entry_id, at, kind, target, target_id, key_id, key_name, after)
+       values ($1, $2, $3, 'rule.changed', 'rule', 'r', 'k', 'laptop', '{"name":"Rule"}')`,
+      [tenantId, id, at],
+    );
+  const budget = (limitUsd: number, period = 'week') =>
+    owner.query(
+      `insert into budgets (tenant_id, budget_id, name, scope, scope_id, period, limit_usd, enabled, on_unavailable,
+         version, created_at, updated_at) values ('acme', 'b', 'Team', 'agent', null, $2, $1, true, 'block', 1, $3, $3)
+       on conflict (tenant_id, budget_id) do update set limit_usd = $1`,
+      [limitUsd, period, MINUTES_AGO(90)],
+    );
+  let spendings = 0;
+  const spent = (scopeId: string, usd: number, periodStart = '2026-03-02') =>
+    owner.query(
+      `insert into budget_ledger (tenant_id, budget_id, scope_id, period_start, reservation_id, estimate_usd, cost_usd,
+         settled_at) values ('acme', 'b', $1, $2, $3, 0, $4, $5)`,
+      [scopeId, periodStart, `s-${spendings++}`, usd, NOW],
+    );
+  const told = async () => {
+    const { rows } = await owner.query(
+      `select tenant_id as tenant, action_config->'message'->>'type' as type, action_config->'message'->'data' as data
+       from deliveries order by created_at, action_config->'message'->'data'->>'share'`,
+    );
+    return rows;
+  };
+
+  it('is each change once, of tenants that listen, since they do', async () => {
+    await endpoint('acme', ['audit']);
+    await endpoint('globex', ['budgets']);
+    await change('before', MINUTES_AGO(61));
+    await change('one');
+    await change('theirs', MINUTES_AGO(1), 'globex');
+    await watch.look();
+    await change('late', MINUTES_AGO(2));
+    await watch.look();
+    expect(errors).toEqual([]);
+    expect((await told()).map(({ tenant, type, data }) => [tenant, type, data.id])).toEqual([
+      ['acme', 'audit.recorded', 'one'],
+      ['acme', 'audit.recorded', 'late'],
+    ]);
+    expect((await told())[0].data).toMatchObject({
+      ...{ kind: 'rule.changed', targetId: 'r', actor: { keyName: 'laptop' }, after: { name: 'Rule' } },
+    });
+  });
+
+  it('is each pot of a budget at 80 % and when all is spent, once for each limit', async () => {
+    await endpoint('acme', ['budgets']);
+    await budget(10);
+    await spent('frugal', 7.9);
+    await spent('last-week', 20, '2026-02-23');
+    await spent('bot', 8);
+    await watch.look();
+    await watch.look();
+    await spent('bot', 2);
+    await watch.look();
+    const reached = async () => (await told()).map(({ data }) => [data.scopeId, data.share, data.spentUsd]);
+    expect(await reached()).toEqual([
+      ['bot', 0.8, 8],
+      ['bot', 1, 10],
+    ]);
+    expect((await told())[0].data.budget).toMatchObject({ id: 'b', name: 'Team', limitUsd: 10 });
+    await budget(12);
+    await watch.look();
+    expect(await reached()).toHaveLength(3);
+    expect(errors).toEqual([]);
+  });
+});
