@@ -73,14 +73,21 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
  * database and be allowed to create roles (or find them created).
  */
 export function migrate(url: string): Promise<{ applied: string[] }> {
-  return oneAtATime(url, applyAll);
+  return oneAtATime(url, (pool) => apply(pool));
 }
 
-async function applyAll(pool: pg.Pool): Promise<{ applied: string[] }> {
+/** As an older release left a database: for tests of upgrades. */
+export function migrateUpTo(url: string, name: keyof typeof MIGRATIONS): Promise<{ applied: string[] }> {
+  return oneAtATime(url, (pool) => apply(pool, String(name)));
+}
+
+async function apply(pool: pg.Pool, target?: string): Promise<{ applied: string[] }> {
   // The pool outlives this Kysely: only the migrator uses it, and `migrate` ends the pool.
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
-  const { error, results = [] } = await migrator.migrateToLatest();
+  const { error, results = [] } = await (target === undefined
+    ? migrator.migrateToLatest()
+    : migrator.migrateTo(target));
   const failed = results.find((result) => result.status === 'Error');
   if (error !== undefined) {
     const which = failed === undefined ? '' : ` (${failed.migrationName})`;

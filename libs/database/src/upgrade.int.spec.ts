@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { GuardrailRule } from '@agentlens/contracts';
+import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { migrate, migrateUpTo } from './migrate.ts';
+import { type Database, openDatabase } from './open-database.ts';
+import { budgetFromRow } from './rows/budget-row.ts';
+import { ruleFromRow } from './rows/rule-row.ts';
+
+/** What release 0.1.0 wrote: two rules, a budget, two keys, a run with a failed tool call. */
+const RECORDED = new URL('./recordings/release-0.1.0.json', import.meta.url);
+const LAST_OF_RELEASE = '0010-room-in-runs';
+
+describe('a database of release 0.1.0', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+
+  beforeAll(async () => {
+    fresh = await freshDatabase({ migrate: (url) => migrateUpTo(url, LAST_OF_RELEASE) });
+    database = openDatabase({ url: fresh.url, role: 'query' });
+    const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Readonly<Record<string, object[]>>;
+    const owner = new pg.Client({ connectionString: fresh.url });
+    owner.on('error', () => undefined);
+    await owner.connect();
+    for (const [table, rows] of Object.entries(recorded)) {
+      await owner.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [
+        JSON.stringify(rows),
+      ]);
+    }
+    await owner.end();
+    await migrate(fresh.url);
+  }, 60_000);
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  it('keeps its rules, with the meaning they had', async () => {
+    const rows = await database.db.selectFrom('guardrail_rules').selectAll().orderBy('name').execute();
+    const rules = rows.map((row) => GuardrailRule.parse(ruleFromRow(row)));
+    expect(rules).toMatchObject([
+      { name: 'Failing half', conditionConfig: { threshold: 50, windowMinutes: 5, minEvents: 1, of: 'events' } },
+      { name: 'No deletes', actionType: 'block', conditionConfig: { operator: 'eq', value: 'delete_all' } },
+    ]);
+  });
+
+  it('keeps budgets with what was spent, keys, runs and their events', async () => {
+    const { db } = database;
+    const budgets = (await db.selectFrom('budgets').selectAll().execute()).map(budgetFromRow);
+    expect(budgets).toMatchObject([{ name: 'Team', limitUsd: 5, period: 'total' }]);
+    expect(await db.selectFrom('api_keys').select(['name', 'scopes']).orderBy('created_at').execute()).toMatchObject([
+      { scopes: ['admin'] },
+      { name: 'agent', scopes: ['ingest', 'decide'] },
+    ]);
+    expect(await db.selectFrom('runs').selectAll().execute()).toMatchObject([
+      { run_id: 'old-run', status: 'succeeded', cost_usd: 1.5, killed_at: null, event_count: 4 },
+    ]);
+    const events = await db.selectFrom('events').select('kind').orderBy('occurred_at').execute();
+    expect(events.map(({ kind }) => kind)).toEqual(['run.started', 'llm.completed', 'tool.completed', 'run.ended']);
+  });
+});
