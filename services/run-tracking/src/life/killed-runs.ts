@@ -22,9 +22,17 @@ covered as (
   select tenant_id, run_id, issued_at from lineage
   union all
   select r.tenant_id, r.run_id, o.issued_at
+  from control_orders o join runs r on r.tenant_id = o.tenant_id and r.status = 'running' and r.agent_id = o.scope_id
+  where o.state = 'killed' and o.scope = 'agent'
+  union all
+  select r.tenant_id, r.run_id, o.issued_at
+  from control_orders o join runs r on r.tenant_id = o.tenant_id and r.status = 'running'
+  where o.state = 'killed' and o.scope = 'tenant'
+  union all
+  select r.tenant_id, r.run_id, o.issued_at
   from control_orders o join runs r on r.tenant_id = o.tenant_id and (o.scope = 'tenant' or r.agent_id = o.scope_id)
   where o.state = 'killed' and o.scope in ('agent', 'tenant')
-    and (r.status = 'running' or (o.issued_at > now() - interval '1 hour' and r.ended_at > o.issued_at))
+    and o.issued_at > now() - interval '1 hour' and r.ended_at > o.issued_at
 ),
 due as (
   select r.tenant_id, r.run_id, r.status as was from runs r
