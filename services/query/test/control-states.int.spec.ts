@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
-import { aDirectiveRow, anAgentRow, anOrderRow, aRunRow } from './rows.ts';
+import { aDirectiveRow, anAgentRow, anOrderRow, aRunRow, aTriggerRow } from './rows.ts';
 
 let api: OperatorApi;
 const order = (scope: string, scopeId: string, state: string, more: object = {}) =>
@@ -13,12 +13,16 @@ const breaker = (scope: string, scopeId: string, agentId: string) =>
 
 beforeAll(async () => {
   api = await startOperatorApi();
-  for (const agent of ['free', 'ordered', 'ruled', 'both']) {
+  for (const agent of ['free', 'ordered', 'ruled', 'both', 'dead']) {
     await api.insert('agents', anAgentRow({ agent_id: agent }));
     await api.insert('runs', aRunRow({ run_id: `run-${agent}`, agent_id: agent, status: 'running', ended_at: null }));
   }
   await order('agent', 'ordered', 'paused');
-  for (const agent of ['ruled', 'both']) await api.insert('agent_directives', aDirectiveRow({ agent_id: agent }));
+  for (const agent of ['ruled', 'both', 'dead']) {
+    await api.insert('agent_directives', aDirectiveRow({ agent_id: agent, pause_trigger_id: 'trigger-1' }));
+  }
+  await api.insert('guardrail_triggers', aTriggerRow());
+  await order('agent', 'dead', 'killed');
   await order('run', 'run-both', 'killed', { reason: '' });
   await api.insert(
     'runs',
@@ -38,7 +42,11 @@ describe('what stands against', () => {
   it.each([
     ['agents/free', { state: 'running' }],
     ['agents/ordered', { state: 'paused', ...byOrder, scope: 'agent', scopeId: 'ordered', reason: 'enough' }],
-    ['agents/ruled', { state: 'paused', source: 'rule', scope: 'agent', scopeId: 'ruled', since: NOW }],
+    ['agents/dead', { state: 'killed', ...byOrder, scope: 'agent', scopeId: 'dead' }],
+    [
+      'agents/ruled',
+      { state: 'paused', source: 'rule', by: 'Too many errors', scope: 'agent', scopeId: 'ruled', since: NOW },
+    ],
     ['runs/run-ordered', { state: 'paused', ...byOrder, scope: 'agent', scopeId: 'ordered' }],
     ['runs/run-both', { state: 'killed', ...byOrder, scope: 'run', scopeId: 'run-both' }],
     ['runs/child', { state: 'killed', scope: 'run', scopeId: 'run-both' }],
@@ -58,10 +66,16 @@ describe('what stands against', () => {
         ]),
       );
     expect(await states('/api/agents', 'agents')).toEqual({
-      ...{ free: 'running', ordered: 'paused', ruled: 'paused', both: 'paused' },
+      ...{ free: 'running', ordered: 'paused', ruled: 'paused', both: 'paused', dead: 'killed' },
     });
     expect(await states('/api/runs', 'runs')).toEqual({
-      ...{ 'run-free': 'running', 'run-ordered': 'paused', 'run-ruled': 'paused', 'run-both': 'killed' },
+      ...{
+        'run-free': 'running',
+        'run-ordered': 'paused',
+        'run-ruled': 'paused',
+        'run-both': 'killed',
+        'run-dead': 'killed',
+      },
       ...{ child: 'killed', tripped: 'breaker_open' },
     });
   });
@@ -70,7 +84,7 @@ describe('what stands against', () => {
     const ids = async (paused: boolean) =>
       (await api.get(`/api/agents?paused=${paused}`)).body.agents.map(({ id }: { id: string }) => id).sort();
     expect(await ids(true)).toEqual(['both', 'ordered', 'ruled']);
-    expect(await ids(false)).toEqual(['free']);
+    expect(await ids(false)).toEqual(['dead', 'free']);
     expect((await api.get('/api/overview')).body.pausedAgents).toBe(3);
   });
 });

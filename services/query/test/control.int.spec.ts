@@ -72,7 +72,7 @@ describe('POST /api/control', () => {
   it('does not wait where nobody listens', async () => {
     const answer = await order({ scope: 'agent', id: 'nobody', state: 'killed', waitMs: 10_000 });
     expect(answer.body).toMatchObject({ connected: 0, acknowledged: 0, fastestMs: null, slowestMs: null });
-    expect(answer.body.unknownScope).toBe(true);
+    expect(answer.body).toMatchObject({ unknownScope: true, hint: expect.stringContaining('GET /api/agents') });
   });
 
   it('of a run counts the instances of its agent', async () => {

@@ -11,7 +11,7 @@ export const ControlStateView = z
       .optional()
       .meta({ description: 'Of what: of a run also its agent, its tenant, its parent.' }),
     scopeId: z.string().optional(),
-    by: z.string().optional().meta({ description: 'Who gave the order.' }),
+    by: z.string().optional().meta({ description: 'Who gave the order, or the name of the rule.' }),
     reason: z.string().optional(),
     since: z.string().optional(),
   })

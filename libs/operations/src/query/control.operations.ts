@@ -40,6 +40,7 @@ export const createOrder = operation({
     unknownScope: z.literal(true).optional().meta({
       description: 'Nobody has heard of this run or agent: the order stands for when it comes, or its id is misspelt.',
     }),
+    hint: z.string().optional().meta({ description: 'What to do about an unknown scope.' }),
   }),
   problems: [404],
 });

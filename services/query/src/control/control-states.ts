@@ -86,19 +86,28 @@ async function orders(db: ReadOnly, tenantId: string, agentIds: readonly string[
   );
 }
 
+interface PauseRow {
+  readonly agent_id: string;
+  readonly paused_at: string;
+  readonly pause_reason: string | null;
+  readonly rule_name: string | null;
+}
+
 async function pauses(db: ReadOnly, tenantId: string, agentIds: readonly string[]) {
-  const rows = await db
-    .selectFrom('agent_directives')
-    .select(['agent_id', 'paused_at', 'pause_reason'])
-    .where('tenant_id', '=', tenantId)
-    .where('paused_at', 'is not', null)
-    .where(sql<boolean>`agent_id = any(${agentIds}::text[])`)
-    .execute();
+  // A trigger is looked for by its time too: that is how its table is ordered.
+  const { rows } = await sql<PauseRow>`
+    select d.agent_id, d.paused_at, d.pause_reason, (
+      select t.rule_name from guardrail_triggers t
+      where t.tenant_id = d.tenant_id and t.trigger_id = d.pause_trigger_id
+        and t.triggered_at between d.paused_at - interval '1 day' and d.paused_at + interval '1 minute' limit 1) as rule_name
+    from agent_directives d
+    where d.tenant_id = ${tenantId} and d.agent_id = any(${agentIds}::text[]) and d.paused_at is not null`.execute(db);
   return rows.map(
     (row): ControlStateView => ({
       ...{ state: 'paused', source: 'rule', scope: 'agent', scopeId: row.agent_id },
+      ...(row.rule_name === null ? {} : { by: row.rule_name }),
       ...(row.pause_reason === null ? {} : { reason: row.pause_reason }),
-      ...(row.paused_at === null ? {} : { since: row.paused_at }),
+      since: row.paused_at,
     }),
   );
 }
@@ -123,13 +132,13 @@ async function breakers(db: ReadOnly, tenantId: string, agentIds: readonly strin
   });
 }
 
-/** Whether an agent is paused: by a rule, or by an order for it or for its tenant. `agents` is the table that is read. */
+/** Whether an agent is paused, by a rule or an order for it or its tenant, and not killed. `agents` is the table read. */
 export function isPaused(tenantId: string) {
-  return sql<boolean>`(exists (
+  const ordered = (state: 'paused' | 'killed') => sql<boolean>`exists (
+    select from control_orders o where o.tenant_id = ${tenantId} and o.state = ${state}
+      and (o.scope = 'tenant' or (o.scope = 'agent' and o.scope_id = agents.agent_id)))`;
+  return sql<boolean>`((exists (
     select from agent_directives d
     where d.tenant_id = ${tenantId} and d.agent_id = agents.agent_id and d.paused_at is not null
-  ) or exists (
-    select from control_orders o where o.tenant_id = ${tenantId} and o.state = 'paused'
-      and (o.scope = 'tenant' or (o.scope = 'agent' and o.scope_id = agents.agent_id))
-  ))`;
+  ) or ${ordered('paused')}) and not ${ordered('killed')})`;
 }

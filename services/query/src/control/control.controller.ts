@@ -7,6 +7,12 @@ import { KeyNames } from '../keys/key-names.ts';
 import { ControlQueries } from './control.queries.ts';
 import { OrderWatch } from './order-watch.ts';
 
+/** Nothing is refused: an order may be given before its run or agent is heard of. */
+function unknown(scope: string, id: string) {
+  const hint = `Nobody has told of the ${scope} ${JSON.stringify(id)}. Is it misspelt? GET /api/${scope}s lists those known.`;
+  return { unknownScope: true as const, hint };
+}
+
 @Controller()
 export class ControlController {
   constructor(
@@ -27,7 +33,7 @@ export class ControlController {
       scope === 'agent' ? await this.control.isAgent(tenantId, id) : scope === 'tenant' || agentId !== undefined;
     const question = { tenantId, scope, scopeId: id, agentId, state, reason, ...authorship };
     const order = await this.commands.forward(COMMANDS.orderControl, question);
-    return { order, ...(await this.watch.follow(order, waitMs)), ...(isKnown ? {} : { unknownScope: true as const }) };
+    return { order, ...(await this.watch.follow(order, waitMs)), ...(isKnown ? {} : unknown(scope, id)) };
   }
 
   @Serves(listOrders)
