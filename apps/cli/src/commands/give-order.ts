@@ -32,6 +32,7 @@ export async function giveOrder(context: CommandContext, order: Order): Promise<
   const timeoutMs = WAIT_MS + context.options.timeout * 1_000;
   const answer = await withProgress(output, 'waiting for acknowledgements', client.createOrder({ body, timeoutMs }));
   output.print(answer, () => orderText(answer, output.paint));
+  if (answer.hint !== undefined) output.note(answer.hint);
   const { connected, acknowledged } = answer;
   if (wait && connected !== null && acknowledged < connected) {
     output.note('Not every connected instance has acknowledged. The order is enforced at every decision anyway.');

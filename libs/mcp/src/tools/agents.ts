@@ -45,7 +45,7 @@ function agentSummary(agent: Agent) {
   return pick(
     agent,
     ...(['id', 'name', 'slug', 'lastSeenAt', 'sessionCount', 'eventCount', 'errorCount', 'totalCostUsd'] as const),
-    ...(['pausedAt', 'pauseReason', 'modelOverride'] as const),
+    ...(['control', 'modelOverride'] as const),
   );
 }
 

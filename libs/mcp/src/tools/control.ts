@@ -61,8 +61,10 @@ export const control: McpTool = {
 };
 
 async function ordered(client: Client, state: State, { scope, id: target, reason }: Target) {
-  const { order, ...receipts } = await client.createOrder({ body: { scope, id: target, state, reason } as Order });
-  return { value: { order, receipts }, path: '/agents' };
+  const { order, unknownScope, hint, ...receipts } = await client.createOrder({
+    body: { scope, id: target, state, reason } as Order,
+  });
+  return { value: { order, receipts, unknownScope, hint }, path: '/agents' };
 }
 
 function named({ scope, id: target }: Target): string {

@@ -82,7 +82,19 @@ function between({ from, to, cursor }: { from?: string; to?: string; cursor?: st
 }
 
 function runSummary(run: Run) {
-  const shown = pick(run, 'id', 'agentId', 'status', 'idle', 'startedAt', 'endedAt', 'durationMs', 'step', 'model');
+  const shown = pick(
+    run,
+    'id',
+    'agentId',
+    'status',
+    'idle',
+    'control',
+    'startedAt',
+    'endedAt',
+    'durationMs',
+    'step',
+    'model',
+  );
   return { ...shown, totals: pick(run.totals, 'toolCalls', 'toolErrors', 'llmCalls', 'totalTokens', 'costUsd') };
 }
 

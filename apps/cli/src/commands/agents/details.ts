@@ -2,6 +2,7 @@ import type { AnswerOf } from '../../api-types.ts';
 import { instant, usd } from '../../output/format.ts';
 import type { Paint } from '../../output/style.ts';
 import { details } from '../../output/table.ts';
+import { controlRows } from '../control-rows.ts';
 
 export function agentDetails(agent: AnswerOf<'getAgent'>, paint: Paint): string {
   return details(
@@ -9,8 +10,7 @@ export function agentDetails(agent: AnswerOf<'getAgent'>, paint: Paint): string 
       ['Agent', agent.id, 'strong'],
       ['Name', agent.name],
       ['Description', agent.description],
-      ['Paused', instant(agent.pausedAt), 'warning'],
-      ['Why', agent.pauseReason],
+      ...controlRows(agent.control),
       ['Model', agent.modelOverride && `told to use ${agent.modelOverride}: ${agent.modelOverrideReason ?? ''}`],
       ['Tags', agent.tags.join(', ')],
       ['Tools', agent.tools.map(({ name }) => name).join(', ')],

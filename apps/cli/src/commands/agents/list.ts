@@ -2,6 +2,7 @@ import { pages } from '@agentlens/client';
 import type { AnswerOf } from '../../api-types.ts';
 import type { CommandFile } from '../../command-file.ts';
 import { instant, usd } from '../../output/format.ts';
+import { toneOf } from '../../output/style.ts';
 import type { Column } from '../../output/table.ts';
 import { count } from '../../parse/numbers.ts';
 import { PAGE, printList } from '../print-list.ts';
@@ -10,8 +11,8 @@ const COLUMNS: readonly Column<AnswerOf<'getAgent'>>[] = [
   { title: 'id', value: ({ id }) => id },
   {
     title: 'state',
-    value: ({ pausedAt }) => (pausedAt === undefined ? 'running' : 'paused'),
-    tone: (text) => (text === 'paused' ? 'warning' : undefined),
+    value: ({ control }) => control.state,
+    tone: (text) => toneOf(text),
   },
   { title: 'last seen', value: ({ lastSeenAt }) => instant(lastSeenAt) },
   { title: 'runs', value: ({ sessionCount }) => sessionCount, align: 'right' },

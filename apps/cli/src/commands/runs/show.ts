@@ -6,6 +6,7 @@ import { toneOf } from '../../output/style.ts';
 import type { Layout } from '../../output/table.ts';
 import { details, table } from '../../output/table.ts';
 import { count } from '../../parse/numbers.ts';
+import { controlRows } from '../control-rows.ts';
 import { TIMELINE_COLUMNS } from './timeline-columns.ts';
 
 type Entry = AnswerOf<'getRunTimeline'>['entries'][number];
@@ -37,6 +38,7 @@ function runText(run: AnswerOf<'getRun'>, timeline: readonly Entry[], layout: La
       ['Run', run.id, 'strong'],
       ['Agent', run.agentId],
       ['Status', run.status, toneOf(run.status)],
+      ...controlRows(run.control),
       ['Started', instant(run.startedAt)],
       ['Took', duration(run.durationMs)],
       ['Model', run.model],
