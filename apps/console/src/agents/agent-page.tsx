@@ -61,9 +61,9 @@ function Shown({ agent }: { agent: Agent }) {
       <div className="row wrap">
         <State mark={agentMark(agent, now)} fill />
         <p className="lead1 grow">
-          {agent.pausedAt === undefined
+          {agent.control.state !== 'paused'
             ? `${counted(agent.sessionCount, 'run')}, ${money(agent.totalCostUsd)} in all.`
-            : `Paused: ${agent.pauseReason ?? 'by a rule'}.`}
+            : `Paused: ${agent.control.reason ?? agent.control.by ?? 'by a rule'}.`}
         </p>
         <ControlBar agent={agent} />
       </div>
@@ -128,11 +128,17 @@ function ControlBar({ agent }: { agent: Agent }) {
       toastError('Not resumed', error);
     }
   };
+  /** What a person ordered is lifted by another order. */
+  const isOrdered = agent.control.state === 'paused' && agent.control.source === 'order';
   return (
     <div className="btns">
-      {(agent.pausedAt !== undefined || agent.modelOverride !== undefined) && (
-        <Act scope="admin" kind="pri" onPress={() => void unpause()}>
-          {agent.pausedAt === undefined ? 'Give it back its model' : 'End the pause'}
+      {(agent.control.state === 'paused' || agent.modelOverride !== undefined) && (
+        <Act
+          scope="admin"
+          kind="pri"
+          onPress={() => (isOrdered ? openStop({ agentId: agent.id, state: 'running' }) : void unpause())}
+        >
+          {agent.control.state !== 'paused' ? 'Give it back its model' : 'End the pause'}
         </Act>
       )}
       <Act scope="admin" onPress={() => openStop({ agentId: agent.id, state: 'paused' })}>

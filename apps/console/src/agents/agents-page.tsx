@@ -32,7 +32,10 @@ export function AgentsPage() {
 
 /** What an agent is held by, or whether it was heard of lately. */
 export function agentMark(agent: Agent, nowMs: number) {
-  if (agent.pausedAt !== undefined) return { icon: 's-paused', tone: 'paused', word: 'Paused' };
+  const { state } = agent.control;
+  if (state === 'killed') return { icon: 's-killed', tone: 'killed', word: 'Killed' };
+  if (state === 'paused') return { icon: 's-paused', tone: 'paused', word: 'Paused' };
+  if (state === 'breaker_open') return { icon: 's-paused', tone: 'paused', word: 'Breaker open' };
   if (nowMs - Date.parse(agent.lastSeenAt) < QUIET_MS) return { icon: 's-running', tone: 'running', word: 'Active' };
   return { icon: 's-idle', tone: 'idle', word: 'Quiet' };
 }
@@ -111,7 +114,10 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
                       kind="sm"
                       label={`Stop ${agent.id}`}
                       onPress={() =>
-                        openStop({ agentId: agent.id, state: agent.pausedAt === undefined ? 'killed' : 'running' })
+                        openStop({
+                          agentId: agent.id,
+                          state: ['paused', 'killed'].includes(agent.control.state) ? 'running' : 'killed',
+                        })
                       }
                     >
                       <Icon name="s-killed" size={14} />

@@ -92,13 +92,15 @@ function Waits({ now }: { now: Now }) {
 
 /** What stands still by order of somebody, of a rule or of a breaker. */
 function Held({ now }: { now: Now }) {
-  const held = now.orders.length + now.pausedAgents.length + now.openBreakers.length;
+  // Those that a person paused are among the orders.
+  const paused = now.pausedAgents.filter(({ control }) => control.source === 'rule');
+  const held = now.orders.length + paused.length + now.openBreakers.length;
   if (held === 0) return null;
   return (
     <Section title="Held" note={held} link={<Link to="/agents">All agents</Link>}>
       <table className="tb flush l">
         <tbody>
-          {now.pausedAgents.map((agent) => (
+          {paused.map((agent) => (
             <tr key={agent.id}>
               <td className="c0">
                 <State mark={{ icon: 's-paused', tone: 'paused', word: 'Paused' }} />

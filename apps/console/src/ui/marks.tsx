@@ -28,9 +28,10 @@ function runMark(status: string): Mark {
   return RUN[status] ?? { ...UNKNOWN, word: status };
 }
 
-/** A run that has been silent for long is idle, whatever it says of itself. */
-export function statusOf(run: Pick<Run, 'status' | 'idle'>): string {
-  return run.idle ? 'idle' : run.status;
+/** One that is held is paused, and one that has been silent for long is idle, whatever it says of itself. */
+export function statusOf({ status, idle, control }: Pick<Run, 'status' | 'idle' | 'control'>): string {
+  if (status === 'running' && control.state === 'paused') return 'paused';
+  return idle ? 'idle' : status;
 }
 
 export function RunState({ status, fill = false }: { status: string; fill?: boolean }) {
