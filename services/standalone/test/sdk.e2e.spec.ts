@@ -124,6 +124,13 @@ describe('an agent with the SDK', () => {
       const own = body.breakers.filter(({ scopeId }: { scopeId: string }) => scopeId === run.id);
       expect(own).toMatchObject([{ state: { kind: 'open', reason: 'iterations' } }]);
     });
+    await eventually(async () => {
+      const { body } = await people.get(`/api/alerts?kind=breaker&runId=${run.id}`);
+      expect(body.alerts).toMatchObject([{ status: 'pending', runId: run.id }]);
+    });
+    expect((await people.get(`/api/runs/${run.id}`)).body.control).toMatchObject({
+      ...{ state: 'breaker_open', source: 'breaker', reason: 'iterations', scope: 'run', scopeId: run.id },
+    });
     expect(await people.post(`/api/breakers/run/${run.id}/reset`, {})).toMatchObject({ status: 200 });
     run.resetBreaker();
     await search({ of: 'b' });
