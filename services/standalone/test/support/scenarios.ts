@@ -135,6 +135,26 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       expect((await client.put('/api/agents/bot/unpause', {})).status).toBe(200);
     });
 
+    it('says what holds an agent from one place, and resumes it by one order', async () => {
+      const { client } = await newTenant();
+      await makeRule(client, pauseRule());
+      await send(client, [failure('bot', 'run-1'), failure('bot', 'run-1')]);
+      const control = async (path: string) => (await client.get(path)).body.control;
+      const ruled = { state: 'paused', source: 'rule', by: 'Too many errors', scope: 'agent', scopeId: 'bot' };
+      await eventually(async () => expect(await control('/api/agents/bot')).toMatchObject(ruled));
+      expect(await control('/api/runs/run-1')).toMatchObject(ruled);
+      const order = { scope: 'agent', scopeId: 'bot', reason: 'looking', waitMs: 0 };
+      expect((await client.post('/api/control', { ...order, state: 'killed' })).status).toBe(200);
+      expect(await control('/api/agents/bot')).toMatchObject({ state: 'killed', source: 'order', reason: 'looking' });
+      expect((await client.get('/api/agents?paused=true')).body.agents).toEqual([]);
+
+      expect((await client.post('/api/control', { ...order, state: 'running' })).status).toBe(200);
+
+      expect(await control('/api/agents/bot')).toEqual({ state: 'running' });
+      const { body } = await client.post('/api/control', { ...order, scopeId: 'no-such-agnet', state: 'paused' });
+      expect(body).toMatchObject({ unknownScope: true, hint: expect.stringContaining('no-such-agnet') });
+    });
+
     it('carries out a webhook, signed, and reads back what it did', async () => {
       const { client } = await newTenant();
       const receiver = await recordingServer();
