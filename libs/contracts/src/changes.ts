@@ -73,7 +73,7 @@ export interface AuditedChange {
 }
 
 /** The same as it is in the record, and as people and webhooks are told. */
-export interface RecordedChange {
+export interface AuditRecord {
   readonly id: string;
   readonly tenantId: string;
   readonly changedAt: string;

@@ -23,12 +23,12 @@ export { BUS_ACCESS, type BusAccess } from './bus-access.ts';
 export { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';
 export {
   type AuditedChange,
+  type AuditRecord,
   CHANGE_KINDS,
   CHANGE_TARGETS,
   ChangeAuthor,
   type ChangeKind,
   PersonName,
-  type RecordedChange,
   signatureOf,
   targetOf,
 } from './changes.ts';

@@ -31,7 +31,7 @@ import * as contentRetention from './migrations/0027-content-retention.ts';
 import * as erasures from './migrations/0028-erasures.ts';
 import * as killedRuns from './migrations/0029-killed-runs.ts';
 import * as whatWebhooksTell from './migrations/0030-what-webhooks-tell.ts';
-import * as runningRuns from './migrations/0036-running-runs.ts';
+import * as runningRuns from './migrations/0031-running-runs.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -66,7 +66,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0028-erasures': erasures,
   '0029-killed-runs': killedRuns,
   '0030-what-webhooks-tell': whatWebhooksTell,
-  '0036-running-runs': runningRuns,
+  '0031-running-runs': runningRuns,
 };
 
 /**

@@ -3,8 +3,9 @@ import { GuardrailRule } from '@agentlens/contracts';
 import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import type { Database } from './database.ts';
 import { migrate, migrateUpTo } from './migrate.ts';
-import { type Database, openDatabase } from './open-database.ts';
+import { openDatabase } from './open-database.ts';
 import { budgetFromRow } from './rows/budget-row.ts';
 import { ruleFromRow } from './rows/rule-row.ts';
 

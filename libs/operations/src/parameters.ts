@@ -165,6 +165,7 @@ export function scoped<Fields extends z.ZodRawShape>(fields: Fields) {
       const problem = (message: string) => context.addIssue({ code: 'custom', path: ['scopeId'], message });
       if (scopeId !== undefined && id !== scopeId) problem('names another than "id": send one of them');
       if (id === undefined && scope !== 'tenant') problem(`is required: the id of the ${scope}`);
-      return { ...given, id: id as string };
+      // Undefined for a tenant only, whose id its key says.
+      return { ...given, id };
     });
 }

@@ -1,9 +1,9 @@
-import type { ChangeKind, RecordedChange } from '@agentlens/contracts';
+import type { AuditRecord, ChangeKind } from '@agentlens/contracts';
 import type { Selectable } from 'kysely';
 import type { AuditEntriesTable } from '../schema/audit.tables.ts';
 
 /** A row of the audit as it is shown. */
-export function auditEntryFromRow(row: Selectable<AuditEntriesTable>): RecordedChange {
+export function auditEntryFromRow(row: Selectable<AuditEntriesTable>): AuditRecord {
   const { key_id: keyId, key_name: keyName, person } = row;
   return {
     id: row.entry_id,
@@ -15,7 +15,7 @@ export function auditEntryFromRow(row: Selectable<AuditEntriesTable>): RecordedC
     targetId: row.target_id,
     actor: keyId === null ? null : { person, keyId, keyName: keyName ?? keyId },
     reason: row.reason,
-    before: row.before as RecordedChange['before'],
-    after: row.after as RecordedChange['after'],
+    before: row.before as AuditRecord['before'],
+    after: row.after as AuditRecord['after'],
   };
 }

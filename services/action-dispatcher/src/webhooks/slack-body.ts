@@ -1,5 +1,6 @@
 import {
   Alert,
+  type AuditRecord,
   alertChanged,
   BreakerChanged,
   type BudgetReached,
@@ -7,7 +8,6 @@ import {
   ControlOrder,
   controlOrdered,
   guardrailTriggered,
-  type RecordedChange,
   Trigger,
 } from '@agentlens/contracts';
 import {
@@ -33,7 +33,7 @@ const WORDS: Readonly<Record<string, (data: unknown) => Words>> = {
   [guardrailTriggered.name]: (data) => triggerWords(Trigger.parse(data)),
   [controlOrdered.name]: (data) => orderWords(ControlOrder.parse(data)),
   [breakerChanged.name]: (data) => breakerWords(BreakerChanged.parse(data)),
-  [AUDIT_RECORDED]: (data) => changeWords(data as RecordedChange),
+  [AUDIT_RECORDED]: (data) => changeWords(data as AuditRecord),
   [BUDGET_REACHED]: (data) => budgetWords(data as BudgetReached),
   [WEBHOOK_TEST]: () => ({
     title: 'AgentLens can reach this channel',
@@ -100,7 +100,7 @@ function breakerWords({ scope, scopeId, agentId, state }: BreakerChanged): Words
   return { title: `Circuit breaker of ${scope} ${scopeId} is ${is}`, text: why, facts, open: 'Open' };
 }
 
-function changeWords({ kind, targetId, actor, reason }: RecordedChange): Words {
+function changeWords({ kind, targetId, actor, reason }: AuditRecord): Words {
   const who = actor === null ? '' : ` by ${actor.person ?? actor.keyName}`;
   return { title: `${kind} ${targetId}${who}`, text: reason ?? '', facts: [], open: 'Open the audit' };
 }

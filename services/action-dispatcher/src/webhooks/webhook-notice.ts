@@ -1,5 +1,6 @@
 import {
   type Alert,
+  type AuditRecord,
   alertChanged,
   type BreakerChanged,
   type BudgetReached,
@@ -7,7 +8,6 @@ import {
   type ControlOrder,
   controlOrdered,
   guardrailTriggered,
-  type RecordedChange,
   type Trigger,
   type WebhookEvent,
 } from '@agentlens/contracts';
@@ -85,7 +85,7 @@ export function noticeOfBreaker(change: BreakerChanged): WebhookNotice {
   };
 }
 
-export function noticeOfChange(change: RecordedChange): WebhookNotice {
+export function noticeOfChange(change: AuditRecord): WebhookNotice {
   return {
     tenantId: change.tenantId,
     event: 'audit',

@@ -47,7 +47,11 @@ export function serviceIn({ rules = [], controlState = NONE, limits, budgets }: 
     ...{ store: state.breakers, now, open, closed },
     recorder: { record: (change) => recorded.push(change) },
   });
-  const budgetStore = new SeededBudgetStore(state.budgets, { spent: async () => [], record: async () => undefined }, now);
+  const budgetStore = new SeededBudgetStore(
+    state.budgets,
+    { spent: async () => [], record: async () => undefined },
+    now,
+  );
   const service = new DecisionService({
     control: { stateOf: (_, agentId) => (typeof controlState === 'function' ? controlState(agentId) : controlState) },
     rules: { decisions: DecisionBook.EMPTY.withTenant('acme', active) },

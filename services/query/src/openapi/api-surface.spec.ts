@@ -5,12 +5,16 @@ import { apiSurface } from './api-surface.testing.ts';
 import { openApiDocument } from './openapi-document.ts';
 
 /** Of the last release, one promise a line; docs/api-versions.md says what may change. */
-const released = readFileSync(new URL('./api-0.1.0.txt', import.meta.url), 'utf8').trim().split('\n');
+const released = readFileSync(new URL('./api-0.1.0.txt', import.meta.url), 'utf8')
+  .trim()
+  .split('\n');
 const surface = apiSurface(openApiDocument(OPERATIONS, '1'));
 const today = new Set(surface);
 
 /** What release 0.1.0 promised and we took back or ask for since, and why. */
-const ACCEPTED: Readonly<Record<string, string>> = {};
+const ACCEPTED: Readonly<Record<string, string>> = {
+  'POST /v1/runs/{runId}/evaluate body agentId=': 'an empty id is one of all texts now, taken as none as before',
+};
 const isAccepted = (line: string) => Object.keys(ACCEPTED).some((start) => line.startsWith(start));
 
 describe('the HTTP API, beside the last release', () => {
