@@ -1,4 +1,9 @@
 type Json = Readonly<Record<string, unknown>>;
+interface Parameter {
+  readonly in: string;
+  readonly name: string;
+  readonly required?: boolean;
+}
 
 /** Deeper than any answer; a schema that holds itself ends here. */
 const MOST_DEPTH = 8;
@@ -14,7 +19,7 @@ export function apiSurface(document: Json): string[] {
     for (const [method, op] of Object.entries(methods as Record<string, Json>)) {
       const name = `${method.toUpperCase()} ${path}`;
       lines.add(name);
-      for (const { in: place, name: parameter, required } of (op.parameters ?? []) as Json[]) {
+      for (const { in: place, name: parameter, required } of (op.parameters ?? []) as Parameter[]) {
         if (place === 'query') lines.add(`${name} ?${parameter}`);
         if (place === 'query' && required === true) lines.add(`${name} needs ?${parameter}`);
       }
@@ -60,7 +65,7 @@ class Walk {
     }
     const words = (schema.enum ?? (schema.const === undefined ? [] : [schema.const])) as unknown[];
     for (const word of words) {
-      if (this.#prefix.endsWith(' body')) this.#lines.add(`${this.#prefix} ${at}=${word}`);
+      if (this.#prefix.endsWith(' body')) this.#lines.add(`${this.#prefix} ${at}=${String(word)}`);
     }
     this.of(schema.items as Json | undefined, `${at}[]`, depth + 1);
   }
