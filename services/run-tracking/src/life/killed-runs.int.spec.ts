@@ -132,6 +132,32 @@ describe('killed runs', () => {
     expect(await statuses()).toEqual({ 'goes-on': 'running', over: 'killed' });
   });
 
+  it('stay so while another order kills them, although their own says running', async () => {
+    await began('of-killed-agent', { agentId: 'b' });
+    await began('parent');
+    await began('child', { parentRunId: 'parent' });
+    await order('agent', 'b', 'killed');
+    await order('run', 'parent', 'killed');
+    for (const runId of ['of-killed-agent', 'child']) await order('run', runId, 'running', new Date().toISOString());
+    await killed.settle();
+    expect(await killed.settle()).toEqual([]);
+    expect(await statuses()).toEqual({ 'of-killed-agent': 'killed', parent: 'killed', child: 'killed' });
+  });
+
+  it('take what came from them along when they go on', async () => {
+    await began('parent');
+    await began('child', { parentRunId: 'parent' });
+    await began('stopped', { parentRunId: 'child' });
+    await began('below', { parentRunId: 'stopped' });
+    await order('run', 'parent', 'killed');
+    await order('run', 'stopped', 'killed');
+    await killed.settle();
+    await order('run', 'parent', 'running', new Date().toISOString());
+    await killed.settle();
+    expect(await statuses()).toEqual({ parent: 'running', child: 'running', stopped: 'killed', below: 'killed' });
+    expect(await killed.settle()).toEqual([]);
+  });
+
   it('of another tenant under the same name are left alone', async () => {
     await new EventStore(database.pool).record(
       chunkOf([aBatch({ tenantId: 'globex', events: [anEvent({ id: 'g', runId: 'same', agentId: 'a' })] })]),

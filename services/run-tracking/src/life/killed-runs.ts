@@ -7,8 +7,11 @@ const RUNS_AT_ONCE = 1_000;
  * that had not ended when the order was given. A run of a killed agent or tenant that ended by itself a moment after the
  * order is found within the hour; one that tells its end later is known by then (see run-rows.sql.ts). Orders for runs
  * stand for seven days. What the runs added to their day as ended well or badly is taken back: they were cut off.
+ *
+ * A run whose own order was lifted goes on, with what came from it, but for those that told their end and those another
+ * order still kills. Both in one statement: what is marked is judged by the same orders as what is not any more.
  */
-const MARK_KILLED = `
+const SETTLE_KILLED = `
 with recursive lineage as (
   select r.tenant_id, r.run_id, o.issued_at
   from control_orders o join runs r on r.tenant_id = o.tenant_id and r.run_id = o.scope_id
@@ -60,20 +63,31 @@ days as (
   update agent_daily as d set run_succeeded_count = d.run_succeeded_count - locked.succeeded,
     run_error_count = d.run_error_count - locked.failed
   from locked where d.tenant_id = locked.tenant_id and d.agent_id = locked.agent_id and d.day = locked.day
-)
-select tenant_id, run_id from marked`;
-
-/** A run whose own order was lifted goes on, unless it has told its end. */
-const UNMARK_RESUMED = `
-with due as (
-  select r.tenant_id, r.run_id
+),
+lifted as (
+  select r.tenant_id, r.run_id, o.issued_at
   from control_orders o join runs r on r.tenant_id = o.tenant_id and r.run_id = o.scope_id
-  where o.scope = 'run' and o.state <> 'killed' and r.killed_at < o.issued_at and r.end_place is null
-  order by r.tenant_id, r.run_id limit ${RUNS_AT_ONCE} for update of r skip locked
+  where o.scope = 'run' and o.state <> 'killed' and r.killed_at < o.issued_at
+  union
+  select r.tenant_id, r.run_id, l.issued_at
+  from lifted l join runs r on r.tenant_id = l.tenant_id and r.parent_run_id = l.run_id
+  where r.killed_at < l.issued_at
+),
+free as (
+  select r.tenant_id, r.run_id from runs r
+  where r.killed_at is not null and r.end_place is null
+    and (r.tenant_id, r.run_id) in (select tenant_id, run_id from lifted)
+    and (r.tenant_id, r.run_id) not in (select tenant_id, run_id from lineage)
+    and not exists (select from control_orders o where o.tenant_id = r.tenant_id and o.state = 'killed'
+      and (o.scope = 'tenant' or (o.scope = 'agent' and o.scope_id = r.agent_id)))
+  order by r.tenant_id, r.run_id limit ${RUNS_AT_ONCE} for update skip locked
+),
+resumed as (
+  update runs r set status = 'running', killed_at = null, updated_at = now()
+  from free where r.tenant_id = free.tenant_id and r.run_id = free.run_id
+  returning r.tenant_id, r.run_id
 )
-update runs r set status = 'running', killed_at = null, updated_at = now()
-from due where r.tenant_id = due.tenant_id and r.run_id = due.run_id
-returning r.tenant_id, r.run_id`;
+select tenant_id, run_id from marked union all select tenant_id, run_id from resumed`;
 
 /** Keeps the status of runs in step with the orders that killed them. */
 export class KilledRuns {
@@ -81,11 +95,7 @@ export class KilledRuns {
 
   /** Answers the runs it changed; safe to repeat, replicas share the work. @throws what Postgres says. */
   async settle(): Promise<readonly (readonly [tenantId: string, runId: string])[]> {
-    const changed: (readonly [string, string])[] = [];
-    for (const statement of [UNMARK_RESUMED, MARK_KILLED]) {
-      const { rows } = await this.pool.query<{ tenant_id: string; run_id: string }>(statement);
-      for (const row of rows) changed.push([row.tenant_id, row.run_id]);
-    }
-    return changed;
+    const { rows } = await this.pool.query<{ tenant_id: string; run_id: string }>(SETTLE_KILLED);
+    return rows.map((row) => [row.tenant_id, row.run_id]);
   }
 }
