@@ -344,6 +344,22 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       });
     });
 
+    it('lets a killed run go on by an order, once nothing else kills it', async () => {
+      const { client } = await newTenant();
+      await send(client, [success('bot', 'run-1')]);
+      const order = async (scope: string, scopeId: string, state: string) =>
+        expect((await client.post('/api/control', { scope, scopeId, state, waitMs: 0 })).status).toBe(200);
+      const run = (expected: object) =>
+        eventually(async () => expect((await client.get('/api/runs/run-1')).body).toMatchObject(expected));
+      await run({ status: 'running' });
+      await order('agent', 'bot', 'killed');
+      await run({ status: 'killed' });
+      await order('run', 'run-1', 'running');
+      await run({ status: 'killed', control: { state: 'killed', scope: 'agent' } });
+      await order('agent', 'bot', 'running');
+      await run({ status: 'running', control: { state: 'running' } });
+    });
+
     it('deletes a run for good, and lets nothing of it come back', async () => {
       const { client } = await newTenant();
       const call = (sessionId: string, eventType: string, payload: object) => ({
