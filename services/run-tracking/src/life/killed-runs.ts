@@ -5,7 +5,7 @@ const RUNS_AT_ONCE = 1_000;
 /**
  * Marks the runs that a standing order killed: the run itself and what came from it, or those of a killed agent or tenant
  * that had not ended when the order was given. A run of a killed agent or tenant that ended by itself a moment after the
- * order is found within the hour; one that tells its end later is known by then (see run-rows.sql.ts). Orders for runs
+ * order is found within five minutes; one that tells its end later is known by then (see run-rows.sql.ts). Orders for runs
  * stand for seven days. What the runs added to their day as ended well or badly is taken back: they were cut off.
  *
  * A run whose own order was lifted goes on, with what came from it, but for those that told their end and those another
@@ -35,7 +35,7 @@ covered as (
   select r.tenant_id, r.run_id, o.issued_at
   from control_orders o join runs r on r.tenant_id = o.tenant_id and (o.scope = 'tenant' or r.agent_id = o.scope_id)
   where o.state = 'killed' and o.scope in ('agent', 'tenant')
-    and o.issued_at > now() - interval '1 hour' and r.ended_at > o.issued_at
+    and o.issued_at > now() - interval '5 minutes' and r.ended_at > o.issued_at
 ),
 due as (
   select r.tenant_id, r.run_id, r.status as was from runs r
