@@ -66,7 +66,7 @@ function howToGet(name: string, debianPackage: string): string {
   return [
     `${name} was not found, and the integration tests run on the real server. Any one of these helps:`,
     '  - start a Docker engine (the tests then use containers), or',
-    `  - install it: apt-get install ${debianPackage}  |  brew install ${debianPackage}  |  see docs/operations.md, or`,
+    `  - install it: apt-get install ${debianPackage}  |  brew install ${debianPackage}  |  see docs/running.md, or`,
     `  - put the program ${name} on PATH.`,
   ].join('\n');
 }
