@@ -55,6 +55,10 @@ describe('API keys on Postgres', () => {
       caller: { tenantId: 'default', scopes: ['admin'], eventsPerSecond: 50_000 },
     });
     expect(await bootstrapKey(database, clock, undefined)).toBeNull();
+    const audited = await database.db.selectFrom('audit_entries').select(['kind', 'reason', 'after']).execute();
+    expect(audited).toMatchObject([
+      { kind: 'key.created', reason: 'made at the first start', after: { scopes: ['admin'] } },
+    ]);
   });
 
   it('waits for a database that does not answer yet', async () => {

@@ -1,5 +1,5 @@
 import { PLATFORM_TENANT } from '@agentlens/contracts';
-import { type Database, lockUntilEnd } from '@agentlens/database';
+import { type Database, lockUntilEnd, recordChanges } from '@agentlens/database';
 import { ConfigError } from '../config/config-error.ts';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, apiKeyIdOf, newApiKey } from './api-key.ts';
@@ -83,7 +83,11 @@ function makeFirst(
       .onConflict((conflict) => conflict.doNothing())
       .returning('key_id')
       .executeTakeFirst();
-    return made === undefined ? null : key;
+    if (made === undefined) return null;
+    const reason = given === undefined ? 'made at the first start' : `given as ${variable}`;
+    const after = { id, name: keyName, scopes: [scope] };
+    await recordChanges(db, [{ tenantId, at: now, kind: 'key.created', targetId: id, reason, after }]);
+    return key;
   });
 }
 
