@@ -63,7 +63,11 @@ const ofRuleset = RuleChangeAuthor.extend({ tenantId: TenantId, ruleset: z.strin
 /** Thousands of rules are checked and written. */
 const RULESET_DEADLINE_MS = 20_000;
 
-const webhookRef = z.object({ ...authored, tenantId: TenantId, webhookId: z.string() });
+const webhookRef = z.object({
+  ...{ ...authored, tenantId: TenantId, webhookId: z.string() },
+  /** Only while it is at this version. */
+  ifVersion: z.int().optional(),
+});
 
 export const COMMANDS = {
   /** `body` is what the HTTP client sent: the owner validates it, so that every way in validates alike. */

@@ -29,3 +29,21 @@ export function detailsOf(error: z.core.$ZodError, prefix: readonly PropertyKey[
     message: issue.message,
   }));
 }
+
+/** A change that was meant for another version than the one that stands. @param what a word: `rule`, `budget` */
+export function otherVersion(
+  what: string,
+  wanted: number | undefined,
+  current: number,
+): { readonly ok: false; readonly problem: Problem } {
+  return {
+    ok: false,
+    problem: {
+      error: `The ${what} was changed meanwhile`,
+      status: 412,
+      currentVersion: current,
+      details: [{ path: 'If-Match', message: `names version ${wanted}, and the ${what} is at version ${current}` }],
+      hint: `Read the ${what} again, and repeat the change with If-Match: "${current}" if it still makes sense`,
+    },
+  };
+}

@@ -162,6 +162,27 @@ describe('webhook endpoints of a tenant', () => {
     expect(answer).toMatchObject({ ok: false, problem: { status: 400, details: [{ path: 'url' }] } });
   });
 
+  it('change only at the version that is named', async () => {
+    await start();
+    const { id: webhookId } = await create();
+    const named = { tenantId, webhookId, ifVersion: 1 };
+    expect(
+      granted(await world.bus.request(COMMANDS.updateWebhook, { ...named, patch: { name: 'one' } })),
+    ).toMatchObject({
+      version: 2,
+    });
+    const outdated = {
+      ok: false,
+      problem: { status: 412, currentVersion: 2, error: expect.stringContaining('webhook') },
+    };
+    expect(await world.bus.request(COMMANDS.updateWebhook, { ...named, patch: { name: 'two' } })).toMatchObject(
+      outdated,
+    );
+    expect(await world.bus.request(COMMANDS.rotateWebhookSecret, named)).toMatchObject(outdated);
+    expect(await world.bus.request(COMMANDS.deleteWebhook, named)).toMatchObject(outdated);
+    granted(await world.bus.request(COMMANDS.deleteWebhook, { ...named, ifVersion: 2 }));
+  });
+
   it('that are switched off or deleted get nothing any more of what was queued', async () => {
     receiver.answer((_request, response) => response.writeHead(503).end());
     await start();

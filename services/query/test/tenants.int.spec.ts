@@ -91,4 +91,17 @@ describe('the settings of a tenant', () => {
     expect((await change('PATCH', { decisionArgument: 'none' })).status).toBe(400);
     expect((await api.get('/api/settings')).body).toEqual(usual);
   });
+
+  it('change only at the version that is named', async () => {
+    const { headers, body: before } = await api.get('/api/settings');
+    const patch = (etag: string) =>
+      api.call('PATCH', '/api/settings', { body: { defaultBreaker: 'on' }, headers: { 'if-match': etag } });
+    const changed = await patch(String(headers.etag));
+    expect(changed).toMatchObject({ status: 200, body: { version: before.version + 1 } });
+    expect(await patch(String(headers.etag))).toMatchObject({
+      status: 412,
+      body: { code: 'version_conflict', currentVersion: before.version + 1 },
+      headers: { etag: changed.headers.etag },
+    });
+  });
 });

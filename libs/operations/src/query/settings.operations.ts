@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { operation } from '../operation.ts';
+import { VersionHeaders } from '../version-headers.ts';
 
 const fields = {
   decisionFailMode: z.enum(['allow', 'block']).meta({
@@ -39,6 +40,7 @@ export const getSettings = operation({
   summary: 'What holds for the whole tenant.',
   scope: 'read',
   response: Settings,
+  versioned: true,
 });
 
 const { decisionFailMode, ...later } = fields;
@@ -51,8 +53,11 @@ export const updateSettings = operation({
   summary:
     'Sets what holds for the whole tenant; in force everywhere within 5 seconds. What was added after decisionFailMode stays as it is where it is left out.',
   scope: 'admin',
+  headers: VersionHeaders,
+  problems: [412],
   body: z.strictObject({ decisionFailMode, ...z.object(later).partial().shape }).meta({ id: 'TenantSettingsDraft' }),
   response: Settings,
+  versioned: true,
 });
 
 export const patchSettings = operation({
@@ -62,6 +67,9 @@ export const patchSettings = operation({
   tag: 'Settings',
   summary: 'Changes some of what holds for the whole tenant; in force everywhere within 5 seconds.',
   scope: 'admin',
+  headers: VersionHeaders,
+  problems: [412],
   body: Patch,
   response: Settings,
+  versioned: true,
 });

@@ -8,6 +8,7 @@ import {
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { IdPath, paging } from '../parameters.ts';
+import { VersionHeaders } from '../version-headers.ts';
 import { DeliveryView } from './deliveries.operations.ts';
 
 const TAG = 'Webhooks';
@@ -59,6 +60,7 @@ export const getWebhook = operation({
   params: IdPath,
   response: WebhookView,
   problems: [404],
+  versioned: true,
 });
 
 export const updateWebhook = operation({
@@ -69,9 +71,11 @@ export const updateWebhook = operation({
   summary: 'Changes the fields that are sent. Switching it off gives up what is still to be delivered.',
   scope: 'admin',
   params: IdPath,
+  headers: VersionHeaders,
   body: WebhookPatch.meta({ id: 'WebhookPatch' }),
   response: WebhookView,
-  problems: [404],
+  problems: [404, 412],
+  versioned: true,
 });
 
 export const deleteWebhook = operation({
@@ -82,8 +86,9 @@ export const deleteWebhook = operation({
   summary: 'Deletes the webhook and gives up what is still to be delivered to it. Its log stays in the deliveries.',
   scope: 'admin',
   params: IdPath,
+  headers: VersionHeaders,
   response: z.object({ ok: z.literal(true) }),
-  problems: [404],
+  problems: [404, 412],
 });
 
 export const rotateWebhookSecret = operation({
@@ -95,8 +100,10 @@ export const rotateWebhookSecret = operation({
   scope: 'admin',
   once: true,
   params: IdPath,
+  headers: VersionHeaders,
   response: NewWebhook,
-  problems: [404],
+  problems: [404, 412],
+  versioned: true,
 });
 
 export const testWebhook = operation({

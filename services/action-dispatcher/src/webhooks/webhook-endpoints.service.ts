@@ -3,6 +3,7 @@ import {
   type ChangeAuthor,
   type ChangeKind,
   type NewWebhookEndpoint,
+  otherVersion,
   timeOrderedId,
   type WebhookDraft,
   type WebhookEndpoint,
@@ -41,6 +42,8 @@ interface OfEndpoint {
   readonly tenantId: string;
   readonly webhookId: string;
   readonly author?: ChangeAuthor | undefined;
+  /** Only while it is at this version. */
+  readonly ifVersion?: number | undefined;
 }
 
 /** More than anybody needs: every event of the tenant is sent to all of them. */
@@ -79,13 +82,14 @@ export class WebhookEndpointsService {
   }
 
   async update(
-    { tenantId, webhookId, author }: OfEndpoint,
+    { tenantId, webhookId, author, ifVersion }: OfEndpoint,
     patch: WebhookPatch,
   ): Promise<CommandAnswer<WebhookEndpoint>> {
     const at = new Date(this.dependencies.now()).toISOString();
     return this.#transaction(async (tx) => {
       const row = await lockEndpoint(tx, tenantId, webhookId);
       if (row === undefined) return NOT_FOUND;
+      if (ifVersion !== undefined && ifVersion !== row.version) return otherVersion('webhook', ifVersion, row.version);
       // One that was there before is judged when it is called.
       const refused = patch.url === undefined || patch.url === row.url ? null : this.#refusedAddress(patch.url);
       if (refused !== null) return refused;
@@ -104,11 +108,12 @@ export class WebhookEndpointsService {
     });
   }
 
-  async delete({ tenantId, webhookId, author }: OfEndpoint): Promise<CommandAnswer<{ ok: true }>> {
+  async delete({ tenantId, webhookId, author, ifVersion }: OfEndpoint): Promise<CommandAnswer<{ ok: true }>> {
     const at = new Date(this.dependencies.now()).toISOString();
     return this.#transaction(async (tx) => {
       const row = await lockEndpoint(tx, tenantId, webhookId);
       if (row === undefined) return NOT_FOUND;
+      if (ifVersion !== undefined && ifVersion !== row.version) return otherVersion('webhook', ifVersion, row.version);
       await deleteEndpoint(tx, row);
       await record(tx, 'webhook.deleted', { author, before: { ...row, updated_at: at } });
       await endDeliveries(tx, row, 'the webhook was deleted', at);
@@ -116,12 +121,18 @@ export class WebhookEndpointsService {
     });
   }
 
-  async rotateSecret({ tenantId, webhookId, author }: OfEndpoint): Promise<CommandAnswer<NewWebhookEndpoint>> {
+  async rotateSecret({
+    tenantId,
+    webhookId,
+    author,
+    ifVersion,
+  }: OfEndpoint): Promise<CommandAnswer<NewWebhookEndpoint>> {
     const at = new Date(this.dependencies.now()).toISOString();
     const { secret, sealed } = this.#newSecret(tenantId, webhookId);
     return this.#transaction(async (tx) => {
       const row = await lockEndpoint(tx, tenantId, webhookId);
       if (row === undefined) return NOT_FOUND;
+      if (ifVersion !== undefined && ifVersion !== row.version) return otherVersion('webhook', ifVersion, row.version);
       const changed = await updateEndpoint(tx, row, { secret: sealed, version: row.version + 1, updated_at: at });
       await record(tx, 'webhook.secret_rotated', { author, before: row, after: changed });
       return { ok: true, value: { ...webhookFromRow(changed), secret } };

@@ -4,13 +4,14 @@ import {
   BudgetPatch,
   type ChangeAuthor,
   COMMANDS,
+  otherVersion,
   type Problem,
   timeOrderedId,
 } from '@agentlens/contracts';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { isDatabaseAway } from '@agentlens/platform';
 import { StateUnavailable } from '@agentlens/state';
-import { type CommandRefusal, invalid, otherVersion } from '../command-refusals.ts';
+import { type CommandRefusal, invalid } from '../command-refusals.ts';
 import { budgetBalance, isId, NOT_FOUND } from './budget-balance.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import type { LedgerWriter } from './ledger-writer.ts';

@@ -1,4 +1,10 @@
-import { type GuardrailRule, type JsonObject, type RuleChangeAuthor, timeOrderedId } from '@agentlens/contracts';
+import {
+  type GuardrailRule,
+  type JsonObject,
+  otherVersion,
+  type RuleChangeAuthor,
+  timeOrderedId,
+} from '@agentlens/contracts';
 import type { EgressPolicy } from '@agentlens/egress';
 import {
   draftOf,
@@ -10,7 +16,6 @@ import {
   validatePatch,
 } from '@agentlens/guardrails';
 import type { Clock, SecretBox } from '@agentlens/platform';
-import { otherVersion } from '../command-refusals.ts';
 import { overPatternQuota } from './pattern-quota.ts';
 import { refusedAddresses } from './refused-addresses.ts';
 import { type ChangeOrigin, deletion, newRule, nextRule, revisionOf } from './rule-revision.ts';

@@ -1,3 +1,4 @@
+import { otherVersion } from '@agentlens/contracts';
 import {
   getSettings,
   patchSettings,
@@ -5,7 +6,7 @@ import {
   type TenantSettingsPatch,
   updateSettings,
 } from '@agentlens/operations';
-import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
+import { type Caller, CurrentCaller, FromRequest, ProblemException, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
 import { KeyNames } from '../keys/key-names.ts';
@@ -26,17 +27,20 @@ export class SettingsController {
   }
 
   @Serves(updateSettings)
-  put(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof updateSettings>) {
-    return this.change(caller, body);
+  put(@CurrentCaller() caller: Caller, @FromRequest() { body, headers }: RequestOf<typeof updateSettings>) {
+    return this.change(caller, body, headers['if-match']);
   }
 
   @Serves(patchSettings)
-  patch(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof patchSettings>) {
-    return this.change(caller, body);
+  patch(@CurrentCaller() caller: Caller, @FromRequest() { body, headers }: RequestOf<typeof patchSettings>) {
+    return this.change(caller, body, headers['if-match']);
   }
 
-  private async change(caller: Caller, patch: TenantSettingsPatch) {
+  private async change(caller: Caller, patch: TenantSettingsPatch, ifVersion: number | undefined) {
     const { author } = await this.names.authorOf(caller);
-    return foundOr404(TENANT, await this.settings.change(caller.tenantId, patch, author));
+    const changed = await this.settings.change(caller.tenantId, patch, author, ifVersion);
+    const { settings, current } = foundOr404(TENANT, changed);
+    if (settings !== undefined) return settings;
+    throw ProblemException.from(otherVersion('settings', ifVersion, current).problem);
   }
 }

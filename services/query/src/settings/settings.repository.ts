@@ -30,8 +30,15 @@ export class SettingsRepository {
     return row === undefined ? null : settingsOf(row);
   }
 
-  /** Null: no such tenant. What is not named stays. */
-  change(tenantId: string, patch: TenantSettingsPatch, author: ChangeAuthor): Promise<TenantSettings | null> {
+  /**
+   * What is not named stays. Null: no such tenant; without `settings`: they are at the version `current`, not at `ifVersion`.
+   */
+  change(
+    tenantId: string,
+    patch: TenantSettingsPatch,
+    author: ChangeAuthor,
+    ifVersion: number | undefined,
+  ): Promise<{ readonly settings?: TenantSettings; readonly current: number } | null> {
     return this.database.db.transaction().execute(async (db) => {
       const stored = await db
         .selectFrom('tenants')
@@ -41,6 +48,7 @@ export class SettingsRepository {
         .executeTakeFirst();
       if (stored === undefined) return null;
       const before = settingsOf(stored);
+      if (ifVersion !== undefined && ifVersion !== before.version) return { current: before.version };
       const after = { ...before, ...patch, version: before.version + 1 };
       await db
         .updateTable('tenants')
@@ -55,7 +63,7 @@ export class SettingsRepository {
         .execute();
       const at = new Date(this.clock.now()).toISOString();
       await recordChanges(db, [{ tenantId, at, kind: 'settings.changed', targetId: tenantId, author, before, after }]);
-      return after;
+      return { settings: after, current: after.version };
     });
   }
 }

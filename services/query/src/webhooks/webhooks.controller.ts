@@ -47,18 +47,25 @@ export class WebhooksController {
   }
 
   @Serves(updateWebhook)
-  async update(@CurrentCaller() caller: Caller, @FromRequest() { params, body }: RequestOf<typeof updateWebhook>) {
-    return this.commands.forward(COMMANDS.updateWebhook, { ...(await this.of(caller, params.id)), patch: body });
+  async update(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params, headers, body }: RequestOf<typeof updateWebhook>,
+  ) {
+    const which = await this.of(caller, params.id, headers);
+    return this.commands.forward(COMMANDS.updateWebhook, { ...which, patch: body });
   }
 
   @Serves(deleteWebhook)
-  async delete(@CurrentCaller() caller: Caller, @FromRequest() { params }: RequestOf<typeof deleteWebhook>) {
-    return this.commands.forward(COMMANDS.deleteWebhook, await this.of(caller, params.id));
+  async delete(@CurrentCaller() caller: Caller, @FromRequest() { params, headers }: RequestOf<typeof deleteWebhook>) {
+    return this.commands.forward(COMMANDS.deleteWebhook, await this.of(caller, params.id, headers));
   }
 
   @Serves(rotateWebhookSecret)
-  async rotate(@CurrentCaller() caller: Caller, @FromRequest() { params }: RequestOf<typeof rotateWebhookSecret>) {
-    return this.commands.forward(COMMANDS.rotateWebhookSecret, await this.of(caller, params.id));
+  async rotate(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params, headers }: RequestOf<typeof rotateWebhookSecret>,
+  ) {
+    return this.commands.forward(COMMANDS.rotateWebhookSecret, await this.of(caller, params.id, headers));
   }
 
   @Serves(testWebhook)
@@ -76,8 +83,8 @@ export class WebhooksController {
     return { deliveries: items, ...page };
   }
 
-  private async of(caller: Caller, webhookId: string) {
+  private async of(caller: Caller, webhookId: string, headers: { readonly 'if-match'?: number | undefined }) {
     const { author } = await this.names.authorOf(caller);
-    return { tenantId: caller.tenantId, webhookId, author };
+    return { tenantId: caller.tenantId, webhookId, author, ifVersion: headers['if-match'] };
   }
 }
