@@ -109,6 +109,7 @@ export const ROUTES: Routes = {
   revokeKey: 'DELETE /api/keys/:id',
   rotateKey: 'POST /api/keys/:id/rotate',
   rotateWebhookSecret: 'POST /api/webhooks/:id/secret',
+  searchById: 'GET /api/search',
   sendAuditEvents: 'POST /v1/runs/events',
   sendHeartbeat: 'POST /v1/runs/:runId/heartbeat',
   setBreakerLimits: 'PUT /api/breakers/limits',

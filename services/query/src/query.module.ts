@@ -67,6 +67,8 @@ import { RunTimelineQueries } from './runs/run-timeline.queries.ts';
 import { RunTreeQueries } from './runs/run-tree.queries.ts';
 import { RunsController } from './runs/runs.controller.ts';
 import { RunsQueries } from './runs/runs.queries.ts';
+import { SearchController } from './search/search.controller.ts';
+import { SearchQueries } from './search/search.queries.ts';
 import { DatabaseReadiness } from './service/database-readiness.ts';
 import { ServiceController } from './service/service.controller.ts';
 import { SessionController } from './session/session.controller.ts';
@@ -101,6 +103,7 @@ export class QueryModule {
         WebhooksController,
         EventsController,
         ErasuresController,
+        SearchController,
         SessionsController,
         RunsController,
         DecisionsController,
@@ -135,6 +138,7 @@ export class QueryModule {
         WebhooksQueries,
         EventsQueries,
         ErasuresQueries,
+        SearchQueries,
         SessionsQueries,
         RunsQueries,
         RunDetailQueries,

@@ -24,6 +24,7 @@ export * from './rulesets.operations.ts';
 export * from './run.ts';
 export * from './runs.operations.ts';
 export * from './scope-names.ts';
+export * from './search.operations.ts';
 export * from './service.operations.ts';
 export * from './session.operations.ts';
 export * from './session.ts';

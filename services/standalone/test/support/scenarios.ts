@@ -17,7 +17,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
     beforeAll(async () => {
       platform = await start();
       admin = new Client(platform, platform.adminKey);
-    }, 60_000);
+    }, 180_000);
     afterEach(async () => {
       for (const cleanUp of cleanUps.splice(0)) await cleanUp();
     });
