@@ -23,7 +23,7 @@ export function describeCompatibility(mode: string, start: () => Promise<Platfor
     beforeAll(async () => {
       platform = await start();
     }, 120_000);
-    afterAll(() => platform?.stop(), 60_000);
+    afterAll(() => platform?.stop(), 120_000);
 
     const newTenant = async (...scopes: Scope[]) => {
       const { key } = await platform.keyOf(`field-${++tenants}`, ...scopes);

@@ -25,7 +25,7 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
     afterEach(async () => {
       await Promise.all(open.splice(0).map((client) => client.close()));
     });
-    afterAll(() => platform?.stop(), 60_000);
+    afterAll(() => platform?.stop(), 120_000);
 
     const connect = async (way: Way, era: Era, key: string, user?: (question: string) => boolean) => {
       const client = await ConnectedClient.connect({ platform, way, era, key, user });

@@ -21,7 +21,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
     afterEach(async () => {
       for (const cleanUp of cleanUps.splice(0)) await cleanUp();
     });
-    afterAll(() => platform.stop(), 60_000);
+    afterAll(() => platform.stop(), 120_000);
 
     /** A tenant of its own for each scenario, so that none sees another's agents. */
     const newTenant = async () => {
