@@ -194,7 +194,10 @@ const IDS: Readonly<Record<string, string>> = {
 };
 
 /** What has to be asked with. */
-const QUERIES: Readonly<Record<string, string>> = { '/api/health/history': '?agentId=agent-1' };
+const QUERIES: Readonly<Record<string, string>> = {
+  '/api/health/history': '?agentId=agent-1',
+  '/api/search': '?id=agent-1',
+};
 
 const answering = QUERY_OPERATIONS.filter(
   (op) => op.contentType === undefined && !op.path.startsWith('/api/keys') && op.path !== '/api/session',
