@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
@@ -305,5 +305,15 @@ describe('apps/console', () => {
 
   it('comes along in the image of the service that serves it', () => {
     expect(read('deploy/docker/Dockerfile')).toContain('/app/apps/console/built ./apps/console/built');
+  });
+});
+
+describe('the checks of a change', () => {
+  it('call scripts that are there', () => {
+    const called = [
+      ...readFileSync(join(root, '.ci/run'), 'utf8').matchAll(/node ((?:scripts|interop)\/\S+\.mjs)/g),
+    ].map(([, file = '']) => file);
+    expect(called.length).toBeGreaterThan(5);
+    expect(called.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 });
