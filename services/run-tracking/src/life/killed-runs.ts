@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { moveDayCounts } from './move-day-counts.sql.ts';
 
 const RUNS_AT_ONCE = 1_000;
 
@@ -47,23 +48,7 @@ marked as (
     (select min(c.issued_at) from covered c where c.tenant_id = r.tenant_id and c.run_id = r.run_id)
   from due where r.tenant_id = due.tenant_id and r.run_id = due.run_id
   returning r.tenant_id, r.run_id, due.was, r.agent_id, (r.started_at at time zone 'UTC')::date as day, r.error_count
-),
-moved as (
-  select tenant_id, agent_id, day, count(*) filter (where was in ('succeeded', 'cancelled')) as succeeded,
-    count(*) filter (where was = 'failed' and error_count = 0) as failed
-  from marked group by 1, 2, 3
-),
--- In the order in which days are locked everywhere.
-locked as (
-  select d.tenant_id, d.agent_id, d.day, succeeded, failed
-  from agent_daily as d join moved using (tenant_id, agent_id, day) where succeeded + failed > 0
-  order by d.tenant_id, d.agent_id, d.day for update of d
-),
-days as (
-  update agent_daily as d set run_succeeded_count = d.run_succeeded_count - locked.succeeded,
-    run_error_count = d.run_error_count - locked.failed
-  from locked where d.tenant_id = locked.tenant_id and d.agent_id = locked.agent_id and d.day = locked.day
-),
+),${moveDayCounts('marked', 'was', '-')},
 lifted as (
   select r.tenant_id, r.run_id, o.issued_at
   from control_orders o join runs r on r.tenant_id = o.tenant_id and r.run_id = o.scope_id

@@ -1,5 +1,6 @@
 import type { RunHeartbeats } from '@agentlens/contracts';
 import type { Pool } from 'pg';
+import { moveDayCounts } from './move-day-counts.sql.ts';
 
 /** A run and its tenant. */
 type RunKey = readonly [tenantId: string, runId: string];
@@ -37,23 +38,7 @@ ended as (
   update runs as r set status = overdue.status from overdue
   where r.tenant_id = overdue.tenant_id and r.run_id = overdue.run_id
   returning r.tenant_id, r.run_id, r.status, r.agent_id, (r.started_at at time zone 'UTC')::date as day, r.error_count
-),
-moved as (
-  select tenant_id, agent_id, day, count(*) filter (where status in ('succeeded', 'cancelled')) as succeeded,
-    count(*) filter (where status = 'failed' and error_count = 0) as failed
-  from ended group by 1, 2, 3
-),
--- In the order in which days are locked everywhere.
-locked as (
-  select d.tenant_id, d.agent_id, d.day, succeeded, failed
-  from agent_daily as d join moved using (tenant_id, agent_id, day) where succeeded + failed > 0
-  order by d.tenant_id, d.agent_id, d.day for update of d
-),
-days as (
-  update agent_daily as d set run_succeeded_count = d.run_succeeded_count + locked.succeeded,
-    run_error_count = d.run_error_count + locked.failed
-  from locked where d.tenant_id = locked.tenant_id and d.agent_id = locked.agent_id and d.day = locked.day
-)
+),${moveDayCounts('ended', 'status', '+')}
 select tenant_id, run_id, status from ended`;
 
 /** Of runs nobody ended, and only forwards, so that the replicas, who all hear every beat, write it once. */

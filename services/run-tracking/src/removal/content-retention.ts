@@ -1,11 +1,10 @@
+import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { Clock, Platform } from '@agentlens/platform';
 import { Repeating } from '../repeating.ts';
 import { RetentionMetrics } from '../retention-metrics.ts';
 import { OldContents } from './old-contents.repository.ts';
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 const RETRY_MS = 60_000;
 /** Between two batches, so that a long backlog does not keep the disk busy. */
 const NEXT_BATCH_MS = 200;

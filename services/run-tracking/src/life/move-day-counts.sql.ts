@@ -1,0 +1,25 @@
+/**
+ * CTEs that move what runs add to their day as ended well (`succeeded`, `cancelled`) or badly (`failed`, without an error of
+ * its own, which counts by itself): added where they end so, taken back where they do not count as such any more. As where
+ * events are stored.
+ *
+ * @param changed a CTE with tenant_id, agent_id, day, error_count, and the status that is added or taken back
+ * @param status the name of that column
+ */
+export const moveDayCounts = (changed: string, status: string, sign: '+' | '-'): string => `
+moved as (
+  select tenant_id, agent_id, day, count(*) filter (where ${status} in ('succeeded', 'cancelled')) as succeeded,
+    count(*) filter (where ${status} = 'failed' and error_count = 0) as failed
+  from ${changed} group by 1, 2, 3
+),
+-- In the order in which days are locked everywhere.
+locked as (
+  select d.tenant_id, d.agent_id, d.day, succeeded, failed
+  from agent_daily as d join moved using (tenant_id, agent_id, day) where succeeded + failed > 0
+  order by d.tenant_id, d.agent_id, d.day for update of d
+),
+days as (
+  update agent_daily as d set run_succeeded_count = d.run_succeeded_count ${sign} locked.succeeded,
+    run_error_count = d.run_error_count ${sign} locked.failed
+  from locked where d.tenant_id = locked.tenant_id and d.agent_id = locked.agent_id and d.day = locked.day
+)`;
