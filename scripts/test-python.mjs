@@ -8,16 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from './build.mjs';
+import { environmentsOf, findPython } from './python-environments.mjs';
 
 const folder = join(import.meta.dirname, '../python');
-const CANDIDATES = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python'];
-const SUPPORTED = 'import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] <= (3, 13) and __import__("venv") else 1)';
 
 /** True where everything passed, or where there is no Python and none is required. */
 export async function testPython({ unit = false, checks = false, required = false, args = [] } = {}) {
-  const python = [process.env.PYTHON ?? '', ...CANDIDATES].find(
-    (name) => name !== '' && succeeds(name, '-c', SUPPORTED),
-  );
+  const python = findPython();
   const environments =
     python === undefined ? null : environmentsOf(python, unit && !required ? ['--existing', 'a'] : ['a', 'b']);
   if (environments === null) {
@@ -38,15 +35,6 @@ export async function testPython({ unit = false, checks = false, required = fals
   );
   if (checks) passed.push(...checkPackage(a));
   return passed.every(Boolean);
-}
-
-/** The interpreter of each; null where they could not be made. */
-function environmentsOf(python, names) {
-  const made = spawnSync(python, [join(folder, 'scripts/environments.py'), ...names], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  return made.status === 0 ? made.stdout.trim().split('\n') : null;
 }
 
 function checkPackage(python) {
@@ -77,10 +65,6 @@ function wheelsIn(work) {
 function step(name, program, ...args) {
   console.log(`agentlens: Python, ${name}`);
   return spawnSync(program, args, { cwd: folder, stdio: 'inherit' }).status === 0;
-}
-
-function succeeds(program, ...args) {
-  return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
