@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { ClientId, displayName, Instant, TenantId } from './ids.ts';
+import { DAY_MS } from './times.ts';
 
 export const BUDGET_SCOPES = ['run', 'session', 'agent', 'actor', 'tenant'] as const;
+export const BUDGET_PERIODS = ['total', 'day', 'week', 'month'] as const;
 
 /** Money that may be spent per scope and period. `scopeId` absent: every one of that scope has its own. */
 export const Budget = z.object({
@@ -11,7 +13,7 @@ export const Budget = z.object({
   scope: z.enum(BUDGET_SCOPES),
   scopeId: ClientId.optional(),
   /** UTC day, ISO week (Monday) or month; `total` never starts again. */
-  period: z.enum(['total', 'day', 'week', 'month']),
+  period: z.enum(BUDGET_PERIODS),
   limitUsd: z.number().positive(),
   enabled: z.boolean().default(true),
   onUnavailable: z.enum(['allow', 'block']).default('block'),
@@ -21,7 +23,7 @@ export const Budget = z.object({
 });
 export type Budget = z.infer<typeof Budget>;
 
-/** What the sums of a budget hold: whole millionths, up to 15 digits. */
+/** Limits are whole millionths, up to 15 digits; what is spent is counted in billionths. */
 const LEAST_USD = 0.000001;
 const MOST_USD = 99_999_999;
 
@@ -69,4 +71,21 @@ export interface BudgetReached {
   /** 0.8 or 1: the greatest share of the limit that was reached. */
   readonly share: number;
   readonly at: string;
+}
+
+/** First day of the UTC day, ISO week (Monday) or month that `atMs` lies in. */
+export function periodStart(period: Budget['period'], atMs: number): string {
+  const day = new Date(atMs).toISOString().slice(0, 10);
+  switch (period) {
+    case 'total':
+      return '1970-01-01';
+    case 'day':
+      return day;
+    case 'week': {
+      const sinceMonday = (new Date(atMs).getUTCDay() + 6) % 7;
+      return new Date(atMs - sinceMonday * DAY_MS).toISOString().slice(0, 10);
+    }
+    case 'month':
+      return `${day.slice(0, 7)}-01`;
+  }
 }

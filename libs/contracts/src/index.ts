@@ -11,6 +11,7 @@ export {
   BreakerState,
 } from './breakers.ts';
 export {
+  BUDGET_PERIODS,
   BUDGET_SCOPES,
   Budget,
   BudgetBalance,
@@ -18,6 +19,7 @@ export {
   BudgetPatch,
   BudgetPot,
   type BudgetReached,
+  periodStart,
 } from './budgets.ts';
 export { BUS_ACCESS, type BusAccess } from './bus-access.ts';
 export { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';

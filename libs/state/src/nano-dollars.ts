@@ -9,14 +9,18 @@ const MOST_USD = 1e9;
  * cannot slip through a budget; sums of whole numbers are the same in every order.
  */
 export function nanosOf(usd: number): number {
-  return Math.ceil(Math.round(Math.min(usd, MOST_USD) * NANO * NOISE) / NOISE);
+  return Math.ceil(inNanos(usd));
 }
 
 /** A limit is rounded down. */
 export function limitNanosOf(usd: number): number {
-  return Math.floor(Math.round(Math.min(usd, MOST_USD) * NANO * NOISE) / NOISE);
+  return Math.floor(inNanos(usd));
 }
 
 export function usdOf(nanos: number): number {
   return nanos / NANO;
+}
+
+function inNanos(usd: number): number {
+  return Math.round(Math.min(usd, MOST_USD) * NANO * NOISE) / NOISE;
 }

@@ -1,4 +1,4 @@
-import { type Budget, type BudgetReached, MINUTE_MS } from '@agentlens/contracts';
+import { BUDGET_PERIODS, MINUTE_MS, periodStart } from '@agentlens/contracts';
 import { auditEntryFromRow, type BudgetsTable, budgetFromRow, type Tables } from '@agentlens/database';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { queueWebhooks } from './webhook.queue.ts';
@@ -23,7 +23,8 @@ interface RecordWatchDependencies {
 
 /**
  * Tells webhook endpoints of what other services write into the record: changes by people (`audit`), and budgets of which
- * most or all is spent (`budgets`). Only for tenants with an endpoint that listens, and of nothing from before it was made.
+ * most or all is spent (`budgets`). Only for tenants with an endpoint that listens, and of no change from before the first of
+ * these was made; a budget is told as it stands.
  */
 export class RecordWatch {
   readonly #parts: RecordWatchDependencies;
@@ -81,25 +82,22 @@ async function changes(db: Kysely<Tables>, since: string): Promise<WebhookNotice
 
 /** By what is in the ledger: what was spent a second ago is in the next look. */
 async function reached(db: Kysely<Tables>, nowMs: number): Promise<WebhookNotice[]> {
-  const today = new Date(nowMs).toISOString();
+  const starts = BUDGET_PERIODS.map((period) => ({ period, start: periodStart(period, nowMs) }));
   const { rows } = await sql<Selectable<BudgetsTable> & { pot: string; start: string; spent: number }>`
-    with running as (
-      select b.*, case b.period when 'total' then date '1970-01-01'
-        else date_trunc(b.period, ${today}::timestamptz at time zone 'UTC')::date end as start
-      from budgets b join ${listening('budgets')} as w using (tenant_id)
-      where b.enabled and b.deleted_at is null
-    )
-    select running.*, l.scope_id as pot, running.start::text as start, sum(l.cost_usd)::float8 as spent
-    from running join budget_ledger l
-      on l.tenant_id = running.tenant_id and l.budget_id = running.budget_id and l.period_start = running.start
-    group by running.tenant_id, running.budget_id, running.name, running.scope, running.scope_id, running.period,
-      running.limit_usd, running.enabled, running.on_unavailable, running.version, running.created_at,
-      running.updated_at, running.deleted_at, running.start, l.scope_id
-    having sum(l.cost_usd) >= ${SHARES[0]} * running.limit_usd`.execute(db);
-  return rows.flatMap((row) => {
-    const budget: Budget = budgetFromRow(row);
-    const share = row.spent >= budget.limitUsd ? SHARES[1] : SHARES[0];
-    const pot: Pick<BudgetReached, 'scopeId' | 'periodStart'> = { scopeId: row.pot, periodStart: row.start };
-    return [noticeOfBudget({ budget, ...pot, spentUsd: row.spent, share, at: today })];
+    select b.*, pots.pot, pots.start, pots.spent
+    from budgets b join ${listening('budgets')} as w using (tenant_id)
+      join jsonb_to_recordset(${JSON.stringify(starts)}::jsonb) as p(period text, start text) using (period)
+      cross join lateral (
+        select l.scope_id as pot, p.start as start, sum(l.cost_usd)::float8 as spent from budget_ledger l
+        where l.tenant_id = b.tenant_id and l.budget_id = b.budget_id and l.period_start = p.start::date
+        group by l.scope_id having sum(l.cost_usd) >= ${SHARES[0]} * b.limit_usd
+      ) as pots
+    where b.enabled and b.deleted_at is null`.execute(db);
+  const at = new Date(nowMs).toISOString();
+  return rows.map((row) => {
+    const budget = budgetFromRow(row);
+    const { pot: scopeId, start, spent: spentUsd } = row;
+    const share = spentUsd >= budget.limitUsd ? SHARES[1] : SHARES[0];
+    return noticeOfBudget({ budget, scopeId, periodStart: start, spentUsd, share, at });
   });
 }

@@ -1,4 +1,4 @@
-import { type Budget, DAY_MS, sha256Hex } from '@agentlens/contracts';
+import { type Budget, DAY_MS, periodStart, sha256Hex } from '@agentlens/contracts';
 import type { BudgetAccount } from '@agentlens/guardrails';
 
 /** How long a pot is kept after it was last touched: well past its period, so that late costs still find it. */
@@ -48,23 +48,6 @@ function scopeIdOf(scope: Budget['scope'], spender: Spender): string | undefined
       return spender.actorId;
     case 'tenant':
       return spender.tenantId;
-  }
-}
-
-/** First day of the UTC day, ISO week (Monday) or month that `atMs` lies in. */
-export function periodStart(period: Budget['period'], atMs: number): string {
-  const day = new Date(atMs).toISOString().slice(0, 10);
-  switch (period) {
-    case 'total':
-      return '1970-01-01';
-    case 'day':
-      return day;
-    case 'week': {
-      const sinceMonday = (new Date(atMs).getUTCDay() + 6) % 7;
-      return new Date(atMs - sinceMonday * DAY_MS).toISOString().slice(0, 10);
-    }
-    case 'month':
-      return `${day.slice(0, 7)}-01`;
   }
 }
 

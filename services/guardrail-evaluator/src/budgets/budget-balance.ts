@@ -1,5 +1,5 @@
-import type { Budget, BudgetBalance } from '@agentlens/contracts';
-import { keptMsOf, periodStart } from './accounts.ts';
+import { type Budget, type BudgetBalance, periodStart } from '@agentlens/contracts';
+import { keptMsOf } from './accounts.ts';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import type { SeededBudgetStore } from './seeded-budget-store.ts';
 

@@ -1,10 +1,10 @@
-import type { Budget, BudgetPatch, ChangeAuthor } from '@agentlens/contracts';
+import { type Budget, type BudgetPatch, type ChangeAuthor, periodStart } from '@agentlens/contracts';
 import { budgetFromRow, type Database, recordChanges, type Tables } from '@agentlens/database';
 import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
 import type { Kysely } from 'kysely';
 import { announceSettings } from '../settings/announce-settings.ts';
 import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
-import { keptMsOf, periodStart } from './accounts.ts';
+import { keptMsOf } from './accounts.ts';
 
 interface BudgetUpdate {
   readonly patch: BudgetPatch;

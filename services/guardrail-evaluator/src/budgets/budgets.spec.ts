@@ -1,10 +1,10 @@
-import type { AgentEvent, Budget } from '@agentlens/contracts';
+import { type AgentEvent, type Budget, periodStart } from '@agentlens/contracts';
 import type { LedgerEntry } from '@agentlens/guardrails';
 import { createLogger } from '@agentlens/platform';
 import { createMemoryState } from '@agentlens/state';
 import { aBatch, anEvent } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { applying, periodStart, reservationOf } from './accounts.ts';
+import { applying, reservationOf } from './accounts.ts';
 import { EventSpender } from './event-spender.ts';
 import { LedgerWriter } from './ledger-writer.ts';
 import { SeededBudgetStore } from './seeded-budget-store.ts';
