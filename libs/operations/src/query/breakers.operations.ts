@@ -1,4 +1,4 @@
-import { BreakerLimits, BreakerLimitsDraft, BreakerState, ClientId } from '@agentlens/contracts/schemas';
+import { BreakerLimits, BreakerLimitsDraft, BreakerState, ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
@@ -14,7 +14,7 @@ export const BreakerView = z
     agentId: z.string(),
     state: BreakerState,
     version: z.int(),
-    changedAt: z.string(),
+    changedAt: Instant,
   })
   .meta({ id: 'CircuitBreaker' });
 export type BreakerView = z.infer<typeof BreakerView>;
@@ -56,7 +56,7 @@ export const getBreakerLimits = operation({
         scope: z.enum(['tenant', 'agent', 'run']),
         scopeId: z.string(),
         limits: Limits,
-        updatedAt: z.string(),
+        updatedAt: Instant,
       }),
     ),
   }),

@@ -1,4 +1,4 @@
-import { ClientId, displayName, SCOPES, type Scope } from '@agentlens/contracts/schemas';
+import { ClientId, displayName, Instant, SCOPES, type Scope } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { IdPath, InstantParameter } from '../parameters.ts';
@@ -16,12 +16,12 @@ const shown = {
     .meta({ description: 'The agents that the key is bound to; null: every agent of the tenant.' }),
   tenantId: z.string(),
   eventsPerSecond: z.int().nullable().meta({ description: 'Quota of this key; null: the default of the platform.' }),
-  createdAt: z.string(),
-  expiresAt: z.string().nullable(),
+  createdAt: Instant,
+  expiresAt: Instant.nullable(),
 };
 
 const KeyView = z
-  .object({ ...shown, lastUsedAt: z.string().nullable(), revokedAt: z.string().nullable() })
+  .object({ ...shown, lastUsedAt: Instant.nullable(), revokedAt: Instant.nullable() })
   .meta({ id: 'ApiKey' });
 
 const NewKey = z
@@ -90,7 +90,7 @@ export const rotateKey = operation({
   once: true,
   params: IdPath,
   status: 201,
-  response: NewKey.extend({ previous: z.object({ id: z.string(), expiresAt: z.string().nullable() }) }).meta({
+  response: NewKey.extend({ previous: z.object({ id: z.string(), expiresAt: Instant.nullable() }) }).meta({
     id: 'RotatedApiKey',
   }),
   problems: [404, 409],

@@ -2,6 +2,7 @@ import {
   ClientId,
   DECISION_PHASES,
   DecisionEffect,
+  Instant,
   JsonObject,
   RuleBypass,
   RuleDraft,
@@ -110,9 +111,9 @@ export const deleteRule = operation({
 });
 
 const state = {
-  lastTriggeredAt: z.string().optional(),
+  lastTriggeredAt: Instant.optional(),
   triggerCount: z.int().meta({ description: 'Effective triggers, dry runs included.' }),
-  lastEvaluatedAt: z.string().optional(),
+  lastEvaluatedAt: Instant.optional(),
   currentValue: z.number().optional().meta({ description: 'Absent: not enough data yet.' }),
 };
 
@@ -120,7 +121,7 @@ const AgentState = z.object({
   agentId: z.string(),
   ...state,
   dryRunCount: z.int(),
-  coolingUntil: z.string().optional(),
+  coolingUntil: Instant.optional(),
   degradedReason: z.string().optional().meta({
     description: 'Why the value was less than there was, or could not be measured, when it was last evaluated.',
   }),
@@ -129,7 +130,7 @@ export type AgentState = z.infer<typeof AgentState>;
 
 export const RuleDay = z
   .object({
-    day: z.string().meta({ description: 'UTC, `YYYY-MM-DD`.' }),
+    day: z.iso.date().meta({ description: 'Of the UTC day.' }),
     asked: z.int().meta({ description: 'Calls the rule was asked about.' }),
     matched: z.int(),
     blocked: z.int().meta({ description: 'Calls it blocked, or ended the run of.' }),
@@ -205,7 +206,7 @@ export const RuleSummary = z
     ruleId: z.string(),
     fired: perDay.meta({ description: 'Times it acted, for each of the last seven times 24 hours, oldest first.' }),
     wouldHave: perDay.meta({ description: 'Times it would have acted, in shadow.' }),
-    lastAt: z.string().optional(),
+    lastAt: Instant.optional(),
     highest: z
       .object({ agentId: z.string(), value: z.number() })
       .optional()

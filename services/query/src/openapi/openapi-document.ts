@@ -187,6 +187,8 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json, na
       if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
       if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
       if (node.format === 'date-time') delete node.anyOf;
+      // Of answers the format says it all, in a line.
+      if (io === 'output' && (node.format === 'date-time' || node.format === 'date')) delete node.pattern;
       // zod leaves `default` out where a transform follows it.
       const { 'x-default': byDefault } = node as Json;
       if (byDefault !== undefined) Object.assign(node, { default: byDefault, 'x-default': undefined });
