@@ -136,9 +136,22 @@ describe('GET /api/control', () => {
     expect((await api.get('/api/control?state=paused,killed')).body.orders).toMatchObject([
       { id: 'stands', scopeId: 'r-9', by: 'ops (key-1)', acknowledged: 1, fastestMs: 12, slowestMs: 12 },
     ]);
-    expect((await api.get('/api/control?scope=run&id=r-8')).body.orders).toMatchObject([
+    expect((await api.get('/api/control?scope=run&scopeId=r-8')).body.orders).toMatchObject([
       { id: 'lifted', acknowledged: 0, fastestMs: null },
     ]);
+  });
+
+  it.each(['scopeId=r-8', 'id=r-8', 'id=r-8&scopeId=r-8'])('finds those for %s', async (query) => {
+    const { body } = await api.get(`/api/control?${query}`);
+    expect(body.orders.map(({ id }: { id: string }) => id)).toEqual(['lifted']);
+  });
+
+  it('is not asked about two things at once', async () => {
+    expect(await api.get('/api/control?id=r-8&scopeId=r-9')).toMatchObject({
+      status: 400,
+      body: { details: [{ path: 'scopeId', message: expect.stringContaining('one of them') }] },
+    });
+    expect((await api.get('/api/control?scope=agent&scopeId=r-8')).body.orders).toEqual([]);
   });
 });
 

@@ -48,11 +48,15 @@ export const createOrder = operation({
 export const ControlFilter = consistent(
   z.object({
     scope: commaListOf(CONTROL_SCOPES).optional(),
-    id: ClientId.optional().meta({ description: 'The run or agent.' }),
+    scopeId: ClientId.optional().meta({ description: 'The run, agent or tenant.' }),
+    id: ClientId.optional().meta({ description: 'The same as scopeId, from before.' }),
     state: commaListOf(STATES).optional(),
     ...paging(CONTROL_LIST, 200),
   }),
-);
+).refine(({ scopeId, id = scopeId }) => scopeId === undefined || id === scopeId, {
+  path: ['scopeId'],
+  message: 'names another than "id": send one of them',
+});
 export type ControlFilter = z.output<typeof ControlFilter>;
 
 export const listOrders = operation({
