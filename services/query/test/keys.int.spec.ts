@@ -30,6 +30,23 @@ describe('API keys', () => {
     expect(listed.body.keys[0]).not.toHaveProperty('key');
   });
 
+  it('are listed newest first, page by page, those made at once too', async () => {
+    for (let n = 0; n < 5; n++) await create({ name: `paged-${n}` });
+    const whole = (await api.get('/api/keys')).body;
+    expect(whole).toEqual({ keys: expect.any(Array), hasMore: false });
+    const ids: string[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await api.get(`/api/keys?limit=2${cursor}`);
+      ids.push(...body.keys.map((key: { id: string }) => key.id));
+      if (!body.hasMore) break;
+      expect(body.keys).toHaveLength(2);
+      cursor = `&cursor=${body.nextCursor}`;
+    }
+    expect(ids).toEqual(whole.keys.map((key: { id: string }) => key.id));
+    expect(new Set(ids).size).toBeGreaterThan(5);
+    expect((await api.get('/api/keys?offset=1&limit=1')).body.keys[0].id).toBe(ids[1]);
+  });
+
   it('say when they were last used, as whoever checked them tells', async () => {
     const { body: made } = await create({ name: 'used' });
     const tell = (at: string) => api.bus.publish(keyUsed, { tenantId: 'acme', keyId: made.id, at });

@@ -1,8 +1,10 @@
 import { ClientId, displayName, Instant, SCOPES, type Scope } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { IdPath, InstantParameter } from '../parameters.ts';
+import { consistent, IdPath, InstantParameter, paging } from '../parameters.ts';
 import { ScopeNames } from './scope-names.ts';
+
+export const KEYS_LIST = 'keys';
 
 const Scopes = z.array(z.enum(SCOPES));
 
@@ -70,6 +72,10 @@ export const createKey = operation({
   response: NewKey,
 });
 
+/** Clients of before read one page and hold it for the whole list: it is a long one. */
+export const KeyFilter = consistent(z.object(paging(KEYS_LIST, 500, 500)));
+export type KeyFilter = z.output<typeof KeyFilter>;
+
 export const listKeys = operation({
   id: 'listKeys',
   method: 'get',
@@ -77,7 +83,8 @@ export const listKeys = operation({
   tag: 'API keys',
   summary: 'The keys of the tenant, newest first, revoked ones too.',
   scope: MAKERS,
-  response: z.object({ keys: z.array(KeyView) }),
+  query: KeyFilter,
+  response: z.object({ keys: z.array(KeyView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
 });
 
 export const rotateKey = operation({

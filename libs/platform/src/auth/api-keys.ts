@@ -1,7 +1,7 @@
 import { type AuditedChange, type ChangeAuthor, keysChanged, type Scope } from '@agentlens/contracts';
 import { type ApiKeysTable, type Database, lockUntilEnd, recordChanges } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, newApiKey } from './api-key.ts';
@@ -38,6 +38,13 @@ interface ApiKeyDraft {
   readonly expiresAt?: string;
   /** Who makes it, for the audit; of the next key of a rotation, who rotates. */
   readonly author?: ChangeAuthor;
+}
+
+interface KeysAsked {
+  readonly limit: number;
+  readonly offset?: number;
+  /** The last key that is known already. */
+  readonly after?: { readonly at: string; readonly id: string };
 }
 
 type RotateResult =
@@ -107,13 +114,17 @@ export class ApiKeys {
     return { ...apiKeyOf(row), key };
   }
 
-  async list(tenantId: string): Promise<readonly ApiKey[]> {
-    const rows = await this.#database.db
-      .selectFrom('api_keys')
-      .selectAll()
-      .where('tenant_id', '=', tenantId)
+  /** Newest first, from the one that follows `after`. */
+  async list(tenantId: string, { limit, offset = 0, after }: KeysAsked): Promise<readonly ApiKey[]> {
+    let query = this.#database.db.selectFrom('api_keys').selectAll().where('tenant_id', '=', tenantId);
+    if (after !== undefined) {
+      query = query.where(sql<boolean>`(created_at, key_id) < (${after.at}::timestamptz, ${after.id})`);
+    }
+    const rows = await query
       .orderBy('created_at', 'desc')
-      .orderBy('key_id')
+      .orderBy('key_id', 'desc')
+      .limit(limit)
+      .offset(offset)
       .execute();
     return rows.map(apiKeyOf);
   }

@@ -1,5 +1,5 @@
 import type { Scope } from '@agentlens/contracts';
-import { createKey, listKeys, type RequestOf, revokeKey, rotateKey } from '@agentlens/operations';
+import { createKey, KEYS_LIST, listKeys, type RequestOf, revokeKey, rotateKey } from '@agentlens/operations';
 import {
   type ApiKey,
   ApiKeys,
@@ -14,6 +14,7 @@ import {
 } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
+import { pageOf } from '../http/page.ts';
 import { KeyNames } from './key-names.ts';
 
 const KEY = 'API key';
@@ -38,9 +39,16 @@ export class KeysController {
   }
 
   @Serves(listKeys)
-  async list(@CurrentCaller() caller: Caller) {
-    const keys = await this.keys.list(caller.tenantId);
-    return { keys: keys.map((key) => ({ ...view(key), lastUsedAt: key.lastUsedAt, revokedAt: key.revokedAt })) };
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listKeys>) {
+    const { limit, offset, cursor } = query;
+    const rows = await this.keys.list(caller.tenantId, { limit: limit + 1, offset, after: cursor });
+    const positionOf = ({ createdAt, id }: ApiKey) => ({ at: createdAt, id });
+    const { items, ...page } = pageOf(KEYS_LIST, rows, limit, positionOf, (key) => ({
+      ...view(key),
+      lastUsedAt: key.lastUsedAt,
+      revokedAt: key.revokedAt,
+    }));
+    return { keys: items, ...page };
   }
 
   @Serves(rotateKey)

@@ -187,7 +187,7 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json, na
       if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
       if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
       if (node.format === 'date-time') delete node.anyOf;
-      // Of answers the format says it all, in a line.
+      // Of answers the format says it all.
       if (io === 'output' && (node.format === 'date-time' || node.format === 'date')) delete node.pattern;
       // zod leaves `default` out where a transform follows it.
       const { 'x-default': byDefault } = node as Json;
