@@ -35,8 +35,8 @@ export interface Operation {
   readonly frames?: Readonly<Record<string, z.ZodType>>;
   /** Answers carry an ETag, and 304 to whom holds what it names. */
   readonly tagged?: boolean;
-  /** Answers carry their `version` as ETag: what `If-Match` of a change takes. */
-  readonly versioned?: boolean;
+  /** Answers carry their `version` as ETag: what `If-Match` of a change takes. A name: the member that has it. */
+  readonly versioned?: boolean | string;
   /** Under an `Idempotency-Key` it is carried out once, and a repetition is answered as the first. */
   readonly once?: true;
   /** The key may come as `?token=`, a ticket for it as `?ticket=`. */

@@ -1,4 +1,4 @@
-import { BreakerLimits, COMMANDS, type ControlOrder } from '@agentlens/contracts';
+import { BreakerLimits, COMMANDS, type ControlOrder, otherVersion, StoredBreakerLimits } from '@agentlens/contracts';
 import { StateUnavailable } from '@agentlens/state';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ControlQueries } from '../src/control/control.queries.ts';
@@ -174,15 +174,53 @@ describe('breakers', () => {
     const { body } = await api.get('/api/breakers/limits');
     expect(body).toMatchObject({
       defaults: { maxTokens: 200_000, maxIterations: 10, maxCostUsd: 10 },
-      limits: [{ scope: 'agent', scopeId: 'agent-1', limits: { maxTokens: 5, maxIterations: 10 } }],
+      limits: [{ scope: 'agent', scopeId: 'agent-1', version: 1, limits: { maxTokens: 5, maxIterations: 10 } }],
     });
+  });
+
+  it('have limits that are changed from the version that was read', async () => {
+    const { problem } = otherVersion('limits', 2, 3);
+    const asked: (number | undefined)[] = [];
+    const owner = async ({ ifVersion }: { ifVersion?: number | undefined }) => {
+      asked.push(ifVersion);
+      return ifVersion === 2 ? ({ ok: false, problem } as const) : granted(StoredBreakerLimits.parse({ version: 4 }));
+    };
+    const serving = [
+      await api.bus.serve(COMMANDS.setBreakerLimits, owner),
+      await api.bus.serve(COMMANDS.patchBreakerLimits, owner),
+      await api.bus.serve(COMMANDS.deleteBreakerLimits, async ({ ifVersion }) => {
+        asked.push(ifVersion);
+        return { ok: false, problem } as const;
+      }),
+    ];
+    const body = { scope: 'agent', scopeId: 'agent-1', limits: { maxTokens: 7 } };
+    const headers = { 'if-match': '"2"' };
+    for (const [method, url] of [
+      ['PUT', '/api/breakers/limits'],
+      ['PATCH', '/api/breakers/limits'],
+      ['DELETE', '/api/breakers/limits/agent/agent-1'],
+    ] as const) {
+      const sent = method === 'DELETE' ? { headers } : { headers, body };
+      expect(await api.call(method, url, sent)).toMatchObject({
+        status: 412,
+        headers: { etag: '"3"' },
+        body: { code: 'version_conflict', currentVersion: 3 },
+      });
+    }
+    expect(await api.call('PATCH', '/api/breakers/limits', { body })).toMatchObject({
+      status: 200,
+      headers: { etag: '"4"' },
+      body: { scope: 'agent', scopeId: 'agent-1', version: 4, limits: { maxIterations: 10 } },
+    });
+    expect(asked).toEqual([2, 2, 2, undefined]);
+    for (const one of serving) await one.close();
   });
 
   it('get limits and are reset by their owner, for the tenant of the key', async () => {
     const questions: object[] = [];
     await api.bus.serve(COMMANDS.setBreakerLimits, async (question) => {
       questions.push(question);
-      return granted(BreakerLimits.parse(question.body));
+      return granted(StoredBreakerLimits.parse(question.body));
     });
     await api.bus.serve(COMMANDS.resetBreaker, async (question) => {
       questions.push(question);

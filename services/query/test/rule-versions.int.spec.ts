@@ -54,7 +54,7 @@ describe('a change of a rule', () => {
 
   it('names the version it is meant for, and is told which one is current', async () => {
     const asked: unknown[] = [];
-    const problem = { error: 'The rule was changed meanwhile', status: 412, currentVersion: 3 };
+    const problem = { error: 'The rule changed meanwhile', status: 412, currentVersion: 3 };
     const owner = await api.bus.serve(COMMANDS.updateRule, async ({ ifVersion }) => {
       asked.push(ifVersion);
       return ifVersion === 2 ? { ok: false as const, problem } : granted(aRule({ version: 4 }));

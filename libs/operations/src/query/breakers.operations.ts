@@ -1,7 +1,15 @@
-import { BreakerLimits, BreakerLimitsDraft, BreakerState, ClientId, Instant } from '@agentlens/contracts/schemas';
+import {
+  BreakerLimits,
+  BreakerLimitsDraft,
+  BreakerLimitsPatch,
+  BreakerState,
+  ClientId,
+  Instant,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
+import { VersionHeaders } from '../version-headers.ts';
 
 export const BREAKERS_LIST = 'breakers';
 
@@ -56,6 +64,7 @@ export const getBreakerLimits = operation({
         scope: z.enum(['tenant', 'agent', 'run']),
         scopeId: z.string(),
         limits: Limits,
+        version: z.int().meta({ description: 'Raised by one with each change.' }),
         updatedAt: Instant,
       }),
     ),
@@ -63,6 +72,19 @@ export const getBreakerLimits = operation({
 });
 
 const LimitsDraft = BreakerLimitsDraft.meta({ id: 'BreakerLimitsDraft' });
+
+const changing = {
+  scope: 'admin',
+  headers: VersionHeaders,
+  versioned: true,
+  response: z.object({
+    scope: z.enum(['tenant', 'agent', 'run']),
+    scopeId: z.string(),
+    limits: Limits,
+    version: z.int(),
+  }),
+  problems: [404, 412],
+} as const;
 
 export const setBreakerLimits = operation({
   id: 'setBreakerLimits',
@@ -72,10 +94,18 @@ export const setBreakerLimits = operation({
   summary:
     'Sets the limits of a tenant, an agent or a run, as a whole: what is left out gets its default. Breakers that are below ' +
     'the limits now close, and go on counting.',
-  scope: 'admin',
+  ...changing,
   body: scoped({ limits: LimitsDraft.prefault({}) }),
-  response: z.object({ scope: z.enum(['tenant', 'agent', 'run']), scopeId: z.string(), limits: Limits }),
-  problems: [404],
+});
+
+export const patchBreakerLimits = operation({
+  id: 'patchBreakerLimits',
+  method: 'patch',
+  path: '/api/breakers/limits',
+  tag: 'Circuit breakers',
+  summary: 'Changes some of the limits that are set for a tenant, an agent or a run; the others stay.',
+  ...changing,
+  body: scoped({ limits: BreakerLimitsPatch.meta({ id: 'BreakerLimitsPatch' }) }),
 });
 
 export const deleteBreakerLimits = operation({
@@ -86,8 +116,9 @@ export const deleteBreakerLimits = operation({
   summary: 'Takes the limits of a tenant, an agent or a run away: the next nearest ones apply, at last the defaults.',
   scope: 'admin',
   params: z.object({ scope: z.enum(['tenant', 'agent', 'run'], 'must be "tenant", "agent" or "run"'), id: ClientId }),
+  headers: VersionHeaders,
   response: z.object({ ok: z.literal(true) }),
-  problems: [404],
+  problems: [404, 412],
 });
 
 export const resetBreaker = operation({
