@@ -129,6 +129,31 @@ describe('API keys', () => {
     expect((await api.call('POST', `/api/keys/${body.id}/rotate`)).status).toBe(409);
   });
 
+  it('are changed only from the version that was read', async () => {
+    const { body: made, headers } = await create({ name: 'versioned', scopes: ['read'] });
+    expect({ version: made.version, etag: headers.etag }).toEqual({ version: 1, etag: '"1"' });
+    const change = (method: 'POST' | 'DELETE', tag: string) =>
+      api.call(method, `/api/keys/${made.id}${method === 'POST' ? '/rotate' : ''}`, { headers: { 'if-match': tag } });
+    const others = (currentVersion: number) => ({
+      status: 412,
+      headers: { etag: `"${currentVersion}"` },
+      body: { code: 'version_conflict', currentVersion },
+    });
+    expect(await change('POST', '"7"')).toMatchObject(others(1));
+    const rotations = await Promise.all([change('POST', '"1"'), change('POST', '"1"')]);
+    expect(rotations.filter(({ status }) => status === 201)).toMatchObject([
+      { body: { version: 1, previous: { id: made.id, version: 2 } } },
+    ]);
+    expect(rotations.filter(({ status }) => status !== 201)).toMatchObject([others(2)]);
+    expect(await change('DELETE', '"1"')).toMatchObject(others(2));
+    expect((await api.get('/api/stats', made.key)).status).toBe(200);
+    expect((await change('DELETE', '"2"')).status).toBe(200);
+    const { keys } = (await api.get('/api/keys')).body;
+    expect(keys.find(({ id }: { id: string }) => id === made.id)).toMatchObject({ version: 3 });
+    expect(await change('DELETE', '"2"')).toMatchObject(others(3));
+    expect((await change('DELETE', '"3"')).status).toBe(409);
+  });
+
   it('include one that can make others: the last admin key cannot be revoked', async () => {
     const answer = await api.call('DELETE', `/api/keys/${api.keys.foreign.id}`, { key: api.keys.foreign.key });
     expect(answer).toMatchObject({ status: 409, body: { hint: expect.stringContaining('first') } });

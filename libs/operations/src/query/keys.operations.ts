@@ -2,6 +2,7 @@ import { ClientId, displayName, Instant, SCOPES, type Scope } from '@agentlens/c
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, IdPath, InstantParameter, paging } from '../parameters.ts';
+import { VersionHeaders } from '../version-headers.ts';
 import { ScopeNames } from './scope-names.ts';
 
 export const KEYS_LIST = 'keys';
@@ -20,6 +21,7 @@ const shown = {
   eventsPerSecond: z.int().nullable().meta({ description: 'Quota of this key; null: the default of the platform.' }),
   createdAt: Instant,
   expiresAt: Instant.nullable(),
+  version: z.int().meta({ description: 'Raised by one when it is rotated or revoked.' }),
 };
 
 const KeyView = z
@@ -69,6 +71,7 @@ export const createKey = operation({
     })
     .prefault({}),
   status: 201,
+  versioned: true,
   response: NewKey,
 });
 
@@ -96,11 +99,13 @@ export const rotateKey = operation({
   scope: MAKERS,
   once: true,
   params: IdPath,
+  headers: VersionHeaders,
   status: 201,
-  response: NewKey.extend({ previous: z.object({ id: z.string(), expiresAt: Instant.nullable() }) }).meta({
-    id: 'RotatedApiKey',
-  }),
-  problems: [404, 409],
+  versioned: true,
+  response: NewKey.extend({
+    previous: z.object({ id: z.string(), expiresAt: Instant.nullable(), version: z.int() }),
+  }).meta({ id: 'RotatedApiKey' }),
+  problems: [404, 409, 412],
 });
 
 export const revokeKey = operation({
@@ -111,6 +116,7 @@ export const revokeKey = operation({
   summary: 'Ends a key: within 5 seconds no instance accepts it any more.',
   scope: MAKERS,
   params: IdPath,
+  headers: VersionHeaders,
   response: z.object({ id: z.string(), revoked: z.literal(true) }),
-  problems: [404, 409],
+  problems: [404, 409, 412],
 });
