@@ -82,13 +82,9 @@ export const getRule = operation({
   problems: [404],
 });
 
-export const updateRule = operation({
-  id: 'updateRule',
+const updating = {
   ...rulePath,
-  method: 'put',
   path: '/api/guardrails/:id',
-  summary:
-    'Changes the fields that are sent, validated like a new rule; the others stay. agentId null clears the scope, a masked secret stays.',
   scope: 'admin',
   headers: RuleChangeHeaders,
   body: Draft.partial(),
@@ -96,6 +92,22 @@ export const updateRule = operation({
   versioned: true,
   response: RuleView,
   problems: [404, 409, 412, 422],
+} as const;
+
+export const updateRule = operation({
+  id: 'updateRule',
+  ...updating,
+  method: 'put',
+  summary:
+    'Changes the fields that are sent, validated like a new rule; the others stay. agentId null clears the scope, a masked secret stays.',
+});
+
+export const patchRule = operation({
+  id: 'patchRule',
+  ...updating,
+  method: 'patch',
+  summary:
+    'Changes the fields that are sent, as PUT does for clients of before. conditionConfig and actionConfig are sent whole.',
 });
 
 export const deleteRule = operation({
