@@ -112,6 +112,13 @@ describe('POST /api/control', () => {
     expect(await watch.follow(stands, 0)).toEqual({ connected: null, acknowledged: 1, fastestMs: 7, slowestMs: 7 });
   });
 
+  it('may name the version of the order that stands, and answers with its own', async () => {
+    const body = { scope: 'run', scopeId: 'r-1', state: 'paused', waitMs: 0 };
+    const answer = await api.call('POST', '/api/control', { body, headers: { 'if-match': '"0"' } });
+    expect(answer).toMatchObject({ status: 200, headers: { etag: `"${answer.body.order.version}"` } });
+    expect(asked).toMatchObject([{ scopeId: 'r-1', ifVersion: 0 }]);
+  });
+
   it.each([
     [{ scope: 'run', state: 'killed' }, 400, 'scopeId'],
     [{ scope: 'fleet', id: 'x', state: 'killed' }, 400, 'scope'],
@@ -293,6 +300,24 @@ describe('budgets', () => {
       body: { budget: budgets[0], pots: [pot] },
     });
     expect(questions).toEqual([{ tenantId: 'acme', budgetId: 'budget-1', scopeId: 'agent-1' }]);
+  });
+
+  it('carry their version, which their deletion may name', async () => {
+    const { headers, body } = await api.get('/api/budgets/budget-1');
+    expect(headers.etag).toBe(`"${body.budget.version}"`);
+    const asked: (number | undefined)[] = [];
+    const serving = await api.bus.serve(COMMANDS.deleteBudget, async ({ ifVersion }) => {
+      asked.push(ifVersion);
+      return otherVersion('budget', ifVersion, 3);
+    });
+    const sent = { headers: { 'if-match': '"2"' } };
+    expect(await api.call('DELETE', '/api/budgets/budget-1', sent)).toMatchObject({
+      status: 412,
+      headers: { etag: '"3"' },
+      body: { currentVersion: 3 },
+    });
+    expect(asked).toEqual([2]);
+    await serving.close();
   });
 
   it('cannot be changed where nobody answers', async () => {

@@ -2,6 +2,7 @@ import { ClientId, CONTROL_SCOPES, ControlOrder } from '@agentlens/contracts/sch
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
+import { VersionHeaders } from '../version-headers.ts';
 import { OrderView } from './order-view.ts';
 
 export const CONTROL_LIST = 'control';
@@ -24,6 +25,8 @@ export const createOrder = operation({
     'for runs that start later too. Decisions enforce it from now on, whether or not an agent acknowledges.',
   scope: 'admin',
   once: true,
+  headers: VersionHeaders,
+  versioned: 'order',
   body: scoped({
     state: z.enum(STATES),
     reason: z.string().max(1_000, 'must be at most 1000 characters').default(''),
@@ -42,7 +45,7 @@ export const createOrder = operation({
     }),
     hint: z.string().optional().meta({ description: 'What to do about an unknown scope.' }),
   }),
-  problems: [404],
+  problems: [404, 412],
 });
 
 export const ControlFilter = consistent(
