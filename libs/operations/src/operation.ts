@@ -20,6 +20,8 @@ export interface Operation {
   /** Request headers beyond those of every route, by their lower-case names. */
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** Bodies as they are sent, by what they do. */
+  readonly examples?: Readonly<Record<string, unknown>>;
   /** The body is passed on as it came: the service that owns the data reads it, by this same schema, for every way in. */
   readonly forwarded?: true;
   /** The handler reads its input itself: clients in the field must not fail over what it does not know. */

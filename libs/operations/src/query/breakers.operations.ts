@@ -96,6 +96,10 @@ export const setBreakerLimits = operation({
     'the limits now close, and go on counting.',
   ...changing,
   body: scoped({ limits: LimitsDraft.prefault({}) }),
+  examples: {
+    oneAgent: { scope: 'agent', scopeId: 'researcher', limits: { maxIterations: 50, maxCostUsd: 2 } },
+    tenant: { scope: 'tenant', limits: { maxTokens: 500_000 } },
+  },
 });
 
 export const patchBreakerLimits = operation({
@@ -106,6 +110,7 @@ export const patchBreakerLimits = operation({
   summary: 'Changes some of the limits that are set for a tenant, an agent or a run; the others stay.',
   ...changing,
   body: scoped({ limits: BreakerLimitsPatch.meta({ id: 'BreakerLimitsPatch' }) }),
+  examples: { oneAgent: { scope: 'agent', scopeId: 'researcher', limits: { maxTokens: 500_000 } } },
 });
 
 export const deleteBreakerLimits = operation({

@@ -27,6 +27,10 @@ export const createBudget = operation({
   scope: 'admin',
   once: true,
   body: Draft,
+  examples: {
+    oneAgent: { name: 'Researcher', scope: 'agent', scopeId: 'researcher', period: 'day', limitUsd: 5 },
+    everyRun: { name: 'Each run', scope: 'run', period: 'total', limitUsd: 0.5 },
+  },
   forwarded: true,
   status: 201,
   versioned: true,

@@ -34,6 +34,11 @@ export const createOrder = operation({
       description: 'How long to wait for the acknowledgements of all connected instances.',
     }),
   }),
+  examples: {
+    killRun: { scope: 'run', scopeId: 'run-1', state: 'killed', reason: 'It loops' },
+    pauseTenant: { scope: 'tenant', state: 'paused', reason: 'Maintenance' },
+    resumeAgent: { scope: 'agent', scopeId: 'researcher', state: 'running' },
+  },
   response: z.object({
     order: OrderView,
     connected: z.int().nullable().meta({

@@ -70,6 +70,10 @@ export const createKey = operation({
       message: `must be of ${BINDABLE.join(', ')} for a key that is bound to agents: the others reach every agent`,
     })
     .prefault({}),
+  examples: {
+    agent: { name: 'Support bot', scopes: ['ingest', 'decide'], agents: ['support-bot'] },
+    reviewer: { name: 'Ada', scopes: ['read', 'review'], expiresAt: '2027-03-01T00:00:00Z' },
+  },
   status: 201,
   versioned: true,
   response: NewKey,

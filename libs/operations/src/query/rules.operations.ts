@@ -47,6 +47,22 @@ export const createRule = operation({
   scope: 'admin',
   once: true,
   body: Draft,
+  examples: {
+    eventRule: {
+      ...{ name: 'Half of its calls fail', agentId: 'researcher', mode: 'shadow' },
+      conditionType: 'error_rate_threshold',
+      conditionConfig: { threshold: 50, windowMinutes: 5, of: 'calls', minEvents: 5 },
+      actionType: 'pause_agent',
+      actionConfig: { message: 'Half of its calls fail' },
+    },
+    decisionRule: {
+      ...{ name: 'Nothing is deleted', onUnavailable: 'block' },
+      conditionType: 'tool_name',
+      conditionConfig: { value: 'delete_*' },
+      actionType: 'block',
+      actionConfig: { message: 'Deleting is not for agents' },
+    },
+  },
   forwarded: true,
   status: 201,
   versioned: true,
