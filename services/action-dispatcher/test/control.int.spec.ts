@@ -50,7 +50,7 @@ describe('control', () => {
       review.order({ scopeId: 'two', state: 'paused', ifVersion: 0 }),
       review.order({ scopeId: 'two', state: 'killed', ifVersion: 0 }),
     ]);
-    expect(firsts.map(({ ok }) => ok).sort()).toEqual([false, true]);
+    expect(firsts.filter(({ ok }) => ok)).toHaveLength(1);
     const other = (currentVersion: number) => ({ ok: false, problem: { status: 412, currentVersion } });
     expect(firsts.find(({ ok }) => !ok)).toMatchObject(other(1));
     expect(granted(await review.order({ scopeId: 'two', state: 'running', ifVersion: 1 }))).toMatchObject({
