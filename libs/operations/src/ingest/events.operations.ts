@@ -33,18 +33,11 @@ export const ingestEvents = operation({
     toolCall: {
       events: [
         {
-          ...{ sessionId: 'run-1', agentId: 'support-bot', id: 'run-1-call-1', timestamp: '2026-03-01T12:00:00.000Z' },
-          eventType: 'tool_call',
+          ...{ sessionId: 'run-1', agentId: 'support-bot', id: 'run-1-call-1', eventType: 'tool_call' },
           payload: { callId: 'call-1', toolName: 'search', arguments: { query: 'refunds' } },
         },
         {
-          ...{
-            sessionId: 'run-1',
-            agentId: 'support-bot',
-            id: 'run-1-call-1-end',
-            timestamp: '2026-03-01T12:00:01.200Z',
-          },
-          eventType: 'tool_response',
+          ...{ sessionId: 'run-1', agentId: 'support-bot', id: 'run-1-call-1-end', eventType: 'tool_response' },
           payload: { callId: 'call-1', toolName: 'search', result: { found: 3 }, durationMs: 1200 },
         },
       ],

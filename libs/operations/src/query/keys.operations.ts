@@ -72,7 +72,7 @@ export const createKey = operation({
     .prefault({}),
   examples: {
     agent: { name: 'Support bot', scopes: ['ingest', 'decide'], agents: ['support-bot'] },
-    reviewer: { name: 'Ada', scopes: ['read', 'review'], expiresAt: '2027-03-01T00:00:00Z' },
+    reviewer: { name: 'Ada', scopes: ['read', 'review'], expiresAt: '2099-12-31T00:00:00Z' },
   },
   status: 201,
   versioned: true,

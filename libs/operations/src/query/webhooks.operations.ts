@@ -43,6 +43,7 @@ export const createWebhook = operation({
     },
   },
   status: 201,
+  versioned: true,
   response: NewWebhook,
   problems: [422],
 });
