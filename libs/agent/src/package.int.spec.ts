@@ -30,9 +30,22 @@ async function packed(lib: string): Promise<string> {
 }
 
 /** No network: what it depends on is taken from this workspace, as copies. */
-function copyOf(name: string): string {
+function folderOf(name: string): string {
   const own = join(root, 'libs/agent/node_modules', name);
-  return `file:${existsSync(own) ? own : join(root, 'node_modules', name)}`;
+  return existsSync(own) ? own : join(root, 'node_modules', name);
+}
+
+/** The packages, and those that they depend on in turn: the registry is not asked for them either. */
+async function withTheirs(names: readonly string[], known = new Set<string>()): Promise<readonly string[]> {
+  for (const name of names) {
+    if (known.has(name)) continue;
+    known.add(name);
+    const { dependencies = {} } = JSON.parse(await readFile(join(folderOf(name), 'package.json'), 'utf8')) as {
+      readonly dependencies?: Readonly<Record<string, string>>;
+    };
+    await withTheirs(Object.keys(dependencies), known);
+  }
+  return [...known];
 }
 
 beforeAll(async () => {
@@ -45,8 +58,9 @@ beforeAll(async () => {
   const names = [...Object.keys(manifest.dependencies), ...Object.keys(ofSdk)].filter(
     (name) => name !== '@agentlens/sdk',
   );
+  const copies = Object.fromEntries((await withTheirs(names)).map((name) => [name, `file:${folderOf(name)}`]));
   const wanted = {
-    ...Object.fromEntries(names.map((name) => [name, copyOf(name)])),
+    ...copies,
     '@agentlens/sdk': `file:${sdk}`,
     '@agentlens/agent': `file:${agent}`,
   };
@@ -56,7 +70,7 @@ beforeAll(async () => {
       private: true,
       type: 'module',
       dependencies: wanted,
-      overrides: { '@agentlens/sdk': `file:${sdk}` },
+      overrides: { ...copies, '@agentlens/sdk': `file:${sdk}` },
     }),
   );
   const flags = [

@@ -31,5 +31,6 @@ export { connectNatsBus } from './nats/connect-nats-bus.ts';
 export type { NatsBusOptions } from './nats/nats-bus-options.ts';
 export { observeQueue } from './observe-queue.ts';
 export { readRange, watchWithPast } from './read-range.ts';
+export { Repeating } from './repeating.ts';
 export { within } from './within.ts';
 export { type WrittenMessage, writtenMessage } from './written-message.ts';

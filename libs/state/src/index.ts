@@ -1,5 +1,6 @@
 export { type EvaluatedMessage, type EvaluationTally, minuteOf } from './evaluation-tally.ts';
 export type { IdempotencyStore, IdempotentRequest, OnceRequest } from './idempotency-store.ts';
+export { BoundedMap } from './memory/bounded-map.ts';
 export { createMemoryState, type MemoryState } from './memory/memory-state.ts';
 export { RecentMap } from './memory/recent-map.ts';
 export type { Instance, Presence } from './presence.ts';
@@ -9,3 +10,4 @@ export { connectRedisState } from './redis/redis-state.ts';
 export type { RunContext, RunContexts } from './run-contexts.ts';
 export type { StateStores } from './state-stores.ts';
 export { StateUnavailable } from './state-unavailable.ts';
+export { type Bucket, takeFrom } from './token-bucket.ts';

@@ -14,14 +14,16 @@ export function burstOf(perSecond: number): number {
 /**
  * Takes `cost` tokens. A request larger than the whole bucket passes when the bucket is full and leaves a debt: it could
  * otherwise never pass, and the average rate still holds. A caller whose clock is behind finds the bucket as it is.
+ *
+ * @param burst what a full bucket holds
  */
 export function takeFrom(
   bucket: Bucket | undefined,
   cost: number,
   perSecond: number,
   nowMs: number,
+  burst = burstOf(perSecond),
 ): { bucket: Bucket; answer: QuotaAnswer } {
-  const burst = burstOf(perSecond);
   const atMs = Math.max(nowMs, bucket?.atMs ?? nowMs);
   const filled = bucket ? Math.min(burst, bucket.tokens + ((atMs - bucket.atMs) * perSecond) / 1000) : burst;
   const needed = Math.min(cost, burst);

@@ -12,6 +12,9 @@ import { GuardrailEvaluator } from '../src/guardrail-evaluator.ts';
 
 const BACK_OFF_MS = [20, 50, 100];
 
+/** How a store that is slow or away is done without is for other specs: a busy machine is neither. */
+const PATIENT = { commandTimeoutMs: 30_000 };
+
 /** One evaluator process, as far as its connections go. */
 export interface Replica {
   readonly evaluator: GuardrailEvaluator;
@@ -40,7 +43,7 @@ export async function openHarness(): Promise<Harness> {
   const connectBus = (name: string) => connectNatsBus({ servers: nats.url, name, backOffMs: BACK_OFF_MS });
   const openDb = () => openDatabase({ url: fresh.url, role: 'guardrail-evaluator', maxConnections: 4 });
   const bus = await connectBus('outside');
-  const state = await connectRedisState({ url: redis.url });
+  const state = await connectRedisState({ url: redis.url, ...PATIENT });
   const database = openDb();
   const triggers: Trigger[] = [];
   await bus.watch(guardrailTriggered, { from: 'new' }, ({ value }) => triggers.push(value));
@@ -56,7 +59,7 @@ export async function openHarness(): Promise<Harness> {
     replica: async (change = () => ({})) => {
       const own = {
         bus: await connectBus('evaluator'),
-        state: await connectRedisState({ url: redis.url }),
+        state: await connectRedisState({ url: redis.url, ...PATIENT }),
         db: openDb(),
       };
       const ports: EvaluatorPorts = {

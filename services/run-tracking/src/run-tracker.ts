@@ -107,7 +107,7 @@ export class RunTracker {
   }
 
   async stop(): Promise<void> {
-    this.#partitions.stop();
+    await this.#partitions.stop();
     await this.#subscription?.close();
     await this.#changes.flush();
   }

@@ -9,7 +9,7 @@ import { connect } from '@nats-io/transport-node';
 import { failure, pauseRule } from './support/events.ts';
 import { Program } from './support/program.ts';
 
-const START_MS = 300_000;
+const START_MS = 900_000;
 const STORY_MS = 240_000;
 const SETTLE_MS = 60_000;
 const SERVICES = ['run-tracking', 'guardrail-evaluator', 'action-dispatcher', 'query', 'ingest'];

@@ -1,4 +1,5 @@
 import { SCOPES, type Scope } from '@agentlens/contracts';
+import { BoundedMap } from '@agentlens/state';
 import type { Clock } from '../platform.ts';
 import { withDeadline } from '../with-deadline.ts';
 import { isSameHash } from './api-key.ts';
@@ -54,10 +55,10 @@ interface Entry {
 /** Checks keys against a short memory of `api_keys`; a key nobody can vouch for now is `unavailable`, not refused. */
 export class CachedKeyDirectory implements KeyDirectory {
   readonly #options: CachedKeyDirectoryOptions;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new BoundedMap<Entry>(MOST_ENTRIES);
   readonly #reads = new KeyReads<Entry>(
     (keyIds) => this.#read(keyIds),
-    (keyId, entry) => this.#remember(keyId, entry),
+    (keyId, entry) => this.#entries.set(keyId, entry),
   );
   readonly #uses = new KeyUses();
   readonly #shown = new ShownKeys();
@@ -129,14 +130,6 @@ export class CachedKeyDirectory implements KeyDirectory {
 
   #entryOf(record: KeyRecord | null, readAtMs: number): Entry {
     return { record, accepted: record && acceptanceOf(record, this.#options.defaultEventsPerSecond), readAtMs };
-  }
-
-  #remember(keyId: string, entry: Entry): void {
-    this.#entries.delete(keyId);
-    this.#entries.set(keyId, entry);
-    if (this.#entries.size <= MOST_ENTRIES) return;
-    const oldest = this.#entries.keys().next().value;
-    if (oldest !== undefined) this.#entries.delete(oldest);
   }
 
   /** A clock that went backwards makes things old, not eternally fresh. */

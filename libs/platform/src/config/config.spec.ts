@@ -58,14 +58,18 @@ describe('configuration', () => {
     );
   });
 
-  it('names the nearest known variable for a misspelt one', () => {
-    expect(() => loadConfig('standalone', { AGENTLENS_HTTP_PROT: '1' })).toThrow(
-      'AGENTLENS_HTTP_PROT is not known. Did you mean AGENTLENS_HTTP_PORT?',
-    );
+  it.each([
+    ['AGENTLENS_HTTP_PROT', 'AGENTLENS_HTTP_PORT'],
+    ['AGENTLENS_PORT', 'AGENTLENS_HTTP_PORT'],
+    ['AGENTLENS_KEY', 'AGENTLENS_API_KEY'],
+    ['AGENTLENS_RETENTION', 'AGENTLENS_RETENTION_DAYS'],
+  ])('names the nearest known variable for %s', (name, meant) => {
+    expect(() => loadConfig('standalone', { [name]: '1' })).toThrow(`${name} is not known. Did you mean ${meant}?`);
   });
 
   it('lets variables pass that others set: Kubernetes and clients', () => {
     const env = {
+      AGENTLENS_PORT: 'tcp://10.0.0.1:3400',
       AGENTLENS_INGEST_SERVICE_HOST: 'x',
       AGENTLENS_INGEST_PORT_3400_TCP_ADDR: 'y',
       AGENTLENS_API_KEY: 'z',

@@ -1,7 +1,13 @@
+import { nearestName } from '@agentlens/contracts';
 import { ConfigError } from './config-error.ts';
+
+const PREFIX = 'AGENTLENS_';
 
 /** Kubernetes makes such variables for every service named `agentlens-...`; nobody wrote them. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)$/;
+
+/** Of a service named `agentlens` alone the variable looks like a setting, but for its value. */
+const BARE_LINK = /^(tcp|udp|sctp):\/\//;
 
 /** A misspelt setting would be ignored in silence, so every AGENTLENS_* name must be known. */
 export function refuseUnknownVariables(
@@ -9,11 +15,13 @@ export function refuseUnknownVariables(
   known: readonly string[],
 ): void {
   const unknown = Object.keys(env).filter(
-    (name) => name.startsWith('AGENTLENS_') && !known.includes(name) && !CLIENT_VARIABLES.includes(name),
+    (name) => name.startsWith(PREFIX) && !known.includes(name) && !CLIENT_VARIABLES.includes(name),
   );
-  const mistakes = unknown.filter((name) => !SERVICE_LINK.test(name));
+  const isLink = (name: string) =>
+    name === 'AGENTLENS_PORT' ? BARE_LINK.test(env[name] ?? '') : SERVICE_LINK.test(name);
+  const mistakes = unknown.filter((name) => !isLink(name));
   if (mistakes.length === 0) return;
-  const lines = mistakes.map((name) => `${name} is not known. Did you mean ${nearest(name, known)}?`);
+  const lines = mistakes.map((name) => `${name} is not known. Did you mean ${meantBy(name, known)}?`);
   throw new ConfigError(`Unknown environment variables:\n  ${lines.join('\n  ')}`);
 }
 
@@ -30,22 +38,12 @@ const CLIENT_VARIABLES: readonly string[] = [
   'AGENTLENS_URL',
 ];
 
-function nearest(name: string, known: readonly string[]): string {
-  const byDistance = known.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
-  byDistance.sort((a, b) => a.distance - b.distance);
-  return byDistance[0]?.candidate ?? name;
-}
-
-/** Levenshtein distance, one row at a time. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, change));
-    }
-    row = next;
-  }
-  return row[b.length] ?? Math.max(a.length, b.length);
+/** What all names begin with says nothing of which one was meant. */
+function meantBy(name: string, known: readonly string[]): string {
+  const names = [...CLIENT_VARIABLES, ...known].filter((one) => one.startsWith(PREFIX));
+  const nearest = nearestName(
+    name.slice(PREFIX.length),
+    names.map((one) => one.slice(PREFIX.length)),
+  );
+  return `${PREFIX}${nearest ?? ''}`;
 }

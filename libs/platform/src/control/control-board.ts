@@ -1,5 +1,5 @@
 import { type ControlOrder, controlOrdered, type Directive, directiveIssued } from '@agentlens/contracts';
-import type { EventBus, Subscription } from '@agentlens/messaging';
+import { type EventBus, Repeating, type Subscription } from '@agentlens/messaging';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
@@ -51,9 +51,7 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
   readonly #followers = new Map<string, Set<Follower>>();
   #watches: Subscription[] = [];
   #loadedUpToMs: number | undefined;
-  #reading: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
+  readonly #comparing = new Repeating(() => this.#readQuietly());
 
   constructor(options: ControlBoardOptions) {
     this.#options = options;
@@ -110,27 +108,23 @@ export class ControlBoard implements OnModuleInit, BeforeApplicationShutdown {
 
   /** Tries once; where the bus or the database is away, goes on trying beside. */
   async onModuleInit(): Promise<void> {
-    await this.#readQuietly();
+    this.#comparing.start(await this.#readQuietly());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#reading;
+    await this.#comparing.stop();
     await Promise.all(this.#watches.map((watch) => watch.close()));
   }
 
-  #readQuietly(): Promise<void> {
-    this.#reading = this.#read()
-      .then(() => COMPARE_MS)
-      .catch((error: unknown) => {
-        this.#options.logger.warn({ err: error }, 'orders and directives could not be read, trying again');
-        return this.#options.retryMs ?? RETRY_MS;
-      })
-      .then((afterMs) => {
-        if (!this.#stopped) this.#timer = setTimeout(() => void this.#readQuietly(), afterMs).unref();
-      });
-    return this.#reading;
+  /** Answers when to compare again, ms. */
+  async #readQuietly(): Promise<number> {
+    try {
+      await this.#read();
+      return COMPARE_MS;
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'orders and directives could not be read, trying again');
+      return this.#options.retryMs ?? RETRY_MS;
+    }
   }
 
   /** The bus first, so that nothing falls between what the tables say and what is announced. */

@@ -1,4 +1,5 @@
 import { alertFromRow, type Tables } from '@agentlens/database';
+import { Repeating } from '@agentlens/messaging';
 import type { Kysely } from 'kysely';
 import type { AlertMetrics } from './alert-metrics.ts';
 import { lapse, lockLapsed } from './alerts.repository.ts';
@@ -19,8 +20,7 @@ interface SweeperDependencies {
 /** Ends alerts whose time has run out: at once after a start, then as they come. Any number of replicas may sweep. */
 export class ExpirySweeper {
   readonly #parts: SweeperDependencies;
-  #timer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<void> = Promise.resolve();
+  readonly #rounds = new Repeating(() => this.#round());
   #stopped = false;
   #lastSweepAt: number;
 
@@ -35,24 +35,23 @@ export class ExpirySweeper {
   }
 
   start(): void {
-    this.#sweeping = this.#round();
+    this.#stopped = false;
+    this.#rounds.start(0);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#sweeping;
+    await this.#rounds.stop();
   }
 
-  async #round(): Promise<void> {
+  async #round(): Promise<number> {
     try {
       while (!this.#stopped && (await this.#page()) === PAGE);
       this.#lastSweepAt = this.#parts.now();
     } catch (error) {
       this.#parts.onError(error);
     }
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => this.start(), this.#parts.everyMs);
+    return this.#parts.everyMs;
   }
 
   async #page(): Promise<number> {

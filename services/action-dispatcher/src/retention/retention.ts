@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
+import { Repeating } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import { metrics } from '@opentelemetry/api';
 import type { OldRows, Removed } from './old-rows.repository.ts';
@@ -26,24 +27,19 @@ export class Retention {
   readonly #partitions = this.#meter.createCounter('agentlens.retention.partitions', {
     description: 'Partitions dropped because they were past retention, by table',
   });
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #stopped = true;
+  readonly #turning = new Repeating(() => this.batch());
 
   constructor(parts: RetentionDependencies) {
     this.#parts = parts;
   }
 
   start(): void {
-    this.#stopped = false;
-    this.#running = this.#turn();
+    this.#turning.start(0);
   }
 
   /** Waits for a batch that is running. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#turning.stop();
   }
 
   /** One batch of each; answers when the next is due, ms. Never throws. */
@@ -73,13 +69,5 @@ export class Retention {
   #count(months: number, removed: Removed): void {
     if (months > 0) this.#partitions.add(months, { table: 'guardrail_triggers' });
     for (const [table, count] of Object.entries(removed)) if (count > 0) this.#rows.add(count, { table });
-  }
-
-  async #turn(): Promise<void> {
-    const wait = await this.batch();
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.#turn();
-    }, wait);
   }
 }

@@ -1,3 +1,5 @@
+import { BoundedMap } from '@agentlens/state';
+
 /** So old may be what is remembered; what other instances count is seen by then. */
 const FRESH_MS = 250;
 /** The oldest agents make room; an agent of more runs at once than this begins again. */
@@ -16,7 +18,7 @@ interface Known {
  * question to the store. Forgotten as soon as this instance has changed anything about the agent.
  */
 export class ClosedBreakers {
-  readonly #agents = new Map<string, Known>();
+  readonly #agents = new BoundedMap<Known>(MOST_AGENTS);
   readonly #now: () => number;
 
   /** @param now ms of a clock that never goes back */
@@ -51,8 +53,6 @@ export class ClosedBreakers {
     if (known !== undefined && known.limits === limits) return known;
     const made = { limits, runs: new Map<string, number>() };
     this.#agents.set(name, made);
-    const [oldest] = this.#agents.keys();
-    if (this.#agents.size > MOST_AGENTS && oldest !== undefined) this.#agents.delete(oldest);
     return made;
   }
 }

@@ -1,6 +1,6 @@
 import { agentEvents, type EventBatch } from '@agentlens/contracts';
 import type { WindowMarker } from '@agentlens/guardrails';
-import { type EventBus, readRange } from '@agentlens/messaging';
+import { type EventBus, Repeating, readRange } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
 import type { BatchEvaluator } from './batch-evaluator.ts';
 import type { WindowGap } from './window-gap.ts';
@@ -30,8 +30,7 @@ interface WindowRecoveryDependencies {
  */
 export class WindowRecovery {
   readonly #parts: WindowRecoveryDependencies;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  readonly #looking = new Repeating(() => this.look().then(() => LOOK_MS));
   #stopped = false;
 
   constructor(parts: WindowRecoveryDependencies) {
@@ -41,17 +40,12 @@ export class WindowRecovery {
   /** To be called before anything is counted. */
   async start(): Promise<void> {
     await this.#parts.marker.adopt().catch((error: unknown) => this.#away(error));
-    this.#timer = setInterval(() => {
-      this.#looking ??= this.look().finally(() => {
-        this.#looking = undefined;
-      });
-    }, LOOK_MS).unref();
+    this.#looking.start(LOOK_MS);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#timer);
-    await this.#looking;
+    await this.#looking.stop();
   }
 
   /** Never rejects: while the store is away nobody knows, and the next look will tell. */

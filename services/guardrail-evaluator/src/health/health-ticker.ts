@@ -1,5 +1,6 @@
 import { MINUTE_MS } from '@agentlens/contracts';
 import { type RuleBook, type TickRule, tick } from '@agentlens/guardrails';
+import { Repeating } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
 import type { TriggerPublisher } from '../evaluation/trigger-publisher.ts';
 import type { StateRecorder } from '../states/state-recorder.ts';
@@ -24,23 +25,18 @@ interface HealthTickerDependencies {
  */
 export class HealthTicker {
   readonly #parts: HealthTickerDependencies;
-  #timer: NodeJS.Timeout | undefined;
-  #ticking: Promise<void> | undefined;
-  #stopped = true;
+  readonly #ticking = new Repeating(() => this.tick(this.#parts.clock.now()).then(() => this.#untilNextMinute()));
 
   constructor(parts: HealthTickerDependencies) {
     this.#parts = parts;
   }
 
   start(): void {
-    this.#stopped = false;
-    this.#schedule();
+    this.#ticking.start(this.#untilNextMinute());
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#ticking;
+  stop(): Promise<void> {
+    return this.#ticking.stop();
   }
 
   /** One look at every tenant that has such rules. A tenant that fails is tried again at the next minute. */
@@ -81,12 +77,8 @@ export class HealthTicker {
     });
   }
 
-  /** At the start of the next minute, so that replicas stand for the same one. */
-  #schedule(): void {
-    if (this.#stopped) return;
-    const wait = MINUTE_MS - (this.#parts.clock.now() % MINUTE_MS);
-    this.#timer = setTimeout(() => {
-      this.#ticking = this.tick(this.#parts.clock.now()).finally(() => this.#schedule());
-    }, wait).unref();
+  /** At the start of the next minute, so that replicas stand for the same one; ms. */
+  #untilNextMinute(): number {
+    return MINUTE_MS - (this.#parts.clock.now() % MINUTE_MS);
   }
 }

@@ -17,6 +17,7 @@ import {
   graver,
   type Platform,
 } from '@agentlens/platform';
+import { BoundedMap } from '@agentlens/state';
 import type { EventIngestor } from '../event-ingestor.ts';
 import { odditiesOf, oddityEvent } from './odd-questions.ts';
 import type { ProtocolMetrics } from './protocol-metrics.ts';
@@ -53,7 +54,7 @@ export class DecisionGateway {
   readonly #parts: DecisionGatewayDependencies;
   readonly #recording = new BackgroundWork();
   readonly #answers: RememberedAnswers;
-  readonly #told = new Set<string>();
+  readonly #told = new BoundedMap<true>(MOST_TOLD);
 
   constructor(parts: DecisionGatewayDependencies) {
     this.#parts = parts;
@@ -146,9 +147,7 @@ export class DecisionGateway {
     for (const oddity of odditiesOf(request)) {
       metrics.odd(oddity.what);
       if (this.#told.has(oddity.name) || this.#recording.size >= MOST_RECORDING) continue;
-      this.#told.add(oddity.name);
-      const [oldest] = this.#told;
-      if (this.#told.size > MOST_TOLD && oldest !== undefined) this.#told.delete(oldest);
+      this.#told.set(oddity.name, true);
       const recorded = ingestor.record(request.tenantId, oddityEvent(request, oddity)).then(
         () => undefined,
         (error: unknown) => {

@@ -1,6 +1,6 @@
 import { type DecisionRequest, MOST_ANCESTORS, UNKNOWN_AGENT_ID } from '@agentlens/contracts';
 import { type Platform, withDeadline } from '@agentlens/platform';
-import type { RunContext, RunContexts } from '@agentlens/state';
+import { BoundedMap, type RunContext, type RunContexts } from '@agentlens/state';
 
 /** Runs this instance remembers by itself; the oldest make room. */
 const MOST_RUNS = 20_000;
@@ -20,7 +20,7 @@ interface Known {
  * there and nothing of its tags, and no session. Asked from the shared store at most once per run and instance.
  */
 export class KnownRuns {
-  readonly #runs = new Map<string, Known>();
+  readonly #runs = new BoundedMap<Known>(MOST_RUNS);
   #restUntilMs = 0;
 
   constructor(
@@ -95,11 +95,7 @@ export class KnownRuns {
 
   #remember(name: string, context: RunContext | undefined): void {
     const untilMs = context === undefined ? this.now() + UNKNOWN_MS : Number.POSITIVE_INFINITY;
-    this.#runs.delete(name);
     this.#runs.set(name, { context, untilMs });
-    if (this.#runs.size <= MOST_RUNS) return;
-    const [oldest] = this.#runs.keys();
-    if (oldest !== undefined) this.#runs.delete(oldest);
   }
 }
 

@@ -1,4 +1,5 @@
 import { canonicalJson, type Decision, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
+import { BoundedMap } from '@agentlens/state';
 
 /** A client that has not repeated its question by then has given up. */
 const KEPT_MS = 10 * 60_000;
@@ -16,7 +17,7 @@ interface Remembered {
  * could not be judged, for a later attempt may be told more, and an approval may be spent by then.
  */
 export class RememberedAnswers {
-  readonly #answers = new Map<string, Remembered>();
+  readonly #answers = new BoundedMap<Remembered>(MOST_ANSWERS);
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -29,17 +30,10 @@ export class RememberedAnswers {
     const known = this.#answers.get(name);
     if (known !== undefined && known.untilMs > this.#now()) return known.answer;
     const answer = ask();
-    this.#remember(name, answer);
+    this.#answers.set(name, { answer, untilMs: this.#now() + KEPT_MS });
     const decision = await answer;
     if (isPassing(decision)) this.#answers.delete(name);
     return decision;
-  }
-
-  #remember(name: string, answer: Promise<Decision>): void {
-    this.#answers.delete(name);
-    this.#answers.set(name, { answer, untilMs: this.#now() + KEPT_MS });
-    const [oldest] = this.#answers.keys();
-    if (this.#answers.size > MOST_ANSWERS && oldest !== undefined) this.#answers.delete(oldest);
   }
 }
 

@@ -1,9 +1,8 @@
 import { agentEvents } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
-import type { EventBus } from '@agentlens/messaging';
+import { type EventBus, Repeating } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
 import type { EvaluationTally } from '@agentlens/state';
-import { Repeating } from '../repeating.ts';
 import { AuditLedger, type AuditTurn, type UnsettledMinute } from './audit-ledger.ts';
 import { AuditMetrics } from './audit-metrics.ts';
 import { judgeMinute } from './judge-minute.ts';

@@ -1,9 +1,8 @@
 import { DAY_MS, decisionDecided, HOUR_MS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
-import type { EventBus, Subscription } from '@agentlens/messaging';
+import { type EventBus, Repeating, type Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
-import { Repeating } from '../repeating.ts';
 import { RetentionMetrics } from '../retention-metrics.ts';
 import { DecisionRecorder } from './decision-recorder.ts';
 import { DecisionStore } from './decision-store.ts';

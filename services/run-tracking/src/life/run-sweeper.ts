@@ -1,10 +1,9 @@
 import { agentEvents, runHeartbeats } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
-import { type EventBus, observeQueue, type Subscription } from '@agentlens/messaging';
+import { type EventBus, observeQueue, Repeating, type Subscription } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
 import { TrackingDropMetrics } from '../drop-metrics.ts';
-import { Repeating } from '../repeating.ts';
 import { RunChanges } from '../run-changes.ts';
 import { KilledRuns } from './killed-runs.ts';
 import { type Beat, RunLives } from './run-lives.ts';

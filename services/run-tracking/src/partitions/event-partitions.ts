@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import { dropPartitions, ensurePartitions, type Tables } from '@agentlens/database';
+import { Repeating } from '@agentlens/messaging';
 import type { Kysely } from 'kysely';
 
 const RETRY_MS = 60_000;
@@ -25,8 +26,7 @@ interface EventPartitionsOptions {
 export class EventPartitions {
   readonly #options: EventPartitionsOptions;
   readonly #made = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
+  readonly #tending = new Repeating(() => this.#tend());
 
   constructor(options: EventPartitionsOptions) {
     this.#options = options;
@@ -34,13 +34,11 @@ export class EventPartitions {
 
   /** Makes today and the days ahead before the first event comes, then looks again every hour. */
   async start(): Promise<void> {
-    this.#stopped = false;
-    await this.#tend();
+    this.#tending.start(await this.#tend());
   }
 
-  stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
+  stop(): Promise<void> {
+    return this.#tending.stop();
   }
 
   /** Makes the days of late events. Days outside what is kept get no partition. Never throws: see above. */
@@ -59,14 +57,14 @@ export class EventPartitions {
     }
   }
 
-  async #tend(): Promise<void> {
+  /** Answers when to look again, ms. */
+  async #tend(): Promise<number> {
     const { now } = this.#options;
     const ahead = Array.from({ length: DAYS_AHEAD + 1 }, (_, n) => dayText(now() + n * DAY_MS));
     await this.prepare(new Set(ahead));
     const dropped = await this.#dropOld();
     const complete = dropped && ahead.every((day) => this.#made.has(day));
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => void this.#tend(), complete ? HOUR_MS : RETRY_MS);
+    return complete ? HOUR_MS : RETRY_MS;
   }
 
   async #dropOld(): Promise<boolean> {

@@ -1,9 +1,8 @@
 import { COMMANDS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
-import type { EventBus, Subscription } from '@agentlens/messaging';
+import { type EventBus, Repeating, type Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import type { z } from 'zod';
-import { Repeating } from '../repeating.ts';
 import { Erasures, type RunningErasure } from './erasures.repository.ts';
 
 const LOOK_MS = 15_000;

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
+import { Repeating } from '@agentlens/messaging';
 import type { Clock, Platform } from '@agentlens/platform';
-import { Repeating } from '../repeating.ts';
 import { RetentionMetrics } from '../retention-metrics.ts';
 import { OldContents } from './old-contents.repository.ts';
 

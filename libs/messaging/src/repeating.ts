@@ -1,6 +1,6 @@
 /**
  * Work that comes again: the next turn begins a while after the last one ended, whatever came of it, so that turns never
- * overlap. `turn` answers how long until the next, ms, and never throws.
+ * overlap. `turn` answers how long until the next, ms, and never throws. Keeps no process alive.
  */
 export class Repeating {
   #timer: NodeJS.Timeout | undefined;
@@ -9,10 +9,11 @@ export class Repeating {
 
   constructor(private readonly turn: () => Promise<number>) {}
 
-  /** The first turn begins after `delayMs`. */
+  /** The first turn begins after `delayMs`, at once where that is 0: a stop right after it waits for it. */
   start(delayMs: number): void {
     this.#stopped = false;
-    this.#schedule(delayMs);
+    if (delayMs === 0) this.#running = this.#once();
+    else this.#schedule(delayMs);
   }
 
   /** Waits for a turn that is running. */
@@ -26,7 +27,7 @@ export class Repeating {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => {
       this.#running = this.#once();
-    }, delayMs);
+    }, delayMs).unref();
   }
 
   async #once(): Promise<void> {
