@@ -97,6 +97,8 @@ export const ROUTES: Routes = {
   openAlertStream: 'STREAM /api/alerts/stream',
   openControlStream: 'STREAM /v1/control/stream',
   openStream: 'STREAM /api/stream',
+  patchBreakerLimits: 'PATCH /api/breakers/limits',
+  patchRule: 'PATCH /api/guardrails/:id',
   patchSettings: 'PATCH /api/settings',
   planRuleset: 'POST /api/rulesets/:name/plan',
   pollControl: 'GET /v1/control/poll',

@@ -18,6 +18,26 @@ export type BreakerLimits = z.infer<typeof BreakerLimits>;
 /** What is sent to set limits: strict, so that a misspelt limit is no limit that silently does not hold. */
 export const BreakerLimitsDraft = BreakerLimits.strict();
 
+const shape = BreakerLimits.shape;
+
+/** What is sent to change some of the limits that are set. */
+export const BreakerLimitsPatch = z
+  .strictObject({
+    maxTokens: shape.maxTokens.unwrap(),
+    maxIterations: shape.maxIterations.unwrap(),
+    maxCostUsd: shape.maxCostUsd.unwrap(),
+    maxConsecutiveFailures: shape.maxConsecutiveFailures.unwrap(),
+    maxConfidenceDrop: shape.maxConfidenceDrop.unwrap(),
+    confidenceWindow: shape.confidenceWindow.unwrap(),
+    probeAfterSeconds: shape.probeAfterSeconds.unwrap(),
+  })
+  .partial();
+export type BreakerLimitsPatch = z.infer<typeof BreakerLimitsPatch>;
+
+/** Limits as they are set by now. An evaluator of an earlier version tells no version: they had none. */
+export const StoredBreakerLimits = BreakerLimits.extend({ version: z.int().min(1).default(1) });
+export type StoredBreakerLimits = z.infer<typeof StoredBreakerLimits>;
+
 export const BREAKER_REASONS = ['tokens', 'iterations', 'cost', 'failures', 'confidence', 'operator'] as const;
 export const BreakerReason = z.enum(BREAKER_REASONS);
 export type BreakerReason = z.infer<typeof BreakerReason>;

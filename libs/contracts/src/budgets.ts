@@ -49,7 +49,7 @@ export const BudgetPot = z.object({
   /** Whose pot: a run, session, agent, end user or the tenant. */
   scopeId: z.string(),
   /** First day (UTC) of the period; `1970-01-01` where it never starts again. */
-  periodStart: z.string(),
+  periodStart: z.iso.date(),
   spentUsd: z.number().nonnegative(),
   reservedUsd: z.number().nonnegative(),
   /** Neither spent nor set aside; 0 where more was spent than there was. */

@@ -42,7 +42,7 @@ const {
   updateBudget,
 } = COMMANDS;
 const { orderControl, raiseAlert, redeliver, resetBreaker, resolveApproval, ruleBundle, setBreakerLimits } = COMMANDS;
-const { applyRuleset, planRuleset, releaseRuleset } = COMMANDS;
+const { applyRuleset, patchBreakerLimits, planRuleset, releaseRuleset } = COMMANDS;
 const { deleteBreakerLimits, rearmRules, revertRule, settleReservation, spendApprovals, unpauseAgent, updateRule } =
   COMMANDS;
 
@@ -52,7 +52,15 @@ const { createWebhook, deleteWebhook, rotateWebhookSecret, testWebhook, updateWe
 const WEBHOOKS = [createWebhook, updateWebhook, deleteWebhook, rotateWebhookSecret, testWebhook];
 const RULE_WRITING = [
   ...[createRule, updateRule, deleteRule, revertRule, planRuleset, applyRuleset, releaseRuleset],
-  ...[createBudget, updateBudget, deleteBudget, setBreakerLimits, deleteBreakerLimits, resetBreaker],
+  ...[
+    createBudget,
+    updateBudget,
+    deleteBudget,
+    setBreakerLimits,
+    patchBreakerLimits,
+    deleteBreakerLimits,
+    resetBreaker,
+  ],
 ];
 
 export const BUS_ACCESS = {

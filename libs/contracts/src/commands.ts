@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Alert, ApprovalBinding, ApprovalCall, EndedCall } from './alerts.ts';
-import { BreakerLimits } from './breakers.ts';
+import { StoredBreakerLimits } from './breakers.ts';
 import { Budget, BudgetBalance } from './budgets.ts';
 import { ChangeAuthor } from './changes.ts';
 import { ControlOrder, ControlScope } from './control.ts';
@@ -48,11 +48,13 @@ const RaisedAlert = Alert.pick({
 
 const newRules = RuleChangeAuthor.extend({ tenantId: TenantId, body: z.unknown() });
 
+/** The change is refused with 412 unless what it changes is at this version; 0: unless there is none yet. */
+const conditional = { ifVersion: z.int().optional() };
+
 const changedRule = RuleChangeAuthor.extend({
+  ...conditional,
   tenantId: TenantId,
   ruleId: z.string(),
-  /** The change is refused with 412 unless the rule is at this version. */
-  ifVersion: z.int().optional(),
   /** Why a rule is changed that belongs to a ruleset; without it such a change is refused. */
   override: z.string().min(1).max(1000).optional(),
 });
@@ -63,10 +65,12 @@ const ofRuleset = RuleChangeAuthor.extend({ tenantId: TenantId, ruleset: z.strin
 /** Thousands of rules are checked and written. */
 const RULESET_DEADLINE_MS = 20_000;
 
-const webhookRef = z.object({
-  ...{ ...authored, tenantId: TenantId, webhookId: z.string() },
-  /** Only while it is at this version. */
-  ifVersion: z.int().optional(),
+const webhookRef = z.object({ ...authored, ...conditional, tenantId: TenantId, webhookId: z.string() });
+
+const limitsRef = z.object({
+  ...{ ...authored, ...conditional, tenantId: TenantId },
+  scope: z.enum(['tenant', 'agent', 'run']),
+  scopeId: ClientId,
 });
 
 export const COMMANDS = {
@@ -128,23 +132,15 @@ export const COMMANDS = {
   ),
   /** The rules of one agent that its own process may evaluate; 404 where this tenant offers none. */
   ruleBundle: command('guardrail.rules.bundle', z.object({ tenantId: TenantId, agentId: ClientId }), RuleBundle, 1_000),
-  setBreakerLimits: command(
-    'guardrail.breakers.limits',
-    z.object({
-      ...authored,
-      tenantId: TenantId,
-      scope: z.enum(['tenant', 'agent', 'run']),
-      scopeId: ClientId,
-      body: z.unknown(),
-    }),
-    BreakerLimits,
+  setBreakerLimits: command('guardrail.breakers.limits', limitsRef.extend({ body: z.unknown() }), StoredBreakerLimits),
+  /** What is not sent stays. 404 where none were set there. */
+  patchBreakerLimits: command(
+    'guardrail.breakers.limits.patch',
+    limitsRef.extend({ body: z.unknown() }),
+    StoredBreakerLimits,
   ),
   /** The nearest limits that are left apply. 404 where none were set there. */
-  deleteBreakerLimits: command(
-    'guardrail.breakers.limits.delete',
-    z.object({ ...authored, tenantId: TenantId, scope: z.enum(['tenant', 'agent', 'run']), scopeId: ClientId }),
-    z.object({ ok: z.literal(true) }),
-  ),
+  deleteBreakerLimits: command('guardrail.breakers.limits.delete', limitsRef, z.object({ ok: z.literal(true) })),
   resetBreaker: command(
     'guardrail.breakers.reset',
     z.object({ ...authored, tenantId: TenantId, scope: z.enum(['run', 'agent']), scopeId: ClientId, by: z.string() }),
@@ -158,19 +154,12 @@ export const COMMANDS = {
   /** What was spent stays, whatever changes. */
   updateBudget: command(
     'guardrail.budgets.update',
-    z.object({
-      ...authored,
-      tenantId: TenantId,
-      budgetId: z.string(),
-      /** The change is refused with 412 unless the budget is at this version. */
-      ifVersion: z.int().optional(),
-      body: z.unknown(),
-    }),
+    z.object({ ...authored, ...conditional, tenantId: TenantId, budgetId: z.string(), body: z.unknown() }),
     Budget,
   ),
   deleteBudget: command(
     'guardrail.budgets.delete',
-    z.object({ ...authored, tenantId: TenantId, budgetId: z.string() }),
+    z.object({ ...authored, ...conditional, tenantId: TenantId, budgetId: z.string() }),
     z.object({ ok: z.literal(true) }),
   ),
   /** How a budget stands now; one pot where `scopeId` is given or the budget is of one scope id only. */
@@ -216,8 +205,7 @@ export const COMMANDS = {
   decideAlert: command(
     'action.alerts.decide',
     z.object({
-      ...authored,
-      tenantId: TenantId,
+      ...{ ...authored, ...conditional, tenantId: TenantId },
       alertId: z.string(),
       verb: z.enum(['acknowledge', 'approve', 'deny', 'cancel']),
       by: z.string(),
@@ -228,8 +216,7 @@ export const COMMANDS = {
   orderControl: command(
     'action.control.order',
     z.object({
-      ...authored,
-      tenantId: TenantId,
+      ...{ ...authored, ...conditional, tenantId: TenantId },
       scope: ControlScope,
       scopeId: ClientId,
       agentId: ClientId.optional(),

@@ -7,8 +7,10 @@ export {
   BreakerChanged,
   BreakerLimits,
   BreakerLimitsDraft,
+  BreakerLimitsPatch,
   BreakerReason,
   BreakerState,
+  StoredBreakerLimits,
 } from './breakers.ts';
 export {
   BUDGET_PERIODS,

@@ -30,7 +30,11 @@ export function detailsOf(error: z.core.$ZodError, prefix: readonly PropertyKey[
   }));
 }
 
-/** A change that was meant for another version than the one that stands. @param what a word: `rule`, `budget` */
+/**
+ * A change that was meant for another version than the one that stands.
+ * @param what a word: `rule`, `limits`
+ * @param current 0 where there is none yet
+ */
 export function otherVersion(
   what: string,
   wanted: number | undefined,
@@ -39,10 +43,10 @@ export function otherVersion(
   return {
     ok: false,
     problem: {
-      error: `The ${what} was changed meanwhile`,
+      error: `The ${what} changed meanwhile`,
       status: 412,
       currentVersion: current,
-      details: [{ path: 'If-Match', message: `names version ${wanted}, and the ${what} is at version ${current}` }],
+      details: [{ path: 'If-Match', message: `names version ${wanted}; the current one is ${current}` }],
       hint: `Read the ${what} again, and repeat the change with If-Match: "${current}" if it still makes sense`,
     },
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Instant } from './ids.ts';
 import { ProblemDetail } from './problems.ts';
 import { FieldChange } from './rule-versions.ts';
 
@@ -34,7 +35,7 @@ export type RulesetApply = z.infer<typeof RulesetApply>;
 /** A version of a rule that was not made by its ruleset. */
 export const RuleDrift = z.object({
   version: z.int(),
-  changedAt: z.string(),
+  changedAt: Instant,
   changedBy: z.string().optional(),
   reason: z.string().optional(),
   changes: z.array(FieldChange),

@@ -1,7 +1,7 @@
 /** The schemas alone: nothing here needs a Node built-in, so that a browser can load them. */
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
-export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerState } from './breakers.ts';
+export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerLimitsPatch, BreakerState } from './breakers.ts';
 export { BUDGET_SCOPES, Budget, BudgetBalance, BudgetDraft, BudgetPatch, BudgetPot } from './budgets.ts';
 export { CHANGE_KINDS, CHANGE_TARGETS } from './changes.ts';
 export { CONTROL_SCOPES, ControlOrder } from './control.ts';

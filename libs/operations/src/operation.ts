@@ -20,6 +20,8 @@ export interface Operation {
   /** Request headers beyond those of every route, by their lower-case names. */
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** Bodies as they are sent, by what they do. */
+  readonly examples?: Readonly<Record<string, unknown>>;
   /** The body is passed on as it came: the service that owns the data reads it, by this same schema, for every way in. */
   readonly forwarded?: true;
   /** The handler reads its input itself: clients in the field must not fail over what it does not know. */
@@ -35,8 +37,8 @@ export interface Operation {
   readonly frames?: Readonly<Record<string, z.ZodType>>;
   /** Answers carry an ETag, and 304 to whom holds what it names. */
   readonly tagged?: boolean;
-  /** Answers carry their `version` as ETag: what `If-Match` of a change takes. */
-  readonly versioned?: boolean;
+  /** Answers carry their `version` as ETag: what `If-Match` of a change takes. A name: the member that has it. */
+  readonly versioned?: boolean | string;
   /** Under an `Idempotency-Key` it is carried out once, and a repetition is answered as the first. */
   readonly once?: true;
   /** The key may come as `?token=`, a ticket for it as `?ticket=`. */

@@ -1,3 +1,4 @@
+import { Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
 /** How a client that cannot send headers says who it is when it opens an event stream. */
@@ -9,6 +10,6 @@ export const streamAccess = {
 export const StreamTicketAnswer = z
   .object({
     ticket: z.string().meta({ description: 'For `?ticket=`: it stands for the key that asked for it.' }),
-    expiresAt: z.string().meta({ description: 'A minute from now. Streams that are open by then go on.' }),
+    expiresAt: Instant.meta({ description: 'A minute from now. Streams that are open by then go on.' }),
   })
   .meta({ id: 'StreamTicket' });

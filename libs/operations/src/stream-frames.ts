@@ -1,7 +1,8 @@
+import { Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
 /** The stream lives; the frame's id is where to resume. */
-export const Heartbeat = z.object({ time: z.string() });
+export const Heartbeat = z.object({ time: Instant });
 
 /** The server ends the stream after this frame. */
 export const StreamClosed = z.object({ reason: z.string() });

@@ -329,6 +329,22 @@ describe('approvals', () => {
       expect(await review.decide(id, 'acknowledge')).toMatchObject({ ok: false, problem: { status: 409 } });
     });
 
+    it('are decided only as they were read', async () => {
+      const { id } = await opened();
+      await review.decide(id, 'acknowledge', { ifVersion: 1 });
+      for (const verb of ['acknowledge', 'approve', 'deny', 'cancel'] as const) {
+        expect(await review.decide(id, verb, { ifVersion: 1 })).toMatchObject({
+          ok: false,
+          problem: { status: 412, currentVersion: 2 },
+        });
+      }
+      expect(granted(await review.decide(id, 'deny', { ifVersion: 2 }))).toMatchObject({
+        status: 'denied',
+        version: 3,
+      });
+      expect(await review.decide(id, 'approve', { ifVersion: 3 })).toMatchObject({ problem: { status: 409 } });
+    });
+
     it('of another tenant do not exist', async () => {
       const { id } = await opened();
       for (const verb of ['acknowledge', 'approve', 'deny', 'cancel'] as const) {

@@ -43,6 +43,27 @@ describe('control', () => {
     await changes.close();
   });
 
+  it('takes an order that was meant for the one that stands, and no other', async () => {
+    await world.start();
+    const changes = await review.changes();
+    const firsts = await Promise.all([
+      review.order({ scopeId: 'two', state: 'paused', ifVersion: 0 }),
+      review.order({ scopeId: 'two', state: 'killed', ifVersion: 0 }),
+    ]);
+    expect(firsts.filter(({ ok }) => ok)).toHaveLength(1);
+    const other = (currentVersion: number) => ({ ok: false, problem: { status: 412, currentVersion } });
+    expect(firsts.find(({ ok }) => !ok)).toMatchObject(other(1));
+    expect(granted(await review.order({ scopeId: 'two', state: 'running', ifVersion: 1 }))).toMatchObject({
+      version: 2,
+    });
+    expect(await review.order({ scopeId: 'two', state: 'killed', ifVersion: 1 })).toMatchObject(other(2));
+    expect(await review.order({ scopeId: 'three', ifVersion: 1 })).toMatchObject(other(0));
+    expect(await rowOf('run', 'two')).toMatchObject([{ state: 'running', version: 2 }]);
+    expect(await rowOf('run', 'three')).toEqual([]);
+    await eventually(() => expect(changes.orders.map(({ version }) => version)).toEqual([1, 2]));
+    await changes.close();
+  });
+
   it('gives each of many orders at once a version of its own, in the order they are published', async () => {
     await world.start();
     await world.start();

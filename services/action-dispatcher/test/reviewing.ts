@@ -66,7 +66,7 @@ export function reviewing(world: Dispatching) {
     decide: (
       alertId: string,
       verb: 'acknowledge' | 'approve' | 'deny' | 'cancel',
-      fields: { tenantId?: string; by?: string; reason?: string } = {},
+      fields: { tenantId?: string; by?: string; reason?: string; ifVersion?: number } = {},
     ) => bus.request(patient(COMMANDS.decideAlert), { tenantId: 'acme', alertId, verb, by: 'ann', ...fields }),
 
     order: (
@@ -78,6 +78,7 @@ export function reviewing(world: Dispatching) {
         state: 'running' | 'paused' | 'killed';
         reason: string;
         by: string;
+        ifVersion: number;
       }> = {},
     ) =>
       bus.request(patient(COMMANDS.orderControl), {

@@ -245,6 +245,40 @@ describe('the breaker of a run', () => {
     await Promise.all([database.close(), query.close()]);
   });
 
+  it('has limits that are changed only from the version that was read', async () => {
+    newTenant();
+    await replica();
+    const { bus } = platform.harness;
+    const ref = { tenantId: platform.tenantId, scope: 'agent', scopeId: 'agent-1' } as const;
+    const other = (currentVersion: number) => ({ ok: false, problem: { status: 412, currentVersion } });
+    const set = (ifVersion: number | undefined, body: object) =>
+      bus.request(COMMANDS.setBreakerLimits, { ...ref, ifVersion, body });
+    expect(await set(1, {})).toMatchObject(other(0));
+    const firsts = await Promise.all([set(0, { maxTokens: 1 }), set(0, { maxTokens: 2 })]);
+    expect(firsts.filter(({ ok }) => ok)).toMatchObject([{ value: { version: 1 } }]);
+    expect(firsts.filter(({ ok }) => !ok)).toMatchObject([other(1)]);
+    expect(await set(1, { maxTokens: 7, maxIterations: 8 })).toMatchObject({ value: { maxTokens: 7, version: 2 } });
+    const patch = (ifVersion: number | undefined, body: object) =>
+      bus.request(COMMANDS.patchBreakerLimits, { ...ref, ifVersion, body });
+    expect(await patch(1, { maxTokens: 9 })).toMatchObject(other(2));
+    expect(await patch(2, { maxTokens: 9 })).toMatchObject({ value: { maxTokens: 9, maxIterations: 8, version: 3 } });
+    expect(await set(undefined, {})).toMatchObject({ value: { maxIterations: 10, version: 4 } });
+    expect(await bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 3 })).toMatchObject(other(4));
+    await told(bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 4 }));
+    expect(await patch(undefined, { maxTokens: 9 })).toMatchObject({ ok: false, problem: { status: 404 } });
+  });
+
+  it('is not changed by a part of its limits that makes no sense', async () => {
+    newTenant();
+    await replica();
+    await limit('run', 'run-1', { maxTokens: 5 });
+    const ref = { tenantId: platform.tenantId, scope: 'run', scopeId: 'run-1' } as const;
+    const patched = (body: unknown) => platform.harness.bus.request(COMMANDS.patchBreakerLimits, { ...ref, body });
+    expect(await patched({ maxTokns: 1 })).toMatchObject({ ok: false, problem: { status: 400 } });
+    expect(await patched({ maxTokens: -1 })).toMatchObject({ problem: { details: [{ path: 'maxTokens' }] } });
+    expect(await patched({})).toMatchObject({ value: { maxTokens: 5, maxIterations: 10 } });
+  });
+
   it('refuses limits that make no sense, and resets of runs nobody knows', async () => {
     newTenant();
     await replica();

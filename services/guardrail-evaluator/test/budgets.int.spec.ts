@@ -54,6 +54,14 @@ describe('a budget', () => {
     expect(await change({ scope: 'run' })).toMatchObject({ ok: false, problem: { status: 400 } });
     expect(await change({ limitUsd: 0.5 })).toMatchObject({ ok: true, value: { version: 3 } });
     expect((await asking()).verdict).toBe('BLOCK');
+    const remove = (ifVersion?: number) =>
+      platform.harness.bus.request(COMMANDS.deleteBudget, {
+        ...{ tenantId: platform.tenantId, budgetId: money.id, ifVersion },
+      });
+    expect(await remove(2)).toMatchObject({ ok: false, problem: { status: 412, currentVersion: 3 } });
+    expect(await remove(3)).toMatchObject({ ok: true });
+    expect((await asking()).verdict).toBe('ALLOW');
+    expect(await remove()).toMatchObject({ ok: false, problem: { status: 404 } });
   });
 
   it('that is spent stops every call under it, and says nothing of its size', async () => {

@@ -1,4 +1,4 @@
-import { type Alert, alertChanged, COMMANDS } from '@agentlens/contracts';
+import { type Alert, alertChanged, COMMANDS, otherVersion, type Problem } from '@agentlens/contracts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
 import { anAlertRow } from './rows.ts';
@@ -6,9 +6,9 @@ import { readStream, type StreamReader } from './stream-reader.ts';
 
 let api: OperatorApi;
 let address: string;
-const asked: { verb: string; alertId: string; by: string; tenantId: string; reason?: string | undefined }[] = [];
+const asked: object[] = [];
 const open: StreamReader[] = [];
-let refusal: { status: number; error: string; hint?: string } | undefined;
+let refusal: Problem | undefined;
 
 beforeAll(async () => {
   api = await startOperatorApi();
@@ -130,6 +130,21 @@ describe('deciding', () => {
       expect(await decide(verb, key)).toMatchObject({ status: 403, body: { required: ['review'] } });
     }
     expect(asked).toEqual([]);
+  });
+
+  it('names the version that it is meant for, and is answered with the next', async () => {
+    const { headers } = await api.get('/api/alerts/alert-3');
+    expect(headers.etag).toMatch(/^"\d+"$/);
+    const sent = { body: {}, headers: { 'if-match': '"4"' } };
+    const answer = await api.call('POST', '/api/alerts/alert-3/approve', sent);
+    expect(answer).toMatchObject({ status: 200, headers: { etag: headers.etag } });
+    expect(asked).toMatchObject([{ alertId: 'alert-3', verb: 'approve', ifVersion: 4 }]);
+    refusal = otherVersion('alert', 4, 5).problem;
+    expect(await api.call('POST', '/api/alerts/alert-3/deny', sent)).toMatchObject({
+      status: 412,
+      headers: { etag: '"5"' },
+      body: { code: 'version_conflict', currentVersion: 5 },
+    });
   });
 
   it('too late names who was first', async () => {

@@ -197,7 +197,7 @@ describe('methods that a path does not take', () => {
   it.each([
     ['PATCH', '/api/runs', 'GET, HEAD'],
     ['TRACE', '/api/runs/x', 'DELETE, GET, HEAD'],
-    ['PROPFIND', '/api/guardrails/x', 'DELETE, GET, HEAD, PUT'],
+    ['PROPFIND', '/api/guardrails/x', 'DELETE, GET, HEAD, PATCH, PUT'],
     ['OPTIONS', '/api/budgets', 'GET, HEAD, POST'],
   ])('are answered 405 with what it takes: %s %s', async (method, path, allow) => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();

@@ -1,4 +1,4 @@
-import { BreakerLimits, COMMANDS, type ControlOrder } from '@agentlens/contracts';
+import { BreakerLimits, COMMANDS, type ControlOrder, otherVersion, StoredBreakerLimits } from '@agentlens/contracts';
 import { StateUnavailable } from '@agentlens/state';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ControlQueries } from '../src/control/control.queries.ts';
@@ -112,6 +112,13 @@ describe('POST /api/control', () => {
     expect(await watch.follow(stands, 0)).toEqual({ connected: null, acknowledged: 1, fastestMs: 7, slowestMs: 7 });
   });
 
+  it('may name the version of the order that stands, and answers with its own', async () => {
+    const body = { scope: 'run', scopeId: 'r-1', state: 'paused', waitMs: 0 };
+    const answer = await api.call('POST', '/api/control', { body, headers: { 'if-match': '"0"' } });
+    expect(answer).toMatchObject({ status: 200, headers: { etag: `"${answer.body.order.version}"` } });
+    expect(asked).toMatchObject([{ scopeId: 'r-1', ifVersion: 0 }]);
+  });
+
   it.each([
     [{ scope: 'run', state: 'killed' }, 400, 'scopeId'],
     [{ scope: 'fleet', id: 'x', state: 'killed' }, 400, 'scope'],
@@ -136,9 +143,22 @@ describe('GET /api/control', () => {
     expect((await api.get('/api/control?state=paused,killed')).body.orders).toMatchObject([
       { id: 'stands', scopeId: 'r-9', by: 'ops (key-1)', acknowledged: 1, fastestMs: 12, slowestMs: 12 },
     ]);
-    expect((await api.get('/api/control?scope=run&id=r-8')).body.orders).toMatchObject([
+    expect((await api.get('/api/control?scope=run&scopeId=r-8')).body.orders).toMatchObject([
       { id: 'lifted', acknowledged: 0, fastestMs: null },
     ]);
+  });
+
+  it.each(['scopeId=r-8', 'id=r-8', 'id=r-8&scopeId=r-8'])('finds those for %s', async (query) => {
+    const { body } = await api.get(`/api/control?${query}`);
+    expect(body.orders.map(({ id }: { id: string }) => id)).toEqual(['lifted']);
+  });
+
+  it('is not asked about two things at once', async () => {
+    expect(await api.get('/api/control?id=r-8&scopeId=r-9')).toMatchObject({
+      status: 400,
+      body: { details: [{ path: 'scopeId', message: expect.stringContaining('one of them') }] },
+    });
+    expect((await api.get('/api/control?scope=agent&scopeId=r-8')).body.orders).toEqual([]);
   });
 });
 
@@ -161,15 +181,53 @@ describe('breakers', () => {
     const { body } = await api.get('/api/breakers/limits');
     expect(body).toMatchObject({
       defaults: { maxTokens: 200_000, maxIterations: 10, maxCostUsd: 10 },
-      limits: [{ scope: 'agent', scopeId: 'agent-1', limits: { maxTokens: 5, maxIterations: 10 } }],
+      limits: [{ scope: 'agent', scopeId: 'agent-1', version: 1, limits: { maxTokens: 5, maxIterations: 10 } }],
     });
+  });
+
+  it('have limits that are changed from the version that was read', async () => {
+    const { problem } = otherVersion('limits', 2, 3);
+    const asked: (number | undefined)[] = [];
+    const owner = async ({ ifVersion }: { ifVersion?: number | undefined }) => {
+      asked.push(ifVersion);
+      return ifVersion === 2 ? ({ ok: false, problem } as const) : granted(StoredBreakerLimits.parse({ version: 4 }));
+    };
+    const serving = [
+      await api.bus.serve(COMMANDS.setBreakerLimits, owner),
+      await api.bus.serve(COMMANDS.patchBreakerLimits, owner),
+      await api.bus.serve(COMMANDS.deleteBreakerLimits, async ({ ifVersion }) => {
+        asked.push(ifVersion);
+        return { ok: false, problem } as const;
+      }),
+    ];
+    const body = { scope: 'agent', scopeId: 'agent-1', limits: { maxTokens: 7 } };
+    const headers = { 'if-match': '"2"' };
+    for (const [method, url] of [
+      ['PUT', '/api/breakers/limits'],
+      ['PATCH', '/api/breakers/limits'],
+      ['DELETE', '/api/breakers/limits/agent/agent-1'],
+    ] as const) {
+      const sent = method === 'DELETE' ? { headers } : { headers, body };
+      expect(await api.call(method, url, sent)).toMatchObject({
+        status: 412,
+        headers: { etag: '"3"' },
+        body: { code: 'version_conflict', currentVersion: 3 },
+      });
+    }
+    expect(await api.call('PATCH', '/api/breakers/limits', { body })).toMatchObject({
+      status: 200,
+      headers: { etag: '"4"' },
+      body: { scope: 'agent', scopeId: 'agent-1', version: 4, limits: { maxIterations: 10 } },
+    });
+    expect(asked).toEqual([2, 2, 2, undefined]);
+    for (const one of serving) await one.close();
   });
 
   it('get limits and are reset by their owner, for the tenant of the key', async () => {
     const questions: object[] = [];
     await api.bus.serve(COMMANDS.setBreakerLimits, async (question) => {
       questions.push(question);
-      return granted(BreakerLimits.parse(question.body));
+      return granted(StoredBreakerLimits.parse(question.body));
     });
     await api.bus.serve(COMMANDS.resetBreaker, async (question) => {
       questions.push(question);
@@ -242,6 +300,24 @@ describe('budgets', () => {
       body: { budget: budgets[0], pots: [pot] },
     });
     expect(questions).toEqual([{ tenantId: 'acme', budgetId: 'budget-1', scopeId: 'agent-1' }]);
+  });
+
+  it('carry their version, which their deletion may name', async () => {
+    const { headers, body } = await api.get('/api/budgets/budget-1');
+    expect(headers.etag).toBe(`"${body.budget.version}"`);
+    const asked: (number | undefined)[] = [];
+    const serving = await api.bus.serve(COMMANDS.deleteBudget, async ({ ifVersion }) => {
+      asked.push(ifVersion);
+      return otherVersion('budget', ifVersion, 3);
+    });
+    const sent = { headers: { 'if-match': '"2"' } };
+    expect(await api.call('DELETE', '/api/budgets/budget-1', sent)).toMatchObject({
+      status: 412,
+      headers: { etag: '"3"' },
+      body: { currentVersion: 3 },
+    });
+    expect(asked).toEqual([2]);
+    await serving.close();
   });
 
   it('cannot be changed where nobody answers', async () => {

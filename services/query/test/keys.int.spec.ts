@@ -30,6 +30,23 @@ describe('API keys', () => {
     expect(listed.body.keys[0]).not.toHaveProperty('key');
   });
 
+  it('are listed newest first, page by page, those made at once too', async () => {
+    for (let n = 0; n < 5; n++) await create({ name: `paged-${n}` });
+    const whole = (await api.get('/api/keys')).body;
+    expect(whole).toEqual({ keys: expect.any(Array), hasMore: false });
+    const ids: string[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await api.get(`/api/keys?limit=2${cursor}`);
+      ids.push(...body.keys.map((key: { id: string }) => key.id));
+      if (!body.hasMore) break;
+      expect(body.keys).toHaveLength(2);
+      cursor = `&cursor=${body.nextCursor}`;
+    }
+    expect(ids).toEqual(whole.keys.map((key: { id: string }) => key.id));
+    expect(new Set(ids).size).toBeGreaterThan(5);
+    expect((await api.get('/api/keys?offset=1&limit=1')).body.keys[0].id).toBe(ids[1]);
+  });
+
   it('say when they were last used, as whoever checked them tells', async () => {
     const { body: made } = await create({ name: 'used' });
     const tell = (at: string) => api.bus.publish(keyUsed, { tenantId: 'acme', keyId: made.id, at });
@@ -110,6 +127,31 @@ describe('API keys', () => {
     await api.call('DELETE', `/api/keys/${body.id}`);
     expect((await api.call('DELETE', `/api/keys/${body.id}`)).status).toBe(409);
     expect((await api.call('POST', `/api/keys/${body.id}/rotate`)).status).toBe(409);
+  });
+
+  it('are changed only from the version that was read', async () => {
+    const { body: made, headers } = await create({ name: 'versioned', scopes: ['read'] });
+    expect({ version: made.version, etag: headers.etag }).toEqual({ version: 1, etag: '"1"' });
+    const change = (method: 'POST' | 'DELETE', tag: string) =>
+      api.call(method, `/api/keys/${made.id}${method === 'POST' ? '/rotate' : ''}`, { headers: { 'if-match': tag } });
+    const others = (currentVersion: number) => ({
+      status: 412,
+      headers: { etag: `"${currentVersion}"` },
+      body: { code: 'version_conflict', currentVersion },
+    });
+    expect(await change('POST', '"7"')).toMatchObject(others(1));
+    const rotations = await Promise.all([change('POST', '"1"'), change('POST', '"1"')]);
+    expect(rotations.filter(({ status }) => status === 201)).toMatchObject([
+      { body: { version: 1, previous: { id: made.id, version: 2 } } },
+    ]);
+    expect(rotations.filter(({ status }) => status !== 201)).toMatchObject([others(2)]);
+    expect(await change('DELETE', '"1"')).toMatchObject(others(2));
+    expect((await api.get('/api/stats', made.key)).status).toBe(200);
+    expect((await change('DELETE', '"2"')).status).toBe(200);
+    const { keys } = (await api.get('/api/keys')).body;
+    expect(keys.find(({ id }: { id: string }) => id === made.id)).toMatchObject({ version: 3 });
+    expect(await change('DELETE', '"2"')).toMatchObject(others(3));
+    expect((await change('DELETE', '"3"')).status).toBe(409);
   });
 
   it('include one that can make others: the last admin key cannot be revoked', async () => {

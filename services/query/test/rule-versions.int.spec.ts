@@ -48,13 +48,24 @@ describe('versions of a rule', () => {
   });
 });
 
-describe('a change of a rule', () => {
+describe.each(['PUT', 'PATCH'] as const)('a change of a rule by %s', (method) => {
   const change = (headers: Record<string, string>) =>
-    api.call('PUT', '/api/guardrails/rule-1', { body: { priority: 1 }, headers });
+    api.call(method, '/api/guardrails/rule-1', { body: { priority: 1 }, headers });
+
+  it('is what was sent, and nothing more', async () => {
+    const bodies: unknown[] = [];
+    const owner = await api.bus.serve(COMMANDS.updateRule, async ({ body }) => {
+      bodies.push(body);
+      return granted(aRule({ version: 4 }));
+    });
+    await change({});
+    await owner.close();
+    expect(bodies).toEqual([{ priority: 1 }]);
+  });
 
   it('names the version it is meant for, and is told which one is current', async () => {
     const asked: unknown[] = [];
-    const problem = { error: 'The rule was changed meanwhile', status: 412, currentVersion: 3 };
+    const problem = { error: 'The rule changed meanwhile', status: 412, currentVersion: 3 };
     const owner = await api.bus.serve(COMMANDS.updateRule, async ({ ifVersion }) => {
       asked.push(ifVersion);
       return ifVersion === 2 ? { ok: false as const, problem } : granted(aRule({ version: 4 }));

@@ -1,4 +1,4 @@
-import { BreakerLimits, COMMANDS, type ControlOrder } from '@agentlens/contracts';
+import { COMMANDS, type ControlOrder, StoredBreakerLimits } from '@agentlens/contracts';
 import { OPERATIONS, PROBE_OPERATIONS, QUERY_OPERATIONS, scopesOf } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { granted, NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
@@ -109,7 +109,8 @@ beforeAll(async () => {
   const { body: alert } = await api.get('/api/alerts/alert-1');
   await api.bus.serve(COMMANDS.decideAlert, async () => granted(alert));
   await api.bus.serve(COMMANDS.orderControl, async () => granted(ORDER));
-  await api.bus.serve(COMMANDS.setBreakerLimits, async () => granted(BreakerLimits.parse({})));
+  await api.bus.serve(COMMANDS.setBreakerLimits, async () => granted(StoredBreakerLimits.parse({})));
+  await api.bus.serve(COMMANDS.patchBreakerLimits, async () => granted(StoredBreakerLimits.parse({})));
   await api.bus.serve(COMMANDS.deleteBreakerLimits, async () => granted({ ok: true as const }));
   await api.bus.serve(COMMANDS.resetBreaker, async () => granted({ ok: true as const }));
   const { body: budgets } = await api.get('/api/budgets');
@@ -159,6 +160,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'post /api/control': { scope: 'run', id: 'run-1', state: 'killed', waitMs: 0 },
   'post /api/erasures': { actorId: 'ann' },
   'put /api/breakers/limits': { scope: 'tenant' },
+  'patch /api/breakers/limits': { scope: 'tenant', limits: { maxTokens: 5 } },
   'post /api/guardrails/:id/revert': { version: 1 },
   'post /api/webhooks': { url: 'https://example.com/hook', events: ['approvals'] },
   'put /api/settings': { decisionFailMode: 'allow' },

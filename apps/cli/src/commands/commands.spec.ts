@@ -156,4 +156,21 @@ describe('keys', () => {
     expect(stdout).toContain('agk_live_new');
     expect(stderr).toContain('not shown again');
   });
+
+  it('finds the key to revoke on whichever page it is', async () => {
+    const key = (id: string) => ({ id, name: id, scopes: ['read'], revokedAt: null });
+    const answer = ({ method, path }: { method: string; path: string }) => {
+      if (method === 'DELETE') return { id: 'k-2', revoked: true };
+      const isFirst = !path.includes('cursor=');
+      return isFirst
+        ? { keys: [key('k-1')], hasMore: true, nextCursor: 'more' }
+        : { keys: [key('k-2')], hasMore: false };
+    };
+    const { requests } = await runCli(['keys', 'revoke', 'k-2', '--yes'], { answer });
+    expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /api/keys',
+      'GET /api/keys?cursor=more',
+      'DELETE /api/keys/k-2',
+    ]);
+  });
 });

@@ -75,6 +75,7 @@ export interface BreakerLimitsTable {
   scope: 'tenant' | 'agent' | 'run';
   scope_id: string;
   limits: Json;
+  version: Generated<number>;
   updated_at: Timestamp;
 }
 

@@ -28,4 +28,5 @@ export interface ApiKeysTable {
   last_used_at: Timestamp | null;
   expires_at: Timestamp | null;
   revoked_at: Timestamp | null;
+  version: Generated<number>;
 }

@@ -32,7 +32,8 @@ export const control: McpTool = {
       takes: ['scope', 'id', 'limit', 'cursor'],
       run: async ({ client }, { limit = USUAL_LIMIT, scope, id: target, cursor }) => ({
         ...{ list: 'orders', limit, path: '/agents' },
-        ask: (most) => client.listOrders({ query: { state: 'paused,killed', scope, id: target, cursor, limit: most } }),
+        ask: (most) =>
+          client.listOrders({ query: { state: 'paused,killed', scope, scopeId: target, cursor, limit: most } }),
       }),
     }),
     pause: action({

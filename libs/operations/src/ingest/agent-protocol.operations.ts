@@ -61,7 +61,16 @@ const VerdictWithExtras = Verdict.extend({
 const AuditAnswer = z.object({
   accepted: z.int(),
   rejected: z.int(),
-  results: z.array(z.object({ index: z.int(), status: z.int(), id: z.string().optional(), error: Problem })).optional(),
+  results: z
+    .array(
+      z.object({
+        index: z.int(),
+        status: z.literal([202, 400, 403, 409]).meta({ type: 'integer', description: '202: kept, with a remark.' }),
+        id: z.string().optional(),
+        error: Problem,
+      }),
+    )
+    .optional(),
 });
 
 const registering = {
@@ -147,6 +156,18 @@ export const evaluateCall = operation({
   params: RunPath,
   headers: IdempotencyHeaders,
   body: EvaluateBody,
+  examples: {
+    toolCall: {
+      ...{ phase: 'tool.before', agentId: 'support-bot', callId: 'call-1' },
+      tool: { name: 'refund', tags: ['write'] },
+      args: { order: 'A-1007', amountUsd: 40 },
+      actor: { externalId: 'customer-7' },
+    },
+    modelCall: {
+      ...{ phase: 'llm.before', agentId: 'support-bot', callId: 'call-2' },
+      estimate: { tokens: 1200, costUsd: 0.02 },
+    },
+  },
   response: z.union([Verdict, VerdictWithExtras]),
 });
 
@@ -160,7 +181,7 @@ export const endRun = operation({
   scope: 'decide',
   params: RunPath,
   body: EndBody,
-  response: run.extend({ status: z.string() }),
+  response: run.extend({ status: EndBody.shape.status }),
 });
 
 export const sendHeartbeat = operation({

@@ -29,6 +29,20 @@ export const ingestEvents = operation({
   headers: IdempotencyHeaders,
   query: z.object({ partial: z.enum(['true', 'false', '']).optional() }),
   body: z.object({ events: z.array(IncomingEvent).min(1).max(1000) }),
+  examples: {
+    toolCall: {
+      events: [
+        {
+          ...{ sessionId: 'run-1', agentId: 'support-bot', id: 'run-1-call-1', eventType: 'tool_call' },
+          payload: { callId: 'call-1', toolName: 'search', arguments: { query: 'refunds' } },
+        },
+        {
+          ...{ sessionId: 'run-1', agentId: 'support-bot', id: 'run-1-call-1-end', eventType: 'tool_response' },
+          payload: { callId: 'call-1', toolName: 'search', result: { found: 3 }, durationMs: 1200 },
+        },
+      ],
+    },
+  },
   status: 201,
   response: z.object({ ingested: z.int(), events: z.array(z.object({ id: z.string(), hash: z.string() })) }),
   partial: z.object({
@@ -37,7 +51,7 @@ export const ingestEvents = operation({
     results: z.array(
       z.object({
         index: z.int(),
-        status: z.int(),
+        status: z.literal([201, 400, 403, 409]).meta({ type: 'integer' }),
         id: z.string().optional(),
         hash: z.string().optional(),
         error: Problem.optional(),

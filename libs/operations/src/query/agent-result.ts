@@ -1,3 +1,4 @@
+import { Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
 const Action = z.object({
@@ -5,7 +6,7 @@ const Action = z.object({
   callId: z.string().optional(),
   step: z.int().meta({ description: 'Its place among the tool calls that ended, from 1.' }),
   ok: z.boolean(),
-  finishedAt: z.string(),
+  finishedAt: Instant,
   latencyMs: z.number().optional(),
   input: z.unknown().meta({ description: 'Its arguments, where they were reported and are small.' }),
   output: z.unknown().meta({ description: 'Its result, where it was reported and is small.' }),
@@ -16,7 +17,7 @@ const Action = z.object({
 const ModelCall = z.object({
   model: z.string().optional(),
   provider: z.string().optional(),
-  at: z.string(),
+  at: Instant,
   ok: z.boolean(),
   latencyMs: z.number().optional(),
   inputTokens: z.int().optional(),
@@ -45,8 +46,8 @@ export const AgentResult = z
     success: z.boolean(),
     result: z.unknown(),
     error: z.object({ message: z.string(), code: z.string() }).optional(),
-    startedAt: z.string(),
-    finishedAt: z.string().nullable(),
+    startedAt: Instant,
+    finishedAt: Instant.nullable(),
     steps: z.int(),
     actions: z.array(Action).meta({ description: 'Its tool calls in order; the first 200.' }),
     modelCalls: z.array(ModelCall).meta({ description: 'The first 200.' }),

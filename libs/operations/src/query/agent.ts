@@ -1,4 +1,4 @@
-import { AgentTool } from '@agentlens/contracts/schemas';
+import { AgentTool, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { ControlStateView } from './control-state.ts';
 
@@ -11,14 +11,14 @@ export const Agent = z
     slug: z.string().optional().meta({ description: 'Of an agent that registered itself.' }),
     tags: z.array(z.string()).meta({ description: 'As registered.' }),
     tools: z.array(AgentTool).meta({ description: 'As registered, by name.' }),
-    firstSeenAt: z.string(),
-    lastSeenAt: z.string(),
+    firstSeenAt: Instant,
+    lastSeenAt: Instant,
     sessionCount: z.int(),
     eventCount: z.int(),
     errorCount: z.int(),
     totalCostUsd: z.number(),
     control: ControlStateView,
-    pausedAt: z.string().optional().meta({ description: 'Present while a rule holds the agent paused.' }),
+    pausedAt: Instant.optional().meta({ description: 'Present while a rule holds the agent paused.' }),
     pauseReason: z.string().optional(),
     modelOverride: z
       .string()

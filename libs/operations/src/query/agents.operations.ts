@@ -1,4 +1,4 @@
-import { ClientId, RearmedRule } from '@agentlens/contracts/schemas';
+import { ClientId, Instant, RearmedRule } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, Flag, IdPath, paging, wholeNumber } from '../parameters.ts';
@@ -74,9 +74,9 @@ export const AgentHealth = z
         description: z.string(),
       }),
     ),
-    window: z.object({ from: z.string(), to: z.string() }),
+    window: z.object({ from: Instant, to: Instant }),
     sessionCount: z.int(),
-    computedAt: z.string(),
+    computedAt: Instant,
   })
   .meta({ id: 'AgentHealth' });
 export type AgentHealth = z.infer<typeof AgentHealth>;
@@ -104,12 +104,12 @@ export const getHealthOverview = operation({
   summary: 'The health scores of every agent that had sessions in the window, the worst first.',
   scope: 'read',
   query: z.object(windowDays),
-  response: z.object({ agents: z.array(AgentHealth), computedAt: z.string() }),
+  response: z.object({ agents: z.array(AgentHealth), computedAt: Instant }),
 });
 
 const HealthSnapshot = z.object({
   agentId: z.string(),
-  date: z.string().meta({ description: 'UTC, `YYYY-MM-DD`.' }),
+  date: z.iso.date().meta({ description: 'Of the UTC day.' }),
   overallScore: z.number(),
   errorRateScore: z.number(),
   costEfficiencyScore: z.number(),

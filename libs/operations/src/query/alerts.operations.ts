@@ -4,6 +4,7 @@ import { operation } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
 import { streamAccess } from '../stream-access.ts';
 import { streamSigns } from '../stream-frames.ts';
+import { VersionHeaders } from '../version-headers.ts';
 import { AlertView } from './alert-view.ts';
 
 export const ALERTS_LIST = 'alerts';
@@ -42,6 +43,7 @@ export const getAlert = operation({
   summary: 'One alert.',
   ...READING,
   params: IdPath,
+  versioned: true,
   response: AlertView,
   problems: [404],
 });
@@ -74,7 +76,9 @@ const deciding = {
   scope: 'review',
   once: true,
   params: IdPath,
+  headers: VersionHeaders,
   body: z.strictObject({ reason: reason.optional() }).default({}),
+  versioned: true,
   response: AlertView,
 } as const;
 
@@ -83,7 +87,7 @@ export const acknowledgeAlert = operation({
   ...deciding,
   path: '/api/alerts/:id/acknowledge',
   summary: 'Says that somebody has seen it. Decides nothing: an approval goes on waiting. The first one who did stays.',
-  problems: [404, 409],
+  problems: [404, 409, 412],
 });
 
 export const approveAlert = operation({
@@ -91,7 +95,7 @@ export const approveAlert = operation({
   ...deciding,
   path: '/api/alerts/:id/approve',
   summary: 'Lets exactly the call that asked go ahead, once. 409 names who decided where somebody did before.',
-  problems: [404, 409, 422],
+  problems: [404, 409, 412, 422],
 });
 
 export const denyAlert = operation({
@@ -99,7 +103,7 @@ export const denyAlert = operation({
   ...deciding,
   path: '/api/alerts/:id/deny',
   summary: 'Refuses the call that asked. 409 names who decided where somebody did before.',
-  problems: [404, 409, 422],
+  problems: [404, 409, 412, 422],
 });
 
 export const cancelAlert = operation({
@@ -107,7 +111,7 @@ export const cancelAlert = operation({
   ...deciding,
   path: '/api/alerts/:id/cancel',
   summary: 'Closes the alert without judging it. A call that asked does not go ahead and is told the difference.',
-  problems: [404, 409],
+  problems: [404, 409, 412],
 });
 
 /** How far a client has read: the place of an alert in the stream of the broker. */

@@ -1,4 +1,4 @@
-import { ClientId } from '@agentlens/contracts/schemas';
+import { ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, timeRange } from '../parameters.ts';
@@ -34,7 +34,7 @@ const measures = {
   uniqueSessions: z.int(),
 };
 
-export const AnalyticsBucket = z.object({ timestamp: z.string(), ...measures });
+export const AnalyticsBucket = z.object({ timestamp: Instant, ...measures });
 
 export const getAnalytics = operation({
   id: 'getAnalytics',
@@ -47,8 +47,8 @@ export const getAnalytics = operation({
   response: z.object({
     buckets: z.array(AnalyticsBucket),
     totals: z.object({ ...measures, uniqueAgents: z.int() }),
-    from: z.string(),
-    to: z.string(),
+    from: Instant,
+    to: Instant,
     granularity: z.enum(GRANULARITIES),
   }),
 });
@@ -64,8 +64,8 @@ export const getStats = operation({
     totalEvents: z.int(),
     totalSessions: z.int(),
     totalAgents: z.int(),
-    oldestEvent: z.string().nullable(),
-    newestEvent: z.string().nullable(),
+    oldestEvent: Instant.nullable(),
+    newestEvent: Instant.nullable(),
     storageSizeBytes: z.int().meta({ description: 'Estimated from the size of the newest events.' }),
   }),
 });

@@ -1,4 +1,4 @@
-import { CHANGE_KINDS, CHANGE_TARGETS, ClientId } from '@agentlens/contracts/schemas';
+import { CHANGE_KINDS, CHANGE_TARGETS, ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, paging, timeRange } from '../parameters.ts';
@@ -9,7 +9,7 @@ const AuditEntry = z
   .object({
     id: z.string(),
     tenantId: z.string(),
-    changedAt: z.iso.datetime(),
+    changedAt: Instant,
     kind: z.enum(CHANGE_KINDS),
     target: z.string().meta({ description: `What was changed: ${CHANGE_TARGETS.join(', ')}.` }),
     targetId: z.string().meta({ description: 'Its id; of limits, breakers and orders `scope:id`.' }),

@@ -1,7 +1,15 @@
-import { BreakerLimits, BreakerLimitsDraft, BreakerState, ClientId } from '@agentlens/contracts/schemas';
+import {
+  BreakerLimits,
+  BreakerLimitsDraft,
+  BreakerLimitsPatch,
+  BreakerState,
+  ClientId,
+  Instant,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
+import { VersionHeaders } from '../version-headers.ts';
 
 export const BREAKERS_LIST = 'breakers';
 
@@ -14,7 +22,7 @@ export const BreakerView = z
     agentId: z.string(),
     state: BreakerState,
     version: z.int(),
-    changedAt: z.string(),
+    changedAt: Instant,
   })
   .meta({ id: 'CircuitBreaker' });
 export type BreakerView = z.infer<typeof BreakerView>;
@@ -56,13 +64,27 @@ export const getBreakerLimits = operation({
         scope: z.enum(['tenant', 'agent', 'run']),
         scopeId: z.string(),
         limits: Limits,
-        updatedAt: z.string(),
+        version: z.int().meta({ description: 'Raised by one with each change.' }),
+        updatedAt: Instant,
       }),
     ),
   }),
 });
 
 const LimitsDraft = BreakerLimitsDraft.meta({ id: 'BreakerLimitsDraft' });
+
+const changing = {
+  scope: 'admin',
+  headers: VersionHeaders,
+  versioned: true,
+  response: z.object({
+    scope: z.enum(['tenant', 'agent', 'run']),
+    scopeId: z.string(),
+    limits: Limits,
+    version: z.int(),
+  }),
+  problems: [404, 412],
+} as const;
 
 export const setBreakerLimits = operation({
   id: 'setBreakerLimits',
@@ -72,10 +94,23 @@ export const setBreakerLimits = operation({
   summary:
     'Sets the limits of a tenant, an agent or a run, as a whole: what is left out gets its default. Breakers that are below ' +
     'the limits now close, and go on counting.',
-  scope: 'admin',
+  ...changing,
   body: scoped({ limits: LimitsDraft.prefault({}) }),
-  response: z.object({ scope: z.enum(['tenant', 'agent', 'run']), scopeId: z.string(), limits: Limits }),
-  problems: [404],
+  examples: {
+    oneAgent: { scope: 'agent', scopeId: 'researcher', limits: { maxIterations: 50, maxCostUsd: 2 } },
+    tenant: { scope: 'tenant', limits: { maxTokens: 500_000 } },
+  },
+});
+
+export const patchBreakerLimits = operation({
+  id: 'patchBreakerLimits',
+  method: 'patch',
+  path: '/api/breakers/limits',
+  tag: 'Circuit breakers',
+  summary: 'Changes some of the limits that are set for a tenant, an agent or a run; the others stay.',
+  ...changing,
+  body: scoped({ limits: BreakerLimitsPatch.meta({ id: 'BreakerLimitsPatch' }) }),
+  examples: { oneAgent: { scope: 'agent', scopeId: 'researcher', limits: { maxTokens: 500_000 } } },
 });
 
 export const deleteBreakerLimits = operation({
@@ -86,8 +121,9 @@ export const deleteBreakerLimits = operation({
   summary: 'Takes the limits of a tenant, an agent or a run away: the next nearest ones apply, at last the defaults.',
   scope: 'admin',
   params: z.object({ scope: z.enum(['tenant', 'agent', 'run'], 'must be "tenant", "agent" or "run"'), id: ClientId }),
+  headers: VersionHeaders,
   response: z.object({ ok: z.literal(true) }),
-  problems: [404],
+  problems: [404, 412],
 });
 
 export const resetBreaker = operation({

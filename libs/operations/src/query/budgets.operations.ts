@@ -27,8 +27,13 @@ export const createBudget = operation({
   scope: 'admin',
   once: true,
   body: Draft,
+  examples: {
+    oneAgent: { name: 'Researcher', scope: 'agent', scopeId: 'researcher', period: 'day', limitUsd: 5 },
+    everyRun: { name: 'Each run', scope: 'run', period: 'total', limitUsd: 0.5 },
+  },
   forwarded: true,
   status: 201,
+  versioned: true,
   response: BudgetView,
   problems: [422],
 });
@@ -64,6 +69,7 @@ export const getBudget = operation({
   scope: 'read',
   params: IdPath,
   query: z.object({ scopeId: ClientId.optional() }),
+  versioned: 'budget',
   response: BudgetBalance.extend({ budget: BudgetView, pots: z.array(BudgetPot.meta({ id: 'BudgetPot' })) }),
   problems: [404],
 });
@@ -93,6 +99,7 @@ export const deleteBudget = operation({
   summary: 'Deletes a budget. What was settled against it stays in the ledger.',
   scope: 'admin',
   params: IdPath,
+  headers: VersionHeaders,
   response: z.object({ ok: z.literal(true) }),
-  problems: [404],
+  problems: [404, 412],
 });

@@ -1,4 +1,4 @@
-import { CONTROL_SCOPES } from '@agentlens/contracts/schemas';
+import { CONTROL_SCOPES, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
 /** What stands against an agent or a run now: the most severe of orders, of pauses by rules and of open breakers. */
@@ -13,7 +13,7 @@ export const ControlStateView = z
     scopeId: z.string().optional(),
     by: z.string().optional().meta({ description: 'Who gave the order, or the name of the rule.' }),
     reason: z.string().optional(),
-    since: z.string().optional(),
+    since: Instant.optional(),
   })
   .meta({ id: 'ControlState', description: 'Only `state` where it is `running`.' });
 export type ControlStateView = z.infer<typeof ControlStateView>;

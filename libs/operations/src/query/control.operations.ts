@@ -2,6 +2,7 @@ import { ClientId, CONTROL_SCOPES, ControlOrder } from '@agentlens/contracts/sch
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
+import { VersionHeaders } from '../version-headers.ts';
 import { OrderView } from './order-view.ts';
 
 export const CONTROL_LIST = 'control';
@@ -24,6 +25,8 @@ export const createOrder = operation({
     'for runs that start later too. Decisions enforce it from now on, whether or not an agent acknowledges.',
   scope: 'admin',
   once: true,
+  headers: VersionHeaders,
+  versioned: 'order',
   body: scoped({
     state: z.enum(STATES),
     reason: z.string().max(1_000, 'must be at most 1000 characters').default(''),
@@ -31,6 +34,11 @@ export const createOrder = operation({
       description: 'How long to wait for the acknowledgements of all connected instances.',
     }),
   }),
+  examples: {
+    killRun: { scope: 'run', scopeId: 'run-1', state: 'killed', reason: 'It loops' },
+    pauseTenant: { scope: 'tenant', state: 'paused', reason: 'Maintenance' },
+    resumeAgent: { scope: 'agent', scopeId: 'researcher', state: 'running' },
+  },
   response: z.object({
     order: OrderView,
     connected: z.int().nullable().meta({
@@ -42,17 +50,21 @@ export const createOrder = operation({
     }),
     hint: z.string().optional().meta({ description: 'What to do about an unknown scope.' }),
   }),
-  problems: [404],
+  problems: [404, 412],
 });
 
 export const ControlFilter = consistent(
   z.object({
     scope: commaListOf(CONTROL_SCOPES).optional(),
-    id: ClientId.optional().meta({ description: 'The run or agent.' }),
+    scopeId: ClientId.optional().meta({ description: 'The run, agent or tenant.' }),
+    id: ClientId.optional().meta({ description: 'The same as scopeId, from before.' }),
     state: commaListOf(STATES).optional(),
     ...paging(CONTROL_LIST, 200),
   }),
-);
+).refine(({ scopeId, id = scopeId }) => scopeId === undefined || id === scopeId, {
+  path: ['scopeId'],
+  message: 'names another than "id": send one of them',
+});
 export type ControlFilter = z.output<typeof ControlFilter>;
 
 export const listOrders = operation({

@@ -1,4 +1,11 @@
-import { Decision, DecisionEffect, DecisionReason, RuleBypass, RuleFinding } from '@agentlens/contracts/schemas';
+import {
+  Decision,
+  DecisionEffect,
+  DecisionReason,
+  Instant,
+  RuleBypass,
+  RuleFinding,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
 /** A decision as it is read back. */
@@ -33,7 +40,7 @@ export const DecisionView = z
     }),
     inputsDigest: z.string(),
     latencyMs: z.number(),
-    decidedAt: z.string(),
+    decidedAt: Instant,
   })
   .meta({ id: 'Decision' });
 export type DecisionView = z.infer<typeof DecisionView>;

@@ -1,4 +1,4 @@
-import { ACTION_RESULTS, ClientId } from '@agentlens/contracts/schemas';
+import { ACTION_RESULTS, ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging } from '../parameters.ts';
@@ -18,8 +18,8 @@ export type DeliveryFilter = z.output<typeof DeliveryFilter>;
 
 const Attempt = z.object({
   attempt: z.int(),
-  startedAt: z.string(),
-  finishedAt: z.string(),
+  startedAt: Instant,
+  finishedAt: Instant,
   outcome: z.enum(['delivered', 'retry', 'rejected']),
   httpStatus: z.int().optional(),
   detail: z.string().optional(),
@@ -36,10 +36,10 @@ export const DeliveryView = z
     actionType: z.string(),
     result: z.enum(ACTION_RESULTS),
     detail: z.string().optional(),
-    triggeredAt: z.string(),
-    createdAt: z.string(),
-    settledAt: z.string().optional(),
-    nextAttemptAt: z.string().optional().meta({ description: 'Absent once settled.' }),
+    triggeredAt: Instant,
+    createdAt: Instant,
+    settledAt: Instant.optional(),
+    nextAttemptAt: Instant.optional().meta({ description: 'Absent once settled.' }),
     attemptCount: z.int(),
     attempts: z.array(Attempt).meta({ description: 'Oldest first.' }),
   })

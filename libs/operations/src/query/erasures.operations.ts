@@ -1,4 +1,4 @@
-import { ClientId } from '@agentlens/contracts/schemas';
+import { ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { IdPath } from '../parameters.ts';
@@ -11,8 +11,8 @@ export const ErasureView = z
     actorId: z.string().optional().meta({ description: 'Absent once it is finished: the id is gone with the rest.' }),
     actorDigest: z.string().meta({ description: "SHA-256 of the actor's id, in hex." }),
     state: z.enum(['running', 'finished']),
-    requestedAt: z.string(),
-    finishedAt: z.string().optional(),
+    requestedAt: Instant,
+    finishedAt: Instant.optional(),
     runs: z.int().meta({ description: 'That named the actor and do not any more.' }),
     events: z.int().meta({ description: 'Whose contents were removed.' }),
   })
@@ -31,7 +31,7 @@ export const createErasure = operation({
   body: z.strictObject({ actorId: ClientId }).meta({ id: 'ErasureDraft' }),
   once: true,
   status: 202,
-  response: z.object({ id: z.string(), requestedAt: z.string() }),
+  response: z.object({ id: z.string(), requestedAt: Instant }),
 });
 
 export const listErasures = operation({

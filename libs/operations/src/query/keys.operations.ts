@@ -1,8 +1,11 @@
-import { ClientId, displayName, SCOPES, type Scope } from '@agentlens/contracts/schemas';
+import { ClientId, displayName, Instant, SCOPES, type Scope } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { IdPath, InstantParameter } from '../parameters.ts';
+import { consistent, IdPath, InstantParameter, paging } from '../parameters.ts';
+import { VersionHeaders } from '../version-headers.ts';
 import { ScopeNames } from './scope-names.ts';
+
+export const KEYS_LIST = 'keys';
 
 const Scopes = z.array(z.enum(SCOPES));
 
@@ -16,12 +19,13 @@ const shown = {
     .meta({ description: 'The agents that the key is bound to; null: every agent of the tenant.' }),
   tenantId: z.string(),
   eventsPerSecond: z.int().nullable().meta({ description: 'Quota of this key; null: the default of the platform.' }),
-  createdAt: z.string(),
-  expiresAt: z.string().nullable(),
+  createdAt: Instant,
+  expiresAt: Instant.nullable(),
+  version: z.int().meta({ description: 'Raised by one when it is rotated or revoked.' }),
 };
 
 const KeyView = z
-  .object({ ...shown, lastUsedAt: z.string().nullable(), revokedAt: z.string().nullable() })
+  .object({ ...shown, lastUsedAt: Instant.nullable(), revokedAt: Instant.nullable() })
   .meta({ id: 'ApiKey' });
 
 const NewKey = z
@@ -66,9 +70,18 @@ export const createKey = operation({
       message: `must be of ${BINDABLE.join(', ')} for a key that is bound to agents: the others reach every agent`,
     })
     .prefault({}),
+  examples: {
+    agent: { name: 'Support bot', scopes: ['ingest', 'decide'], agents: ['support-bot'] },
+    reviewer: { name: 'Ada', scopes: ['read', 'review'], expiresAt: '2099-12-31T00:00:00Z' },
+  },
   status: 201,
+  versioned: true,
   response: NewKey,
 });
+
+/** Clients of before read one page and hold it for the whole list: it is a long one. */
+export const KeyFilter = consistent(z.object(paging(KEYS_LIST, 500, 500)));
+export type KeyFilter = z.output<typeof KeyFilter>;
 
 export const listKeys = operation({
   id: 'listKeys',
@@ -77,7 +90,8 @@ export const listKeys = operation({
   tag: 'API keys',
   summary: 'The keys of the tenant, newest first, revoked ones too.',
   scope: MAKERS,
-  response: z.object({ keys: z.array(KeyView) }),
+  query: KeyFilter,
+  response: z.object({ keys: z.array(KeyView), hasMore: z.boolean(), nextCursor: z.string().optional() }),
 });
 
 export const rotateKey = operation({
@@ -89,11 +103,13 @@ export const rotateKey = operation({
   scope: MAKERS,
   once: true,
   params: IdPath,
+  headers: VersionHeaders,
   status: 201,
-  response: NewKey.extend({ previous: z.object({ id: z.string(), expiresAt: z.string().nullable() }) }).meta({
-    id: 'RotatedApiKey',
-  }),
-  problems: [404, 409],
+  versioned: true,
+  response: NewKey.extend({
+    previous: z.object({ id: z.string(), expiresAt: Instant.nullable(), version: z.int() }),
+  }).meta({ id: 'RotatedApiKey' }),
+  problems: [404, 409, 412],
 });
 
 export const revokeKey = operation({
@@ -104,6 +120,7 @@ export const revokeKey = operation({
   summary: 'Ends a key: within 5 seconds no instance accepts it any more.',
   scope: MAKERS,
   params: IdPath,
+  headers: VersionHeaders,
   response: z.object({ id: z.string(), revoked: z.literal(true) }),
-  problems: [404, 409],
+  problems: [404, 409, 412],
 });

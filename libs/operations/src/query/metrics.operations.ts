@@ -1,3 +1,4 @@
+import { Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { AnalyticsQuery, GRANULARITIES } from './analytics.operations.ts';
@@ -43,12 +44,12 @@ export const getMetrics = operation({
   scope: 'read',
   query: AnalyticsQuery,
   response: z.object({
-    from: z.string(),
-    to: z.string(),
+    from: Instant,
+    to: Instant,
     granularity: z.enum(GRANULARITIES),
     tasks: TaskMetrics,
     toolCalls: CallMetrics,
-    buckets: z.array(z.object({ timestamp: z.string(), tasks: TaskMetrics, toolCalls: CallMetrics })),
+    buckets: z.array(z.object({ timestamp: Instant, tasks: TaskMetrics, toolCalls: CallMetrics })),
     agents: z.array(z.object({ agentId: z.string(), tasks: TaskMetrics, toolCalls: CallMetrics })),
     models: z.array(
       z.object({

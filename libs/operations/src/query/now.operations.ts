@@ -1,4 +1,4 @@
-import { BudgetBalance, ControlOrder } from '@agentlens/contracts/schemas';
+import { BudgetBalance, ControlOrder, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { Agent } from './agent.ts';
@@ -12,7 +12,7 @@ const Firing = z.object({
   shadow: z.boolean(),
   times: z.int(),
   runs: z.int(),
-  lastAt: z.string(),
+  lastAt: Instant,
   perFiveMinutes: z.array(z.int()).length(12).meta({ description: 'Of the last hour, oldest first.' }),
 });
 export type Firing = z.infer<typeof Firing>;
@@ -21,7 +21,7 @@ const RunningAgent = z.object({
   agentId: z.string(),
   runs: z.int(),
   idle: z.int().meta({ description: 'Of those, nothing was heard of for five minutes.' }),
-  oldestStartedAt: z.string(),
+  oldestStartedAt: Instant,
   costUsd: z.number().meta({ description: 'Of its running runs so far.' }),
 });
 export type RunningAgent = z.infer<typeof RunningAgent>;
@@ -48,7 +48,7 @@ export const Now = z
     budgets: z.array(BudgetBalance).meta({ description: 'At most 8, the fullest first.' }),
     pulse: Pulse,
     deliveries: z.object({ settled: z.int(), failed: z.int() }).meta({ description: 'Of the last 24 hours.' }),
-    lastEventAt: z.string().nullable(),
+    lastEventAt: Instant.nullable(),
   })
   .meta({ id: 'Now' });
 export type Now = z.infer<typeof Now>;

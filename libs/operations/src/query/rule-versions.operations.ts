@@ -1,4 +1,4 @@
-import { FieldChange, RULE_CHANGE_SOURCES } from '@agentlens/contracts/schemas';
+import { FieldChange, Instant, RULE_CHANGE_SOURCES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, IdPath, paging } from '../parameters.ts';
@@ -10,7 +10,7 @@ export const VERSIONS_LIST = 'rule-versions';
 const versionOf = {
   ruleId: z.string(),
   version: z.int(),
-  changedAt: z.string(),
+  changedAt: Instant,
   changedBy: z.string().optional().meta({ description: 'Absent: it was not recorded.' }),
   source: z.enum(RULE_CHANGE_SOURCES),
   reason: z.string().optional(),

@@ -2,6 +2,7 @@ import {
   ClientId,
   DECISION_PHASES,
   DecisionEffect,
+  Instant,
   JsonObject,
   RuleBypass,
   RuleDraft,
@@ -46,6 +47,22 @@ export const createRule = operation({
   scope: 'admin',
   once: true,
   body: Draft,
+  examples: {
+    eventRule: {
+      ...{ name: 'Half of its calls fail', agentId: 'researcher', mode: 'shadow' },
+      conditionType: 'error_rate_threshold',
+      conditionConfig: { threshold: 50, windowMinutes: 5, of: 'calls', minEvents: 5 },
+      actionType: 'pause_agent',
+      actionConfig: { message: 'Half of its calls fail' },
+    },
+    decisionRule: {
+      ...{ name: 'Nothing is deleted', onUnavailable: 'block' },
+      conditionType: 'tool_name',
+      conditionConfig: { value: 'delete_*' },
+      actionType: 'block',
+      actionConfig: { message: 'Deleting is not for agents' },
+    },
+  },
   forwarded: true,
   status: 201,
   versioned: true,
@@ -81,13 +98,9 @@ export const getRule = operation({
   problems: [404],
 });
 
-export const updateRule = operation({
-  id: 'updateRule',
+const updating = {
   ...rulePath,
-  method: 'put',
   path: '/api/guardrails/:id',
-  summary:
-    'Changes the fields that are sent, validated like a new rule; the others stay. agentId null clears the scope, a masked secret stays.',
   scope: 'admin',
   headers: RuleChangeHeaders,
   body: Draft.partial(),
@@ -95,6 +108,22 @@ export const updateRule = operation({
   versioned: true,
   response: RuleView,
   problems: [404, 409, 412, 422],
+} as const;
+
+export const updateRule = operation({
+  id: 'updateRule',
+  ...updating,
+  method: 'put',
+  summary:
+    'Changes the fields that are sent, validated like a new rule; the others stay. agentId null clears the scope, a masked secret stays.',
+});
+
+export const patchRule = operation({
+  id: 'patchRule',
+  ...updating,
+  method: 'patch',
+  summary:
+    'Changes the fields that are sent, as PUT does for clients of before. conditionConfig and actionConfig are sent whole.',
 });
 
 export const deleteRule = operation({
@@ -110,9 +139,9 @@ export const deleteRule = operation({
 });
 
 const state = {
-  lastTriggeredAt: z.string().optional(),
+  lastTriggeredAt: Instant.optional(),
   triggerCount: z.int().meta({ description: 'Effective triggers, dry runs included.' }),
-  lastEvaluatedAt: z.string().optional(),
+  lastEvaluatedAt: Instant.optional(),
   currentValue: z.number().optional().meta({ description: 'Absent: not enough data yet.' }),
 };
 
@@ -120,7 +149,7 @@ const AgentState = z.object({
   agentId: z.string(),
   ...state,
   dryRunCount: z.int(),
-  coolingUntil: z.string().optional(),
+  coolingUntil: Instant.optional(),
   degradedReason: z.string().optional().meta({
     description: 'Why the value was less than there was, or could not be measured, when it was last evaluated.',
   }),
@@ -129,7 +158,7 @@ export type AgentState = z.infer<typeof AgentState>;
 
 export const RuleDay = z
   .object({
-    day: z.string().meta({ description: 'UTC, `YYYY-MM-DD`.' }),
+    day: z.iso.date().meta({ description: 'Of the UTC day.' }),
     asked: z.int().meta({ description: 'Calls the rule was asked about.' }),
     matched: z.int(),
     blocked: z.int().meta({ description: 'Calls it blocked, or ended the run of.' }),
@@ -205,7 +234,7 @@ export const RuleSummary = z
     ruleId: z.string(),
     fired: perDay.meta({ description: 'Times it acted, for each of the last seven times 24 hours, oldest first.' }),
     wouldHave: perDay.meta({ description: 'Times it would have acted, in shadow.' }),
-    lastAt: z.string().optional(),
+    lastAt: Instant.optional(),
     highest: z
       .object({ agentId: z.string(), value: z.number() })
       .optional()

@@ -1,4 +1,4 @@
-import { JsonObject } from '@agentlens/contracts/schemas';
+import { Instant, JsonObject } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { ControlStateView } from './control-state.ts';
 import { RUN_STATUSES } from './session.ts';
@@ -34,9 +34,9 @@ export const Run = z
     status: z.enum(RUN_STATUSES),
     idle: z.boolean().meta({ description: 'Running, and nothing was heard of it for five minutes.' }),
     control: ControlStateView,
-    startedAt: z.string(),
-    lastEventAt: z.string(),
-    endedAt: z.string().optional(),
+    startedAt: Instant,
+    lastEventAt: Instant,
+    endedAt: Instant.optional(),
     durationMs: z.int().meta({ description: 'Until its end, or until its last event.' }),
     step: z.int().meta({ description: 'The current step: tool calls that came to an end so far.' }),
     actor: JsonObject.optional().meta({ description: 'On whose behalf it runs; `externalId` is what to filter by.' }),
@@ -46,7 +46,7 @@ export const Run = z
     runTags: z.record(z.string(), z.string()).meta({ description: 'Of the run as a whole, by name.' }),
     ttlMs: z.int().optional(),
     heartbeatEveryMs: z.int().optional(),
-    lastHeartbeatAt: z.string().optional(),
+    lastHeartbeatAt: Instant.optional(),
     totals: RunTotalsAnswer,
   })
   .meta({ id: 'Run' });

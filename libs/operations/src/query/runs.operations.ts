@@ -1,4 +1,4 @@
-import { ClientId } from '@agentlens/contracts/schemas';
+import { ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { Amount, CommaList, commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
@@ -125,7 +125,7 @@ export const deleteRun = operation({
   query: z.strictObject({ reason: z.string().min(1).max(1000).optional() }),
   response: z.object({
     id: z.string(),
-    deletedAt: z.string(),
+    deletedAt: Instant,
     complete: z.boolean().meta({ description: 'False: the rest is being removed in the background.' }),
   }),
   problems: [404, 409],
@@ -212,8 +212,8 @@ export const TraceAgent = z
     name: z.string(),
     depth: z.int().meta({ description: '0 for an agent directly in the run.' }),
     status: z.enum(['succeeded', 'failed']),
-    startedAt: z.string(),
-    endedAt: z.string(),
+    startedAt: Instant,
+    endedAt: Instant,
     llmCalls: z.int(),
     toolCalls: z.int(),
     errors: z.int(),

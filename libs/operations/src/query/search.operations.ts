@@ -1,4 +1,4 @@
-import { ClientId } from '@agentlens/contracts/schemas';
+import { ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 
@@ -22,7 +22,7 @@ const SearchHit = z
     name: z.string().optional().meta({ description: 'What people call it, where it has a name.' }),
     runId: z.string().optional().meta({ description: 'The run it belongs to.' }),
     agentId: z.string().optional(),
-    at: z.string().optional().meta({ description: 'When it began or happened.' }),
+    at: Instant.optional().meta({ description: 'When it began or happened.' }),
   })
   .meta({ id: 'SearchHit' });
 export type SearchHit = z.infer<typeof SearchHit>;

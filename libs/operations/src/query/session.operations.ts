@@ -1,4 +1,4 @@
-import { SCOPES } from '@agentlens/contracts/schemas';
+import { Instant, SCOPES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 
@@ -58,5 +58,5 @@ export const createSignInCode = operation({
   scope: 'read',
   once: true,
   status: 201,
-  response: z.object({ code: z.string(), expiresAt: z.string() }),
+  response: z.object({ code: z.string(), expiresAt: Instant }),
 });

@@ -1,3 +1,4 @@
+import { Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
 export const SESSION_STATUSES = ['active', 'idle', 'completed', 'error'] as const;
@@ -20,11 +21,11 @@ export const Session = z
     tenantId: z.string(),
     agentId: z.string(),
     agentName: z.string().optional(),
-    startedAt: z.string(),
-    endedAt: z.string().optional(),
+    startedAt: Instant,
+    endedAt: Instant.optional(),
     status: z.enum(SESSION_STATUSES),
     runStatus: z.enum(RUN_STATUSES).meta({ description: 'The exact status that `status` summarises.' }),
-    lastEventAt: z.string(),
+    lastEventAt: Instant,
     eventCount: z.int(),
     toolCallCount: z.int(),
     errorCount: z.int().meta({ description: 'Each event counts once, whatever makes it an error.' }),

@@ -1,4 +1,4 @@
-import { ClientId } from '@agentlens/contracts/schemas';
+import { ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, wholeNumber } from '../parameters.ts';
@@ -23,7 +23,7 @@ export const getCosts = operation({
     }),
     overTime: z.array(
       z.object({
-        bucket: z.string(),
+        bucket: Instant,
         totalCostUsd: z.number(),
         eventCount: z.int(),
         byAgent: z.record(z.string(), z.number()),
@@ -59,7 +59,7 @@ export const getLlmAnalytics = operation({
       avgCostPerCall: z.number(),
     }),
     byModel: z.array(z.object({ provider: z.string(), model: z.string(), ...ofCalls })),
-    byTime: z.array(z.object({ bucket: z.string(), ...ofCalls })),
+    byTime: z.array(z.object({ bucket: Instant, ...ofCalls })),
   }),
 });
 
@@ -82,8 +82,8 @@ export const getSpend = operation({
   ),
   response: z.object({
     by: z.enum(SPEND_GROUPS),
-    from: z.string(),
-    to: z.string(),
+    from: Instant,
+    to: Instant,
     groups: z
       .array(
         z.object({
@@ -104,7 +104,7 @@ export const getSpend = operation({
           calls: z.int(),
           inputTokens: z.int(),
           outputTokens: z.int(),
-          lastAt: z.string(),
+          lastAt: Instant,
         }),
       )
       .meta({ description: 'Models without a price, most called first.' }),

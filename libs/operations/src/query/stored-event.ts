@@ -1,4 +1,4 @@
-import { CostSource, EventKind, JsonObject, Severity } from '@agentlens/contracts/schemas';
+import { CostSource, EventKind, Instant, JsonObject, Severity } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
 const Count = z.number().nullable();
@@ -10,7 +10,7 @@ const Count = z.number().nullable();
 export const StoredEvent = z
   .object({
     id: z.string(),
-    timestamp: z.string(),
+    timestamp: Instant,
     sessionId: z.string().meta({ description: 'The run the event belongs to.' }),
     agentId: z.string(),
     eventType: z.string().meta({ description: "The client's own name of the event type." }),
@@ -41,7 +41,7 @@ export const StoredEvent = z
       latencyMs: Count,
     }),
     /** When the platform accepted it. */
-    receivedAt: z.string(),
+    receivedAt: Instant,
   })
   .meta({ id: 'Event' });
 export type StoredEvent = z.infer<typeof StoredEvent>;

@@ -5,6 +5,7 @@ import {
   ControlOrder,
   Decision,
   DeliverySettled,
+  Instant,
   RulesChanged,
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
@@ -59,7 +60,7 @@ export const TriggerNotice = z
     threshold: z.number(),
     comparison: z.enum(COMPARISON_WORDS).nullable(),
     message: z.string(),
-    triggeredAt: z.string(),
+    triggeredAt: Instant,
     triggerId: z.string(),
     agentId: z.string(),
     sessionId: z.string().nullable(),

@@ -1,4 +1,4 @@
-import { displayName, PLATFORM_TENANT, TenantId } from '@agentlens/contracts/schemas';
+import { displayName, Instant, PLATFORM_TENANT, TenantId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, paging } from '../parameters.ts';
@@ -8,7 +8,7 @@ export const TENANT_LIST = 'tenants';
 const shown = {
   id: TenantId,
   name: z.string(),
-  createdAt: z.iso.datetime(),
+  createdAt: Instant,
 };
 
 const TenantView = z.object(shown).meta({ id: 'Tenant' });

@@ -1,3 +1,4 @@
+import { Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { AlertView } from './alert-view.ts';
 import { BreakerView } from './breakers.operations.ts';
@@ -10,17 +11,15 @@ import { TriggerView } from './trigger-view.ts';
 const ALERT_MOMENTS = ['opened', 'acknowledged', 'decided', 'used'] as const;
 export type AlertMoment = (typeof ALERT_MOMENTS)[number];
 
-const at = z.string();
-
 /** One thing that happened in or to a run. */
 export const TimelineEntry = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('event'), at, event: StoredEvent }),
-    z.object({ type: z.literal('decision'), at, decision: DecisionView }),
-    z.object({ type: z.literal('trigger'), at, trigger: TriggerView }),
-    z.object({ type: z.literal('alert'), at, moment: z.enum(ALERT_MOMENTS), alert: AlertView }),
-    z.object({ type: z.literal('order'), at, order: OrderView }),
-    z.object({ type: z.literal('breaker'), at, breaker: BreakerView }),
+    z.object({ type: z.literal('event'), at: Instant, event: StoredEvent }),
+    z.object({ type: z.literal('decision'), at: Instant, decision: DecisionView }),
+    z.object({ type: z.literal('trigger'), at: Instant, trigger: TriggerView }),
+    z.object({ type: z.literal('alert'), at: Instant, moment: z.enum(ALERT_MOMENTS), alert: AlertView }),
+    z.object({ type: z.literal('order'), at: Instant, order: OrderView }),
+    z.object({ type: z.literal('breaker'), at: Instant, breaker: BreakerView }),
   ])
   .meta({ id: 'TimelineEntry' });
 export type TimelineEntry = z.infer<typeof TimelineEntry>;
@@ -29,7 +28,7 @@ export type TimelineEntry = z.infer<typeof TimelineEntry>;
 export const LightTimelineEntry = z
   .object({
     type: z.enum(['event', 'decision', 'trigger', 'alert', 'order', 'breaker']),
-    at,
+    at: Instant,
     id: z.string(),
     agentId: z.string().optional(),
     kind: z.string().optional().meta({ description: 'Of an event or alert.' }),

@@ -1,4 +1,4 @@
-import { ACTION_RESULTS, COMPARISON_WORDS } from '@agentlens/contracts/schemas';
+import { ACTION_RESULTS, COMPARISON_WORDS, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 
 /** One row of the history. `metadata` is what AgentLens clients read; the rest says the same and more, flat. */
@@ -7,7 +7,7 @@ export const TriggerView = z
     id: z.string(),
     ruleId: z.string(),
     tenantId: z.string(),
-    triggeredAt: z.string(),
+    triggeredAt: Instant,
     conditionValue: z.number(),
     conditionThreshold: z.number(),
     comparison: z.enum(COMPARISON_WORDS).optional().meta({
@@ -17,7 +17,7 @@ export const TriggerView = z
     actionExecuted: z.boolean().meta({ description: 'The action was attempted at least once.' }),
     actionResult: z.enum(ACTION_RESULTS),
     actionDetail: z.string().optional().meta({ description: 'Why it failed or is retried.' }),
-    settledAt: z.string().optional(),
+    settledAt: Instant.optional(),
     metadata: z.object({
       agentId: z.string(),
       sessionId: z.string().optional(),

@@ -35,7 +35,15 @@ export const createWebhook = operation({
   scope: 'admin',
   once: true,
   body: WebhookDraft.meta({ id: 'WebhookDraft' }),
+  examples: {
+    signed: { url: 'https://example.com/agentlens', events: ['approvals', 'breakers', 'orders'] },
+    slack: {
+      ...{ name: 'On call', url: 'https://hooks.slack.com/services/T000/B000/XXXX', format: 'slack' },
+      events: ['approvals', 'alerts', 'budgets'],
+    },
+  },
   status: 201,
+  versioned: true,
   response: NewWebhook,
   problems: [422],
 });

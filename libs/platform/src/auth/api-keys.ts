@@ -1,7 +1,7 @@
 import { type AuditedChange, type ChangeAuthor, keysChanged, type Scope } from '@agentlens/contracts';
 import { type ApiKeysTable, type Database, lockUntilEnd, recordChanges } from '@agentlens/database';
 import type { EventBus } from '@agentlens/messaging';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, newApiKey } from './api-key.ts';
@@ -20,6 +20,8 @@ export interface ApiKey {
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
+  /** Raised by one with each change; that it was used is none. */
+  readonly version: number;
 }
 
 /** A key with its secret, which exists only in this answer. */
@@ -40,11 +42,30 @@ interface ApiKeyDraft {
   readonly author?: ChangeAuthor;
 }
 
+interface KeysAsked {
+  readonly limit: number;
+  readonly offset?: number;
+  /** The last key that is known already. */
+  readonly after?: { readonly at: string; readonly id: string };
+}
+
+interface ChangeOfKey {
+  /** Only while it is at this version. */
+  readonly ifVersion?: number | undefined;
+  readonly author?: ChangeAuthor | undefined;
+}
+
+interface OtherVersion {
+  readonly kind: 'other_version';
+  readonly current: number;
+}
+
 type RotateResult =
   | { readonly kind: 'rotated'; readonly key: NewApiKey; readonly previous: ApiKey }
-  | { readonly kind: 'unknown' | 'not_live' };
+  | { readonly kind: 'unknown' | 'not_live' }
+  | OtherVersion;
 
-type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' | 'last_of_scope' };
+type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' | 'last_of_scope' } | OtherVersion;
 
 /** Long enough to roll a new key out everywhere: until then both keys work. */
 const ROTATION_GRACE_MS = 24 * 60 * 60_000;
@@ -107,27 +128,37 @@ export class ApiKeys {
     return { ...apiKeyOf(row), key };
   }
 
-  async list(tenantId: string): Promise<readonly ApiKey[]> {
-    const rows = await this.#database.db
-      .selectFrom('api_keys')
-      .selectAll()
-      .where('tenant_id', '=', tenantId)
+  /** Newest first, from the one that follows `after`. */
+  async list(tenantId: string, { limit, offset = 0, after }: KeysAsked): Promise<readonly ApiKey[]> {
+    let query = this.#database.db.selectFrom('api_keys').selectAll().where('tenant_id', '=', tenantId);
+    if (after !== undefined) {
+      query = query.where(sql<boolean>`(created_at, key_id) < (${after.at}::timestamptz, ${after.id})`);
+    }
+    const rows = await query
       .orderBy('created_at', 'desc')
-      .orderBy('key_id')
+      .orderBy('key_id', 'desc')
+      .limit(limit)
+      .offset(offset)
       .execute();
     return rows.map(apiKeyOf);
   }
 
   /** A new key with the same rights and the same expiry; the old one goes on working for a day. */
-  async rotate(tenantId: string, keyId: string, author?: ChangeAuthor): Promise<RotateResult> {
-    const result = await this.#database.db.transaction().execute((db) => this.#rotate(db, tenantId, keyId, author));
+  async rotate(tenantId: string, keyId: string, change: ChangeOfKey = {}): Promise<RotateResult> {
+    const result = await this.#database.db.transaction().execute((db) => this.#rotate(db, tenantId, keyId, change));
     if (result.kind === 'rotated') await this.#announce(tenantId, keyId);
     return result;
   }
 
-  async #rotate(db: Database['db'], tenantId: string, keyId: string, author?: ChangeAuthor): Promise<RotateResult> {
-    const old = await findKey(db, tenantId, keyId);
+  async #rotate(
+    db: Database['db'],
+    tenantId: string,
+    keyId: string,
+    { ifVersion, author }: ChangeOfKey,
+  ): Promise<RotateResult> {
+    const old = await lockKey(db, tenantId, keyId);
     if (old === undefined) return { kind: 'unknown' };
+    if (isOther(ifVersion, old)) return { kind: 'other_version', current: old.version };
     if (!this.#isLive(old)) return { kind: 'not_live' };
     const key = await this.#insert(db, {
       tenantId,
@@ -140,7 +171,10 @@ export class ApiKeys {
     const graceEnd = new Date(this.#clock.now() + ROTATION_GRACE_MS).toISOString();
     const previous = await db
       .updateTable('api_keys')
-      .set({ expires_at: old.expires_at !== null && old.expires_at < graceEnd ? old.expires_at : graceEnd })
+      .set({
+        expires_at: old.expires_at !== null && old.expires_at < graceEnd ? old.expires_at : graceEnd,
+        version: old.version + 1,
+      })
       .where('tenant_id', '=', tenantId)
       .where('key_id', '=', keyId)
       .returningAll()
@@ -151,26 +185,27 @@ export class ApiKeys {
   }
 
   /** One revocation of a tenant at a time, so that two admins cannot revoke each other and leave none. */
-  async revoke(tenantId: string, keyId: string, author?: ChangeAuthor): Promise<RevokeResult> {
-    const kind = await this.#database.db.transaction().execute(async (db): Promise<RevokeResult['kind']> => {
+  async revoke(tenantId: string, keyId: string, { ifVersion, author }: ChangeOfKey = {}): Promise<RevokeResult> {
+    const result = await this.#database.db.transaction().execute(async (db): Promise<RevokeResult> => {
       await lockUntilEnd(db, 'revoke-key', tenantId);
-      const key = await findKey(db, tenantId, keyId);
-      if (key === undefined) return 'unknown';
-      if (key.revoked_at !== null) return 'already_revoked';
-      if (await this.#isLastOfScope(db, key)) return 'last_of_scope';
+      const key = await lockKey(db, tenantId, keyId);
+      if (key === undefined) return { kind: 'unknown' };
+      if (isOther(ifVersion, key)) return { kind: 'other_version', current: key.version };
+      if (key.revoked_at !== null) return { kind: 'already_revoked' };
+      if (await this.#isLastOfScope(db, key)) return { kind: 'last_of_scope' };
       const revoked = await db
         .updateTable('api_keys')
-        .set({ revoked_at: this.#now() })
+        .set({ revoked_at: this.#now(), version: key.version + 1 })
         .where('tenant_id', '=', tenantId)
         .where('key_id', '=', keyId)
         .returningAll()
         .executeTakeFirstOrThrow();
       const change = { before: apiKeyOf(key), after: apiKeyOf(revoked) };
       await this.#record(db, { kind: 'key.revoked', tenantId, author, ...change });
-      return 'revoked';
+      return { kind: 'revoked' };
     });
-    if (kind === 'revoked') await this.#announce(tenantId, keyId);
-    return { kind };
+    if (result.kind === 'revoked') await this.#announce(tenantId, keyId);
+    return result;
   }
 
   /** A key is named by the id that the audit shows: of a rotation the old one's. */
@@ -203,12 +238,18 @@ export class ApiKeys {
   }
 }
 
-function findKey(db: Database['db'], tenantId: string, keyId: string): Promise<Row | undefined> {
+function isOther(ifVersion: number | undefined, { version }: Row): boolean {
+  return ifVersion !== undefined && ifVersion !== version;
+}
+
+/** The key as it stays until this transaction ends. */
+function lockKey(db: Database['db'], tenantId: string, keyId: string): Promise<Row | undefined> {
   return db
     .selectFrom('api_keys')
     .selectAll()
     .where('tenant_id', '=', tenantId)
     .where('key_id', '=', keyId)
+    .forUpdate()
     .executeTakeFirst();
 }
 
@@ -224,5 +265,6 @@ function apiKeyOf(row: Row): ApiKey {
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    version: row.version,
   };
 }

@@ -24,7 +24,7 @@ export function Serves(op: Operation, settings: RouteSettings = {}): MethodDecor
     RouteSetting({ ...accessOf(op), ...settings }),
     HttpCode(op.status ?? 200),
     ...(op.tolerant ? [] : [UseInterceptors(new ReadRequest(op))]),
-    ...(op.versioned ? [UseInterceptors(tagVersions)] : []),
+    ...(op.versioned ? [UseInterceptors(tagVersions(op.versioned === true ? undefined : op.versioned))] : []),
     ...(op.once ? [UseInterceptors(OnceOnly)] : []),
   );
 }

@@ -2,13 +2,24 @@ import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/com
 import type { FastifyReply } from 'fastify';
 import { type Observable, tap } from 'rxjs';
 
-/** Gives an answer its version as ETag. */
-export const tagVersions: NestInterceptor<{ readonly version: number }> = {
-  intercept(
-    context: ExecutionContext,
-    next: CallHandler<{ readonly version: number }>,
-  ): Observable<{ version: number }> {
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
-    return next.handle().pipe(tap(({ version }) => void reply.header('etag', `"${version}"`)));
-  },
-};
+interface Versioned {
+  readonly version: number;
+}
+
+/**
+ * Gives an answer its version as ETag.
+ *
+ * @param member what of the answer has the version; the answer itself, unless said otherwise
+ */
+export function tagVersions(member?: string): NestInterceptor {
+  const versionOf = (answer: unknown) => {
+    const { version } = (member === undefined ? answer : (answer as Record<string, unknown>)[member]) as Versioned;
+    return version;
+  };
+  return {
+    intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+      const reply = context.switchToHttp().getResponse<FastifyReply>();
+      return next.handle().pipe(tap((answer) => void reply.header('etag', `"${versionOf(answer)}"`)));
+    },
+  };
+}

@@ -1,4 +1,4 @@
-import type { Alert, ChangeAuthor } from '@agentlens/contracts';
+import { type Alert, type ChangeAuthor, otherVersion } from '@agentlens/contracts';
 import { alertFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
@@ -15,6 +15,8 @@ interface AlertVerdict {
   readonly by: string;
   readonly reason?: string | undefined;
   readonly author?: ChangeAuthor | undefined;
+  /** Only while it is at this version. */
+  readonly ifVersion?: number | undefined;
 }
 
 const KINDS = {
@@ -39,6 +41,8 @@ export class AlertDecisions {
     const answer = await this.db.transaction().execute(async (tx) => {
       const row = await lockAlert(tx, verdict.tenantId, verdict.alertId);
       if (row === undefined) return refusal(404, 'Alert not found');
+      const { ifVersion = row.version } = verdict;
+      if (ifVersion !== row.version) return otherVersion('alert', ifVersion, row.version);
       const decision = await this.#decide(tx, row, verdict);
       if (decision.ok && decision.value.version !== row.version) await this.#record(tx, row, decision.value, verdict);
       return decision;

@@ -3,9 +3,10 @@ import {
   type ControlOrder,
   type ControlScope,
   controlOrdered,
+  otherVersion,
   timeOrderedId,
 } from '@agentlens/contracts';
-import { orderFromRow, recordChanges, type Tables } from '@agentlens/database';
+import { lockUntilEnd, orderFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { changeAlert, lockWaiting } from '../alerts/alerts.repository.ts';
 import { cleanText } from '../alerts/clean-text.ts';
@@ -25,6 +26,8 @@ interface ControlRequest {
   readonly reason: string;
   readonly by: string;
   readonly author?: ChangeAuthor | undefined;
+  /** Only while the order that stands there is at this version; 0: while there is none. */
+  readonly ifVersion?: number | undefined;
 }
 
 /**
@@ -43,18 +46,29 @@ export class ControlOrdersService {
   async order(request: ControlRequest): Promise<CommandAnswer<ControlOrder>> {
     const { tenantId, scope, scopeId, state } = request;
     if (scope === 'tenant' && scopeId !== tenantId) return refusal(404, 'Tenant not found');
-    const order = await this.#put(request);
+    const put = await this.#put(request);
+    if (!put.ok) return put;
     this.onOrdered();
     // Who resumes an agent means it: a pause that a rule ordered ends as well.
     const ended = scope === 'agent' && state === 'running' ? await this.directives.endPause(tenantId, scopeId) : null;
-    return ended === null || ended.ok ? { ok: true, value: order } : ended;
+    return ended === null || ended.ok ? put : ended;
   }
 
   /**
    * The row is read, raised by one version and published under one lock: of many orders at once each gets a version of its
    * own, and they are published in that order.
    */
-  #put({ tenantId, scope, scopeId, agentId, state, reason, by, author }: ControlRequest): Promise<ControlOrder> {
+  #put({
+    tenantId,
+    scope,
+    scopeId,
+    agentId,
+    state,
+    reason,
+    by,
+    author,
+    ifVersion,
+  }: ControlRequest): Promise<CommandAnswer<ControlOrder>> {
     const now = this.now();
     const issuedAt = new Date(now).toISOString();
     const order = {
@@ -65,15 +79,18 @@ export class ControlOrdersService {
       ordered_by: cleanText(by, 300),
       issued_at: issuedAt,
     };
-    return this.db.transaction().execute(async (tx) => {
+    return this.db.transaction().execute(async (tx): Promise<CommandAnswer<ControlOrder>> => {
+      // Of two first orders the later one meets the earlier.
+      await lockUntilEnd(tx, 'orders', tenantId);
       const stood = await tx
         .selectFrom('control_orders')
         .selectAll()
         .where('tenant_id', '=', tenantId)
         .where('scope', '=', scope)
         .where('scope_id', '=', scopeId)
-        .forUpdate()
         .executeTakeFirst();
+      const { version: current = 0 } = stood ?? {};
+      if (ifVersion !== undefined && ifVersion !== current) return otherVersion('order', ifVersion, current);
       const row = await tx
         .insertInto('control_orders')
         .values({ tenant_id: tenantId, scope, scope_id: scopeId, version: 1, ...order })
@@ -93,7 +110,7 @@ export class ControlOrdersService {
       await putInOutbox(tx, controlOrdered, written, issuedAt);
       await queueWebhooks(tx, [noticeOfOrder(written)], issuedAt);
       if (state === 'killed') await cancelApprovals(tx, written);
-      return written;
+      return { ok: true, value: written };
     });
   }
 }

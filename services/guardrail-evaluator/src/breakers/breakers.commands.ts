@@ -1,4 +1,12 @@
-import { BreakerLimitsDraft, type ChangeAuthor, COMMANDS, type Problem } from '@agentlens/contracts';
+import {
+  type BreakerLimits,
+  BreakerLimitsDraft,
+  BreakerLimitsPatch,
+  type ChangeAuthor,
+  COMMANDS,
+  otherVersion,
+  type Problem,
+} from '@agentlens/contracts';
 import { type BreakerRef, CLOSED_BREAKER } from '@agentlens/guardrails';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import { type CommandRefusal, invalid } from '../command-refusals.ts';
@@ -11,7 +19,7 @@ const UNKNOWN_RUN: Problem = { error: 'No such run', status: 404 };
 const NO_LIMITS: Problem = {
   error: 'No limits are set there',
   status: 404,
-  hint: 'GET /api/breakers/limits lists those that are, and the defaults. PATCH /api/settings {"defaultBreaker":"off"} turns the defaults off.',
+  hint: 'PUT /api/breakers/limits sets them; GET lists those that are set, and the defaults. PATCH /api/settings {"defaultBreaker":"off"} turns the defaults off.',
 };
 
 interface BreakerCommandsDependencies {
@@ -35,35 +43,51 @@ export async function serveBreakerCommands(
 ): Promise<Subscription[]> {
   return [
     await bus.serve(COMMANDS.setBreakerLimits, (question) => orAway(setLimits(parts, question))),
+    await bus.serve(COMMANDS.patchBreakerLimits, (question) => orAway(patchLimits(parts, question))),
     await bus.serve(COMMANDS.deleteBreakerLimits, (question) => orAway(deleteLimits(parts, question))),
     await bus.serve(COMMANDS.resetBreaker, (question) => orAway(reset(parts, question))),
   ];
 }
 
-interface SetLimits extends Authored {
+interface ChangeLimits extends LimitsScope, Authored {
   readonly tenantId: string;
-  readonly scope: 'tenant' | 'agent' | 'run';
-  readonly scopeId: string;
+  readonly ifVersion?: number | undefined;
   readonly body?: unknown;
 }
 
-async function setLimits(parts: BreakerCommandsDependencies, { tenantId, scope, scopeId, body, author }: SetLimits) {
-  const limits = BreakerLimitsDraft.safeParse(body);
-  if (!limits.success) return invalid(limits.error);
+async function setLimits(parts: BreakerCommandsDependencies, question: ChangeLimits) {
+  const draft = BreakerLimitsDraft.safeParse(question.body);
+  return draft.success ? changeLimits(parts, question, () => draft.data) : invalid(draft.error);
+}
+
+async function patchLimits(parts: BreakerCommandsDependencies, question: ChangeLimits) {
+  const patch = BreakerLimitsPatch.safeParse(question.body);
+  if (!patch.success) return invalid(patch.error);
+  return changeLimits(parts, question, (stored) => (stored === undefined ? null : { ...stored, ...patch.data }));
+}
+
+async function changeLimits(
+  parts: BreakerCommandsDependencies,
+  { tenantId, scope, scopeId, ifVersion, author }: ChangeLimits,
+  changed: (stored: BreakerLimits | undefined) => BreakerLimits | null,
+) {
   const ref = { scope, scopeId: scope === 'tenant' ? tenantId : scopeId };
-  await parts.repository.setLimits(tenantId, ref, limits.data, author);
+  const result = await parts.repository.changeLimits(tenantId, ref, { changed, ifVersion, author });
+  if (result === null) return { ok: false, problem: NO_LIMITS } as const;
+  if ('current' in result) return otherVersion('limits', ifVersion, result.current);
   await parts.changed(tenantId);
   await closeBelowLimits(parts, tenantId, ref);
-  return { ok: true, value: limits.data } as const;
+  return { ok: true, value: result } as const;
 }
 
-interface DeleteLimits extends LimitsScope, Authored {
-  readonly tenantId: string;
-}
-
-async function deleteLimits(parts: BreakerCommandsDependencies, { tenantId, author, ...ref }: DeleteLimits) {
-  const deleted = await parts.repository.deleteLimits(tenantId, ref, author);
-  if (!deleted) return { ok: false, problem: NO_LIMITS } as const;
+async function deleteLimits(
+  parts: BreakerCommandsDependencies,
+  { tenantId, author, ifVersion, scope, scopeId }: ChangeLimits,
+) {
+  const ref = { scope, scopeId };
+  const result = await parts.repository.deleteLimits(tenantId, ref, { ifVersion, author });
+  if (result === null) return { ok: false, problem: NO_LIMITS } as const;
+  if (result !== 'deleted') return otherVersion('limits', ifVersion, result.current);
   await parts.changed(tenantId);
   await closeBelowLimits(parts, tenantId, ref);
   return { ok: true, value: { ok: true } } as const;

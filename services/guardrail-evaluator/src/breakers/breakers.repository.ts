@@ -4,10 +4,11 @@ import {
   BreakerState,
   breakerChanged,
   type ChangeAuthor,
+  type StoredBreakerLimits,
 } from '@agentlens/contracts';
-import { type Database, recordChanges, type Tables } from '@agentlens/database';
+import { type Database, lockUntilEnd, recordChanges, type Tables } from '@agentlens/database';
 import type { BreakerRef } from '@agentlens/guardrails';
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { WRITER } from '../outbox-writer.ts';
 import { announceSettings } from '../settings/announce-settings.ts';
 import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
@@ -30,6 +31,17 @@ export type OpenBreakers = ReadonlyMap<string, RecordedBreaker>;
 export interface LimitsScope {
   readonly scope: 'tenant' | BreakerRef['scope'];
   readonly scopeId: string;
+}
+
+interface ChangeOfLimits {
+  readonly changed: (stored: BreakerLimits | undefined) => BreakerLimits | null;
+  /** Only while they are at this version; 0: while there are none. */
+  readonly ifVersion?: number | undefined;
+  readonly author?: ChangeAuthor | undefined;
+}
+
+interface OtherVersion {
+  readonly current: number;
 }
 
 /** How the audit names what has limits and breakers. */
@@ -85,37 +97,33 @@ export class BreakersRepository {
     },
   };
 
-  async setLimits(tenantId: string, ref: LimitsScope, set: BreakerLimits, author?: ChangeAuthor) {
+  /**
+   * Stores what `changed` makes of the limits that are set there; the same limits set again are a version of their own.
+   *
+   * @param changed null: leave them as they are
+   */
+  async changeLimits(
+    tenantId: string,
+    ref: LimitsScope,
+    { changed, ifVersion, author }: ChangeOfLimits,
+  ): Promise<StoredBreakerLimits | OtherVersion | null> {
     const at = new Date(this.#now()).toISOString();
-    const limits = JSON.stringify(set);
-    await this.#db.transaction().execute(async (transaction) => {
-      const stored = await transaction
-        .selectFrom('breaker_limits')
-        .select('limits')
-        .where('tenant_id', '=', tenantId)
-        .where('scope', '=', ref.scope)
-        .where('scope_id', '=', ref.scopeId)
-        .forUpdate()
-        .executeTakeFirst();
+    return this.#db.transaction().execute(async (transaction) => {
+      const stored = await lockLimits(transaction, tenantId, ref);
+      const { version: current = 0 } = stored ?? {};
+      const next = changed(stored && BreakerLimits.parse(stored.limits));
+      if (next === null) return null;
+      if (ifVersion !== undefined && ifVersion !== current) return { current };
+      const row = { limits: JSON.stringify(next), version: current + 1, updated_at: at };
       await transaction
         .insertInto('breaker_limits')
-        .values({ tenant_id: tenantId, scope: ref.scope, scope_id: ref.scopeId, limits, updated_at: at })
-        .onConflict((conflict) =>
-          conflict.columns(['tenant_id', 'scope', 'scope_id']).doUpdateSet({ limits, updated_at: at }),
-        )
+        .values({ tenant_id: tenantId, scope: ref.scope, scope_id: ref.scopeId, ...row })
+        .onConflict((conflict) => conflict.columns(['tenant_id', 'scope', 'scope_id']).doUpdateSet(row))
         .execute();
-      const kind = 'breaker_limits.set';
-      const change = {
-        tenantId,
-        at,
-        kind,
-        targetId: targetIdOf(ref),
-        author,
-        before: stored?.limits,
-        after: set,
-      } as const;
-      await recordChanges(transaction, [change]);
+      const change = { tenantId, at, kind: 'breaker_limits.set', targetId: targetIdOf(ref), author } as const;
+      await recordChanges(transaction, [{ ...change, before: stored?.limits, after: next }]);
       await announceSettings(transaction, tenantId, at);
+      return { ...next, version: row.version };
     });
   }
 
@@ -127,23 +135,28 @@ export class BreakersRepository {
     await recordChanges(this.#db, [{ tenantId, at, kind: 'breaker.reset', targetId, author, before, after }]);
   }
 
-  /** False: none were set there. */
-  async deleteLimits(tenantId: string, ref: LimitsScope, author?: ChangeAuthor): Promise<boolean> {
+  /** Null: none were set there. */
+  async deleteLimits(
+    tenantId: string,
+    ref: LimitsScope,
+    { ifVersion, author }: Omit<ChangeOfLimits, 'changed'>,
+  ): Promise<'deleted' | OtherVersion | null> {
     const at = new Date(this.#now()).toISOString();
     return this.#db.transaction().execute(async (transaction) => {
-      const deleted = await transaction
+      const stored = await lockLimits(transaction, tenantId, ref);
+      if (stored === undefined) return null;
+      if (ifVersion !== undefined && ifVersion !== stored.version) return { current: stored.version };
+      await transaction
         .deleteFrom('breaker_limits')
         .where('tenant_id', '=', tenantId)
         .where('scope', '=', ref.scope)
         .where('scope_id', '=', ref.scopeId)
-        .returning('limits')
-        .executeTakeFirst();
-      if (deleted === undefined) return false;
+        .execute();
       const kind = 'breaker_limits.deleted';
-      const change = { tenantId, at, kind, targetId: targetIdOf(ref), author, before: deleted.limits } as const;
+      const change = { tenantId, at, kind, targetId: targetIdOf(ref), author, before: stored.limits } as const;
       await recordChanges(transaction, [change]);
       await announceSettings(transaction, tenantId, at);
-      return true;
+      return 'deleted';
     });
   }
 
@@ -253,4 +266,16 @@ export class BreakersRepository {
       ]),
     );
   }
+}
+
+/** The limits that are set there, which nobody else changes, or sets where there are none, until this transaction ends. */
+async function lockLimits(transaction: Transaction<Tables>, tenantId: string, { scope, scopeId }: LimitsScope) {
+  await lockUntilEnd(transaction, 'breaker-limits', tenantId);
+  return transaction
+    .selectFrom('breaker_limits')
+    .select(['limits', 'version'])
+    .where('tenant_id', '=', tenantId)
+    .where('scope', '=', scope)
+    .where('scope_id', '=', scopeId)
+    .executeTakeFirst();
 }

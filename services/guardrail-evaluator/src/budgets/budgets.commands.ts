@@ -89,11 +89,13 @@ async function update(
 
 async function remove(
   { repository, now, changed }: BudgetCommandsDependencies,
-  { tenantId, budgetId, author }: { tenantId: string; budgetId: string; author?: ChangeAuthor | undefined },
+  { tenantId, budgetId, ifVersion, author }: BudgetChange,
 ) {
   if (!isId(budgetId)) return NOT_FOUND;
-  const deleted = await repository.markDeleted(tenantId, budgetId, new Date(now()).toISOString(), author);
-  if (!deleted) return NOT_FOUND;
+  const at = new Date(now()).toISOString();
+  const result = await repository.markDeleted(tenantId, budgetId, { ifVersion, at, author });
+  if (result === null) return NOT_FOUND;
+  if (result !== 'deleted') return otherVersion('budget', ifVersion, result.version);
   await changed(tenantId);
   return { ok: true, value: { ok: true } } as const;
 }

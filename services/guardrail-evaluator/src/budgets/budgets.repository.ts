@@ -1,12 +1,12 @@
 import { type Budget, type BudgetPatch, type ChangeAuthor, periodStart } from '@agentlens/contracts';
 import { budgetFromRow, type Database, recordChanges, type Tables } from '@agentlens/database';
 import type { LedgerEntry, SeededAccount } from '@agentlens/guardrails';
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { announceSettings } from '../settings/announce-settings.ts';
 import type { SettingsReader } from '../settings/tenant-settings-cache.ts';
 import { keptMsOf } from './accounts.ts';
 
-interface BudgetUpdate {
+interface BudgetChange {
   readonly patch: BudgetPatch;
   /** Only while the budget is at this version. */
   readonly ifVersion?: number | undefined;
@@ -14,9 +14,12 @@ interface BudgetUpdate {
   readonly author?: ChangeAuthor | undefined;
 }
 
-type UpdatedBudget =
-  | { readonly kind: 'updated'; readonly budget: Budget }
-  | { readonly kind: 'other_version'; readonly version: number };
+interface OtherVersion {
+  readonly kind: 'other_version';
+  readonly version: number;
+}
+
+type UpdatedBudget = { readonly kind: 'updated'; readonly budget: Budget } | OtherVersion;
 
 /** The tables `budgets` and `budget_ledger`, whose only writer this service is. Deleted budgets stay, marked. */
 export class BudgetsRepository {
@@ -55,17 +58,10 @@ export class BudgetsRepository {
   async update(
     tenantId: string,
     budgetId: string,
-    { patch, ifVersion, at, author }: BudgetUpdate,
+    { patch, ifVersion, at, author }: BudgetChange,
   ): Promise<UpdatedBudget | null> {
     return this.#db.transaction().execute(async (transaction) => {
-      const row = await transaction
-        .selectFrom('budgets')
-        .selectAll()
-        .where('tenant_id', '=', tenantId)
-        .where('budget_id', '=', budgetId)
-        .where('deleted_at', 'is', null)
-        .forUpdate()
-        .executeTakeFirst();
+      const row = await lockBudget(transaction, tenantId, budgetId);
       if (row === undefined) return null;
       const before = budgetFromRow(row);
       if (ifVersion !== undefined && ifVersion !== before.version) {
@@ -93,22 +89,26 @@ export class BudgetsRepository {
     });
   }
 
-  /** False: no such budget. */
-  async markDeleted(tenantId: string, budgetId: string, at: string, author?: ChangeAuthor): Promise<boolean> {
+  /** Null: no such budget. */
+  async markDeleted(
+    tenantId: string,
+    budgetId: string,
+    { ifVersion, at, author }: Omit<BudgetChange, 'patch'>,
+  ): Promise<'deleted' | OtherVersion | null> {
     return this.#db.transaction().execute(async (transaction) => {
-      const row = await transaction
+      const row = await lockBudget(transaction, tenantId, budgetId);
+      if (row === undefined) return null;
+      if (ifVersion !== undefined && ifVersion !== row.version) return { kind: 'other_version', version: row.version };
+      await transaction
         .updateTable('budgets')
-        .set((eb) => ({ deleted_at: at, updated_at: at, version: eb('version', '+', 1) }))
+        .set({ deleted_at: at, updated_at: at, version: row.version + 1 })
         .where('tenant_id', '=', tenantId)
         .where('budget_id', '=', budgetId)
-        .where('deleted_at', 'is', null)
-        .returningAll()
-        .executeTakeFirst();
-      if (row === undefined) return false;
+        .execute();
       const before = budgetFromRow(row);
       await recordChanges(transaction, [{ tenantId, at, kind: 'budget.deleted', targetId: budgetId, author, before }]);
       await announceSettings(transaction, tenantId, at);
-      return true;
+      return 'deleted';
     });
   }
 
@@ -199,6 +199,18 @@ export class BudgetsRepository {
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
     return Map.groupBy((await query.execute()).map(budgetFromRow), (budget) => budget.tenantId);
   }
+}
+
+/** The budget as it stays until this transaction ends; undefined where there is none, or none any more. */
+function lockBudget(transaction: Transaction<Tables>, tenantId: string, budgetId: string) {
+  return transaction
+    .selectFrom('budgets')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('budget_id', '=', budgetId)
+    .where('deleted_at', 'is', null)
+    .forUpdate()
+    .executeTakeFirst();
 }
 
 function rowOf(budget: Budget) {

@@ -89,13 +89,14 @@ export class AlertsController {
     return this.decide('cancel', caller, request);
   }
 
-  private async decide(verb: Verb, caller: Caller, { params, body }: RequestOf<typeof approveAlert>) {
+  private async decide(verb: Verb, caller: Caller, { params, headers, body }: RequestOf<typeof approveAlert>) {
     refuseAgents(caller);
     const { id: alertId } = params;
     const { reason } = body;
     const { tenantId } = caller;
     const authorship = await this.names.authorOf(caller);
-    return this.commands.forward(COMMANDS.decideAlert, { tenantId, alertId, verb, reason, ...authorship });
+    const question = { tenantId, alertId, verb, reason, ifVersion: headers['if-match'], ...authorship };
+    return this.commands.forward(COMMANDS.decideAlert, question);
   }
 }
 

@@ -4,6 +4,7 @@ import {
   deleteBreakerLimits,
   getBreakerLimits,
   listBreakers,
+  patchBreakerLimits,
   type RequestOf,
   resetBreaker,
   setBreakerLimits,
@@ -34,22 +35,37 @@ export class BreakersController {
   }
 
   @Serves(setBreakerLimits)
-  async setLimits(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof setBreakerLimits>) {
+  setLimits(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof setBreakerLimits>) {
+    return this.changeLimits(COMMANDS.setBreakerLimits, caller, request);
+  }
+
+  @Serves(patchBreakerLimits)
+  patchLimits(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof patchBreakerLimits>) {
+    return this.changeLimits(COMMANDS.patchBreakerLimits, caller, request);
+  }
+
+  private async changeLimits(
+    command: typeof COMMANDS.setBreakerLimits | typeof COMMANDS.patchBreakerLimits,
+    caller: Caller,
+    { body, headers }: RequestOf<typeof setBreakerLimits> | RequestOf<typeof patchBreakerLimits>,
+  ) {
     const { tenantId } = caller;
-    const { scope, id: scopeId = tenantId, limits } = body;
+    const { scope, id: scopeId = tenantId, limits: sent } = body;
     if (scope === 'tenant' && scopeId !== tenantId) throw new ProblemException(404, 'Tenant not found');
     const { author } = await this.names.authorOf(caller);
-    const question = { tenantId, scope, scopeId, body: limits, author };
-    return { scope, scopeId, limits: await this.commands.forward(COMMANDS.setBreakerLimits, question) };
+    const question = { tenantId, scope, scopeId, body: sent, author, ifVersion: headers['if-match'] };
+    const { version, ...limits } = await this.commands.forward(command, question);
+    return { scope, scopeId, limits, version };
   }
 
   @Serves(deleteBreakerLimits)
   async deleteLimits(
     @CurrentCaller() caller: Caller,
-    @FromRequest() { params: { scope, id: scopeId } }: RequestOf<typeof deleteBreakerLimits>,
+    @FromRequest() { params: { scope, id: scopeId }, headers }: RequestOf<typeof deleteBreakerLimits>,
   ) {
     const { author } = await this.names.authorOf(caller);
-    return this.commands.forward(COMMANDS.deleteBreakerLimits, { tenantId: caller.tenantId, scope, scopeId, author });
+    const question = { tenantId: caller.tenantId, scope, scopeId, author, ifVersion: headers['if-match'] };
+    return this.commands.forward(COMMANDS.deleteBreakerLimits, question);
   }
 
   @Serves(resetBreaker)

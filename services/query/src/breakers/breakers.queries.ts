@@ -36,6 +36,7 @@ export class BreakersQueries {
       scope: row.scope,
       scopeId: row.scope_id,
       limits: BreakerLimits.parse(row.limits),
+      version: row.version,
       updatedAt: row.updated_at,
     }));
   }

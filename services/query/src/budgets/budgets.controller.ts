@@ -57,9 +57,10 @@ export class BudgetsController {
   @Serves(deleteBudget)
   async delete(
     @CurrentCaller() caller: Caller,
-    @FromRequest() { params: { id: budgetId } }: RequestOf<typeof deleteBudget>,
+    @FromRequest() { params: { id: budgetId }, headers }: RequestOf<typeof deleteBudget>,
   ) {
     const { author } = await this.names.authorOf(caller);
-    return this.commands.forward(COMMANDS.deleteBudget, { tenantId: caller.tenantId, budgetId, author });
+    const question = { tenantId: caller.tenantId, budgetId, ifVersion: headers['if-match'], author };
+    return this.commands.forward(COMMANDS.deleteBudget, question);
   }
 }

@@ -23,7 +23,7 @@ export class ControlController {
   ) {}
 
   @Serves(createOrder)
-  async order(@CurrentCaller() caller: Caller, @FromRequest() { body }: RequestOf<typeof createOrder>) {
+  async order(@CurrentCaller() caller: Caller, @FromRequest() { body, headers }: RequestOf<typeof createOrder>) {
     const { tenantId } = caller;
     const { scope, id = tenantId, state, reason, waitMs } = body;
     if (scope === 'tenant' && id !== tenantId) throw new ProblemException(404, 'Tenant not found');
@@ -31,7 +31,8 @@ export class ControlController {
     const agentId = scope === 'run' ? await this.control.agentOf(tenantId, id) : undefined;
     const isKnown =
       scope === 'agent' ? await this.control.isAgent(tenantId, id) : scope === 'tenant' || agentId !== undefined;
-    const question = { tenantId, scope, scopeId: id, agentId, state, reason, ...authorship };
+    const ifVersion = headers['if-match'];
+    const question = { tenantId, scope, scopeId: id, agentId, state, reason, ifVersion, ...authorship };
     const order = await this.commands.forward(COMMANDS.orderControl, question);
     return { order, ...(await this.watch.follow(order, waitMs)), ...(isKnown ? {} : unknown(scope, id)) };
   }

@@ -67,9 +67,10 @@ export class ControlQueries {
 }
 
 function pageRows(db: ReadOnly, tenantId: string, filter: ControlFilter) {
+  const { scopeId = filter.id } = filter;
   let query = db.selectFrom('control_orders').selectAll().where('tenant_id', '=', tenantId);
   if (filter.scope !== undefined) query = query.where('scope', 'in', filter.scope);
-  if (filter.id !== undefined) query = query.where('scope_id', '=', filter.id);
+  if (scopeId !== undefined) query = query.where('scope_id', '=', scopeId);
   if (filter.state !== undefined) query = query.where('state', 'in', filter.state);
   if (filter.cursor !== undefined) {
     const place = sql`(${filter.cursor.at}::timestamptz, ${filter.cursor.id})`;

@@ -7,6 +7,7 @@ import {
   getRuleCatalog,
   getRuleStatus,
   listRules,
+  patchRule,
   type RequestOf,
   updateRule,
 } from '@agentlens/operations';
@@ -59,10 +60,16 @@ export class RulesController {
   }
 
   @Serves(updateRule)
-  async update(
-    @CurrentCaller() caller: Caller,
-    @FromRequest() { params: { id: ruleId }, headers, body }: RequestOf<typeof updateRule>,
-  ) {
+  put(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof updateRule>) {
+    return this.change(caller, request);
+  }
+
+  @Serves(patchRule)
+  patch(@CurrentCaller() caller: Caller, @FromRequest() request: RequestOf<typeof patchRule>) {
+    return this.change(caller, request);
+  }
+
+  private async change(caller: Caller, { params: { id: ruleId }, headers, body }: RequestOf<typeof patchRule>) {
     const authorship = await this.names.authorOf(caller);
     const question = { tenantId: caller.tenantId, ruleId, body, ...conditionsOf(headers), ...authorship };
     return masked(await this.commands.forward(COMMANDS.updateRule, question), this.secrets);

@@ -1,5 +1,5 @@
-import type { Scope } from '@agentlens/contracts';
-import { createKey, listKeys, type RequestOf, revokeKey, rotateKey } from '@agentlens/operations';
+import { otherVersion, type Scope } from '@agentlens/contracts';
+import { createKey, KEYS_LIST, listKeys, type RequestOf, revokeKey, rotateKey } from '@agentlens/operations';
 import {
   type ApiKey,
   ApiKeys,
@@ -14,6 +14,7 @@ import {
 } from '@agentlens/platform';
 import { Controller, Inject } from '@nestjs/common';
 import { foundOr404 } from '../http/found-or-404.ts';
+import { pageOf } from '../http/page.ts';
 import { KeyNames } from './key-names.ts';
 
 const KEY = 'API key';
@@ -38,32 +39,51 @@ export class KeysController {
   }
 
   @Serves(listKeys)
-  async list(@CurrentCaller() caller: Caller) {
-    const keys = await this.keys.list(caller.tenantId);
-    return { keys: keys.map((key) => ({ ...view(key), lastUsedAt: key.lastUsedAt, revokedAt: key.revokedAt })) };
+  async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listKeys>) {
+    const { limit, offset, cursor } = query;
+    const rows = await this.keys.list(caller.tenantId, { limit: limit + 1, offset, after: cursor });
+    const positionOf = ({ createdAt, id }: ApiKey) => ({ at: createdAt, id });
+    const { items, ...page } = pageOf(KEYS_LIST, rows, limit, positionOf, (key) => ({
+      ...view(key),
+      lastUsedAt: key.lastUsedAt,
+      revokedAt: key.revokedAt,
+    }));
+    return { keys: items, ...page };
   }
 
   @Serves(rotateKey)
-  async rotate(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof rotateKey>) {
+  async rotate(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id }, headers }: RequestOf<typeof rotateKey>,
+  ) {
     const { author } = await this.names.authorOf(caller);
-    const rotated = await this.keys.rotate(caller.tenantId, id, author);
+    const ifVersion = headers['if-match'];
+    const rotated = await this.keys.rotate(caller.tenantId, id, { author, ifVersion });
     switch (rotated.kind) {
+      case 'other_version':
+        throw changedMeanwhile(ifVersion, rotated.current);
       case 'unknown':
         return foundOr404(KEY, null);
       case 'not_live':
         throw new ProblemException(409, 'API key is revoked or expired', { hint: 'Make a new key instead.' });
       case 'rotated': {
-        const { id: previousId, expiresAt } = rotated.previous;
-        return { ...secretView(rotated.key), previous: { id: previousId, expiresAt } };
+        const { id: previousId, expiresAt, version } = rotated.previous;
+        return { ...secretView(rotated.key), previous: { id: previousId, expiresAt, version } };
       }
     }
   }
 
   @Serves(revokeKey)
-  async revoke(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof revokeKey>) {
+  async revoke(
+    @CurrentCaller() caller: Caller,
+    @FromRequest() { params: { id }, headers }: RequestOf<typeof revokeKey>,
+  ) {
     const { author } = await this.names.authorOf(caller);
-    const { kind } = await this.keys.revoke(caller.tenantId, id, author);
-    switch (kind) {
+    const ifVersion = headers['if-match'];
+    const revoked = await this.keys.revoke(caller.tenantId, id, { author, ifVersion });
+    switch (revoked.kind) {
+      case 'other_version':
+        throw changedMeanwhile(ifVersion, revoked.current);
       case 'last_of_scope':
         throw new ProblemException(409, `This is the last ${makerOf(caller)} key of the tenant`, {
           hint: 'Make another or rotate this one first: without one nobody could make another.',
@@ -83,8 +103,12 @@ function makerOf({ scopes }: Caller): Scope {
   return scopes.includes('platform') ? 'platform' : 'admin';
 }
 
-function view({ id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt }: ApiKey) {
-  return { id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt };
+function changedMeanwhile(wanted: number | undefined, current: number): ProblemException {
+  return ProblemException.from(otherVersion(KEY, wanted, current).problem);
+}
+
+function view({ id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt, version }: ApiKey) {
+  return { id, name, scopes, agents, tenantId, eventsPerSecond, createdAt, expiresAt, version };
 }
 
 function secretView(key: NewApiKey) {

@@ -3,83 +3,143 @@ interface Parameter {
   readonly in: string;
   readonly name: string;
   readonly required?: boolean;
+  readonly schema: Json;
 }
+interface Answer {
+  readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: Json }>>;
+}
+
+/** What is promised, and of what types it is: none for what has no type (a route, a word, a need). */
+export type ApiSurface = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Deeper than any answer; a schema that holds itself ends here. */
 const MOST_DEPTH = 8;
 
 /**
- * What clients can rely on, one line each, of an OpenAPI document: `GET /api/runs`, its parameters (`?limit`), what its
- * answers have (`200 runs[].id`), what its body may have (`body name`) and must have (`needs name`), and words of enums that
- * a body takes (`body mode=off`).
+ * What clients can rely on of an OpenAPI document: `GET /api/runs`, its parameters (`?limit`), what its answers have (`200
+ * runs[].id`, `429 header Retry-After`), what its body may have (`body name`) and must have (`needs name`), and words of enums
+ * that a parameter or body takes (`?by=day`, `body mode=off`).
  */
-export function apiSurface(document: Json): string[] {
-  const lines = new Set<string>();
+export function apiSurface(document: Json): ApiSurface {
+  const surface = new Surface(document);
   for (const [path, methods] of Object.entries(document.paths as Record<string, Json>)) {
     for (const [method, op] of Object.entries(methods as Record<string, Json>)) {
-      const name = `${method.toUpperCase()} ${path}`;
-      lines.add(name);
-      for (const { in: place, name: parameter, required } of (op.parameters ?? []) as Parameter[]) {
-        if (place === 'query') lines.add(`${name} ?${parameter}`);
-        if (place === 'query' && required === true) lines.add(`${name} needs ?${parameter}`);
-      }
-      const body = (op.requestBody as { content?: Record<string, Json> } | undefined)?.content?.['application/json'];
-      if (body !== undefined) new Walk(document, lines, `${name} body`, `${name} needs`).of(body.schema as Json);
-      for (const [status, answer] of Object.entries(op.responses as Record<string, Json>)) {
-        if (!status.startsWith('2')) continue;
-        const content = (answer.content as Record<string, Json> | undefined)?.['application/json'];
-        if (content !== undefined) new Walk(document, lines, `${name} ${status}`).of(content.schema as Json);
-      }
+      surface.addOperation(`${method.toUpperCase()} ${path}`, op as Json);
     }
   }
-  return [...lines].sort();
+  return surface.promises;
+}
+
+/** One promise a line, `GET /api/runs 200 runs[].id: string`. */
+export function linesOf(surface: ApiSurface): string[] {
+  const lines = [...surface].map(([name, types]) =>
+    types.size === 0 ? name : `${name}: ${[...types].sort().join(' | ')}`,
+  );
+  return lines.sort();
+}
+
+export function surfaceOf(lines: readonly string[]): ApiSurface {
+  return new Map(
+    lines.map((line) => {
+      const [name = '', types] = line.split(/: (?=[a-z |]+$)/);
+      return [name, new Set(types?.split(' | '))];
+    }),
+  );
+}
+
+class Surface {
+  readonly promises = new Map<string, Set<string>>();
+  readonly #document: Json;
+
+  constructor(document: Json) {
+    this.#document = document;
+  }
+
+  addOperation(name: string, op: Json): void {
+    this.add(name);
+    for (const { in: place, name: parameter, required, schema } of (op.parameters ?? []) as Parameter[]) {
+      if (place !== 'query') continue;
+      const known = `${name} ?${parameter}`;
+      this.add(known, this.typesOf(schema));
+      for (const word of wordsOf(this.resolved(schema))) this.add(`${known}=${word}`);
+      if (required === true) this.add(`${name} needs ?${parameter}`);
+    }
+    const body = (op.requestBody as Answer | undefined)?.content?.['application/json'];
+    if (body !== undefined) new Walk(this, `${name} body`, `${name} needs`).of(body.schema);
+    for (const [status, answer] of Object.entries(op.responses as Record<string, Answer>)) {
+      for (const [header, { required }] of Object.entries(answer.headers ?? {})) {
+        if (required === true) this.add(`${name} ${status} header ${header}`);
+      }
+      const content = answer.content?.['application/json'];
+      if (content !== undefined && status.startsWith('2')) new Walk(this, `${name} ${status}`).of(content.schema);
+    }
+  }
+
+  add(name: string, types: readonly string[] = []): void {
+    const known = this.promises.get(name) ?? new Set();
+    for (const type of types) known.add(type);
+    this.promises.set(name, known);
+  }
+
+  /** `word`: a text of an enum. */
+  typesOf(given: Json): string[] {
+    const schema = this.resolved(given);
+    const branches = (schema.anyOf ?? schema.oneOf ?? schema.allOf) as Json[] | undefined;
+    const types = schema.type === undefined ? [] : ([schema.type].flat() as string[]);
+    const isOfWords = wordsOf(schema).length > 0;
+    if (types.length > 0) return types.map((type) => (type === 'string' && isOfWords ? 'word' : type));
+    if (branches !== undefined) return branches.flatMap((branch) => this.typesOf(branch));
+    return [schema.properties === undefined ? 'anything' : 'object'];
+  }
+
+  resolved(schema: Json): Json {
+    const { $ref } = schema;
+    if (typeof $ref !== 'string') return schema;
+    const name = $ref.split('/').at(-1) ?? '';
+    const schemas = (this.#document.components as { schemas: Record<string, Json> }).schemas;
+    return this.resolved(schemas[name] ?? {});
+  }
 }
 
 class Walk {
-  readonly #document: Json;
-  readonly #lines: Set<string>;
+  readonly #surface: Surface;
   readonly #prefix: string;
   readonly #needs: string | undefined;
 
-  constructor(document: Json, lines: Set<string>, prefix: string, needs?: string) {
-    this.#document = document;
-    this.#lines = lines;
+  constructor(surface: Surface, prefix: string, needs?: string) {
+    this.#surface = surface;
     this.#prefix = prefix;
     this.#needs = needs;
   }
 
   of(given: Json | undefined, at = '', depth = 0): void {
     if (given === undefined || depth > MOST_DEPTH) return;
-    const schema = this.#resolved(given);
+    const schema = this.#surface.resolved(given);
     for (const key of ['oneOf', 'anyOf', 'allOf'] as const) {
       // What one of several needs is not needed.
       for (const branch of (schema[key] ?? []) as Json[]) this.#branch(key).of(branch, at, depth + 1);
     }
     for (const [member, value] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) {
       const place = at === '' ? member : `${at}.${member}`;
-      this.#lines.add(`${this.#prefix} ${place}`);
+      this.#surface.add(`${this.#prefix} ${place}`, this.#surface.typesOf(value));
       this.of(value, place, depth + 1);
     }
     for (const member of (schema.required ?? []) as string[]) {
-      if (this.#needs !== undefined) this.#lines.add(`${this.#needs} ${at === '' ? member : `${at}.${member}`}`);
+      if (this.#needs !== undefined) this.#surface.add(`${this.#needs} ${at === '' ? member : `${at}.${member}`}`);
     }
-    const words = (schema.enum ?? (schema.const === undefined ? [] : [schema.const])) as unknown[];
-    for (const word of words) {
-      if (this.#prefix.endsWith(' body')) this.#lines.add(`${this.#prefix} ${at}=${String(word)}`);
+    if (this.#prefix.endsWith(' body')) {
+      for (const word of wordsOf(schema)) this.#surface.add(`${this.#prefix} ${at}=${word}`);
     }
     this.of(schema.items as Json | undefined, `${at}[]`, depth + 1);
   }
 
   #branch(key: 'oneOf' | 'anyOf' | 'allOf'): Walk {
-    if (key === 'allOf' || this.#needs === undefined) return this;
-    return new Walk(this.#document, this.#lines, this.#prefix);
+    return key === 'allOf' || this.#needs === undefined ? this : new Walk(this.#surface, this.#prefix);
   }
+}
 
-  #resolved(schema: Json): Json {
-    const { $ref } = schema;
-    if (typeof $ref !== 'string') return schema;
-    const name = $ref.split('/').at(-1) ?? '';
-    const schemas = (this.#document.components as { schemas: Record<string, Json> }).schemas;
-    return this.#resolved(schemas[name] ?? {});
-  }
+function wordsOf(schema: Json): string[] {
+  const words = (schema.enum ?? (schema.const === undefined ? [] : [schema.const])) as unknown[];
+  return words.map(String);
 }

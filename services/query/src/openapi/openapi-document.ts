@@ -94,7 +94,12 @@ function describe(op: Operation, schemas: Json): Json {
       : {
           requestBody: {
             required: !op.body.safeParse(undefined).success,
-            content: { 'application/json': { schema: jsonSchema(op.body, 'input', schemas, `${named(op)}Body`) } },
+            content: {
+              'application/json': {
+                schema: jsonSchema(op.body, 'input', schemas, `${named(op)}Body`),
+                ...(op.examples === undefined ? {} : { examples: examples(op.examples) }),
+              },
+            },
           },
         }),
     ...(op.frames === undefined ? {} : { 'x-frames': frames(op.frames, schemas) }),
@@ -163,6 +168,10 @@ function named({ id }: Operation): string {
   return id.charAt(0).toUpperCase() + id.slice(1);
 }
 
+function examples(values: Readonly<Record<string, unknown>>): Json {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
+}
+
 function frames(schemasOf: Readonly<Record<string, z.ZodType>>, schemas: Json): Json {
   return Object.fromEntries(
     Object.entries(schemasOf).map(([event, schema]) => [event, jsonSchema(schema, 'output', schemas)]),
@@ -181,12 +190,14 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json, na
       // The text form of a number is how it travels in a query, not what a reader wants to know.
       if (node.type === 'integer' || node.type === 'boolean') {
         delete node.pattern;
-        delete node.enum;
+        if (node.enum?.every((word) => typeof word === 'string')) delete node.enum;
       }
       // Of every whole number, so they say nothing.
       if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
       if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
       if (node.format === 'date-time') delete node.anyOf;
+      // Of answers the format says it all.
+      if (io === 'output' && (node.format === 'date-time' || node.format === 'date')) delete node.pattern;
       // zod leaves `default` out where a transform follows it.
       const { 'x-default': byDefault } = node as Json;
       if (byDefault !== undefined) Object.assign(node, { default: byDefault, 'x-default': undefined });

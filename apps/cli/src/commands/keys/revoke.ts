@@ -1,3 +1,4 @@
+import { type Client, pages } from '@agentlens/client';
 import { CommandError } from '../../command-error.ts';
 import type { CommandFile } from '../../command-file.ts';
 import { EXIT } from '../../exit-codes.ts';
@@ -5,8 +6,7 @@ import { EXIT } from '../../exit-codes.ts';
 export const define: CommandFile['define'] = (command, context) => {
   command.argument('<id>', 'the key to end').action(async (id) => {
     const client = await context.connect();
-    const { keys } = await client.listKeys();
-    const key = keys.find((one) => one.id === id);
+    const key = await find(client, id);
     if (key === undefined) {
       const hint = '"agentlens keys list" shows every key of the tenant.';
       throw new CommandError(`There is no key ${id}`, { exitCode: EXIT.notFoundOrConflict, hint });
@@ -16,3 +16,11 @@ export const define: CommandFile['define'] = (command, context) => {
     context.output.print(answer, () => `Revoked ${id}`);
   });
 };
+
+async function find(client: Client, id: string) {
+  for await (const { keys } of pages(client.listKeys, {})) {
+    const key = keys.find((one) => one.id === id);
+    if (key !== undefined) return key;
+  }
+  return undefined;
+}

@@ -1,0 +1,56 @@
+import { type PriceBook, translateAgentLensEvent } from '@agentlens/contracts';
+import { validateDraft } from '@agentlens/guardrails';
+import { createRule, ingestEvents, OPERATIONS, type Operation } from '@agentlens/operations';
+import { describe, expect, it } from '@jest/globals';
+import { openApiDocument } from './openapi-document.ts';
+
+interface Documented {
+  readonly paths: Record<string, Record<string, { readonly requestBody: { readonly content: Json } }>>;
+}
+type Json = Readonly<Record<string, { readonly examples?: object }>>;
+
+const NO_PRICES: PriceBook = { providerOf: () => undefined, costOf: () => undefined };
+
+/** What most programs send. */
+const MOST_USED = [
+  ...['createBudget', 'createKey', 'createOrder', 'createRule', 'createWebhook'],
+  ...['evaluateCall', 'ingestEvents', 'setBreakerLimits'],
+];
+
+const withExamples = OPERATIONS.filter(({ examples }) => examples !== undefined);
+const examplesOf = (op: Operation) => Object.values(op.examples ?? {});
+const all = withExamples.flatMap((op) =>
+  Object.entries(op.examples ?? {}).map(([name, body]) => [`${name} of ${op.id}`, op, body] as const),
+);
+
+describe('an example', () => {
+  it.each(all)('%s is taken', (_name, op, body) => {
+    expect(op.body?.safeParse(body)).toMatchObject({ success: true });
+  });
+
+  it('is there for what most programs send', () => {
+    const ids = withExamples.map(({ id }) => id);
+    expect(MOST_USED.filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  it('is in the document as it stands', () => {
+    const { paths } = openApiDocument(OPERATIONS, '1') as unknown as Documented;
+    expect(paths['/api/budgets']?.post?.requestBody.content['application/json']?.examples).toMatchObject({
+      everyRun: { value: { scope: 'run', period: 'total' } },
+    });
+  });
+
+  it('of a rule has configs that its types know', () => {
+    expect(examplesOf(createRule).map(validateDraft)).toMatchObject([{ ok: true }, { ok: true }]);
+  });
+
+  it('of events is in the words of the wire format', () => {
+    const events = examplesOf(ingestEvents).flatMap((body) => (body as { events: unknown[] }).events);
+    expect(events.length).toBeGreaterThan(0);
+    for (const event of events) {
+      // Old events are refused one day.
+      expect(event).not.toHaveProperty('timestamp');
+      expect(translateAgentLensEvent(event, NO_PRICES, 0)).toEqual({ ok: true, event: expect.any(Object) });
+    }
+  });
+});
