@@ -144,6 +144,7 @@ export {
   alertChanged,
   breakerChanged,
   type CloudEventAttributes,
+  CONSUMERS,
   controlOrdered,
   deadLetters,
   decisionDecided,
@@ -164,6 +165,7 @@ export {
   TOPICS,
   type Topic,
   tenantOfEvents,
+  tenantOfLetter,
 } from './topics.ts';
 export { ACTION_RESULTS, ActionResult, COMPARISON_WORDS, Comparison, DeliverySettled, Trigger } from './triggers.ts';
 export { utf8Text } from './utf8-text.ts';
