@@ -38,6 +38,7 @@ export const ROUTES: Routes = {
   getBreakerLimits: 'GET /api/breakers/limits',
   getBudget: 'GET /api/budgets/:id',
   getCosts: 'GET /api/analytics/costs',
+  getDelivery: 'GET /api/guardrails/deliveries/:id',
   getErasure: 'GET /api/erasures/:id',
   getEvent: 'GET /api/events/:id',
   getFeatures: 'GET /api/config/features',

@@ -55,6 +55,7 @@ export {
   Subject,
   UnreadContent,
 } from './decisions.ts';
+export { DeliveryExchange, MOST_ANSWERED_BODY, MOST_SENT_BODY } from './delivery-exchange.ts';
 export {
   EVENT_TYPE_NAMES,
   type EventTypeName,
