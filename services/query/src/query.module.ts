@@ -79,6 +79,7 @@ import { SettingsController } from './settings/settings.controller.ts';
 import { SettingsRepository } from './settings/settings.repository.ts';
 import { LiveStreamService } from './stream/live-stream.service.ts';
 import { OpenStreams } from './stream/open-streams.ts';
+import { RecordFeed } from './stream/record-feed.ts';
 import { StreamController } from './stream/stream.controller.ts';
 import { StreamMetrics } from './stream/stream-metrics.ts';
 import { SystemController } from './system/system.controller.ts';
@@ -167,6 +168,7 @@ export class QueryModule {
         KeyNames,
         LiveStreamService,
         OpenStreams,
+        RecordFeed,
         StreamMetrics,
         KeyUseRecorder,
         { provide: SessionCookies, useFactory: () => new SessionCookies(platform) },

@@ -1,5 +1,6 @@
 import {
   BreakerChanged,
+  Budget,
   ClientId,
   COMPARISON_WORDS,
   ControlOrder,
@@ -13,6 +14,7 @@ import { CommaList, commaListOf } from '../parameters.ts';
 import { StreamTicketAnswer, streamAccess } from '../stream-access.ts';
 import { streamSigns } from '../stream-frames.ts';
 import { AlertView } from './alert-view.ts';
+import { AuditEntry } from './audit.operations.ts';
 import { Session } from './session.ts';
 import { StoredEvent } from './stored-event.ts';
 import { type FactKind, STREAM_KINDS, USUAL_KINDS } from './stream-kinds.ts';
@@ -42,7 +44,8 @@ export const StreamQuery = z.object({
     .meta({
       description:
         `The kinds of frames to send; without it ${USUAL_KINDS.join(', ')}. The others say what happened from now on ` +
-        'and are not resumed: read again after a gap.',
+        'and are not resumed: read again after a gap. `budget` and `audit` come within seconds; `audit` needs the scope ' +
+        '`admin`.',
     }),
   lastEventId: LastEventId.optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
 });
@@ -79,6 +82,18 @@ const facts = {
   breaker: BreakerChanged,
   rule: RulesChanged,
 } satisfies Readonly<Record<FactKind, z.ZodType>>;
+/** A pot of a budget that reached 80 % or all of its limit. */
+const BudgetNotice = z
+  .object({
+    budget: Budget,
+    scopeId: z.string().meta({ description: 'Whose pot: of a budget for each agent the agent, and so on.' }),
+    periodStart: z.string(),
+    spentUsd: z.number(),
+    share: z.number().meta({ description: 'The greatest share that was reached: 0.8 or 1.' }),
+    at: z.string().meta({ description: 'Since when.' }),
+  })
+  .meta({ id: 'BudgetNotice' });
+
 export const createStreamTicket = operation({
   id: 'createStreamTicket',
   method: 'post',
@@ -105,6 +120,14 @@ export const openStream = operation({
   headers: StreamHeaders,
   response: z.string(),
   contentType: 'text/event-stream',
-  frames: { event: StoredEvent, session_update: Session, alert: TriggerNotice, ...facts, ...streamSigns },
+  frames: {
+    event: StoredEvent,
+    session_update: Session,
+    alert: TriggerNotice,
+    ...facts,
+    budget: BudgetNotice,
+    audit: AuditEntry,
+    ...streamSigns,
+  },
   queryToken: true,
 });
