@@ -16,7 +16,7 @@ export function bytesFrom(prefix: string): { readonly first: string; readonly la
 export function uuidsFrom(prefix: string): { readonly first: string; readonly last: string } | null {
   const text = prefix.toLowerCase();
   if (text.length > LAYOUT.length) return null;
-  const fits = [...text].every((character, i) => (LAYOUT[i] === '-' ? character === '-' : HEX.test(character)));
+  const fits = Array.from(text).every((character, i) => (LAYOUT[i] === '-' ? character === '-' : HEX.test(character)));
   if (!fits) return null;
   const rest = LAYOUT.slice(text.length);
   return { first: text + rest.replaceAll('x', '0'), last: text + rest.replaceAll('x', 'f') };
