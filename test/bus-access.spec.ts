@@ -24,7 +24,10 @@ describe.each(Object.entries<contracts.BusAccess>(BUS_ACCESS))('what %s may do o
     .filter((file) => !/\.(spec|testing)\.ts$/.test(file))
     .map((file) => readFileSync(join(root, file), 'utf8'))
     .join('\n');
-  const topics = [...topicNames].filter(([name]) => new RegExp(`\\b${name}\\b`).test(code));
+  const worked = /\bCONSUMERS\b/.test(code) ? contracts.CONSUMERS.map(({ topic }): object => topic) : [];
+  const topics = [...topicNames].filter(
+    ([name, topic]) => new RegExp(`\\b${name}\\b`).test(code) || worked.some((one) => one === topic),
+  );
   const commands = [...commandNames].filter(([name]) => new RegExp(`\\bCOMMANDS\\.${name}\\b`).test(code));
 
   it('is every topic its code names', () => {
@@ -48,6 +51,17 @@ describe.each(Object.entries<contracts.BusAccess>(BUS_ACCESS))('what %s may do o
     const unused = all.filter((one) => !named.has(one) && !IN_LIBS.has(one));
     expect(unused.map(({ name, subject }) => name ?? subject)).toEqual([]);
   });
+});
+
+it('every consumer group of the services is in the list that the lag is shown of', () => {
+  const code = globSync('services/*/src/**/*.ts', { cwd: root })
+    .filter((file) => !/\.(spec|testing)\.ts$/.test(file))
+    .map((file) => readFileSync(join(root, file), 'utf8'));
+  const named = new Set(code.flatMap((text) => [...text.matchAll(/\bGROUPS\.(\w+)/g)].map(([, name = '']) => name)));
+  expect([...named].sort()).toEqual(Object.keys(contracts.GROUPS).sort());
+  expect(contracts.CONSUMERS.map(({ group }) => group).sort()).toEqual(Object.values(contracts.GROUPS).sort());
+  // A group spelled at the place where it is joined would be missing above.
+  expect(code.filter((text) => /\bgroup: ['"`]/.test(text))).toEqual([]);
 });
 
 it('every command has one owner', () => {

@@ -95,7 +95,7 @@ export const BUS_ACCESS = {
     publishes: [keysChanged, keyUsed],
     reads: [
       ...[agentEvents, guardrailTriggered, deliverySettled, alertChanged, breakerChanged, decisionDecided],
-      ...[rulesChanged, controlOrdered, keysChanged, keyUsed, runChanged],
+      ...[rulesChanged, controlOrdered, keysChanged, keyUsed, runChanged, directiveAcknowledged, deadLetters],
     ],
     asks: [
       ...RULE_WRITING,

@@ -57,6 +57,7 @@ export {
   Subject,
   UnreadContent,
 } from './decisions.ts';
+export { DeliveryExchange, MOST_ANSWERED_BODY, MOST_SENT_BODY } from './delivery-exchange.ts';
 export {
   EVENT_TYPE_NAMES,
   type EventTypeName,
@@ -146,6 +147,7 @@ export {
   alertChanged,
   breakerChanged,
   type CloudEventAttributes,
+  CONSUMERS,
   controlOrdered,
   deadLetters,
   decisionDecided,
@@ -166,6 +168,7 @@ export {
   TOPICS,
   type Topic,
   tenantOfEvents,
+  tenantOfLetter,
 } from './topics.ts';
 export { ACTION_RESULTS, ActionResult, COMPARISON_WORDS, Comparison, DeliverySettled, Trigger } from './triggers.ts';
 export { utf8Text } from './utf8-text.ts';

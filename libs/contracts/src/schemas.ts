@@ -15,6 +15,7 @@ export {
   RuleBypass,
   RuleFinding,
 } from './decisions.ts';
+export { DeliveryExchange } from './delivery-exchange.ts';
 export {
   AcknowledgeBody,
   AgentBody,

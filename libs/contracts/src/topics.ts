@@ -8,6 +8,7 @@ import { Decision } from './decisions.ts';
 import { Directive } from './directives.ts';
 import { eventBatchFacts, eventBatchHeaders, factsOfBatch } from './event-batch-facts.ts';
 import { EventBatch } from './events.ts';
+import { TenantId } from './ids.ts';
 import { KeysChanged, KeyUsed, RulesChanged, RunChanged, RunHeartbeats } from './notices.ts';
 import { subjectToken } from './subject-token.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './times.ts';
@@ -83,8 +84,15 @@ export interface CloudEventAttributes {
   readonly time: string;
 }
 
-/** Durable consumer groups that others ask about. */
-export const GROUPS = { runTracking: 'run-tracking', guardrailEvaluator: 'guardrail-evaluator' } as const;
+/** The durable consumer groups of the platform. */
+export const GROUPS = {
+  runTracking: 'run-tracking',
+  decisions: 'run-tracking-decisions',
+  guardrailEvaluator: 'guardrail-evaluator',
+  actionDispatcher: 'action-dispatcher',
+  breakerAlerts: 'action-dispatcher-breakers',
+  acknowledgements: 'action-dispatcher-acks',
+} as const;
 
 /** One kind of message: where it lives, what it looks like, and what makes two of them the same. */
 export interface Topic<T> {
@@ -286,8 +294,9 @@ export const deadLetters: Topic<DeadLetter> = {
   name: 'dead.letter',
   schema: DeadLetter,
   stream: 'DEAD_LETTERS',
-  subject: (letter) => `dead.letter.${subjectToken(letter.group)}`,
-  pattern: () => 'dead.letter.*',
+  // The last token is missing where nobody can tell whose message it was: no tenant reads it then.
+  subject: (letter) => ['dead.letter', subjectToken(letter.group), tenantOfLetter(letter)].filter(Boolean).join('.'),
+  pattern: (tenantId) => (tenantId === undefined ? 'dead.letter.>' : `dead.letter.*.${tenantId}`),
   messageId: (letter) => `${letter.group}:${letter.messageId}`,
 };
 
@@ -308,3 +317,26 @@ export const TOPICS = [
   breakerChanged,
   deadLetters,
 ] as const;
+
+/** Who works on which topic, each of them until it has settled every message. */
+export const CONSUMERS = [
+  { group: GROUPS.runTracking, topic: agentEvents },
+  { group: GROUPS.decisions, topic: decisionDecided },
+  { group: GROUPS.guardrailEvaluator, topic: agentEvents },
+  { group: GROUPS.actionDispatcher, topic: guardrailTriggered },
+  { group: GROUPS.breakerAlerts, topic: breakerChanged },
+  { group: GROUPS.acknowledgements, topic: directiveAcknowledged },
+] as const;
+
+/**
+ * Whose message a group gave up on: what its subject says, which its publisher made of the tenant of a key. Nothing of the
+ * body is believed, which may be what could not be read. Undefined where the topic has no such place.
+ */
+export function tenantOfLetter({ topic: name, subject }: Pick<DeadLetter, 'topic' | 'subject'>): string | undefined {
+  const topic = TOPICS.find((one) => one.name === name);
+  const place = topic?.pattern(TENANT_PLACE).split('.').indexOf(TENANT_PLACE) ?? -1;
+  const tenant = TenantId.safeParse(subject.split('.')[place]);
+  return tenant.success ? tenant.data : undefined;
+}
+
+const TENANT_PLACE = 'TENANT';

@@ -10,6 +10,7 @@ export { isMovedPartition } from './moved-partition.ts';
 export { openDatabase } from './open-database.ts';
 export { type OutboxMessage, OutboxRelay } from './outbox-relay.ts';
 export { dropPartitions, ensurePartitions } from './partitions.ts';
+export { type News, type NewsOf, RecordNews } from './record/record-news.ts';
 export { refusalText } from './refusal-text.ts';
 export { DATABASE_ROLES, READER_ROLE, roleName } from './roles.ts';
 export { type Columns, JsonText, RowArray } from './row-arrays/row-array.ts';

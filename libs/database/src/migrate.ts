@@ -33,6 +33,7 @@ import * as killedRuns from './migrations/0029-killed-runs.ts';
 import * as whatWebhooksTell from './migrations/0030-what-webhooks-tell.ts';
 import * as runningRuns from './migrations/0031-running-runs.ts';
 import * as wouldHave from './migrations/0032-would-have.ts';
+import * as exchangesAndIdPrefixes from './migrations/0033-exchanges-and-id-prefixes.ts';
 import * as versionsOfLimitsAndKeys from './migrations/0034-versions-of-limits-and-keys.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
@@ -70,6 +71,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0030-what-webhooks-tell': whatWebhooksTell,
   '0031-running-runs': runningRuns,
   '0032-would-have': wouldHave,
+  '0033-exchanges-and-id-prefixes': exchangesAndIdPrefixes,
   '0034-versions-of-limits-and-keys': versionsOfLimitsAndKeys,
 };
 

@@ -1,5 +1,7 @@
 import { type DeadLetter, deadLetters } from '@agentlens/contracts';
-import type { EventBus, Received } from './event-bus.ts';
+import type { EventBus, LetterPage, RawMessage, Received } from './event-bus.ts';
+import type { BusLogger } from './logger.ts';
+import { parseMessage } from './parse-message.ts';
 import { readRange } from './read-range.ts';
 
 /** What an adapter lends for looking after dead letters. */
@@ -36,4 +38,12 @@ export async function redriveDeadLetter(access: DeadLetterAccess, group: string,
   await access.resend(newest.value);
   for (const letter of letters) await access.remove(letter.sequence);
   return true;
+}
+
+/** The letter of a message of the stream; none, and a line in the log, where it holds something else. */
+export function lettersIn(message: RawMessage, logger: BusLogger): LetterPage['letters'] {
+  const parsed = parseMessage(deadLetters, message);
+  if (parsed.ok) return [parsed.message];
+  logger.error({ sequence: message.sequence, reason: parsed.reason }, 'a message among the dead letters is none');
+  return [];
 }

@@ -100,6 +100,8 @@ export interface ConsumerLag {
   /** Messages not handed out yet. */
   readonly pending: number;
   readonly unacknowledged: number;
+  /** Of those that are not acknowledged, how many were handed out more than once. */
+  readonly redelivered: number;
   /** Age of the oldest message not yet acknowledged, ms; 0 when there is none. */
   readonly oldestAgeMs: number;
   /**
@@ -110,7 +112,25 @@ export interface ConsumerLag {
   readonly backlogAgeMs: number;
 }
 
-export const NO_LAG: ConsumerLag = { pending: 0, unacknowledged: 0, oldestAgeMs: 0, backlogAgeMs: 0 };
+export const NO_LAG: ConsumerLag = { pending: 0, unacknowledged: 0, redelivered: 0, oldestAgeMs: 0, backlogAgeMs: 0 };
+
+/** Which part of the dead letters is read. */
+export interface LettersAsked {
+  /** Only letters of this tenant's messages; without it, all there are. */
+  readonly tenantId?: string | undefined;
+  /** Letters after this sequence; 0: from the oldest. */
+  readonly after: number;
+  readonly most: number;
+}
+
+export interface LetterPage {
+  /** Oldest first. */
+  readonly letters: readonly Pick<Received<DeadLetter>, 'value' | 'sequence'>[];
+  /** Where the next page begins. */
+  readonly upTo: number;
+  /** How many of those asked for come after this page. */
+  readonly remaining: number;
+}
 
 /** The broker could not keep the message (away, full, too slow): nothing was accepted, try again after `afterMs`. */
 export class BusUnavailable extends Error {
@@ -167,6 +187,11 @@ export interface EventBus {
   lag<T>(topic: Topic<T>, group: string): Promise<ConsumerLag>;
   /** What groups gave up on, oldest first. */
   deadLetters(group?: string): Promise<readonly DeadLetter[]>;
+  /**
+   * One page of them: what it costs depends on the page, not on how many there are.
+   * @throws BusUnavailable where the broker falls silent on the way
+   */
+  deadLetterPage(asked: LettersAsked): Promise<LetterPage>;
   /**
    * Gives a dead letter back to its group, and to no other: it travels on its old subject under a new broker id, with
    * headers naming the group and the old id; the other groups settle it unseen. The letter is removed.

@@ -14,6 +14,8 @@ export {
   type EnvelopePage,
   type EventBus,
   type HandlingOutcome,
+  type LetterPage,
+  type LettersAsked,
   type MessageEnvelope,
   NO_LAG,
   type PublishAck,

@@ -146,7 +146,9 @@ describe('retention', () => {
     await sql`update deliveries set trigger_id = 'a', webhook_id = 'w' where delivery_id = 'told-2'`.execute(world.db);
     await delivery('acted-', daysAgo(1));
     await sql`update deliveries set trigger_id = 't' where delivery_id = 'acted-2'`.execute(world.db);
-    await sql`update delivery_attempts set detail = 'no such user ann'`.execute(world.db);
+    await sql`update delivery_attempts set detail = 'no such user ann', exchange = '{"response":"no ann"}'`.execute(
+      world.db,
+    );
     const actions = new RunActions(world.db);
 
     await actions.erase('globex', ['run']);
@@ -160,8 +162,8 @@ describe('retention', () => {
     expect(await idsIn('deliveries', 'delivery_id')).not.toContain('told-2');
     expect(await idsIn('deliveries', 'delivery_id')).toContain('acted-2');
     const { rows } = await sql`
-      select detail from delivery_attempts where delivery_id in ('told-2', 'acted-2')`.execute(world.db);
-    expect(rows).toEqual([{ detail: null }]);
+      select detail, exchange from delivery_attempts where delivery_id in ('told-2', 'acted-2')`.execute(world.db);
+    expect(rows).toEqual([{ detail: null, exchange: null }]);
   });
 
   it('drops the months of triggers that lie wholly past it', async () => {

@@ -88,11 +88,47 @@ describe('webhooks', () => {
     expect(() => verifyAt(webhook, request?.body ?? '', request?.headers ?? {})).not.toThrow();
     expect(() => verifyAt(webhook, `${request?.body} `, request?.headers ?? {})).toThrow();
     expect(await world.attempts(trigger)).toMatchObject([{ attempt: 1, outcome: 'delivered', http_status: 200 }]);
+    const [{ exchange } = { exchange: null }] = await world.attempts(trigger);
+    expect(exchange).toMatchObject({
+      request: {
+        ...{ method: 'POST', origin: receiver.url, bodyCut: false, bodyBytes: Buffer.byteLength(request?.body ?? '') },
+        headers: { 'webhook-id': delivery.delivery_id, authorization: '[masked]', 'webhook-signature': '[masked]' },
+      },
+      response: { status: 200, body: null },
+    });
+    expect(JSON.parse(exchange?.request.body ?? '')).toMatchObject({
+      type: 'guardrail.triggered',
+      guardrailId: rule.id,
+    });
 
     const kept =
       JSON.stringify([delivery, await world.attempts(trigger), await world.history(trigger)]) + world.logged();
     expect(kept).not.toContain('top-secret');
     expect(kept).not.toContain(SECRET);
+  });
+
+  it('keep what each attempt was answered, whatever that is', async () => {
+    const answers = ['odd \u0000 \ud83d answer to ann@example.com', 'x'.repeat(20_000)];
+    receiver.answer((_request, response) => {
+      const body = answers.shift();
+      response.writeHead(body === undefined ? 200 : 500, { 'set-cookie': 'session=secret' }).end(body);
+    });
+    await world.start();
+    const trigger = await fire();
+    await afterAttempt(trigger, 1);
+    await afterAttempt(trigger, 2);
+    await world.settled(trigger, 'success');
+    const responses = (await world.attempts(trigger)).map(({ exchange }) => exchange?.response);
+    expect(responses).toMatchObject([
+      {
+        status: 500,
+        body: 'odd \ufffd \ufffd answer to [email]',
+        bodyCut: false,
+        headers: { 'set-cookie': '[masked]' },
+      },
+      { status: 500, body: 'x'.repeat(8 * 1024), bodyBytes: 20_000, bodyCut: true },
+      { status: 200, body: null },
+    ]);
   });
 
   it('say how they ended, on the bus', async () => {

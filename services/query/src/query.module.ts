@@ -79,8 +79,11 @@ import { SettingsController } from './settings/settings.controller.ts';
 import { SettingsRepository } from './settings/settings.repository.ts';
 import { LiveStreamService } from './stream/live-stream.service.ts';
 import { OpenStreams } from './stream/open-streams.ts';
+import { RecordFeed } from './stream/record-feed.ts';
 import { StreamController } from './stream/stream.controller.ts';
 import { StreamMetrics } from './stream/stream-metrics.ts';
+import { SystemController } from './system/system.controller.ts';
+import { SystemReads } from './system/system.reads.ts';
 import { TenantsController } from './tenants/tenants.controller.ts';
 import { TenantsRepository } from './tenants/tenants.repository.ts';
 import { WebhooksController } from './webhooks/webhooks.controller.ts';
@@ -118,6 +121,7 @@ export class QueryModule {
         SettingsController,
         AuditController,
         TenantsController,
+        SystemController,
         StreamController,
         KeysController,
         ServiceController,
@@ -160,9 +164,11 @@ export class QueryModule {
         SettingsRepository,
         AuditQueries,
         TenantsRepository,
+        SystemReads,
         KeyNames,
         LiveStreamService,
         OpenStreams,
+        RecordFeed,
         StreamMetrics,
         KeyUseRecorder,
         { provide: SessionCookies, useFactory: () => new SessionCookies(platform) },

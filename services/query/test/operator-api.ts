@@ -46,10 +46,10 @@ export function granted<T>(value: T): { readonly ok: true; readonly value: T } {
   return { ok: true, value };
 }
 
-/** The real service on real Postgres, the memory bus and a standing clock. */
-export async function startOperatorApi(): Promise<OperatorApi> {
+/** The real service on real Postgres, the memory bus (or another) and a standing clock. */
+export async function startOperatorApi(given?: EventBus): Promise<OperatorApi> {
   const clock = fixedClock(NOW);
-  const bus = createMemoryBus({ clock });
+  const bus = given ?? createMemoryBus({ clock });
   const database = await freshDatabase({ migrate });
   const owner = new pg.Pool({ connectionString: database.url, max: 2 });
   // Dropping the database ends sessions that are just saying goodbye.
@@ -84,7 +84,8 @@ export async function startOperatorApi(): Promise<OperatorApi> {
   await app.init();
   await app.getHttpAdapter().getInstance().ready();
 
-  const usualKey = (url: string) => (/^\/api\/tenants(?=\?|$)/.test(url) ? keys.platform.key : keys.admin.key);
+  const usualKey = (url: string) =>
+    /^\/api\/(tenants|system\/lag)(?=\?|$)/.test(url) ? keys.platform.key : keys.admin.key;
   const call: OperatorApi['call'] = async (method, url, { key = usualKey(url), body, headers: more } = {}) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more };
     const payload = body === undefined ? undefined : JSON.stringify(body);

@@ -1,6 +1,22 @@
+import type { SearchHit } from '@agentlens/operations';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { idPrefix } from '../src/search/search.queries.ts';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
-import { anAgentRow, anEventRow, aRuleRow, aRunRow, aTriggerRow } from './rows.ts';
+import {
+  aBudgetRow,
+  aDecisionRow,
+  aDeliveryRow,
+  anAgentRow,
+  anAlertRow,
+  anEventRow,
+  aRuleRow,
+  aRunRow,
+  aTriggerRow,
+} from './rows.ts';
+
+const LATER = '2026-03-01T13:00:00.000Z';
+const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
 /** UUIDs of version 7, made at NOW. */
 const atNow = (end: string) => {
@@ -30,6 +46,91 @@ describe('GET /api/search', () => {
     expect(await hits(atNow('1'))).toMatchObject([{ kind: 'rule', name: 'Rule' }]);
     expect(await hits(atNow('2'))).toMatchObject([{ kind: 'trigger', runId: 'same' }]);
     expect(await hits(atNow('3'))).toMatchObject([{ kind: 'event', runId: 'same', at: NOW }]);
+  });
+
+  it('finds what begins with 6 characters or more of an id, after what has it whole', async () => {
+    for (const id of ['import-1', 'import-10', 'import-2', 'imp_ort', 'IMPORT-1']) {
+      await api.insert('runs', aRunRow({ run_id: id, session_id: `talk-of-${id}` }));
+    }
+    await api.insert('runs', aRunRow({ run_id: 'newer', session_id: 'talk-of-import-2', started_at: LATER }));
+    await api.insert('runs', aRunRow({ tenant_id: 'globex', run_id: 'import-3', session_id: 'talk-of-theirs' }));
+    await api.insert('agents', anAgentRow({ agent_id: 'importer', slug: 'import-slug' }));
+    const found = async (id: string) =>
+      (await hits(id)).map((hit: SearchHit) => [hit.kind, hit.id, hit.whole]).sort(byText);
+    expect(await found('import-1')).toEqual([
+      ['run', 'import-1', true],
+      ['run', 'import-10', false],
+    ]);
+    expect(await found('import')).toEqual([
+      ['agent', 'importer', false],
+      ...['import-1', 'import-10', 'import-2'].map((id) => ['run', id, false]),
+    ]);
+    expect(await found('impor')).toEqual([]);
+    expect(await found('impor%')).toEqual([]);
+    expect(await found('talk-of-import-2')).toEqual([['conversation', 'talk-of-import-2', true]]);
+    const [talk] = (await hits('talk-of-import-')).filter(({ id }: SearchHit) => id === 'talk-of-import-2');
+    expect(talk).toMatchObject({ kind: 'conversation', runId: 'newer', whole: false });
+    expect(await found('talk-of-theirs')).toEqual([]);
+  });
+
+  it('finds ids of the platform by their first digits', async () => {
+    await api.insert('decisions', aDecisionRow({ decision_id: atNow('d1') }));
+    await api.insert('alerts', anAlertRow({ alert_id: atNow('a1') }));
+    await api.insert('deliveries', aDeliveryRow({ delivery_id: atNow('e1') }));
+    await api.insert('budgets', aBudgetRow({ budget_id: atNow('b1') }));
+    await api.insert('decisions', aDecisionRow({ tenant_id: 'globex', decision_id: atNow('f2') }));
+    const kinds = async (id: string) => (await hits(id)).map(({ kind }: SearchHit) => kind).sort(byText);
+    const all = ['alert', 'budget', 'decision', 'delivery', 'rule', 'trigger'];
+    expect(await kinds(atNow('').slice(0, 6))).toEqual(all);
+    expect(await kinds(atNow('').slice(0, 20))).toEqual(all);
+    expect(await kinds(atNow('d1').slice(0, 35))).toEqual(['decision']);
+    expect(await kinds(atNow('f2').slice(0, 35))).toEqual([]);
+    // An event by its whole id only.
+    expect(await kinds(atNow('3').slice(0, 35))).not.toContain('event');
+  });
+
+  it('says that there is more than it shows', async () => {
+    for (let i = 0; i < 21; i++) await api.insert('runs', aRunRow({ run_id: `crowd-${i}`, session_id: `crowd-${i}` }));
+    const { body } = await api.get('/api/search?id=crowd-');
+    const ofKind = (wanted: string) => body.hits.filter(({ kind }: SearchHit) => kind === wanted);
+    expect([ofKind('run').length, ofKind('conversation').length, body.truncated]).toEqual([10, 10, false]);
+    await api.insert('agents', anAgentRow({ agent_id: 'crowd-agent' }));
+    const more = await api.get('/api/search?id=crowd-');
+    expect([more.body.hits.length, more.body.truncated]).toEqual([20, true]);
+  });
+
+  it('reads prefixes by indexes, as the role of a tenant', async () => {
+    // So many that the planner has reason to choose.
+    const { platform } = api;
+    await sql`insert into runs
+      select (jsonb_populate_record(r, jsonb_build_object('run_id', 'many-' || n, 'session_id', 'talks-' || n))).*
+      from runs r, generate_series(1, 5000) n where tenant_id = 'acme' and run_id = 'same'`.execute(
+      platform.database('run-tracking').db,
+    );
+    await sql`insert into decisions
+      select (jsonb_populate_record(d, jsonb_build_object('decision_id', gen_random_uuid()))).*
+      from decisions d, generate_series(1, 5000) n where tenant_id = 'acme'`.execute(
+      platform.database('run-tracking').db,
+    );
+    await sql`insert into deliveries
+      select (jsonb_populate_record(d, jsonb_build_object('delivery_id', gen_random_uuid()))).*
+      from deliveries d, generate_series(1, 5000) n where tenant_id = 'acme'`.execute(
+      platform.database('action-dispatcher').db,
+    );
+    const plan = await api.platform.database('query').asTenant('acme', async (db) => {
+      await sql`set local enable_seqscan = off`.execute(db);
+      await sql`set local enable_bitmapscan = off`.execute(db);
+      const { rows } = await sql<{ 'QUERY PLAN': string }>`explain ${idPrefix('acme', '019cab')}`.execute(db);
+      return rows.map((row) => row['QUERY PLAN'].trim());
+    });
+    const conditions = plan.filter((line) => line.startsWith('Index Cond')).join('\n');
+    for (const column of ['run_id', 'session_id']) {
+      expect(conditions).toMatch(new RegExp(`${column} ~>=~ .*${column} ~<~ `));
+    }
+    for (const column of ['decision_id', 'alert_id', 'delivery_id', 'triggered_at']) {
+      expect(conditions).toMatch(new RegExp(`${column} >= .*${column} <= `));
+    }
+    expect(plan.filter((line) => line.includes('Seq Scan'))).toEqual([]);
   });
 
   it('knows nothing of other tenants, and nothing of what is not there', async () => {

@@ -27,6 +27,17 @@ import {
 
 let api: OperatorApi;
 
+const sentBody = { body: '{}', bodyBytes: 2, bodyCut: false };
+const AN_EXCHANGE = {
+  request: {
+    method: 'POST',
+    origin: 'https://example.com',
+    headers: { 'content-type': 'application/json' },
+    ...sentBody,
+  },
+  response: { status: 200, headers: {}, ...sentBody },
+};
+
 beforeAll(async () => {
   api = await startOperatorApi();
   await api.insert('agents', anAgentRow());
@@ -69,6 +80,7 @@ beforeAll(async () => {
   await api.insert('trigger_cooldowns', aCooldownRow());
   await api.insert('deliveries', aDeliveryRow({ detail: 'gone', next_attempt_at: NOW }));
   await api.insert('delivery_attempts', anAttemptRow());
+  await api.insert('delivery_attempts', anAttemptRow({ attempt: 2, exchange: AN_EXCHANGE }));
   await api.insert('agent_daily', aDailyRow());
   await api.insert('alerts', anAlertRow({ suppressed: 2, acknowledged_at: NOW, acknowledged_by: 'a', reason: 'why' }));
   await api.insert('alerts', anAlertRow({ alert_id: 'alert-2', decided_at: NOW, decided_by: 'b', used_at: NOW }));
@@ -174,6 +186,7 @@ const IDS: Readonly<Record<string, string>> = {
   '/api/guardrails/:id/versions': 'rule-1',
   '/api/guardrails/:id/versions/:version': 'rule-1',
   '/api/guardrails/:id/actions': 'rule-1',
+  '/api/guardrails/deliveries/:id': 'delivery-1',
   '/api/guardrails/deliveries/:id/redeliver': 'delivery-1',
   '/api/webhooks/:id': 'webhook-1',
   '/api/webhooks/:id/deliveries': 'webhook-1',

@@ -1,9 +1,9 @@
 import { agentEvents, guardrailTriggered, runChanged } from '@agentlens/contracts';
-import { Session, StoredEvent } from '@agentlens/operations';
+import { openStream, Session, StoredEvent } from '@agentlens/operations';
 import { aBatch, anEvent, aTrigger, eventually } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { NOW, type OperatorApi, startOperatorApi } from './operator-api.ts';
-import { aRunRow } from './rows.ts';
+import { aBudgetRow, anAuditRow, aRunRow } from './rows.ts';
 import { readStream, type StreamReader } from './stream-reader.ts';
 
 let api: OperatorApi;
@@ -213,6 +213,52 @@ describe('HEAD', () => {
   it('ends at once, with nothing', async () => {
     const answer = await fetch(`${address}/api/stream?token=${api.keys.reader.key}`, { method: 'HEAD' });
     expect(await answer.text()).toBe('');
+  });
+});
+
+describe('frames of the record', () => {
+  const spent = (usd: number, id: string) =>
+    api.insert('budget_ledger', {
+      ...{ tenant_id: 'acme', budget_id: 'budget-1', scope_id: 'agent-1', period_start: '2026-03-01' },
+      ...{ reservation_id: id, estimate_usd: usd, cost_usd: usd, settled_at: NOW },
+    });
+
+  it('say each change and each budget that is reached once, from now on, to its tenant', async () => {
+    await api.insert('budgets', aBudgetRow({ limit_usd: 10 }));
+    await spent(8, 'before');
+    await api.insert('audit_entries', anAuditRow({ entry_id: 'before' }));
+    const reader = await connect('kinds=budget,audit', undefined, api.keys.admin.key);
+    const theirs = await connect('kinds=budget,audit', undefined, api.keys.foreign.key);
+    await spent(2, 'all');
+    await api.insert('audit_entries', anAuditRow({ entry_id: 'since' }));
+    const [budget] = await reader.until('budget');
+    expect(budget?.data).toMatchObject({ budget: { id: 'budget-1' }, scopeId: 'agent-1', spentUsd: 10, share: 1 });
+    expect(openStream.frames.budget.parse(budget?.data)).toEqual(budget?.data);
+    const [change] = await reader.until('audit');
+    expect(openStream.frames.audit.parse(change?.data)).toEqual(change?.data);
+    // One that comes later hears of neither, and the first one not again.
+    const later = await connect('kinds=budget,audit', undefined, api.keys.admin.key);
+    await api.insert('audit_entries', anAuditRow({ entry_id: 'last' }));
+    await later.until('audit');
+    await reader.until('audit', 2);
+    expect(idsOf(later.frames.filter(({ event }) => event === 'audit'))).toEqual(['last']);
+    expect(idsOf(reader.frames.filter(({ event }) => event === 'audit'))).toEqual(['since', 'last']);
+    expect(reader.frames.filter(({ event }) => event === 'budget')).toHaveLength(1);
+    expect(theirs.frames.filter(({ event }) => event !== 'heartbeat')).toEqual([]);
+  });
+
+  it('tell budgets to whoever reads, by agent, and changes to admins only', async () => {
+    const refused = await connect('kinds=audit,event');
+    expect(refused.status).toBe(403);
+    const other = await connect('kinds=budget&agentId=agent-2');
+    const reader = await connect('kinds=budget&agentId=agent-1');
+    await api.insert('budgets', aBudgetRow({ budget_id: 'budget-2', limit_usd: 1 }));
+    await api.insert('budget_ledger', {
+      ...{ tenant_id: 'acme', budget_id: 'budget-2', scope_id: 'agent-1', period_start: '2026-03-01' },
+      ...{ reservation_id: 'r', estimate_usd: 1, cost_usd: 0.8, settled_at: NOW },
+    });
+    await reader.until('budget');
+    expect(other.frames.filter(({ event }) => event === 'budget')).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { agentEvents, type EventBatch, factsOfMessage } from '@agentlens/contracts';
+import { agentEvents, type EventBatch, factsOfMessage, GROUPS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import type { EventBus, Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
@@ -11,7 +11,7 @@ import { RecordingMetrics } from './recording-metrics.ts';
 import { RetentionMetrics } from './retention-metrics.ts';
 import { RunChanges } from './run-changes.ts';
 
-export const GROUP = 'run-tracking';
+export const GROUP = GROUPS.runTracking;
 /** How soon the messages of a replica that died come back; those of one that works are kept for it meanwhile. */
 const ACK_WAIT_MS = 5_000;
 /** Calls are gathered into statements; together these are the messages held here. Small ones come one to a call. */

@@ -59,6 +59,15 @@ export function frameLine(frame: FactFrame): { readonly text: string; readonly t
       const why = state.kind === 'closed' ? '' : `: ${state.reason}`;
       return { text: `${agentId}  breaker of ${scope} ${scopeId} is ${state.kind}${why}`, tone: toneOf(state.kind) };
     }
+    case 'budget': {
+      const { budget, scopeId, spentUsd, share } = frame.data;
+      const text = `budget "${budget.name}" of ${scopeId}: ${usd(spentUsd)} of ${usd(budget.limitUsd)} are spent`;
+      return { text, tone: share < 1 ? 'warning' : 'bad' };
+    }
+    case 'audit': {
+      const { kind, targetId, actor } = frame.data;
+      return { text: `${kind} ${targetId}, by ${actor?.person ?? actor?.keyName ?? 'the platform'}`, tone: undefined };
+    }
     case 'rule':
       return { text: 'the rules of the tenant changed', tone: undefined };
   }

@@ -8,6 +8,7 @@ import { Page } from '../shell/page.tsx';
 import { Read } from '../ui/faces.tsx';
 import { Ago, Moment, platformNow } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
+import { GivenUp } from './given-up.tsx';
 
 /** How the platform itself does. */
 export function SystemPage() {
@@ -111,6 +112,7 @@ export function SystemPage() {
               ]}
             />
           </Section>
+          <GivenUp />
           <Section title="What is stored">
             <Read read={stats} what="What is stored" rows={4}>
               {(data) => (

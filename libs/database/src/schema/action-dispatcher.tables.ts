@@ -1,4 +1,5 @@
-import type { Generated } from 'kysely';
+import type { DeliveryExchange } from '@agentlens/contracts';
+import type { ColumnType, Generated } from 'kysely';
 import type { Json, NullableJson, Timestamp } from './columns.ts';
 
 /** Writer: action-dispatcher. Partitioned by month of `triggered_at`. */
@@ -74,6 +75,8 @@ export interface DeliveryAttemptsTable {
   outcome: 'delivered' | 'retry' | 'rejected';
   http_status: number | null;
   detail: string | null;
+  /** What was sent and answered, redacted; null where nobody was called. */
+  exchange: ColumnType<DeliveryExchange | null, string | null | undefined, string | null>;
 }
 
 /** Writer: action-dispatcher. */

@@ -2,8 +2,8 @@ import { guardrailTriggered, JsonObject, type Topic, type Trigger } from '@agent
 import { aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { each } from '../each.ts';
-import { ACK, type HandlingOutcome, NO_LAG } from '../event-bus.ts';
-import { freshBus, recorder, type StartBus } from './harness.contract.ts';
+import { ACK, type HandlingOutcome, type LetterPage, NO_LAG } from '../event-bus.ts';
+import { freshBus, gate, recorder, type StartBus } from './harness.contract.ts';
 
 const poison: HandlingOutcome = { kind: 'poison', reason: 'cannot be stored' };
 const again: HandlingOutcome = { kind: 'retry', afterMs: 1, reason: 'not now' };
@@ -96,6 +96,45 @@ export function failingContract(start: StartBus): void {
       expect(await bus.deadLetters('content')).toEqual([]);
       await eventually(() => expect(content.ids()).toEqual([trigger.id]));
       expect(refusing.seen.length).toBe(1);
+    });
+
+    it('hands dead letters out in pages, of one tenant or of all', async () => {
+      const { bus } = current();
+      const group = recorder(() => poison);
+      await bus.consume(guardrailTriggered, { group: 'refusing' }, group.handler);
+      const triggers = ['acme', 'globex', 'acme', 'acme'].map((tenantId) => aTrigger({ tenantId }));
+      for (const [i, trigger] of triggers.entries()) {
+        await bus.publish(guardrailTriggered, trigger);
+        await eventually(async () => expect(await bus.deadLetters()).toHaveLength(i + 1));
+      }
+      const [first, theirs, second, third] = triggers.map(({ id }) => id);
+      const idsOf = ({ letters }: LetterPage) => letters.map(({ value }) => value.messageId);
+      const page = await bus.deadLetterPage({ tenantId: 'acme', after: 0, most: 2 });
+      expect({ ids: idsOf(page), remaining: page.remaining }).toEqual({ ids: [first, second], remaining: 1 });
+      const next = await bus.deadLetterPage({ tenantId: 'acme', after: page.upTo, most: 2 });
+      expect({ ids: idsOf(next), remaining: next.remaining }).toEqual({ ids: [third], remaining: 0 });
+      expect(idsOf(await bus.deadLetterPage({ tenantId: 'initech', after: 0, most: 2 }))).toEqual([]);
+      expect(idsOf(await bus.deadLetterPage({ after: 0, most: 10 }))).toEqual([first, theirs, second, third]);
+      const end = await bus.deadLetterPage({ after: next.upTo, most: 10 });
+      expect(end).toEqual({ letters: [], upTo: next.upTo, remaining: 0 });
+    });
+
+    it('counts what it handed out more than once and is not settled', async () => {
+      const { bus } = current();
+      const release = gate();
+      const group = recorder(async (message) => {
+        if (message.attempt === 1) return again;
+        await release.opened;
+        return ACK;
+      });
+      await bus.consume(guardrailTriggered, { group: 'again' }, group.handler);
+      const sent = bus.publish(guardrailTriggered, aTrigger());
+      await eventually(async () =>
+        expect(await bus.lag(guardrailTriggered, 'again')).toMatchObject({ redelivered: 1 }),
+      );
+      release.open();
+      await sent;
+      await eventually(async () => expect(await bus.lag(guardrailTriggered, 'again')).toEqual(NO_LAG));
     });
 
     it('takes a message that does not fit its topic for poison without asking the handler', async () => {

@@ -25,6 +25,7 @@ export class ConsumerGroup {
   private readonly resting = new Set<NodeJS.Timeout>();
   private readonly replicas = new Set<BatchPump<BrokerDelivery>>();
   private bytes = 0;
+  private redelivered = 0;
   private closed = false;
 
   constructor(
@@ -67,6 +68,7 @@ export class ConsumerGroup {
     return {
       pending: this.ready.length,
       unacknowledged: this.unsettled.size - this.ready.length,
+      redelivered: this.redelivered,
       oldestAgeMs: this.ageOf(this.unsettled.oldest?.publishedAtMs),
       backlogAgeMs: this.ageOf(this.backlog.first),
     };
@@ -85,12 +87,14 @@ export class ConsumerGroup {
 
   private deliver(queued: Queued): BrokerDelivery {
     queued.attempt += 1;
+    if (queued.attempt === 2) this.redelivered += 1;
     const { attempt, place } = queued;
     const message = place.item;
     const done = () => {
       if (!this.unsettled.delete(place)) return;
       this.backlog.shift();
       this.bytes -= message.raw.byteLength;
+      if (queued.attempt > 1) this.redelivered -= 1;
       queued.settle();
     };
     const { raw, subject, messageId, sequence, publishedAtMs, headers } = message;

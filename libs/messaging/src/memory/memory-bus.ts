@@ -1,13 +1,15 @@
 import { type Command, type DeadLetter, deadLetters, type StreamName, type Topic } from '@agentlens/contracts';
 import { BatchRunner } from '../batch-runner.ts';
 import { BusMetrics } from '../bus-metrics.ts';
-import { listDeadLetters, redriveDeadLetter } from '../dead-letter-access.ts';
+import { lettersIn, listDeadLetters, redriveDeadLetter } from '../dead-letter-access.ts';
 import {
   type BatchHandler,
   type ConsumeOptions,
   type ConsumerLag,
   type EnvelopePage,
   type EventBus,
+  type LetterPage,
+  type LettersAsked,
   NO_LAG,
   type PublishAck,
   type PublishOptions,
@@ -192,6 +194,16 @@ class MemoryEventBus implements EventBus {
 
   deadLetters(group?: string): Promise<readonly DeadLetter[]> {
     return listDeadLetters(this.letterAccess(), group);
+  }
+
+  async deadLetterPage({ tenantId, after, most }: LettersAsked): Promise<LetterPage> {
+    const kept = this.streams
+      .log('DEAD_LETTERS')
+      .after(after)
+      .filter(({ subject }) => subjectMatches(deadLetters.pattern(tenantId), subject));
+    const page = kept.slice(0, most);
+    const letters = page.flatMap((message) => lettersIn({ ...message, attempt: 1 }, this.logger));
+    return { letters, upTo: page.at(-1)?.sequence ?? after, remaining: kept.length - page.length };
   }
 
   redrive(group: string, messageId: string): Promise<boolean> {

@@ -17,7 +17,14 @@ export async function consumerLag(
 ): Promise<ConsumerLag> {
   const info = await infoOf(manager, stream, durable);
   if (!info) return NO_LAG;
-  const { num_pending: pending, num_ack_pending: unacknowledged, ack_floor: floor, delivered, config } = info;
+  const {
+    num_pending: pending,
+    num_ack_pending: unacknowledged,
+    num_redelivered: redelivered,
+    ack_floor: floor,
+    delivered,
+    config,
+  } = info;
   if (pending + unacknowledged === 0) return NO_LAG;
   const ageAfter = async (sequence: number): Promise<number> => {
     const first = await firstAfter(manager, stream, sequence, config.filter_subject ?? '>');
@@ -26,7 +33,7 @@ export async function consumerLag(
   const oldestAgeMs = await ageAfter(floor.stream_seq);
   const settled = delivered.stream_seq - unacknowledged;
   const backlogAgeMs = settled > floor.stream_seq ? await ageAfter(settled) : oldestAgeMs;
-  return { pending, unacknowledged, oldestAgeMs, backlogAgeMs };
+  return { pending, unacknowledged, redelivered, oldestAgeMs, backlogAgeMs };
 }
 
 async function infoOf(manager: JetStreamManager, stream: string, durable: string): Promise<ConsumerInfo | undefined> {

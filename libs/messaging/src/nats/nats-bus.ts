@@ -12,6 +12,8 @@ import {
   type ConsumerLag,
   type EnvelopePage,
   type EventBus,
+  type LetterPage,
+  type LettersAsked,
   NO_LAG,
   type PublishAck,
   type PublishOptions,
@@ -28,6 +30,7 @@ import { within } from '../within.ts';
 import { type WrittenMessage, writtenMessage } from '../written-message.ts';
 import { consumerLag } from './consumer-lag.ts';
 import { readEnvelopes } from './envelopes.ts';
+import { readLetterPage } from './letter-page.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
 import type { NatsLink } from './nats-link.ts';
 import { headersFor } from './outgoing-headers.ts';
@@ -178,6 +181,11 @@ export class NatsEventBus implements EventBus {
 
   deadLetters(group?: string): Promise<readonly DeadLetter[]> {
     return listDeadLetters(this.letterAccess(), group);
+  }
+
+  deadLetterPage(asked: LettersAsked): Promise<LetterPage> {
+    const { client, logger } = this.parts;
+    return readLetterPage(client, asked, logger);
   }
 
   redrive(group: string, messageId: string): Promise<boolean> {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { agentEvents, BUS_ACCESS, type BusAccess, COMMANDS } from '@agentlens/contracts';
+import { agentEvents, BUS_ACCESS, type BusAccess, COMMANDS, CONSUMERS, type Topic } from '@agentlens/contracts';
 import { aBatch, eventually, startNats, type TestServer } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { ACK, type EventBus } from '../event-bus.ts';
+import { ACK, type BatchHandler, type EventBus } from '../event-bus.ts';
 import { connectNatsBus } from './connect-nats-bus.ts';
 
 type Service = keyof typeof BUS_ACCESS;
@@ -59,6 +59,20 @@ describe("the services' users of deploy/nats/server.conf", () => {
     for (const service of SERVICES) {
       const { reads }: BusAccess = BUS_ACCESS[service];
       for (const topic of reads) await (await buses[service].watch(topic as never, { from: 'last' }, () => {})).close();
+    }
+  });
+
+  it('let a consumer bury what it gives up, and query read that and how far all of them are behind', async () => {
+    const refuse: BatchHandler<unknown> = async (messages) =>
+      messages.map(() => ({ kind: 'poison', reason: 'cannot be stored' }));
+    await buses['run-tracking'].consume(agentEvents, { group: 'refusing' }, refuse);
+    await buses.ingest.publish(agentEvents, aBatch());
+    await eventually(async () => {
+      const page = await buses.query.deadLetterPage({ tenantId: 'acme', after: 0, most: 10 });
+      expect(page.letters.map(({ value }) => value.group)).toContain('refusing');
+    });
+    for (const { topic, group } of CONSUMERS) {
+      expect(await buses.query.lag(topic as Topic<unknown>, group)).toHaveProperty('pending');
     }
   });
 

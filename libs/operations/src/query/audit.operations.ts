@@ -5,7 +5,7 @@ import { commaListOf, consistent, paging, timeRange } from '../parameters.ts';
 
 export const AUDIT_LIST = 'audit';
 
-const AuditEntry = z
+export const AuditEntry = z
   .object({
     id: z.string(),
     tenantId: z.string(),

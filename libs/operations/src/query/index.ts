@@ -35,6 +35,7 @@ export * from './stored-event.ts';
 export * from './stream.operations.ts';
 export * from './stream-kinds.ts';
 export * from './stream-position.ts';
+export * from './system.operations.ts';
 export * from './tenants.operations.ts';
 export * from './timeline-entry.ts';
 export * from './trigger-view.ts';

@@ -1,5 +1,6 @@
 import {
   BreakerChanged,
+  Budget,
   ClientId,
   COMPARISON_WORDS,
   ControlOrder,
@@ -14,6 +15,7 @@ import { CommaList, commaListOf } from '../parameters.ts';
 import { StreamTicketAnswer, streamAccess } from '../stream-access.ts';
 import { streamSigns } from '../stream-frames.ts';
 import { AlertView } from './alert-view.ts';
+import { AuditEntry } from './audit.operations.ts';
 import { Session } from './session.ts';
 import { StoredEvent } from './stored-event.ts';
 import { type FactKind, STREAM_KINDS, USUAL_KINDS } from './stream-kinds.ts';
@@ -43,7 +45,8 @@ export const StreamQuery = z.object({
     .meta({
       description:
         `The kinds of frames to send; without it ${USUAL_KINDS.join(', ')}. The others say what happened from now on ` +
-        'and are not resumed: read again after a gap.',
+        'and are not resumed: read again after a gap. `budget` and `audit` come within seconds; `audit` needs the scope ' +
+        '`admin`.',
     }),
   lastEventId: LastEventId.optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),
 });
@@ -80,6 +83,18 @@ const facts = {
   breaker: BreakerChanged,
   rule: RulesChanged,
 } satisfies Readonly<Record<FactKind, z.ZodType>>;
+/** A pot of a budget that reached 80 % or all of its limit. */
+const BudgetNotice = z
+  .object({
+    budget: Budget,
+    scopeId: z.string().meta({ description: 'Whose pot: of a budget for each agent the agent, and so on.' }),
+    periodStart: z.iso.date(),
+    spentUsd: z.number(),
+    share: z.number().meta({ description: 'The greatest share that was reached: 0.8 or 1.' }),
+    at: Instant.meta({ description: 'Since when.' }),
+  })
+  .meta({ id: 'BudgetNotice' });
+
 export const createStreamTicket = operation({
   id: 'createStreamTicket',
   method: 'post',
@@ -106,6 +121,14 @@ export const openStream = operation({
   headers: StreamHeaders,
   response: z.string(),
   contentType: 'text/event-stream',
-  frames: { event: StoredEvent, session_update: Session, alert: TriggerNotice, ...facts, ...streamSigns },
+  frames: {
+    event: StoredEvent,
+    session_update: Session,
+    alert: TriggerNotice,
+    ...facts,
+    budget: BudgetNotice,
+    audit: AuditEntry,
+    ...streamSigns,
+  },
   queryToken: true,
 });

@@ -4,6 +4,7 @@ import {
   type BreakerState,
   breakerChanged,
   derivedId,
+  GROUPS,
 } from '@agentlens/contracts';
 import { isDataError, refusalText } from '@agentlens/database';
 import { LIMIT_OF_REASON } from '@agentlens/guardrails/breaker';
@@ -11,7 +12,7 @@ import { ACK, type EventBus, each, type HandlingOutcome, type Received, type Sub
 import { noticeOfBreaker, type WebhookNotice } from '../webhooks/webhook-notice.ts';
 import type { AlertService } from './alert.service.ts';
 
-export const BREAKER_GROUP = 'action-dispatcher-breakers';
+export const BREAKER_GROUP = GROUPS.breakerAlerts;
 const MAX_BATCH = 64;
 const CONCURRENCY = 4;
 

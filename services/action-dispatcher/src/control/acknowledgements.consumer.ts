@@ -1,9 +1,9 @@
-import { type DirectiveAcknowledged, directiveAcknowledged } from '@agentlens/contracts';
+import { type DirectiveAcknowledged, directiveAcknowledged, GROUPS } from '@agentlens/contracts';
 import { isDataError, refusalText, type Tables } from '@agentlens/database';
 import { ACK, type EventBus, each, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
 import type { Kysely } from 'kysely';
 
-export const ACKNOWLEDGEMENTS_GROUP = 'action-dispatcher-acks';
+export const ACKNOWLEDGEMENTS_GROUP = GROUPS.acknowledgements;
 const MAX_BATCH = 64;
 const CONCURRENCY = 4;
 

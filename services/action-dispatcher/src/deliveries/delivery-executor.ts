@@ -1,10 +1,18 @@
 import type { JsonObject } from '@agentlens/contracts';
 import type { EgressClient } from '@agentlens/egress';
-import type { ActionDependencies, ActionOutcome, Alerts, Directives } from '@agentlens/guardrails';
+import type {
+  ActionDependencies,
+  ActionOutcome,
+  ActionRequest,
+  ActionResponse,
+  Alerts,
+  Directives,
+} from '@agentlens/guardrails';
 import { type SecretBox, withDeadline } from '@agentlens/platform';
 import type { DestinationBreakers } from '../destinations/destination-breakers.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import { inDeliverySpan, traceHeaders } from './delivery-trace.ts';
+import { exchangeOf } from './exchange.ts';
 import { addressOf, errandOf, type PreparedAction } from './prepared-action.ts';
 import { isStale, pauseAfter } from './retry-schedule.ts';
 import { openSecrets } from './sealed-config.ts';
@@ -30,6 +38,12 @@ interface ExecutorDependencies {
   readonly deadlineMs: number;
   /** Where people reach the platform: links lead there. */
   readonly publicUrl?: string | undefined;
+}
+
+/** The last request of an attempt and its answer. */
+interface Sent {
+  request?: ActionRequest;
+  response?: ActionResponse;
 }
 
 const MAX_DETAIL = 300;
@@ -66,7 +80,8 @@ export class DeliveryExecutor {
   async #attempt(delivery: ClaimedDelivery, errand: PreparedAction): Promise<Execution> {
     const { now } = this.tools;
     const startedAt = now();
-    const outcome = await inDeliverySpan(delivery, () => this.#outcome(delivery, errand));
+    const sent: Sent = {};
+    const outcome = await inDeliverySpan(delivery, () => this.#outcome(delivery, errand, sent));
     this.#learn(delivery, outcome);
     const at = now();
     const detail = safe(outcome.kind === 'delivered' ? (outcome.detail ?? null) : outcome.reason);
@@ -86,13 +101,14 @@ export class DeliveryExecutor {
           outcome: outcome.kind,
           http_status: outcome.httpStatus ?? null,
           detail,
+          exchange: sent.request === undefined ? null : exchangeOf(sent.request, sent.response),
         },
         ...disabling(delivery, outcome),
       },
     };
   }
 
-  async #outcome(delivery: ClaimedDelivery, errand: PreparedAction): Promise<ActionOutcome> {
+  async #outcome(delivery: ClaimedDelivery, errand: PreparedAction, sent: Sent): Promise<ActionOutcome> {
     const { secrets, onError, deadlineMs } = this.tools;
     let opened: JsonObject;
     try {
@@ -108,21 +124,28 @@ export class DeliveryExecutor {
     const prepared = errand.prepare(opened);
     if (typeof prepared === 'string') return { kind: 'rejected', reason: prepared };
     try {
-      return await withDeadline(prepared(this.#toolsFor(delivery)), deadlineMs);
+      return await withDeadline(prepared(this.#toolsFor(delivery, sent)), deadlineMs);
     } catch (error) {
       onError(error, delivery);
       return { kind: 'retry', reason: 'the attempt could not be completed', destinationDown: false };
     }
   }
 
-  #toolsFor(delivery: ClaimedDelivery): ActionDependencies {
+  /** @param sent takes what is sent and what is answered, as it happens: an attempt that is given up has sent something too */
+  #toolsFor(delivery: ClaimedDelivery, sent: Sent): ActionDependencies {
     const { egress, directives, alerts, now } = this.tools;
     return {
       deliveryId: delivery.deliveryId,
       now,
       directives,
       alerts,
-      send: (request) => egress.send({ ...request, headers: { ...request.headers, ...traceHeaders(delivery) } }),
+      send: async (asked) => {
+        const request = { ...asked, headers: { ...asked.headers, ...traceHeaders(delivery) } };
+        sent.request = request;
+        const response = await egress.send(request);
+        sent.response = response;
+        return response;
+      },
     };
   }
 

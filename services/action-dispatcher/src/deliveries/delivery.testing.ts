@@ -10,7 +10,7 @@ export const DELIVERED: Execution = {
     at: 0,
     next: { kind: 'settled', result: 'success' },
     detail: null,
-    attempt: { started_at: AT, finished_at: AT, outcome: 'delivered', http_status: 200, detail: null },
+    attempt: { started_at: AT, finished_at: AT, outcome: 'delivered', http_status: 200, detail: null, exchange: null },
   },
 };
 

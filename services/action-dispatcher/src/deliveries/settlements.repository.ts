@@ -6,7 +6,7 @@ import type { ClaimedDelivery } from './claimed-delivery.ts';
 
 type AttemptRow = Pick<
   Selectable<DeliveryAttemptsTable>,
-  'started_at' | 'finished_at' | 'outcome' | 'http_status' | 'detail'
+  'started_at' | 'finished_at' | 'outcome' | 'http_status' | 'detail' | 'exchange'
 >;
 
 /**
@@ -53,7 +53,7 @@ export class SettlementsRepository {
         select * from jsonb_to_recordset(${JSON.stringify(settled.map(rowOf))}::jsonb) as g (
           n int, tenant_id text, delivery_id text, lease_id text, destination text, attempts int, result text, detail text,
           at timestamptz, next_at timestamptz, settled_at timestamptz, started_at timestamptz, finished_at timestamptz,
-          outcome text, http_status int, attempt_detail text, disable_label text, disable_reason text, fact jsonb
+          outcome text, http_status int, attempt_detail text, exchange jsonb, disable_label text, disable_reason text, fact jsonb
         )
       ), moved as (
         update deliveries d
@@ -63,8 +63,8 @@ export class SettlementsRepository {
         where d.tenant_id = g.tenant_id and d.delivery_id = g.delivery_id and d.lease_id = g.lease_id
         returning g.*, d.trigger_id, d.triggered_at, d.webhook_id
       ), attempted as (
-        insert into delivery_attempts (tenant_id, delivery_id, attempt, started_at, finished_at, outcome, http_status, detail)
-        select tenant_id, delivery_id, attempts, started_at, finished_at, outcome, http_status, attempt_detail
+        insert into delivery_attempts (tenant_id, delivery_id, attempt, started_at, finished_at, outcome, http_status, detail, exchange)
+        select tenant_id, delivery_id, attempts, started_at, finished_at, outcome, http_status, attempt_detail, exchange
         from moved where outcome is not null
       ), history as (
         update guardrail_triggers t
@@ -110,6 +110,7 @@ function rowOf({ delivery, settlement }: SettledDelivery, n: number) {
     outcome: attempt?.outcome,
     http_status: attempt?.http_status,
     attempt_detail: attempt?.detail,
+    exchange: attempt?.exchange,
     disable_label: disable?.label,
     disable_reason: disable?.reason,
     fact: factOf(delivery, settlement, attempts),

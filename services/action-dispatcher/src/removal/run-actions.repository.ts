@@ -59,7 +59,7 @@ export class RunActions {
       attempts as (
         delete from delivery_attempts a using told where a.tenant_id = ${tenantId} and a.delivery_id = told.delivery_id
       )
-      update delivery_attempts a set detail = null from deliveries d, about
+      update delivery_attempts a set detail = null, exchange = null from deliveries d, about
       where d.tenant_id = ${tenantId} and d.trigger_id = about.id and d.webhook_id is null
         and a.tenant_id = ${tenantId} and a.delivery_id = d.delivery_id`.execute(this.db);
     return { ok: true, value: { ok: true } };

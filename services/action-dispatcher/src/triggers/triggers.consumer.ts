@@ -1,10 +1,10 @@
-import { guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import { GROUPS, guardrailTriggered, type Trigger } from '@agentlens/contracts';
 import { refusalText } from '@agentlens/database';
 import { ACK, type EventBus, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
 import { inHalves } from '../in-halves.ts';
 import type { RecordedTriggers, TriggerRecorder } from './trigger-recorder.ts';
 
-export const GROUP = 'action-dispatcher';
+export const GROUP = GROUPS.actionDispatcher;
 const MAX_BATCH = 256;
 /**
  * At rest a trigger waits for nobody. What follows is recorded together: a transaction for three costs what one for one does,

@@ -7,12 +7,16 @@ import { RecordWatch } from './record-watch.ts';
 const NOW = '2026-03-04T12:00:00.000Z';
 const MINUTES_AGO = (minutes: number) => new Date(Date.parse(NOW) - minutes * 60_000).toISOString();
 
+const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
+
 describe('what webhook endpoints are told of the record', () => {
   let fresh: FreshDatabase;
   let database: Database;
   let owner: pg.Client;
   let watch: RecordWatch;
   let errors: unknown[];
+  /** Statements that put deliveries before the table. */
+  let inserts: number;
 
   beforeEach(async () => {
     fresh = await freshDatabase({ migrate });
@@ -22,9 +26,16 @@ describe('what webhook endpoints are told of the record', () => {
     await owner.query(`insert into tenants (id, name, created_at) values ('acme', 'a', $1), ('globex', 'g', $1)`, [
       NOW,
     ]);
-    errors = [];
+    [errors, inserts] = [[], 0];
+    const db = database.db.withPlugin({
+      transformQuery: ({ node }) => {
+        if (node.kind === 'InsertQueryNode') inserts += 1;
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
     const now = () => Date.parse(NOW);
-    watch = new RecordWatch({ db: database.db, now, onQueued: () => undefined, onError: (e) => errors.push(e) });
+    watch = new RecordWatch({ db, now, onQueued: () => undefined, onError: (e) => errors.push(e) });
   });
   afterEach(async () => {
     await owner.end();
@@ -32,12 +43,12 @@ describe('what webhook endpoints are told of the record', () => {
     await fresh.drop();
   });
 
-  const endpoint = (tenantId: string, events: string[], createdAt = MINUTES_AGO(60)) =>
+  const endpoint = (tenantId: string, events: string[], createdAt = MINUTES_AGO(60), id = `${tenantId}-hook`) =>
     owner.query(
       `insert into webhook_endpoints
          (tenant_id, webhook_id, url, destination, events, format, secret, enabled, version, created_at, updated_at)
-       values ($1, $1 || '-hook', 'https://example.com', 'https://example.com', $2, 'standard', 's', true, 1, $3, $3)`,
-      [tenantId, events, createdAt],
+       values ($1, $4, 'https://example.com', 'https://example.com', $2, 'standard', 's', true, 1, $3, $3)`,
+      [tenantId, events, createdAt, id],
     );
   const change = (id: string, at = MINUTES_AGO(1), tenantId = 'acme') =>
     owner.query(
@@ -53,18 +64,18 @@ describe('what webhook endpoints are told of the record', () => {
       [limitUsd, period, MINUTES_AGO(90)],
     );
   let spendings = 0;
-  const spent = (scopeId: string, usd: number, periodStart = '2026-03-02') =>
+  const spent = (scopeId: string, usd: number, periodStart = '2026-03-02', at = NOW) =>
     owner.query(
       `insert into budget_ledger (tenant_id, budget_id, scope_id, period_start, reservation_id, estimate_usd, cost_usd,
          settled_at) values ('acme', 'b', $1, $2, $3, 0, $4, $5)`,
-      [scopeId, periodStart, `s-${spendings++}`, usd, NOW],
+      [scopeId, periodStart, `s-${spendings++}`, usd, at],
     );
   const told = async () => {
     const { rows } = await owner.query(
-      `select tenant_id as tenant, action_config->'message'->>'type' as type, action_config->'message'->'data' as data
+      `select tenant_id as tenant, webhook_id as webhook, triggered_at as at, action_config->'message'->>'type' as type, action_config->'message'->'data' as data
        from deliveries order by created_at, action_config->'message'->'data'->>'share'`,
     );
-    return rows;
+    return rows.map((row) => ({ ...row, at: row.at.toISOString() }));
   };
 
   it('is each change once, of tenants that listen, since they do', async () => {
@@ -105,6 +116,77 @@ describe('what webhook endpoints are told of the record', () => {
     await budget(12);
     await watch.look();
     expect(await reached()).toHaveLength(3);
+    expect(errors).toEqual([]);
+  });
+
+  it('is put before the table of deliveries once, however often it is looked at', async () => {
+    await endpoint('acme', ['audit', 'budgets']);
+    await change('one');
+    await budget(10);
+    await spent('bot', 9);
+    await watch.look();
+    expect(inserts).toBe(1);
+    await watch.look();
+    await watch.look();
+    expect(inserts).toBe(1);
+    await change('two');
+    await watch.look();
+    expect(inserts).toBe(2);
+    expect((await told()).map(({ type }) => type).sort(byText)).toEqual([
+      ...['audit.recorded', 'audit.recorded', 'budget.reached'],
+    ]);
+    expect(errors).toEqual([]);
+  });
+
+  it('is for an endpoint what happened since it was made, whoever else listens', async () => {
+    await endpoint('acme', ['audit']);
+    await endpoint('acme', ['audit'], MINUTES_AGO(1), 'newer');
+    await change('before', MINUTES_AGO(1.5));
+    await change('since', MINUTES_AGO(0.5));
+    await watch.look();
+    const heard = (await told()).map(({ webhook, data }) => [webhook, data.id]).sort(byText);
+    expect(heard).toEqual([
+      ['acme-hook', 'before'],
+      ['acme-hook', 'since'],
+      ['newer', 'since'],
+    ]);
+    expect(errors).toEqual([]);
+  });
+
+  it('is not a budget that was reached before the endpoint was made, but what is reached then', async () => {
+    await endpoint('acme', ['budgets']);
+    await endpoint('acme', ['budgets'], MINUTES_AGO(1), 'newer');
+    await budget(10);
+    await spent('bot', 8, '2026-03-02', MINUTES_AGO(3));
+    await spent('bot', 0.5, '2026-03-02', MINUTES_AGO(0.5));
+    await watch.look();
+    const heard = async () => (await told()).map(({ webhook, data, at }) => [webhook, data.share, at]).sort(byText);
+    expect(await heard()).toEqual([['acme-hook', 0.8, MINUTES_AGO(3)]]);
+    await spent('bot', 2, '2026-03-02', MINUTES_AGO(0.4));
+    await watch.look();
+    expect(await heard()).toEqual([
+      ['acme-hook', 0.8, MINUTES_AGO(3)],
+      ['acme-hook', 1, MINUTES_AGO(0.4)],
+      ['newer', 1, MINUTES_AGO(0.4)],
+    ]);
+    expect(errors).toEqual([]);
+  });
+
+  it('is a budget that is reached because its limit was lowered, to whoever listens by then', async () => {
+    await endpoint('acme', ['budgets'], MINUTES_AGO(1));
+    await budget(100);
+    await spent('bot', 9, '2026-03-02', MINUTES_AGO(3));
+    await watch.look();
+    expect(await told()).toEqual([]);
+    await budget(10);
+    await owner.query(
+      `insert into audit_entries (tenant_id, entry_id, at, kind, target, target_id, before, after)
+       values ('acme', 'lowered', $1, 'budget.changed', 'budget', 'b', '{"limitUsd":100}', '{"limitUsd":10}'),
+         ('acme', 'renamed', $2, 'budget.changed', 'budget', 'b', '{"limitUsd":10}', '{"limitUsd":10}')`,
+      [MINUTES_AGO(0.5), MINUTES_AGO(0.2)],
+    );
+    await watch.look();
+    expect((await told()).map(({ data, at }) => [data.share, at])).toEqual([[0.8, MINUTES_AGO(0.5)]]);
     expect(errors).toEqual([]);
   });
 });

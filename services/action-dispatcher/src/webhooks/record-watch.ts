@@ -1,17 +1,11 @@
-import { BUDGET_PERIODS, MINUTE_MS, periodStart } from '@agentlens/contracts';
-import { auditEntryFromRow, type BudgetsTable, budgetFromRow, type Tables } from '@agentlens/database';
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { DAY_MS } from '@agentlens/contracts';
+import { type News, type NewsOf, RecordNews, type Tables } from '@agentlens/database';
+import { type Kysely, sql } from 'kysely';
 import { queueWebhooks } from './webhook.queue.ts';
-import { noticeOfBudget, noticeOfChange, type WebhookNotice } from './webhook-notice.ts';
+import { noticeOfBudget, noticeOfChange } from './webhook-notice.ts';
 
 const EVERY_MS = 5_000;
-/** A row is committed after the time it carries; what was told before is told once all the same. */
-const OVERLAP_MS = 2 * MINUTE_MS;
-/** After a start, of what this service may have missed while it was away. */
-const MISSED_MS = 24 * 60 * MINUTE_MS;
 const MOST_AT_ONCE = 500;
-/** Shares of a budget that are worth a message. */
-const SHARES = [0.8, 1] as const;
 
 interface RecordWatchDependencies {
   readonly db: Kysely<Tables>;
@@ -23,17 +17,19 @@ interface RecordWatchDependencies {
 
 /**
  * Tells webhook endpoints of what other services write into the record: changes by people (`audit`), and budgets of which
- * most or all is spent (`budgets`). Only for tenants with an endpoint that listens, and of no change from before the first of
- * these was made; a budget is told as it stands.
+ * most or all is spent (`budgets`). Only for tenants with an endpoint that listens; the queue leaves out the endpoints
+ * that were made later.
  */
 export class RecordWatch {
   readonly #parts: RecordWatchDependencies;
+  readonly #news: RecordNews;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
-  #lookedAtMs: number | undefined;
 
   constructor(parts: RecordWatchDependencies) {
     this.#parts = parts;
+    // After a start, of what this service may have missed while it was away: what is queued already is queued once.
+    this.#news = new RecordNews(parts.now, DAY_MS);
   }
 
   start(everyMs = EVERY_MS): void {
@@ -47,57 +43,33 @@ export class RecordWatch {
     await this.#looking;
   }
 
-  /** Never rejects: the next look says the same again, and what is queued already is queued once. */
+  /** Never rejects: the next look says the same again. */
   async look(): Promise<void> {
-    const { db, now, onQueued, onError } = this.#parts;
-    const nowMs = now();
-    const since = this.#lookedAtMs === undefined ? nowMs - MISSED_MS : this.#lookedAtMs - OVERLAP_MS;
+    const { db, onError } = this.#parts;
     try {
-      const notices = [...(await changes(db, new Date(since).toISOString())), ...(await reached(db, nowMs))];
-      const at = new Date(nowMs).toISOString();
-      for (let from = 0; from < notices.length; from += MOST_AT_ONCE) {
-        const some = notices.slice(from, from + MOST_AT_ONCE);
-        if ((await db.transaction().execute((tx) => queueWebhooks(tx, some, at))) > 0) onQueued();
-      }
-      this.#lookedAtMs = nowMs;
+      await this.#news.look(db, await listening(db), (news, at) => this.#queue(news, at));
     } catch (error) {
       onError(error);
     }
   }
+
+  async #queue({ changes, reached }: News, at: string): Promise<void> {
+    const { db, onQueued } = this.#parts;
+    const notices = [...changes.map(noticeOfChange), ...reached.map(noticeOfBudget)];
+    for (let from = 0; from < notices.length; from += MOST_AT_ONCE) {
+      const some = notices.slice(from, from + MOST_AT_ONCE);
+      if ((await db.transaction().execute((tx) => queueWebhooks(tx, some, at))) > 0) onQueued();
+    }
+  }
 }
 
-/** Endpoints that are enabled and listen to this, and since when there is one. */
-const listening = (event: string) => sql`(
-  select tenant_id, min(created_at) as since from webhook_endpoints
-  where enabled and ${event} = any(events) group by tenant_id
-)`;
-
-async function changes(db: Kysely<Tables>, since: string): Promise<WebhookNotice[]> {
-  const { rows } = await sql<Selectable<Tables['audit_entries']>>`
-    select a.* from audit_entries a join ${listening('audit')} as w using (tenant_id)
-    where a.at >= ${since}::timestamptz and a.at >= w.since
-    order by a.at, a.entry_id`.execute(db);
-  return rows.map((row) => noticeOfChange(auditEntryFromRow(row)));
-}
-
-/** By what is in the ledger: what was spent a second ago is in the next look. */
-async function reached(db: Kysely<Tables>, nowMs: number): Promise<WebhookNotice[]> {
-  const starts = BUDGET_PERIODS.map((period) => ({ period, start: periodStart(period, nowMs) }));
-  const { rows } = await sql<Selectable<BudgetsTable> & { pot: string; start: string; spent: number }>`
-    select b.*, pots.pot, pots.start, pots.spent
-    from budgets b join ${listening('budgets')} as w using (tenant_id)
-      join jsonb_to_recordset(${JSON.stringify(starts)}::jsonb) as p(period text, start text) using (period)
-      cross join lateral (
-        select l.scope_id as pot, p.start as start, sum(l.cost_usd)::float8 as spent from budget_ledger l
-        where l.tenant_id = b.tenant_id and l.budget_id = b.budget_id and l.period_start = p.start::date
-        group by l.scope_id having sum(l.cost_usd) >= ${SHARES[0]} * b.limit_usd
-      ) as pots
-    where b.enabled and b.deleted_at is null`.execute(db);
-  const at = new Date(nowMs).toISOString();
-  return rows.map((row) => {
-    const budget = budgetFromRow(row);
-    const { pot: scopeId, start, spent: spentUsd } = row;
-    const share = spentUsd >= budget.limitUsd ? SHARES[1] : SHARES[0];
-    return noticeOfBudget({ budget, scopeId, periodStart: start, spentUsd, share, at });
-  });
+/** Tenants with an endpoint that is enabled and listens. */
+async function listening(db: Kysely<Tables>): Promise<NewsOf> {
+  const { rows } = await sql<{ tenant: string; audit: boolean; budgets: boolean }>`
+    select tenant_id as tenant, bool_or('audit' = any(events)) as audit, bool_or('budgets' = any(events)) as budgets
+    from webhook_endpoints where enabled and events && array['audit', 'budgets'] group by tenant_id`.execute(db);
+  return {
+    changes: rows.filter(({ audit }) => audit).map(({ tenant }) => tenant),
+    budgets: rows.filter(({ budgets }) => budgets).map(({ tenant }) => tenant),
+  };
 }

@@ -6,12 +6,12 @@ import type { WebhookNotice } from './webhook-notice.ts';
 
 type Endpoint = Pick<
   Selectable<WebhookEndpointsTable>,
-  'tenant_id' | 'webhook_id' | 'url' | 'destination' | 'events' | 'format' | 'secret'
+  'tenant_id' | 'webhook_id' | 'url' | 'destination' | 'events' | 'format' | 'secret' | 'created_at'
 >;
 
 /**
- * Queues a delivery for every endpoint that wants to know, in the transaction that makes it true. What is queued again
- * changes nothing.
+ * Queues a delivery for every endpoint that wants to know, in the transaction that makes it true: those that were there
+ * when it happened. What is queued again changes nothing.
  *
  * @param at now
  * @returns how many were queued
@@ -25,7 +25,7 @@ export async function queueWebhooks(
   const endpoints = Map.groupBy(await enabledOf(tx, notices), ({ tenant_id }) => tenant_id);
   const rows = notices.flatMap((notice) =>
     (endpoints.get(notice.tenantId) ?? [])
-      .filter(({ events, format }) => events.includes(notice.event) && !(format === 'slack' && notice.minor === true))
+      .filter((endpoint) => wants(endpoint, notice))
       .map((endpoint) => deliveryTo(endpoint, notice, at)),
   );
   if (rows.length === 0) return 0;
@@ -35,6 +35,11 @@ export async function queueWebhooks(
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow();
   return Number(numInsertedOrUpdatedRows);
+}
+
+function wants({ events, format, created_at }: Endpoint, { event, minor, message }: WebhookNotice): boolean {
+  if (!events.includes(event) || (format === 'slack' && minor === true)) return false;
+  return Date.parse(created_at) <= Date.parse(message.timestamp);
 }
 
 /** Queues a message for one endpoint, whatever it listens to. Answers the id of the delivery. */
@@ -52,7 +57,7 @@ export async function queueFor(
 function enabledOf(tx: Transaction<Tables>, notices: readonly WebhookNotice[]): Promise<Endpoint[]> {
   return tx
     .selectFrom('webhook_endpoints')
-    .select(['tenant_id', 'webhook_id', 'url', 'destination', 'events', 'format', 'secret'])
+    .select(['tenant_id', 'webhook_id', 'url', 'destination', 'events', 'format', 'secret', 'created_at'])
     .where('tenant_id', 'in', [...new Set(notices.map(({ tenantId }) => tenantId))])
     .where('enabled', '=', true)
     .orderBy('webhook_id')

@@ -1,5 +1,5 @@
 import { COMMANDS } from '@agentlens/contracts';
-import { listDeliveries, type RequestOf, redeliver } from '@agentlens/operations';
+import { getDelivery, listDeliveries, type RequestOf, redeliver } from '@agentlens/operations';
 import { type Caller, CurrentCaller, FromRequest, Serves } from '@agentlens/platform';
 import { Controller } from '@nestjs/common';
 import { Commands } from '../http/commands.ts';
@@ -19,6 +19,11 @@ export class DeliveriesController {
   async list(@CurrentCaller() caller: Caller, @FromRequest() { query }: RequestOf<typeof listDeliveries>) {
     const { items, ...page } = await this.deliveries.list(caller.tenantId, query);
     return { deliveries: items, ...page };
+  }
+
+  @Serves(getDelivery)
+  async get(@CurrentCaller() caller: Caller, @FromRequest() { params: { id } }: RequestOf<typeof getDelivery>) {
+    return foundOr404('Delivery', await this.deliveries.get(caller.tenantId, id));
   }
 
   @Serves(redeliver)

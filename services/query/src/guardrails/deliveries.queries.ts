@@ -1,5 +1,12 @@
 import type { DeliveriesTable, DeliveryAttemptsTable } from '@agentlens/database';
-import { type Attempt, DELIVERIES_LIST, type DeliveryFilter, type DeliveryView } from '@agentlens/operations';
+import {
+  type Attempt,
+  DELIVERIES_LIST,
+  type DeliveryFilter,
+  type DeliveryView,
+  type WholeAttempt,
+  type WholeDelivery,
+} from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
 import { type Selectable, sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
@@ -22,6 +29,10 @@ const COLUMNS = [
   'settled_at',
 ] as const;
 
+/** What lists show: not what was sent, which is long. */
+const ATTEMPT_COLUMNS = ['attempt', 'started_at', 'finished_at', 'outcome', 'http_status', 'detail'] as const;
+
+type AttemptRow = Pick<Selectable<DeliveryAttemptsTable>, (typeof ATTEMPT_COLUMNS)[number]>;
 type Row = Pick<Selectable<DeliveriesTable>, (typeof COLUMNS)[number]>;
 
 @Injectable()
@@ -39,8 +50,29 @@ export class DeliveriesQueries {
         rows,
         filter.limit,
         (row) => ({ at: row.created_at, id: row.delivery_id }),
-        (row) => deliveryFromRow(row, attempts.get(row.delivery_id) ?? []),
+        (row) => ({ ...deliveryFromRow(row), attempts: (attempts.get(row.delivery_id) ?? []).map(attemptFromRow) }),
       );
+    });
+  }
+
+  /** Null: there is none. */
+  async get(tenantId: string, deliveryId: string): Promise<WholeDelivery | null> {
+    return this.reads.read(tenantId, async (db) => {
+      const row = await db
+        .selectFrom('deliveries')
+        .select(COLUMNS)
+        .where('tenant_id', '=', tenantId)
+        .where('delivery_id', '=', deliveryId)
+        .executeTakeFirst();
+      if (row === undefined) return null;
+      const attempts = await db
+        .selectFrom('delivery_attempts')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('delivery_id', '=', deliveryId)
+        .orderBy('attempt')
+        .execute();
+      return { ...deliveryFromRow(row), attempts: attempts.map(wholeAttemptFromRow) };
     });
   }
 
@@ -79,14 +111,14 @@ async function attemptRows(db: ReadOnly, tenantId: string, deliveryIds: readonly
   if (deliveryIds.length === 0) return [];
   return db
     .selectFrom('delivery_attempts')
-    .selectAll()
+    .select(['delivery_id', ...ATTEMPT_COLUMNS])
     .where('tenant_id', '=', tenantId)
     .where('delivery_id', 'in', deliveryIds)
     .orderBy('attempt')
     .execute();
 }
 
-function deliveryFromRow(row: Row, attempts: readonly Selectable<DeliveryAttemptsTable>[]): DeliveryView {
+function deliveryFromRow(row: Row): Omit<DeliveryView, 'attempts'> {
   return {
     id: row.delivery_id,
     triggerId: row.trigger_id,
@@ -101,11 +133,14 @@ function deliveryFromRow(row: Row, attempts: readonly Selectable<DeliveryAttempt
     ...(row.settled_at === null ? {} : { settledAt: row.settled_at }),
     ...(row.next_attempt_at === null ? {} : { nextAttemptAt: row.next_attempt_at }),
     attemptCount: row.attempts,
-    attempts: attempts.map(attemptFromRow),
   };
 }
 
-function attemptFromRow(row: Selectable<DeliveryAttemptsTable>): Attempt {
+function wholeAttemptFromRow(row: Selectable<DeliveryAttemptsTable>): WholeAttempt {
+  return { ...attemptFromRow(row), ...row.exchange };
+}
+
+function attemptFromRow(row: AttemptRow): Attempt {
   return {
     attempt: row.attempt,
     startedAt: row.started_at,

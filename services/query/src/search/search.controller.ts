@@ -8,7 +8,7 @@ export class SearchController {
   constructor(private readonly search: SearchQueries) {}
 
   @Serves(searchById)
-  async byId(@CurrentCaller() { tenantId }: Caller, @FromRequest() { query }: RequestOf<typeof searchById>) {
-    return { hits: await this.search.byId(tenantId, query.id) };
+  byId(@CurrentCaller() { tenantId }: Caller, @FromRequest() { query }: RequestOf<typeof searchById>) {
+    return this.search.byId(tenantId, query.id);
   }
 }

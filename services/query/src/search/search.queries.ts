@@ -1,12 +1,20 @@
 import { DAY_MS } from '@agentlens/contracts';
 import type { SearchHit } from '@agentlens/operations';
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
+import { bytesFrom, timeIn, uuidsFrom } from './id-prefix.ts';
 
 const MOST_HITS = 20;
+/** Of what only begins so: one kind does not hide the others. */
+const MOST_OF_A_KIND = 10;
+/** Of which conversations are made: one may have any number of runs. */
+const MOST_RUNS_READ = 500;
+/** Fewer characters begin too many ids. */
+const SHORTEST_PREFIX = 6;
 /** Of an id that carries its time, how far that of the row may be from it. */
 const NEAR_MS = DAY_MS;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type Row = { readonly [K in keyof Required<SearchHit>]: SearchHit[K] | null } & Pick<SearchHit, 'kind' | 'id'>;
@@ -15,44 +23,100 @@ type Row = { readonly [K in keyof Required<SearchHit>]: SearchHit[K] | null } & 
 export class SearchQueries {
   constructor(private readonly reads: TenantReads) {}
 
-  /** Every read is by an index: of triggers and events, which are ordered by time, only around that of the id. */
-  async byId(tenantId: string, id: string): Promise<SearchHit[]> {
-    const { from, to } = timesOf(id);
-    const { rows } = await this.reads.read(tenantId, (db) =>
-      sql<Row>`
-        select 'run' as kind, run_id as id, agent_name as name, null as "runId", agent_id as "agentId", started_at as at
-          from runs where tenant_id = ${tenantId} and run_id = ${id}
-        union all select 'agent', agent_id, coalesce(name, slug), null, agent_id, first_seen_at
-          from agents where tenant_id = ${tenantId} and (agent_id = ${id} or slug = ${id})
-        union all (select 'conversation', session_id, null, run_id, agent_id, started_at
-          from runs where tenant_id = ${tenantId} and session_id = ${id} order by started_at desc limit 1)
-        union all select 'rule', rule_id, name, null, agent_id, created_at
-          from guardrail_rules where tenant_id = ${tenantId} and rule_id = ${id}
-        union all select 'trigger', trigger_id, rule_name, run_id, agent_id, triggered_at
-          from guardrail_triggers where tenant_id = ${tenantId} and trigger_id = ${id}
-            and triggered_at between ${from}::timestamptz and ${to}::timestamptz
-        union all select 'decision', decision_id, tool_name, run_id, agent_id, decided_at
-          from decisions where tenant_id = ${tenantId} and decision_id = ${id}
-        union all select 'alert', alert_id, title, run_id, agent_id, created_at
-          from alerts where tenant_id = ${tenantId} and alert_id = ${id}
-        union all select 'delivery', delivery_id, action_type, null, agent_id, created_at
-          from deliveries where tenant_id = ${tenantId} and delivery_id = ${id}
-        union all select 'budget', budget_id, name, null, null, created_at
-          from budgets where tenant_id = ${tenantId} and budget_id = ${id}
-        union all select 'event', event_id, kind, run_id, agent_id, occurred_at
-          from events where tenant_id = ${tenantId} and event_id = ${id}
-            and occurred_at between ${from}::timestamptz and ${to}::timestamptz
-        limit ${MOST_HITS}`.execute(db),
-    );
-    return rows.map(
-      (row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as SearchHit,
-    );
+  /** What has this id, then what begins with it. Every read is by an index. */
+  async byId(tenantId: string, id: string): Promise<{ hits: SearchHit[]; truncated: boolean }> {
+    const rows = await this.reads.read(tenantId, async (db) => {
+      const whole = (await wholeId(tenantId, id).execute(db)).rows;
+      if (id.length < SHORTEST_PREFIX || UUID.test(id)) return whole;
+      const begun = (await idPrefix(tenantId, id).execute(db)).rows;
+      const known = new Set(whole.map(({ kind, id: found }) => `${kind} ${found}`));
+      return [...whole, ...begun.filter(({ kind, id: found }) => !known.has(`${kind} ${found}`))];
+    });
+    return { hits: rows.slice(0, MOST_HITS).map(hitOf), truncated: rows.length > MOST_HITS };
   }
 }
 
-/** Around the time that a UUID of version 7 carries; of any other id no time at all. */
-function timesOf(id: string): { readonly from: string; readonly to: string } {
-  const atMs = UUID_V7.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : 0;
-  const instant = (ms: number) => new Date(Math.max(0, ms)).toISOString();
-  return { from: instant(atMs - NEAR_MS), to: instant(atMs === 0 ? 0 : atMs + NEAR_MS) };
+/** Of triggers and events, which are ordered by time, only around that of the id. */
+function wholeId(tenantId: string, id: string): RawBuilder<Row> {
+  const { from, to } = UUID_V7.test(id) ? around(timeIn(id), timeIn(id)) : { from: instant(0), to: instant(0) };
+  return sql<Row>`
+    select 'run' as kind, run_id as id, true as whole, agent_name as name, null as "runId", agent_id as "agentId",
+        started_at as at
+      from runs where tenant_id = ${tenantId} and run_id = ${id}
+    union all select 'agent', agent_id, true, coalesce(name, slug), null, agent_id, first_seen_at
+      from agents where tenant_id = ${tenantId} and (agent_id = ${id} or slug = ${id})
+    union all (select 'conversation', session_id, true, null, run_id, agent_id, started_at
+      from runs where tenant_id = ${tenantId} and session_id = ${id} order by started_at desc limit 1)
+    union all select 'rule', rule_id, true, name, null, agent_id, created_at
+      from guardrail_rules where tenant_id = ${tenantId} and rule_id = ${id}
+    union all select 'trigger', trigger_id, true, rule_name, run_id, agent_id, triggered_at
+      from guardrail_triggers where tenant_id = ${tenantId} and trigger_id = ${id}
+        and triggered_at between ${from}::timestamptz and ${to}::timestamptz
+    union all select 'decision', decision_id, true, tool_name, run_id, agent_id, decided_at
+      from decisions where tenant_id = ${tenantId} and decision_id = ${id}
+    union all select 'alert', alert_id, true, title, run_id, agent_id, created_at
+      from alerts where tenant_id = ${tenantId} and alert_id = ${id}
+    union all select 'delivery', delivery_id, true, action_type, null, agent_id, created_at
+      from deliveries where tenant_id = ${tenantId} and delivery_id = ${id}
+    union all select 'budget', budget_id, true, name, null, null, created_at
+      from budgets where tenant_id = ${tenantId} and budget_id = ${id}
+    union all select 'event', event_id, true, kind, run_id, agent_id, occurred_at
+      from events where tenant_id = ${tenantId} and event_id = ${id}
+        and occurred_at between ${from}::timestamptz and ${to}::timestamptz
+    limit ${MOST_HITS + 1}`;
+}
+
+/**
+ * Ids that clients choose by an index in the order of bytes; those that the platform makes, which are UUIDs, by their
+ * primary keys; of agents, rules and budgets a tenant has few. Events are left out: an index for this would be paid with
+ * every event. `>=` and its like, because row level security keeps `like` away from indexes.
+ */
+export function idPrefix(tenantId: string, prefix: string): RawBuilder<Row> {
+  const { first, last } = bytesFrom(prefix);
+  const uuids = uuidsFrom(prefix);
+  const most = sql`limit ${MOST_OF_A_KIND}`;
+  const clients = sql`
+    (select 'run' as kind, run_id as id, false as whole, agent_name as name, null as "runId", agent_id as "agentId",
+        started_at as at
+      from runs where tenant_id = ${tenantId} and run_id ~>=~ ${first} and run_id ~<~ ${last} ${most})
+    union all (select 'agent', agent_id, false, coalesce(name, slug), null, agent_id, first_seen_at
+      from agents where tenant_id = ${tenantId} and (starts_with(agent_id, ${prefix}) or starts_with(slug, ${prefix})) ${most})
+    union all (select distinct on (session_id) 'conversation', session_id, false, null, run_id, agent_id, started_at
+      from (
+        select session_id, run_id, agent_id, started_at
+        from runs where tenant_id = ${tenantId} and session_id ~>=~ ${first} and session_id ~<~ ${last}
+        limit ${MOST_RUNS_READ}
+      ) as begun order by session_id, started_at desc ${most})
+    union all (select 'rule', rule_id, false, name, null, agent_id, created_at
+      from guardrail_rules where tenant_id = ${tenantId} and starts_with(rule_id, ${prefix}) ${most})
+    union all (select 'budget', budget_id, false, name, null, null, created_at
+      from budgets where tenant_id = ${tenantId} and starts_with(budget_id, ${prefix}) ${most})`;
+  if (uuids === null) return sql<Row>`${clients} limit ${MOST_HITS + 1}`;
+  const { from, to } = around(timeIn(uuids.first), timeIn(uuids.last));
+  return sql<Row>`${clients}
+    union all (select 'trigger', trigger_id, false, rule_name, run_id, agent_id, triggered_at
+      from guardrail_triggers where tenant_id = ${tenantId} and trigger_id between ${uuids.first} and ${uuids.last}
+        and triggered_at between ${from}::timestamptz and ${to}::timestamptz ${most})
+    union all (select 'decision', decision_id, false, tool_name, run_id, agent_id, decided_at
+      from decisions where tenant_id = ${tenantId} and decision_id between ${uuids.first} and ${uuids.last} ${most})
+    union all (select 'alert', alert_id, false, title, run_id, agent_id, created_at
+      from alerts where tenant_id = ${tenantId} and alert_id between ${uuids.first} and ${uuids.last} ${most})
+    union all (select 'delivery', delivery_id, false, action_type, null, agent_id, created_at
+      from deliveries where tenant_id = ${tenantId} and delivery_id between ${uuids.first} and ${uuids.last} ${most})
+    limit ${MOST_HITS + 1}`;
+}
+
+function hitOf(row: Row): SearchHit {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as SearchHit;
+}
+
+/** Any instant that a row of an id of this time may have. */
+function around(fromMs: number, toMs: number): { readonly from: string; readonly to: string } {
+  return { from: instant(fromMs - NEAR_MS), to: instant(toMs + NEAR_MS) };
+}
+
+const LATEST_MS = Date.parse('9999-12-31T00:00:00Z');
+
+function instant(ms: number): string {
+  return new Date(Math.min(LATEST_MS, Math.max(0, ms))).toISOString();
 }

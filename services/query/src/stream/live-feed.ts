@@ -12,6 +12,7 @@ import {
   FACT_KINDS,
   type FactKind,
   frameId,
+  RECORD_KINDS,
   type StoredEvent,
   type StreamFilter,
   type StreamPosition,
@@ -21,6 +22,7 @@ import {
 import type { StreamFrame } from '@agentlens/platform';
 import { eventFromBatch } from '../events/stored-event.ts';
 import { FACT_TOPICS } from './fact-topics.ts';
+import type { RecordFeed } from './record-feed.ts';
 import type { SessionUpdates } from './session-updates.ts';
 
 interface FeedOptions {
@@ -30,6 +32,7 @@ interface FeedOptions {
   /** Go on after this; absent: from now on. */
   readonly resume?: StreamPosition;
   readonly updates: SessionUpdates;
+  readonly record: Pick<RecordFeed, 'follow'>;
   readonly emit: (frame: StreamFrame) => void;
 }
 
@@ -66,6 +69,20 @@ export class LiveFeed {
       this.#subscriptions.push(await bus.watch(runChanged, { tenantId, from: 'new' }, onRun));
     }
     for (const kind of FACT_KINDS) if (this.#wants(kind)) await this.#follow(kind);
+    if (RECORD_KINDS.some((kind) => this.#wants(kind))) await this.#followRecord();
+  }
+
+  async #followRecord(): Promise<void> {
+    const { record, tenantId, emit } = this.#options;
+    const subscription = await record.follow(tenantId, ({ changes, reached }) => {
+      if (this.#wants('audit')) for (const change of changes) emit({ event: 'audit', data: change });
+      if (!this.#wants('budget')) return;
+      for (const pot of reached) {
+        const about = pot.budget.scope === 'agent' ? { agentId: pot.scopeId } : {};
+        if (this.#concerns(about)) emit({ event: 'budget', data: pot });
+      }
+    });
+    this.#subscriptions.push(subscription);
   }
 
   async #follow(kind: FactKind): Promise<void> {

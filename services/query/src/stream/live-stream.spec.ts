@@ -28,6 +28,8 @@ async function anOpenFeed(stream: LiveStream): Promise<LiveFeed> {
     bus: createMemoryBus(),
     tenantId: 'acme',
     filter: {},
+    // Asked for frames of the record only, which stream.int.spec.ts does.
+    record: { follow: () => Promise.reject(new Error('not asked for')) },
     updates: new SessionUpdates({
       read: async () => [],
       show: () => undefined,

@@ -1,6 +1,8 @@
+import { mayDo } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
 import {
   createStreamTicket,
+  listAudit,
   openStream,
   type RequestOf,
   type StreamFilter,
@@ -13,6 +15,7 @@ import {
   FromRequest,
   LOGGER,
   type Platform,
+  ProblemException,
   Serves,
   type StreamTicket,
   StreamTickets,
@@ -23,6 +26,7 @@ import { SessionsQueries } from '../sessions/sessions.queries.ts';
 import { LiveFeed } from './live-feed.ts';
 import { LiveStreamService } from './live-stream.service.ts';
 import type { LiveStream } from './live-stream.ts';
+import { RecordFeed } from './record-feed.ts';
 import { SessionUpdates } from './session-updates.ts';
 import { StreamMetrics } from './stream-metrics.ts';
 
@@ -33,6 +37,7 @@ export class StreamController {
     private readonly streams: LiveStreamService,
     private readonly metrics: StreamMetrics,
     private readonly tickets: StreamTickets,
+    private readonly record: RecordFeed,
     @Inject(EVENT_BUS) private readonly bus: EventBus,
     @Inject(LOGGER) private readonly logger: Platform['logger'],
   ) {}
@@ -51,7 +56,13 @@ export class StreamController {
   ): Promise<void> {
     const { token, ticket: _, lastEventId, ...filter } = query;
     const resume = headers['last-event-id'] ?? lastEventId;
-    const { tenantId } = caller;
+    const { tenantId, scopes } = caller;
+    if (filter.kinds?.includes('audit') && !mayDo(scopes, listAudit.scope)) {
+      throw new ProblemException(403, 'Frames of the kind "audit" need the scope "admin"', {
+        hint: 'Leave "audit" out of "kinds", or open the stream with an admin key.',
+        extra: { required: listAudit.scope },
+      });
+    }
     const feedOf = (stream: LiveStream) => this.feedOf(stream, tenantId, filter, resume);
     await this.streams.serve({ caller, request, reply, token, feedOf });
   }
@@ -68,6 +79,6 @@ export class StreamController {
       onDropped: (what, count) => this.metrics.dropped(what, count),
     });
     const emit = stream.frames.push.bind(stream.frames);
-    return new LiveFeed({ bus: this.bus, tenantId, filter, resume, updates, emit });
+    return new LiveFeed({ bus: this.bus, tenantId, filter, resume, updates, record: this.record, emit });
   }
 }

@@ -1,4 +1,4 @@
-import { DAY_MS, decisionDecided, HOUR_MS } from '@agentlens/contracts';
+import { DAY_MS, decisionDecided, GROUPS, HOUR_MS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { type EventBus, Repeating, type Subscription } from '@agentlens/messaging';
 import type { Clock, HealthRegistry, Platform } from '@agentlens/platform';
@@ -7,7 +7,7 @@ import { RetentionMetrics } from '../retention-metrics.ts';
 import { DecisionRecorder } from './decision-recorder.ts';
 import { DecisionStore } from './decision-store.ts';
 
-const DECISIONS_GROUP = 'run-tracking-decisions';
+const DECISIONS_GROUP = GROUPS.decisions;
 const ACK_WAIT_MS = 5_000;
 const DECISIONS_PER_CALL = 500;
 const CALLS_AT_ONCE = 2;

@@ -1,5 +1,14 @@
 import { createHmac } from 'node:crypto';
-import { type Directive, directiveIssued, guardrailTriggered, type Trigger } from '@agentlens/contracts';
+import {
+  CONSUMERS,
+  type Directive,
+  directiveIssued,
+  guardrailTriggered,
+  JsonObject,
+  PLATFORM_TENANT,
+  type Topic,
+  type Trigger,
+} from '@agentlens/contracts';
 import { eventually, recordingServer } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from './client.ts';
@@ -421,6 +430,26 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
       const { entries } = (await client.get('/api/audit?target=erasure')).body;
       expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual(['erasure.finished', 'erasure.started']);
       expect(JSON.stringify(entries)).not.toContain('"ann"');
+    });
+
+    it('says what its consumers gave up and how far they are behind', async () => {
+      const { tenantId, client } = await newTenant();
+      const other = await newTenant();
+      const careless: Topic<JsonObject> = {
+        ...{ ...guardrailTriggered, schema: JsonObject, messageId: () => `odd-${tenantId}`, cloudEvent: undefined },
+        subject: () => `guardrail.triggered.${tenantId}.rule`,
+      };
+      await platform.bus.publish(careless, { odd: true });
+      await eventually(async () => {
+        const { body } = await client.get('/api/system/dead-letters?content=true');
+        expect(body.deadLetters).toMatchObject([
+          { group: 'action-dispatcher', messageId: `odd-${tenantId}`, tenantId, content: '{"odd":true}' },
+        ]);
+      });
+      expect((await other.client.get('/api/system/dead-letters')).body.deadLetters).toEqual([]);
+      const { key } = await platform.keyOf(PLATFORM_TENANT, 'platform');
+      const { body } = await new Client(platform, key).get('/api/system/lag');
+      expect(body.consumers).toHaveLength(CONSUMERS.length);
     });
 
     it('finds everything again after a restart', async () => {

@@ -209,7 +209,7 @@ export const RunChangedSchema: GenMessage<RunChanged> = /*@__PURE__*/
   messageDesc(file_agentlens_v1_control, 5);
 
 /**
- * A message a consumer group gave up on. Subject: dead.letter.<group>, stream DEAD_LETTERS.
+ * A message a consumer group gave up on. Subject: dead.letter.<group>.<tenantId>, stream DEAD_LETTERS.
  *
  * @generated from message agentlens.v1.DeadLetter
  */
