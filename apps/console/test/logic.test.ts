@@ -7,7 +7,9 @@ import { scaleOf } from '../src/run/scale.ts';
 import { folded, storyOf } from '../src/run/story.ts';
 import { projectionOf } from '../src/spend/projection.ts';
 import { bounds, wider } from '../src/time/range.ts';
+import { parseExact } from '../src/ui/exact-json.ts';
 import { linesOf, sizeOf } from '../src/ui/json-lines.ts';
+import { visible } from '../src/ui/visible.ts';
 import { knowing, parseSearch, stringifySearch, toggled } from '../src/url/search.ts';
 
 void describe('figures', () => {
@@ -188,6 +190,23 @@ void describe('JSON as lines', () => {
         5_000,
       ) < 10_000,
     );
+  });
+});
+
+void describe('text that must not deceive', () => {
+  void it('keeps the digits of a number, as lines and when it is written again', () => {
+    const text = '{"a":9007199254740993,"b":[1e400,1.50],"c":"1.50","d":7}';
+    const value = parseExact(text);
+    assert.equal(JSON.stringify(value), text);
+    const texts = linesOf(value, new Set()).map((line) => line.text);
+    assert.ok(['9007199254740993', '1e400', '1.50', '"1.50"', '7'].every((one) => texts.includes(one)));
+    assert.equal(parseExact('{"cut":1'), undefined);
+  });
+
+  void it('shows what turns it around or cannot be seen', () => {
+    assert.equal(visible('pay \u202E001\u200B\u0000\u{E0041}'), 'pay \\u202e001\\u200b\\u0000\\u{e0041}');
+    const usual = 'zwölf\n\tمرحبا 👩‍👩‍👧 \u200Cمی‌خواهم';
+    assert.equal(visible(usual), usual);
   });
 });
 
