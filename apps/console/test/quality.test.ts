@@ -89,15 +89,50 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     assert.equal(await page.locator('main img, main script').count(), 0);
   });
 
+  void it('reads of a run what is looked at: no prompt and no result before somebody opens it', async () => {
+    const run = await new Agent(platform, { agentId: 'wordy', task: 'wordy' }).start();
+    for (let step = 0; step < 600; step++) run.tool('look_up', { step }, 3, `result ${step}`);
+    run.model('claude-sonnet-4-5', 10, 5, 0.01, 900, 'The answer.');
+    await run.ends();
+    const page = await (await signedIn()).newPage();
+    const asked: URL[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url())));
+    await page.goto(`${platform.address}/runs/${run.runId}`);
+    const tree = page.getByRole('treegrid');
+    await tree.getByText('12', { exact: true }).waitFor();
+    const reads = () =>
+      asked.filter(({ pathname }) => pathname === '/api/events').map(({ searchParams }) => searchParams);
+    const kinds = () => reads().flatMap((read) => read.get('eventType')?.split(',') ?? []);
+    assert.ok(!asked.some(({ pathname }) => pathname.endsWith('/timeline')));
+    assert.ok(reads().length <= 4, `${reads().length} reads of events`);
+    assert.ok(!kinds().includes('llm.called'));
+    await tree.getByRole('row').nth(5).click();
+    await page.getByRole('tab', { name: 'Result' }).click();
+    await page.getByText(/^result \d+$/).waitFor();
+    await page.keyboard.press('2');
+    await page.getByRole('region', { name: 'Transcript' }).press('End');
+    await page.getByText('The answer.').waitFor();
+    assert.ok(!kinds().includes('llm.called'));
+    assert.ok(reads().length <= 8, `${reads().length} reads of events`);
+  });
+
   void it('keeps few rows on the page however long a run is, and answers keys', async () => {
     const run = await new Agent(platform, { agentId: 'long', task: 'long' }).start();
-    for (let step = 0; step < MANY / 10; step++) run.tool(`tool_${step % 7}`, { step }, 3);
+    // A call is two events.
+    for (let step = 0; step < MANY / 2; step++) run.tool(`tool_${step % 7}`, { step }, 3);
     await run.ends();
     const page = await opened(await signedIn(), `/runs/${run.runId}`);
     await page.getByRole('treegrid').getByText('tool_1').first().waitFor();
     assert.ok((await page.locator('.tr-body > .tr').count()) <= 80);
     await page.keyboard.press('3');
-    await page.getByRole('region', { name: 'Log' }).waitFor();
+    const log = page.getByRole('region', { name: 'Log' });
+    await log.press('End');
+    await log.getByText(`"step":${MANY / 2 - 1}`).waitFor();
+    await page.keyboard.press('1');
+    await page
+      .getByRole('treegrid')
+      .getByText(`${(MANY / 2).toLocaleString('en')} steps`)
+      .waitFor();
   });
 
   void it('lays out deep and big JSON line by line', async () => {

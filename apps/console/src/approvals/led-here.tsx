@@ -1,8 +1,11 @@
 import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import type { Alert } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
+import { detailOf, wantedInRow } from '../run/said.ts';
 import { storyOf } from '../run/story.ts';
 import { useTimeline } from '../run/use-run.ts';
+import { useWanted, useWords } from '../run/use-words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Section } from '../ui/section.tsx';
@@ -12,9 +15,16 @@ const LED_HERE = 6;
 /** The steps of the run before it asked. */
 export function LedHere({ alert }: { alert: Alert }) {
   const timeline = useTimeline(alert.runId ?? '');
-  const steps = storyOf(timeline.data?.entries ?? [], false).filter(
-    ({ startMs, kind }) => startMs <= Date.parse(alert.createdAt) + 1000 && kind !== 'trigger',
+  const asked = Date.parse(alert.createdAt) + 1000;
+  const steps = useMemo(
+    () =>
+      storyOf(timeline.data?.entries ?? [], false)
+        .filter(({ startMs, kind }) => startMs <= asked && kind !== 'trigger')
+        .slice(-LED_HERE),
+    [timeline.data, asked],
   );
+  const words = useWords();
+  useWanted(words, steps.flatMap(wantedInRow));
   return (
     <Section
       title="What led here"
@@ -27,7 +37,7 @@ export function LedHere({ alert }: { alert: Alert }) {
       }
     >
       <ol className="st0">
-        {steps.slice(-LED_HERE).map((step) => (
+        {steps.map((step) => (
           <li key={step.id}>
             <span className="t3">
               <Moment at={new Date(step.startMs).toISOString()} />
@@ -47,7 +57,7 @@ export function LedHere({ alert }: { alert: Alert }) {
             />
             <span className="clip">
               <b>{step.kind === 'message' ? '' : step.name}</b>{' '}
-              <bdi className="t2">{step.state === 'waiting' ? 'waits for you' : step.detail}</bdi>
+              <bdi className="t2">{step.state === 'waiting' ? 'waits for you' : detailOf(step, words)}</bdi>
             </span>
             {step.state === 'failed' ? <span className="tag bad">error</span> : <span />}
           </li>
