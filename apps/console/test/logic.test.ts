@@ -142,7 +142,11 @@ void describe('the story of a run', () => {
 
   void it('says that a rule in shadow would have stopped a call only where it was allowed', () => {
     const steps = storyOf(
-      [decision('c1', 1, 'ALLOW', { effect: 'block' }), decision('c2', 2, 'BLOCK'), decision('c3', 3, 'ALLOW')],
+      [
+        decision('c1', 1, 'ALLOW', { wouldHave: 'block' }),
+        decision('c2', 2, 'BLOCK', { wouldHave: 'terminate' }),
+        decision('c3', 3, 'ALLOW'),
+      ],
       true,
     );
     assert.deepEqual(steps.map(wouldHave), [true, false, false]);

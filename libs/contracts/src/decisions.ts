@@ -116,6 +116,9 @@ export const RuleFinding = z.object({
   violated: z.boolean(),
   effect: DecisionEffect,
   mode: z.enum(['enforce', 'shadow']),
+  /** What a rule that matched measured and held against its limit, in the unit of its condition. For people only. */
+  value: z.number().optional().meta({ description: 'What the rule measured, where it matched and measures a number.' }),
+  limit: z.number().optional().meta({ description: 'What the value was held against, in the same unit.' }),
 });
 export type RuleFinding = z.infer<typeof RuleFinding>;
 
@@ -132,7 +135,10 @@ export const DECISION_REASONS = ['rule', 'approval', 'budget', 'breaker', 'order
 export const DecisionReason = z.enum(DECISION_REASONS);
 export type DecisionReason = z.infer<typeof DecisionReason>;
 
-/** The answer, as it is sent to the agent, published and stored. Names rules, never their limits. */
+/**
+ * The answer, as it is published and stored. What an agent gets of it (`decisionBody`) names rules, never their limits;
+ * `value` and `limit` of findings are for people.
+ */
 export const Decision = z.object({
   id: z.string(),
   tenantId: TenantId,
@@ -144,8 +150,10 @@ export const Decision = z.object({
   /** What the agent is told. In shadow everywhere ALLOW. */
   verdict: z.enum(['ALLOW', 'BLOCK']),
   control: z.enum(['CONTINUE', 'TERMINATE']),
-  /** What the rules said, enforced or not. */
+  /** What was done to the call. */
   effect: DecisionEffect,
+  /** What would have been done with rules in shadow enforced too, where that is more. */
+  wouldHave: DecisionEffect.optional(),
   cause: DecisionCause,
   message: z.string(),
   evaluatedRules: z.array(RuleFinding),

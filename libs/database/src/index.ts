@@ -5,7 +5,7 @@ export { DataDirectoryInUse } from './embedded/previous-server.ts';
 export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
 export { lockUntilEnd } from './lock-until-end.ts';
 export { grantLogins, type ServicePasswords } from './logins/grant-logins.ts';
-export { migrate } from './migrate.ts';
+export { migrate, migrateUpTo } from './migrate.ts';
 export { isMovedPartition } from './moved-partition.ts';
 export { openDatabase } from './open-database.ts';
 export { type OutboxMessage, OutboxRelay } from './outbox-relay.ts';

@@ -32,6 +32,7 @@ import * as erasures from './migrations/0028-erasures.ts';
 import * as killedRuns from './migrations/0029-killed-runs.ts';
 import * as whatWebhooksTell from './migrations/0030-what-webhooks-tell.ts';
 import * as runningRuns from './migrations/0031-running-runs.ts';
+import * as wouldHave from './migrations/0032-would-have.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -67,6 +68,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0029-killed-runs': killedRuns,
   '0030-what-webhooks-tell': whatWebhooksTell,
   '0031-running-runs': runningRuns,
+  '0032-would-have': wouldHave,
 };
 
 /**

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { GuardrailRule } from '@agentlens/contracts';
-import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
+import { type FreshDatabase, freshDatabase, insertRecordedRows } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import type { Database } from './database.ts';
 import { migrate, migrateUpTo } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
@@ -20,16 +18,7 @@ describe('a database of release 0.1.0', () => {
   beforeAll(async () => {
     fresh = await freshDatabase({ migrate: (url) => migrateUpTo(url, LAST_OF_RELEASE) });
     database = openDatabase({ url: fresh.url, role: 'query' });
-    const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Readonly<Record<string, object[]>>;
-    const owner = new pg.Client({ connectionString: fresh.url });
-    owner.on('error', () => undefined);
-    await owner.connect();
-    for (const [table, rows] of Object.entries(recorded)) {
-      await owner.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [
-        JSON.stringify(rows),
-      ]);
-    }
-    await owner.end();
+    await insertRecordedRows(fresh.url, RECORDED);
     await migrate(fresh.url);
   }, 60_000);
   afterAll(async () => {

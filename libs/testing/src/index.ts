@@ -10,6 +10,7 @@ export {
   type MadeCall,
 } from './handlebar-client.ts';
 export { type HeardMeters, hearMeters } from './heard-meters.ts';
+export { insertRecordedRows } from './recorded-rows.ts';
 export { type RecordedRequest, type RecordingServer, recordingServer } from './recording-server.ts';
 export { findProgram, onPath } from './servers/find-program.ts';
 export { freePort } from './servers/free-port.ts';

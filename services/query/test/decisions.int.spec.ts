@@ -19,7 +19,7 @@ beforeAll(async () => {
   await api.insert(
     'decisions',
     aDecisionRow({
-      ...{ decision_id: 'shadow', verdict: 'ALLOW', effect: 'block', cause: { kind: 'ALLOW' } },
+      ...{ decision_id: 'shadow', verdict: 'ALLOW', effect: 'allow', would_have: 'block', cause: { kind: 'ALLOW' } },
       evaluated_rules: findings('shadow', 'block'),
     }),
   );
@@ -53,7 +53,7 @@ describe('decisions over all runs', () => {
     const byId = new Map(decisions.map((decision: { id: string }) => [decision.id, decision]));
     expect(byId.get('kept')).toMatchObject({ arguments: { to: '[email]' }, reason: 'rule' });
     expect(byId.get('kept')).not.toHaveProperty('wouldHave');
-    expect(byId.get('shadow')).toMatchObject({ verdict: 'ALLOW', wouldHave: 'block' });
+    expect(byId.get('shadow')).toMatchObject({ verdict: 'ALLOW', effect: 'allow', wouldHave: 'block' });
     expect(byId.get('old')).not.toHaveProperty('reason');
   });
 });

@@ -29,7 +29,9 @@ export function Detail({ run, step, tab, onTab }: DetailProps) {
   const navigate = useNavigate();
   const opened = useOpened(step);
   const tabs = TABS.filter((one) => has(step, one));
-  const first: Tab = step.decision !== undefined && step.decision.effect !== 'allow' ? 'why' : 'call';
+  const { decision } = step;
+  const stopped = decision !== undefined && (decision.effect !== 'allow' || decision.wouldHave !== undefined);
+  const first: Tab = stopped ? 'why' : 'call';
   const chosen = tabs.find((one) => one === tab) ?? first;
   const isCall = step.kind === 'tool' || step.kind === 'model';
   const makeRule = () =>

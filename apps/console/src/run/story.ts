@@ -151,5 +151,5 @@ const WOULD_STOP = ['ask', 'block', 'terminate'];
 
 /** It was allowed, and a rule in shadow would have stopped it. */
 export function wouldHave({ decision }: Pick<Step, 'decision'>): boolean {
-  return decision?.verdict === 'ALLOW' && WOULD_STOP.includes(decision.effect ?? '');
+  return decision?.verdict === 'ALLOW' && WOULD_STOP.includes(decision.wouldHave ?? '');
 }

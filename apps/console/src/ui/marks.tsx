@@ -59,13 +59,15 @@ const WOULD: Readonly<Record<string, string>> = {
 };
 
 /** What a decision came to: enforced, or only said by rules in shadow. */
-export function verdictOf(decision: Pick<Decision, 'verdict' | 'control' | 'effect' | 'cause' | 'bypasses'>): Mark {
+export function verdictOf(
+  decision: Pick<Decision, 'verdict' | 'control' | 'effect' | 'wouldHave' | 'cause' | 'bypasses'>,
+): Mark {
   if (decision.verdict === 'BLOCK') {
     if (decision.cause.kind === 'HITL_PENDING') return VERDICTS.ask;
     return decision.control === 'TERMINATE' ? VERDICTS.terminate : VERDICTS.block;
   }
-  const would = WOULD[decision.effect];
-  if (would !== undefined && decision.effect !== 'modify') return { ...VERDICTS.shadow, word: would };
+  const would = decision.wouldHave === undefined ? undefined : WOULD[decision.wouldHave];
+  if (would !== undefined) return { ...VERDICTS.shadow, word: would };
   if (decision.bypasses.length > 0) return VERDICTS.bypass;
   return decision.effect === 'modify' ? VERDICTS.modify : VERDICTS.allow;
 }

@@ -30,7 +30,10 @@ export async function makeCluster(
 ): Promise<Cluster> {
   const folder = join(home, 'cluster');
   const password = await passwordOf(home);
-  if (await isCluster(folder)) return { folder, password };
+  if (await isCluster(folder)) {
+    await refuseForeign(folder, user);
+    return { folder, password };
+  }
   const fresh = join(home, `cluster.${randomBytes(4).toString('hex')}`);
   const passwordFile = `${fresh}.password`;
   try {
@@ -72,6 +75,16 @@ async function isCluster(folder: string): Promise<boolean> {
   return stat(join(folder, 'PG_VERSION')).then(
     (found) => found.size > 0,
     () => false,
+  );
+}
+
+/** @throws where the files are not the server's: Postgres would say no more than "Permission denied". */
+async function refuseForeign(folder: string, user: ServerUser | undefined): Promise<void> {
+  const { uid } = await stat(join(folder, 'PG_VERSION'));
+  if (user === undefined || uid === user.uid) return;
+  throw new Error(
+    `The files in ${folder} belong to user ${uid}, and Postgres runs as user ${user.uid} here. ` +
+      `Copy a data folder with "cp -a", or run: chown -R ${user.uid}:${user.gid} ${folder}`,
   );
 }
 

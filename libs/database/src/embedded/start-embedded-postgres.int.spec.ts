@@ -145,6 +145,20 @@ describe('embedded Postgres', () => {
     expect((await stat(closed)).mode & 0o777).toBe(0o700);
   });
 
+  const whereItRunsAsAnother = process.getuid?.() === 0 ? it : it.skip;
+  whereItRunsAsAnother(
+    'says whose the files are, and how to mend it, where a copy did not keep their owner',
+    async () => {
+      const first = await startEmbeddedPostgres({ dataDir: folder });
+      await first.stop();
+      await run('chown', ['-R', '0:0', join(folder, 'cluster')]);
+      await expect(startEmbeddedPostgres({ dataDir: folder })).rejects.toThrow(/belong to user 0.*chown -R/);
+      const { uid, gid } = await idsOf('postgres').catch(() => idsOf('nobody'));
+      await run('chown', ['-R', `${uid}:${gid}`, join(folder, 'cluster')]);
+      running = await startEmbeddedPostgres({ dataDir: folder });
+    },
+  );
+
   it('works for an ordinary user', async () => {
     const ids = process.getuid?.() === 0 ? await idsOf('nobody') : {};
     if (ids.uid !== undefined) await chown(folder, ids.uid, ids.gid ?? ids.uid);

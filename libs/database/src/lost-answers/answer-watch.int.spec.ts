@@ -78,7 +78,8 @@ describe('a connection that dies without a word', () => {
   it('fails everything when nothing answers any more, and goes on when the way is open again', async () => {
     await connections(2);
     proxy.mode('blackhole');
-    await expect(Promise.all([select('1'), select('2')])).rejects.toThrow(LOST);
+    // The watch cannot ask either, so the time a statement may take can end it first.
+    await expect(Promise.all([select('1'), select('2')])).rejects.toThrow(/Query read timeout|^Connection|^Client/);
     proxy.mode('pass');
     expect((await select('3')).rows).toEqual([{ found: 3 }]);
   });

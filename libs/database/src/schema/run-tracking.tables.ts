@@ -211,6 +211,7 @@ export interface DecisionsTable {
   /** Redacted. */
   arguments: AnyJson;
   arguments_cut: NullableJson;
+  would_have: Generated<string | null>;
 }
 
 /** Writer: run-tracking. What decision rules said, by UTC day of the decision. */

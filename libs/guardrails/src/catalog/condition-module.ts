@@ -72,6 +72,12 @@ export interface TickCondition<C> extends Measured<C> {
 export const CALL_PARTS = ['args', 'result', 'actor', 'tags', 'subjects', 'metrics'] as const;
 export type CallPart = (typeof CALL_PARTS)[number];
 
+/** A measured value and what it is compared with, in the unit of the condition. */
+export interface CallMeasurement {
+  readonly value: number;
+  readonly limit: number;
+}
+
 /** One condition with its config, made ready: patterns compiled, names folded. */
 export interface CallTest {
   readonly reads: readonly CallPart[];
@@ -87,6 +93,11 @@ export interface CallTest {
   /** What has to be fetched to ask about this call. */
   needs?(request: DecisionRequest): ConditionNeeds;
   matches(facts: CallFacts): DecisionAnswer;
+  /**
+   * What was measured and what it was held against, for people; asked only where `matches` said yes. Null: this yes
+   * comes from something that is no number.
+   */
+  measured?(facts: CallFacts): CallMeasurement | null;
 }
 
 /** Asked about one call, before or after it. */

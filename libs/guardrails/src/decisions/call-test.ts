@@ -1,7 +1,8 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import type { CallPart, CallTest, ConditionModule, EventCondition } from '../catalog/condition-module.ts';
-import { meetsWithoutNoise } from '../catalog/threshold.ts';
+import { meetsWithoutNoise, withoutNoise } from '../catalog/threshold.ts';
 import { RunningTotals } from '../windows/series-totals.ts';
+import type { CallFacts } from './facts.ts';
 
 /** A condition with its config, ready to be asked about calls; null: it cannot be. */
 export function callTest(condition: ConditionModule, config: unknown): CallTest | null {
@@ -37,15 +38,23 @@ function gate(condition: EventCondition<unknown>, config: unknown): CallTest | n
   const { series, seriesAt, measure } = condition.ready(config);
   const seriesFor = ({ runId, receivedAt }: DecisionRequest) =>
     seriesAt?.({ runId, nowMs: Date.parse(receivedAt) }) ?? [];
+  const measuredIn = ({ request, before }: CallFacts): number | 'missing' | 'unavailable' => {
+    const totals = seriesFor(request).map(before);
+    if (totals.includes(null)) return 'unavailable';
+    const value = measure(totals.filter((one) => one !== null).map((one) => new RunningTotals(one)));
+    return value === null || !Number.isFinite(value) ? 'missing' : value;
+  };
   return {
     reads: [],
     feeds: [{ kinds: condition.listensTo(config), series }],
     needs: (request) => ({ series: seriesFor(request) }),
-    matches({ request, before }) {
-      const totals = seriesFor(request).map(before);
-      if (totals.includes(null)) return 'unavailable';
-      const value = measure(totals.filter((one) => one !== null).map((one) => new RunningTotals(one)));
-      return value === null || !Number.isFinite(value) ? 'missing' : meetsWithoutNoise(value, threshold);
+    matches(facts) {
+      const value = measuredIn(facts);
+      return typeof value === 'number' ? meetsWithoutNoise(value, threshold) : value;
+    },
+    measured(facts) {
+      const value = measuredIn(facts);
+      return typeof value === 'number' ? { value: withoutNoise(value), limit: threshold.value } : null;
     },
   };
 }

@@ -2,7 +2,7 @@ import type { DecisionEffect, DecisionRequest, RuleBypass, RuleFinding } from '@
 import { callView } from './call-view.ts';
 import { byPriority, type DecisionRule } from './decision-rule.ts';
 import type { DecisionFacts } from './facts.ts';
-import { asked, findingOf, type Saying, saying } from './rule-saying.ts';
+import { asked, findingOf, type Saying, saying, withMeasurement } from './rule-saying.ts';
 import { mostSevere } from './severity.ts';
 import { callAllowance, type StepAllowance } from './step-meter.ts';
 
@@ -82,7 +82,7 @@ function said(
   // The most important rule changes arguments last, so that nobody undoes what it did.
   for (const { rule, answer } of answers) {
     if (answer === null) continue;
-    const one = saying(rule, answer, args, facts, request);
+    const one = withMeasurement(saying(rule, answer, args, facts, request), view);
     if (one.effect.kind === 'modify' && rule.mode === 'enforce') args = one.effect.args;
     sayings.push(one);
   }

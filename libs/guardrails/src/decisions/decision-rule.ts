@@ -1,6 +1,6 @@
 import type { DecisionPhase, DecisionRequest, GuardrailRule, RuleSelector } from '@agentlens/contracts';
 import type { ActionEffect } from '../catalog/action-module.ts';
-import type { CallPart, EventFeed } from '../catalog/condition-module.ts';
+import type { CallMeasurement, CallPart, EventFeed } from '../catalog/condition-module.ts';
 import type { RuleIdentity } from '../rules/rule-identity.ts';
 import type { DecisionAnswer } from './answer.ts';
 import type { CallFacts, ConditionNeeds } from './facts.ts';
@@ -28,6 +28,8 @@ export interface DecisionRule extends RuleIdentity {
   readonly feeds: readonly EventFeed[];
   needs(request: DecisionRequest): ConditionNeeds;
   answer(facts: CallFacts): DecisionAnswer;
+  /** What was measured, where `answer` was yes; null: no number. */
+  measured(facts: CallFacts): CallMeasurement | null;
   effect(args: unknown): ActionEffect;
 }
 

@@ -58,6 +58,14 @@ export function combined(
       };
     },
     matches: (facts: CallFacts) => combine(tests.map((test) => test.matches(facts))),
+    // Of the first that holds and measures something: what did not hold explains nothing.
+    measured(facts: CallFacts) {
+      for (const test of tests) {
+        const measured = test.measured !== undefined && test.matches(facts) === true ? test.measured(facts) : null;
+        if (measured !== null) return measured;
+      }
+      return null;
+    },
   };
 }
 

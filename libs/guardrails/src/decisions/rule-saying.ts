@@ -1,5 +1,6 @@
 import type { DecisionEffect, DecisionRequest, RuleBypass, RuleFinding } from '@agentlens/contracts';
 import type { ActionEffect } from '../catalog/action-module.ts';
+import type { CallMeasurement } from '../catalog/condition-module.ts';
 import { mixesScripts } from '../patterns/names.ts';
 import { selectsAgent } from './agent-selector.ts';
 import type { DecisionAnswer } from './answer.ts';
@@ -15,9 +16,12 @@ export interface Saying {
   readonly matched: boolean;
   readonly effect: Effect;
   readonly bypass?: RuleBypass;
+  /** Of a rule that matched, where its condition measures something. */
+  readonly measured?: CallMeasurement;
 }
 
 const ALLOW: Effect = { kind: 'allow' };
+const FREE_ONLY: StepAllowance = { take: () => false };
 
 /** What a rule's condition says; null: the rule is about other agents. Never throws. */
 export function asked(
@@ -58,7 +62,19 @@ export function saying(
   }
 }
 
-export function findingOf({ rule, matched, effect }: Saying): RuleFinding {
+/** What the rule measured, for people. Changes no answer: what costs too much to tell is left untold. Never throws. */
+export function withMeasurement(one: Saying, view: CallFacts): Saying {
+  if (!one.matched) return one;
+  try {
+    const measured = metered(FREE_ONLY, () => one.rule.measured(view));
+    if (measured === null || !Number.isFinite(measured.value) || !Number.isFinite(measured.limit)) return one;
+    return { ...one, measured };
+  } catch {
+    return one;
+  }
+}
+
+export function findingOf({ rule, matched, effect, measured }: Saying): RuleFinding {
   const kind: DecisionEffect = effect.kind;
   return {
     ruleId: rule.id,
@@ -68,6 +84,7 @@ export function findingOf({ rule, matched, effect }: Saying): RuleFinding {
     violated: kind !== 'allow',
     effect: kind,
     mode: rule.mode,
+    ...measured,
   };
 }
 

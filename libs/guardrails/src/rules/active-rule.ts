@@ -87,6 +87,7 @@ function decisionRule(
       feeds: test.feeds ?? [],
       needs: (request) => test.needs?.(request) ?? {},
       answer: (facts) => test.matches(facts),
+      measured: (facts) => test.measured?.(facts) ?? null,
       effect: (args) => action.effect(effect.data, args),
     },
   };

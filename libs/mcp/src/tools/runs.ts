@@ -101,7 +101,19 @@ function runSummary(run: Run) {
 export function decisionSummary(decision: Decision) {
   return pick(
     decision,
-    ...(['id', 'runId', 'agentId', 'phase', 'toolName', 'callId', 'verdict', 'effect', 'cause', 'message'] as const),
+    ...([
+      'id',
+      'runId',
+      'agentId',
+      'phase',
+      'toolName',
+      'callId',
+      'verdict',
+      'effect',
+      'wouldHave',
+      'cause',
+      'message',
+    ] as const),
     ...(['finalRuleId', 'approvalId', 'decidedAt'] as const),
   );
 }

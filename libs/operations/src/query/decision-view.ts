@@ -13,9 +13,9 @@ export const DecisionView = z
     callId: z.string().optional(),
     verdict: Decision.shape.verdict.meta({ description: 'What the agent was told.' }),
     control: Decision.shape.control,
-    effect: Decision.shape.effect.meta({ description: 'What the rules said, enforced or not.' }),
+    effect: Decision.shape.effect.meta({ description: 'What was done to the call.' }),
     wouldHave: DecisionEffect.optional().meta({
-      description: 'The call was allowed; rules in shadow would have done this to it.',
+      description: 'What would have been done with rules in shadow enforced too, where that is more.',
     }),
     reason: DecisionReason.optional().meta({ description: 'What settled it; absent where nothing stood in the way.' }),
     budgetId: z.string().optional().meta({ description: 'The budget that refused it.' }),

@@ -16,13 +16,13 @@ export const DecisionFilter = consistent(
     }),
     reason: commaListOf(DECISION_REASONS).optional().meta({ description: 'What settled it.' }),
     budgetId: ClientId.optional(),
-    wouldHave: commaListOf(['ask', 'block', 'terminate']).optional().meta({
-      description: 'Allowed calls to which rules in shadow would have done this.',
+    wouldHave: commaListOf(['modify', 'ask', 'block', 'terminate']).optional().meta({
+      description: 'Calls to which this would have been done with rules in shadow enforced too.',
     }),
     toolName: ClientId.optional(),
     phase: commaListOf(DECISION_PHASES).optional(),
     verdict: commaListOf(['ALLOW', 'BLOCK']).optional().meta({ description: 'What the agent was told.' }),
-    effect: commaListOf(DECISION_EFFECTS).optional().meta({ description: 'What the rules said, enforced or not.' }),
+    effect: commaListOf(DECISION_EFFECTS).optional().meta({ description: 'What was done to the call.' }),
     inputsDigest: z.string().max(64).optional().meta({ description: 'Decisions about the same arguments.' }),
     ...timeRange,
     ...paging(DECISIONS_LIST, 500, 100),

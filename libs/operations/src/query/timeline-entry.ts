@@ -39,7 +39,10 @@ export const LightTimelineEntry = z
     status: z.string().optional().meta({ description: 'Of an alert, an order, a breaker or the action of a trigger.' }),
     moment: z.enum(ALERT_MOMENTS).optional(),
     verdict: z.string().optional(),
-    effect: z.string().optional().meta({ description: 'Of a decision: what the rules said, enforced or not.' }),
+    effect: z.string().optional().meta({ description: 'Of a decision: what was done to the call.' }),
+    wouldHave: z.string().optional().meta({
+      description: 'Of a decision: what would have been done with rules in shadow enforced too, where that is more.',
+    }),
     control: z.string().optional().meta({ description: 'Of a decision: CONTINUE or TERMINATE.' }),
     reason: z.string().optional().meta({ description: 'Of a decision: what settled it.' }),
     approvalId: z.string().optional(),

@@ -38,7 +38,7 @@ describe('rules', () => {
   it('in shadow allow, and record what they would have said', async () => {
     const { ask } = serviceIn({ rules: [{ ...named('rm'), actionType: 'block', mode: 'shadow' }] });
     expect(await ask(call('rm'))).toMatchObject({
-      ...{ verdict: 'ALLOW', effect: 'block', cause: { kind: 'ALLOW' } },
+      ...{ verdict: 'ALLOW', effect: 'allow', wouldHave: 'block', cause: { kind: 'ALLOW' } },
       evaluatedRules: [{ mode: 'shadow', violated: true }],
     });
   });

@@ -9,6 +9,7 @@ export type DecisionOutcome = Pick<
   | 'verdict'
   | 'control'
   | 'effect'
+  | 'wouldHave'
   | 'cause'
   | 'message'
   | 'finalRuleId'
@@ -60,7 +61,7 @@ export function budgetOutcome({ budget: { id, name }, why }: BudgetRefusal): Dec
 export function ruledOutcome(ruling: Ruling): DecisionOutcome {
   const { effect, wouldBe, finalRule, message, modifiedArgs } = ruling;
   const final = finalRule === undefined ? {} : { finalRuleId: finalRule.id };
-  const said = { ...final, effect: wouldBe, message };
+  const said = { ...final, effect, ...beyond(effect, wouldBe), message };
   if (effect === 'block' || effect === 'terminate') {
     const control = effect === 'terminate' ? 'TERMINATE' : 'CONTINUE';
     return {
@@ -81,11 +82,19 @@ const REFUSALS = {
   cancelled: 'was cancelled',
 } as const;
 
+/** What rules in shadow would have added; nothing where they ask for no more than was done. */
+function beyond(effect: DecisionEffect, wouldBe: DecisionEffect): Pick<Decision, 'wouldHave'> {
+  return wouldBe === effect ? {} : { wouldHave: wouldBe };
+}
+
 /** Null: it is approved. */
 export function approvalOutcome(ruling: Ruling, { id: approvalId, status, reason }: Alert): DecisionOutcome | null {
   const rule = ruling.finalRule;
   if (status === 'approved' || rule === undefined) return null;
-  const said = { approvalId, finalRuleId: rule.id, effect: ruling.wouldBe, reason: 'approval' } as const;
+  const said = {
+    ...{ approvalId, finalRuleId: rule.id, effect: ruling.effect, reason: 'approval' as const },
+    ...beyond(ruling.effect, ruling.wouldBe),
+  };
   if (status === 'pending' || status === 'acknowledged') {
     const cause = { kind: 'HITL_PENDING', approvalId, ruleId: rule.id } as const;
     return { ...said, verdict: 'BLOCK', control: 'TERMINATE', cause, message: ruling.message };

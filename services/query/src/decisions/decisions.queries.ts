@@ -32,9 +32,7 @@ function pageRows(db: ReadOnly, tenantId: string, filter: DecisionFilter) {
   if (filter.to !== undefined) query = query.where('decided_at', '<=', filter.to);
   if (filter.reason !== undefined) query = query.where('reason', 'in', filter.reason);
   if (filter.budgetId !== undefined) query = query.where('budget_id', '=', filter.budgetId);
-  if (filter.wouldHave !== undefined) {
-    query = query.where('verdict', '=', 'ALLOW').where('effect', 'in', filter.wouldHave);
-  }
+  if (filter.wouldHave !== undefined) query = query.where('would_have', 'in', filter.wouldHave);
   if (filter.ruleId !== undefined || filter.mode !== undefined) query = query.where(matchedBy(filter));
   if (filter.cursor !== undefined) {
     query = query.where(

@@ -41,7 +41,7 @@ async function firingOf(db: ReadOnly, tenantId: string, nowMs: number): Promise<
       union all
       select finding->>'ruleId', decided_at, finding->>'mode' = 'shadow', run_id
       from decisions cross join lateral jsonb_array_elements(evaluated_rules) as finding
-      where tenant_id = ${tenantId} and decided_at > ${from}::timestamptz and effect <> 'allow'
+      where tenant_id = ${tenantId} and decided_at > ${from}::timestamptz and (effect <> 'allow' or would_have is not null)
         and (finding->>'violated')::boolean
     )
     select fired.rule_id as "ruleId", coalesce(max(rules.name), fired.rule_id) as name,

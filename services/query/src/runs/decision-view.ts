@@ -2,9 +2,6 @@ import type { DecisionsTable } from '@agentlens/database';
 import type { DecisionView } from '@agentlens/operations';
 import type { Selectable } from 'kysely';
 
-/** Effects that an allowed call did not meet. */
-const WOULD_STOP: ReadonlySet<string> = new Set(['ask', 'block', 'terminate']);
-
 export function decisionFromRow(row: Selectable<DecisionsTable>): DecisionView {
   return {
     id: row.decision_id,
@@ -17,9 +14,7 @@ export function decisionFromRow(row: Selectable<DecisionsTable>): DecisionView {
     verdict: row.verdict as DecisionView['verdict'],
     control: row.control as DecisionView['control'],
     effect: row.effect as DecisionView['effect'],
-    ...(WOULD_STOP.has(row.effect) && row.verdict === 'ALLOW'
-      ? { wouldHave: row.effect as DecisionView['effect'] }
-      : {}),
+    ...(row.would_have === null ? {} : { wouldHave: row.would_have as DecisionView['effect'] }),
     ...(row.reason === null ? {} : { reason: row.reason as DecisionView['reason'] }),
     ...(row.budget_id === null ? {} : { budgetId: row.budget_id }),
     cause: row.cause as unknown as DecisionView['cause'],

@@ -28,8 +28,8 @@ export async function lightEntriesOf(db: ReadOnly, run: TimelineRun, keys: reado
         and occurred_at <= ${events.at(-1)?.at ?? null}::timestamptz and event_id = ${ids('event')}`,
     decision: sql`
       select decision_id as key, agent_id as "agentId", phase as kind, coalesce(tool_name, phase) as name, call_id as "callId",
-        verdict, effect, control, reason, approval_id as "approvalId", inputs_digest as "inputsDigest", ${begin('message')},
-        latency_ms as "durationMs"
+        verdict, effect, would_have as "wouldHave", control, reason, approval_id as "approvalId",
+        inputs_digest as "inputsDigest", ${begin('message')}, latency_ms as "durationMs"
       from decisions where ${mine} and decision_id = ${ids('decision')}`,
     trigger: sql`
       select trigger_id as key, agent_id as "agentId", rule_name as name, action_result as status,

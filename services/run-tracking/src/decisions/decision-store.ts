@@ -6,15 +6,15 @@ const RECORD_DECISIONS = `
 with stored as (
   insert into decisions (tenant_id, decision_id, run_id, agent_id, phase, tool_name, call_id, verdict, control, effect, cause,
     message, evaluated_rules, final_rule_id, approval_id, bypasses, inputs_digest, latency_ms, decided_at, reason, budget_id,
-    arguments, arguments_cut)
+    arguments, arguments_cut, would_have)
   select "tenantId", id, "runId", "agentId", phase, "toolName", "callId", verdict, control, effect, cause, message,
     "evaluatedRules", "finalRuleId", "approvalId", bypasses, "inputsDigest", "latencyMs", "decidedAt", reason, "budgetId",
-    arguments, "argumentsCut"
+    arguments, "argumentsCut", "wouldHave"
   from jsonb_to_recordset($1::jsonb) as d("tenantId" text, id text, "runId" text, "agentId" text, phase text,
     "toolName" text, "callId" text, verdict text, control text, effect text, cause jsonb, message text,
     "evaluatedRules" jsonb, "finalRuleId" text, "approvalId" text, bypasses jsonb, "inputsDigest" text,
     "latencyMs" double precision, "decidedAt" timestamptz, reason text, "budgetId" text, arguments jsonb,
-    "argumentsCut" jsonb)
+    "argumentsCut" jsonb, "wouldHave" text)
   where not exists (
     select from deleted_runs as gone where gone.tenant_id = d."tenantId" and gone.run_id = d."runId")
   order by 1, 2

@@ -90,14 +90,15 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
 
   it('keeps why, the budget and the arguments', async () => {
     const store = new DecisionStore(database.pool);
-    const kept = { reason: 'budget', budgetId: 'b', arguments: { to: '[email]' } } as const;
+    const kept = { reason: 'budget', budgetId: 'b', arguments: { to: '[email]' }, wouldHave: 'terminate' } as const;
     await store.record([aDecision({ id: 'kept', ...kept })]);
     const row = await database.db
       .selectFrom('decisions')
       .selectAll()
       .where('decision_id', '=', 'kept')
       .executeTakeFirst();
-    expect(row).toMatchObject({ reason: 'budget', budget_id: 'b', arguments: { to: '[email]' }, arguments_cut: null });
+    expect(row).toMatchObject({ reason: 'budget', budget_id: 'b', would_have: 'terminate', arguments_cut: null });
+    expect(row?.arguments).toEqual({ to: '[email]' });
   });
 
   it('stores what was decided, without the arguments it changed', async () => {
@@ -126,7 +127,7 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
       inputs_digest: decision.inputsDigest,
       latency_ms: 0.4,
       decided_at: decision.decidedAt,
-      ...{ reason: null, budget_id: null, arguments: null, arguments_cut: null },
+      ...{ reason: null, budget_id: null, arguments: null, arguments_cut: null, would_have: null },
     });
   });
 

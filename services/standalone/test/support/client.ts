@@ -9,10 +9,10 @@ export interface Answer {
 
 /** Sends requests as `curl` would, with one key. */
 export class Client {
-  readonly #platform: PlatformUnderTest;
+  readonly #platform: Pick<PlatformUnderTest, 'addressFor'>;
   readonly #key: string;
 
-  constructor(platform: PlatformUnderTest, key: string) {
+  constructor(platform: Pick<PlatformUnderTest, 'addressFor'>, key: string) {
     this.#platform = platform;
     this.#key = key;
   }

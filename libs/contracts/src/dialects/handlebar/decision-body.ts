@@ -18,6 +18,7 @@ export interface DecisionBody {
 /** What clients that know our additions get besides. */
 export interface DecisionExtras {
   readonly decisionId: string;
+  /** The most severe of what rules said, enforced or not. */
   readonly effect: Decision['effect'];
   readonly approvalId?: string;
   /** The budget that refused the call. */
@@ -47,11 +48,11 @@ export function decisionBody(decision: Decision): DecisionBody {
 
 /** The same with our additions. */
 export function decisionBodyWithExtras(decision: Decision): DecisionBody & DecisionExtras {
-  const { id, effect, approvalId, budgetId, modifiedArgs, reservationId, bypasses } = decision;
+  const { id, effect, wouldHave, approvalId, budgetId, modifiedArgs, reservationId, bypasses } = decision;
   return {
     ...decisionBody(decision),
     decisionId: id,
-    effect,
+    effect: wouldHave ?? effect,
     ...(approvalId === undefined ? {} : { approvalId }),
     ...(budgetId === undefined ? {} : { budgetId }),
     ...(modifiedArgs === undefined ? {} : { modifiedArgs }),

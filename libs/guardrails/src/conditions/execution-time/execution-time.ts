@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { meets, OPERATORS } from '../../catalog/threshold.ts';
+import type { CallFacts } from '../../decisions/facts.ts';
 
 const ExecutionTimeConfig = z.strictObject({
   scope: z.enum(['tool', 'total']).default('tool').meta({ title: 'Time of' }),
@@ -21,17 +22,24 @@ export const executionTime: CallCondition<ExecutionTimeConfig> = {
   phases: ['decision'],
   askedIn: ['tool.after'],
   ready({ scope, operator, ms }) {
+    const tookMs = ({ request, history }: CallFacts): number | 'missing' | 'unavailable' => {
+      const mine = request.metrics.duration_ms;
+      if (mine === undefined) return 'missing';
+      if (scope === 'total' && history === null) return 'unavailable';
+      const others = scope === 'total' ? (history ?? []) : [];
+      return others.reduce((sum, { durationMs = 0 }) => sum + durationMs, mine);
+    };
     return {
       reads: ['metrics'],
       counts: scope === 'total',
       needs: () => ({ history: scope === 'total' }),
-      matches({ request, history }) {
-        const mine = request.metrics.duration_ms;
-        if (mine === undefined) return 'missing';
-        if (scope === 'total' && history === null) return 'unavailable';
-        const others = scope === 'total' ? (history ?? []) : [];
-        const value = others.reduce((sum, { durationMs = 0 }) => sum + durationMs, mine);
-        return meets(value, { operator, value: ms });
+      matches(facts) {
+        const took = tookMs(facts);
+        return typeof took === 'number' ? meets(took, { operator, value: ms }) : took;
+      },
+      measured(facts) {
+        const took = tookMs(facts);
+        return typeof took === 'number' ? { value: took, limit: ms } : null;
       },
     };
   },

@@ -2,6 +2,7 @@ import { canonicalJson, type DecisionRequest, sha256Hex } from '@agentlens/contr
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { chooses, foldedChoice, type ToolChoice, toolChoiceFields } from '../../patterns/tool-choice.ts';
+import type { PastCall } from '../../ports/call-history.ts';
 import type { Series } from '../../ports/window-store.ts';
 
 const MaxCallsConfig = z
@@ -42,14 +43,16 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
       tool !== undefined && chooses(counted, { toolName: tool.name, toolTags: tool.tags });
     const concerns = (request: DecisionRequest) => appliesTo === 'every_call' || isCounted(request);
     if (per === 'run') {
+      const countOf = (history: readonly PastCall[]) => history.filter((call) => chooses(counted, call)).length;
       return {
         reads: [],
         counts: true,
         needs: () => ({ history: true }),
         matches({ request, history }) {
           if (!concerns(request)) return false;
-          return history === null ? 'unavailable' : history.filter((call) => chooses(counted, call)).length >= max;
+          return history === null ? 'unavailable' : countOf(history) >= max;
         },
+        measured: ({ history }) => history && { value: countOf(history), limit: max },
       };
     }
     const metric = `call:count:${keyOf(counted)}`;
@@ -68,6 +71,11 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
         if (!concerns(request)) return false;
         const totals = before(series);
         return totals === null ? 'unavailable' : totals.sum >= max;
+      },
+      measured({ request, before }) {
+        const series = seriesOf(metric, per, windowMinutes, request);
+        const totals = series && before(series);
+        return totals && { value: totals.sum, limit: max };
       },
     };
   },

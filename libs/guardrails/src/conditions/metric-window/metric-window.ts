@@ -1,6 +1,7 @@
 import { EVENT_KINDS } from '@agentlens/contracts';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { meets, withoutNoise } from '../../catalog/threshold.ts';
+import type { CallFacts } from '../../decisions/facts.ts';
 import type { Totals } from '../../ports/window-store.ts';
 import { type Aggregate, MetricWindowConfig } from './metric-window-config.ts';
 import { additionsTo, feedOf, sourcesOf } from './sources.ts';
@@ -25,6 +26,11 @@ export const metricWindow: CallCondition<MetricWindowConfig> = {
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
   ready(config) {
     const { aggregate, operator, value, onMissing } = config;
+    const measure = ({ request, including }: CallFacts): number | 'missing' | 'unavailable' => {
+      const totals = sourcesOf(config, request).map(including);
+      if (totals.includes(null)) return 'unavailable';
+      return greatest(totals.map((one) => (one === null ? null : AGGREGATE[aggregate](one)))) ?? 'missing';
+    };
     return {
       reads: ['actor', 'metrics'],
       counts: true,
@@ -33,12 +39,14 @@ export const metricWindow: CallCondition<MetricWindowConfig> = {
         const sources = sourcesOf(config, request);
         return { series: sources, additions: additionsTo(sources, request, aggregate) };
       },
-      matches({ request, including }) {
-        const totals = sourcesOf(config, request).map(including);
-        if (totals.includes(null)) return 'unavailable';
-        const measured = greatest(totals.map((one) => (one === null ? null : AGGREGATE[aggregate](one))));
-        if (measured !== null) return meets(withoutNoise(measured), { operator, value });
-        return onMissing === undefined ? 'missing' : onMissing === 'block';
+      matches(facts) {
+        const quantity = measure(facts);
+        if (typeof quantity === 'number') return meets(withoutNoise(quantity), { operator, value });
+        return quantity === 'missing' && onMissing !== undefined ? onMissing === 'block' : quantity;
+      },
+      measured(facts) {
+        const quantity = measure(facts);
+        return typeof quantity === 'number' ? { value: withoutNoise(quantity), limit: value } : null;
       },
     };
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
+import type { CallFacts } from '../../decisions/facts.ts';
 import { foldedName } from '../../patterns/names.ts';
 import type { PastCall } from '../../ports/call-history.ts';
 
@@ -21,16 +22,24 @@ export const repeatedCall: CallCondition<RepeatedCallConfig> = {
   phases: ['decision'],
   askedIn: ['tool.before'],
   ready({ times, sameResult }) {
+    const timesBefore = ({ request, argsHash, history }: CallFacts): number | 'missing' | 'unavailable' => {
+      if (request.tool === undefined) return 'missing';
+      if (history === null) return 'unavailable';
+      const name = foldedName(request.tool.name);
+      const same = history.filter((call) => call.argsHash === argsHash && foldedName(call.toolName) === name);
+      return sameResult ? fruitless(same) : same.filter(({ status }) => status !== 'asked').length;
+    };
     return {
       reads: [],
       counts: true,
       needs: () => ({ history: true }),
-      matches({ request, argsHash, history }) {
-        if (request.tool === undefined) return 'missing';
-        if (history === null) return 'unavailable';
-        const name = foldedName(request.tool.name);
-        const same = history.filter((call) => call.argsHash === argsHash && foldedName(call.toolName) === name);
-        return (sameResult ? fruitless(same) : same.filter(({ status }) => status !== 'asked').length) >= times;
+      matches(facts) {
+        const before = timesBefore(facts);
+        return typeof before === 'number' ? before >= times : before;
+      },
+      measured(facts) {
+        const before = timesBefore(facts);
+        return typeof before === 'number' ? { value: before, limit: times } : null;
       },
     };
   },

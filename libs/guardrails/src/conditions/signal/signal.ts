@@ -46,6 +46,13 @@ export const signal: CallCondition<SignalConfig> = {
         if (given !== undefined) return TEST[operator](given, value);
         return onMissing === undefined ? 'missing' : onMissing === 'block';
       },
+      // Tags may hold what should not be repeated; a metric is a number that was given to be counted.
+      measured({ request: { metrics } }) {
+        const given = Object.hasOwn(metrics, key) ? metrics[key] : undefined;
+        return given !== undefined && typeof value === 'number' && operator !== 'neq'
+          ? { value: given, limit: value }
+          : null;
+      },
     };
   },
 };

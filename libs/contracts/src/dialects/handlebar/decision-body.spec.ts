@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Decision } from '../../decisions.ts';
+import { decisionBody, decisionBodyWithExtras } from './decision-body.ts';
+
+const DECISION: Decision = {
+  ...{ id: 'd1', tenantId: 'acme', agentId: 'a', runId: 'r', phase: 'tool.before', toolName: 'pay' },
+  ...{ verdict: 'ALLOW', control: 'CONTINUE', effect: 'allow', wouldHave: 'block', cause: { kind: 'ALLOW' } },
+  ...{ message: 'Allowed', bypasses: [], inputsDigest: 'x', latencyMs: 1, decidedAt: '2026-03-01T00:00:00.000Z' },
+  evaluatedRules: [
+    {
+      ...{
+        ruleId: 'r1',
+        ruleVersion: 1,
+        enabled: true,
+        matched: true,
+        violated: true,
+        effect: 'block',
+        mode: 'shadow',
+      },
+      ...{ value: 7777, limit: 3333 },
+    },
+  ],
+};
+
+describe('a decision as an agent gets it', () => {
+  it.each([decisionBody, decisionBodyWithExtras])('holds neither what a rule measured nor its limit: %p', (body) => {
+    const told = JSON.stringify(body(DECISION));
+    expect(told).not.toContain('7777');
+    expect(told).not.toContain('3333');
+  });
+
+  it('tells clients that know our additions the most severe of what rules said', () => {
+    expect(decisionBodyWithExtras(DECISION).effect).toBe('block');
+    expect(decisionBodyWithExtras({ ...DECISION, wouldHave: undefined }).effect).toBe('allow');
+  });
+});
