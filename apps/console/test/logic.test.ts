@@ -4,6 +4,7 @@ import { callInMessage, inOneLine, isRedacted } from '../src/approvals/call-in-m
 import { age, countdown, duration, money, moneyCell, shortId } from '../src/figures/figures.ts';
 import { FrameReader } from '../src/live-data/sse.ts';
 import { folded } from '../src/run/folds.ts';
+import { measuredText } from '../src/run/measured.ts';
 import { scaleOf } from '../src/run/scale.ts';
 import { storyOf, wouldHave } from '../src/run/story.ts';
 import { type Stretch, stretchesOf, Words } from '../src/run/words.ts';
@@ -213,6 +214,20 @@ void describe('what the events of a run say', () => {
     await known;
     assert.equal(stretches.length, 2);
     assert.ok(words.of(told(1)));
+  });
+});
+
+void describe('what a rule measured', () => {
+  void it('stands beside its limit, in the unit that is known', () => {
+    assert.deepEqual(
+      [
+        measuredText(6, 5, 'calls'),
+        measuredText(4.26, 4, 'USD'),
+        measuredText(42.5, 30, '%'),
+        measuredText(1e6, 3, ''),
+      ],
+      ['6 of 5 calls', '$4.26 of $4.00', '42.5 % of 30 %', '1,000,000 of 3'],
+    );
   });
 });
 

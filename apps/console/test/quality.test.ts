@@ -22,10 +22,11 @@ const LEVELS = 130;
 void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
   let platform: RunningPlatform;
   let browser: Browser;
+  let loopId: string;
 
   before(async () => {
     platform = await startPlatform('one process', 3588);
-    await aNight(platform);
+    loopId = (await aNight(platform)).runId;
     browser = await openBrowser();
   });
   after(async () => {
@@ -114,6 +115,13 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     await page.getByText('The answer.').waitFor();
     assert.ok(!kinds().includes('llm.called'));
     assert.ok(reads().length <= 8, `${reads().length} reads of events`);
+  });
+
+  void it('says beside each rule what it measured, and its limit', async () => {
+    const page = await opened(await signedIn(), `/runs/${loopId}`);
+    const detail = page.getByRole('complementary', { name: 'Selected step' });
+    await detail.getByRole('img', { name: '5 of 5 calls' }).waitFor();
+    await detail.getByText('5 of 3 calls').waitFor();
   });
 
   void it('keeps few rows on the page however long a run is, and answers keys', async () => {

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Alert } from '../api/model.ts';
 import { shortId } from '../figures/figures.ts';
-import { detailOf, wantedInRow } from '../run/said.ts';
+import { detailOf, isMessage, wantedInRow } from '../run/said.ts';
 import { storyOf } from '../run/story.ts';
 import { useTimeline } from '../run/use-run.ts';
 import { useWanted, useWords } from '../run/use-words.ts';
@@ -37,31 +37,27 @@ export function LedHere({ alert }: { alert: Alert }) {
       }
     >
       <ol className="st0">
-        {steps.map((step) => (
-          <li key={step.id}>
-            <span className="t3">
-              <Moment at={new Date(step.startMs).toISOString()} />
-            </span>
-            <Icon
-              name={
-                step.state === 'waiting'
-                  ? 'v-ask'
-                  : step.kind === 'model'
-                    ? 'model'
-                    : step.kind === 'message'
-                      ? 'msg'
-                      : 'tool'
-              }
-              size={14}
-              className={step.state === 'waiting' ? 'ic ask' : 't3'}
-            />
-            <span className="clip">
-              <b>{step.kind === 'message' ? '' : step.name}</b>{' '}
-              <bdi className="t2">{step.state === 'waiting' ? 'waits for you' : detailOf(step, words)}</bdi>
-            </span>
-            {step.state === 'failed' ? <span className="tag bad">error</span> : <span />}
-          </li>
-        ))}
+        {steps.map((step) => {
+          const waits = step.state === 'waiting';
+          const said = isMessage(step, words);
+          return (
+            <li key={step.id}>
+              <span className="t3">
+                <Moment at={new Date(step.startMs).toISOString()} />
+              </span>
+              <Icon
+                name={waits ? 'v-ask' : said ? 'msg' : step.kind === 'model' ? 'model' : 'tool'}
+                size={14}
+                className={waits ? 'ic ask' : 't3'}
+              />
+              <span className="clip">
+                <b>{said ? '' : step.name}</b>{' '}
+                <bdi className="t2">{waits ? 'waits for you' : detailOf(step, words)}</bdi>
+              </span>
+              {step.state === 'failed' ? <span className="tag bad">error</span> : <span />}
+            </li>
+          );
+        })}
       </ol>
       {steps.length === 0 && <p className="hint topped">The run told nothing before it asked.</p>}
     </Section>

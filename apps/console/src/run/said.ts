@@ -53,6 +53,11 @@ export function detailOf(step: Step, words: Words): string {
   return values.join(', ').slice(0, DETAIL_LENGTH);
 }
 
+/** An event of the client's own that says something is shown like a message. */
+export function isMessage(step: Step, words: Words): boolean {
+  return step.kind === 'message' || (step.kind === 'other' && detailOf(step, words) !== '');
+}
+
 const ERROR_LENGTH = 32;
 
 /** Why it failed, in few words. */

@@ -5,7 +5,7 @@ import { RunState, statusOf, VERDICTS, VerdictMark } from '../ui/marks.tsx';
 import { platformNow } from '../ui/moment.tsx';
 import type { Row } from './rows.ts';
 import type { Scale } from './scale.ts';
-import { detailOf, errorOf } from './said.ts';
+import { detailOf, errorOf, isMessage } from './said.ts';
 import { type Step, wouldHave } from './story.ts';
 import type { Words } from './words.ts';
 
@@ -134,7 +134,7 @@ function Name({ row, words }: { row: Row; words: Words }) {
   if (first === undefined) return null;
   return (
     <>
-      <Icon name={ICONS[first.kind]} size={14} className="kd" />
+      <Icon name={ICONS[isMessage(first, words) ? 'message' : first.kind]} size={14} className="kd" />
       <span className="clip">
         <bdi>
           <b>{first.name}</b>
@@ -215,7 +215,11 @@ function Bars({ step, scale, endMs, word }: { step: Step; scale: Scale; endMs: n
       {word !== undefined && (
         <span
           className={`wd ${word.tone}`}
-          style={to > 72 ? { right: `${100 - from}%` } : { left: `${Math.max(from, to)}%` }}
+          style={
+            to > 72
+              ? { right: `${100 - from}%`, maxWidth: `${from}%` }
+              : { left: `${Math.max(from, to)}%`, maxWidth: `${100 - Math.max(from, to)}%` }
+          }
         >
           {word.text}
         </span>

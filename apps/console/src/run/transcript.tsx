@@ -4,7 +4,7 @@ import type { RunDetail } from '../api/model.ts';
 import { duration } from '../figures/figures.ts';
 import { actorOf } from '../runs/run-words.ts';
 import { VERDICTS, VerdictMark } from '../ui/marks.tsx';
-import { detailOf, textOf, wantedInRow } from './said.ts';
+import { detailOf, isMessage, textOf, wantedInRow } from './said.ts';
 import type { Step } from './story.ts';
 import { useWanted } from './use-words.ts';
 import type { Words } from './words.ts';
@@ -66,7 +66,7 @@ export function Transcript({ run, steps, words, chosen, onChoose }: TranscriptPr
 
 function Said({ run, step, words }: { run: RunDetail; step: Step; words: Words }) {
   const detail = detailOf(step, words);
-  if (step.kind === 'message' || (step.kind === 'other' && detail !== '')) {
+  if (isMessage(step, words)) {
     return (
       <>
         <b className="clip">{actorOf(run) ?? run.agentId}</b>
