@@ -202,6 +202,17 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     await page.waitForURL(/\/spend/);
   });
 
+  void it('shows lists as cards where there is no room for columns', async () => {
+    const context = await signedIn({ viewport: { width: 390, height: 844 } });
+    for (const path of ['/runs', '/decisions', '/alerts', '/deliveries']) {
+      const page = await opened(context, path);
+      const card = page.locator('.vcard').first();
+      await card.waitFor();
+      assert.ok(((await card.boundingBox())?.width ?? 0) >= 350, `${path}: a card as wide as the screen`);
+      await page.close();
+    }
+  });
+
   void it('answers below the prefix of a proxy', async () => {
     const answer = await fetch(`${platform.address}/runs`, {
       headers: { accept: 'text/html', 'x-forwarded-prefix': '/lens' },

@@ -29,7 +29,7 @@ export function SystemPage() {
           )}
         </Read>
         <div className="two">
-          <Section title="Service">
+          <Section first title="Service">
             <Facts
               facts={[
                 ['Version', me.version],
@@ -69,7 +69,7 @@ export function SystemPage() {
               ]}
             />
           </Section>
-          <Section title="Decisions" note="last hour">
+          <Section first title="Decisions" note="last hour">
             <Facts
               facts={[
                 [

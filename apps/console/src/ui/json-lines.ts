@@ -1,3 +1,4 @@
+import { counted } from '../figures/figures.ts';
 import { asText } from './as-text.ts';
 import { Digits } from './exact-json.ts';
 import { visible } from './visible.ts';
@@ -34,7 +35,7 @@ export function linesOf(value: unknown, toggled: ReadonlySet<string>, all: Reado
     const isOpen = (depth < OPEN_LEVELS && entries.length <= OPEN_ENTRIES) !== toggled.has(path);
     const [begin, end] = Array.isArray(node) ? ['[', ']'] : ['{', '}'];
     if (entries.length === 0 || !isOpen) {
-      const size = entries.length === 0 ? '' : ` ${entries.length} ${Array.isArray(node) ? 'items' : 'keys'} `;
+      const size = entries.length === 0 ? '' : ` ${counted(entries.length, Array.isArray(node) ? 'item' : 'key')} `;
       lines.push({
         path,
         depth,

@@ -2,7 +2,7 @@ import type { Decision, Run } from '../api/model.ts';
 import { Icon } from './icon.tsx';
 
 /** Shape, word, colour: how a state is drawn. */
-interface Mark {
+export interface Mark {
   readonly icon: string;
   readonly tone: string;
   readonly word: string;
