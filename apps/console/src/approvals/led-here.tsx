@@ -36,7 +36,7 @@ export function LedHere({ alert }: { alert: Alert }) {
         )
       }
     >
-      <ol className="st0">
+      <ol className="st0" aria-busy={words.state().busy}>
         {steps.map((step) => {
           const waits = step.state === 'waiting';
           const said = isMessage(step, words);

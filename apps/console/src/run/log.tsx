@@ -24,7 +24,7 @@ export function Log({ entries, words }: { entries: readonly Told[]; words: Words
   );
   return (
     // A region that scrolls has to be reachable by keys.
-    <div ref={box} className="tree lg2" role="region" aria-label="Log" tabIndex={0}>
+    <div ref={box} className="tree lg2" role="region" aria-label="Log" tabIndex={0} aria-busy={words.state().busy}>
       <div style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
         {shown.map((item) => {
           const entry = entries[item.index];

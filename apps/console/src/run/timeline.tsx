@@ -127,6 +127,7 @@ export function Timeline({ run, steps, words, tree, truncated, chosen, closeGaps
       className="tree"
       role="treegrid"
       aria-label="Steps of the run"
+      aria-busy={words.state().busy}
       aria-rowcount={rows.length}
       onWheel={onWheel}
     >

@@ -39,7 +39,14 @@ export function Transcript({ run, steps, words, chosen, onChoose }: TranscriptPr
   );
   return (
     // A region that scrolls has to be reachable by keys.
-    <div ref={box} className="tree tx" role="region" aria-label="Transcript" tabIndex={0}>
+    <div
+      ref={box}
+      className="tree tx"
+      role="region"
+      aria-label="Transcript"
+      tabIndex={0}
+      aria-busy={words.state().busy}
+    >
       <ol style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
         {shown.map((item) => {
           const step = steps[item.index];

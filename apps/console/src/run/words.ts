@@ -15,6 +15,12 @@ export type ReadEvents = (
   signal: AbortSignal,
 ) => Promise<void>;
 
+interface WordsState {
+  /** Why something could not be read, until it is asked for again; null: nothing failed. */
+  readonly error: unknown;
+  readonly busy: boolean;
+}
+
 /** Rows that are scrolled past are not read. */
 const SETTLE_MS = 40;
 /** Entries farther apart than this are read on their own: what lies between is not wanted. */
@@ -32,7 +38,8 @@ export class Words {
   #wanted: readonly Told[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stop = new AbortController();
-  #state: { readonly error: unknown } = { error: null };
+  #reads = 0;
+  #state: WordsState = { error: null, busy: false };
 
   constructor(read: ReadEvents) {
     this.#read = read;
@@ -43,7 +50,7 @@ export class Words {
     return () => this.#listeners.delete(listener);
   };
   /** Another object whenever more is known. */
-  state = (): { readonly error: unknown } => this.#state;
+  state = (): WordsState => this.#state;
 
   of(entry: Told | undefined): StoredEvent | undefined {
     return entry === undefined ? undefined : this.#said.get(keyOf(entry));
@@ -52,12 +59,14 @@ export class Words {
   /** @param entries what is looked at now; what was wanted before and is not any more is not read */
   want(entries: readonly Told[]): void {
     this.#wanted = entries.filter((entry) => entry.type === 'event' && !this.#asked.has(keyOf(entry)));
-    if (this.#wanted.length > 0) this.#timer ??= setTimeout(() => this.#ask(), SETTLE_MS);
+    if (this.#wanted.length === 0 || this.#timer !== undefined || this.#state.error !== null) return;
+    this.#timer = setTimeout(() => this.#ask(), SETTLE_MS);
+    this.#tell(null);
   }
 
   /** Asks again for what could not be read. */
   retry(): void {
-    this.#tell({ error: null });
+    this.#tell(null);
   }
 
   close(): void {
@@ -71,11 +80,13 @@ export class Words {
 
   #ask(): void {
     this.#timer = undefined;
-    if (this.#state.error !== null) return;
     for (const entries of stretchesOf(this.#wanted)) void this.#load(entries, this.#stop.signal);
+    // What was wanted may have come meanwhile.
+    if (this.#reads === 0) this.#tell(this.#state.error);
   }
 
   async #load(entries: readonly [Told, ...Told[]], signal: AbortSignal): Promise<void> {
+    this.#reads++;
     const missing = new Set(entries.map(keyOf));
     for (const key of missing) this.#asked.add(key);
     const [{ runId, at: from }] = entries;
@@ -90,12 +101,14 @@ export class Words {
         },
         signal,
       );
+      this.#reads--;
       this.#forget();
-      this.#tell(this.#state);
+      this.#tell(this.#state.error);
     } catch (error) {
+      this.#reads--;
       if (signal.aborted) return;
       for (const key of missing) this.#asked.delete(key);
-      this.#tell({ error });
+      this.#tell(error);
     }
   }
 
@@ -114,8 +127,8 @@ export class Words {
     }
   }
 
-  #tell(state: { readonly error: unknown }): void {
-    this.#state = { ...state };
+  #tell(error: unknown): void {
+    this.#state = { error, busy: this.#reads > 0 || this.#timer !== undefined };
     for (const listener of this.#listeners) listener();
   }
 }

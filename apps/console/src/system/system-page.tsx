@@ -29,7 +29,7 @@ export function SystemPage() {
           )}
         </Read>
         <div className="two">
-          <Section first title="Service">
+          <Section title="Service">
             <Facts
               facts={[
                 ['Version', me.version],
@@ -69,7 +69,7 @@ export function SystemPage() {
               ]}
             />
           </Section>
-          <Section first title="Decisions" note="last hour">
+          <Section title="Decisions" note="last hour">
             <Facts
               facts={[
                 [
