@@ -231,33 +231,39 @@ function Runs({ agent }: { agent: Agent }) {
 
 function RulesInForce({ agent }: { agent: Agent }) {
   const all = useRules();
-  const rules = all.data?.rules.filter(
+  const rules = (all.data?.rules ?? []).filter(
     (rule) => (rule.agentId === undefined || rule.agentId === agent.id) && modeOf(rule) !== 'off',
   );
   return (
-    <Section title="Rules in force" note={rules?.length} link={<Link to="/guardrails/new">New rule</Link>}>
-      <table className="tb flush">
-        <tbody>
-          {rules?.map((rule) => (
-            <tr key={rule.id}>
-              <td>
-                <ModeChip mode={modeOf(rule)} />
-              </td>
-              <td className="w100 clip">
-                <Link to="/guardrails/$id" params={{ id: rule.id }}>
-                  {rule.name}
-                </Link>{' '}
-                <span className="t3">{scopeOf(rule)}</span>
-              </td>
-              <td>
-                <State mark={ruleMark(rule)} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {rules === undefined && <Read read={all} what="The rules" rows={3} children={() => null} />}
-      {rules?.length === 0 && <p className="hint topped">Nothing limits this agent but its breaker.</p>}
+    <Section title="Rules in force" note={rules.length} link={<Link to="/guardrails/new">New rule</Link>}>
+      <Read read={all} what="The rules" rows={3}>
+        {() =>
+          rules.length === 0 ? (
+            <p className="hint topped">Nothing limits this agent but its breaker.</p>
+          ) : (
+            <table className="tb flush">
+              <tbody>
+                {rules.map((rule) => (
+                  <tr key={rule.id}>
+                    <td>
+                      <ModeChip mode={modeOf(rule)} />
+                    </td>
+                    <td className="w100 clip">
+                      <Link to="/guardrails/$id" params={{ id: rule.id }}>
+                        {rule.name}
+                      </Link>{' '}
+                      <span className="t3">{scopeOf(rule)}</span>
+                    </td>
+                    <td>
+                      <State mark={ruleMark(rule)} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </Read>
     </Section>
   );
 }
@@ -266,29 +272,26 @@ function Health({ agent }: { agent: Agent }) {
   const health = useRead(['agents', 'health', agent.id], (signal) =>
     client.getAgentHealth({ params: { id: agent.id }, query: { window: 7 }, signal }),
   );
-  if (health.data === undefined) {
-    return (
-      <Section title="Health">
-        {problemOf(health.error).status === 404 ? (
-          <p className="hint topped">It had no run in 7 days.</p>
-        ) : (
-          <Read read={health} what="Its health" rows={3} children={() => null} />
-        )}
-      </Section>
-    );
-  }
-  const { overallScore, trend, dimensions } = health.data;
+  const note = health.data && `${Math.round(health.data.overallScore)} of 100, ${health.data.trend}`;
   return (
-    <Section title="Health" note={`${Math.round(overallScore)} of 100, ${trend}`}>
-      <div className="health">
-        {dimensions.map(({ name, score, description }) => (
-          <div key={name} title={description}>
-            <span className="t2">{name.replaceAll(/[_-]/g, ' ')}</span>
-            <Gauge score value={Math.min(1, score / 100)} label={`${name}: ${Math.round(score)} of 100`} />
-            <span className="num r">{Math.round(score)} of 100</span>
-          </div>
-        ))}
-      </div>
+    <Section title="Health" note={note}>
+      {health.error !== null && problemOf(health.error).status === 404 ? (
+        <p className="hint topped">It had no run in 7 days.</p>
+      ) : (
+        <Read read={health} what="Its health" rows={3}>
+          {({ dimensions }) => (
+            <div className="health">
+              {dimensions.map(({ name, score, description }) => (
+                <div key={name} title={description}>
+                  <span className="t2">{name.replaceAll(/[_-]/g, ' ')}</span>
+                  <Gauge score value={Math.min(1, score / 100)} label={`${name}: ${Math.round(score)} of 100`} />
+                  <span className="num r">{Math.round(score)} of 100</span>
+                </div>
+              ))}
+            </div>
+          )}
+        </Read>
+      )}
     </Section>
   );
 }
