@@ -3,11 +3,16 @@ import { describe, it } from 'node:test';
 import { callInMessage, inOneLine, isRedacted } from '../src/approvals/call-in-message.ts';
 import { age, countdown, duration, money, moneyCell, shortId } from '../src/figures/figures.ts';
 import { FrameReader } from '../src/live-data/sse.ts';
+import { folded } from '../src/run/folds.ts';
+import { measuredText } from '../src/run/measured.ts';
 import { scaleOf } from '../src/run/scale.ts';
-import { folded, storyOf } from '../src/run/story.ts';
+import { storyOf, wouldHave } from '../src/run/story.ts';
+import { type Stretch, stretchesOf, Words } from '../src/run/words.ts';
 import { projectionOf } from '../src/spend/projection.ts';
 import { bounds, wider } from '../src/time/range.ts';
+import { parseExact } from '../src/ui/exact-json.ts';
 import { linesOf, sizeOf } from '../src/ui/json-lines.ts';
+import { visible } from '../src/ui/visible.ts';
 import { knowing, parseSearch, stringifySearch, toggled } from '../src/url/search.ts';
 
 void describe('figures', () => {
@@ -86,35 +91,11 @@ void describe('the scale of a timeline', () => {
 void describe('the story of a run', () => {
   const at = (second: number) => `2026-03-01T12:00:${String(second).padStart(2, '0')}.000Z`;
   const event = (kind: string, callId: string, second: number, more: object = {}) =>
+    ({ type: 'event', at: at(second), id: `${kind}${callId}`, kind, callId, name: 'search', ...more }) as never;
+  const decision = (callId: string, second: number, verdict: string, more: object = {}) =>
     ({
-      type: 'event',
-      at: at(second),
-      event: {
-        id: `${kind}${callId}`,
-        kind,
-        callId,
-        timestamp: at(second),
-        toolName: 'search',
-        payload: {},
-        usage: {},
-        isError: false,
-        ...more,
-      },
-    }) as never;
-  const decision = (callId: string, second: number, verdict: string) =>
-    ({
-      type: 'decision',
-      at: at(second),
-      decision: {
-        id: `d${callId}`,
-        callId,
-        phase: 'tool.before',
-        toolName: 'search',
-        verdict,
-        cause: { kind: 'ALLOW' },
-        evaluatedRules: [],
-        inputsDigest: 'x',
-      },
+      ...{ type: 'decision', at: at(second), id: `d${callId}`, callId, kind: 'tool.before', name: 'search', verdict },
+      ...{ effect: verdict === 'BLOCK' ? 'block' : 'allow', inputsDigest: 'x', ...more },
     }) as never;
 
   void it('makes one step of the question, the call and its end', () => {
@@ -141,11 +122,114 @@ void describe('the story of a run', () => {
     );
   });
 
-  void it('folds equal calls that follow one another', () => {
-    const entries = ['c1', 'c2', 'c3'].map((id, index) => decision(id, index, 'BLOCK'));
+  void it('folds equal calls that follow one another, and no others', () => {
+    const entries = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'].map((id, index) =>
+      decision(id, index, 'BLOCK', { inputsDigest: index < 3 ? 'x' : id }),
+    );
     assert.deepEqual(
       folded(storyOf(entries, true)).map(({ steps }) => steps.length),
-      [3],
+      [3, 1, 1, 1],
+    );
+  });
+
+  void it('knows a call that a human is asked about, and one that was judged only after it ran', () => {
+    const asked = decision('c1', 1, 'BLOCK', { effect: 'ask', reason: 'approval', approvalId: 'a1' });
+    const alert = (status: string) =>
+      ({ type: 'alert', at: at(2), id: 'a1', kind: 'approval', moment: 'opened', status }) as never;
+    const stateWith = (...more: never[]) => storyOf([asked, ...more], false).map(({ state }) => state);
+    assert.deepEqual([stateWith(alert('pending')), stateWith(alert('denied'))], [['waiting'], ['blocked']]);
+    assert.deepEqual(storyOf([decision('c2', 1, 'BLOCK', { kind: 'tool.after' })], false), []);
+  });
+
+  void it('says that a rule in shadow would have stopped a call only where it was allowed', () => {
+    const steps = storyOf(
+      [
+        decision('c1', 1, 'ALLOW', { wouldHave: 'block' }),
+        decision('c2', 2, 'BLOCK', { wouldHave: 'terminate' }),
+        decision('c3', 3, 'ALLOW'),
+      ],
+      true,
+    );
+    assert.deepEqual(steps.map(wouldHave), [true, false, false]);
+  });
+});
+
+void describe('what the events of a run say', () => {
+  const told = (place: number) =>
+    ({ type: 'event', runId: 'r', id: `e${place}`, at: `t${place}`, place, kind: 'tool.called' }) as never;
+  const said = (place: number) => ({ sessionId: 'r', id: `e${place}`, timestamp: `t${place}`, payload: {} }) as never;
+  /** @returns the stretches that were read, and how to wait until nothing more is on its way */
+  const reading = (answer: () => readonly never[]) => {
+    const stretches: Stretch[] = [];
+    const words = new Words(async (stretch, enough) => {
+      stretches.push(stretch);
+      enough(answer());
+    });
+    const next = () =>
+      new Promise<void>((resolve) => {
+        const leave = words.subscribe(() => {
+          if (words.state().busy) return;
+          leave();
+          resolve();
+        });
+      });
+    return { words, stretches, next };
+  };
+
+  void it('is read for what is looked at, once, and not for what was scrolled past', async () => {
+    const { words, stretches, next } = reading(() => [said(100), said(101)]);
+    const known = next();
+    words.want([told(1), told(2)]);
+    words.want([told(101), told(100)]);
+    await known;
+    assert.deepEqual(stretches, [{ runId: 'r', from: 't100', to: 't101', kinds: ['tool.called'] }]);
+    assert.ok(words.of(told(100)));
+    assert.equal(words.of(told(1)), undefined);
+    const more = next();
+    words.want([told(100), told(2)]);
+    await more;
+    assert.deepEqual(stretches[1], { runId: 'r', from: 't2', to: 't2', kinds: ['tool.called'] });
+  });
+
+  void it('is read on its own where a long way lies between', () => {
+    assert.deepEqual(
+      stretchesOf([told(1), told(40), told(400)]).map((stretch) => stretch.length),
+      [2, 1],
+    );
+  });
+
+  void it('is asked for again after it could not be read, when somebody says so', async () => {
+    let fails = true;
+    const { words, stretches, next } = reading(() => {
+      if (fails) throw new Error('away');
+      return [said(1)];
+    });
+    const failed = next();
+    words.want([told(1)]);
+    await failed;
+    assert.match(String(words.state().error), /away/);
+    words.want([told(1)]);
+    assert.equal(stretches.length, 1);
+    fails = false;
+    words.retry();
+    const known = next();
+    words.want([told(1)]);
+    await known;
+    assert.equal(stretches.length, 2);
+    assert.ok(words.of(told(1)));
+  });
+});
+
+void describe('what a rule measured', () => {
+  void it('stands beside its limit, in the unit that is known', () => {
+    assert.deepEqual(
+      [
+        measuredText(6, 5, 'calls'),
+        measuredText(4.26, 4, 'USD'),
+        measuredText(42.5, 30, '%'),
+        measuredText(1e6, 3, ''),
+      ],
+      ['6 of 5 calls', '$4.26 of $4.00', '42.5 % of 30 %', '1,000,000 of 3'],
     );
   });
 });
@@ -169,7 +253,7 @@ void describe('a budget', () => {
 void describe('JSON as lines', () => {
   void it('opens three levels and shows how much is in the rest', () => {
     const texts = linesOf({ a: { b: { c: { d: 1 } } } }, new Set()).map(({ text }) => text);
-    assert.ok(texts.includes('{ 1 keys }'));
+    assert.ok(texts.includes('{ 1 key }'));
   });
 
   void it('lays out no more of a big list than was asked for', () => {
@@ -188,6 +272,23 @@ void describe('JSON as lines', () => {
         5_000,
       ) < 10_000,
     );
+  });
+});
+
+void describe('text that must not deceive', () => {
+  void it('keeps the digits of a number, as lines and when it is written again', () => {
+    const text = '{"a":9007199254740993,"b":[1e400,1.50],"c":"1.50","d":7}';
+    const value = parseExact(text);
+    assert.equal(JSON.stringify(value), text);
+    const texts = linesOf(value, new Set()).map((line) => line.text);
+    assert.ok(['9007199254740993', '1e400', '1.50', '"1.50"', '7'].every((one) => texts.includes(one)));
+    assert.equal(parseExact('{"cut":1'), undefined);
+  });
+
+  void it('shows what turns it around or cannot be seen', () => {
+    assert.equal(visible('pay \u202E001\u200B\u0000\u{E0041}'), 'pay \\u202e001\\u200b\\u0000\\u{e0041}');
+    const usual = 'zwölf\n\tمرحبا 👩‍👩‍👧 \u200Cمی‌خواهم';
+    assert.equal(visible(usual), usual);
   });
 });
 

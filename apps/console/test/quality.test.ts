@@ -22,10 +22,11 @@ const LEVELS = 130;
 void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
   let platform: RunningPlatform;
   let browser: Browser;
+  let loopId: string;
 
   before(async () => {
     platform = await startPlatform('one process', 3588);
-    await aNight(platform);
+    loopId = (await aNight(platform)).runId;
     browser = await openBrowser();
   });
   after(async () => {
@@ -89,15 +90,57 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     assert.equal(await page.locator('main img, main script').count(), 0);
   });
 
+  void it('reads of a run what is looked at: no prompt and no result before somebody opens it', async () => {
+    const run = await new Agent(platform, { agentId: 'wordy', task: 'wordy' }).start();
+    for (let step = 0; step < 600; step++) run.tool('look_up', { step }, 3, `result ${step}`);
+    run.model('claude-sonnet-4-5', 10, 5, 0.01, 900, 'The answer.');
+    await run.ends();
+    const page = await (await signedIn()).newPage();
+    const asked: URL[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url())));
+    await page.goto(`${platform.address}/runs/${run.runId}`);
+    const tree = page.getByRole('treegrid');
+    await tree.getByText('12', { exact: true }).waitFor();
+    const reads = () =>
+      asked.filter(({ pathname }) => pathname === '/api/events').map(({ searchParams }) => searchParams);
+    const kinds = () => reads().flatMap((read) => read.get('eventType')?.split(',') ?? []);
+    assert.ok(!asked.some(({ pathname }) => pathname.endsWith('/timeline')));
+    assert.ok(reads().length <= 4, `${reads().length} reads of events`);
+    assert.ok(!kinds().includes('llm.called'));
+    await tree.getByRole('row').nth(5).click();
+    await page.getByRole('tab', { name: 'Result' }).click();
+    await page.getByText(/^result \d+$/).waitFor();
+    await page.keyboard.press('2');
+    await page.getByRole('region', { name: 'Transcript' }).press('End');
+    await page.getByText('The answer.').waitFor();
+    assert.ok(!kinds().includes('llm.called'));
+    assert.ok(reads().length <= 8, `${reads().length} reads of events`);
+  });
+
+  void it('says beside each rule what it measured, and its limit', async () => {
+    const page = await opened(await signedIn(), `/runs/${loopId}`);
+    const detail = page.getByRole('complementary', { name: 'Selected step' });
+    await detail.getByRole('img', { name: '5 of 5 calls' }).waitFor();
+    await detail.getByText('5 of 3 calls').waitFor();
+  });
+
   void it('keeps few rows on the page however long a run is, and answers keys', async () => {
     const run = await new Agent(platform, { agentId: 'long', task: 'long' }).start();
-    for (let step = 0; step < MANY / 10; step++) run.tool(`tool_${step % 7}`, { step }, 3);
+    // A call is two events.
+    for (let step = 0; step < MANY / 2; step++) run.tool(`tool_${step % 7}`, { step }, 3);
     await run.ends();
     const page = await opened(await signedIn(), `/runs/${run.runId}`);
     await page.getByRole('treegrid').getByText('tool_1').first().waitFor();
     assert.ok((await page.locator('.tr-body > .tr').count()) <= 80);
     await page.keyboard.press('3');
-    await page.getByRole('region', { name: 'Log' }).waitFor();
+    const log = page.getByRole('region', { name: 'Log' });
+    await log.press('End');
+    await log.getByText(`"step":${MANY / 2 - 1}`).waitFor();
+    await page.keyboard.press('1');
+    await page
+      .getByRole('treegrid')
+      .getByText(`${(MANY / 2).toLocaleString('en')} steps`)
+      .waitFor();
   });
 
   void it('lays out deep and big JSON line by line', async () => {
@@ -157,6 +200,17 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     await page.getByRole('combobox').fill('Spend');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/spend/);
+  });
+
+  void it('shows lists as cards where there is no room for columns', async () => {
+    const context = await signedIn({ viewport: { width: 390, height: 844 } });
+    for (const path of ['/runs', '/decisions', '/alerts', '/deliveries']) {
+      const page = await opened(context, path);
+      const card = page.locator('.vcard').first();
+      await card.waitFor();
+      assert.ok(((await card.boundingBox())?.width ?? 0) >= 350, `${path}: a card as wide as the screen`);
+      await page.close();
+    }
   });
 
   void it('answers below the prefix of a proxy', async () => {

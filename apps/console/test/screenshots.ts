@@ -38,7 +38,10 @@ async function shoot(context: BrowserContext, suffix: string): Promise<void> {
     if (only.length > 0 && !only.includes(name)) continue;
     await page.goto(address + path, { waitUntil: 'load' });
     await page.locator('#main').waitFor();
+    await page.locator('.live').getByText('Live', { exact: true }).waitFor();
+    // The gallery shows the face of loading for good.
     if (name !== 'gallery') await page.locator('.sks').first().waitFor({ state: 'hidden' });
+    await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
     await page.evaluate(() => document.fonts.ready);
     await page.screenshot({ path: `${folder}${name}-${suffix}.png` });
   }

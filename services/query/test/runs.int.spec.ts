@@ -233,7 +233,13 @@ describe('the timeline of a run', () => {
     for (const [i, at] of [0, 1, 9].entries()) {
       await api.insert('events', anEventRow({ ...of, event_id: `s${i}`, occurred_at: second(at) }));
     }
-    await api.insert('decisions', aDecisionRow({ ...of, decision_id: 's-ask', decided_at: second(2), effect: 'ask' }));
+    await api.insert(
+      'decisions',
+      aDecisionRow({
+        ...{ ...of, decision_id: 's-ask', decided_at: second(2), effect: 'ask' },
+        ...{ reason: 'approval', approval_id: 's-alert' },
+      }),
+    );
     await api.insert(
       'alerts',
       anAlertRow({
@@ -306,6 +312,13 @@ describe('the timeline of a run', () => {
       expect(body.entries[0]).not.toHaveProperty(word);
     const decision = body.entries.find(({ id }: { id: string }) => id === 's-ask');
     expect(decision).toMatchObject({ effect: 'ask', verdict: expect.any(String) });
+    const decided = (await api.get('/api/runs/story/decisions')).body.decisions[0];
+    for (const fact of ['control', 'inputsDigest', 'message'] as const) expect(decision[fact]).toBe(decided[fact]);
+    expect(decision).toMatchObject({ kind: decided.phase, reason: 'approval', approvalId: 's-alert' });
+    const short = (type: string) => body.entries.find((entry: { type: string }) => entry.type === type);
+    expect(short('trigger')).toMatchObject({ message: expect.any(String) });
+    expect(short('breaker')).toMatchObject({ status: 'open', message: expect.any(String) });
+    expect(short('order')).toMatchObject({ by: expect.any(String), message: expect.any(String) });
     const first = (await api.get('/api/runs/story/timeline/light?limit=5')).body;
     const rest = (await api.get(`/api/runs/story/timeline/light?limit=5000&cursor=${first.nextCursor}`)).body;
     expect(told([...first.entries, ...rest.entries])).toEqual(STORY);

@@ -5,15 +5,15 @@ import type { Agent } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
 import { count, counted, duration, money, moneyCell, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
-import { modeOf, scopeOf, useRules } from '../rules/use-rules.ts';
+import { modeOf, ruleMark, scopeOf, useRules } from '../rules/use-rules.ts';
 import { taskOf } from '../runs/run-words.ts';
 import { Page } from '../shell/page.tsx';
 import { openStop } from '../shell/stop.tsx';
 import { Act } from '../ui/act.tsx';
-import { Empty, Failed, Loading } from '../ui/faces.tsx';
+import { Empty, Failed, Loading, Read } from '../ui/faces.tsx';
 import { Gauge } from '../ui/gauge.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { actionMark, ModeChip, RunState, State, statusOf } from '../ui/marks.tsx';
+import { ModeChip, RunState, State, statusOf } from '../ui/marks.tsx';
 import { Ago, Moment, useNow } from '../ui/moment.tsx';
 import { Facts, Section } from '../ui/section.tsx';
 import { toast, toastError } from '../ui/toast.tsx';
@@ -200,58 +200,70 @@ function Runs({ agent }: { agent: Agent }) {
         </Link>
       }
     >
-      <table className="tb flush">
-        <tbody>
-          {(runs.data?.runs ?? []).map((run) => (
-            <tr key={run.id}>
-              <td>
-                <RunState status={statusOf(run)} />
-              </td>
-              <td className="w100 clip">
-                <Link to="/runs/$id" params={{ id: run.id }}>
-                  <span className="mono">{shortId(run.id)}</span> <bdi className="t3">{taskOf(run)}</bdi>
-                </Link>
-              </td>
-              <td className="r num t2">{duration(run.durationMs)}</td>
-              <td className="r num not-s">{moneyCell(run.totals.costUsd)}</td>
-              <td className="r t3">
-                <Ago at={run.startedAt} bare />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Read read={runs} what="Its runs" rows={3}>
+        {(data) => (
+          <table className="tb flush">
+            <tbody>
+              {data.runs.map((run) => (
+                <tr key={run.id}>
+                  <td>
+                    <RunState status={statusOf(run)} />
+                  </td>
+                  <td className="w100 clip">
+                    <Link to="/runs/$id" params={{ id: run.id }}>
+                      <span className="mono">{shortId(run.id)}</span> <bdi className="t3">{taskOf(run)}</bdi>
+                    </Link>
+                  </td>
+                  <td className="r num t2">{duration(run.durationMs)}</td>
+                  <td className="r num not-s">{moneyCell(run.totals.costUsd)}</td>
+                  <td className="r t3">
+                    <Ago at={run.startedAt} bare />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Read>
     </Section>
   );
 }
 
 function RulesInForce({ agent }: { agent: Agent }) {
-  const rules = (useRules().data?.rules ?? []).filter(
+  const all = useRules();
+  const rules = (all.data?.rules ?? []).filter(
     (rule) => (rule.agentId === undefined || rule.agentId === agent.id) && modeOf(rule) !== 'off',
   );
   return (
     <Section title="Rules in force" note={rules.length} link={<Link to="/guardrails/new">New rule</Link>}>
-      <table className="tb flush">
-        <tbody>
-          {rules.map((rule) => (
-            <tr key={rule.id}>
-              <td>
-                <ModeChip mode={modeOf(rule)} />
-              </td>
-              <td className="w100 clip">
-                <Link to="/guardrails/$id" params={{ id: rule.id }}>
-                  {rule.name}
-                </Link>{' '}
-                <span className="t3">{scopeOf(rule)}</span>
-              </td>
-              <td>
-                <State mark={actionMark(rule.actionType)} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {rules.length === 0 && <p className="hint topped">Nothing limits this agent but its breaker.</p>}
+      <Read read={all} what="The rules" rows={3}>
+        {() =>
+          rules.length === 0 ? (
+            <p className="hint topped">Nothing limits this agent but its breaker.</p>
+          ) : (
+            <table className="tb flush">
+              <tbody>
+                {rules.map((rule) => (
+                  <tr key={rule.id}>
+                    <td>
+                      <ModeChip mode={modeOf(rule)} />
+                    </td>
+                    <td className="w100 clip">
+                      <Link to="/guardrails/$id" params={{ id: rule.id }}>
+                        {rule.name}
+                      </Link>{' '}
+                      <span className="t3">{scopeOf(rule)}</span>
+                    </td>
+                    <td>
+                      <State mark={ruleMark(rule)} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </Read>
     </Section>
   );
 }
@@ -260,25 +272,26 @@ function Health({ agent }: { agent: Agent }) {
   const health = useRead(['agents', 'health', agent.id], (signal) =>
     client.getAgentHealth({ params: { id: agent.id }, query: { window: 7 }, signal }),
   );
-  if (health.data === undefined) {
-    return (
-      <Section title="Health">
-        <p className="hint topped">{health.error === null ? 'Reading.' : 'It had no run in 7 days.'}</p>
-      </Section>
-    );
-  }
-  const { overallScore, trend, dimensions } = health.data;
+  const note = health.data && `${Math.round(health.data.overallScore)} of 100, ${health.data.trend}`;
   return (
-    <Section title="Health" note={`${Math.round(overallScore)} of 100, ${trend}`}>
-      <div className="health">
-        {dimensions.map(({ name, score, description }) => (
-          <div key={name} title={description}>
-            <span className="t2">{name.replaceAll(/[_-]/g, ' ')}</span>
-            <Gauge value={(score / 100) * 0.79} label={`${name}: ${Math.round(score)} of 100`} />
-            <span className="num r">{Math.round(score)} of 100</span>
-          </div>
-        ))}
-      </div>
+    <Section title="Health" note={note}>
+      {health.error !== null && problemOf(health.error).status === 404 ? (
+        <p className="hint topped">It had no run in 7 days.</p>
+      ) : (
+        <Read read={health} what="Its health" rows={3}>
+          {({ dimensions }) => (
+            <div className="health">
+              {dimensions.map(({ name, score, description }) => (
+                <div key={name} title={description}>
+                  <span className="t2">{name.replaceAll(/[_-]/g, ' ')}</span>
+                  <Gauge score value={Math.min(1, score / 100)} label={`${name}: ${Math.round(score)} of 100`} />
+                  <span className="num r">{Math.round(score)} of 100</span>
+                </div>
+              ))}
+            </div>
+          )}
+        </Read>
+      )}
     </Section>
   );
 }

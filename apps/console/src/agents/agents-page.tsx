@@ -138,9 +138,9 @@ function List({ agents, health }: { agents: readonly Agent[]; health: ReadonlyMa
 function Score({ value }: { value: number }) {
   return (
     <span className="row num">
-      <span className={value < 50 ? 'bad' : value < 75 ? 'warn' : ''}>{Math.round(value)}</span>
+      <span className={`score r ${value < 50 ? 'bad' : value < 75 ? 'warn' : ''}`}>{Math.round(value)}</span>
       <span className="grow">
-        <Gauge value={Math.min(0.79, (value / 100) * 0.79)} label={`Health ${Math.round(value)} of 100`} />
+        <Gauge score value={Math.min(1, value / 100)} label={`Health ${Math.round(value)} of 100`} />
       </span>
     </span>
   );

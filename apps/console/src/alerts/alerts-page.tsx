@@ -5,7 +5,7 @@ import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
 import { counted, shortId } from '../figures/figures.ts';
 import { useSteady } from '../live-data/steady.ts';
-import { DECIDED } from '../approvals/approvals-page.tsx';
+import { DECIDED } from '../approvals/decided.ts';
 import { Page } from '../shell/page.tsx';
 import { bounds, rangeName } from '../time/range.ts';
 import { stringifySearch } from '../url/search.ts';

@@ -12,16 +12,8 @@ import { Countdown, Moment, URGENT_MS, useNow } from '../ui/moment.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { ApprovalCard } from './approval-card.tsx';
 import { callInMessage, inOneLine } from './call-in-message.ts';
+import { DECIDED } from './decided.ts';
 import './approvals.css';
-
-export const DECIDED = {
-  approved: { icon: 'v-allow', tone: 'allow', word: 'Approved' },
-  denied: { icon: 'v-block', tone: 'block', word: 'Denied' },
-  expired: { icon: 's-timed', tone: 'timed', word: 'Expired, so denied' },
-  cancelled: { icon: 's-cancelled', tone: 'cancelled', word: 'Closed' },
-  pending: { icon: 's-waiting', tone: 'waiting', word: 'Waits' },
-  acknowledged: { icon: 's-waiting', tone: 'waiting', word: 'Seen, waits' },
-} satisfies Record<Alert['status'], { icon: string; tone: string; word: string }>;
 
 const SHOWN_DECIDED = 20;
 

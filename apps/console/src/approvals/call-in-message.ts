@@ -1,3 +1,6 @@
+import { asText } from '../ui/as-text.ts';
+import { Digits, parseExact } from '../ui/exact-json.ts';
+
 /** The arguments of a call that waits, as far as its alert tells them. */
 export interface ToldCall {
   readonly args: Readonly<Record<string, unknown>> | undefined;
@@ -10,21 +13,17 @@ export function callInMessage(message: string): ToldCall {
   const begin = message.indexOf(' with {');
   if (begin < 0) return { args: undefined, text: undefined };
   const text = message.slice(begin + ' with '.length);
-  try {
-    return { args: JSON.parse(text) as Record<string, unknown>, text };
-  } catch {
-    // Long arguments are cut in a message.
-    return { args: undefined, text };
-  }
+  // Long arguments are cut in a message, and then no JSON any more.
+  return { args: parseExact(text) as Record<string, unknown> | undefined, text };
 }
 
 /** The first values of a call, for one line. */
 export function inOneLine({ args, text }: ToldCall): string {
   if (args === undefined) return text ?? '';
   return Object.entries(args)
-    .filter(([, value]) => typeof value !== 'object')
+    .filter(([, value]) => typeof value !== 'object' || value instanceof Digits)
     .slice(0, 3)
-    .map(([name, value]) => `${name} ${String(value)}`)
+    .map(([name, value]) => `${name} ${asText(value)}`)
     .join(', ');
 }
 

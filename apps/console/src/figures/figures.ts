@@ -27,7 +27,7 @@ export function count(value: number): string {
 /** `4.1 s`, `12:42`, `1 h 12`. */
 export function duration(ms: number): string {
   const seconds = ms / 1000;
-  if (ms < 1) return '0 s';
+  if (ms < 1) return ms > 0 ? '< 1 ms' : '0 ms';
   if (ms < 100) return `${Math.round(ms)} ms`;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;

@@ -89,7 +89,13 @@ export function LivePage() {
               </Empty>
             ) : (
               <Empty
-                title={state === 'live' ? 'Listening. Nothing came in yet.' : 'Not connected.'}
+                title={
+                  state === 'live'
+                    ? 'Listening. Nothing came in yet.'
+                    : state === 'connecting'
+                      ? 'Connecting.'
+                      : 'Not connected.'
+                }
                 act={
                   <Link className="b" to="/connect">
                     Connect an agent

@@ -39,12 +39,21 @@ function budgetFacts(now: Now, atMs: number): Fact[] {
     return [
       {
         subject,
-        rest: `will have spent its budget in ${counted(Math.max(1, Math.round((spentAtMs - atMs) / 60_000)), 'minute')}`,
+        rest: `will have spent its budget in ${inWords(spentAtMs - atMs)}`,
         to: '/spend',
         tone: 'bad',
       },
     ];
   });
+}
+
+const MOST_MINUTES = 90;
+
+function inWords(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / 60_000));
+  if (minutes <= MOST_MINUTES) return counted(minutes, 'minute');
+  const hours = Math.round(minutes / 60);
+  return hours <= 48 ? counted(hours, 'hour') : counted(Math.round(hours / 24), 'day');
 }
 
 function breakerFacts(now: Now): Fact[] {

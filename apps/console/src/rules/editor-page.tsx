@@ -3,9 +3,10 @@ import { useMemo } from 'react';
 import type { Catalog } from '../api/model.ts';
 import { fixtureOf } from '../run/detail.tsx';
 import { storyOf } from '../run/story.ts';
+import { useOpened } from '../run/use-opened.ts';
 import { useRunDetail, useTimeline } from '../run/use-run.ts';
 import { Page } from '../shell/page.tsx';
-import { Loading, Read } from '../ui/faces.tsx';
+import { Failed, Loading, Read } from '../ui/faces.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { draftFromCall, FIRST_DRAFT } from './draft.ts';
 import { RuleEditor } from './rule-editor.tsx';
@@ -45,9 +46,15 @@ function FromStep({ catalog, runId, stepId }: { catalog: Catalog; runId: string;
     () => storyOf(timeline.data?.entries ?? [], true).find(({ id }) => id === stepId),
     [timeline.data, stepId],
   );
-  if (run.data === undefined || timeline.data === undefined) return <Loading rows={10} />;
-  if (step === undefined) return <Blank catalog={catalog} />;
-  const call = fixtureOf(run.data, step);
+  const opened = useOpened(step);
+  if (timeline.data !== undefined && step === undefined) return <Blank catalog={catalog} />;
+  const problem = run.error ?? timeline.error ?? opened.error;
+  if (run.data === undefined || step === undefined || opened.data === undefined) {
+    if (problem === null) return <Loading rows={10} />;
+    const retry = () => void Promise.all([run.refetch(), timeline.refetch(), opened.refetch()]);
+    return <Failed what="The step this rule is made from" error={problem} onRetry={retry} />;
+  }
+  const call = fixtureOf(run.data, step, opened.data);
   return (
     <RuleEditor
       catalog={catalog}

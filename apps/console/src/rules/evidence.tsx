@@ -74,7 +74,7 @@ export function Days({ rule, summary }: { rule: Rule | undefined; summary: RuleS
   return (
     <div className="bt">
       <p className="say2">{sentence}</p>
-      <p>As the rule stood at the time, not as this draft stands.</p>
+      <p>As the rule stood at the time.</p>
       <div
         className="dch"
         role="img"

@@ -112,8 +112,14 @@ function Shown({
             ]}
           />
           <div className="cfg">
-            <JsonView label="Condition" value={rule.conditionConfig} />
-            <JsonView label="Action" value={rule.actionConfig} />
+            <div>
+              <h3 className="lab">If, in full</h3>
+              <JsonView label="Condition" value={rule.conditionConfig} />
+            </div>
+            <div>
+              <h3 className="lab">Then, in full</h3>
+              <JsonView label="Action" value={rule.actionConfig} />
+            </div>
           </div>
         </Section>
         <Section title="Now" note={agents.length === 0 ? undefined : `${agents.length} agents`}>

@@ -8,12 +8,12 @@ import { Empty, FilteredEmpty, Read } from '../ui/faces.tsx';
 import { FilterChip, FilterField } from '../ui/filters.tsx';
 import { Gauge } from '../ui/gauge.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { ACTIONS, actionMark, ModeChip, State, VERDICTS } from '../ui/marks.tsx';
+import { ACTIONS, ModeChip, State } from '../ui/marks.tsx';
 import { Ago } from '../ui/moment.tsx';
 import { Strip } from '../ui/strips.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { thresholdOf } from './threshold.ts';
-import { modeOf, scopeOf, useRules } from './use-rules.ts';
+import { modeOf, ruleMark, scopeOf, useRules } from './use-rules.ts';
 import './rules.css';
 
 type Name = 'mode' | 'q' | 'agent' | 'action';
@@ -101,8 +101,7 @@ function tone(rule: Rule): string {
 }
 
 function Does({ rule }: { rule: Rule }) {
-  const mark = actionMark(rule.actionType);
-  return <State mark={modeOf(rule) === 'shadow' ? { ...VERDICTS.shadow, word: mark.word } : mark} />;
+  return <State mark={ruleMark(rule)} />;
 }
 
 function Table({ rules, summaries }: { rules: readonly Rule[]; summaries: ReadonlyMap<string, RuleSummary> }) {

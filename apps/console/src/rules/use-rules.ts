@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { client } from '../api/client.ts';
 import type { Catalog, Rule } from '../api/model.ts';
 import { useRead } from '../live-data/live-store.ts';
+import { actionMark, type Mark, VERDICTS } from '../ui/marks.tsx';
 
 /** All rules, read once for every page that names one. */
 export function useRules() {
@@ -32,6 +33,12 @@ export function titleOf(catalog: Catalog | undefined, type: string): string {
 export function modeOf(rule: Pick<Rule, 'enabled' | 'mode' | 'dryRun'>): 'off' | 'shadow' | 'enforce' {
   if (!rule.enabled || rule.mode === 'off') return 'off';
   return rule.mode === 'shadow' || rule.dryRun ? 'shadow' : 'enforce';
+}
+
+/** What a rule does, or would do while it is in shadow. */
+export function ruleMark(rule: Pick<Rule, 'enabled' | 'mode' | 'dryRun' | 'actionType'>): Mark {
+  const mark = actionMark(rule.actionType);
+  return modeOf(rule) === 'shadow' ? { ...VERDICTS.shadow, word: mark.word } : mark;
 }
 
 /** Whom a rule is about: `every agent, web_search`. */

@@ -1,12 +1,15 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
-import type { TimelineEntry } from '../api/model.ts';
 import { clock } from '../time/zone.ts';
+import { visible } from '../ui/visible.ts';
+import type { Told } from './use-run.ts';
+import { useWanted } from './use-words.ts';
+import type { Words } from './words.ts';
 
 const LINE_PX = 22;
 
 /** Everything as it came, one line each. */
-export function Log({ entries }: { entries: readonly TimelineEntry[] }) {
+export function Log({ entries, words }: { entries: readonly Told[]; words: Words }) {
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: entries.length,
@@ -14,14 +17,19 @@ export function Log({ entries }: { entries: readonly TimelineEntry[] }) {
     estimateSize: () => LINE_PX,
     overscan: 20,
   });
+  const shown = virtual.getVirtualItems();
+  useWanted(
+    words,
+    shown.flatMap(({ index }) => entries[index] ?? []),
+  );
   return (
     // A region that scrolls has to be reachable by keys.
-    <div ref={box} className="tree lg2" role="region" aria-label="Log" tabIndex={0}>
+    <div ref={box} className="tree lg2" role="region" aria-label="Log" tabIndex={0} aria-busy={words.state().busy}>
       <div style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
-        {virtual.getVirtualItems().map((item) => {
+        {shown.map((item) => {
           const entry = entries[item.index];
           if (entry === undefined) return null;
-          const { kind, tone, text } = lineOf(entry);
+          const { kind, tone, text } = lineOf(entry, words);
           return (
             <div key={item.key} className="lgl mono" style={{ transform: `translateY(${item.start}px)` }}>
               <span className="t3">{clock(entry.at, true)}</span> <span className={`lgk ${tone}`}>{kind}</span>{' '}
@@ -36,30 +44,30 @@ export function Log({ entries }: { entries: readonly TimelineEntry[] }) {
 
 const MOST_TEXT = 400;
 
-function lineOf(entry: TimelineEntry): { kind: string; tone: string; text: string } {
+function lineOf(entry: Told, words: Words): { kind: string; tone: string; text: string } {
+  const { name = '', message = '' } = entry;
   switch (entry.type) {
     case 'event': {
-      const { event } = entry;
-      const name = event.toolName ?? event.model ?? '';
+      const payload = words.of(entry)?.payload;
       return {
-        kind: event.kind,
-        tone: event.isError ? 'bad' : 't2',
-        text: `${name} ${JSON.stringify(event.payload).slice(0, MOST_TEXT)}`,
+        kind: entry.kind ?? 'event',
+        tone: entry.isError ? 'bad' : 't2',
+        text: `${name} ${payload === undefined ? '' : visible(JSON.stringify(payload).slice(0, MOST_TEXT))}`,
       };
     }
     case 'decision':
       return {
         kind: 'decision',
-        tone: entry.decision.verdict === 'BLOCK' ? 'bad' : 't2',
-        text: `${entry.decision.verdict} ${entry.decision.toolName ?? ''}: ${entry.decision.message}`,
+        tone: entry.verdict === 'BLOCK' ? 'bad' : 't2',
+        text: `${entry.verdict} ${name}: ${message}`,
       };
     case 'trigger':
-      return { kind: 'trigger', tone: 'warn', text: `${entry.trigger.ruleName}: ${entry.trigger.metadata.message}` };
+      return { kind: 'trigger', tone: 'warn', text: `${name}: ${message}` };
     case 'alert':
-      return { kind: `alert ${entry.moment}`, tone: 'warn', text: entry.alert.title };
+      return { kind: `alert ${entry.moment}`, tone: 'warn', text: name };
     case 'order':
-      return { kind: 'order', tone: 'bad', text: `${entry.order.state} by ${entry.order.by}: ${entry.order.reason}` };
+      return { kind: 'order', tone: 'bad', text: `${entry.status} by ${entry.by}: ${message}` };
     case 'breaker':
-      return { kind: 'breaker', tone: 'bad', text: entry.breaker.state.kind };
+      return { kind: 'breaker', tone: 'bad', text: entry.status ?? '' };
   }
 }

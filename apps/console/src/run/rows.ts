@@ -1,5 +1,6 @@
 import type { RunDetail, TreeRun } from '../api/model.ts';
-import { folded, type Step } from './story.ts';
+import { folded } from './folds.ts';
+import type { Step } from './story.ts';
 
 /** One row of the timeline: a run, or one step, or equal steps folded into one. */
 export interface Row {

@@ -1,28 +1,22 @@
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
-import { client } from '../api/client.ts';
 import type { RunDetail } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
-import { counted, shortId } from '../figures/figures.ts';
-import { useRead } from '../live-data/live-store.ts';
-import { runQuery } from '../runs/run-filter.ts';
-import { actorOf, taskOf } from '../runs/run-words.ts';
+import { shortId } from '../figures/figures.ts';
 import { useKeys } from '../shell/keys.ts';
 import { Page } from '../shell/page.tsx';
-import { openStop } from '../shell/stop.tsx';
-import { parseSearch } from '../url/search.ts';
-import { Act } from '../ui/act.tsx';
 import { Empty, Failed, Loading } from '../ui/faces.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { RunState, statusOf } from '../ui/marks.tsx';
 import { useListSearch } from '../ui/use-list-search.ts';
 import { Detail } from './detail.tsx';
 import { Log } from './log.tsx';
-import { Meters } from './meters.tsx';
+import { RunHead } from './run-head.tsx';
 import { storyOf, type Step } from './story.ts';
 import { Timeline } from './timeline.tsx';
 import { Transcript } from './transcript.tsx';
 import { useRunDetail, useRunTree, useTimeline } from './use-run.ts';
+import { useWords } from './use-words.ts';
+import { Walk } from './walk.tsx';
 import './run.css';
 
 type Name = 'view' | 'step' | 'tab' | 'list' | 'gaps';
@@ -73,6 +67,8 @@ export function RunPage() {
 function Loaded({ run }: { run: RunDetail }) {
   const timeline = useTimeline(run.id);
   const tree = useRunTree(run.id);
+  const words = useWords();
+  const { error: unread } = words.state();
   const { search, change } = useListSearch<Name>();
   const isOver = run.status !== 'running';
   const steps = useMemo(() => storyOf(timeline.data?.entries ?? [], isOver), [timeline.data, isOver]);
@@ -106,7 +102,7 @@ function Loaded({ run }: { run: RunDetail }) {
     steps[0];
   return (
     <>
-      <Head run={run} steps={steps} />
+      <RunHead run={run} steps={steps} />
       <section className="tl" aria-label="What happened">
         <div className="bar0">
           <div className="seg" role="group" aria-label="View">
@@ -139,6 +135,14 @@ function Loaded({ run }: { run: RunDetail }) {
             Next blocked <kbd>b</kbd>
           </button>
         </div>
+        {unread !== null && (
+          <p className="hint bad unread" role="alert">
+            What the steps say could not be read: {problemOf(unread).message}.{' '}
+            <button type="button" className="b sm" onClick={() => words.retry()}>
+              Try again
+            </button>
+          </p>
+        )}
         {timeline.data === undefined ? (
           timeline.error === null ? (
             <Loading rows={14} />
@@ -149,6 +153,7 @@ function Loaded({ run }: { run: RunDetail }) {
           <Timeline
             run={run}
             steps={steps}
+            words={words}
             tree={tree.data?.runs ?? []}
             truncated={timeline.data.truncated}
             chosen={shown?.id}
@@ -156,9 +161,9 @@ function Loaded({ run }: { run: RunDetail }) {
             onChoose={choose}
           />
         ) : view === 'transcript' ? (
-          <Transcript run={run} steps={steps} chosen={shown?.id} onChoose={choose} />
+          <Transcript run={run} steps={steps} words={words} chosen={shown?.id} onChoose={choose} />
         ) : (
-          <Log entries={timeline.data.entries} />
+          <Log entries={timeline.data.entries} words={words} />
         )}
       </section>
       <aside className="det" aria-label="Selected step">
@@ -169,119 +174,5 @@ function Loaded({ run }: { run: RunDetail }) {
         )}
       </aside>
     </>
-  );
-}
-
-function Head({ run, steps }: { run: RunDetail; steps: readonly Step[] }) {
-  const count = (state: Step['state']) => steps.filter((step) => step.state === state).length;
-  const [blocked, waits] = [count('blocked'), count('waiting')];
-  const shadow = steps.filter(
-    ({ decision }) =>
-      decision?.verdict === 'ALLOW' && decision.evaluatedRules.some((rule) => rule.violated && rule.mode === 'shadow'),
-  ).length;
-  const actor = actorOf(run);
-  return (
-    <div className="hd">
-      <div className="who">
-        <bdi className="ttl clip">{run.agentId}</bdi>
-        <RunState status={statusOf(run)} fill />
-        {taskOf(run) !== '' && (
-          <span className="not-s clip">
-            for <b>{taskOf(run)}</b>
-          </span>
-        )}
-        {actor !== undefined && (
-          <span>
-            asked by{' '}
-            <Link to="/runs" search={{ actor }}>
-              <b>{actor}</b>
-            </Link>
-          </span>
-        )}
-        {run.sessionId !== undefined && (
-          <span className="not-s">
-            session{' '}
-            <Link to="/runs" search={{ session: run.sessionId }}>
-              <b>{run.sessionId}</b>
-            </Link>
-          </span>
-        )}
-        {run.parentRunId !== undefined && (
-          <Link className="tag acc" to="/runs/$id" params={{ id: run.parentRunId }}>
-            part of {shortId(run.parentRunId)}
-          </Link>
-        )}
-        {blocked > 0 && <span className="tag bad">{blocked} blocked</span>}
-        {waits > 0 && (
-          <Link className="tag warn" to="/approvals">
-            {waits} {waits === 1 ? 'waits' : 'wait'}
-          </Link>
-        )}
-        {shadow > 0 && <span className="tag ghost not-s">{counted(shadow, 'shadow hit')}</span>}
-      </div>
-      <div className="btns cb">
-        {run.status === 'running' ? (
-          <Act scope="admin" onPress={() => openStop({ runs: [run], state: 'paused' })}>
-            <Icon name="pause" size={14} />
-            Pause…
-          </Act>
-        ) : null}
-        <Act scope="admin" onPress={() => openStop({ runs: [run], state: 'running' })} kind="more">
-          <Icon name="play" size={14} />
-          Resume…
-        </Act>
-        <Act scope="admin" kind="danger" onPress={() => openStop({ runs: [run], state: 'killed' })}>
-          <Icon name="s-killed" size={14} />
-          Kill…
-        </Act>
-      </div>
-      <Meters run={run} />
-    </div>
-  );
-}
-
-/** Previous and next run of the list this one was opened from. */
-function Walk({ id }: { id: string }) {
-  const { search } = useListSearch<Name>();
-  const navigate = useNavigate();
-  const from = search.list;
-  const list = useRead(
-    ['runs', 'walk', from],
-    (signal) => client.listRuns({ query: { ...runQuery(parseSearch(from ?? '')), limit: 200 }, signal }),
-    from !== undefined,
-  );
-  const runs = list.data?.runs ?? [];
-  const at = runs.findIndex((run) => run.id === id);
-  const go = (by: number) => {
-    const next = runs[at + by];
-    if (at >= 0 && next !== undefined)
-      void navigate({ to: '/runs/$id', params: { id: next.id }, search: { list: from } as never });
-  };
-  useKeys({ '[': () => go(-1), ']': () => go(1) });
-  if (from === undefined || at < 0) return null;
-  return (
-    <span className="row not-s">
-      <span className="t3 num nowrap">
-        {at + 1} of {runs.length}
-      </span>
-      <button
-        type="button"
-        className="b quiet ico"
-        aria-label="Previous run ([)"
-        disabled={at === 0}
-        onClick={() => go(-1)}
-      >
-        <Icon name="up" />
-      </button>
-      <button
-        type="button"
-        className="b quiet ico"
-        aria-label="Next run (])"
-        disabled={at === runs.length - 1}
-        onClick={() => go(1)}
-      >
-        <Icon name="dn" />
-      </button>
-    </span>
   );
 }

@@ -5,10 +5,15 @@ import { RunState, statusOf, VERDICTS, VerdictMark } from '../ui/marks.tsx';
 import { platformNow } from '../ui/moment.tsx';
 import type { Row } from './rows.ts';
 import type { Scale } from './scale.ts';
-import type { Step } from './story.ts';
+import { detailOf, errorOf, isMessage } from './said.ts';
+import { type Step, wouldHave } from './story.ts';
+import type { Words } from './words.ts';
 
 interface TimelineRowProps {
   readonly row: Row;
+  readonly words: Words;
+  /** Until when the call of an approval waits. */
+  readonly until: (approvalId: string) => string | undefined;
   readonly top: number;
   readonly height: number;
   readonly scale: Scale;
@@ -35,6 +40,8 @@ const ICONS: Readonly<Record<Step['kind'], string>> = {
 
 export function TimelineRow({
   row,
+  words,
+  until,
   top,
   height,
   scale,
@@ -78,7 +85,7 @@ export function TimelineRow({
         ) : (
           <span className="tw" />
         )}
-        <Name row={row} />
+        <Name row={row} words={words} />
       </div>
       <div role="gridcell" className="bx">
         {row.run !== undefined ? (
@@ -90,7 +97,7 @@ export function TimelineRow({
               step={step}
               scale={scale}
               endMs={endMs}
-              worded={row.steps.length === 1 || step === row.steps.at(-1)}
+              word={row.steps.length === 1 || step === row.steps.at(-1) ? wordOf(step, words, until) : undefined}
             />
           ))
         )}
@@ -105,7 +112,7 @@ export function TimelineRow({
   );
 }
 
-function Name({ row }: { row: Row }) {
+function Name({ row, words }: { row: Row; words: Words }) {
   const { run, steps } = row;
   const [first] = steps;
   if (run !== undefined) {
@@ -127,12 +134,12 @@ function Name({ row }: { row: Row }) {
   if (first === undefined) return null;
   return (
     <>
-      <Icon name={ICONS[first.kind]} size={14} className="kd" />
+      <Icon name={ICONS[isMessage(first, words) ? 'message' : first.kind]} size={14} className="kd" />
       <span className="clip">
         <bdi>
           <b>{first.name}</b>
         </bdi>{' '}
-        <bdi className="t3">{steps.length > 1 ? counted(steps.length, 'equal call') : first.detail}</bdi>
+        <bdi className="t3">{steps.length > 1 ? counted(steps.length, 'equal call') : detailOf(first, words)}</bdi>
       </span>
       <span className="mk">
         <StepMark step={first} />
@@ -151,7 +158,7 @@ function StepMark({ step }: { step: Step }) {
         mark={
           step.decision?.control === 'TERMINATE'
             ? VERDICTS.terminate
-            : step.decision?.cause.kind === 'HITL_PENDING'
+            : step.decision?.reason === 'approval'
               ? VERDICTS.ask
               : VERDICTS.block
         }
@@ -164,11 +171,6 @@ function StepMark({ step }: { step: Step }) {
     return <VerdictMark mark={{ icon: 's-running', tone: 'running', word: 'Running' }} wordless />;
   if (wouldHave(step)) return <VerdictMark mark={VERDICTS.shadow} wordless />;
   return null;
-}
-
-/** A rule in shadow would have stopped it. */
-export function wouldHave(step: Step): boolean {
-  return step.decision?.evaluatedRules.some(({ violated, mode }) => violated && mode === 'shadow') ?? false;
 }
 
 function Bracket({ run, scale, endMs }: { run: NonNullable<Row['run']>; scale: Scale; endMs: number }) {
@@ -185,12 +187,16 @@ function Bracket({ run, scale, endMs }: { run: NonNullable<Row['run']>; scale: S
   );
 }
 
-function Bars({ step, scale, endMs, worded }: { step: Step; scale: Scale; endMs: number; worded: boolean }) {
+interface Word {
+  readonly text: string;
+  readonly tone: string;
+}
+
+function Bars({ step, scale, endMs, word }: { step: Step; scale: Scale; endMs: number; word: Word | undefined }) {
   const from = scale.at(step.startMs) * 100;
   const to = scale.at(step.endMs ?? endMs) * 100;
   if (from > 100 || to < 0) return null;
   const place = { left: `${from}%`, width: `${Math.max(0.4, to - from)}%` };
-  const word = worded ? wordOf(step) : undefined;
   return (
     <>
       {step.state === 'point' ? (
@@ -209,7 +215,11 @@ function Bars({ step, scale, endMs, worded }: { step: Step; scale: Scale; endMs:
       {word !== undefined && (
         <span
           className={`wd ${word.tone}`}
-          style={to > 72 ? { right: `${100 - from}%` } : { left: `${Math.max(from, to)}%` }}
+          style={
+            to > 72
+              ? { right: `${100 - from}%`, maxWidth: `${from}%` }
+              : { left: `${Math.max(from, to)}%`, maxWidth: `${100 - Math.max(from, to)}%` }
+          }
         >
           {word.text}
         </span>
@@ -219,41 +229,26 @@ function Bars({ step, scale, endMs, worded }: { step: Step; scale: Scale; endMs:
 }
 
 function gateOf(step: Step): string {
-  if (step.state === 'waiting' || step.decision?.cause.kind === 'HITL_PENDING') return 'ask';
+  if (step.state === 'waiting' || step.decision?.reason === 'approval') return 'ask';
   if (step.decision?.verdict === 'BLOCK') return 'block';
   return wouldHave(step) ? 'shadow-v' : 'allow';
 }
 
-function wordOf(step: Step): { text: string; tone: string } | undefined {
+function wordOf(step: Step, words: Words, until: TimelineRowProps['until']): Word | undefined {
+  const waits = step.approval === undefined ? undefined : until(step.approval.id);
   if (step.state === 'blocked') {
-    if (step.alert?.status === 'denied') return { text: 'denied', tone: 'block' };
-    if (step.alert?.status === 'expired') return { text: 'nobody answered', tone: 'block' };
+    if (step.approval?.status === 'denied') return { text: 'denied', tone: 'block' };
+    if (step.approval?.status === 'expired') return { text: 'nobody answered', tone: 'block' };
     return { text: step.decision?.control === 'TERMINATE' ? 'Run ended' : 'Blocked', tone: 'block' };
   }
   if (step.state === 'waiting')
     return {
-      text:
-        step.alert?.expiresAt === undefined
-          ? 'waits'
-          : `${countdown(Date.parse(step.alert.expiresAt) - platformNow())} left`,
+      text: waits === undefined ? 'waits' : `${countdown(Date.parse(waits) - platformNow())} left`,
       tone: 'ask',
     };
-  if (step.state === 'failed') return { text: errorOf(step), tone: 'failed' };
+  if (step.state === 'failed') return { text: errorOf(step, words), tone: 'failed' };
   if (wouldHave(step)) return { text: 'would block', tone: 'shadow-v' };
   return undefined;
-}
-
-const ERROR_LENGTH = 32;
-
-function errorOf(step: Step): string {
-  const error = step.result?.payload.error;
-  const text =
-    typeof error === 'string'
-      ? error
-      : typeof error === 'object' && error !== null && 'message' in error
-        ? String(error.message)
-        : 'no end was reported';
-  return text.length > ERROR_LENGTH ? `${text.slice(0, ERROR_LENGTH)}…` : text;
 }
 
 function tookOf({ run, steps }: Row, endMs: number): string {

@@ -3,17 +3,22 @@ import { type KeyboardEvent, type WheelEvent, useEffect, useMemo, useRef, useSta
 import type { RunDetail, TreeRun } from '../api/model.ts';
 import { counted, duration } from '../figures/figures.ts';
 import { useKeys } from '../shell/keys.ts';
+import { useNowRead } from '../shell/nav.tsx';
 import { useNow } from '../ui/moment.tsx';
 import { ChildTimelines, type ChildSteps } from './child-timelines.tsx';
 import { Minimap } from './minimap.tsx';
 import { rowsOf } from './rows.ts';
+import { wantedInRow } from './said.ts';
 import { scaleOf, type View, WHOLE } from './scale.ts';
 import type { Step } from './story.ts';
 import { TimelineRow } from './timeline-row.tsx';
+import { useWanted } from './use-words.ts';
+import type { Words } from './words.ts';
 
 interface TimelineProps {
   readonly run: RunDetail;
   readonly steps: readonly Step[];
+  readonly words: Words;
   readonly tree: readonly TreeRun[];
   readonly truncated: boolean;
   readonly chosen: string | undefined;
@@ -24,7 +29,7 @@ interface TimelineProps {
 const OVERSCAN = 12;
 
 /** Every step as a row with its bar; only the rows in view are on the page. */
-export function Timeline({ run, steps, tree, truncated, chosen, closeGaps, onChoose }: TimelineProps) {
+export function Timeline({ run, steps, words, tree, truncated, chosen, closeGaps, onChoose }: TimelineProps) {
   const box = useRef<HTMLDivElement>(null);
   const now = useNow();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
@@ -56,6 +61,19 @@ export function Timeline({ run, steps, tree, truncated, chosen, closeGaps, onCho
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: another height has to be measured again
   useEffect(() => virtual.measure(), [rowPx, virtual]);
+
+  const shown = virtual.getVirtualItems();
+  useWanted(
+    words,
+    shown.flatMap(({ index }) => {
+      const same = rows[index]?.steps ?? [];
+      const [last] = same.slice(-1);
+      // Of equal calls only the last says more than their number, where it failed.
+      return last === undefined || (same.length > 1 && last.state !== 'failed') ? [] : wantedInRow(last);
+    }),
+  );
+  const waiting = useNowRead().data?.approvals;
+  const until = (approvalId: string) => waiting?.find(({ id }) => id === approvalId)?.expiresAt;
 
   const zoom = (factor: number, around = 0.5) =>
     setView(({ from, to }) => {
@@ -109,6 +127,7 @@ export function Timeline({ run, steps, tree, truncated, chosen, closeGaps, onCho
       className="tree"
       role="treegrid"
       aria-label="Steps of the run"
+      aria-busy={words.state().busy}
       aria-rowcount={rows.length}
       onWheel={onWheel}
     >
@@ -150,12 +169,14 @@ export function Timeline({ run, steps, tree, truncated, chosen, closeGaps, onCho
         {!isOver && <b className="nowl" />}
       </div>
       <div role="rowgroup" className="tr-body" style={{ height: `${virtual.getTotalSize()}px` }}>
-        {virtual.getVirtualItems().map((item) => {
+        {shown.map((item) => {
           const row = rows[item.index];
           return row === undefined ? null : (
             <TimelineRow
               key={row.id}
               row={row}
+              words={words}
+              until={until}
               top={item.start}
               height={rowPx}
               scale={scale}

@@ -4,11 +4,15 @@ import type { RunDetail } from '../api/model.ts';
 import { duration } from '../figures/figures.ts';
 import { actorOf } from '../runs/run-words.ts';
 import { VERDICTS, VerdictMark } from '../ui/marks.tsx';
-import { textOf, type Step } from './story.ts';
+import { detailOf, isMessage, textOf, wantedInRow } from './said.ts';
+import type { Step } from './story.ts';
+import { useWanted } from './use-words.ts';
+import type { Words } from './words.ts';
 
 interface TranscriptProps {
   readonly run: RunDetail;
   readonly steps: readonly Step[];
+  readonly words: Words;
   readonly chosen: string | undefined;
   readonly onChoose: (step: Step) => void;
 }
@@ -16,7 +20,7 @@ interface TranscriptProps {
 const LINE_PX = 40;
 
 /** The run as it was said: words in full, calls as one line each. */
-export function Transcript({ run, steps, chosen, onChoose }: TranscriptProps) {
+export function Transcript({ run, steps, words, chosen, onChoose }: TranscriptProps) {
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: steps.length,
@@ -24,11 +28,27 @@ export function Transcript({ run, steps, chosen, onChoose }: TranscriptProps) {
     estimateSize: () => LINE_PX,
     overscan: 12,
   });
+  const shown = virtual.getVirtualItems();
+  useWanted(
+    words,
+    shown.flatMap(({ index }) => {
+      const step = steps[index];
+      if (step === undefined) return [];
+      return step.kind === 'model' ? (step.result ?? []) : wantedInRow(step);
+    }),
+  );
   return (
     // A region that scrolls has to be reachable by keys.
-    <div ref={box} className="tree tx" role="region" aria-label="Transcript" tabIndex={0}>
+    <div
+      ref={box}
+      className="tree tx"
+      role="region"
+      aria-label="Transcript"
+      tabIndex={0}
+      aria-busy={words.state().busy}
+    >
       <ol style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
-        {virtual.getVirtualItems().map((item) => {
+        {shown.map((item) => {
           const step = steps[item.index];
           if (step === undefined) return null;
           return (
@@ -42,7 +62,7 @@ export function Transcript({ run, steps, chosen, onChoose }: TranscriptProps) {
               onClick={() => onChoose(step)}
             >
               <span className="t3 num">{duration(step.startMs - Date.parse(run.startedAt))}</span>
-              <Said run={run} step={step} />
+              <Said run={run} step={step} words={words} />
             </li>
           );
         })}
@@ -51,24 +71,26 @@ export function Transcript({ run, steps, chosen, onChoose }: TranscriptProps) {
   );
 }
 
-function Said({ run, step }: { run: RunDetail; step: Step }) {
-  if (step.kind === 'message') {
+function Said({ run, step, words }: { run: RunDetail; step: Step; words: Words }) {
+  const detail = detailOf(step, words);
+  if (isMessage(step, words)) {
     return (
       <>
         <b className="clip">{actorOf(run) ?? run.agentId}</b>
-        <p className="plain">{step.detail}</p>
+        <p className="plain">{detail || <span className="t3">…</span>}</p>
       </>
     );
   }
   if (step.kind === 'model') {
+    const answer = words.of(step.result);
     return (
       <>
         <b className="clip">{step.name}</b>
         <p className="plain">
-          {step.result === undefined ? (
+          {answer === undefined ? (
             <span className="t3">…</span>
           ) : (
-            textOf(step.result.payload) || <span className="t3">answered without words</span>
+            textOf(answer.payload) || <span className="t3">answered without words</span>
           )}
         </p>
       </>
@@ -90,9 +112,9 @@ function Said({ run, step }: { run: RunDetail; step: Step }) {
       <p className="clip">
         <span className="mono">
           {step.name}
-          {step.kind === 'tool' && `(${step.detail})`}
+          {step.kind === 'tool' && `(${detail})`}
         </span>{' '}
-        {step.kind !== 'tool' && <span className="t3">{step.detail}</span>}
+        {step.kind !== 'tool' && <span className="t3">{detail}</span>}
         {step.state === 'blocked' && <span className="bad plain">{step.decision?.message}</span>}
         {step.state === 'waiting' && <span className="warn">waits for a human</span>}
         {step.endMs !== undefined && step.endMs > step.startMs && (

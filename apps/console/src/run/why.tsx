@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import type { Alert, Decision, Rule, RuleFinding } from '../api/model.ts';
 import { counted, duration, shortId } from '../figures/figures.ts';
-import { modeOf, titleOf, useCatalog, useRulesById } from '../rules/use-rules.ts';
+import { useRulesById } from '../rules/use-rules.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { ModeChip, VERDICTS, VerdictMark, wouldWord } from '../ui/marks.tsx';
 import { Moment } from '../ui/moment.tsx';
 import { Facts } from '../ui/section.tsx';
+import { RuleLine } from './rule-line.tsx';
 
 /** Why a call went the way it went, in the order a decision is made: orders, breakers, rules, budgets. */
 export function Why({ decision, alert }: { decision: Decision; alert: Alert | undefined }) {
@@ -138,65 +138,4 @@ function ordered(decision: Decision): RuleFinding[] {
     return decision.bypasses.some(({ ruleId }) => ruleId === finding.ruleId) ? 3 : 4;
   };
   return decision.evaluatedRules.toSorted((a, b) => rank(a) - rank(b));
-}
-
-const BYPASS_WORDS: Readonly<Record<string, string>> = {
-  missing: 'The call lacks what it looks at',
-  unavailable: 'Its facts could not be had',
-  deadline: 'Its facts did not come in time',
-  error: 'It could not be evaluated',
-};
-const SAYS: Readonly<Record<string, string>> = {
-  block: 'Blocks',
-  terminate: 'Ends the run',
-  ask: 'Asks a human',
-  modify: 'Changes it',
-  allow: 'Allows',
-};
-
-function RuleLine({ finding, rule, decision }: { finding: RuleFinding; rule: Rule | undefined; decision: Decision }) {
-  const catalog = useCatalog().data;
-  const bypass = decision.bypasses.find(({ ruleId }) => ruleId === finding.ruleId);
-  const enforced = finding.violated && finding.mode === 'enforce';
-  const mark = enforced
-    ? finding.effect === 'ask'
-      ? { ...VERDICTS.ask, word: 'Asks a human' }
-      : { ...VERDICTS.block, word: SAYS[finding.effect] ?? finding.effect }
-    : finding.violated
-      ? { ...VERDICTS.shadow, word: wouldWord(finding.effect) }
-      : bypass !== undefined
-        ? { ...VERDICTS.bypass, word: bypass.did === 'allow' ? 'Let pass' : 'Blocks unjudged' }
-        : finding.matched
-          ? VERDICTS.allow
-          : VERDICTS.no;
-  return (
-    <li className={`rl ${enforced ? 'hit' : ''}`}>
-      <span className="rs">
-        <VerdictMark mark={mark} wordless />
-      </span>
-      <div className="grow">
-        <div className="row">
-          <Link to="/guardrails/$id" params={{ id: finding.ruleId }} className={`clip ${enforced ? 'strong' : ''}`}>
-            {rule?.name ?? `rule ${shortId(finding.ruleId)}`}
-          </Link>
-          <span className={`rw st ${mark.tone}`}>{mark.word}</span>
-        </div>
-        {bypass !== undefined && (
-          <div className="t2 vv">
-            {BYPASS_WORDS[bypass.why]}; its setting is to {bypass.did}.
-          </div>
-        )}
-        <div className="meta">
-          <ModeChip mode={finding.mode} /> v{finding.ruleVersion}{' '}
-          {rule !== undefined && titleOf(catalog, rule.conditionType)}
-          {rule !== undefined && rule.version !== finding.ruleVersion && (
-            <span>
-              {' '}
-              now v{rule.version}, {modeOf(rule)}
-            </span>
-          )}
-        </div>
-      </div>
-    </li>
-  );
 }

@@ -1,6 +1,6 @@
 import { client } from '../api/client.ts';
 import { useRead } from '../live-data/live-store.ts';
-import { Act } from '../ui/act.tsx';
+import { useMay } from '../shell/me.tsx';
 import { Read } from '../ui/faces.tsx';
 import { Section } from '../ui/section.tsx';
 import { useChange } from '../ui/use-change.ts';
@@ -55,6 +55,7 @@ function answersOf({ field, answers }: Choice, value: string | number | null): r
 
 export function TenantSettings() {
   const change = useChange('settings', 'Not changed');
+  const { may, why } = useMay('admin');
   const settings = useRead(['settings'], (signal) => client.getSettings({ signal }));
   const set = (field: Choice['field'], value: Answer[0]) =>
     change('In force everywhere within 5 seconds', () => client.patchSettings({ body: { [field]: value } }));
@@ -66,18 +67,22 @@ export function TenantSettings() {
             {CHOICES.map((choice) => {
               const { field, question } = choice;
               return (
-                <div key={field} className="row wrap topped" role="group" aria-label={question}>
+                <div key={field} className="row wrap topped">
                   <span className="t2">{question}</span>
-                  {answersOf(choice, data[field]).map(([value, name]) => (
-                    <Act
-                      key={value}
-                      scope="admin"
-                      kind={data[field] === value ? 'pri' : ''}
-                      onPress={() => void set(field, value)}
-                    >
-                      {name}
-                    </Act>
-                  ))}
+                  <div className="seg" role="group" aria-label={question}>
+                    {answersOf(choice, data[field]).map(([value, name]) => (
+                      <button
+                        key={value}
+                        type="button"
+                        aria-pressed={data[field] === value}
+                        aria-disabled={!may || undefined}
+                        title={why}
+                        onClick={() => may && void set(field, value)}
+                      >
+                        {name}
+                      </button>
+                    ))}
+                  </div>
                 </div>
               );
             })}

@@ -6,6 +6,7 @@ import { count, counted, money, moneyCell } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { courseText } from '../now/budget-line.tsx';
 import { useNowRead } from '../shell/nav.tsx';
+import { rangeName } from '../time/range.ts';
 import { Page } from '../shell/page.tsx';
 import { Act } from '../ui/act.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -42,7 +43,7 @@ export function SpendPage() {
   const [making, setMaking] = useState(false);
   const unpricedCalls = (unpriced.data?.runs ?? []).reduce((sum, run) => sum + run.totals.unpricedCalls, 0);
   return (
-    <Page name="spend" title="Spend" time={`Last ${period.range}`}>
+    <Page name="spend" title="Spend" time={rangeName({ range: period.range })}>
       <Read read={metrics} what="Spend" rows={10}>
         {(data) => (
           <div className="pad">
@@ -151,13 +152,13 @@ function Budgets({
             <thead>
               <tr>
                 <th>For</th>
-                <th className="gw">
+                <th className="gw not-s">
                   <span className="vh">Spent against the limit</span>
                 </th>
                 <th className="r">Spent $</th>
-                <th className="r">Set aside</th>
+                <th className="r not-s">Set aside</th>
                 <th className="r">Budget</th>
-                <th>On course for</th>
+                <th className="not-s">On course for</th>
               </tr>
             </thead>
             <tbody>
@@ -178,7 +179,7 @@ function Budgets({
                         </span>
                       </button>
                     </td>
-                    <td className="gw">
+                    <td className="gw not-s">
                       <Gauge
                         value={spent / budget.limitUsd}
                         {...(courseUsd === undefined ? {} : { projected: courseUsd / budget.limitUsd })}
@@ -186,9 +187,9 @@ function Budgets({
                       />
                     </td>
                     <td className="r num">{moneyCell(spent)}</td>
-                    <td className="r num t2">{moneyCell(pot?.reservedUsd ?? 0)}</td>
+                    <td className="r num t2 not-s">{moneyCell(pot?.reservedUsd ?? 0)}</td>
                     <td className="r num">{moneyCell(budget.limitUsd)}</td>
-                    <td className={`fcc ${spentAtMs === undefined && spent < budget.limitUsd ? 't2' : 'bad'}`}>
+                    <td className={`fcc not-s ${spentAtMs === undefined && spent < budget.limitUsd ? 't2' : 'bad'}`}>
                       {courseText(budget.limitUsd, spent, courseUsd, spentAtMs, endMs)}
                     </td>
                   </tr>

@@ -8,7 +8,7 @@ interface ActProps {
   readonly onPress: () => void;
   readonly children: ReactNode;
   readonly label?: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
 }
 
 /** A button for something the key may not be allowed to do: it then stays visible and says what it needs. */

@@ -89,7 +89,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   return (
     <div
       ref={box}
-      className="vt"
+      className={narrow === undefined ? 'vt' : 'vt cards'}
       style={style}
       onScroll={follow}
       onPointerEnter={follow}

@@ -6,12 +6,14 @@ interface GaugeProps {
   /** Share it is on course for. */
   readonly projected?: number;
   readonly shadow?: boolean;
+  /** A score, of which more is better: being full is no warning. */
+  readonly score?: boolean;
   readonly label: string;
 }
 
 /** A value against its limit: the one way it is drawn everywhere. */
-export function Gauge({ value, projected, shadow = false, label }: GaugeProps) {
-  const tone = shadow ? 'ghost' : value > 1 || (projected ?? 0) >= 1 ? 'bad' : value >= 0.8 ? 'warn' : '';
+export function Gauge({ value, projected, shadow = false, score = false, label }: GaugeProps) {
+  const tone = score ? '' : shadow ? 'ghost' : value > 1 || (projected ?? 0) >= 1 ? 'bad' : value >= 0.8 ? 'warn' : '';
   const style = { '--v': value > 1 ? 1.2 : value, '--p': Math.min(1, projected ?? 0) } as CSSProperties;
   return (
     <span className={`g ${tone} ${value > 1 ? 'over' : ''}`} style={style} role="img" aria-label={label}>

@@ -1,4 +1,7 @@
+import { counted } from '../figures/figures.ts';
 import { asText } from './as-text.ts';
+import { Digits } from './exact-json.ts';
+import { visible } from './visible.ts';
 
 /** A JSON value as lines of text, of which only what is open is worked out. */
 export interface Line {
@@ -22,7 +25,7 @@ const LONG_BASE64 = 200;
 export function linesOf(value: unknown, toggled: ReadonlySet<string>, all: ReadonlySet<string> = new Set()): Line[] {
   const lines: Line[] = [];
   const add = (node: unknown, path: string, depth: number, key: string | undefined) => {
-    if (typeof node !== 'object' || node === null) {
+    if (typeof node !== 'object' || node === null || node instanceof Digits) {
       lines.push({ path, depth, key, ...scalar(node), open: undefined, value: node });
       return;
     }
@@ -32,7 +35,7 @@ export function linesOf(value: unknown, toggled: ReadonlySet<string>, all: Reado
     const isOpen = (depth < OPEN_LEVELS && entries.length <= OPEN_ENTRIES) !== toggled.has(path);
     const [begin, end] = Array.isArray(node) ? ['[', ']'] : ['{', '}'];
     if (entries.length === 0 || !isOpen) {
-      const size = entries.length === 0 ? '' : ` ${entries.length} ${Array.isArray(node) ? 'items' : 'keys'} `;
+      const size = entries.length === 0 ? '' : ` ${counted(entries.length, Array.isArray(node) ? 'item' : 'key')} `;
       lines.push({
         path,
         depth,
@@ -70,11 +73,12 @@ function scalar(node: unknown): Pick<Line, 'text' | 'tone'> {
       return { text: `text of ${node.length} characters, as base64`, tone: 'k' };
     const cut = node.length > MOST_TEXT;
     return {
-      text: `${JSON.stringify(cut ? node.slice(0, MOST_TEXT) : node)}${cut ? ` … ${node.length - MOST_TEXT} more characters` : ''}`,
+      text: `${visible(JSON.stringify(cut ? node.slice(0, MOST_TEXT) : node))}${cut ? ` … ${node.length - MOST_TEXT} more characters` : ''}`,
       tone: 's',
     };
   }
-  return { text: node === undefined ? 'nothing' : asText(node), tone: typeof node === 'number' ? 'nu' : 'k' };
+  const isNumber = typeof node === 'number' || node instanceof Digits;
+  return { text: node === undefined ? 'nothing' : asText(node), tone: isNumber ? 'nu' : 'k' };
 }
 
 /** How big a value is, as far as a limit: nodes and characters of its texts. */

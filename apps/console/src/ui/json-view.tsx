@@ -4,6 +4,7 @@ import { bytes } from '../figures/figures.ts';
 import { Copy } from './copy.tsx';
 import { Icon } from './icon.tsx';
 import { type Line, linesOf, sizeOf } from './json-lines.ts';
+import { visible } from './visible.ts';
 
 const LINE_PX = 22;
 const MOST_PX = 420;
@@ -71,7 +72,7 @@ export function JsonView({ value, label, onUse }: JsonViewProps) {
         />
         {find !== '' && <span className="t3 num">{hits.length} found</span>}
         {size > 20_000 && <span className="t3 num">{size > MOST_SIZE ? 'over 2 MB' : bytes(size)}</span>}
-        <Copy text={JSON.stringify(value, null, 2) ?? 'null'} />
+        <Copy text={() => JSON.stringify(value, null, 2) ?? 'null'} />
         <button type="button" className="b quiet sm" onClick={download}>
           <Icon name="dl" size={14} />
           Download
@@ -137,7 +138,7 @@ function JsonLine({ line, number, top, hit, onFlip, onMore, onUse }: JsonLinePro
           <Icon name={line.open ? 'down' : 'right'} size={12} />
         </button>
       )}
-      {line.key !== undefined && <bdi className="k">{JSON.stringify(line.key)}: </bdi>}
+      {line.key !== undefined && <bdi className="k">{visible(JSON.stringify(line.key))}: </bdi>}
       {isMore ? (
         <button type="button" className="b quiet sm" onClick={() => onMore(line.path)}>
           {line.text}
@@ -147,7 +148,7 @@ function JsonLine({ line, number, top, hit, onFlip, onMore, onUse }: JsonLinePro
       )}
       {line.value !== undefined && (
         <span className="ja">
-          <Copy text={typeof line.value === 'string' ? line.value : JSON.stringify(line.value)} label="Value" />
+          <Copy text={() => (typeof line.value === 'string' ? line.value : JSON.stringify(line.value))} label="Value" />
           {onUse !== undefined && line.open === undefined && (
             <button type="button" className="b quiet sm" onClick={() => onUse(line.path, line.value)}>
               Use in rule

@@ -2,7 +2,7 @@ import type { Decision, Run } from '../api/model.ts';
 import { Icon } from './icon.tsx';
 
 /** Shape, word, colour: how a state is drawn. */
-interface Mark {
+export interface Mark {
   readonly icon: string;
   readonly tone: string;
   readonly word: string;
@@ -59,7 +59,9 @@ const WOULD: Readonly<Record<string, string>> = {
 };
 
 /** What a decision came to: enforced, or only said by rules in shadow. */
-export function verdictOf(decision: Pick<Decision, 'verdict' | 'control' | 'effect' | 'wouldHave' | 'cause' | 'bypasses'>): Mark {
+export function verdictOf(
+  decision: Pick<Decision, 'verdict' | 'control' | 'effect' | 'wouldHave' | 'cause' | 'bypasses'>,
+): Mark {
   if (decision.verdict === 'BLOCK') {
     if (decision.cause.kind === 'HITL_PENDING') return VERDICTS.ask;
     return decision.control === 'TERMINATE' ? VERDICTS.terminate : VERDICTS.block;

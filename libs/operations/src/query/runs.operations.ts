@@ -190,7 +190,7 @@ export const getLightRunTimeline = operation({
   path: '/api/runs/:id/timeline/light',
   tag: 'Runs',
   summary:
-    'The timeline of a run without what its entries say: kinds, times, names, durations, tokens, costs, verdicts. Its cursors ' +
+    'The timeline of a run without what its events say: kinds, times, names, durations, tokens, costs, verdicts. Its cursors ' +
     'are those of the timeline, which has the whole entries.',
   scope: 'read',
   params: IdPath,

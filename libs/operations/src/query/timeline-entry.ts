@@ -24,14 +24,14 @@ export const TimelineEntry = z
   .meta({ id: 'TimelineEntry' });
 export type TimelineEntry = z.infer<typeof TimelineEntry>;
 
-/** One thing of a run as a row of a long list shows it: what it was, not what it said. */
+/** One thing of a run as a row of a long list shows it: what it was, not what the agent's events say. */
 export const LightTimelineEntry = z
   .object({
     type: z.enum(['event', 'decision', 'trigger', 'alert', 'order', 'breaker']),
     at: Instant,
     id: z.string(),
     agentId: z.string().optional(),
-    kind: z.string().optional().meta({ description: 'Of an event or alert.' }),
+    kind: z.string().optional().meta({ description: 'Of an event or alert; of a decision its phase.' }),
     name: z.string().optional().meta({ description: 'Tool, model, rule or title; else the name of the event type.' }),
     callId: z.string().optional(),
     isError: z.boolean().optional(),
@@ -42,6 +42,14 @@ export const LightTimelineEntry = z
     wouldHave: z.string().optional().meta({
       description: 'Of a decision: what would have been done with rules in shadow enforced too, where that is more.',
     }),
+    control: z.string().optional().meta({ description: 'Of a decision: CONTINUE or TERMINATE.' }),
+    reason: z.string().optional().meta({ description: 'Of a decision: what settled it.' }),
+    approvalId: z.string().optional(),
+    inputsDigest: z.string().optional().meta({ description: 'Of a decision: equal calls have equal ones.' }),
+    message: z.string().optional().meta({
+      description: 'Of a decision, trigger, order or breaker: what it said, its first 300 characters.',
+    }),
+    by: z.string().optional().meta({ description: 'Who gave the order.' }),
     durationMs: z.number().optional(),
     tokens: z.number().optional(),
     costUsd: z.number().optional(),

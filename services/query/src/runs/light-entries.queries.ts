@@ -6,6 +6,11 @@ import type { TimelineKey, TimelineRun } from './timeline-key.ts';
 /** As a statement answers it, without the key: null is what an entry does not have. */
 type LightRow = { readonly key: string } & { readonly [K in keyof LightTimelineEntry]?: LightTimelineEntry[K] | null };
 
+/** Texts of rules and operators are short, but nothing keeps them so. */
+function begin(column: 'message' | 'reason') {
+  return sql`left(${sql.ref(column)}, 300) as message`;
+}
+
 /** What the keys stand for, as a function of the key, by statements that read no payload. */
 export async function lightEntriesOf(db: ReadOnly, run: TimelineRun, keys: readonly TimelineKey[]) {
   const of = (type: TimelineKey['type']) => keys.filter((key) => key.type === type);
@@ -22,18 +27,23 @@ export async function lightEntriesOf(db: ReadOnly, run: TimelineRun, keys: reado
       where ${mine} and occurred_at >= ${events.at(0)?.at ?? null}::timestamptz
         and occurred_at <= ${events.at(-1)?.at ?? null}::timestamptz and event_id = ${ids('event')}`,
     decision: sql`
-      select decision_id as key, agent_id as "agentId", coalesce(tool_name, phase) as name, call_id as "callId", verdict,
-        effect, would_have as "wouldHave", latency_ms as "durationMs"
+      select decision_id as key, agent_id as "agentId", phase as kind, coalesce(tool_name, phase) as name, call_id as "callId",
+        verdict, effect, would_have as "wouldHave", control, reason, approval_id as "approvalId",
+        inputs_digest as "inputsDigest", ${begin('message')}, latency_ms as "durationMs"
       from decisions where ${mine} and decision_id = ${ids('decision')}`,
     trigger: sql`
-      select trigger_id as key, agent_id as "agentId", rule_name as name, action_result as status
+      select trigger_id as key, agent_id as "agentId", rule_name as name, action_result as status,
+        ${begin('message')}
       from guardrail_triggers where ${mine} and trigger_id = ${ids('trigger')}`,
     alert: sql`
       select alert_id as key, agent_id as "agentId", kind, title as name, status
       from alerts where ${mine} and alert_id = ${ids('alert')}`,
-    order: sql`select order_id as key, state as status from control_orders where ${scoped}`,
+    order: sql`
+      select order_id as key, state as status, ordered_by as by, ${begin('reason')}
+      from control_orders where ${scoped}`,
     breaker: sql`
-      select scope_id as key, agent_id as "agentId", state->>'kind' as status from circuit_breakers where ${scoped}`,
+      select scope_id as key, agent_id as "agentId", state->>'kind' as status, state->>'reason' as message
+      from circuit_breakers where ${scoped}`,
   };
   const rows = new Map<string, LightRow>();
   for (const [type, statement] of Object.entries(statements)) {

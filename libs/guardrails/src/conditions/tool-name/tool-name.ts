@@ -9,9 +9,15 @@ const ToolNameConfig = z
   .strictObject({
     operator: z.enum(OPERATORS).default('glob').meta({ title: 'Name of the tool' }),
     value: z
-      .union([z.string().min(1).max(256), z.array(z.string().min(1).max(256)).min(1).max(100)], {
-        error: 'is required, give a text, or with "in" a list of texts',
-      })
+      .union(
+        [
+          z.string().min(1, 'must not be empty').max(256),
+          z.array(z.string().min(1, 'must not be empty').max(256)).min(1).max(100),
+        ],
+        {
+          error: 'is required, give a text, or with "in" a list of texts',
+        },
+      )
       .meta({
         title: 'Compared with',
         description: 'One name or part of one, in any case; with "in" a list of globs.',

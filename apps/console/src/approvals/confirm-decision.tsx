@@ -1,0 +1,92 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client } from '../api/client.ts';
+import type { Alert } from '../api/model.ts';
+import { problemOf } from '../api/problem.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Countdown } from '../ui/moment.tsx';
+import { toast } from '../ui/toast.tsx';
+import { LongText } from './call-part-view.tsx';
+import type { CallToDecide } from './use-call.ts';
+
+export type Verb = 'approve' | 'deny';
+
+interface ConfirmProps {
+  readonly verb: Verb;
+  readonly alert: Alert;
+  readonly call: CallToDecide;
+  readonly onClose: () => void;
+  readonly onDecided: () => void;
+}
+
+/** Repeats the call before it is decided. */
+export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: ConfirmProps) {
+  const queries = useQueryClient();
+  const [reason, setReason] = useState('');
+  const [error, setError] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const tool = alert.approval?.toolName ?? 'the call';
+  const decide = async () => {
+    setBusy(true);
+    try {
+      const act = verb === 'approve' ? client.approveAlert : client.denyAlert;
+      await act({ params: { id: alert.id }, body: reason.trim() === '' ? {} : { reason: reason.trim() } });
+      toast(`${tool} ${verb === 'approve' ? 'approved once' : 'denied'}`);
+      onDecided();
+      onClose();
+      await queries.invalidateQueries();
+    } catch (cause) {
+      const problem = problemOf(cause);
+      setError(`${problem.message}. ${problem.hint ?? ''}`);
+      setBusy(false);
+    }
+  };
+  const noReason = verb === 'deny' && reason.trim() === '';
+  return (
+    <Dialog
+      title={verb === 'approve' ? 'Approve this call once?' : 'Deny this call?'}
+      open
+      onClose={onClose}
+      acts={
+        <>
+          {alert.expiresAt !== undefined && (
+            <span className="t3 ml-auto num">
+              <Countdown until={alert.expiresAt} /> left
+            </span>
+          )}
+          <button type="button" className="b" onClick={onClose}>
+            Back
+          </button>
+          <button
+            type="button"
+            className={`b ${verb === 'approve' ? 'pri' : 'danger solid'}`}
+            aria-disabled={busy || noReason || undefined}
+            onClick={() => busy || noReason || void decide()}
+          >
+            {verb === 'approve' ? 'Approve once' : `Deny ${tool}`}
+          </button>
+        </>
+      }
+    >
+      <div className="kd">
+        <LongText label="The call" text={`${tool} ${textOf(call)}`} />
+        <label className="field">
+          <span className="lab">
+            {verb === 'approve' ? 'Note, kept with the decision' : 'Reason; the agent reads this'}
+          </span>
+          <input className="in" value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
+        </label>
+        {error !== undefined && (
+          <p className="hint bad" role="alert">
+            {error}
+          </p>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+/** On several lines, each value in quotes: a value cannot pass for another argument. */
+function textOf({ args: { value, text } }: CallToDecide): string {
+  return value === undefined ? (text ?? '') : JSON.stringify(value, null, 2);
+}

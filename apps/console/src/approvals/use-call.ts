@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query';
+import { client } from '../api/client.ts';
+import type { Alert } from '../api/model.ts';
+import { problemOf } from '../api/problem.ts';
+import { useMay } from '../shell/me.tsx';
+import { parseExact } from '../ui/exact-json.ts';
+import { callInMessage } from './call-in-message.ts';
+
+/** A part of a call: JSON text as it was written, and what it says where it is JSON. */
+export interface CallPart {
+  readonly text: string | undefined;
+  readonly value: unknown;
+}
+
+/** What is known of the call that waits, and whether that is enough to approve it. */
+export interface CallToDecide {
+  readonly args: CallPart;
+  readonly result: CallPart | undefined;
+  /** `cut`: nobody has the whole call. `told`: there is only what the alert's message says of it. */
+  readonly extent: 'reading' | 'whole' | 'cut' | 'told';
+  /** What is missing and what to do about it. */
+  readonly lacks: string | undefined;
+  readonly mayApprove: boolean;
+  /** Reads it again, where that may help. */
+  readonly retry: (() => void) | undefined;
+}
+
+export function useCall(alert: Alert): CallToDecide {
+  const { may } = useMay('review');
+  const read = useQuery({
+    queryKey: ['call', alert.id],
+    queryFn: ({ signal }) => client.getAlertCall({ params: { id: alert.id }, signal }),
+    select: partsOf,
+    // A call does not change after it asked.
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: may,
+  });
+  if (read.data !== undefined) {
+    const { args, result, cut } = read.data;
+    return {
+      args,
+      result,
+      extent: cut === undefined ? 'whole' : 'cut',
+      lacks:
+        cut === undefined
+          ? undefined
+          : `This is not the whole call: ${cut}. It cannot be approved. Deny it, and have the agent ask with less at once.`,
+      mayApprove: cut === undefined,
+      retry: undefined,
+    };
+  }
+  const { args, text } = callInMessage(alert.message);
+  const told = { args: { value: args, text }, result: undefined, extent: 'told', retry: undefined } as const;
+  if (!may) {
+    const lacks = 'This is what the message of the alert says. To read the whole call, a key needs the scope review.';
+    return { ...told, lacks, mayApprove: false };
+  }
+  if (read.error === null) return { ...told, extent: 'reading', lacks: undefined, mayApprove: false };
+  const problem = problemOf(read.error);
+  if (problem.status === 404) {
+    const lacks = 'The whole call was not kept. This is what the message of the alert says.';
+    return { ...told, lacks, mayApprove: true };
+  }
+  return {
+    ...told,
+    lacks: `The whole call could not be read: ${problem.message}. ${problem.hint ?? ''} This is what the message says.`,
+    mayApprove: false,
+    retry: () => void read.refetch(),
+  };
+}
+
+type AnsweredCall = Awaited<ReturnType<typeof client.getAlertCall>>;
+
+function partsOf({ arguments: args, result, cut }: AnsweredCall) {
+  return { args: partOf(args), result: result === undefined ? undefined : partOf(result), cut };
+}
+
+function partOf(text: string): CallPart {
+  return { text, value: parseExact(text) };
+}

@@ -1,0 +1,62 @@
+import { client } from '../api/client.ts';
+import type { Decision, StoredEvent } from '../api/model.ts';
+import type { Told } from './use-run.ts';
+import type { ReadEvents } from './words.ts';
+
+const PAGE = 200;
+
+/** Everything the platform knows of an entry of the light timeline. */
+export const readEvents: ReadEvents = async ({ runId, from, to, kinds }, enough, signal) => {
+  let cursor: string | undefined;
+  do {
+    const page = await client.listEvents({
+      query: { sessionId: runId, from, to, eventType: kinds.join(','), order: 'asc', limit: PAGE, cursor },
+      signal,
+    });
+    if (enough(page.events)) return;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+};
+
+/** @returns undefined where it was removed meanwhile */
+export async function readEvent(entry: Told, signal: AbortSignal): Promise<StoredEvent | undefined> {
+  let found: StoredEvent | undefined;
+  const { runId, at, kind } = entry;
+  await readEvents(
+    { runId, from: at, to: at, kinds: kind === undefined ? [] : [kind] },
+    (events) => {
+      found = events.find(({ id }) => id === entry.id);
+      return found !== undefined;
+    },
+    signal,
+  );
+  return found;
+}
+
+export async function readDecision({ runId, at, id }: Told, signal: AbortSignal): Promise<Decision | undefined> {
+  const { decisions } = await client.listDecisions({ query: { runId, from: at, to: at, limit: PAGE }, signal });
+  return decisions.find((decision) => decision.id === id);
+}
+
+/** What an entry that is no call and no event says, as it is stored. */
+export async function readMoment(entry: Told, signal: AbortSignal): Promise<unknown> {
+  const { runId, agentId, at, id } = entry;
+  switch (entry.type) {
+    case 'trigger': {
+      const { triggers } = await client.listTriggers({ query: { agentId, from: at, to: at, limit: PAGE }, signal });
+      return triggers.find((trigger) => trigger.id === id);
+    }
+    case 'alert':
+      return client.getAlert({ params: { id }, signal });
+    case 'order': {
+      const { orders } = await client.listOrders({ query: { scope: 'run', id: runId }, signal });
+      return orders.find((order) => order.id === id);
+    }
+    case 'breaker': {
+      const { breakers } = await client.listBreakers({ query: { scope: 'run', agentId, limit: PAGE }, signal });
+      return breakers.find(({ scopeId }) => scopeId === runId);
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+import { Link } from '@tanstack/react-router';
+import type { Decision, Rule, RuleFinding } from '../api/model.ts';
+import { shortId } from '../figures/figures.ts';
+import { modeOf, titleOf, useCatalog } from '../rules/use-rules.ts';
+import { Gauge } from '../ui/gauge.tsx';
+import { ModeChip, VERDICTS, VerdictMark, wouldWord } from '../ui/marks.tsx';
+import { measuredText, unitOf } from './measured.ts';
+
+const BYPASS_WORDS: Readonly<Record<string, string>> = {
+  missing: 'The call lacks what it looks at',
+  unavailable: 'Its facts could not be had',
+  deadline: 'Its facts did not come in time',
+  error: 'It could not be evaluated',
+};
+const SAYS: Readonly<Record<string, string>> = {
+  block: 'Blocks',
+  terminate: 'Ends the run',
+  ask: 'Asks a human',
+  modify: 'Changes it',
+  allow: 'Allows',
+};
+
+interface RuleLineProps {
+  readonly finding: RuleFinding;
+  readonly rule: Rule | undefined;
+  readonly decision: Decision;
+}
+
+/** What one rule said of a call: its verdict, what it measured, and which version of it. */
+export function RuleLine({ finding, rule, decision }: RuleLineProps) {
+  const catalog = useCatalog().data;
+  const bypass = decision.bypasses.find(({ ruleId }) => ruleId === finding.ruleId);
+  const enforced = finding.violated && finding.mode === 'enforce';
+  const mark = enforced
+    ? finding.effect === 'ask'
+      ? { ...VERDICTS.ask, word: 'Asks a human' }
+      : { ...VERDICTS.block, word: SAYS[finding.effect] ?? finding.effect }
+    : finding.violated
+      ? { ...VERDICTS.shadow, word: wouldWord(finding.effect) }
+      : bypass !== undefined
+        ? { ...VERDICTS.bypass, word: bypass.did === 'allow' ? 'Let pass' : 'Blocks unjudged' }
+        : finding.matched
+          ? VERDICTS.allow
+          : VERDICTS.no;
+  return (
+    <li className={`rl ${enforced ? 'hit' : ''}`}>
+      <span className="rs">
+        <VerdictMark mark={mark} wordless />
+      </span>
+      <div className="grow">
+        <div className="row">
+          <Link to="/guardrails/$id" params={{ id: finding.ruleId }} className={`clip ${enforced ? 'strong' : ''}`}>
+            {rule?.name ?? `rule ${shortId(finding.ruleId)}`}
+          </Link>
+          <span className={`rw st ${mark.tone}`}>{mark.word}</span>
+        </div>
+        <Measured finding={finding} unit={unitOf(rule, finding.ruleVersion, catalog)} />
+        {bypass !== undefined && (
+          <div className="t2 vv">
+            {BYPASS_WORDS[bypass.why]}; its setting is to {bypass.did}.
+          </div>
+        )}
+        <div className="meta">
+          <ModeChip mode={finding.mode} /> v{finding.ruleVersion}{' '}
+          {rule !== undefined && titleOf(catalog, rule.conditionType)}
+          {rule !== undefined && rule.version !== finding.ruleVersion && (
+            <span>
+              {' '}
+              now v{rule.version}, {modeOf(rule)}
+            </span>
+          )}
+        </div>
+      </div>
+    </li>
+  );
+}
+
+/** What a rule measured beside its limit, where it measures a number. */
+function Measured({
+  finding: { value, limit, mode },
+  unit,
+}: {
+  finding: Pick<RuleFinding, 'value' | 'limit' | 'mode'>;
+  unit: string;
+}) {
+  if (value === undefined || limit === undefined) return null;
+  const text = measuredText(value, limit, unit);
+  // A limit of nothing is reached by nothing.
+  const share = limit > 0 ? value / limit : value > limit ? 1.2 : 1;
+  return (
+    <div className="row gg">
+      <Gauge value={Math.max(0, share)} shadow={mode === 'shadow'} label={text} />
+      <span className="num t2 r ml">{text}</span>
+    </div>
+  );
+}

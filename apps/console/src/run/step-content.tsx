@@ -1,0 +1,122 @@
+import type { StoredEvent } from '../api/model.ts';
+import { bytes, duration, money } from '../figures/figures.ts';
+import { JsonView } from '../ui/json-view.tsx';
+import { Facts } from '../ui/section.tsx';
+import { visible } from '../ui/visible.ts';
+import { callArgsOf, textOf } from './said.ts';
+import type { Step } from './story.ts';
+import type { Opened } from './use-opened.ts';
+import { Why } from './why.tsx';
+
+export const TABS = ['call', 'result', 'why', 'price', 'raw'] as const;
+export type Tab = (typeof TABS)[number];
+
+/** One side of a step that was read. What agents sent is shown as text. */
+export function StepContent({ step, opened, tab }: { step: Step; opened: Opened; tab: Tab }) {
+  switch (tab) {
+    case 'call':
+      return step.entry === undefined ? <Call opened={opened} /> : <Said step={step} opened={opened} />;
+    case 'result':
+      return <Result result={opened.result} />;
+    case 'why':
+      return opened.decision === undefined ? (
+        <p className="hint topped">This decision is not kept any more.</p>
+      ) : (
+        <Why decision={opened.decision} alert={opened.alert} />
+      );
+    case 'price':
+      return <Price result={opened.result} />;
+    case 'raw':
+      return <JsonView label="Raw" value={opened} />;
+  }
+}
+
+function Call({ opened }: { opened: Opened }) {
+  const args = callArgsOf(opened);
+  if (args !== undefined) return <JsonView label="Arguments" value={args} />;
+  const cut = opened.decision?.argumentsCut;
+  return cut === undefined ? (
+    <p className="hint topped">It told no arguments.</p>
+  ) : (
+    <>
+      <p className="hint topped">Of {bytes(cut.bytes)} of arguments this is the beginning.</p>
+      <pre className="well plain">{visible(cut.start)}</pre>
+    </>
+  );
+}
+
+function Said({ step, opened: { entry } }: { step: Step; opened: Opened }) {
+  const payload = isEvent(entry) ? textOf(entry.payload) : step.detail;
+  return <p className="plain">{visible(payload) || 'It says nothing more.'}</p>;
+}
+
+function isEvent(entry: unknown): entry is StoredEvent {
+  return typeof entry === 'object' && entry !== null && 'payload' in entry;
+}
+
+function Result({ result }: { result: StoredEvent | undefined }) {
+  if (result === undefined) return <p className="hint topped">Its result is not kept any more.</p>;
+  const { payload } = result;
+  const value = payload.result ?? payload.completion ?? payload.error ?? payload;
+  const parsed = typeof value === 'string' && /^\s*[[{]/.test(value) ? jsonIn(value) : undefined;
+  return (
+    <>
+      {result.isError && <p className="bad strong">It failed.</p>}
+      {typeof value === 'string' && parsed === undefined ? (
+        <pre className="well plain">{visible(value)}</pre>
+      ) : (
+        <JsonView label="Result" value={parsed ?? value} />
+      )}
+    </>
+  );
+}
+
+/** A text that is JSON is shown as such. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // It only looked like JSON: it is shown as text.
+    return undefined;
+  }
+}
+
+const SOURCES: Readonly<Record<string, string>> = {
+  reported: 'as the agent reported it',
+  priced: 'from the price table',
+  unpriced: 'not known: no price for this model',
+};
+
+function Price({ result }: { result: StoredEvent | undefined }) {
+  if (result === undefined) return <p className="hint topped">Its result is not kept any more.</p>;
+  const { usage } = result;
+  const number = (value: number | null) => (value === null ? 'not known' : value.toLocaleString('en'));
+  return (
+    <Facts
+      facts={[
+        ['Model', result.model ?? 'not known'],
+        ['Provider', result.provider ?? 'not known'],
+        [
+          'Tokens in',
+          <span key="in" className="num">
+            {number(usage.inputTokens)}
+          </span>,
+        ],
+        [
+          'Tokens out',
+          <span key="out" className="num">
+            {number(usage.outputTokens)}
+          </span>,
+        ],
+        [
+          'Cost',
+          <span key="cost" className="num">
+            {usage.costUsd === null ? 'not known' : money(usage.costUsd)}
+          </span>,
+        ],
+        ['Price', SOURCES[usage.costSource ?? ''] ?? 'not known'],
+        ['Took', usage.latencyMs === null ? 'not known' : duration(usage.latencyMs)],
+      ]}
+    />
+  );
+}

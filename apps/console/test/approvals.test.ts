@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser } from './support/chromium.ts';
+import { type RunningPlatform, startPlatform } from './support/platform.ts';
+import { call } from './support/traffic.ts';
+
+const RULE = {
+  name: 'Payments need a human',
+  agentId: 'payer',
+  toolNames: ['pay'],
+  conditionType: 'tool_name',
+  conditionConfig: { operator: 'eq', value: 'pay' },
+  actionType: 'require_approval',
+  actionConfig: { title: 'May it pay?', expiresInSeconds: 900 },
+};
+const END = 'the last words of the reason';
+/** Two megabytes of them: more than the platform keeps of a call. */
+const TOO_MANY = 20_000;
+
+void describe('the card of a call that waits', { timeout: 600_000 }, () => {
+  let platform: RunningPlatform;
+  let browser: Browser;
+
+  before(async () => {
+    platform = await startPlatform('one process', 3589);
+    await call(platform, 'POST', '/api/guardrails', RULE);
+    browser = await openBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await platform?.stop();
+  });
+
+  /** Asks with arguments as text, so that a number keeps its digits. @returns the id of the approval */
+  const asked = async (runId: string, args: string): Promise<string> => {
+    const { address, key } = platform;
+    await call(platform, 'POST', `/v1/runs/${runId}/start`, { agentId: 'payer' });
+    const question = `{"phase":"tool.before","agentId":"payer","tool":{"name":"pay"},"callId":"c-${runId}","deadlineMs":5000`;
+    const answer = await fetch(`${address}/v1/runs/${runId}/evaluate`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: `${question},"args":${args}}`,
+    });
+    assert.equal(answer.status, 200, await answer.clone().text());
+    const { alerts } = await call(platform, 'GET', `/api/alerts?kind=approval&runId=${runId}`);
+    assert.equal(alerts.length, 1);
+    return alerts[0].id;
+  };
+
+  const openedWith = async (key: string, alertId: string): Promise<Page> => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce' });
+    const { address } = platform;
+    await context.request.post(`${address}/api/session`, { data: { key }, headers: { origin: address } });
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    await page.goto(`${address}/approvals?id=${alertId}`);
+    await page.locator('.cardw').waitFor();
+    return page;
+  };
+
+  void it('shows a long call whole, in the digits it was written in, and what hides in it', async () => {
+    const reason = `${'<img src=x onerror="document.title=1"> '.repeat(40)}\u202E${END}`;
+    const id = await asked('run-long', `{"amount":9007199254740993,"rate":1.50,"reason":${JSON.stringify(reason)}}`);
+    const page = await openedWith(platform.key, id);
+    const args = page.locator('.args');
+    await args.getByText('9007199254740993').waitFor();
+    assert.ok((await args.innerText()).includes(`\\u202e${END}`));
+    await args.getByText('1.50', { exact: true }).waitFor();
+    assert.equal(await page.locator('main img').count(), 0);
+    await page.getByRole('button', { name: 'JSON', exact: true }).click();
+    await page.getByRole('region', { name: 'Arguments' }).getByText('9007199254740993').waitFor();
+    await page.getByRole('button', { name: 'Text', exact: true }).click();
+    await page.getByRole('region', { name: 'Arguments as text' }).getByText(END).waitFor();
+    await page.keyboard.press('a');
+    await page.getByRole('dialog').getByRole('region', { name: 'The call' }).getByText(END).waitFor();
+    await page.getByRole('button', { name: 'Approve once', exact: true }).click();
+    await page.getByText('pay approved once').waitFor();
+    assert.equal((await call(platform, 'GET', `/api/alerts/${id}`)).status, 'approved');
+  });
+
+  void it('offers no approval of a call that is not here whole, and says why', async () => {
+    const rows = Array.from({ length: TOO_MANY }, (_, row) => ({ row, to: 'x'.repeat(90) }));
+    const id = await asked('run-cut', JSON.stringify({ rows }));
+    await assert.rejects(call(platform, 'POST', `/api/alerts/${id}/approve`, {}), /409/);
+    const page = await openedWith(platform.key, id);
+    await page.getByText('This is not the whole call: the call is larger than the platform takes in.').waitFor();
+    assert.equal(await page.getByRole('button', { name: /Approve once…/ }).count(), 0);
+    await page.keyboard.press('a');
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    await page.keyboard.press('d');
+    await page.getByLabel('Reason; the agent reads this').fill('too much at once');
+    await page.getByRole('button', { name: 'Deny pay' }).click();
+    await page.getByText('pay denied').waitFor();
+    assert.equal((await call(platform, 'GET', `/api/alerts/${id}`)).status, 'denied');
+  });
+
+  void it('shows a key without review what the message says, and which scope it needs', async () => {
+    const id = await asked('run-read', JSON.stringify({ amount: 12, note: `${'n'.repeat(600)} ${END}` }));
+    const { key } = await call(platform, 'POST', '/api/keys', { name: 'reader', scopes: ['read'] });
+    const page = await openedWith(key, id);
+    await page.getByText('To read the whole call, a key needs the scope review.').waitFor();
+    await page.locator('.cardw').getByText('"amount":12').waitFor();
+    assert.equal(await page.getByText(END).count(), 0);
+    const approve = page.getByRole('button', { name: /Approve once…/ });
+    assert.equal(await approve.getAttribute('aria-disabled'), 'true');
+    assert.match((await approve.getAttribute('title')) ?? '', /scope review/);
+  });
+});
