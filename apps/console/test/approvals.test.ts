@@ -23,7 +23,7 @@ void describe('the card of a call that waits', { timeout: 600_000 }, () => {
   let browser: Browser;
 
   before(async () => {
-    platform = await startPlatform('one process', 3589);
+    platform = await startPlatform('one process');
     await call(platform, 'POST', '/api/guardrails', RULE);
     browser = await openBrowser();
   });

@@ -25,7 +25,7 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
   let loopId: string;
 
   before(async () => {
-    platform = await startPlatform('one process', 3588);
+    platform = await startPlatform('one process');
     loopId = (await aNight(platform)).runId;
     browser = await openBrowser();
   });

@@ -10,7 +10,7 @@ const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1280, height: 860 };
 
 /** What somebody does who has only the link that the terminal printed. */
-for (const [index, mode] of MODES.entries()) {
+for (const mode of MODES) {
   void describe(`a stranger with the printed link, ${mode}`, { timeout: 600_000 }, () => {
     let platform: RunningPlatform;
     let browser: Browser;
@@ -18,7 +18,7 @@ for (const [index, mode] of MODES.entries()) {
     const problems: string[] = [];
 
     before(async () => {
-      platform = await startPlatform(mode, 3585 + index);
+      platform = await startPlatform(mode);
       browser = await openBrowser();
       page = await browser.newPage({ viewport: DESK });
       page.setDefaultTimeout(60_000);

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../../../libs/testing/src/servers/free-port.ts';
 import type { Target } from './traffic.ts';
 
 export interface RunningPlatform extends Target {
@@ -22,11 +23,11 @@ const PROGRAMS: Readonly<Record<Mode, string>> = {
 const READY_MS = 180_000;
 
 /** The platform as its users start it; its terminal says the link and where the key lies. */
-export async function startPlatform(mode: Mode, port: number): Promise<RunningPlatform> {
+export async function startPlatform(mode: Mode): Promise<RunningPlatform> {
   const dataDir = await mkdtemp(join(tmpdir(), 'agentlens-console-'));
   const env = {
     ...process.env,
-    AGENTLENS_HTTP_PORT: String(port),
+    AGENTLENS_HTTP_PORT: String(await freePort()),
     AGENTLENS_DATA_DIR: dataDir,
     AGENTLENS_LOG_LEVEL: 'error',
   };
