@@ -50,6 +50,7 @@ const VerdictWithExtras = Verdict.extend({
   decisionId: decided.id,
   effect: decided.effect,
   approvalId: decided.approvalId,
+  budgetId: decided.budgetId.meta({ description: 'The budget that refused the call.' }),
   modifiedArgs: decided.modifiedArgs,
   reservationId: decided.reservationId,
   bypasses: decided.bypasses,

@@ -83,6 +83,7 @@ describe('the answer to a question of an agent', () => {
     finalRuleId: 'r',
     modifiedArgs: { q: 1 },
     approvalId: 'approval-1',
+    budgetId: 'budget-1',
     reservationId: 'reservation-1',
     bypasses: [{ ruleId: 'r', why: 'missing', did: 'allow' }],
     inputsDigest: 'digest',
