@@ -17,12 +17,43 @@ const KB = 1024;
 /** Hostile texts that must stay texts. */
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202Etxt.exe';
 const MANY = 10_000;
+/** Laying out a run of so many events costs no single task more units than this; three times what was measured. */
+const MOST_UNITS = 60;
 const LEVELS = 130;
+
+/** Tasks of the page that held it up, ms. */
+interface Collecting {
+  longTasks: number[];
+}
+
+function collectLongTasks(): void {
+  const page = globalThis as unknown as Collecting;
+  page.longTasks = [];
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) page.longTasks.push(duration);
+  }).observe({ type: 'longtask', buffered: true });
+}
+
+/** How long this machine takes to write and read 10,000 small objects, ms: what is measured is a multiple of it. */
+function unitOfWork(): number {
+  const things = Array.from({ length: 10_000 }, (_, n) => ({
+    n,
+    name: `tool_${n % 7}`,
+    at: new Date(n).toISOString(),
+  }));
+  const times = Array.from({ length: 7 }, () => {
+    const startedAt = performance.now();
+    JSON.parse(JSON.stringify(things));
+    return performance.now() - startedAt;
+  });
+  return times.sort((a, b) => a - b)[3] ?? 0;
+}
 
 void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
   let platform: RunningPlatform;
   let browser: Browser;
   let loopId: string;
+  let longRunId: string;
 
   before(async () => {
     platform = await startPlatform('one process');
@@ -129,6 +160,7 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
     // A call is two events.
     for (let step = 0; step < MANY / 2; step++) run.tool(`tool_${step % 7}`, { step }, 3);
     await run.ends();
+    longRunId = run.runId;
     const page = await opened(await signedIn(), `/runs/${run.runId}`);
     await page.getByRole('treegrid').getByText('tool_1').first().waitFor();
     assert.ok((await page.locator('.tr-body > .tr').count()) <= 80);
@@ -141,6 +173,24 @@ void describe('the console in a real Chromium', { timeout: 900_000 }, () => {
       .getByRole('treegrid')
       .getByText(`${(MANY / 2).toLocaleString('en')} steps`)
       .waitFor();
+  });
+
+  void it('holds the page up no longer than a few units of work on a slow machine, however long a run is', async () => {
+    const context = await signedIn();
+    await context.addInitScript(collectLongTasks);
+    const page = await context.newPage();
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+    await page.goto(`${platform.address}/settings`);
+    await page.locator('#main').waitFor();
+    const unit = await page.evaluate(unitOfWork);
+    await page.goto(`${platform.address}/runs/${longRunId}`);
+    await page
+      .getByRole('treegrid')
+      .getByText(`${(MANY / 2).toLocaleString('en')} steps`)
+      .waitFor();
+    const longest = await page.evaluate(() => Math.max(0, ...(globalThis as unknown as Collecting).longTasks));
+    assert.ok(longest <= MOST_UNITS * unit, `a task of ${(longest / unit).toFixed(1)} units`);
   });
 
   void it('lays out deep and big JSON line by line', async () => {
