@@ -10,6 +10,8 @@ const GROUP = 'bounded';
 /** Twice what its handlers take at once. */
 const CAPACITY = 8;
 const LARGE = { group: GROUP, concurrency: 64, ackWaitMs: 60_000 };
+/** The server writes 67 MB to a disk that others use. */
+const PATIENT = { deadlineMs: 60_000 };
 /** Of messages of 900 kB within 32 MiB. */
 const ROOM = 37;
 
@@ -71,7 +73,7 @@ describe('a pull consumer', () => {
   it('holds no more bytes than it has room for, and has every message in the end', async () => {
     const bus = await open();
     const { info, group, batches } = await large();
-    for (const batch of batches) await bus.publish(agentEvents, batch);
+    for (const batch of batches) await bus.publish(agentEvents, batch, PATIENT);
 
     await bus.consume(agentEvents, LARGE, group.handler);
     // No request waits any more although the capacity is not reached.
@@ -93,7 +95,7 @@ describe('a pull consumer', () => {
     proxy.mode('half-open');
     await eventually(async () => expect((await info()).num_waiting).toBe(2));
 
-    for (const batch of batches) await elsewhere.publish(agentEvents, batch);
+    for (const batch of batches) await elsewhere.publish(agentEvents, batch, PATIENT);
     await eventually(async () => expect((await info()).num_waiting).toBe(0));
     await eventually(() => expect(meters.gauge('agentlens.queue.size')).toBe(ROOM));
 
