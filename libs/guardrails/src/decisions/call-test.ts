@@ -1,8 +1,9 @@
 import type { DecisionRequest } from '@agentlens/contracts';
 import type { CallPart, CallTest, ConditionModule, EventCondition } from '../catalog/condition-module.ts';
-import { meetsWithoutNoise, withoutNoise } from '../catalog/threshold.ts';
+import { meetsWithoutNoise } from '../catalog/threshold.ts';
 import { RunningTotals } from '../windows/series-totals.ts';
 import type { CallFacts } from './facts.ts';
+import { numberTest } from './number-test.ts';
 
 /** A condition with its config, ready to be asked about calls; null: it cannot be. */
 export function callTest(condition: ConditionModule, config: unknown): CallTest | null {
@@ -48,13 +49,6 @@ function gate(condition: EventCondition<unknown>, config: unknown): CallTest | n
     reads: [],
     feeds: [{ kinds: condition.listensTo(config), series }],
     needs: (request) => ({ series: seriesFor(request) }),
-    matches(facts) {
-      const value = measuredIn(facts);
-      return typeof value === 'number' ? meetsWithoutNoise(value, threshold) : value;
-    },
-    measured(facts) {
-      const value = measuredIn(facts);
-      return typeof value === 'number' ? { value: withoutNoise(value), limit: threshold.value } : null;
-    },
+    ...numberTest(measuredIn, threshold.value, (value) => meetsWithoutNoise(value, threshold)),
   };
 }

@@ -1,7 +1,7 @@
 import { JsonObject, unknownName } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { CallTest, ConditionModule } from '../catalog/condition-module.ts';
+import type { CallMeasurement, CallTest, ConditionModule } from '../catalog/condition-module.ts';
 import { problemsOf } from '../rules/config-problems.ts';
 import type { DecisionAnswer } from './answer.ts';
 import { callTest } from './call-test.ts';
@@ -58,15 +58,19 @@ export function combined(
       };
     },
     matches: (facts: CallFacts) => combine(tests.map((test) => test.matches(facts))),
-    // Of the first that holds and measures something: what did not hold explains nothing.
-    measured(facts: CallFacts) {
-      for (const test of tests) {
-        const measured = test.measured !== undefined && test.matches(facts) === true ? test.measured(facts) : null;
-        if (measured !== null) return measured;
-      }
-      return null;
-    },
+    ...(tests.some(({ measured }) => measured !== undefined)
+      ? { measured: (facts) => firstMeasured(tests, facts) }
+      : {}),
   };
+}
+
+/** Of the first that holds and measures something: what did not hold explains nothing. */
+function firstMeasured(tests: readonly CallTest[], facts: CallFacts): CallMeasurement | null {
+  for (const test of tests) {
+    const measured = test.measured !== undefined && test.matches(facts) === true ? test.measured(facts) : null;
+    if (measured !== null) return measured;
+  }
+  return null;
 }
 
 function readied(catalog: CatalogSoFar, type: string, config: JsonObject): CallTest {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { meets, OPERATORS } from '../../catalog/threshold.ts';
 import type { CallFacts } from '../../decisions/facts.ts';
+import { numberTest } from '../../decisions/number-test.ts';
 
 const ExecutionTimeConfig = z.strictObject({
   scope: z.enum(['tool', 'total']).default('tool').meta({ title: 'Time of' }),
@@ -33,14 +34,7 @@ export const executionTime: CallCondition<ExecutionTimeConfig> = {
       reads: ['metrics'],
       counts: scope === 'total',
       needs: () => ({ history: scope === 'total' }),
-      matches(facts) {
-        const took = tookMs(facts);
-        return typeof took === 'number' ? meets(took, { operator, value: ms }) : took;
-      },
-      measured(facts) {
-        const took = tookMs(facts);
-        return typeof took === 'number' ? { value: took, limit: ms } : null;
-      },
+      ...numberTest(tookMs, ms, (took) => meets(took, { operator, value: ms })),
     };
   },
 };

@@ -1,8 +1,10 @@
 import { canonicalJson, type DecisionRequest, sha256Hex } from '@agentlens/contracts';
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
+import type { DecisionAnswer } from '../../decisions/answer.ts';
+import type { CallFacts } from '../../decisions/facts.ts';
+import { numberTest } from '../../decisions/number-test.ts';
 import { chooses, foldedChoice, type ToolChoice, toolChoiceFields } from '../../patterns/tool-choice.ts';
-import type { PastCall } from '../../ports/call-history.ts';
 import type { Series } from '../../ports/window-store.ts';
 
 const MaxCallsConfig = z
@@ -43,19 +45,23 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
       tool !== undefined && chooses(counted, { toolName: tool.name, toolTags: tool.tags });
     const concerns = (request: DecisionRequest) => appliesTo === 'every_call' || isCounted(request);
     if (per === 'run') {
-      const countOf = (history: readonly PastCall[]) => history.filter((call) => chooses(counted, call)).length;
+      const callsBefore = ({ request, history }: CallFacts): number | DecisionAnswer => {
+        if (!concerns(request)) return false;
+        return history === null ? 'unavailable' : history.filter((call) => chooses(counted, call)).length;
+      };
       return {
         reads: [],
         counts: true,
         needs: () => ({ history: true }),
-        matches({ request, history }) {
-          if (!concerns(request)) return false;
-          return history === null ? 'unavailable' : countOf(history) >= max;
-        },
-        measured: ({ history }) => history && { value: countOf(history), limit: max },
+        ...numberTest(callsBefore, max, (calls) => calls >= max),
       };
     }
     const metric = `call:count:${keyOf(counted)}`;
+    const callsBefore = ({ request, before }: CallFacts): number | DecisionAnswer => {
+      const series = seriesOf(metric, per, windowMinutes, request);
+      if (series === null) return 'missing';
+      return concerns(request) && (before(series)?.sum ?? 'unavailable');
+    };
     return {
       reads: per === 'agent_user' ? ['actor'] : [],
       counts: true,
@@ -65,18 +71,7 @@ export const maxCalls: CallCondition<MaxCallsConfig> = {
         const adds = request.phase === 'tool.before' && isCounted(request);
         return { series: [series], additions: adds ? [{ series, value: 1, because: 'call' }] : [] };
       },
-      matches({ request, before }) {
-        const series = seriesOf(metric, per, windowMinutes, request);
-        if (series === null) return 'missing';
-        if (!concerns(request)) return false;
-        const totals = before(series);
-        return totals === null ? 'unavailable' : totals.sum >= max;
-      },
-      measured({ request, before }) {
-        const series = seriesOf(metric, per, windowMinutes, request);
-        const totals = series && before(series);
-        return totals && { value: totals.sum, limit: max };
-      },
+      ...numberTest(callsBefore, max, (calls) => calls >= max),
     };
   },
 };

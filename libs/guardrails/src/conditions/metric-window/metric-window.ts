@@ -1,7 +1,9 @@
 import { EVENT_KINDS } from '@agentlens/contracts';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import { meets, withoutNoise } from '../../catalog/threshold.ts';
+import type { DecisionAnswer } from '../../decisions/answer.ts';
 import type { CallFacts } from '../../decisions/facts.ts';
+import { numberTest } from '../../decisions/number-test.ts';
 import type { Totals } from '../../ports/window-store.ts';
 import { type Aggregate, MetricWindowConfig } from './metric-window-config.ts';
 import { additionsTo, feedOf, sourcesOf } from './sources.ts';
@@ -26,10 +28,11 @@ export const metricWindow: CallCondition<MetricWindowConfig> = {
   askedIn: ['tool.before', 'tool.after', 'llm.before'],
   ready(config) {
     const { aggregate, operator, value, onMissing } = config;
-    const measure = ({ request, including }: CallFacts): number | 'missing' | 'unavailable' => {
+    const measure = ({ request, including }: CallFacts): number | DecisionAnswer => {
       const totals = sourcesOf(config, request).map(including);
       if (totals.includes(null)) return 'unavailable';
-      return greatest(totals.map((one) => (one === null ? null : AGGREGATE[aggregate](one)))) ?? 'missing';
+      const quantity = greatest(totals.map((one) => (one === null ? null : AGGREGATE[aggregate](one))));
+      return quantity ?? (onMissing === undefined ? 'missing' : onMissing === 'block');
     };
     return {
       reads: ['actor', 'metrics'],
@@ -39,15 +42,7 @@ export const metricWindow: CallCondition<MetricWindowConfig> = {
         const sources = sourcesOf(config, request);
         return { series: sources, additions: additionsTo(sources, request, aggregate) };
       },
-      matches(facts) {
-        const quantity = measure(facts);
-        if (typeof quantity === 'number') return meets(withoutNoise(quantity), { operator, value });
-        return quantity === 'missing' && onMissing !== undefined ? onMissing === 'block' : quantity;
-      },
-      measured(facts) {
-        const quantity = measure(facts);
-        return typeof quantity === 'number' ? { value: withoutNoise(quantity), limit: value } : null;
-      },
+      ...numberTest(measure, value, (quantity) => meets(withoutNoise(quantity), { operator, value })),
     };
   },
 };

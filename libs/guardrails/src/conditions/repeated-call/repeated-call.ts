@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CallCondition } from '../../catalog/condition-module.ts';
 import type { CallFacts } from '../../decisions/facts.ts';
+import { numberTest } from '../../decisions/number-test.ts';
 import { foldedName } from '../../patterns/names.ts';
 import type { PastCall } from '../../ports/call-history.ts';
 
@@ -33,14 +34,7 @@ export const repeatedCall: CallCondition<RepeatedCallConfig> = {
       reads: [],
       counts: true,
       needs: () => ({ history: true }),
-      matches(facts) {
-        const before = timesBefore(facts);
-        return typeof before === 'number' ? before >= times : before;
-      },
-      measured(facts) {
-        const before = timesBefore(facts);
-        return typeof before === 'number' ? { value: before, limit: times } : null;
-      },
+      ...numberTest(timesBefore, times, (before) => before >= times),
     };
   },
 };
