@@ -1,3 +1,4 @@
+import { Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { Flag, paging } from '../parameters.ts';
@@ -23,7 +24,7 @@ export const getSystemLag = operation({
   tag: 'System',
   summary: 'How far each consumer of the platform is behind, for all tenants together. 503 while the broker is silent.',
   scope: 'platform',
-  response: z.object({ measuredAt: z.iso.datetime(), consumers: z.array(ConsumerLagView) }),
+  response: z.object({ measuredAt: Instant, consumers: z.array(ConsumerLagView) }),
 });
 
 /** Of the content of one letter, bytes. */
@@ -38,7 +39,7 @@ const DeadLetterView = z
     tenantId: z.string().nullable().meta({ description: 'Whose message it was. Null: its subject does not say.' }),
     reason: z.string().meta({ description: 'Why it was given up. It names the place, never what stands there.' }),
     deliveryCount: z.int().meta({ description: 'How often the group got it.' }),
-    failedAt: z.iso.datetime(),
+    failedAt: Instant,
     bytes: z.int().meta({ description: 'Of the message.' }),
     content: z
       .string()

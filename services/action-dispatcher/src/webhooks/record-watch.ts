@@ -1,5 +1,6 @@
 import { DAY_MS } from '@agentlens/contracts';
 import { type News, type NewsOf, RecordNews, type Tables } from '@agentlens/database';
+import { Repeating } from '@agentlens/messaging';
 import { type Kysely, sql } from 'kysely';
 import { queueWebhooks } from './webhook.queue.ts';
 import { noticeOfBudget, noticeOfChange } from './webhook-notice.ts';
@@ -23,8 +24,7 @@ interface RecordWatchDependencies {
 export class RecordWatch {
   readonly #parts: RecordWatchDependencies;
   readonly #news: RecordNews;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  readonly #looking = new Repeating(() => this.look().then(() => EVERY_MS));
 
   constructor(parts: RecordWatchDependencies) {
     this.#parts = parts;
@@ -32,15 +32,12 @@ export class RecordWatch {
     this.#news = new RecordNews(parts.now, DAY_MS);
   }
 
-  start(everyMs = EVERY_MS): void {
-    this.#timer = setInterval(() => {
-      this.#looking = this.#looking.then(() => this.look());
-    }, everyMs).unref();
+  start(): void {
+    this.#looking.start(EVERY_MS);
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#looking.stop();
   }
 
   /** Never rejects: the next look says the same again. */

@@ -1,5 +1,5 @@
 import { type News, RecordNews } from '@agentlens/database';
-import type { Subscription } from '@agentlens/messaging';
+import { Repeating, type Subscription } from '@agentlens/messaging';
 import { CLOCK, type Clock, LOGGER, type Platform } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { TenantReads } from '../http/tenant-reads.ts';
@@ -14,7 +14,7 @@ interface Watched {
   readonly listeners: Set<Listener>;
   /** Streams that listen, or are about to. */
   holders: number;
-  readonly timer: NodeJS.Timeout;
+  readonly repeating: Repeating;
   looking: Promise<void>;
 }
 
@@ -56,22 +56,24 @@ export class RecordFeed {
       known.holders += 1;
       return known;
     }
-    const timer = setInterval(() => {
-      this.#look(tenantId, watched).catch((error: unknown) =>
+    const repeating = new Repeating(async () => {
+      await this.#look(tenantId, watched).catch((error: unknown) =>
         this.logger.warn({ err: error }, 'live streams could not be told of changes and budgets just now'),
       );
-    }, EVERY_MS).unref();
+      return EVERY_MS;
+    });
     const news = new RecordNews(() => this.clock.now());
-    const watched: Watched = { news, listeners: new Set(), holders: 1, timer, looking: Promise.resolve() };
+    const watched: Watched = { news, listeners: new Set(), holders: 1, repeating, looking: Promise.resolve() };
     this.#watched.set(tenantId, watched);
+    repeating.start(EVERY_MS);
     return watched;
   }
 
   async #release(tenantId: string, watched: Watched): Promise<void> {
     watched.holders -= 1;
     if (watched.holders > 0) return;
-    clearInterval(watched.timer);
     this.#watched.delete(tenantId);
+    await watched.repeating.stop();
     await watched.looking;
   }
 
