@@ -4,6 +4,7 @@ import { client } from '../api/client.ts';
 import type { Alert } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { FailureLine } from '../ui/failure-line.tsx';
 import { Countdown } from '../ui/moment.tsx';
 import { toast } from '../ui/toast.tsx';
 import { LongText } from './call-part-view.tsx';
@@ -76,11 +77,7 @@ export function ConfirmDecision({ verb, alert, call, onClose, onDecided }: Confi
           </span>
           <input className="in" value={reason} maxLength={1000} onChange={(event) => setReason(event.target.value)} />
         </label>
-        {error !== undefined && (
-          <p className="hint bad" role="alert">
-            {error}
-          </p>
-        )}
+        <FailureLine>{error}</FailureLine>
       </div>
     </Dialog>
   );

@@ -4,6 +4,7 @@ import { client } from '../api/client.ts';
 import type { BreakerLimits } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { FailureLine } from '../ui/failure-line.tsx';
 import { toast } from '../ui/toast.tsx';
 
 const FIELDS = [
@@ -83,11 +84,7 @@ export function LimitsDialog({ defaults, onClose }: { defaults: BreakerLimits['d
             />
           </label>
         ))}
-        {error !== undefined && (
-          <p className="hint bad" role="alert">
-            {error}
-          </p>
-        )}
+        <FailureLine>{error}</FailureLine>
       </div>
     </Dialog>
   );

@@ -6,6 +6,7 @@ import { tags } from '@lezer/highlight';
 import { useState } from 'react';
 import { parse, stringify } from 'yaml';
 import { CodeEditor } from '../ui/code-editor.tsx';
+import { FailureLine } from '../ui/failure-line.tsx';
 import { bodyOf, type Draft } from './draft.ts';
 
 const colours = HighlightStyle.define([
@@ -43,11 +44,7 @@ export function YamlView({ draft, onChange }: { draft: Draft; onChange: (draft: 
   return (
     <div className="yamlw">
       <CodeEditor label="Rule as YAML" value={text} onChange={read} extensions={extensions} />
-      {error !== undefined && (
-        <p className="hint bad" role="alert">
-          {error}
-        </p>
-      )}
+      <FailureLine>{error}</FailureLine>
     </div>
   );
 }

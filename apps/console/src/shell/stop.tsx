@@ -6,6 +6,7 @@ import { problemOf } from '../api/problem.ts';
 import { counted, duration, shortId } from '../figures/figures.ts';
 import { useRead } from '../live-data/live-store.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { FailureLine } from '../ui/failure-line.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { openable } from '../ui/opened.ts';
 import { useMay, useMe } from './me.tsx';
@@ -190,11 +191,7 @@ function Stopping({ target }: { target: StopTarget }) {
           </label>
         )}
         {why !== undefined && <p className="hint bad">{why}.</p>}
-        {error !== undefined && (
-          <p className="hint bad" role="alert">
-            {error}
-          </p>
-        )}
+        <FailureLine>{error}</FailureLine>
       </div>
     </Dialog>
   );

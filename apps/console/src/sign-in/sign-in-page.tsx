@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { client } from '../api/client.ts';
 import { problemOf } from '../api/problem.ts';
+import { FailureLine } from '../ui/failure-line.tsx';
 import { Icon, Sprite } from '../ui/icon.tsx';
 
 /** The code of a sign-in link stands behind the #: it never reaches a server's log. */
@@ -55,11 +56,7 @@ export function SignInPage({ problem, onSignedIn }: { problem: string | undefine
             scripts cannot read.
           </span>
         </label>
-        {error !== undefined && (
-          <p className="hint bad" role="alert">
-            {error}
-          </p>
-        )}
+        <FailureLine>{error}</FailureLine>
         <button type="submit" className="b pri lg" aria-disabled={busy || key.trim() === '' || undefined}>
           Sign in
         </button>

@@ -4,6 +4,7 @@ import { client } from '../api/client.ts';
 import type { BudgetBody } from '../api/model.ts';
 import { problemOf } from '../api/problem.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { FailureLine } from '../ui/failure-line.tsx';
 import { toast } from '../ui/toast.tsx';
 
 const SCOPES = [
@@ -118,11 +119,7 @@ export function BudgetDialog({ onClose }: { onClose: () => void }) {
             onChange={(event) => set({ name: event.target.value })}
           />
         </label>
-        {error !== undefined && (
-          <p className="hint bad" role="alert">
-            {error}
-          </p>
-        )}
+        <FailureLine>{error}</FailureLine>
       </div>
     </Dialog>
   );
