@@ -31,6 +31,7 @@ try {
     keep(
       startNats({
         port: await freePort(4222),
+        strictPings: true,
         dataDir: folder('nats'),
         config: `${syncAlways(folder('nats'))}\n${natsAccounts()}`,
       }),

@@ -68,7 +68,7 @@ export class NatsCluster {
 ping_interval: "1s"
 ping_max: 2
 cluster { name: proof, listen: "127.0.0.1:${port}", advertise: "${NOWHERE}", no_advertise: true, routes: [${peers.join(', ')}] }`;
-    this.nodes.set(name, await startNats({ durable: true, port: await freePort(), config }));
+    this.nodes.set(name, await startNats({ durable: true, strictPings: true, port: await freePort(), config }));
   }
 
   private routesOf(name: string) {

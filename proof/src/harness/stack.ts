@@ -108,7 +108,9 @@ async function assemble(
   const postgres = await opened('postgres', () =>
     startPostgres({ settings: [...POSTGRES_SETTINGS, ...(options.postgresSettings ?? [])], durable: true }),
   );
-  const nats = distributed ? await opened('nats', options.nats ?? (() => startNats({ durable: true }))) : undefined;
+  const nats = distributed
+    ? await opened('nats', options.nats ?? (() => startNats({ durable: true, strictPings: true })))
+    : undefined;
   const redis = distributed ? await opened('redis', () => startRedis()) : undefined;
   const between = options.between ?? ((_server: string, url: string) => Promise.resolve(url));
   const base: Record<string, string> = {
