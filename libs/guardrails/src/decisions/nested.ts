@@ -58,9 +58,7 @@ export function combined(
       };
     },
     matches: (facts: CallFacts) => combine(tests.map((test) => test.matches(facts))),
-    ...(tests.some(({ measured }) => measured !== undefined)
-      ? { measured: (facts) => firstMeasured(tests, facts) }
-      : {}),
+    ...(tests.some((test) => test.measured !== undefined) ? { measured: (facts) => firstMeasured(tests, facts) } : {}),
   };
 }
 
