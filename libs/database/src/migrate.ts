@@ -35,6 +35,7 @@ import * as runningRuns from './migrations/0031-running-runs.ts';
 import * as wouldHave from './migrations/0032-would-have.ts';
 import * as exchangesAndIdPrefixes from './migrations/0033-exchanges-and-id-prefixes.ts';
 import * as versionsOfLimitsAndKeys from './migrations/0034-versions-of-limits-and-keys.ts';
+import * as sinceWhenWebhooksListen from './migrations/0035-since-when-webhooks-listen.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
@@ -73,6 +74,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0032-would-have': wouldHave,
   '0033-exchanges-and-id-prefixes': exchangesAndIdPrefixes,
   '0034-versions-of-limits-and-keys': versionsOfLimitsAndKeys,
+  '0035-since-when-webhooks-listen': sinceWhenWebhooksListen,
 };
 
 /**

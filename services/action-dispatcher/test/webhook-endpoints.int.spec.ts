@@ -1,4 +1,10 @@
-import { breakerChanged, COMMANDS, guardrailTriggered, type WebhookDraft } from '@agentlens/contracts';
+import {
+  breakerChanged,
+  COMMANDS,
+  guardrailTriggered,
+  type WebhookDraft,
+  type WebhookPatch,
+} from '@agentlens/contracts';
 import { aTrigger, eventually, type RecordedRequest, type RecordingServer } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
@@ -181,6 +187,28 @@ describe('webhook endpoints of a tenant', () => {
     expect(await world.bus.request(COMMANDS.rotateWebhookSecret, named)).toMatchObject(outdated);
     expect(await world.bus.request(COMMANDS.deleteWebhook, named)).toMatchObject(outdated);
     granted(await world.bus.request(COMMANDS.deleteWebhook, { ...named, ifVersion: 2 }));
+  });
+
+  it('keep since when they listen to what was added, or to everything after they were switched off', async () => {
+    await start();
+    const { id: webhookId } = await create({ events: ['orders'] });
+    const since = async () => {
+      const stored = world.db.selectFrom('webhook_endpoints').select('listens_since');
+      return (await stored.where('webhook_id', '=', webhookId).executeTakeFirstOrThrow()).listens_since;
+    };
+    const changed = async (patch: WebhookPatch) => {
+      world.clock.advance(60_000);
+      granted(await world.bus.request(COMMANDS.updateWebhook, { tenantId, webhookId, patch }));
+      return new Date(world.clock.now()).toISOString();
+    };
+    await changed({ name: 'the same' });
+    expect(await since()).toEqual({});
+    const added = await changed({ events: ['orders', 'audit'] });
+    expect(await since()).toEqual({ audit: added });
+    await changed({ enabled: false });
+    expect(await since()).toEqual({ audit: added });
+    const resumed = await changed({ enabled: true });
+    expect(await since()).toEqual({ orders: resumed, audit: resumed });
   });
 
   it('that are switched off or deleted get nothing any more of what was queued', async () => {

@@ -3,7 +3,9 @@ import type { Selectable } from 'kysely';
 import type { WebhookEndpointsTable } from '../schema/tables.ts';
 
 /** A webhook endpoint as its row says it, for its writer and its readers; without its secret. */
-export function webhookFromRow(row: Omit<Selectable<WebhookEndpointsTable>, 'secret'>): WebhookEndpoint {
+export function webhookFromRow(
+  row: Omit<Selectable<WebhookEndpointsTable>, 'secret' | 'listens_since'>,
+): WebhookEndpoint {
   return {
     id: row.webhook_id,
     tenantId: row.tenant_id,

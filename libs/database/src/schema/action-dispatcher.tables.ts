@@ -1,5 +1,5 @@
 import type { DeliveryExchange } from '@agentlens/contracts';
-import type { ColumnType, Generated } from 'kysely';
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Json, NullableJson, Timestamp } from './columns.ts';
 
 /** Writer: action-dispatcher. Partitioned by month of `triggered_at`. */
@@ -101,6 +101,8 @@ export interface WebhookEndpointsTable {
   enabled: boolean;
   /** Sealed. */
   secret: string;
+  /** For an event that was added, or heard again, after the endpoint was made: when. */
+  listens_since: JSONColumnType<Record<string, string>, string | undefined, string>;
   version: number;
   created_at: Timestamp;
   updated_at: Timestamp;

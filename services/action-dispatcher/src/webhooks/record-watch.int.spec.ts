@@ -153,6 +153,16 @@ describe('what webhook endpoints are told of the record', () => {
     expect(errors).toEqual([]);
   });
 
+  it('is for an endpoint that began to listen later what happened since then', async () => {
+    await endpoint('acme', ['orders', 'audit']);
+    await owner.query(`update webhook_endpoints set listens_since = $1`, [{ audit: MINUTES_AGO(1) }]);
+    await change('before', MINUTES_AGO(1.5));
+    await change('since', MINUTES_AGO(0.5));
+    await watch.look();
+    expect((await told()).map(({ data }) => data.id)).toEqual(['since']);
+    expect(errors).toEqual([]);
+  });
+
   it('is not a budget that was reached before the endpoint was made, but what is reached then', async () => {
     await endpoint('acme', ['budgets']);
     await endpoint('acme', ['budgets'], MINUTES_AGO(1), 'newer');

@@ -99,6 +99,7 @@ export class WebhookEndpointsService {
         ...(patch.format === undefined ? {} : { format: patch.format }),
         ...(patch.name === undefined ? {} : { name: patch.name }),
         ...(patch.enabled === undefined ? {} : { enabled: patch.enabled }),
+        ...{ listens_since: JSON.stringify(listensSince(row, patch, at)) },
         ...{ version: row.version + 1, updated_at: at },
       });
       await record(tx, 'webhook.changed', { author, before: row, after: changed });
@@ -172,6 +173,13 @@ export class WebhookEndpointsService {
   }
 }
 
+/** What an endpoint listens to from now on; what it was not told while it did not listen stays untold. */
+function listensSince(row: EndpointRow, patch: WebhookPatch, at: string): EndpointRow['listens_since'] {
+  const added = (patch.events ?? []).filter((event) => !row.events.includes(event));
+  const resumed = patch.enabled === true && !row.enabled ? row.events : [];
+  return { ...row.listens_since, ...Object.fromEntries([...added, ...resumed].map((event) => [event, at])) };
+}
+
 const NOT_FOUND = refusal(404, 'Webhook not found');
 
 /** Binds a sealed secret to the endpoint it belongs to. */
@@ -185,10 +193,12 @@ function idOf(url: string): string {
   return destination.id;
 }
 
+type Shown = Omit<EndpointRow, 'listens_since'>;
+
 interface EndpointChange {
   readonly author: ChangeAuthor | undefined;
-  readonly before?: EndpointRow;
-  readonly after?: EndpointRow;
+  readonly before?: Shown;
+  readonly after?: Shown;
 }
 
 /** The row of the audit, at the instant of the newer state. */
@@ -201,6 +211,6 @@ async function record(tx: Transaction<Tables>, kind: ChangeKind, { author, befor
 }
 
 /** Whoever knows the address of a Slack webhook can post there: only its host is shown. */
-function shownOf(row: EndpointRow): object {
+function shownOf(row: Shown): object {
   return { ...webhookFromRow(row), url: `${new URL(row.url).origin}/…` };
 }

@@ -4,13 +4,15 @@ import type { Selectable, Transaction } from 'kysely';
 import { ENDPOINT_WEBHOOK } from './webhook-config.ts';
 import type { WebhookNotice } from './webhook-notice.ts';
 
-type Endpoint = Pick<
-  Selectable<WebhookEndpointsTable>,
-  'tenant_id' | 'webhook_id' | 'url' | 'destination' | 'events' | 'format' | 'secret' | 'created_at'
->;
+const OF_ENDPOINT = [
+  ...(['tenant_id', 'webhook_id', 'url', 'destination', 'events', 'format'] as const),
+  ...(['secret', 'created_at', 'listens_since'] as const),
+] as const;
+
+type Endpoint = Pick<Selectable<WebhookEndpointsTable>, (typeof OF_ENDPOINT)[number]>;
 
 /**
- * Queues a delivery for every endpoint that wants to know, in the transaction that makes it true: those that were there
+ * Queues a delivery for every endpoint that wants to know, in the transaction that makes it true: those that listened
  * when it happened. What is queued again changes nothing.
  *
  * @param at now
@@ -37,9 +39,10 @@ export async function queueWebhooks(
   return Number(numInsertedOrUpdatedRows);
 }
 
-function wants({ events, format, created_at }: Endpoint, { event, minor, message }: WebhookNotice): boolean {
+function wants(endpoint: Endpoint, { event, minor, message }: WebhookNotice): boolean {
+  const { events, format, created_at, listens_since } = endpoint;
   if (!events.includes(event) || (format === 'slack' && minor === true)) return false;
-  return Date.parse(created_at) <= Date.parse(message.timestamp);
+  return Date.parse(listens_since[event] ?? created_at) <= Date.parse(message.timestamp);
 }
 
 /** Queues a message for one endpoint, whatever it listens to. Answers the id of the delivery. */
@@ -57,7 +60,7 @@ export async function queueFor(
 function enabledOf(tx: Transaction<Tables>, notices: readonly WebhookNotice[]): Promise<Endpoint[]> {
   return tx
     .selectFrom('webhook_endpoints')
-    .select(['tenant_id', 'webhook_id', 'url', 'destination', 'events', 'format', 'secret', 'created_at'])
+    .select(OF_ENDPOINT)
     .where('tenant_id', 'in', [...new Set(notices.map(({ tenantId }) => tenantId))])
     .where('enabled', '=', true)
     .orderBy('webhook_id')
