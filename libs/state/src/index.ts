@@ -8,6 +8,7 @@ export type { Quota, QuotaAnswer } from './quota.ts';
 export type { RedisStateOptions } from './redis/connection.ts';
 export { connectRedisState } from './redis/redis-state.ts';
 export type { RunContext, RunContexts } from './run-contexts.ts';
+export { SingleFlight } from './single-flight.ts';
 export type { StateStores } from './state-stores.ts';
 export { StateUnavailable } from './state-unavailable.ts';
 export { type Bucket, takeFrom } from './token-bucket.ts';

@@ -6,7 +6,7 @@ import type {
   SpendAnswer,
   Spending,
 } from '@agentlens/guardrails';
-import { StateUnavailable } from '@agentlens/state';
+import { SingleFlight, StateUnavailable } from '@agentlens/state';
 import type { BudgetsRepository } from './budgets.repository.ts';
 import { carryOver } from './carry-over.ts';
 
@@ -25,7 +25,7 @@ export class SeededBudgetStore {
   readonly #store: BudgetStore;
   readonly #ledger: Pick<BudgetsRepository, 'spent' | 'record'>;
   readonly #now: () => number;
-  readonly #filling = new Map<string, Promise<void>>();
+  readonly #filling = new SingleFlight<void>();
 
   constructor(store: BudgetStore, ledger: Pick<BudgetsRepository, 'spent' | 'record'>, now: () => number) {
     this.#store = store;
@@ -66,20 +66,12 @@ export class SeededBudgetStore {
       const answer = await ask();
       if (answer !== null) return answer;
       if (fillings === MOST_FILLINGS) throw new StateUnavailable('budgets', 'it does not keep what it is given');
-      await this.#fill(tenantId);
+      await this.#filling.run(tenantId, () => this.#fill(tenantId));
     }
   }
 
-  #fill(tenantId: string): Promise<void> {
-    const under = this.#filling.get(tenantId);
-    if (under !== undefined) return under;
-    const filling = this.#fillNow(tenantId).finally(() => this.#filling.delete(tenantId));
-    this.#filling.set(tenantId, filling);
-    return filling;
-  }
-
   /** Several instances may do this at once: an account is given its money once, before anybody may spend from it. */
-  async #fillNow(tenantId: string): Promise<void> {
+  async #fill(tenantId: string): Promise<void> {
     // What waits in the store is spent too, and may be all that an earlier release left there.
     await carryOver(this.#store, this.#ledger, tenantId);
     const accounts = await this.#ledger.spent(tenantId, this.#now());

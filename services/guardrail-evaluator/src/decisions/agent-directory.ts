@@ -1,6 +1,7 @@
 import type { Database } from '@agentlens/database';
 import type { AgentFacts } from '@agentlens/guardrails';
 import type { Clock } from '@agentlens/platform';
+import { SingleFlight } from '@agentlens/state';
 
 /** How old what is known of agents may be. */
 const FRESH_MS = 10_000;
@@ -21,7 +22,7 @@ export class AgentDirectory {
   readonly #db: Database['db'];
   readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
-  readonly #reading = new Map<string, Promise<Known>>();
+  readonly #reading = new SingleFlight<Known>();
 
   constructor({ db }: Pick<Database, 'db'>, clock: Clock) {
     this.#db = db;
@@ -41,11 +42,7 @@ export class AgentDirectory {
   }
 
   #read(tenantId: string): Promise<Known> {
-    const under = this.#reading.get(tenantId);
-    if (under !== undefined) return under;
-    const reading = this.#readNow(tenantId).finally(() => this.#reading.delete(tenantId));
-    this.#reading.set(tenantId, reading);
-    return reading;
+    return this.#reading.run(tenantId, () => this.#readNow(tenantId));
   }
 
   async #readNow(tenantId: string): Promise<Known> {

@@ -1,4 +1,4 @@
-import type { Quota, QuotaAnswer } from '@agentlens/state';
+import { type Quota, type QuotaAnswer, SingleFlight } from '@agentlens/state';
 
 /** How much of a key's rate is taken from the shared quota at once: what its clients can send in this time. */
 const SLICE_SECONDS = 0.02;
@@ -27,7 +27,8 @@ export class LeasedQuota implements Quota {
   readonly #leases = new Map<string, Lease>();
   /** Until when a key is counted request by request. */
   readonly #exactUntilMs = new Map<string, number>();
-  readonly #leasing = new Map<string, Promise<void>>();
+  /** Requests that need a slice at the same time share one. */
+  readonly #leasing = new SingleFlight<void>();
 
   constructor(private readonly shared: Quota) {}
 
@@ -38,7 +39,7 @@ export class LeasedQuota implements Quota {
     }
     const now = this.#fromLease(keyId, cost, perSecond, nowMs);
     if (now !== undefined) return now;
-    await this.#lease(keyId, slice, perSecond, nowMs);
+    await this.#leasing.run(keyId, () => this.#lease(keyId, slice, perSecond, nowMs));
     return this.#fromLease(keyId, cost, perSecond, nowMs) ?? this.shared.take(keyId, cost, perSecond, nowMs);
   }
 
@@ -51,16 +52,7 @@ export class LeasedQuota implements Quota {
     return { ...lease.answer, remaining: remainingOf(lease, ageMs) };
   }
 
-  /** Requests that need a slice at the same time share one. */
-  #lease(keyId: string, slice: number, perSecond: number, nowMs: number): Promise<void> {
-    const running = this.#leasing.get(keyId);
-    if (running !== undefined) return running;
-    const leasing = this.#ask(keyId, slice, perSecond, nowMs).finally(() => this.#leasing.delete(keyId));
-    this.#leasing.set(keyId, leasing);
-    return leasing;
-  }
-
-  async #ask(keyId: string, slice: number, perSecond: number, nowMs: number): Promise<void> {
+  async #lease(keyId: string, slice: number, perSecond: number, nowMs: number): Promise<void> {
     const answer = await this.shared.take(keyId, slice, perSecond, nowMs);
     if (this.#leases.size >= MOST_KEYS) this.#leases.clear();
     if (answer.allowed) this.#leases.set(keyId, { tokens: slice, perSecond, takenAtMs: nowMs, answer });
