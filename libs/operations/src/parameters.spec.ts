@@ -70,6 +70,13 @@ describe('parameters together', () => {
     expect(schema.safeParse({ from: '2026-11-21', to: '2026-11-20' }).error?.issues[0]?.path).toEqual(['from']);
   });
 
+  it('refuse a range that is told three ways, or in words that are none', () => {
+    const from = { from: '2026-11-20', range: '24h' };
+    expect(schema.safeParse(from).success).toBe(true);
+    expect(schema.safeParse({ ...from, to: '2026-11-21' }).error?.issues[0]?.path).toEqual(['range']);
+    expect(schema.safeParse({ range: '7 days' }).error?.issues[0]?.message).toContain('24h');
+  });
+
   it('refuse a cursor together with an offset', () => {
     const cursor = encodeCursor('things', { at: '2026-11-21T10:00:00.000Z', id: 'a' });
     expect(schema.safeParse({ cursor, offset: '10' }).error?.issues[0]?.path).toEqual(['offset']);

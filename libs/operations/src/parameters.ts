@@ -115,12 +115,21 @@ export function paging(list: string, maxLimit: number, byDefault = Math.min(50, 
   };
 }
 
-/** Closed time range. */
-export const timeRange = { from: InstantParameter.optional(), to: InstantParameter.optional() };
+/** Closed time range: two of the three say it whole. */
+export const timeRange = {
+  from: InstantParameter.optional(),
+  to: InstantParameter.optional(),
+  range: z
+    .string()
+    .regex(/^([1-9]\d{0,3})(h|d|w)$/, 'must be a number of hours, days or weeks, like 24h, 7d or 4w')
+    .optional()
+    .meta({ description: 'Length of the range: from `from`, or else up to `to` or now. Not with both of them.' }),
+};
 
 interface PagedAndRanged {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  readonly range?: string | undefined;
   readonly offset?: number | undefined;
   readonly cursor?: Position | undefined;
 }
@@ -131,6 +140,10 @@ export function consistent<T extends z.ZodType<PagedAndRanged>>(schema: T) {
     .refine((query) => query.from === undefined || query.to === undefined || query.from <= query.to, {
       path: ['from'],
       message: 'must not be later than "to"',
+    })
+    .refine(({ from, to, range }) => from === undefined || to === undefined || range === undefined, {
+      path: ['range'],
+      message: 'cannot be combined with "from" and "to": give two of the three',
     })
     .refine((query) => query.cursor === undefined || !query.offset, {
       path: ['offset'],

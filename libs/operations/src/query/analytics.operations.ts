@@ -6,23 +6,13 @@ import { consistent, timeRange } from '../parameters.ts';
 export const GRANULARITIES = ['hour', 'day', 'week'] as const;
 export type Granularity = (typeof GRANULARITIES)[number];
 
-const RANGE = /^([1-9]\d{0,3})(h|d|w)$/;
-
 /** A range of time in buckets. */
 const bucketedRange = {
   ...timeRange,
-  range: z
-    .string()
-    .regex(RANGE, 'must be a number of hours, days or weeks, like 24h, 7d or 4w')
-    .optional()
-    .meta({ description: 'Length of the range: from `from`, or else up to `to` or now. Not with both of them.' }),
   granularity: z.enum(GRANULARITIES, `must be one of ${GRANULARITIES.join(', ')}`).default('day'),
 };
 
-export const AnalyticsQuery = consistent(z.object({ ...bucketedRange, agentId: ClientId.optional() })).refine(
-  ({ from, to, range }) => from === undefined || to === undefined || range === undefined,
-  { path: ['range'], message: 'cannot be combined with "from" and "to": give two of the three' },
-);
+export const AnalyticsQuery = consistent(z.object({ ...bucketedRange, agentId: ClientId.optional() }));
 export type AnalyticsQuery = z.output<typeof AnalyticsQuery>;
 
 const measures = {

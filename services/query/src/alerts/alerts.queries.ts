@@ -1,21 +1,23 @@
 import { type Alert, ApprovalCall } from '@agentlens/contracts';
 import { alertFromRow } from '@agentlens/database';
 import { ALERTS_LIST, type AlertFilter } from '@agentlens/operations';
-import { SECRET_BOX, type SecretBox } from '@agentlens/platform';
+import { CLOCK, type Clock, SECRET_BOX, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { withEnds } from '../http/time-range.ts';
 
 @Injectable()
 export class AlertsQueries {
   constructor(
     private readonly reads: TenantReads,
+    @Inject(CLOCK) private readonly clock: Clock,
     @Inject(SECRET_BOX) private readonly secrets: SecretBox,
   ) {}
 
   async list(tenantId: string, filter: AlertFilter): Promise<Page<Alert>> {
-    const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, filter));
+    const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, withEnds(filter, this.clock.now())));
     return pageOf(ALERTS_LIST, rows, filter.limit, (row) => ({ at: row.created_at, id: row.alert_id }), alertFromRow);
   }
 

@@ -1,8 +1,7 @@
-import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
+import { DAY_MS } from '@agentlens/contracts';
 import type { AnalyticsQuery, Granularity } from '@agentlens/operations';
 import { ProblemException } from '@agentlens/platform';
-
-const UNITS = { h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS } as const;
+import { withEnds } from '../http/time-range.ts';
 
 /** How far back each granularity looks by default, and at most: an answer has at most about 800 buckets. */
 const REACH: Record<Granularity, { byDefault: number; most: number }> = {
@@ -27,19 +26,10 @@ export function analyticsRange(query: AnalyticsQuery, nowMs: number): { from: st
   return { from: new Date(Math.max(0, fromMs)).toISOString(), to: new Date(toMs).toISOString() };
 }
 
-function endsOf({ from, to, range }: AnalyticsQuery, nowMs: number, byDefault: number) {
-  if (from !== undefined) {
-    const fromMs = Date.parse(from);
-    if (range !== undefined) return { fromMs, toMs: fromMs + lengthOf(range, byDefault) };
-    return { fromMs, toMs: to === undefined ? nowMs : Date.parse(to) };
-  }
+function endsOf(query: AnalyticsQuery, nowMs: number, byDefault: number) {
+  const { from, to } = withEnds(query, nowMs);
   const toMs = to === undefined ? nowMs : Date.parse(to);
-  return { fromMs: toMs - lengthOf(range, byDefault), toMs };
-}
-
-function lengthOf(range: string | undefined, byDefault: number): number {
-  if (range === undefined) return byDefault;
-  return Number.parseInt(range, 10) * UNITS[range.slice(-1) as keyof typeof UNITS];
+  return { fromMs: from === undefined ? toMs - byDefault : Date.parse(from), toMs };
 }
 
 function refused(path: string, message: string): ProblemException {

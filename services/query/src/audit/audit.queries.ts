@@ -1,16 +1,21 @@
 import { auditEntryFromRow } from '@agentlens/database';
 import { AUDIT_LIST, type AuditEntry, type AuditFilter } from '@agentlens/operations';
-import { Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { withEnds } from '../http/time-range.ts';
 
 @Injectable()
 export class AuditQueries {
-  constructor(private readonly reads: TenantReads) {}
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   async list(tenantId: string, filter: AuditFilter): Promise<Page<AuditEntry>> {
-    const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, filter));
+    const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, withEnds(filter, this.clock.now())));
     return pageOf(AUDIT_LIST, rows, filter.limit, ({ at, entry_id: id }) => ({ at, id }), auditEntryFromRow);
   }
 }

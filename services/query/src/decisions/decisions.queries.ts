@@ -1,16 +1,21 @@
 import { DECISIONS_LIST, type DecisionFilter, type DecisionView } from '@agentlens/operations';
-import { Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { withEnds } from '../http/time-range.ts';
 import { decisionFromRow } from '../runs/decision-view.ts';
 
 @Injectable()
 export class DecisionsQueries {
-  constructor(private readonly reads: TenantReads) {}
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   async list(tenantId: string, filter: DecisionFilter): Promise<Page<DecisionView>> {
-    const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, filter));
+    const rows = await this.reads.read(tenantId, (db) => pageRows(db, tenantId, withEnds(filter, this.clock.now())));
     const positionOf = (row: { decided_at: string; decision_id: string }) => ({
       at: row.decided_at,
       id: row.decision_id,

@@ -1,7 +1,9 @@
 import { EVENTS_LIST, type EventFilter, type StoredEvent, type Total } from '@agentlens/operations';
-import { Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { withEnds } from '../http/time-range.ts';
 import { totalOf } from '../http/total.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { eventPage } from './event-page.ts';
@@ -14,11 +16,14 @@ const LATEST_MS = Date.parse('9999-01-01T00:00:00.000Z');
 
 @Injectable()
 export class EventsQueries {
-  constructor(private readonly reads: TenantReads) {}
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   async list(tenantId: string, filter: EventFilter): Promise<WrittenPage & Total> {
     return this.reads.read(tenantId, async (db) => {
-      const found = matching(db, tenantId, filter);
+      const found = matching(db, tenantId, withEnds(filter, this.clock.now()));
       const page = await eventPage(db, EVENTS_LIST, found, filter, filter.order);
       return { ...page, ...(await totalOf(db, found)) };
     });

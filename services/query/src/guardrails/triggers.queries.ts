@@ -1,16 +1,22 @@
 import { HISTORY_LIST, type HistoryFilter, type Total, type TriggerView } from '@agentlens/operations';
-import { Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '@agentlens/platform';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { withEnds } from '../http/time-range.ts';
 import { totalOf } from '../http/total.ts';
 import { triggerFromRow } from './trigger-view.ts';
 
 @Injectable()
 export class TriggersQueries {
-  constructor(private readonly reads: TenantReads) {}
+  constructor(
+    private readonly reads: TenantReads,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
-  async list(tenantId: string, filter: HistoryFilter): Promise<Page<TriggerView> & Total> {
+  async list(tenantId: string, asked: HistoryFilter): Promise<Page<TriggerView> & Total> {
+    const filter = withEnds(asked, this.clock.now());
     const { rows, total } = await this.reads.read(tenantId, async (db) => ({
       rows: await pageRows(db, tenantId, filter),
       total: await totalOf(db, matching(db, tenantId, filter)),

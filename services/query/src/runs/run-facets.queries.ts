@@ -3,6 +3,7 @@ import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
+import { withEnds } from '../http/time-range.ts';
 import { IDLE_AFTER_MS } from './run-view.ts';
 import { matchingRuns } from './runs.queries.ts';
 
@@ -23,9 +24,15 @@ export class RunFacetsQueries {
   ) {}
 
   async of(tenantId: string, filter: RunFacetsQuery): Promise<RunFacets> {
-    const quietSince = new Date(this.clock.now() - IDLE_AFTER_MS).toISOString();
+    const now = this.clock.now();
+    const quietSince = new Date(now - IDLE_AFTER_MS).toISOString();
     const rows = await this.reads.read(tenantId, async (db) => {
-      const matching = matchingRuns(db, tenantId, filter).select(['status', 'agent_id', 'model', 'last_event_at']);
+      const matching = matchingRuns(db, tenantId, withEnds(filter, now)).select([
+        'status',
+        'agent_id',
+        'model',
+        'last_event_at',
+      ]);
       const answer = await sql<Row>`
         with matching as materialized (${matching})
         select 'status' as facet, status::text as value, count(*) as runs from matching group by status

@@ -16,6 +16,7 @@ import { controlStates } from '../control/control-states.ts';
 import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { withEnds } from '../http/time-range.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { decisionFromRow } from './decision-view.ts';
 import { eventsOfRun, spanOfRun } from './run-span.ts';
@@ -29,11 +30,11 @@ export class RunsQueries {
   ) {}
 
   async list(tenantId: string, filter: RunFilter): Promise<Page<Run>> {
+    const now = this.clock.now();
     const { rows, controlOf } = await this.reads.read(tenantId, async (db) => {
-      const rows = await pageRows(db, tenantId, filter);
+      const rows = await pageRows(db, tenantId, withEnds(filter, now));
       return { rows, controlOf: await controlStates(db, tenantId, rows.map(governedBy)) };
     });
-    const now = this.clock.now();
     const positionOf = (row: { started_at: string; run_id: string }) => ({ at: row.started_at, id: row.run_id });
     return pageOf(RUNS_LIST, rows, filter.limit, positionOf, (row) => runFromRow(row, now, controlOf(governedBy(row))));
   }

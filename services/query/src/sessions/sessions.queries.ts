@@ -13,6 +13,7 @@ import { sql } from 'kysely';
 import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
+import { withEnds } from '../http/time-range.ts';
 import { totalOf } from '../http/total.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { eventsOfRun, spanOfRow } from '../runs/run-span.ts';
@@ -88,7 +89,8 @@ export class SessionsQueries {
     return (await counted.executeTakeFirstOrThrow()).total;
   }
 
-  #matching(db: ReadOnly, tenantId: string, filter: SessionFilter) {
+  #matching(db: ReadOnly, tenantId: string, asked: SessionFilter) {
+    const filter = withEnds(asked, this.clock.now());
     let query = db.selectFrom('runs').where('tenant_id', '=', tenantId);
     if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
     if (filter.from !== undefined) query = query.where('started_at', '>=', filter.from);
