@@ -83,7 +83,7 @@ beforeAll(async () => {
     '--legacy-peer-deps',
   ];
   await run('npm', ['install', ...flags], { cwd: home });
-}, 240_000);
+});
 afterAll(() => rm(home, { recursive: true, force: true }));
 
 async function ran(name: string, code: string): Promise<string> {

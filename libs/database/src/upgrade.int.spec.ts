@@ -20,7 +20,7 @@ describe('a database of release 0.1.0', () => {
     database = openDatabase({ url: fresh.url, role: 'query' });
     await insertRecordedRows(fresh.url, RECORDED);
     await migrate(fresh.url);
-  }, 60_000);
+  });
   afterAll(async () => {
     await database?.close();
     await fresh?.drop();

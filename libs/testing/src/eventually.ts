@@ -5,7 +5,7 @@ const STEP_MS = 20;
  * deadline only bounds how long a broken test hangs.
  */
 export async function eventually<T>(assertion: () => T | Promise<T>, options: { timeoutMs?: number } = {}): Promise<T> {
-  const deadline = performance.now() + (options.timeoutMs ?? 30_000);
+  const deadline = performance.now() + (options.timeoutMs ?? 60_000);
   for (;;) {
     try {
       return await assertion();

@@ -47,7 +47,7 @@ describe('two replicas of the service over NATS', () => {
       const module = await Test.createTestingModule({ imports: [ActionDispatcherModule.register(platform)] }).compile();
       applications.push(await module.init());
     }
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const application of applications) await application.close();
     for (const platform of platforms) await platform.close();

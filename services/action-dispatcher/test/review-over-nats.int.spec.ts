@@ -19,7 +19,7 @@ describe('human review by two replicas over NATS', () => {
     await world.start({ bus: one });
     await world.start({ bus: two });
     review = reviewing({ ...world, bus: asker });
-  }, 60_000);
+  });
   afterAll(async () => {
     await world.stopAll();
     for (const bus of buses) await bus.close();

@@ -126,7 +126,7 @@ describe('a budget', () => {
     await publish(...allowed.map(({ callId }) => aModelCall({ callId, usage: { costUsd: 0.012 } })));
     await settled();
     expect(await spent(money)).toEqual({ spentUsd: 4.8, heldUsd: 0 });
-  }, 60_000);
+  });
 
   it('tells what is spent, reserved and left, and of whom', async () => {
     newTenant();

@@ -29,12 +29,12 @@ export function decidingPlatform() {
     harness = await openHarness();
     await harness.bus.watch(breakerChanged, { from: 'new' }, ({ value }) => changes.push(value));
     await harness.bus.watch(decisionDecided, { from: 'new' }, ({ value }) => published.push(value));
-  }, 120_000);
-  afterAll(() => harness.close(), 60_000);
+  });
+  afterAll(() => harness.close());
   const stopAll = async (): Promise<void> => {
     for (const replica of running.splice(0)) await replica.stop();
   };
-  afterEach(stopAll, 60_000);
+  afterEach(stopAll);
 
   return {
     get harness() {

@@ -73,11 +73,11 @@ beforeAll(async () => {
       ...{ conditionType: 'tool_name', conditionConfig: { operator: 'eq', value: `ask-${onUnavailable}` } },
     });
   }
-}, 120_000);
+});
 afterAll(async () => {
   end.resolve(anAlert());
   for (const close of closing) await close();
-}, 60_000);
+});
 
 /** The same history; every question to it is counted. */
 function counted(calls: CallHistory): CallHistory {
@@ -105,7 +105,7 @@ describe('while Redis does not answer', () => {
     redis.mode('pass');
     redis.reset();
     await eventually(async () => expect((await calling('open')).bypasses).toEqual([]), { timeoutMs: 20_000 });
-  }, 30_000);
+  });
 
   it('each rule does what it says, within the deadline, and the bypass is reported', async () => {
     const startedAt = performance.now();
@@ -158,7 +158,7 @@ describe('while Postgres does not answer', () => {
     expect(answer).toMatchObject({ ok: false, problem: { status: 503 } });
     postgres.mode('pass');
     postgres.reset();
-  }, 30_000);
+  });
 });
 
 describe('an approval', () => {

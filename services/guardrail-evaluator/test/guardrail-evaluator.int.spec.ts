@@ -24,8 +24,8 @@ let tenantId = '';
 
 beforeAll(async () => {
   harness = await openHarness();
-}, 120_000);
-afterAll(() => harness.close(), 60_000);
+});
+afterAll(() => harness.close());
 
 /** Every test has tenants of its own, so that they share the servers and nothing else. */
 function newTenant(): string {
@@ -37,7 +37,7 @@ function newTenant(): string {
 const running: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const replica of running.splice(0)) await replica.stop();
-}, 60_000);
+});
 
 async function replica(change?: Parameters<Harness['replica']>[0]) {
   const started = await harness.replica(change);

@@ -17,7 +17,7 @@ const DRAFT = {
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
-}, 60_000);
+});
 
 function closeLater<T>(thing: T, close: (thing: T) => Promise<unknown>): T {
   closing.push(() => close(thing));
@@ -71,7 +71,7 @@ describe('while Redis is away', () => {
     await redis.start();
     await eventually(() => expect(triggers).toHaveLength(3), { timeoutMs: 25_000 });
     expect(new Set(triggers.map(({ id }) => id)).size).toBe(3);
-  }, 60_000);
+  });
 });
 
 describe('while Postgres is away', () => {
@@ -90,5 +90,5 @@ describe('while Postgres is away', () => {
     proxy.mode('pass');
     proxy.reset();
     await eventually(async () => expect(await create()).toMatchObject({ ok: true }));
-  }, 60_000);
+  });
 });

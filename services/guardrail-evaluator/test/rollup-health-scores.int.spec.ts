@@ -45,7 +45,7 @@ beforeAll(async () => {
   await writer.close();
   database = openDatabase({ url: fresh.url, role: 'guardrail-evaluator' });
   scores = new RollupHealthScores(database);
-}, 60_000);
+});
 
 afterAll(async () => {
   await database.close();

@@ -15,8 +15,8 @@ beforeAll(async () => {
   harness = await openHarness();
   await harness.replica();
   await harness.replica();
-}, 120_000);
-afterAll(() => harness.close(), 60_000);
+});
+afterAll(() => harness.close());
 
 /** A ruleset of a tenant of its own, and two replicas that may be asked to change it. */
 function aRuleset() {

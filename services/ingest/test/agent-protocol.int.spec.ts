@@ -76,7 +76,7 @@ describe('the agent protocol on real servers', () => {
       asked.push(request);
       return { ok: true as const, value: allowing(request) };
     });
-  }, 120_000);
+  });
 
   afterAll(async () => {
     for (const { app, platform } of instances) {
@@ -84,7 +84,7 @@ describe('the agent protocol on real servers', () => {
       await platform.close();
     }
     await Promise.all([nats.stop(), redis.stop(), database.drop()]);
-  }, 60_000);
+  });
 
   const clientOn = (index: number) =>
     new HandlebarClient({
@@ -252,7 +252,7 @@ describe('the agent protocol on real servers', () => {
     } finally {
       await redis.start();
     }
-  }, 60_000);
+  });
 
   it('answers by the fail mode while NATS is away, and takes the same events when it is back', async () => {
     const client = clientOn(1);
@@ -275,5 +275,5 @@ describe('the agent protocol on real servers', () => {
     const told = () => kindsOf(runId).filter((kind) => kind !== 'custom.recorded');
     await eventually(() => expect(told()).toEqual(['run.ended', 'run.started', 'tool.decided']));
     expect(of(runId).find(({ kind }) => kind === 'run.ended')?.outcome).toBe('interrupted');
-  }, 90_000);
+  });
 });

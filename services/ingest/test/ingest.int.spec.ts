@@ -37,12 +37,12 @@ describe('the gateway on real servers', () => {
         return { kind: 'ack' };
       }),
     );
-  }, 120_000);
+  });
 
   afterAll(async () => {
     for (const instance of [one, two]) await instance.close();
     await Promise.all([nats.stop(), redis.stop(), database.drop()]);
-  }, 60_000);
+  });
 
   async function post({ app }: GatewayInstance, events: unknown[], headers: Record<string, string> = {}, by = key) {
     const {
@@ -107,7 +107,7 @@ describe('the gateway on real servers', () => {
     await eventually(async () => {
       expect((await post(one, [noted(1)], { 'idempotency-key': 'int-away' })).status).toBe(201);
     });
-  }, 60_000);
+  });
 
   it('without NATS answers 503 with Retry-After, and takes events again when it is back', async () => {
     await nats.kill();
@@ -115,5 +115,5 @@ describe('the gateway on real servers', () => {
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': expect.any(String) } });
     await nats.start();
     await eventually(async () => expect((await post(one, [noted(1)])).status).toBe(201), { timeoutMs: 30_000 });
-  }, 90_000);
+  });
 });

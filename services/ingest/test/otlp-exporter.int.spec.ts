@@ -80,7 +80,7 @@ describe('a real exporter', () => {
     expect(distinct(gateway.events()).size).toBe(EVENTS);
     expect(new Set(gateway.events().map(({ id }) => id)).size).toBe(EVENTS);
     await gateway.close();
-  }, 60_000);
+  });
 
   describe('before real servers', () => {
     let nats: TestServer;
@@ -92,15 +92,15 @@ describe('a real exporter', () => {
 
     beforeAll(async () => {
       [nats, redis, database] = await Promise.all([startNats(), startRedis(), freshDatabase()]);
-    }, 120_000);
-    afterAll(() => Promise.all([nats.stop(), redis.stop(), database.drop()]), 60_000);
+    });
+    afterAll(() => Promise.all([nats.stop(), redis.stop(), database.drop()]));
     beforeEach(async () => {
       gateway = await openInstance({ nats, redis, database });
       key ??= (await ensureBootstrapKey(gateway.platform)) ?? '';
       stored = [];
       await keepEvents(gateway.platform.bus);
-    }, 60_000);
-    afterEach(() => gateway.close(), 60_000);
+    });
+    afterEach(() => gateway.close());
 
     async function keepEvents(bus: EventBus): Promise<void> {
       await bus.consume(
@@ -127,7 +127,7 @@ describe('a real exporter', () => {
       await nats.start();
       await exported;
       await allStored();
-    }, 120_000);
+    });
 
     it('loses no span and tells none twice while the gateway restarts', async () => {
       const next = await openInstance({ nats, redis, database });
@@ -142,6 +142,6 @@ describe('a real exporter', () => {
       await exported;
       await allStored();
       await next.close();
-    }, 120_000);
+    });
   });
 });

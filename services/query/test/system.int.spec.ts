@@ -121,5 +121,5 @@ describe('/api/system over NATS', () => {
       await proxy.close();
       await server.stop();
     }
-  }, 60_000);
+  });
 });

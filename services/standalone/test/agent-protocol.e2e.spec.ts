@@ -24,11 +24,11 @@ describe('an agent of the field', () => {
     });
     await client.init();
     operator = new Client(platform, (await platform.keyOf('field', 'admin')).key);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await platform?.stop();
-  }, 60_000);
+  });
 
   it('has its whole run readable, each fact once, also when everything is told twice', async () => {
     const runId = timeOrderedId(Date.now());

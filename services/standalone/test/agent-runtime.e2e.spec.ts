@@ -35,11 +35,11 @@ describe('an agent of the agent runtime', () => {
         actionConfig: {},
       });
     await eventually(async () => expect(await platform.ruleCounts()).toEqual([2]));
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform?.stop();
     await rm(sessions, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   function start(...args: readonly string[]) {
     const flags = ['--conditions=@agentlens/source', '--disable-warning=ExperimentalWarning'];
@@ -95,5 +95,5 @@ describe('an agent of the agent runtime', () => {
       const { body } = await people.get(`/api/runs/${second}`);
       expect(body).toMatchObject({ status: 'succeeded' });
     });
-  }, 120_000);
+  });
 });

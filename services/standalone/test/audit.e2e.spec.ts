@@ -14,8 +14,8 @@ describe('the audit of everything people do', () => {
   beforeAll(async () => {
     platform = await startEmbedded();
     admin = new Client(platform, (await platform.keyOf('acme', 'admin')).key);
-  }, 120_000);
-  afterAll(() => platform?.stop(), 60_000);
+  });
+  afterAll(() => platform?.stop());
 
   const change = async (method: string, path: string, body?: object) => {
     const answer = await admin.send(method, path, body && JSON.stringify(body), actor);

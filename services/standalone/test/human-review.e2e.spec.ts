@@ -29,8 +29,8 @@ describe('human review', () => {
       actionConfig: { title: 'May it pay?' },
     });
     await eventually(async () => expect(await platform.ruleCounts()).toEqual([1]));
-  }, 120_000);
-  afterAll(() => platform?.stop(), 60_000);
+  });
+  afterAll(() => platform?.stop());
 
   const evaluate = async (runId: string, fields: object = {}) => {
     const answer = await agent.post(`/v1/runs/${runId}/evaluate`, {

@@ -5,8 +5,6 @@ import { eventually, freePort } from '@agentlens/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Program } from './support/program.ts';
 
-const BUILD_MS = 300_000;
-const START_MS = 120_000;
 const READY = 'Stop with Ctrl-C';
 
 describe('npm start', () => {
@@ -22,10 +20,10 @@ describe('npm start', () => {
       AGENTLENS_HTTP_PORT: String(await freePort()),
       AGENTLENS_EGRESS_ALLOW: '127.0.0.1/32',
     };
-  }, BUILD_MS);
+  });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((program) => program.signal('SIGINT')));
-  }, START_MS);
+  });
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
   const start = async (more: Record<string, string> = {}) => {
@@ -34,101 +32,81 @@ describe('npm start', () => {
     return { program, banner: await program.until(READY) };
   };
 
-  it(
-    'prints an address, a key and commands that work, drains on Ctrl-C with 0, and finds its data again',
-    async () => {
-      const first = await start();
-      expect(first.banner).toContain(`http://127.0.0.1:${env.AGENTLENS_HTTP_PORT}`);
-      expect(first.banner).toContain(dataDir);
-      const key = /agk_live_\w+/.exec(first.banner)?.[0];
-      expect((await stat(join(dataDir, 'api-key'))).mode & 0o777).toBe(0o600);
-      const [rule, events, agent, history] = commandsIn(first.banner, key);
-      expect(await rule?.()).toMatchObject({ name: 'Half of its calls fail' });
-      expect(await events?.()).toMatchObject({ ingested: 5 });
-      await eventually(async () => {
-        expect(await history?.()).toMatchObject({ triggers: [{ actionResult: 'success' }] });
-        expect(await agent?.()).toMatchObject({ pauseReason: 'Paused by my first rule' });
-      });
-      expect(await first.program.signal('SIGINT')).toBe(0);
+  it('prints an address, a key and commands that work, drains on Ctrl-C with 0, and finds its data again', async () => {
+    const first = await start();
+    expect(first.banner).toContain(`http://127.0.0.1:${env.AGENTLENS_HTTP_PORT}`);
+    expect(first.banner).toContain(dataDir);
+    const key = /agk_live_\w+/.exec(first.banner)?.[0];
+    expect((await stat(join(dataDir, 'api-key'))).mode & 0o777).toBe(0o600);
+    const [rule, events, agent, history] = commandsIn(first.banner, key);
+    expect(await rule?.()).toMatchObject({ name: 'Half of its calls fail' });
+    expect(await events?.()).toMatchObject({ ingested: 5 });
+    await eventually(async () => {
+      expect(await history?.()).toMatchObject({ triggers: [{ actionResult: 'success' }] });
+      expect(await agent?.()).toMatchObject({ pauseReason: 'Paused by my first rule' });
+    });
+    expect(await first.program.signal('SIGINT')).toBe(0);
 
-      const second = await start();
-      expect(second.banner).not.toContain('agk_live_');
-      expect(second.banner).toContain(`in ${join(dataDir, 'api-key')}`);
-      expect(await commandsIn(second.banner, key)[3]?.()).toMatchObject({ triggers: [{ actionResult: 'success' }] });
-    },
-    START_MS,
-  );
+    const second = await start();
+    expect(second.banner).not.toContain('agk_live_');
+    expect(second.banner).toContain(`in ${join(dataDir, 'api-key')}`);
+    expect(await commandsIn(second.banner, key)[3]?.()).toMatchObject({ triggers: [{ actionResult: 'success' }] });
+  });
 
-  it(
-    'starts again after a kill -9',
-    async () => {
-      const first = await start();
-      await first.program.signal('SIGKILL');
-      const second = await start();
-      const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
-      expect(await commandsIn(second.banner, key)[3]?.()).toMatchObject({ triggers: expect.any(Array) });
-    },
-    START_MS,
-  );
+  it('starts again after a kill -9', async () => {
+    const first = await start();
+    await first.program.signal('SIGKILL');
+    const second = await start();
+    const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
+    expect(await commandsIn(second.banner, key)[3]?.()).toMatchObject({ triggers: expect.any(Array) });
+  });
 
-  it(
-    'lets no key into traces, also one that came in the address',
-    async () => {
-      const { program } = await start({ OTEL_TRACES_EXPORTER: 'console' });
-      const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
-      const address = `http://127.0.0.1:${env.AGENTLENS_HTTP_PORT}`;
-      for (const path of ['/api/stream', '/api/alerts/stream']) {
-        const answer = await fetch(`${address}${path}?%74oken=${key}`);
-        expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([200, 'nosniff']);
-        await answer.body?.cancel();
-      }
-      // What is buffered is written before the end.
-      await program.signal('SIGINT');
-      expect(program.printed).toContain('token=REDACTED');
-      expect(program.printed).not.toContain(key);
-    },
-    START_MS,
-  );
+  it('lets no key into traces, also one that came in the address', async () => {
+    const { program } = await start({ OTEL_TRACES_EXPORTER: 'console' });
+    const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim();
+    const address = `http://127.0.0.1:${env.AGENTLENS_HTTP_PORT}`;
+    for (const path of ['/api/stream', '/api/alerts/stream']) {
+      const answer = await fetch(`${address}${path}?%74oken=${key}`);
+      expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([200, 'nosniff']);
+      await answer.body?.cancel();
+    }
+    // What is buffered is written before the end.
+    await program.signal('SIGINT');
+    expect(program.printed).toContain('token=REDACTED');
+    expect(program.printed).not.toContain(key);
+  });
 
-  it(
-    'tells the story of the demo',
-    async () => {
-      await start();
-      const demo = Program.run('scripts/agentlens.mjs', env, ['demo']);
-      expect({ code: await demo.ended(), printed: demo.printed }).toMatchObject({ code: 0 });
-      for (const part of [
-        'tool_error',
-        'fires: Error rate',
-        'signature fine',
-        'is paused:',
-        'asks a human',
-        'denied by',
-        'notify_webhook success',
-      ]) {
-        expect(demo.printed).toContain(part);
-      }
-    },
-    START_MS,
-  );
+  it('tells the story of the demo', async () => {
+    await start();
+    const demo = Program.run('scripts/agentlens.mjs', env, ['demo']);
+    expect({ code: await demo.ended(), printed: demo.printed }).toMatchObject({ code: 0 });
+    for (const part of [
+      'tool_error',
+      'fires: Error rate',
+      'signature fine',
+      'is paused:',
+      'asks a human',
+      'denied by',
+      'notify_webhook success',
+    ]) {
+      expect(demo.printed).toContain(part);
+    }
+  });
 
-  it(
-    'says clearly that the data folder or the port is in use, or a setting is misspelt',
-    async () => {
-      await start();
-      const sameFolder = Program.run('scripts/start.mjs', { ...env, AGENTLENS_HTTP_PORT: '0' });
-      expect(await sameFolder.ended()).toBe(1);
-      expect(sameFolder.printed).toContain('in use by another AgentLens process');
+  it('says clearly that the data folder or the port is in use, or a setting is misspelt', async () => {
+    await start();
+    const sameFolder = Program.run('scripts/start.mjs', { ...env, AGENTLENS_HTTP_PORT: '0' });
+    expect(await sameFolder.ended()).toBe(1);
+    expect(sameFolder.printed).toContain('in use by another AgentLens process');
 
-      const samePort = Program.run('scripts/start.mjs', { ...env, AGENTLENS_DATA_DIR: join(dataDir, 'other') });
-      expect(await samePort.ended()).toBe(1);
-      expect(samePort.printed).toContain(`Port ${env.AGENTLENS_HTTP_PORT} is in use by another program`);
+    const samePort = Program.run('scripts/start.mjs', { ...env, AGENTLENS_DATA_DIR: join(dataDir, 'other') });
+    expect(await samePort.ended()).toBe(1);
+    expect(samePort.printed).toContain(`Port ${env.AGENTLENS_HTTP_PORT} is in use by another program`);
 
-      const misspelt = Program.run('scripts/start.mjs', { ...env, AGENTLENS_DATADIR: dataDir });
-      expect(await misspelt.ended()).toBe(1);
-      expect(misspelt.printed).toContain('Did you mean AGENTLENS_DATA_DIR?');
-    },
-    START_MS,
-  );
+    const misspelt = Program.run('scripts/start.mjs', { ...env, AGENTLENS_DATADIR: dataDir });
+    expect(await misspelt.ended()).toBe(1);
+    expect(misspelt.printed).toContain('Did you mean AGENTLENS_DATA_DIR?');
+  });
 });
 
 /** The banner's commands, each as a function that sends what `curl` would with this key in `$KEY`. */

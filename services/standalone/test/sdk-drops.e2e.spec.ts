@@ -14,11 +14,11 @@ describe('events an agent could not deliver', () => {
   beforeAll(async () => {
     meters = hearMeters();
     platform = await startEmbedded();
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform?.stop();
     meters.stop();
-  }, 60_000);
+  });
 
   it('are reported to the last one, those of a batch that met a 429 too', async () => {
     const people = new Client(platform, (await platform.keyOf('drops', 'admin')).key);
@@ -48,5 +48,5 @@ describe('events an agent could not deliver', () => {
       expect([reported, meters.total(COUNTER)]).toEqual([dropped, dropped]);
     });
     await client.shutdown();
-  }, 90_000);
+  });
 });

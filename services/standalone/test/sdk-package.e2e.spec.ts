@@ -40,12 +40,12 @@ describe('the package of the SDK', () => {
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'agentlens-package-'));
     [platform] = await Promise.all([startEmbedded(), installed()]);
-  }, 240_000);
+  });
 
   afterAll(async () => {
     await platform?.stop();
     await rm(home, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('runs the quick start against a running platform, with plain node', async () => {
     const people = new Client(platform, (await platform.keyOf('package', 'admin')).key);
@@ -68,7 +68,7 @@ describe('the package of the SDK', () => {
     const said = await ran('quick-start.mjs', quickStart, { KEY: key, URL: platform.edges[0] ?? '' });
     expect(JSON.parse(said)).toMatchObject({ paid: [20], events: { dropped: 0, waiting: 0 } });
     expect((await people.get('/api/agents/support-bot')).status).toBe(200);
-  }, 60_000);
+  });
 
   it('offers its parts: rules evaluated in the agent, and the double of the server', async () => {
     const parts = `
@@ -107,7 +107,7 @@ describe('the package of the SDK', () => {
     const compiler = join(dirname(resolved('typescript/package.json')), 'bin/tsc');
     const { stdout } = await run(process.execPath, [compiler, '-p', '.'], { cwd: home }).catch((error) => error);
     expect(stdout).toBe('');
-  }, 60_000);
+  });
 
   it('brings nothing of Node to an edge, and nothing of the platform it does not use', async () => {
     const bundler = `

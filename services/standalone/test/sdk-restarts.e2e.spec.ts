@@ -39,14 +39,14 @@ describe('a restart in the middle of a run', () => {
       ...{ actionType: 'block', actionConfig: {} },
     });
     await eventually(async () => expect(await platform.ruleCounts()).toEqual([1]));
-  }, 120_000);
+  });
   afterEach(async () => {
     await Promise.all(clients.splice(0).map((client) => client.shutdown()));
   });
   afterAll(async () => {
     await new Promise((resolve) => address?.close(resolve));
     await platform?.stop();
-  }, 60_000);
+  });
 
   /** One process of the agent. */
   async function aProcess(): Promise<AgentLensClient> {
@@ -96,7 +96,7 @@ describe('a restart in the middle of a run', () => {
         'before',
       ]);
     });
-  }, 90_000);
+  });
 
   it('of the agent: the same run goes on in another process, once, and a killed one stays killed', async () => {
     const done: string[] = [];
@@ -121,5 +121,5 @@ describe('a restart in the middle of a run', () => {
       expect(await toolOf(third, 'search', done)({ of: 'c' })).toMatchObject({ code: 'AGENTLENS_RUN_ENDED' });
     });
     expect(done).toEqual(['search a', 'search b']);
-  }, 90_000);
+  });
 });

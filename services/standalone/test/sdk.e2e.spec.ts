@@ -42,11 +42,11 @@ describe('an agent with the SDK', () => {
       failMode: 'closed',
     });
     await eventually(() => expect(client.status.connected).toBe(true));
-  }, 120_000);
+  });
   afterAll(async () => {
     await client?.shutdown();
     await platform?.stop();
-  }, 60_000);
+  });
 
   /** Tools that only note that they ran. */
   function toolsOf(run: Run) {

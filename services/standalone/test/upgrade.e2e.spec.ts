@@ -38,11 +38,11 @@ describe('the platform on a database of release 0.1.0', () => {
     const { key } = await makeKey(platform.platform, 'default', ['admin']);
     admin = new Client({ addressFor: () => platform.address }, key);
     await eventually(async () => expect(await ruleCountOf(platform.platform)).toBe(2));
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform?.stop();
     await database?.drop();
-  }, 60_000);
+  });
 
   it('goes on with its rules: one refuses a call, one pauses an agent', async () => {
     const question = { phase: 'tool.before', agentId: 'bot', tool: { name: 'delete_all' }, args: {} };
@@ -83,7 +83,7 @@ describe('a copy of the data folder, made while the platform was stopped', () =>
   afterEach(async () => {
     await platform?.stop();
     await rm(folders, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('is a backup: rules, keys, runs and what was spent are in it', async () => {
     platform = await started({ AGENTLENS_DATA_DIR: join(folders, 'first') });
@@ -121,5 +121,5 @@ describe('a copy of the data folder, made while the platform was stopped', () =>
     await eventually(async () => {
       expect(await client().post('/v1/runs/after/evaluate', question)).toMatchObject({ body: { verdict: 'BLOCK' } });
     });
-  }, 120_000);
+  });
 });

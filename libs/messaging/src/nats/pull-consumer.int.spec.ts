@@ -84,7 +84,7 @@ describe('a pull consumer', () => {
     stuck.open();
     await eventually(() => expect(new Set(group.ids())).toEqual(new Set(batches.map(({ id }) => id))), PATIENT);
     expect(mostHeld()).toBeLessThanOrEqual(ROOM);
-  }, 240_000);
+  });
 
   it('holds no more bytes than that where a request from before a reconnection lives on', async () => {
     const proxy = await proxied();
@@ -103,7 +103,7 @@ describe('a pull consumer', () => {
     stuck.open();
     await eventually(() => expect(new Set(group.ids())).toEqual(new Set(batches.map(({ id }) => id))), PATIENT);
     expect(mostHeld()).toBeLessThanOrEqual(ROOM);
-  }, 240_000);
+  });
 
   /** More batches than there is room for. */
   async function large() {

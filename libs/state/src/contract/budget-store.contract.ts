@@ -263,6 +263,6 @@ export function budgetStoreContract(name: string, budgets: () => BudgetStore, nu
         }),
         { numRuns },
       );
-    }, 60_000);
+    });
   });
 }

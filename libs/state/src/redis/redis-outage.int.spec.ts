@@ -13,7 +13,7 @@ beforeAll(async () => {
   server = await startRedis();
   proxy = await tcpProxy(server.url);
   state = await connectRedisState({ url: proxy.url });
-}, 120_000);
+});
 
 afterAll(async () => {
   await state?.close();

@@ -25,7 +25,7 @@ beforeAll(async () => {
   server = await startRedis();
   // What is counted is judged here, not how long a busy machine stands still.
   state = await connectRedisState({ url: server.url, name: 'state-contract', commandTimeoutMs: 20_000 });
-}, 120_000);
+});
 
 afterAll(async () => {
   await state?.close();

@@ -15,7 +15,7 @@ beforeAll(async () => {
   server = await startRedis();
   state = await connectRedisState({ url: server.url });
   redis = await connect({ url: server.url });
-}, 120_000);
+});
 afterAll(async () => {
   await state.close();
   redis.disconnect();

@@ -37,8 +37,8 @@ describe.each(Object.entries(WORLDS))('decision tracker on %s', (_, openWorld) =
 
   beforeAll(async () => {
     world = await openWorld();
-  }, 120_000);
-  afterAll(() => world.stop(), 60_000);
+  });
+  afterAll(() => world.stop());
   beforeEach(async () => {
     fresh = await freshDatabase({ migrate });
     database = openDatabase({ url: fresh.url, role: 'run-tracking' });

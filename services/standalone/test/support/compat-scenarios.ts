@@ -22,8 +22,8 @@ export function describeCompatibility(mode: string, start: () => Promise<Platfor
     let tenants = 0;
     beforeAll(async () => {
       platform = await start();
-    }, 120_000);
-    afterAll(() => platform?.stop(), 120_000);
+    });
+    afterAll(() => platform?.stop());
 
     const newTenant = async (...scopes: Scope[]) => {
       const { key } = await platform.keyOf(`field-${++tenants}`, ...scopes);

@@ -21,11 +21,11 @@ export function describeMcp(mode: string, start: () => Promise<PlatformUnderTest
         actionConfig: { title: 'May it pay?' },
       });
       await eventually(async () => expect((await platform.ruleCounts()).every((count) => count === 1)).toBe(true));
-    }, 120_000);
+    });
     afterEach(async () => {
       await Promise.all(open.splice(0).map((client) => client.close()));
     });
-    afterAll(() => platform?.stop(), 120_000);
+    afterAll(() => platform?.stop());
 
     const connect = async (way: Way, era: Era, key: string, user?: (question: string) => boolean) => {
       const client = await ConnectedClient.connect({ platform, way, era, key, user });

@@ -45,8 +45,8 @@ export function describeOtlp(mode: string, start: () => Promise<PlatformUnderTes
     let tenants = 0;
     beforeAll(async () => {
       platform = await start();
-    }, 180_000);
-    afterAll(() => platform.stop(), 120_000);
+    });
+    afterAll(() => platform.stop());
 
     const newTenant = async () => {
       const { key } = await platform.keyOf(`otlp-${++tenants}`, 'admin');
