@@ -59,7 +59,7 @@ export class WebhookReceiver {
   }
 }
 
-export function answerOk(_webhook: Webhook, response: ServerResponse): void {
+function answerOk(_webhook: Webhook, response: ServerResponse): void {
   response.end();
 }
 

@@ -25,7 +25,7 @@ export function isRange(condition: FieldCondition): condition is FieldRange {
   return typeof condition === 'object' && condition !== null;
 }
 
-export function valueAt(value: Json, path: readonly string[]): Json | undefined {
+function valueAt(value: Json, path: readonly string[]): Json | undefined {
   let current: Json | undefined = value;
   for (const part of path) {
     if (!isPlainObject(current) || !Object.hasOwn(current, part)) return undefined;

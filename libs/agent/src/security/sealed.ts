@@ -79,7 +79,7 @@ export class Sealer {
   }
 }
 
-export function isSealed(value: unknown): value is Sealed {
+function isSealed(value: unknown): value is Sealed {
   if (!isPlainObject(value) || value.v !== 1) return false;
   return ['kid', 'iv', 'tag', 'key', 'ct'].every((field) => typeof value[field] === 'string');
 }

@@ -4,7 +4,7 @@ import { isPlainObject, toJson } from '../core/json.ts';
 import { ToolResult } from '../core/tool-result.ts';
 import type { Tool } from './tool.ts';
 
-export const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
+const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 const DEFAULT_TRIES = 2;
 
 /**

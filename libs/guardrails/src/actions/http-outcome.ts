@@ -9,7 +9,7 @@ export function outcomeOfSilence(response: Exclude<ActionResponse, Answered>): A
 }
 
 /** `Retry-After` in milliseconds from now: seconds or an HTTP date. Undefined where it is absent or makes no sense. */
-export function retryAfterMs(response: Answered, nowMs: number): number | undefined {
+function retryAfterMs(response: Answered, nowMs: number): number | undefined {
   const text = header(response, 'retry-after')?.trim();
   if (text === undefined || text === '') return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;

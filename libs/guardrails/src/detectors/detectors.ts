@@ -69,7 +69,7 @@ const DETECTOR_LIST = {
 
 export type DetectorName = keyof typeof DETECTOR_LIST;
 /** What can be looked for in the arguments of calls, by the names rules use. */
-export const DETECTORS: Readonly<Record<DetectorName, Detector>> = DETECTOR_LIST;
+const DETECTORS: Readonly<Record<DetectorName, Detector>> = DETECTOR_LIST;
 export const DETECTOR_NAMES = Object.keys(DETECTORS) as [DetectorName, ...DetectorName[]];
 
 /** Longest text looked through: of a longer one only so much, UTF-16 units. The gateway lets no longer one pass. */

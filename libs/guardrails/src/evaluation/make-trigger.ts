@@ -3,7 +3,7 @@ import { COMPARISONS } from '../catalog/threshold.ts';
 import type { MeasuredRule } from '../rules/active-rule.ts';
 
 /** Names a trigger by what caused it, so that every evaluation of the same cause makes the same trigger. */
-export function triggerId(rule: MeasuredRule, agentId: string, atMs: number, cause: string): string {
+function triggerId(rule: MeasuredRule, agentId: string, atMs: number, cause: string): string {
   return derivedId(atMs, rule.id, rule.version, agentId, cause);
 }
 

@@ -110,7 +110,7 @@ interface Difference {
 }
 
 /** Fields that came back otherwise; a field left out by the server means its zero value. */
-export function differencesOf(wanted: object, applied: object): Difference[] {
+function differencesOf(wanted: object, applied: object): Difference[] {
   const answers = new Map(Object.entries(applied));
   const zero = (value: unknown) => value === undefined || value === 0 || value === -1;
   return Object.entries(wanted)

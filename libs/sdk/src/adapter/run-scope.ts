@@ -10,7 +10,7 @@ import { isAbort, stoppedBy } from './stopped-by.ts';
 import { ToolCallGuard, type ToolOutcome } from './tool-call-guard.ts';
 
 /** The tag of tools that ran at the model's provider: nobody could refuse them. */
-export const PROVIDER_EXECUTED = 'provider-executed';
+const PROVIDER_EXECUTED = 'provider-executed';
 
 export interface RunScopeSettings {
   readonly options: GuardOptions;

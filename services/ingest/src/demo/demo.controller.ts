@@ -19,7 +19,7 @@ import { AGENTLENS } from '../intake/dialect.ts';
 import { DecisionGateway } from '../protocol/decision-gateway.ts';
 import { type DemoWorld, runDemoAgent } from './demo-agent.ts';
 
-export const DEMO_AGENT = 'demo-agent';
+const DEMO_AGENT = 'demo-agent';
 const MOST_AT_ONCE = 5;
 const DEADLINE_MS = 5_000;
 

@@ -43,7 +43,7 @@ export function timeWindow(nowMs: number, retentionDays: number): TimeWindow {
   return { fromMs, toMs: nowMs + LIMITS.aheadMs };
 }
 
-export function isInside({ fromMs, toMs }: TimeWindow, atMs: number): boolean {
+function isInside({ fromMs, toMs }: TimeWindow, atMs: number): boolean {
   return atMs >= fromMs && atMs <= toMs;
 }
 

@@ -22,7 +22,7 @@ export interface Way {
 }
 
 /** Every hundred calls belong to a run of their own, as with agents. */
-export const runOf = (serial: number) => `bench-${process.pid}-${Math.floor(serial / 100)}`;
+const runOf = (serial: number) => `bench-${process.pid}-${Math.floor(serial / 100)}`;
 const CALL = { phase: 'tool.before', agentId: 'bench-agent', tool: { name: 'search', tags: ['web'] } } as const;
 const ARGS = { query: 'weather in Bern', limit: 10 };
 
