@@ -2,7 +2,8 @@ import pg from 'pg';
 
 /** Any number; only has to be the same for every starter. */
 const LOCK_KEY = 4_017_113_301;
-const CONNECT_TIMEOUT_MS = 10_000;
+/** Migrations can wait for a server that is only busy. */
+const CONNECT_TIMEOUT_MS = 30_000;
 
 /** Changes to schema and roles, one starter at a time. The connections end with the work. */
 export async function oneAtATime<T>(url: string, work: (pool: pg.Pool) => Promise<T>): Promise<T> {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { PlatformUnderTest } from './platform-under-test.ts';
 
 export interface Answer {
@@ -6,6 +7,8 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: specs read whatever JSON came
   readonly body: any;
 }
+
+const MOST_AGAIN = 10;
 
 /** Sends requests as `curl` would, with one key. */
 export class Client {
@@ -33,16 +36,32 @@ export class Client {
     return this.send('DELETE', path);
   }
 
+  /**
+   * Asks again while a service that owns what is changed does not answer, as programs do: on a machine with other work it
+   * may take longer than the edge waits. The idempotency key keeps the change from being made twice.
+   */
   async send(method: string, path: string, text?: string, headers: Record<string, string> = {}): Promise<Answer> {
-    const answer = await fetch(`${this.#platform.addressFor(method, path)}${path}`, {
+    const once = method === 'POST' && path.startsWith('/api/') ? { 'idempotency-key': randomUUID() } : {};
+    const request = {
       method,
       headers: {
         authorization: `Bearer ${this.#key}`,
         ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+        ...once,
         ...headers,
       },
       body: text,
-    });
+    };
+    for (let again = 0; ; again++) {
+      const answer = await this.#ask(`${this.#platform.addressFor(method, path)}${path}`, request);
+      const retryAfter = answer.headers.get('retry-after');
+      if (answer.status !== 503 || retryAfter === null || again === MOST_AGAIN) return answer;
+      await new Promise((resolve) => setTimeout(resolve, Number(retryAfter) * 1_000));
+    }
+  }
+
+  async #ask(address: string, request: RequestInit): Promise<Answer> {
+    const answer = await fetch(address, request);
     const body = await answer.text();
     return { status: answer.status, headers: answer.headers, body: body === '' ? null : JSON.parse(body) };
   }

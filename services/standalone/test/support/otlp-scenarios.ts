@@ -46,7 +46,7 @@ export function describeOtlp(mode: string, start: () => Promise<PlatformUnderTes
     beforeAll(async () => {
       platform = await start();
     });
-    afterAll(() => platform.stop());
+    afterAll(() => platform?.stop());
 
     const newTenant = async () => {
       const { key } = await platform.keyOf(`otlp-${++tenants}`, 'admin');

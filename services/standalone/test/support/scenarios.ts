@@ -30,7 +30,7 @@ export function describePlatform(mode: string, start: () => Promise<PlatformUnde
     afterEach(async () => {
       for (const cleanUp of cleanUps.splice(0)) await cleanUp();
     });
-    afterAll(() => platform.stop());
+    afterAll(() => platform?.stop());
 
     /** A tenant of its own for each scenario, so that none sees another's agents. */
     const newTenant = async () => {
