@@ -266,6 +266,28 @@ describe('the breaker of a run', () => {
     expect(await bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 3 })).toMatchObject(other(4));
     await told(bus.request(COMMANDS.deleteBreakerLimits, { ...ref, ifVersion: 4 }));
     expect(await patch(undefined, { maxTokens: 9 })).toMatchObject({ ok: false, problem: { status: 404 } });
+    // A version that was read before they were deleted is no version of those that are set again.
+    expect(await set(4, {})).toMatchObject(other(0));
+    expect(await set(0, { maxTokens: 3 })).toMatchObject({ value: { maxTokens: 3, version: 6 } });
+  });
+
+  it('notices limits that were deleted, though nobody said so', async () => {
+    newTenant();
+    await replica();
+    const ref = { tenantId: platform.tenantId, scope: 'agent', scopeId: 'agent-1' } as const;
+    await limit('agent', 'agent-1', { maxIterations: 2 });
+    const database = openDatabase({
+      url: platform.harness.databaseUrl,
+      role: 'guardrail-evaluator',
+      maxConnections: 1,
+    });
+    const { limits } = new BreakersRepository(database, () => Date.now());
+    expect((await limits.ofTenant(platform.tenantId))?.agents.get('agent-1')).toMatchObject({ maxIterations: 2 });
+    const before = new Date().toISOString();
+    await told(platform.harness.bus.request(COMMANDS.deleteBreakerLimits, ref));
+    expect(await limits.changedSince(before)).toContain(platform.tenantId);
+    expect((await limits.ofTenant(platform.tenantId))?.agents.get('agent-1')).toBeUndefined();
+    await database.close();
   });
 
   it('is not changed by a part of its limits that makes no sense', async () => {

@@ -178,6 +178,7 @@ describe('breakers', () => {
 
   it('have limits, with their defaults filled in', async () => {
     await api.insert('breaker_limits', aBreakerLimitsRow());
+    await api.insert('breaker_limits', aBreakerLimitsRow({ scope_id: 'agent-2', deleted_at: NOW }));
     const { body } = await api.get('/api/breakers/limits');
     expect(body).toMatchObject({
       defaults: { maxTokens: 200_000, maxIterations: 10, maxCostUsd: 10 },

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
 /** Writer: guardrail-evaluator. Deleted rules stay, marked, for the deliveries that still refer to them. */
@@ -77,6 +77,8 @@ export interface BreakerLimitsTable {
   limits: Json;
   version: Generated<number>;
   updated_at: Timestamp;
+  /** They hold no more. The row stays: their version goes on, and a poll finds the change. */
+  deleted_at: ColumnType<string | null, string | null | undefined, string | null>;
 }
 
 /** Writer: guardrail-evaluator. */

@@ -109,19 +109,18 @@ export class BreakersRepository {
   ): Promise<StoredBreakerLimits | OtherVersion | null> {
     const at = new Date(this.#now()).toISOString();
     return this.#db.transaction().execute(async (transaction) => {
-      const stored = await lockLimits(transaction, tenantId, ref);
-      const { version: current = 0 } = stored ?? {};
-      const next = changed(stored && BreakerLimits.parse(stored.limits));
+      const { stored, current, last } = await lockLimits(transaction, tenantId, ref);
+      const next = changed(stored && BreakerLimits.parse(stored));
       if (next === null) return null;
       if (ifVersion !== undefined && ifVersion !== current) return { current };
-      const row = { limits: JSON.stringify(next), version: current + 1, updated_at: at };
+      const row = { limits: JSON.stringify(next), version: last + 1, updated_at: at, deleted_at: null };
       await transaction
         .insertInto('breaker_limits')
         .values({ tenant_id: tenantId, scope: ref.scope, scope_id: ref.scopeId, ...row })
         .onConflict((conflict) => conflict.columns(['tenant_id', 'scope', 'scope_id']).doUpdateSet(row))
         .execute();
       const change = { tenantId, at, kind: 'breaker_limits.set', targetId: targetIdOf(ref), author } as const;
-      await recordChanges(transaction, [{ ...change, before: stored?.limits, after: next }]);
+      await recordChanges(transaction, [{ ...change, before: stored, after: next }]);
       await announceSettings(transaction, tenantId, at);
       return { ...next, version: row.version };
     });
@@ -143,17 +142,18 @@ export class BreakersRepository {
   ): Promise<'deleted' | OtherVersion | null> {
     const at = new Date(this.#now()).toISOString();
     return this.#db.transaction().execute(async (transaction) => {
-      const stored = await lockLimits(transaction, tenantId, ref);
+      const { stored, current, last } = await lockLimits(transaction, tenantId, ref);
       if (stored === undefined) return null;
-      if (ifVersion !== undefined && ifVersion !== stored.version) return { current: stored.version };
+      if (ifVersion !== undefined && ifVersion !== current) return { current };
       await transaction
-        .deleteFrom('breaker_limits')
+        .updateTable('breaker_limits')
+        .set({ version: last + 1, updated_at: at, deleted_at: at })
         .where('tenant_id', '=', tenantId)
         .where('scope', '=', ref.scope)
         .where('scope_id', '=', ref.scopeId)
         .execute();
       const kind = 'breaker_limits.deleted';
-      const change = { tenantId, at, kind, targetId: targetIdOf(ref), author, before: stored.limits } as const;
+      const change = { tenantId, at, kind, targetId: targetIdOf(ref), author, before: stored } as const;
       await recordChanges(transaction, [change]);
       await announceSettings(transaction, tenantId, at);
       return 'deleted';
@@ -220,6 +220,7 @@ export class BreakersRepository {
     let query = this.#db
       .selectFrom('breaker_limits')
       .select(['tenant_id', 'scope', 'scope_id', 'limits'])
+      .where('deleted_at', 'is', null)
       .where((eb) => eb.or([eb('scope', '<>', 'run'), eb('updated_at', '>=', newEnough)]));
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
     const byTenant = Map.groupBy(await query.execute(), (row) => row.tenant_id);
@@ -268,14 +269,21 @@ export class BreakersRepository {
   }
 }
 
-/** The limits that are set there, which nobody else changes, or sets where there are none, until this transaction ends. */
+/**
+ * The limits that are set there, which nobody else changes, or sets where there are none, until this transaction ends;
+ * their version, 0 where there are none; and the last version of any that were there.
+ */
 async function lockLimits(transaction: Transaction<Tables>, tenantId: string, { scope, scopeId }: LimitsScope) {
   await lockUntilEnd(transaction, 'breaker-limits', tenantId);
-  return transaction
+  const row = await transaction
     .selectFrom('breaker_limits')
-    .select(['limits', 'version'])
+    .select(['limits', 'version', 'deleted_at'])
     .where('tenant_id', '=', tenantId)
     .where('scope', '=', scope)
     .where('scope_id', '=', scopeId)
     .executeTakeFirst();
+  const last = row?.version ?? 0;
+  return row?.deleted_at === null
+    ? { stored: row.limits, current: last, last }
+    : { stored: undefined, current: 0, last };
 }

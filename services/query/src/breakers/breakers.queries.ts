@@ -28,6 +28,7 @@ export class BreakersQueries {
         .selectFrom('breaker_limits')
         .selectAll()
         .where('tenant_id', '=', tenantId)
+        .where('deleted_at', 'is', null)
         .orderBy('updated_at', 'desc')
         .limit(MOST_LIMITS)
         .execute(),
