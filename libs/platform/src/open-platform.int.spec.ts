@@ -18,6 +18,14 @@ import type { Platform } from './platform.ts';
 const silent = pino({ level: 'silent' });
 const SECRET_KEY = Buffer.alloc(32, 1).toString('base64');
 
+/** What is said of a key, once it can be: on a busy machine the database may not answer in time. */
+const checked = ({ keys }: Platform, key: string) =>
+  eventually(async () => {
+    const check = await keys.check(key);
+    if (check.kind === 'unavailable') throw new Error('nobody can vouch for the key now');
+    return check;
+  });
+
 describe('API keys on Postgres', () => {
   const clock = fixedClock('2026-01-01T00:00:00.000Z');
   let fresh: FreshDatabase;
@@ -50,7 +58,7 @@ describe('API keys on Postgres', () => {
     const made = await Promise.all(Array.from({ length: 5 }, () => bootstrapKey(database, clock, undefined)));
     const key = made.filter((one) => one !== null);
     expect(key).toHaveLength(1);
-    expect(await platform.keys.check(key[0] ?? '')).toMatchObject({
+    expect(await checked(platform, key[0] ?? '')).toMatchObject({
       kind: 'accepted',
       caller: { tenantId: 'default', scopes: ['admin'], eventsPerSecond: 50_000 },
     });
@@ -78,14 +86,14 @@ describe('API keys on Postgres', () => {
     const given = newApiKey().key;
     expect(await bootstrapKey(platform.database('query'), clock, given)).toBe(given);
     expect(await bootstrapKey(platform.database('query'), clock, given)).toBeNull();
-    expect((await platform.keys.check(given)).kind).toBe('accepted');
+    expect((await checked(platform, given)).kind).toBe('accepted');
   });
 
   it('makes the key for tenants once, apart from every tenant', async () => {
     const database = platform.database('query');
     const made = await bootstrapPlatformKey(database, clock, undefined);
     expect(await bootstrapPlatformKey(database, clock, undefined)).toBeNull();
-    const check = await platform.keys.check(made ?? '');
+    const check = await checked(platform, made ?? '');
     expect(check).toMatchObject({ kind: 'accepted', caller: { tenantId: 'platform', scopes: ['platform'] } });
     await expect(bootstrapPlatformKey(database, clock, 'hunter2')).rejects.toThrow('AGENTLENS_PLATFORM_KEY');
   });
@@ -108,8 +116,8 @@ describe('API keys on Postgres', () => {
     const rotated = await keys.rotate('default', old.id);
     if (rotated.kind !== 'rotated') throw new Error(rotated.kind);
     const kinds = async () => [
-      (await platform.keys.check(old.key)).kind,
-      (await platform.keys.check(rotated.key.key)).kind,
+      (await checked(platform, old.key)).kind,
+      (await checked(platform, rotated.key.key)).kind,
     ];
     expect(await kinds()).toEqual(['accepted', 'accepted']);
     clock.advance(24 * 60 * 60_000);
@@ -123,7 +131,7 @@ describe('API keys on Postgres', () => {
     expect(await keys.rotate('other', made.id)).toEqual({ kind: 'unknown' });
     expect(await keys.revoke('default', made.id)).toEqual({ kind: 'revoked' });
     expect(await keys.revoke('default', made.id)).toEqual({ kind: 'already_revoked' });
-    expect(await platform.keys.check(made.key)).toEqual({ kind: 'refused', reason: 'revoked' });
+    expect(await checked(platform, made.key)).toEqual({ kind: 'refused', reason: 'revoked' });
   });
 });
 
@@ -150,7 +158,7 @@ describe('the embedded platform', () => {
     await platform.close();
 
     platform = await openPlatform(config(), silent);
-    expect((await platform.keys.check(key ?? '')).kind).toBe('accepted');
+    expect((await checked(platform, key ?? '')).kind).toBe('accepted');
     expect(platform.secrets.open(sealed, ['a'])).toBe('secret');
     expect(await readFile(join(dataDir, 'secret-key'), 'utf8')).toHaveLength(45);
   });
@@ -164,7 +172,7 @@ describe('the embedded platform', () => {
     platform = await openPlatform(config(), silent);
     const keys = new ApiKeys(platform.database('query'), platform.bus, platform.clock, silent);
     const made = await keys.create({ tenantId: 'default', name: 'leaked', scopes: ['read'] });
-    expect((await platform.keys.check(made.key)).kind).toBe('accepted');
+    expect((await checked(platform, made.key)).kind).toBe('accepted');
     await keys.revoke('default', made.id);
     await eventually(async () => {
       expect(await platform?.keys.check(made.key)).toEqual({ kind: 'refused', reason: 'revoked' });
