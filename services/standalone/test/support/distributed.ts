@@ -88,14 +88,19 @@ export async function startDistributed(): Promise<PlatformUnderTest> {
   };
 }
 
-/** All of them or none: a part that was left running would fail the suites after this one. */
+/**
+ * All of them or none: a part that was left running would fail the suites after this one. One after the other: they share
+ * a process, and while one is put together no answer of NATS to another is read in time.
+ */
 async function startParts(env: Readonly<Record<string, string>>): Promise<readonly Running[]> {
-  const started = await Promise.allSettled(PARTS.map(([name, module]) => startPart(name, module, env)));
-  const failed = started.find((part) => part.status === 'rejected');
-  const running = started.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : []));
-  if (failed === undefined) return running;
-  await Promise.all(running.map((part) => part.stop()));
-  throw failed.reason;
+  const running: Running[] = [];
+  try {
+    for (const [name, module] of PARTS) running.push(await startPart(name, module, env));
+    return running;
+  } catch (error) {
+    await Promise.all(running.map((part) => part.stop()));
+    throw error;
+  }
 }
 
 async function startPart(
