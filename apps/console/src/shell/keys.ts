@@ -46,7 +46,8 @@ const SECOND_MS = 1_200;
 /** Keys that work on every page. */
 export function useGlobalKeys(): void {
   const navigate = useNavigate();
-  const pressedG = useRef(0);
+  /** When, by the clock of the page; it begins with the page, so that 0 would be a moment ago. */
+  const pressedG = useRef<number | undefined>(undefined);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
@@ -55,8 +56,9 @@ export function useGlobalKeys(): void {
         return;
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
-      if (performance.now() - pressedG.current < SECOND_MS && GO[event.key] !== undefined) {
-        pressedG.current = 0;
+      const going = pressedG.current !== undefined && performance.now() - pressedG.current < SECOND_MS;
+      if (going && GO[event.key] !== undefined) {
+        pressedG.current = undefined;
         event.stopImmediatePropagation();
         event.preventDefault();
         void navigate({ to: GO[event.key] ?? '/' });
