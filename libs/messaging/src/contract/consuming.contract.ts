@@ -76,8 +76,9 @@ export function consumingContract(start: StartBus): void {
       const handled = () => new Set([...one.ids(), ...two.ids()]);
       await eventually(() => expect(handled()).toEqual(new Set(triggers.map(({ id }) => id))));
       expect(Math.min(one.seen.length, two.seen.length)).toBeGreaterThan(0);
-      // On a busy machine a message may come once more; a message is never everybody's.
-      expect(one.seen.length + two.seen.length).toBeLessThan(2 * triggers.length);
+      // What a busy machine did not settle in time comes once more; for the first time a message comes to one of them.
+      const firsts = [...one.seen, ...two.seen].filter(({ attempt }) => attempt === 1).map(({ value }) => value.id);
+      expect(new Set(firsts).size).toBe(firsts.length);
     });
 
     it('keeps what was published before a group first joined', async () => {
