@@ -1,4 +1,4 @@
-import type { ColumnType, Generated } from 'kysely';
+import type { Generated } from 'kysely';
 import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
 /** Writer: guardrail-evaluator. Deleted rules stay, marked, for the deliveries that still refer to them. */
@@ -78,7 +78,7 @@ export interface BreakerLimitsTable {
   version: Generated<number>;
   updated_at: Timestamp;
   /** They hold no more. The row stays: their version goes on, and a poll finds the change. */
-  deleted_at: ColumnType<string | null, string | null | undefined, string | null>;
+  deleted_at: Timestamp | null;
 }
 
 /** Writer: guardrail-evaluator. */
