@@ -1,4 +1,4 @@
-/** The schemas alone: nothing here needs a Node built-in, so that a browser can load them. */
+/** The schemas, and the units of time they speak of: nothing here needs a Node built-in, so that a browser can load them. */
 export { AgentTool } from './agents.ts';
 export { ALERT_STATUSES, Alert, ApprovalCall } from './alerts.ts';
 export { BreakerChanged, BreakerLimits, BreakerLimitsDraft, BreakerLimitsPatch, BreakerState } from './breakers.ts';
@@ -34,5 +34,6 @@ export { FieldChange, RULE_CHANGE_SOURCES } from './rule-versions.ts';
 export { GuardrailRule, RuleDraft } from './rules.ts';
 export { RuleDrift, RuleKey, RulesetApply, RulesetDraft, RulesetPlan } from './rulesets.ts';
 export { SCOPES, type Scope, TENANT_SCOPES } from './scopes.ts';
+export { DAY_MS, HOUR_MS } from './times.ts';
 export { ACTION_RESULTS, COMPARISON_WORDS, DeliverySettled } from './triggers.ts';
 export { NewWebhookEndpoint, WEBHOOK_EVENTS, WebhookDraft, WebhookEndpoint, WebhookPatch } from './webhooks.ts';

@@ -2,7 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { encodeCursor } from './cursor.ts';
-import { CommaList, consistent, InstantParameter, paging, SeverityList, timeRange, wholeNumber } from './parameters.ts';
+import {
+  CommaList,
+  consistent,
+  InstantParameter,
+  paging,
+  SeverityList,
+  timeRange,
+  wholeNumber,
+  withEnds,
+} from './parameters.ts';
 
 describe('whole number', () => {
   it('reads text in its range', () => {
@@ -81,5 +90,30 @@ describe('parameters together', () => {
     const cursor = encodeCursor('things', { at: '2026-11-21T10:00:00.000Z', id: 'a' });
     expect(schema.safeParse({ cursor, offset: '10' }).error?.issues[0]?.path).toEqual(['offset']);
     expect(schema.safeParse({ cursor }).success).toBe(true);
+  });
+});
+
+const NOW = Date.parse('2026-11-21T10:00:00.000Z');
+
+describe('the ends of a range', () => {
+  it.each([
+    [{}, {}],
+    [{ from: '2026-11-01T00:00:00.000Z' }, { from: '2026-11-01T00:00:00.000Z' }],
+    [{ range: '24h' }, { range: '24h', from: '2026-11-20T10:00:00.000Z' }],
+    [
+      { range: '2d', to: '2026-11-10T00:00:00.000Z' },
+      { range: '2d', from: '2026-11-08T00:00:00.000Z', to: '2026-11-10T00:00:00.000Z' },
+    ],
+    [
+      { range: '1w', from: '2026-11-01T00:00:00.000Z' },
+      { range: '1w', from: '2026-11-01T00:00:00.000Z', to: '2026-11-08T00:00:00.000Z' },
+    ],
+    [{ range: '9999w' }, { range: '9999w', from: '1970-01-01T00:00:00.000Z' }],
+    [
+      { range: '9999w', from: '9999-01-01T00:00:00.000Z' },
+      { range: '9999w', from: '9999-01-01T00:00:00.000Z', to: '9999-12-31T23:59:59.999Z' },
+    ],
+  ])('of %j are %j', (query, expected) => {
+    expect(withEnds(query, NOW)).toEqual(expected);
   });
 });

@@ -1,4 +1,4 @@
-import { ClientId, SEVERITIES } from '@agentlens/contracts/schemas';
+import { ClientId, DAY_MS, HOUR_MS, SEVERITIES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { decodeCursor, type Position } from './cursor.ts';
 
@@ -126,10 +126,31 @@ export const timeRange = {
     .meta({ description: 'Length of the range: from `from`, or else up to `to` or now. Not with both of them.' }),
 };
 
-interface PagedAndRanged {
+const UNITS = { h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS } as const;
+
+interface Range {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly range?: string | undefined;
+}
+
+/**
+ * The query with the ends that its `range` means: so long from `from`, or else up to `to` or now. A range up to now has
+ * no end: what comes meanwhile is in it.
+ */
+export function withEnds<Query extends Range>(query: Query, nowMs: number): Query {
+  const { from, to, range } = query;
+  if (range === undefined) return query;
+  const lengthMs = Number.parseInt(range, 10) * UNITS[range.slice(-1) as keyof typeof UNITS];
+  if (from !== undefined) return { ...query, to: instant(Date.parse(from) + lengthMs) };
+  return { ...query, from: instant((to === undefined ? nowMs : Date.parse(to)) - lengthMs) };
+}
+
+function instant(ms: number): string {
+  return new Date(Math.min(Math.max(Date.parse(EARLIEST), ms), Date.parse(LATEST))).toISOString();
+}
+
+interface PagedAndRanged extends Range {
   readonly offset?: number | undefined;
   readonly cursor?: Position | undefined;
 }

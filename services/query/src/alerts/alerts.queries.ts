@@ -1,12 +1,11 @@
 import { type Alert, ApprovalCall } from '@agentlens/contracts';
 import { alertFromRow } from '@agentlens/database';
-import { ALERTS_LIST, type AlertFilter } from '@agentlens/operations';
+import { ALERTS_LIST, type AlertFilter, withEnds } from '@agentlens/operations';
 import { CLOCK, type Clock, SECRET_BOX, type SecretBox } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { withEnds } from '../http/time-range.ts';
 
 @Injectable()
 export class AlertsQueries {

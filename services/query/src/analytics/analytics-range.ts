@@ -1,7 +1,6 @@
 import { DAY_MS } from '@agentlens/contracts';
-import type { AnalyticsQuery, Granularity } from '@agentlens/operations';
+import { type AnalyticsQuery, type Granularity, withEnds } from '@agentlens/operations';
 import { ProblemException } from '@agentlens/platform';
-import { withEnds } from '../http/time-range.ts';
 
 /** How far back each granularity looks by default, and at most: an answer has at most about 800 buckets. */
 const REACH: Record<Granularity, { byDefault: number; most: number }> = {

@@ -1,11 +1,10 @@
 import { auditEntryFromRow } from '@agentlens/database';
-import { AUDIT_LIST, type AuditEntry, type AuditFilter } from '@agentlens/operations';
+import { AUDIT_LIST, type AuditEntry, type AuditFilter, withEnds } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { withEnds } from '../http/time-range.ts';
 
 @Injectable()
 export class AuditQueries {

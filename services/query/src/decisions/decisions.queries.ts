@@ -1,10 +1,9 @@
-import { DECISIONS_LIST, type DecisionFilter, type DecisionView } from '@agentlens/operations';
+import { DECISIONS_LIST, type DecisionFilter, type DecisionView, withEnds } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { withEnds } from '../http/time-range.ts';
 import { decisionFromRow } from '../runs/decision-view.ts';
 
 @Injectable()

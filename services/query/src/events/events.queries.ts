@@ -1,9 +1,8 @@
-import { EVENTS_LIST, type EventFilter, type StoredEvent, type Total } from '@agentlens/operations';
+import { EVENTS_LIST, type EventFilter, type StoredEvent, type Total, withEnds } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { withEnds } from '../http/time-range.ts';
 import { totalOf } from '../http/total.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { eventPage } from './event-page.ts';

@@ -1,10 +1,9 @@
-import { HISTORY_LIST, type HistoryFilter, type Total, type TriggerView } from '@agentlens/operations';
+import { HISTORY_LIST, type HistoryFilter, type Total, type TriggerView, withEnds } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { withEnds } from '../http/time-range.ts';
 import { totalOf } from '../http/total.ts';
 import { triggerFromRow } from './trigger-view.ts';
 

@@ -1,9 +1,8 @@
-import { type RunFacets, type RunFacetsQuery } from '@agentlens/operations';
+import { type RunFacets, type RunFacetsQuery, withEnds } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TenantReads } from '../http/tenant-reads.ts';
-import { withEnds } from '../http/time-range.ts';
 import { IDLE_AFTER_MS } from './run-view.ts';
 import { matchingRuns } from './runs.queries.ts';
 

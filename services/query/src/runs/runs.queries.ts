@@ -8,6 +8,7 @@ import {
   type RunEventsQuery,
   type RunFacetsQuery,
   type RunFilter,
+  withEnds,
 } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
@@ -16,7 +17,6 @@ import { controlStates } from '../control/control-states.ts';
 import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { withEnds } from '../http/time-range.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { decisionFromRow } from './decision-view.ts';
 import { eventsOfRun, spanOfRun } from './run-span.ts';

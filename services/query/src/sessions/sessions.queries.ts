@@ -6,6 +6,7 @@ import {
   TIMELINE,
   type TimelineQuery,
   type Total,
+  withEnds,
 } from '@agentlens/operations';
 import { CLOCK, type Clock } from '@agentlens/platform';
 import { Inject, Injectable } from '@nestjs/common';
@@ -13,7 +14,6 @@ import { sql } from 'kysely';
 import { eventPage } from '../events/event-page.ts';
 import { type Page, pageOf } from '../http/page.ts';
 import { type ReadOnly, TenantReads } from '../http/tenant-reads.ts';
-import { withEnds } from '../http/time-range.ts';
 import { totalOf } from '../http/total.ts';
 import type { WrittenPage } from '../http/written-page.ts';
 import { eventsOfRun, spanOfRow } from '../runs/run-span.ts';
@@ -28,15 +28,16 @@ export class SessionsQueries {
   ) {}
 
   async count(tenantId: string, filter: SessionFilter): Promise<number> {
-    return this.reads.read(tenantId, (db) => this.#count(db, tenantId, filter));
+    return this.reads.read(tenantId, (db) => this.#count(db, tenantId, withEnds(filter, this.clock.now())));
   }
 
-  async list(tenantId: string, filter: SessionFilter): Promise<Page<Session> & Total> {
+  async list(tenantId: string, asked: SessionFilter): Promise<Page<Session> & Total> {
+    const now = this.clock.now();
+    const filter = withEnds(asked, now);
     const { rows, total } = await this.reads.read(tenantId, async (db) => ({
       rows: await this.#pageRows(db, tenantId, filter),
       total: await totalOf(db, this.#matching(db, tenantId, filter)),
     }));
-    const now = this.clock.now();
     const page = pageOf(
       SESSIONS_LIST,
       rows,
@@ -89,8 +90,7 @@ export class SessionsQueries {
     return (await counted.executeTakeFirstOrThrow()).total;
   }
 
-  #matching(db: ReadOnly, tenantId: string, asked: SessionFilter) {
-    const filter = withEnds(asked, this.clock.now());
+  #matching(db: ReadOnly, tenantId: string, filter: SessionFilter) {
     let query = db.selectFrom('runs').where('tenant_id', '=', tenantId);
     if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
     if (filter.from !== undefined) query = query.where('started_at', '>=', filter.from);
