@@ -1,14 +1,33 @@
 import type { Client } from '@agentlens/client';
-import { usageError } from './command-error.ts';
-import type { GlobalOptions } from './global-options.ts';
+import type { Command as TypedCommand } from '@commander-js/extra-typings';
+import type { Command } from 'commander';
+import { usageError } from './errors.ts';
 import { Output, type TextSink } from './output/output.ts';
+import { seconds } from './parse.ts';
 import { chooseKey, clientWith, type PlatformClientOptions } from './platform-client.ts';
 import { Prompt, type PromptInput } from './prompt.ts';
-import { type Connection, findConnection } from './settings/connection.ts';
-import type { Env } from './settings/env.ts';
-import { localKeys } from './settings/local-keys.ts';
+import { type Connection, type Env, findConnection, localKeys, readProjectFile } from './settings/connection.ts';
 import { ProfileStore } from './settings/profiles.ts';
-import { readProjectFile } from './settings/project-file.ts';
+
+/** The options every command takes, as they are read. */
+export interface GlobalOptions {
+  readonly json?: boolean;
+  readonly url?: string;
+  readonly profile?: string;
+  readonly timeout: number;
+  readonly input: boolean;
+  readonly yes?: boolean;
+}
+
+export function addGlobalOptions(command: Command): Command {
+  return command
+    .option('--json', 'print JSON, and a line of JSON for each item of a stream')
+    .option('--url <address>', 'where the platform answers')
+    .option('--profile <name>', 'use this profile')
+    .option('--timeout <seconds>', 'how long to wait for an answer', seconds, 10)
+    .option('--no-input', 'never ask; fail where an answer is needed')
+    .option('-y, --yes', 'agree to what would be asked');
+}
 
 /** What the process gives a command. */
 export interface Host {
@@ -99,3 +118,33 @@ export class CommandContext {
     throw usageError(`${question} Nobody can be asked here.`, 'Add --yes to agree beforehand.');
   }
 }
+
+/** What an operation answers, by the operation's id. */
+export type AnswerOf<Id extends keyof Client> = Awaited<ReturnType<Client[Id]>>;
+
+export type RuleAnswer = AnswerOf<'getRule'>;
+export type RunAnswer = AnswerOf<'listRuns'>['runs'][number];
+export type AlertAnswer = AnswerOf<'getAlert'>;
+export type DecisionAnswer = AnswerOf<'listDecisions'>['decisions'][number];
+export type KeyAnswer = AnswerOf<'listKeys'>['keys'][number];
+
+/** Declares the arguments and options of a command, and its action. */
+export type DefineCommand = (command: TypedCommand, context: CommandContext) => void;
+
+/** A command whose module is loaded only when the command runs, so that starting the CLI stays fast. */
+export interface LazyCommand {
+  readonly summary: string;
+  /** Left out of the help: for programs. */
+  readonly hidden?: true;
+  readonly load: () => Promise<DefineCommand>;
+}
+
+interface CommandGroup {
+  readonly summary: string;
+  readonly alias?: string;
+  /** The command that runs if none is named. */
+  readonly usual?: string;
+  readonly commands: Readonly<Record<string, LazyCommand>>;
+}
+
+export type CommandTree = Readonly<Record<string, LazyCommand | CommandGroup>>;

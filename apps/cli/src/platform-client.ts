@@ -1,5 +1,5 @@
 import { type Client, createClient, ProblemError } from '@agentlens/client';
-import { UnreachableError } from './command-error.ts';
+import { UnreachableError } from './errors.ts';
 import { type Connection, needKey } from './settings/connection.ts';
 
 export interface PlatformClientOptions {

@@ -1,10 +1,14 @@
 import { Command, CommanderError } from 'commander';
-import type { CommandTree, LazyCommand } from './command-file.ts';
 import { COMMANDS } from './commands/index.ts';
-import { CommandContext, type Host } from './context.ts';
-import { describeError } from './describe-error.ts';
-import { EXIT } from './exit-codes.ts';
-import { addGlobalOptions, type GlobalOptions } from './global-options.ts';
+import {
+  addGlobalOptions,
+  CommandContext,
+  type CommandTree,
+  type GlobalOptions,
+  type Host,
+  type LazyCommand,
+} from './context.ts';
+import { describeError, EXIT } from './errors.ts';
 
 const LEARN_MORE = `
 Settings, the strongest first: options, AGENTLENS_URL and AGENTLENS_API_KEY, the profile ("agentlens login"), and a
@@ -61,7 +65,7 @@ function addCommands(parent: Command, tree: CommandTree, context: CommandContext
     }
   }
   parent.hook('preSubcommand', async (_parent, command) => {
-    const file = await lazy.get(command)?.load();
-    file?.define(command as never, context);
+    const define = await lazy.get(command)?.load();
+    define?.(command as never, context);
   });
 }

@@ -1,10 +1,11 @@
 import { ProblemError } from '@agentlens/client';
-import { usageError } from '../command-error.ts';
-import type { CommandFile } from '../command-file.ts';
-import { documentOf } from '../parse/document.ts';
+import { runStdio } from '@agentlens/mcp/stdio';
+import type { DefineCommand } from '../context.ts';
+import { usageError } from '../errors.ts';
+import { documentOf } from '../parse.ts';
 import { chooseKey, interruptible } from '../platform-client.ts';
 
-export const define: CommandFile['define'] = (command, context) => {
+export const api: DefineCommand = (command, context) => {
   command
     .argument('<method>', 'get, post, put or delete')
     .argument('<path>', 'like /api/runs?limit=5')
@@ -38,3 +39,22 @@ function parsed(text: string): unknown {
     return text;
   }
 }
+
+export const mcp: DefineCommand = (command, context) => {
+  command
+    .addHelpText(
+      'after',
+      '\nAn MCP client starts this itself: see docs/mcp.md for what to write into its configuration.',
+    )
+    .action(async () => {
+      const { host } = context;
+      const options = context.clientOptions(context.connection());
+      await runStdio({
+        url: options.connection.url,
+        key: await chooseKey(options),
+        signal: host.signal,
+        fetch: interruptible(options),
+        onError: (error) => host.stderr.write(`${error.message}\n`),
+      });
+    });
+};

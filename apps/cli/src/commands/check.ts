@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { CommandError, usageError } from '../command-error.ts';
-import type { CommandFile } from '../command-file.ts';
-import { EXIT } from '../exit-codes.ts';
-import { toneOf } from '../output/style.ts';
+import type { DefineCommand } from '../context.ts';
+import { CommandError, EXIT, usageError } from '../errors.ts';
+import { toneOf } from '../output/output.ts';
 import { details } from '../output/table.ts';
 
-export const define: CommandFile['define'] = (command, context) => {
+export const check: DefineCommand = (command, context) => {
   command
     .argument('<tool>', 'the tool that would be called')
     .requiredOption('--agent <id>', 'the agent that would call it')

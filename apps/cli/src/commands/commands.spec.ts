@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LazyCommand } from '../command-file.ts';
+import type { LazyCommand } from '../context.ts';
 import { runCli } from '../run-cli.testing.ts';
 import { COMMANDS } from './index.ts';
 

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../context.ts';
-import { withProgress } from '../output/progress.ts';
+import { withProgress } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
 
 /** Most that one page of any list may hold. */

@@ -1,5 +1,30 @@
-import { inColour, type Paint, withoutColour } from './style.ts';
+import { styleText } from 'node:util';
 import { type Cell, type Column, details, type Layout, table } from './table.ts';
+
+/** The colours a command may use, each with one meaning. */
+export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
+
+const FORMATS = { good: 'green', warning: 'yellow', bad: 'red', quiet: 'dim', strong: 'bold' } as const;
+
+/** `text` in a tone, or as it is where colours are off. */
+export type Paint = (tone: Tone | undefined, text: string) => string;
+
+const inColour: Paint = (tone, text) =>
+  tone === undefined ? text : styleText(FORMATS[tone], text, { validateStream: false });
+export const withoutColour: Paint = (_tone, text) => text;
+
+const TONES: Readonly<Record<string, Tone>> = {
+  ...{ succeeded: 'good', success: 'good', approved: 'good', closed: 'good', allow: 'good', ALLOW: 'good' },
+  ...{ pending: 'warning', paused: 'warning', retrying: 'warning', half_open: 'warning', warn: 'warning' },
+  ...{ failed: 'bad', denied: 'bad', killed: 'bad', open: 'bad', error: 'bad', critical: 'bad', lost: 'bad' },
+  ...{ BLOCK: 'bad', block: 'bad', terminate: 'bad', timed_out: 'bad', revoked: 'bad' },
+  ...{ expired: 'quiet', cancelled: 'quiet', interrupted: 'quiet', off: 'quiet', shadow: 'quiet', no: 'quiet' },
+};
+
+/** The tone of a status word of the platform. */
+export function toneOf(word: string): Tone | undefined {
+  return TONES[word];
+}
 
 /** The part of a writable stream that is used. */
 export interface TextSink {
@@ -8,7 +33,7 @@ export interface TextSink {
   write(text: string): unknown;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -79,5 +104,28 @@ export class Output {
     const { NO_COLOR, TERM } = this.#options.env;
     const isPlain = sink.isTTY !== true || (NO_COLOR !== undefined && NO_COLOR !== '') || TERM === 'dumb';
     return isPlain ? withoutColour : inColour;
+  }
+}
+
+const QUIET_MS = 1_000;
+const TICK_MS = 250;
+
+/** Says on stderr what is waited for once it takes longer than a second. `label` may change as the work goes on. */
+export async function withProgress<T>(output: Output, label: string | (() => string), work: Promise<T>): Promise<T> {
+  const text = typeof label === 'string' ? () => label : label;
+  const startedMs = performance.now();
+  let shown = false;
+  const timer = setInterval(() => {
+    const elapsedMs = performance.now() - startedMs;
+    if (elapsedMs < QUIET_MS) return;
+    const isTerminal = output.status(`${text()} (${Math.floor(elapsedMs / 1_000)} s)`);
+    if (!isTerminal && !shown) output.note(`${text()} …`);
+    shown = true;
+  }, TICK_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    if (shown) output.status(undefined);
   }
 }

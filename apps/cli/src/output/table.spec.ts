@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { duration, instant, usd } from './format.ts';
-import { plainText } from './plain-text.ts';
-import { withoutColour } from './style.ts';
-import { details, table } from './table.ts';
+import { withoutColour } from './output.ts';
+import { details, duration, instant, plainText, table, usd } from './table.ts';
 
 const COLUMNS = [
   { title: 'name', value: ({ name }: { name: string }) => name },

@@ -1,7 +1,7 @@
 import type { FileRuleset } from '@agentlens/replay';
-import type { AnswerOf } from '../api-types.ts';
-import { plainText } from '../output/plain-text.ts';
-import type { Paint, Tone } from '../output/style.ts';
+import type { AnswerOf } from '../context.ts';
+import type { Paint, Tone } from '../output/output.ts';
+import { plainText } from '../output/table.ts';
 
 export type PlanAnswer = AnswerOf<'planRuleset'>;
 type Change = PlanAnswer['changes'][number];

@@ -1,4 +1,4 @@
-import type { RuleAnswer } from '../api-types.ts';
+import type { RuleAnswer } from '../context.ts';
 
 /** Members of an answer that no file holds. */
 const NOT_IN_FILES = [

@@ -1,11 +1,43 @@
-import { CommandError, usageError } from '../command-error.ts';
-import { EXIT } from '../exit-codes.ts';
-import type { Env } from './env.ts';
-import type { LocalKey } from './local-keys.ts';
-import { type Profiles, profileNamed } from './profiles.ts';
+import { dirname, join, resolve } from 'node:path';
+import { CommandError, EXIT, usageError } from '../errors.ts';
+import { type Profiles, profileNamed, readJsonFile, readTextFile } from './profiles.ts';
+
+/** The variables of the process. */
+export type Env = Readonly<Record<string, string | undefined>>;
+
+const DATA_FOLDER = '.agentlens';
+
+/** Where a platform that was started in this folder, or in one above, keeps its data: the nearest first. */
+function dataFolders(folder: string, env: Env): string[] {
+  const configured = env.AGENTLENS_DATA_DIR;
+  if (configured) return [resolve(folder, configured)];
+  const above = dirname(folder);
+  return [join(folder, DATA_FOLDER), ...(above === folder ? [] : dataFolders(above, env))];
+}
+
+/** `npm start` and `npm run start:distributed` each keep a key of their own. */
+const KEY_FILES = ['api-key', 'distributed/api-key'];
+
+interface LocalKey {
+  readonly file: string;
+  readonly key: string;
+}
+
+/** The keys that a platform started in this folder, or in the nearest one above, wrote into its data folder. */
+export function localKeys(folder: string, env: Env): LocalKey[] {
+  const found = dataFolders(folder, env).map(keysIn);
+  return found.find((keys) => keys.length > 0) ?? [];
+}
+
+function keysIn(dataFolder: string): LocalKey[] {
+  return KEY_FILES.map((name) => join(dataFolder, name)).flatMap((file) => {
+    const key = readTextFile(file)?.trim();
+    return key ? [{ file, key }] : [];
+  });
+}
 
 /** Where a setting came from, as people know it: `--url`, `AGENTLENS_URL`, `profile "staging"`. */
-export interface KnownKey {
+interface KnownKey {
   readonly key: string;
   readonly source: string;
 }
@@ -95,4 +127,58 @@ function isThisMachine(url: string): boolean {
 function firstGiven(...values: readonly (readonly [string | undefined, string])[]): readonly [string, string] {
   const found = values.find(([value]) => value !== undefined && value !== '');
   return [found?.[0] ?? '', found?.[1] ?? ''];
+}
+
+/** Kept with a project, also in version control. */
+const PROJECT_FILE = '.agentlens.json';
+
+/**
+ * What the nearest project file, here or above, chooses. It names a profile and nothing else: a file that came with
+ * somebody's repository must not say which address gets the user's key.
+ */
+export function readProjectFile(folder: string): { readonly profile?: string } {
+  for (let at = folder; ; at = dirname(at)) {
+    const file = join(at, PROJECT_FILE);
+    const content = readJsonFile(file);
+    if (content !== undefined) return checked(file, content);
+    if (dirname(at) === at) return {};
+  }
+}
+
+function checked(file: string, content: unknown): { readonly profile?: string } {
+  const fields = typeof content === 'object' && content !== null ? Object.entries(content) : [];
+  for (const [name, value] of fields) {
+    if (name === 'profile' && typeof value === 'string') continue;
+    throw new CommandError(
+      `${file}: "${name}" cannot stand here. The file may name a profile: {"profile": "staging"}`,
+      {
+        hint: 'Addresses and keys belong to a profile of the user: agentlens login',
+      },
+    );
+  }
+  return Object.fromEntries(fields);
+}
+
+/** `NATS_URL`, else the server of a platform that was started here, else the usual port of this machine. */
+export function natsAddress(folder: string, env: Env): string {
+  if (env.NATS_URL) return env.NATS_URL;
+  const noted = dataFolders(folder, env).map((data) => readTextFile(join(data, 'distributed/nats-url'))?.trim());
+  return noted.find((address) => address !== undefined && address !== '') ?? 'nats://127.0.0.1:4222';
+}
+
+/** What the NATS client wants: it does not read credentials out of an address. */
+export function natsConnection(address: string) {
+  const servers = address.split(',');
+  const { username, password } = new URL(servers[0] ?? '');
+  const credentials = username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
+  return { servers: servers.map((server) => new URL(server).host), ...credentials };
+}
+
+/** No NATS server answered at `address`. */
+export function natsUnreachable(address: string, error: unknown): CommandError {
+  const shown = address.replace(/:[^:@/]+@/g, ':***@');
+  return new CommandError(`No NATS server answers at ${shown}: ${error instanceof Error ? error.message : ''}`, {
+    exitCode: EXIT.unreachable,
+    hint: 'Only the distributed form has one: "npm run start:distributed". NATS_URL names another server.',
+  });
 }

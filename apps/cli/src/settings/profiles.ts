@@ -1,13 +1,33 @@
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { CommandError } from '../command-error.ts';
-import { EXIT } from '../exit-codes.ts';
-import type { Env } from './env.ts';
-import { readJsonFile } from './json-file.ts';
+import { CommandError, EXIT } from '../errors.ts';
+import type { Env } from './connection.ts';
+
+/** What a JSON file holds; undefined where there is no such file. */
+export function readJsonFile(file: string): unknown {
+  const text = readTextFile(file);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CommandError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Undefined where there is no such file. */
+export function readTextFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new CommandError(`${file} cannot be read: ${message}`);
+  }
+}
 
 /** A platform and a key of it. */
-export interface Profile {
+interface Profile {
   readonly url: string;
   readonly key: string;
 }

@@ -1,21 +1,56 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CommandError } from '../../command-error.ts';
-import type { CommandFile } from '../../command-file.ts';
-import type { CommandContext } from '../../context.ts';
-import { usd } from '../../output/format.ts';
-import { seconds } from '../../parse/numbers.ts';
-import { CleanupList } from './cleanup-list.ts';
-import { DemoScreen } from './demo-screen.ts';
+import type { Client } from '@agentlens/client';
+import type { CommandContext, DefineCommand, RuleAnswer } from '../../context.ts';
+import { CommandError } from '../../errors.ts';
+import { usd } from '../../output/table.ts';
+import { seconds } from '../../parse.ts';
+import { eventText } from '../events.ts';
 import { buyWithApproval } from './purchase.ts';
 import { ResearchAgent } from './research-agent.ts';
 import { type DemoSetting, makeBuyingRule, makeSearchRules } from './rules.ts';
-import { watchAgent } from './watch.ts';
+import { CleanupList, DemoScreen } from './screen.ts';
+
+interface Watch {
+  /** The ids of the rules that fired so far. */
+  readonly fired: ReadonlySet<string>;
+  /** Resolves when the stream is closed. */
+  stop(): Promise<void>;
+}
+
+/** Shows an agent's events, and the rules that fire, as they are streamed. Resolves once nothing can be missed. */
+async function watchAgent(
+  client: Client,
+  agentId: string,
+  rules: readonly RuleAnswer[],
+  screen: DemoScreen,
+): Promise<Watch> {
+  const fired = new Set<string>();
+  const leaving = new AbortController();
+  const frames = client.openStream({ query: { agentId }, signal: leaving.signal });
+  // The platform sends a heartbeat when the stream is open.
+  await frames.next();
+  const ended = (async () => {
+    for await (const frame of frames) {
+      if (frame.event === 'event') screen.event(eventText(frame.data), frame.data.isError);
+      if (frame.event !== 'alert' || !rules.some(({ id }) => id === frame.data.ruleId)) continue;
+      fired.add(frame.data.ruleId);
+      screen.guardrail(`"${frame.data.name}" fires: ${frame.data.message}`);
+    }
+  })();
+  return {
+    fired,
+    stop: async () => {
+      leaving.abort();
+      await ended;
+    },
+  };
+}
 
 const SETTLE_MS = 10_000;
 const HUMAN_SECONDS = 60;
 
-export const define: CommandFile['define'] = (command, context) => {
+export const demo: DefineCommand = (command, context) => {
   command
     .option(
       '--wait <seconds>',

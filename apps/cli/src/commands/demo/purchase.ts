@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, ProblemError } from '@agentlens/client';
-import type { AnswerOf } from '../../api-types.ts';
-import type { CommandContext } from '../../context.ts';
-import type { DemoScreen } from './demo-screen.ts';
+import type { AnswerOf, CommandContext } from '../../context.ts';
+import type { DemoScreen } from './screen.ts';
 
 const POLL_MS = 500;
 const PURCHASE = { vendor: 'reports.example', title: 'Tidal power 2026', amount: 49, currency: 'EUR' };

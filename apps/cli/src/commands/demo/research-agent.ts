@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, ProblemError } from '@agentlens/client';
-import type { DemoScreen } from './demo-screen.ts';
+import type { DemoScreen } from './screen.ts';
 
 const STEP_MS = 450;
 const MOST_TRIES = 12;

@@ -1,7 +1,6 @@
 import { type Client, ProblemError } from '@agentlens/client';
-import type { RuleAnswer } from '../../api-types.ts';
-import type { CleanupList } from './cleanup-list.ts';
-import type { DemoScreen } from './demo-screen.ts';
+import type { RuleAnswer } from '../../context.ts';
+import type { CleanupList, DemoScreen } from './screen.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
 
 type RuleBody = Parameters<Client['createRule']>[0]['body'];
