@@ -9,7 +9,7 @@ import { Prompt, type PromptInput } from './prompt.ts';
 import { type Connection, type Env, findConnection, localKeys, readProjectFile } from './settings/connection.ts';
 import { ProfileStore } from './settings/profiles.ts';
 
-/** The options every command takes, as they are read. */
+/** Options of every command, as parsed. */
 export interface GlobalOptions {
   readonly json?: boolean;
   readonly url?: string;
@@ -21,15 +21,15 @@ export interface GlobalOptions {
 
 export function addGlobalOptions(command: Command): Command {
   return command
-    .option('--json', 'print JSON, and a line of JSON for each item of a stream')
-    .option('--url <address>', 'where the platform answers')
-    .option('--profile <name>', 'use this profile')
-    .option('--timeout <seconds>', 'how long to wait for an answer', seconds, 10)
-    .option('--no-input', 'never ask; fail where an answer is needed')
-    .option('-y, --yes', 'agree to what would be asked');
+    .option('--json', 'print JSON; for streams, one JSON line per item')
+    .option('--url <address>', 'address of the platform')
+    .option('--profile <name>', 'profile to use')
+    .option('--timeout <seconds>', 'request timeout', seconds, 10)
+    .option('--no-input', 'never prompt; fail if input is required')
+    .option('-y, --yes', 'answer yes to confirmations');
 }
 
-/** What the process gives a command. */
+/** The process environment of a command. */
 export interface Host {
   readonly stdin: PromptInput;
   readonly stdout: TextSink;
@@ -38,12 +38,12 @@ export interface Host {
   readonly folder: string;
   readonly fetch: typeof globalThis.fetch;
   readonly nowMs: () => number;
-  /** Fires when the user presses Ctrl-C. */
+  /** Aborts when the user presses Ctrl-C. */
   readonly signal: AbortSignal;
   readonly version: string;
 }
 
-/** What a command works with. The command line is read before any of it is used. */
+/** Everything a command needs. Options are parsed before any of it is used. */
 export class CommandContext {
   readonly host: Host;
   readonly output: Output;
@@ -62,7 +62,7 @@ export class CommandContext {
     return this.#options();
   }
 
-  /** Where this command goes, and with which key. */
+  /** The address and keys to use. */
   connection(): Connection {
     const { folder, env } = this.host;
     return findConnection({
@@ -82,44 +82,45 @@ export class CommandContext {
   }
 
   /**
-   * A client whose calls end with `signal`, by default at Ctrl-C.
-   * @throws CommandError where no key is known
+   * Creates a client whose calls end with `signal`, by default at Ctrl-C.
+   *
+   * @throws CommandError if no key is known
    */
   async connect(signal: AbortSignal = this.host.signal): Promise<Client> {
     const options = { ...this.clientOptions(this.connection()), signal };
     return clientWith(await chooseKey(options), options);
   }
 
-  /** Null where nobody can be asked: no terminal, or --no-input. */
+  /** Null without a terminal or with --no-input. */
   get prompt(): Prompt | null {
     const { stdin, stderr, signal } = this.host;
     const canAsk = this.options.input && stdin.isTTY === true && stderr.isTTY === true;
     return canAsk ? new Prompt(stdin, stderr, signal) : null;
   }
 
-  /** @throws CommandError unless the user agrees, by answering or with --yes */
+  /** @throws CommandError unless the user confirms or passed --yes */
   async confirm(question: string): Promise<void> {
     if (this.options.yes === true) return;
     const prompt = this.#promptOrRefuse(question);
-    if (!/^y(es)?$/i.test(await prompt.ask(`${question} [y/N] `))) throw usageError('Not done: you did not agree.');
+    if (!/^y(es)?$/i.test(await prompt.ask(`${question} [y/N] `))) throw usageError('Cancelled.');
   }
 
-  /** @throws CommandError unless the user types the name of what goes away, or gave --yes */
+  /** @throws CommandError unless the user types the name of the object or passed --yes */
   async confirmByName(question: string, name: string): Promise<void> {
     if (this.options.yes === true) return;
     const prompt = this.#promptOrRefuse(question);
-    const typed = await prompt.ask(`${question} Type its name, ${JSON.stringify(name)}, to go on: `);
-    if (typed !== name) throw usageError('Not done: that is not its name.');
+    const typed = await prompt.ask(`${question} Type its name, ${JSON.stringify(name)}, to continue:`);
+    if (typed !== name) throw usageError('Cancelled: the name does not match.');
   }
 
   #promptOrRefuse(question: string): Prompt {
     const { prompt } = this;
     if (prompt !== null) return prompt;
-    throw usageError(`${question} Nobody can be asked here.`, 'Add --yes to agree beforehand.');
+    throw usageError(`${question} Cannot prompt here.`, 'Use --yes to confirm.');
   }
 }
 
-/** What an operation answers, by the operation's id. */
+/** The response type of an operation. */
 export type AnswerOf<Id extends keyof Client> = Awaited<ReturnType<Client[Id]>>;
 
 export type RuleAnswer = AnswerOf<'getRule'>;
@@ -134,7 +135,7 @@ export type DefineCommand = (command: TypedCommand, context: CommandContext) => 
 /** A command whose module is loaded only when the command runs, so that starting the CLI stays fast. */
 export interface LazyCommand {
   readonly summary: string;
-  /** Left out of the help: for programs. */
+  /** Not shown in the help: for programs. */
   readonly hidden?: true;
   readonly load: () => Promise<DefineCommand>;
 }

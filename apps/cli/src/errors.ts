@@ -1,10 +1,10 @@
 import { ProblemError } from '@agentlens/client';
 import { plainText } from './output/table.ts';
 
-/** What the command ends with; scripts rely on these numbers. */
+/** Exit codes. Scripts rely on these numbers. */
 export const EXIT = {
   ok: 0,
-  /** It was asked for and did not work. */
+  /** The command ran and failed. */
   failed: 1,
   /** `rules plan --detailed-exitcode`: there are changes. */
   changes: 2,
@@ -12,20 +12,20 @@ export const EXIT = {
   blocked: 3,
   /** No valid key, or the key lacks a scope. */
   notAllowed: 4,
-  /** What was named is not there, or is not in the state the command needs. */
+  /** The object does not exist or is not in the required state. */
   notFoundOrConflict: 5,
-  /** The platform did not answer, or not in time. */
+  /** The platform did not answer in time. */
   unreachable: 6,
   usage: 64,
   interrupted: 130,
 } as const;
 
-/** A command cannot go on; `message` says why, `hint` what to do. */
+/** A command cannot continue: `message` gives the reason, `hint` the fix. */
 export class CommandError extends Error {
   override readonly name: string = 'CommandError';
   readonly exitCode: number;
   readonly hint: string | undefined;
-  /** What the message sums up, one line each. */
+  /** Details, one line each. */
   readonly details: readonly string[];
 
   constructor(
@@ -43,26 +43,26 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line itself is wrong. */
+/** Wrong usage of the command line. */
 export function usageError(message: string, hint?: string): CommandError {
   return new CommandError(message, { exitCode: EXIT.usage, hint });
 }
 
-/** No answer came from `address`. */
+/** `address` did not answer. */
 export class UnreachableError extends CommandError {
   override readonly name = 'UnreachableError';
 
   constructor(address: string, why: string) {
     super(`No answer from ${address}: ${why}`, {
       exitCode: EXIT.unreachable,
-      hint: 'Is the platform running, and is this its address? "agentlens doctor" looks closer.',
+      hint: 'Is the platform running, and is this its address? For a diagnosis: agentlens doctor',
     });
   }
 }
 
 interface ErrorReport {
   readonly exitCode: number;
-  /** What to print on stderr. */
+  /** Lines for stderr. */
   readonly lines: readonly string[];
 }
 
@@ -78,7 +78,7 @@ const BY_STATUS: Readonly<Record<number, number>> = {
   504: EXIT.unreachable,
 };
 
-/** What a failed command prints, and the code it exits with. */
+/** Message and exit code of a failed command. */
 export function describeError(error: unknown): ErrorReport {
   if (error instanceof CommandError) {
     const { exitCode, lines } = report(error.exitCode, error.message, error.hint);
@@ -87,7 +87,7 @@ export function describeError(error: unknown): ErrorReport {
   }
   if (error instanceof ProblemError) return describeProblem(error);
   if (error instanceof Error && error.name === 'TimeoutError') {
-    const hint = '"--timeout 60" waits longer; "agentlens doctor" looks closer.';
+    const hint = 'To wait longer: --timeout 60. For a diagnosis: agentlens doctor';
     return report(EXIT.unreachable, 'The platform did not answer in time.', hint);
   }
   if (error instanceof Error) return report(EXIT.failed, error.message);
@@ -105,7 +105,7 @@ function describeProblem(problem: ProblemError): ErrorReport {
 
 function hintFor({ status, hint, retryAfterMs }: ProblemError): string | undefined {
   if (hint !== undefined) return hint;
-  if (status === 401) return 'Sign in with "agentlens login", or set AGENTLENS_API_KEY.';
+  if (status === 401) return 'Sign in with "agentlens login" or set AGENTLENS_API_KEY.';
   if (status === 429 && retryAfterMs !== undefined) return `Try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
   return undefined;
 }

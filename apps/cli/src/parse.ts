@@ -6,15 +6,17 @@ import type { Host } from './context.ts';
 import { CommandError, EXIT, usageError } from './errors.ts';
 import { readTextFile } from './settings/profiles.ts';
 
-/** The text of a file, or of stdin for `-`. */
+/** Reads a file, or stdin for `-`. */
 export async function textOf(file: string, { folder, stdin }: Host): Promise<string> {
   if (file === '-') return text(stdin);
   const content = readTextFile(resolve(folder, file));
-  if (content === undefined) throw usageError(`There is no file ${file}`);
+  if (content === undefined) throw usageError(`File not found: ${file}`);
   return content;
 }
 
-/** The one YAML or JSON document of a file, or of stdin for `-`. @throws CommandError that names file, line and column */
+/**
+ * Parses one YAML or JSON document from a file, or from stdin for `-`. @throws CommandError with file, line and column
+ */
 export async function documentOf(file: string, host: Host): Promise<unknown> {
   const source = await textOf(file, host);
   const document = parseDocument(source, { prettyErrors: true, uniqueKeys: true, version: '1.2' });
@@ -28,12 +30,12 @@ export async function documentOf(file: string, host: Host): Promise<unknown> {
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Reads an instant, a date, or an age like `30m`, `2h` or `7d` counted back from now. */
+/** Parses an instant, a date, or an age such as `30m`, `2h` or `7d` before now. */
 export function instantBefore(nowMs: () => number): (text: string) => string {
   return (text) => read(text, (lengthMs) => nowMs() - lengthMs, 'an age');
 }
 
-/** Reads an instant, a date, or a length like `12h` or `30d` counted from now on. */
+/** Parses an instant, a date, or a duration such as `12h` or `30d` from now. */
 export function instantFrom(nowMs: () => number): (text: string) => string {
   return (text) => read(text, (lengthMs) => nowMs() + lengthMs, 'a time from now');
 }
@@ -43,40 +45,42 @@ function read(text: string, counted: (lengthMs: number) => number, kind: string)
   if (amount !== undefined) return new Date(counted(Number(amount) * (UNITS[unit] ?? 0))).toISOString();
   const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(ms)) return new Date(ms).toISOString();
-  throw new InvalidArgumentError(`Give an instant like 2026-11-25T10:00:00Z, a date, or ${kind} like 30m, 2h, 7d.`);
+  throw new InvalidArgumentError(
+    `Must be an instant such as 2026-11-25T10:00:00Z, a date, or ${kind} like 30m, 2h, 7d.`,
+  );
 }
 
-/** A number of seconds above 0, up to an hour. */
+/** Parses a number of seconds above 0, up to an hour. */
 export function seconds(text: string): number {
   const value = Number(text);
   if (Number.isFinite(value) && value > 0 && value <= 3_600) return value;
-  throw new InvalidArgumentError('Give a number of seconds, like 30.');
+  throw new InvalidArgumentError('Must be a number of seconds, such as 30.');
 }
 
-/** A whole number of at least 1. */
+/** Parses an integer of at least 1. */
 export function count(text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new InvalidArgumentError('Give a whole number of at least 1.');
+  throw new InvalidArgumentError('Must be an integer of at least 1.');
 }
 
-/** An amount of money in USD. */
+/** Parses an amount in USD. */
 export function amount(text: string): number {
   const value = Number(text);
   if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return value;
-  throw new InvalidArgumentError('Give an amount in USD, like 0.25.');
+  throw new InvalidArgumentError('Must be an amount in USD, such as 0.25.');
 }
 
-/** Reads one of a few words. */
+/** Parses one of the given words. */
 export function oneOf<const Word extends string>(words: readonly Word[]): (text: string) => Word {
   return (text) => {
     const found = words.find((word) => word === text);
     if (found !== undefined) return found;
-    throw new InvalidArgumentError(`Give one of ${words.join(', ')}.`);
+    throw new InvalidArgumentError(`Must be one of ${words.join(', ')}.`);
   };
 }
 
-/** Reads several of a few words, with commas between them. */
+/** Parses a comma-separated list of the given words. */
 export function someOf<const Word extends string>(words: readonly Word[]): (text: string) => Word[] {
   const one = oneOf(words);
   return (text) => text.split(',').map((word) => one(word.trim()));

@@ -29,7 +29,7 @@ export async function run(words: readonly string[], host: Host): Promise<number>
 }
 
 function exitCodeOf(error: unknown, host: Host): number {
-  // Commander has printed what it has to say.
+  // Commander has already printed the message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (host.signal.aborted) return EXIT.interrupted;
   const { exitCode, lines } = describeError(error);
@@ -37,7 +37,7 @@ function exitCodeOf(error: unknown, host: Host): number {
   return exitCode;
 }
 
-/** The whole command line; the commands' own options are read when a command is reached. */
+/** Builds the command tree; a command adds its options when it is reached. */
 function buildProgram(host: Host): Command {
   const program = new Command('agentlens')
     .description('Watch, steer and guard AI agents.')
@@ -45,7 +45,7 @@ function buildProgram(host: Host): Command {
     .helpOption('-h, --help', 'print this help')
     .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: (text) => host.stderr.write(text) })
     .addHelpText('after', LEARN_MORE)
-    .showHelpAfterError('("--help" after a command shows what it takes)')
+    .showHelpAfterError('(use --help after a command for its usage)')
     .exitOverride();
   addGlobalOptions(program);
   const context = new CommandContext(host, () => program.opts<GlobalOptions>());

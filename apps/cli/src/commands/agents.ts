@@ -5,7 +5,7 @@ import { type Column, details, instant, usd } from '../output/table.ts';
 import { count } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';
 
-/** What holds an agent or a run; nothing while it goes on. */
+/** Rows that show a pause, kill or open breaker of an agent or run; empty while it runs freely. */
 export function controlRows({ state, scope, scopeId, by, reason, since }: AnswerOf<'getAgent'>['control']) {
   if (state === 'running') return [];
   const rows: [string, string | undefined, Tone?][] = [
@@ -24,7 +24,7 @@ function agentDetails(agent: AnswerOf<'getAgent'>, paint: Paint): string {
       ['Name', agent.name],
       ['Description', agent.description],
       ...controlRows(agent.control),
-      ['Model', agent.modelOverride && `told to use ${agent.modelOverride}: ${agent.modelOverrideReason ?? ''}`],
+      ['Model', agent.modelOverride && `overridden with ${agent.modelOverride}: ${agent.modelOverrideReason ?? ''}`],
       ['Tags', agent.tags.join(', ')],
       ['Tools', agent.tools.map(({ name }) => name).join(', ')],
       ['First seen', instant(agent.firstSeenAt)],
@@ -53,15 +53,15 @@ const AGENT_COLUMNS: readonly Column<AnswerOf<'getAgent'>>[] = [
 
 export const listAgents: DefineCommand = (command, context) => {
   command
-    .option('--paused', 'only agents that are paused')
-    .option('--limit <n>', 'at most this many', count, PAGE)
+    .option('--paused', 'only paused agents')
+    .option('--limit <n>', 'maximum number of agents', count, PAGE)
     .action(async ({ paused, limit }) => {
       const client = await context.connect();
       await printList(context, {
         pages: pages(client.listAgents, { query: { paused, limit: Math.min(limit, PAGE) } }),
         itemsOf: ({ agents }) => agents,
         columns: AGENT_COLUMNS,
-        none: 'No agents yet: one exists from its first event on.',
+        none: 'No agents yet. An agent appears with its first event.',
         limit,
       });
     });
@@ -95,18 +95,18 @@ const HEALTH_COLUMNS: readonly Column<HealthRow>[] = [
 ];
 
 export const agentHealth: DefineCommand = (command, context) => {
-  command.argument('[id]', 'one agent; without it, all of them, the worst first').action(async (id) => {
+  command.argument('[id]', 'one agent; omit it to list all agents, lowest score first').action(async (id) => {
     const client = await context.connect();
     const agents =
       id === undefined ? (await client.getHealthOverview()).agents : [await client.getAgentHealth({ params: { id } })];
-    context.output.printTable(agents, HEALTH_COLUMNS, 'No agent had a run in the last 7 days.');
+    context.output.printTable(agents, HEALTH_COLUMNS, 'No agent ran in the last 7 days.');
   });
 };
 
 export const unpauseAgent: DefineCommand = (command, context) => {
   command
     .argument('<id>', 'the agent')
-    .option('--clear-model', 'let it choose its model again, too')
+    .option('--clear-model', 'also remove the model override')
     .action(async (id, { clearModel = false }) => {
       const client = await context.connect();
       const agent = await client.unpauseAgent({ params: { id }, body: { clearModelOverride: clearModel } });

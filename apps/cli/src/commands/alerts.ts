@@ -44,13 +44,13 @@ function alertDetails(alert: AlertAnswer, paint: Paint): string {
 export const listAlerts: DefineCommand = (command, context) => {
   const when = instantBefore(context.host.nowMs);
   command
-    .option('--status <words>', 'pending, acknowledged, approved, denied, expired, cancelled; several with commas')
-    .option('--kind <words>', 'approval, breaker, rule; several with commas')
+    .option('--status <words>', 'pending, acknowledged, approved, denied, expired, cancelled; comma-separated')
+    .option('--kind <words>', 'approval, breaker, rule; comma-separated')
     .option('--agent <id>', 'only alerts of this agent')
     .option('--run <id>', 'only alerts of this run')
-    .option('--from <time>', 'an instant, a date or an age like 2h', when)
-    .option('--to <time>', 'an instant, a date or an age like 2h', when)
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--from <time>', 'start: an instant, a date or an age such as 2h', when)
+    .option('--to <time>', 'end: an instant, a date or an age such as 2h', when)
+    .option('--limit <n>', 'maximum number of alerts', count, 50)
     .action(async ({ status, kind, agent, run, from, to, limit }) => {
       const client = await context.connect();
       const query = { status, kind, agentId: agent, runId: run, from, to, limit: Math.min(limit, PAGE) };
@@ -74,12 +74,12 @@ export const showAlert: DefineCommand = (command, context) => {
 
 type Deciding = 'approveAlert' | 'denyAlert' | 'cancelAlert' | 'acknowledgeAlert';
 
-/** The command that does one of the four things a person can do with an alert. */
+/** Defines the command for one of the four actions a person can take on an alert. */
 function decideCommand(operation: Deciding): DefineCommand {
   return (command, context) => {
     command
       .argument('<id>', 'the alert')
-      .option('--reason <text>', 'why, for the audit and for the agent')
+      .option('--reason <text>', 'reason, recorded in the audit log and sent to the agent')
       .action(async (id, { reason }) => {
         const decide: Client[Deciding] = (await context.connect())[operation];
         const alert = await decide({ params: { id }, body: { reason } });
@@ -92,15 +92,15 @@ export const acknowledgeAlert = decideCommand('acknowledgeAlert');
 
 export const cancelAlert = decideCommand('cancelAlert');
 
-/** The statuses of an approval that nobody has decided; an acknowledged one was only looked at. */
+/** Statuses of an undecided approval; acknowledging an approval does not decide it. */
 const WAITING = 'pending,acknowledged';
 
 export const listApprovals: DefineCommand = (command, context) => {
   command
     .option('--agent <id>', 'only calls of this agent')
     .option('--run <id>', 'only calls of this run')
-    .option('--all', 'also those that are decided, expired or cancelled')
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--all', 'include decided, expired and cancelled approvals')
+    .option('--limit <n>', 'maximum number of approvals', count, 50)
     .action(async ({ agent, run, all, limit }) => {
       const client = await context.connect();
       const narrowing = { kind: 'approval', agentId: agent, runId: run, status: all === true ? undefined : WAITING };
@@ -108,7 +108,7 @@ export const listApprovals: DefineCommand = (command, context) => {
         pages: pages(client.listAlerts, { query: { ...narrowing, limit: Math.min(limit, PAGE) } }),
         itemsOf: ({ alerts }) => alerts,
         columns: ALERT_COLUMNS.filter(({ title }) => title !== 'kind'),
-        none: 'No call waits for a human.',
+        none: 'No call needs approval.',
         limit,
       });
     });
@@ -136,11 +136,11 @@ export const watchApprovals: DefineCommand = (command, context) => {
       for await (const frame of client.openAlertStream({ query, signal: host.signal })) {
         if (frame.event === 'alert') show(frame.data);
         if (frame.event !== 'heartbeat' || waitingShown) continue;
-        // The first heartbeat says that the stream is open: what was asked before it is read from the list.
+        // The first heartbeat confirms that the stream is open; approvals requested earlier come from the list.
         waitingShown = true;
         for await (const { alerts } of pages(client.listAlerts, { query: { ...query, status: WAITING, limit: PAGE } }))
           for (const alert of alerts) show(alert);
-        output.note('Watching. Decide in another terminal: agentlens approvals approve ID (or deny ID)');
+        output.note('Watching. To decide, run in another terminal: agentlens approvals approve ID (or deny ID)');
       }
     });
 };

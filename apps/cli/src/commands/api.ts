@@ -9,10 +9,10 @@ export const api: DefineCommand = (command, context) => {
   command
     .argument('<method>', 'get, post, put or delete')
     .argument('<path>', 'like /api/runs?limit=5')
-    .option('--body <file>', 'JSON or YAML to send; "-" reads stdin')
-    .addHelpText('after', '\nPrints the answer as it came. Every route: GET /openapi.json')
+    .option('--body <file>', 'JSON or YAML body; "-" reads stdin')
+    .addHelpText('after', '\nPrints the response unchanged. For all routes, see GET /openapi.json')
     .action(async (method, path, { body: file }) => {
-      if (!path.startsWith('/')) throw usageError(`The path must begin with "/": /${path}`);
+      if (!path.startsWith('/')) throw usageError(`The path must start with "/": /${path}`);
       const body = file === undefined ? undefined : JSON.stringify(await documentOf(file, context.host));
       const options = context.clientOptions(context.connection());
       const key = await chooseKey(options);
@@ -42,10 +42,7 @@ function parsed(text: string): unknown {
 
 export const mcp: DefineCommand = (command, context) => {
   command
-    .addHelpText(
-      'after',
-      '\nAn MCP client starts this itself: see docs/mcp.md for what to write into its configuration.',
-    )
+    .addHelpText('after', '\nMCP clients start this command themselves. For client configuration, see docs/mcp.md.')
     .action(async () => {
       const { host } = context;
       const options = context.clientOptions(context.connection());

@@ -18,9 +18,9 @@ const BREAKER_COLUMNS: readonly Column<AnswerOf<'listBreakers'>['breakers'][numb
 export const listBreakers: DefineCommand = (command, context) => {
   command
     .option('--scope <words>', 'run, agent')
-    .option('--agent <id>', 'only those of this agent')
-    .option('--state <words>', 'closed, open, half_open; several with commas')
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--agent <id>', 'only breakers of this agent')
+    .option('--state <words>', 'closed, open, half_open; comma-separated')
+    .option('--limit <n>', 'maximum number of breakers', count, 50)
     .action(async ({ scope, agent, state, limit }) => {
       const client = await context.connect();
       const query = { scope, agentId: agent, state, limit: Math.min(limit, PAGE) };
@@ -28,7 +28,7 @@ export const listBreakers: DefineCommand = (command, context) => {
         pages: pages(client.listBreakers, { query }),
         itemsOf: ({ breakers }) => breakers,
         columns: BREAKER_COLUMNS,
-        none: 'No breakers match: one is listed once it opened.',
+        none: 'No breakers match. A breaker is listed after it opens for the first time.',
         limit,
       });
     });
@@ -65,11 +65,11 @@ export const breakerLimits: DefineCommand = (command, context) => {
 export const resetBreaker: DefineCommand = (command, context) => {
   command
     .argument('<scope>', 'run or agent')
-    .argument('<id>', 'of the run or agent')
+    .argument('<id>', 'id of the run or agent')
     .action(async (scope, id) => {
-      if (scope !== 'run' && scope !== 'agent') throw usageError(`"${scope}" is neither "run" nor "agent"`);
+      if (scope !== 'run' && scope !== 'agent') throw usageError(`"${scope}" must be "run" or "agent"`);
       const client = await context.connect();
       const answer = await client.resetBreaker({ params: { scope, id } });
-      context.output.print(answer, () => `Closed the breaker of ${scope} ${id}. It starts counting again.`);
+      context.output.print(answer, () => `Closed the breaker of ${scope} ${id}. Its counters start from zero.`);
     });
 };

@@ -33,8 +33,8 @@ function ofWhom({ scope, scopeId }: BudgetRow): string {
 
 export const listBudgets: DefineCommand = (command, context) => {
   command
-    .option('--scope <words>', 'run, session, agent, actor, tenant; several with commas')
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--scope <words>', 'run, session, agent, actor, tenant; comma-separated')
+    .option('--limit <n>', 'maximum number of budgets', count, 50)
     .action(async ({ scope, limit }) => {
       const client = await context.connect();
       await printList(context, {
@@ -50,7 +50,7 @@ export const listBudgets: DefineCommand = (command, context) => {
 export const showBudget: DefineCommand = (command, context) => {
   command
     .argument('<id>', 'the budget')
-    .option('--of <id>', 'what one run, session, agent or end user spent')
+    .option('--of <id>', 'show the spend of one run, session, agent or end user')
     .action(async (id, { of }) => {
       const client = await context.connect();
       const answer = await client.getBudget({ params: { id }, query: { scopeId: of } });
@@ -67,11 +67,11 @@ const PERIODS = ['total', 'day', 'week', 'month'] as const;
 
 export const createBudget: DefineCommand = (command, context) => {
   command
-    .argument('<name>', 'what to call it')
+    .argument('<name>', 'name of the budget')
     .requiredOption('--scope <word>', SCOPES.join(', '), oneOf(SCOPES))
-    .requiredOption('--limit <usd>', 'how much may be spent per period', amount)
+    .requiredOption('--limit <usd>', 'maximum spend per period, in USD', amount)
     .option('--period <word>', PERIODS.join(', '), oneOf(PERIODS), 'total')
-    .option('--of <id>', 'only of this one; without it each has a budget of its own')
+    .option('--of <id>', 'limit this one id; omit it to give each its own budget')
     .action(async (name, { scope, limit, period, of }) => {
       const client = await context.connect();
       const budget = await client.createBudget({ body: { name, scope, limitUsd: limit, period, scopeId: of } });
@@ -83,7 +83,7 @@ export const deleteBudget: DefineCommand = (command, context) => {
   command.argument('<id>', 'the budget').action(async (id) => {
     const client = await context.connect();
     const { budget } = await client.getBudget({ params: { id } });
-    await context.confirmByName(`Delete the budget ${id}? What was spent stays in the ledger.`, budget.name);
+    await context.confirmByName(`Delete the budget ${id}? The recorded spend stays in the ledger.`, budget.name);
     const answer = await client.deleteBudget({ params: { id } });
     context.output.print(answer, () => `Deleted ${id}`);
   });
@@ -109,9 +109,9 @@ export const spend: DefineCommand = (command, context) => {
   const when = instantBefore(context.host.nowMs);
   command
     .option('--by <word>', GROUPS.join(', '), oneOf(GROUPS), 'agent')
-    .option('--agent <id>', 'only of this agent')
-    .option('--from <time>', 'an instant, a date or an age; 7d unless given', when)
-    .option('--to <time>', 'an instant, a date or an age like 2h', when)
+    .option('--agent <id>', 'only spend of this agent')
+    .option('--from <time>', 'start: an instant, a date or an age; default 7d', when)
+    .option('--to <time>', 'end: an instant, a date or an age such as 2h', when)
     .action(async ({ by, agent, from, to }) => {
       const client = await context.connect();
       const query = { agentId: agent, from: from ?? when('7d'), to, granularity: 'day' } as const;

@@ -9,7 +9,7 @@ import {
 import { oneOf } from '../parse.ts';
 import { COMMANDS } from './index.ts';
 
-/** What may stand in the place of the last word, as far as it is typed. */
+/** Completions for the last word. */
 async function suggestions(words: readonly string[], context: CommandContext): Promise<string[]> {
   const typed = words.at(-1) ?? '';
   const { tree, command } = reached(words.slice(0, -1));
@@ -20,12 +20,12 @@ async function suggestions(words: readonly string[], context: CommandContext): P
 }
 
 interface Reached {
-  /** The commands that may follow. */
+  /** Commands that can follow. */
   readonly tree: CommandTree;
   readonly command?: LazyCommand;
 }
 
-/** Where the words lead; options and arguments in between are passed over. */
+/** Resolves the words to a position in the command tree, skipping options and arguments. */
 function reached(words: readonly string[]): Reached {
   let at: Reached = { tree: COMMANDS };
   for (const word of words) {
@@ -37,7 +37,7 @@ function reached(words: readonly string[]): Reached {
   return at;
 }
 
-/** The options of a command, which take those of every command after them. */
+/** Options of a command, including the global ones. */
 async function optionsAt(lazy: LazyCommand | undefined, context: CommandContext): Promise<string[]> {
   const command = addGlobalOptions(new Command());
   const define = await lazy?.load();
@@ -51,7 +51,7 @@ function isHidden(entry: CommandTree[string]): boolean {
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** Each asks the command itself: what it suggests is never older than the command. */
+/** Each script calls the CLI for suggestions, so it never goes stale. */
 const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = {
   bash: `_agentlens() {
   local IFS=$'\\n'
@@ -84,9 +84,9 @@ export const completion: DefineCommand = (command, { output }) => {
     .action((shell) => output.print({ shell, script: SCRIPTS[shell] }, () => SCRIPTS[shell]));
 };
 
-/** Called by the scripts of the shells. */
+/** Called by the shell scripts. */
 export const complete: DefineCommand = (command, context) => {
-  command.argument('[words...]', 'the line so far, without the program').action(async (words) => {
+  command.argument('[words...]', 'the words typed so far, without the program name').action(async (words) => {
     for (const word of await suggestions(words, context)) context.host.stdout.write(`${word}\n`);
   });
 };

@@ -20,13 +20,13 @@ async function doctor(answers: Readonly<Record<string, () => unknown>>) {
 }
 
 describe('doctor', () => {
-  it('finds nothing wrong with a connection that works', async () => {
+  it('reports no problem for a working connection', async () => {
     const { exitCode, results } = await doctor({});
     expect(exitCode).toBe(0);
     expect(results).toEqual({ connection: 'ok', key: 'ok', clock: 'ok', version: 'ok', stream: 'ok' });
   });
 
-  it('names the address and its source where nothing listens, and skips what depends on it', async () => {
+  it('names the address and its source if nothing listens there, and skips dependent checks', async () => {
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
     const refuse = () => Promise.reject(new TypeError('fetch failed', { cause }));
     const { exitCode, of, results } = await doctor({ '/api/health': refuse });
@@ -36,28 +36,28 @@ describe('doctor', () => {
     expect(of('connection')?.advice).toContain('AGENTLENS_URL');
   });
 
-  it('sees that something else answers at the address', async () => {
+  it('detects another program at the address', async () => {
     const { exitCode, of } = await doctor({ '/api/health': () => stream('<html>', 'text/html') });
     expect(exitCode).toBe(6);
-    expect(of('connection')?.what).toContain('not the API of AgentLens');
+    expect(of('connection')?.what).toContain('not the AgentLens API');
   });
 
-  it('passes on what the platform says of a key', async () => {
+  it("passes on the platform's message about the key", async () => {
     const expired = () => refusal(401, { error: 'API key expired', hint: 'Use the key that replaced it.' });
     const { exitCode, of } = await doctor({ '/api/me': expired });
     expect(exitCode).toBe(4);
     expect(of('key')).toMatchObject({ what: '401: API key expired', advice: 'Use the key that replaced it.' });
   });
 
-  it('sees a proxy that answers in place of the stream', async () => {
+  it('detects a proxy that answers for the stream', async () => {
     const { exitCode, of } = await doctor({ '/api/stream': () => stream('<html>', 'text/html') });
     expect(exitCode).toBe(6);
-    expect(of('stream')).toMatchObject({ result: 'failed', what: 'it was answered with 200 and text/html' });
+    expect(of('stream')).toMatchObject({ result: 'failed', what: 'the response was 200 with text/html' });
   });
 
-  it('sees a stream that ends before it says anything', async () => {
+  it('detects a stream that ends before its first message', async () => {
     const { of } = await doctor({ '/api/stream': () => stream('') });
-    expect(of('stream')).toMatchObject({ result: 'failed', what: 'it ended before the first message' });
+    expect(of('stream')).toMatchObject({ result: 'failed', what: 'the stream ended before the first message' });
   });
 });
 
@@ -65,18 +65,18 @@ describe('the clock', () => {
   const platform = '2026-11-25T10:00:00.000Z';
   const at = Date.parse(platform);
 
-  it('agrees where the answer was written between question and answer, however slow the network is', () => {
+  it('accepts a platform time between request and response, however slow the network', () => {
     expect(checkClock(platform, at - 20_000, at + 20_000).result).toBe('ok');
   });
 
-  it('is ahead or behind by what the network cannot explain', () => {
+  it('reports a difference that the network cannot explain', () => {
     expect(checkClock(platform, at + 60_000, at + 61_000).what).toContain('1 min 0 s ahead of');
     expect(checkClock(platform, at - 61_000, at - 60_000).what).toContain('1 min 0 s behind');
   });
 });
 
 describe('the version', () => {
-  it('may differ in its last number', () => {
+  it('accepts a different patch version', () => {
     expect(checkVersion('1.2.3', '1.2.9').result).toBe('ok');
     expect(checkVersion('1.2.3', '1.3.0')).toMatchObject({
       result: 'warning',

@@ -5,22 +5,22 @@ import { type Paint, type Tone, withProgress } from '../output/output.ts';
 import { duration, plainText } from '../output/table.ts';
 import { chooseKey, clientWith, interruptible, type PlatformClientOptions } from '../platform-client.ts';
 
-/** What a check of `agentlens doctor` found. */
+/** Result of one check of `agentlens doctor`. */
 export interface Finding {
   readonly check: string;
   readonly result: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly what: string;
   /** What to do about it. */
   readonly advice?: string;
-  /** Of a failed check: what the command exits with. */
+  /** Exit code of a failed check. */
   readonly exitCode?: number;
 }
 
-/** Signatures of webhooks are refused when they are older than minutes; people read times long before that. */
+/** Webhook signatures expire after minutes, but wrong times in lists mislead people much earlier. */
 const NOTICED_MS = 5_000;
 
 /**
- * How far this machine's clock is from the platform's. The answer was written at `platformNow`, somewhere between
+ * Compares this machine's clock with the platform's. The response was written at `platformNow`, some time between
  * `askedMs` and `answeredMs` on this machine.
  */
 export function checkClock(platformNow: string, askedMs: number, answeredMs: number): Finding {
@@ -32,11 +32,11 @@ export function checkClock(platformNow: string, askedMs: number, answeredMs: num
     check: 'clock',
     result: 'warning',
     what: `this machine is ${duration(apartMs)} ${direction} the platform`,
-    advice: 'Synchronise the clocks (NTP): times in lists, and relative ones like --from 1h, are off by this much.',
+    advice: 'Synchronise the clocks (NTP): absolute times, and relative ones such as --from 1h, are off by this much.',
   };
 }
 
-/** Whether AgentLens, and not something else, answers at the address. */
+/** Checks that AgentLens, not another program, answers at the address. */
 async function checkConnection(options: PlatformClientOptions): Promise<Finding> {
   const { url, urlSource } = options.connection;
   const fail = (what: string, advice: string): Finding => {
@@ -51,23 +51,21 @@ async function checkConnection(options: PlatformClientOptions): Promise<Finding>
     const text = await answer.text();
     const type = answer.headers.get('content-type') ?? 'no content type';
     if (!type.startsWith('application/json')) {
-      const what = `${url} answered ${answer.status} with ${type}: this is not the API of AgentLens`;
-      return fail(
-        what,
-        `${setBy} Another program or a sign-in page of a proxy answers there; is a path prefix missing?`,
-      );
+      const what = `${url} answered ${answer.status} with ${type}, which is not the AgentLens API`;
+      return fail(what, `${setBy} Another program or a proxy's sign-in page answers there. Is a path prefix missing?`);
     }
     if (answer.status === 503) {
-      return fail(`${url} answers, but its database does not: ${text}`, 'Look at the log of the platform.');
+      return fail(`${url} answers, but its database does not: ${text}`, 'Check the log of the platform.');
     }
-    if (!answer.ok) return fail(`${url}/api/health answered ${answer.status}`, `${setBy} Look at the proxy before it.`);
+    if (!answer.ok)
+      return fail(`${url}/api/health answered ${answer.status}`, `${setBy} Check the proxy in front of the platform.`);
     return { check: 'connection', result: 'ok', what: `${url} answers in ${tookMs} ms (from ${urlSource})` };
   } catch (error) {
     if (error instanceof CommandError)
-      return fail(error.message, `${setBy} Start the platform, or correct the address.`);
+      return fail(error.message, `${setBy} Start the platform or correct the address.`);
     if (error instanceof Error && error.name === 'TimeoutError') {
       const what = `${url} did not answer within ${options.timeoutMs / 1_000} s`;
-      return fail(what, `${setBy} A firewall that drops packets looks like this.`);
+      return fail(what, `${setBy} A firewall that drops packets causes this.`);
     }
     throw error;
   }
@@ -75,11 +73,11 @@ async function checkConnection(options: PlatformClientOptions): Promise<Finding>
 
 export interface KeyCheck {
   readonly finding: Finding;
-  /** Where the key is good. */
+  /** Set if the key is valid. */
   readonly accepted?: { readonly client: Client; readonly key: string };
 }
 
-/** Whether the platform knows the key, and what it may do. */
+/** Checks that the platform accepts the key and lists its scopes. */
 export async function checkKey(options: PlatformClientOptions): Promise<KeyCheck> {
   const fail = (what: string, advice: string | undefined): KeyCheck => {
     return { finding: { check: 'key', result: 'failed', what, advice, exitCode: EXIT.notAllowed } };
@@ -89,7 +87,7 @@ export async function checkKey(options: PlatformClientOptions): Promise<KeyCheck
     const client = clientWith(key, options);
     const me = await client.getMe();
     const source = options.connection.keys.find((known) => known.key === key)?.source ?? '';
-    const what = `"${me.keyName}" of tenant ${me.tenantId} may ${me.scopes.join(', ')} (from ${source})`;
+    const what = `"${me.keyName}" of tenant ${me.tenantId} has the scopes ${me.scopes.join(', ')} (from ${source})`;
     return { finding: { check: 'key', result: 'ok', what }, accepted: { client, key } };
   } catch (error) {
     if (error instanceof ProblemError) return fail(`${error.status}: ${error.message}`, error.hint);
@@ -99,8 +97,8 @@ export async function checkKey(options: PlatformClientOptions): Promise<KeyCheck
 }
 
 /**
- * Whether a stream comes through while it is open: the platform sends a heartbeat at once, but a proxy that collects
- * answers lets nothing pass before the end.
+ * Checks that messages arrive while a stream is open. The platform sends a heartbeat at once; a buffering proxy holds
+ * it back until the stream ends.
  */
 async function checkStream(options: PlatformClientOptions, key: string): Promise<Finding> {
   const fail = (what: string, advice: string): Finding => {
@@ -115,33 +113,36 @@ async function checkStream(options: PlatformClientOptions, key: string): Promise
     });
     const type = answer.headers.get('content-type') ?? 'no content type';
     if (!answer.ok || !type.startsWith('text/event-stream')) {
-      return fail(`it was answered with ${answer.status} and ${type}`, 'A proxy on the way answers in its place.');
+      return fail(`the response was ${answer.status} with ${type}`, 'A proxy answered instead of the platform.');
     }
     const first = await answer.body?.getReader().read();
     const took = `${Math.round(performance.now() - startedMs)} ms`;
     if (first?.value !== undefined)
-      return { check: 'stream', result: 'ok', what: `the first message came after ${took}` };
-    return fail('it ended before the first message', 'A proxy on the way closes it: let /api/stream stay open.');
+      return { check: 'stream', result: 'ok', what: `the first message arrived after ${took}` };
+    return fail(
+      'the stream ended before the first message',
+      'A proxy closes the stream. Let it keep /api/stream open.',
+    );
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'TimeoutError') throw error;
     return fail(
-      `nothing came within ${options.timeoutMs / 1_000} s`,
-      'A proxy on the way collects answers: switch buffering off for /api/stream (nginx: proxy_buffering off).',
+      `no message arrived within ${options.timeoutMs / 1_000} s`,
+      'A proxy buffers the stream. Turn buffering off for /api/stream (nginx: proxy_buffering off).',
     );
   } finally {
     ending.abort();
   }
 }
 
-/** Whether this command and the platform are of one minor version: the API may differ between two. */
+/** Checks that the CLI and the platform have the same minor version; the API may differ between minor versions. */
 export function checkVersion(ours: string, platform: string): Finding {
   const minor = (version: string) => version.split('.').slice(0, 2).join('.');
   if (minor(ours) === minor(platform)) return { check: 'version', result: 'ok', what: `both are ${minor(ours)}` };
   return {
     check: 'version',
     result: 'warning',
-    what: `this command is ${ours}, the platform is ${platform}`,
-    advice: `Use the command of that version: npx @agentlens/cli@${platform}`,
+    what: `the CLI is ${ours}, the platform is ${platform}`,
+    advice: `Use the matching CLI: npx @agentlens/cli@${platform}`,
   };
 }
 
@@ -161,11 +162,11 @@ export const doctor: DefineCommand = (command, context) => {
     const [first] = failed;
     if (first === undefined) return;
     const names = failed.map(({ check }) => check).join(', ');
-    throw new CommandError(`Something is wrong with: ${names}`, { exitCode: first.exitCode });
+    throw new CommandError(`Failed checks: ${names}`, { exitCode: first.exitCode });
   });
 };
 
-/** Each check says something of its own: what depends on one that failed is skipped. */
+/** Runs the checks; those that depend on a failed check are skipped. */
 async function examine(context: CommandContext): Promise<Finding[]> {
   const { host } = context;
   const options = context.clientOptions(context.connection());
@@ -181,7 +182,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
 }
 
 function skipped(checks: readonly string[]): Finding[] {
-  return checks.map((check) => ({ check, result: 'skipped', what: 'depends on the one that failed' }));
+  return checks.map((check) => ({ check, result: 'skipped', what: 'depends on a check that failed' }));
 }
 
 function findingText({ check, result, what, advice }: Finding, paint: Paint): string {

@@ -5,7 +5,7 @@ import { type Column, duration, instant, usd } from '../output/table.ts';
 import { count, instantBefore } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';
 
-/** What an event is about, in one line. */
+/** One-line summary of an event. */
 export function eventText(event: AnswerOf<'getEvent'>): string {
   const { eventType, toolName, model, payload, usage } = event;
   const error = typeof payload.error === 'string' ? payload.error : undefined;
@@ -28,12 +28,12 @@ export const listEvents: DefineCommand = (command, context) => {
   command
     .option('--agent <id>', 'only events of this agent')
     .option('--run <id>', 'only events of this run')
-    .option('--type <names>', 'like tool_error or llm_call; several with commas')
-    .option('--severity <words>', 'debug, info, warn, error, critical; several with commas')
-    .option('--search <text>', 'part of the JSON text of the payload, any case')
-    .option('--from <time>', 'an instant, a date or an age like 2h', when)
-    .option('--to <time>', 'an instant, a date or an age like 2h', when)
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--type <names>', 'for example tool_error or llm_call; comma-separated')
+    .option('--severity <words>', 'debug, info, warn, error, critical; comma-separated')
+    .option('--search <text>', 'text to find in the payload JSON, case-insensitive')
+    .option('--from <time>', 'start: an instant, a date or an age such as 2h', when)
+    .option('--to <time>', 'end: an instant, a date or an age such as 2h', when)
+    .option('--limit <n>', 'maximum number of events', count, 50)
     .action(async ({ agent, run, type, severity, search, from, to, limit }) => {
       const client = await context.connect();
       const filter = { agentId: agent, sessionId: run, eventType: type, severity, search, from, to };
@@ -83,19 +83,19 @@ const DECISION_COLUMNS: readonly Column<DecisionAnswer>[] = [
 export const listDecisions: DefineCommand = (command, context) => {
   const when = instantBefore(context.host.nowMs);
   command
-    .option('--agent <id>', 'only about calls of this agent')
-    .option('--run <id>', 'only about calls of this run')
-    .option('--rule <id>', 'only where this rule matched, enforced or in shadow')
-    .option('--tool <name>', 'only about this tool')
-    .option('--verdict <word>', 'ALLOW or BLOCK: what the agent was told')
-    .option('--effect <words>', 'allow, modify, ask, block, terminate: what was done to the call')
-    .option('--would-have <words>', 'modify, ask, block, terminate: what rules in shadow would have done')
-    .option('--from <time>', 'an instant, a date or an age like 2h', when)
-    .option('--to <time>', 'an instant, a date or an age like 2h', when)
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--agent <id>', 'only calls of this agent')
+    .option('--run <id>', 'only calls of this run')
+    .option('--rule <id>', 'only decisions in which this rule matched, enforced or in shadow')
+    .option('--tool <name>', 'only calls of this tool')
+    .option('--verdict <word>', 'ALLOW or BLOCK: the answer the agent received')
+    .option('--effect <words>', 'allow, modify, ask, block, terminate: the effect on the call')
+    .option('--would-have <words>', 'modify, ask, block, terminate: what shadow rules would have done')
+    .option('--from <time>', 'start: an instant, a date or an age such as 2h', when)
+    .option('--to <time>', 'end: an instant, a date or an age such as 2h', when)
+    .option('--limit <n>', 'maximum number of decisions', count, 50)
     .addHelpText(
       'after',
-      '\nWhat shadow rules would have blocked: agentlens decisions list --would-have block,terminate',
+      '\nTo see what shadow rules would have blocked: agentlens decisions list --would-have block,terminate',
     )
     .action(async ({ agent, run, rule, tool, verdict, effect, wouldHave, from, to, limit }) => {
       const client = await context.connect();
@@ -126,13 +126,13 @@ export const audit: DefineCommand = (command, context) => {
   const when = instantBefore(context.host.nowMs);
   command
     .option('--actor <name>', 'a person, or the id or name of a key')
-    .option('--kind <words>', 'what was done, like rule.changed or key.created; several with commas')
-    .option('--target <words>', 'what was changed, like rule or budget; several with commas')
-    .option('--id <id>', 'only changes of this one')
-    .option('--from <time>', 'an instant, a date or an age like 2h', when)
-    .option('--to <time>', 'an instant, a date or an age like 2h', when)
-    .option('--limit <n>', 'at most this many', count, 50)
-    .addHelpText('after', '\nWith --json each entry says what was before and what is since.')
+    .option('--kind <words>', 'kind of change, such as rule.changed or key.created; comma-separated')
+    .option('--target <words>', 'kind of object, such as rule or budget; comma-separated')
+    .option('--id <id>', 'only changes of the object with this id')
+    .option('--from <time>', 'start: an instant, a date or an age such as 2h', when)
+    .option('--to <time>', 'end: an instant, a date or an age such as 2h', when)
+    .option('--limit <n>', 'maximum number of changes', count, 50)
+    .addHelpText('after', '\nWith --json, each entry has the state before and after the change.')
     .action(async ({ actor, kind, target, id, from, to, limit }) => {
       const client = await context.connect();
       const query = { actor, kind, target, targetId: id, from, to, limit: Math.min(limit, PAGE) };
@@ -146,7 +146,7 @@ export const audit: DefineCommand = (command, context) => {
     });
 };
 
-/** The names of what is different, where there is a before and an after. */
+/** Names of the changed fields, if the entry has a state before and after. */
 function changedFields({ before, after }: AuditRow): string {
   if (before === null || after === null) return '';
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);

@@ -15,7 +15,7 @@ const KEY_COLUMNS: readonly Column<KeyAnswer>[] = [
   { title: 'last used', value: ({ lastUsedAt }) => instant(lastUsedAt) ?? 'never' },
 ];
 
-/** A key that was just made: the only time it is shown. */
+/** Prints a new key; the platform shows it only once. */
 function printNewKey({ output }: CommandContext, made: AnswerOf<'createKey'>): void {
   output.printDetails(made, [
     ['Key', made.key],
@@ -28,7 +28,7 @@ function printNewKey({ output }: CommandContext, made: AnswerOf<'createKey'>): v
 }
 
 export const listKeys: DefineCommand = (command, context) => {
-  command.option('--limit <n>', 'at most this many', count, 500).action(async ({ limit }) => {
+  command.option('--limit <n>', 'maximum number of keys', count, 500).action(async ({ limit }) => {
     const client = await context.connect();
     await printList(context, {
       pages: pages(client.listKeys, { query: { limit: Math.min(limit, PAGE) } }),
@@ -42,10 +42,13 @@ export const listKeys: DefineCommand = (command, context) => {
 
 export const createKey: DefineCommand = (command, context) => {
   command
-    .argument('<name>', 'what to call it')
-    .option('--scopes <words>', 'ingest, decide, read, review, admin; several with commas', 'ingest,decide,read')
-    .option('--agents <ids>', 'good for these agents only, with commas; needs scopes of ingest and decide')
-    .option('--expires <time>', 'an instant, a date or a time from now like 30d', instantFrom(context.host.nowMs))
+    .argument('<name>', 'name of the key')
+    .option('--scopes <words>', 'ingest, decide, read, review, admin; comma-separated', 'ingest,decide,read')
+    .option(
+      '--agents <ids>',
+      'restrict the key to these agents, comma-separated; requires the scopes ingest and decide',
+    )
+    .option('--expires <time>', 'an instant, a date or a time from now such as 30d', instantFrom(context.host.nowMs))
     .option('--events-per-second <n>', 'its quota', count)
     .action(async (name, { scopes, agents, expires, eventsPerSecond }) => {
       const client = await context.connect();
@@ -68,14 +71,14 @@ export const rotateKey: DefineCommand = (command, context) => {
 };
 
 export const revokeKey: DefineCommand = (command, context) => {
-  command.argument('<id>', 'the key to end').action(async (id) => {
+  command.argument('<id>', 'the key to revoke').action(async (id) => {
     const client = await context.connect();
     const key = await find(client, id);
     if (key === undefined) {
-      const hint = '"agentlens keys list" shows every key of the tenant.';
+      const hint = 'To list all keys of the tenant: agentlens keys list';
       throw new CommandError(`There is no key ${id}`, { exitCode: EXIT.notFoundOrConflict, hint });
     }
-    await context.confirmByName(`Revoke the key ${id}? Whatever uses it stops working within 5 seconds.`, key.name);
+    await context.confirmByName(`Revoke the key ${id}? Programs that use it stop working within 5 seconds.`, key.name);
     const answer = await client.revokeKey({ params: { id } });
     context.output.print(answer, () => `Revoked ${id}`);
   });

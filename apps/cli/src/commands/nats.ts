@@ -9,14 +9,14 @@ const CONNECT_TIMEOUT_MS = 3_000;
 
 export const natsSub: DefineCommand = (command, { host, output }) => {
   command
-    .argument('[subject]', 'with * and > as NATS reads them', 'guardrail.triggered.>')
-    .addHelpText('after', '\nNATS_URL names the server; by default the one of "npm run start:distributed".')
+    .argument('[subject]', 'a NATS subject; * and > are wildcards', 'guardrail.triggered.>')
+    .addHelpText('after', '\nNATS_URL sets the server; the default is the one of "npm run start:distributed".')
     .action(async (subject) => {
       const connection = await connectClient(natsAddress(host.folder, host.env));
       const close = () => void connection.close();
       host.signal.addEventListener('abort', close);
       const closed = connection.closed();
-      output.note(`Listening on ${subject} at ${connection.getServer()}; Ctrl-C ends it.`);
+      output.note(`Listening on ${subject} at ${connection.getServer()}. Press Ctrl-C to stop.`);
       for await (const message of connection.subscribe(subject)) {
         const headers = Object.fromEntries(message.headers ?? []);
         const body = message.string();
@@ -40,7 +40,7 @@ async function connectClient(address: string): Promise<NatsConnection> {
 
 type DeadLetterRow = Awaited<ReturnType<EventBus['deadLetters']>>[number];
 
-/** Does something with the broker of a distributed platform, and leaves it. */
+/** Connects to the broker of a distributed platform for the duration of `work`. */
 async function withBus<T>({ folder, env }: Host, work: (bus: EventBus) => Promise<T>): Promise<T> {
   const address = natsAddress(folder, env);
   const bus = await connectBus(address);
@@ -74,8 +74,8 @@ const DEAD_LETTER_COLUMNS: readonly Column<DeadLetterRow>[] = [
 
 export const listDeadLetters: DefineCommand = (command, { host, output }) => {
   command
-    .argument('[group]', 'what this consumer group gave up on; without it, what any did')
-    .addHelpText('after', '\nNATS_URL names the server; by default the one of "npm run start:distributed".')
+    .argument('[group]', 'only dead letters of this consumer group')
+    .addHelpText('after', '\nNATS_URL sets the server; the default is the one of "npm run start:distributed".')
     .action(async (group) => {
       const letters = await withBus(host, (bus) => bus.deadLetters(group));
       output.printTable(letters, DEAD_LETTER_COLUMNS, `no dead letters${group === undefined ? '' : ` of ${group}`}`);
@@ -84,16 +84,16 @@ export const listDeadLetters: DefineCommand = (command, { host, output }) => {
 
 export const redriveDeadLetter: DefineCommand = (command, { host, output }) => {
   command
-    .argument('<group>', 'the consumer group that gave up')
+    .argument('<group>', 'the consumer group of the dead letter')
     .argument('<message>', 'the id of the message')
     .action(async (group, messageId) => {
       if (await withBus(host, (bus) => bus.redrive(group, messageId))) {
-        output.print({ group, messageId }, () => `sent again: ${messageId} to ${group}`);
+        output.print({ group, messageId }, () => `redelivered ${messageId} to ${group}`);
         return;
       }
       throw new CommandError(`${group} has no dead letter ${messageId}`, {
         exitCode: EXIT.notFoundOrConflict,
-        hint: '"agentlens dead-letters list" shows all there are.',
+        hint: 'To list all dead letters: agentlens dead-letters list',
       });
     });
 };

@@ -7,20 +7,20 @@ const ORDER_SCOPES = ['run', 'agent', 'tenant'] as const;
 type OrderScope = (typeof ORDER_SCOPES)[number];
 export type OrderState = 'killed' | 'paused' | 'running';
 
-/** The longest the platform waits for acknowledgements, ms. */
+/** Maximum time the platform waits for acknowledgements, in ms. */
 const WAIT_MS = 10_000;
 
 export interface Order {
   readonly scope: OrderScope;
-  /** Of the run or agent; undefined for the tenant. */
+  /** Id of the run or agent; undefined for the tenant. */
   readonly id: string | undefined;
   readonly state: OrderState;
   readonly reason: string | undefined;
-  /** False: do not wait for acknowledgements. */
+  /** False: return without waiting for acknowledgements. */
   readonly wait: boolean;
 }
 
-/** Kills, pauses or resumes, and prints which agents acknowledged. */
+/** Kills, pauses or resumes, and prints how many instances acknowledged. */
 export async function giveOrder(context: CommandContext, order: Order): Promise<void> {
   const { output } = context;
   const client = await context.connect();
@@ -33,7 +33,7 @@ export async function giveOrder(context: CommandContext, order: Order): Promise<
   if (answer.hint !== undefined) output.note(answer.hint);
   const { connected, acknowledged } = answer;
   if (wait && connected !== null && acknowledged < connected) {
-    output.note('Not every connected instance has acknowledged. The order is enforced at every decision anyway.');
+    output.note('Some connected instances have not acknowledged. The order is enforced at every decision regardless.');
   }
 }
 
@@ -42,7 +42,7 @@ function orderText(answer: AnswerOf<'createOrder'>, paint: CommandContext['outpu
   return details(
     [
       ['Order', order.id],
-      ['Scope', order.scope === 'tenant' ? `the whole tenant ${order.scopeId}` : `${order.scope} ${order.scopeId}`],
+      ['Scope', order.scope === 'tenant' ? `tenant ${order.scopeId}` : `${order.scope} ${order.scopeId}`],
       ['State', order.state, toneOf(order.state)],
       ['Reason', order.reason],
       ['By', order.by],
@@ -55,20 +55,20 @@ function orderText(answer: AnswerOf<'createOrder'>, paint: CommandContext['outpu
 
 const VERBS: Readonly<Record<OrderState, string>> = { killed: 'Kill', paused: 'Pause', running: 'Resume' };
 
-/** The command that brings a run, an agent or the tenant into a state: `agentlens kill agent support-bot`. */
+/** Defines a command that orders a state for a run, an agent or the tenant: `agentlens kill agent support-bot`. */
 function orderCommand(state: OrderState): DefineCommand {
   return (command, context) => {
     command
       .argument('<scope>', ORDER_SCOPES.join(', '))
-      .argument('[id]', 'of the run or agent')
-      .option('--reason <text>', 'why, for everybody who sees the order')
-      .option('--no-wait', 'do not wait until the agents acknowledge')
+      .argument('[id]', 'id of the run or agent')
+      .option('--reason <text>', 'reason, shown with the order')
+      .option('--no-wait', 'do not wait for acknowledgements')
       .action(async (scope, id, { reason, wait }) => {
-        if (!isOrderScope(scope)) throw usageError(`"${scope}" is none of ${ORDER_SCOPES.join(', ')}`);
-        if (scope !== 'tenant' && id === undefined) throw usageError(`Which ${scope}? Give its id.`);
-        if (scope === 'tenant' && id !== undefined) throw usageError('The tenant is the one of the key: give no id.');
+        if (!isOrderScope(scope)) throw usageError(`"${scope}" is not one of ${ORDER_SCOPES.join(', ')}`);
+        if (scope !== 'tenant' && id === undefined) throw usageError(`Missing id of the ${scope}.`);
+        if (scope === 'tenant' && id !== undefined) throw usageError('The key determines the tenant; omit the id.');
         const whom = scope === 'tenant' ? 'every agent of the tenant' : `every run of agent ${id}`;
-        // A single run is stopped at once: whoever stops it is in a hurry.
+        // A single run is stopped without confirmation, because speed matters more.
         if (scope !== 'run') await context.confirm(`${VERBS[state]} ${whom}?`);
         await giveOrder(context, { scope, id, state, reason, wait });
       });

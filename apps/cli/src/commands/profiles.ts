@@ -20,24 +20,24 @@ export const listProfiles: DefineCommand = (command, { output, profiles }) => {
   command.action(() => {
     const { current, profiles: stored } = profiles.read();
     const rows = Object.entries(stored).map(([name, { url }]) => ({ name, url, current: name === current }));
-    output.printTable(rows, PROFILE_COLUMNS, 'No profiles yet: agentlens login');
+    output.printTable(rows, PROFILE_COLUMNS, 'No profiles yet. To create one: agentlens login');
   });
 };
 
 export const useProfile: DefineCommand = (command, { output, profiles }) => {
-  command.argument('<name>', 'the profile to use from now on').action((name) => {
+  command.argument('<name>', 'the profile to use').action((name) => {
     const { url } = profiles.use(name);
-    output.print({ profile: name, url }, () => `Using the profile "${name}" of ${url}`);
+    output.print({ profile: name, url }, () => `Using the profile "${name}" (${url})`);
   });
 };
 
 export const login: DefineCommand = (command, context) => {
   command
-    .argument('[profile]', 'what to call it', 'default')
-    .addHelpText('after', '\nThe key is asked for, or read from stdin: agentlens login --url https://… < key-file')
+    .argument('[profile]', 'name of the profile', 'default')
+    .addHelpText('after', '\nPrompts for the key, or reads it from stdin: agentlens login --url https://… < key-file')
     .action(async (name) => {
       const { output, profiles } = context;
-      // A new profile may have the name that --profile would look up.
+      // Resolves the address without --profile, because that profile may not exist yet.
       const { url } = context.connection();
       const key = await readKey(context, url);
       const connection = { url, urlSource: 'login', keys: [] };
@@ -46,25 +46,26 @@ export const login: DefineCommand = (command, context) => {
       const { tenantId, keyName, scopes, version } = me;
       const saved = { profile: name, url, tenantId, keyName, scopes, version };
       output.print(saved, () => `Signed in to ${url}, tenant ${tenantId}, with the scopes ${scopes.join(', ')}`);
-      output.note(`Kept as profile "${name}" in ${profiles.file}`);
+      output.note(`Saved as profile "${name}" in ${profiles.file}`);
     });
 };
 
 async function readKey(context: CommandContext, url: string): Promise<string> {
   const { prompt, host } = context;
-  if (prompt === null && host.stdin.isTTY === true) throw usageError('Nobody can be asked for the key: pipe it in.');
+  if (prompt === null && host.stdin.isTTY === true)
+    throw usageError('Cannot prompt for the key with --no-input: pipe it to stdin.');
   const typed = prompt === null ? await text(host.stdin) : await prompt.askSecret(`API key for ${url}: `);
   const key = typed.trim();
   if (key !== '' && !/\s/.test(key)) return key;
-  throw new CommandError('That is not an API key: it is one word, like agk_live_…', { exitCode: EXIT.usage });
+  throw new CommandError('That is not an API key: a key is one word, such as agk_live_…', { exitCode: EXIT.usage });
 }
 
 export const logout: DefineCommand = (command, { output, profiles }) => {
-  command.argument('[profile]', 'the one in use, unless given').action((given) => {
+  command.argument('[profile]', 'the profile; default: the current one').action((given) => {
     const name = given ?? profiles.read().current;
-    if (name === undefined) throw usageError('No profile is in use.', 'Name one: agentlens profiles list');
+    if (name === undefined) throw usageError('No profile is selected.', 'To list profiles: agentlens profiles list');
     const { url } = profiles.remove(name);
-    output.print({ profile: name, url }, () => `Removed the profile "${name}" of ${url}`);
-    output.note('The key itself stays valid: "agentlens keys revoke" ends it.');
+    output.print({ profile: name, url }, () => `Removed the profile "${name}" (${url})`);
+    output.note('The key stays valid. To revoke it: agentlens keys revoke');
   });
 };

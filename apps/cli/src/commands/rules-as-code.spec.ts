@@ -41,7 +41,7 @@ const cli = (words: string, answer: (path: string) => unknown = () => PLAN, env 
   runCli(words.split(' '), { folder, env, answer: ({ path }) => answer(path) });
 
 describe('the example rules of this repository', () => {
-  it('do what their tests say', async () => {
+  it('passes its tests', async () => {
     const { exitCode, stdout, requests } = await runCli(['rules', 'test', 'examples/rules'], { folder: ROOT });
     expect({ exitCode, requests, last: stdout.trimEnd().split('\n').at(-1) }).toEqual({
       ...{ exitCode: 0, requests: [] },
@@ -62,18 +62,18 @@ describe('rules test', () => {
     ['tap', 'not ok 1 - a call goes'],
     ['junit', '<failure message="expected effect block, got allow (Allowed)">'],
     ['github', '::error file=pay.test.yaml,line=5,title=a call goes::expected effect block'],
-  ])('exits with 1 and says as %s where what was expected stands', async (format, text) => {
+  ])('exits with 1 and reports the failed expectation as %s', async (format, text) => {
     test('block');
     const { exitCode, stdout } = await cli(`rules test . --format ${format}`);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringContaining(text) });
   });
 
-  it('needs no secret, no key and no platform', async () => {
+  it('needs no secret, key or platform', async () => {
     test('allow');
     expect(await cli('rules test .', undefined, { TOKEN: '' })).toMatchObject({ exitCode: 0, requests: [] });
   });
 
-  it('names file, line and path of what is wrong', async () => {
+  it('reports file, line and path of an error', async () => {
     test('alow');
     const { exitCode, stderr } = await cli('rules test pay.test.yaml');
     expect(exitCode).toBe(1);
@@ -83,7 +83,7 @@ describe('rules test', () => {
 });
 
 describe('rules validate', () => {
-  it('checks files of rules without asking the platform', async () => {
+  it('validates rule files without the platform', async () => {
     expect(await cli('rules validate pay.yaml')).toMatchObject({ exitCode: 0, requests: [] });
     writeFileSync(join(folder, 'pay.yaml'), RULES.replace('cost_limit', 'cost_limt'));
     const { exitCode, stderr } = await cli('rules validate .');
@@ -93,7 +93,7 @@ describe('rules validate', () => {
 });
 
 describe('rules plan', () => {
-  it('shows what changes by field, marks what loosens, and never a value of the environment', async () => {
+  it('shows changes by field, marks those that loosen a rule, and hides values from the environment', async () => {
     const shown = structuredClone(PLAN);
     shown.changes[0]?.changes.push({
       path: 'actionConfig.url',
@@ -115,18 +115,18 @@ describe('rules plan', () => {
     ]);
   });
 
-  it('exits with 2 on request where there are changes', async () => {
+  it('exits with 2 on request if there are changes', async () => {
     expect((await cli('rules plan . --detailed-exitcode')).exitCode).toBe(2);
     expect((await cli('rules plan . --detailed-exitcode', () => NOTHING)).exitCode).toBe(0);
   });
 
-  it('asks nothing while a variable is missing', async () => {
+  it('sends no request if a variable is missing', async () => {
     const { exitCode, stderr, requests } = await runCli(['rules', 'plan', 'pay.yaml'], { folder });
     expect({ exitCode, requests }).toEqual({ exitCode: 1, requests: [] });
     expect(stderr).toContain('the environment variable TOKEN is not set');
   });
 
-  it('says what cannot be applied', async () => {
+  it('reports what cannot be applied', async () => {
     const problems = [{ path: 'rules.0.key', message: '"large" belongs to the ruleset "other"' }];
     const { exitCode, stderr } = await cli('rules plan .', () => ({ ...PLAN, problems }));
     expect(exitCode).toBe(1);
@@ -135,7 +135,7 @@ describe('rules plan', () => {
 });
 
 describe('rules apply', () => {
-  it('applies the plan that was agreed to, on its basis', async () => {
+  it('applies the confirmed plan against the version it was made for', async () => {
     const { exitCode, stderr, requests } = await cli('rules apply . --yes --reason quiet');
     expect(exitCode).toBe(0);
     expect(stderr).toContain('~ large');
@@ -143,7 +143,7 @@ describe('rules apply', () => {
     expect(requests[1]?.body).toMatchObject({ basis: { large: 3 }, reason: 'quiet' });
   });
 
-  it('applies nothing where nobody agreed, and asks nobody where nothing changes', async () => {
+  it('applies nothing without confirmation, and asks for none if nothing changes', async () => {
     const refused = await cli('rules apply . --no-input');
     expect(refused.exitCode).toBe(64);
     expect(refused.requests).toHaveLength(1);
@@ -152,7 +152,7 @@ describe('rules apply', () => {
     expect(same.stdout).toContain('No changes');
   });
 
-  it('is refused where it would undo what others changed, naming who and what, unless that is wanted', async () => {
+  it('refuses to overwrite changes by others, naming author and change, unless told to', async () => {
     const change = { path: 'priority', from: 0, to: 7 };
     const drift = [
       { version: 4, changedAt: '2026-03-01T12:00:00.000Z', changedBy: 'jo', reason: 'night', changes: [change] },
@@ -167,7 +167,7 @@ describe('rules apply', () => {
     expect((await cli('rules apply . --yes', () => kept)).requests).toHaveLength(2);
   });
 
-  it('passes on who changed what since the plan', async () => {
+  it('reports changes made by others since the plan', async () => {
     const details = [{ path: 'large', message: 'was changed by jo at 2026-03-01T12:00:00.000Z: priority 0 → 7' }];
     const { exitCode, stderr } = await cli('rules apply . --yes', (path) =>
       path.endsWith('/apply') ? refusal(409, { error: 'The plan is out of date', details, hint: 'Plan again' }) : PLAN,
@@ -178,7 +178,7 @@ describe('rules apply', () => {
 });
 
 describe('rules pull', () => {
-  it('writes a rule as a file of rules: a key, no defaults, no secret', async () => {
+  it('writes a rule file with a key and without defaults or secrets', async () => {
     const rule = {
       ...{ id: 'r-9', tenantId: 'acme', version: 4, name: 'Call me!', enabled: true, priority: 0, cooldownMinutes: 15 },
       ...{ conditionType: 'cost_limit', conditionConfig: { maxCostUsd: 5 }, actionType: 'notify_webhook' },

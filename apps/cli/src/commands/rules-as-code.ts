@@ -22,10 +22,7 @@ import { PAGE } from './print-list.ts';
 
 export const validateRules: DefineCommand = (command, context) => {
   command
-    .argument(
-      '<files...>',
-      'files of rules or folders of them, checked here; or one rule as JSON or YAML ("-" reads stdin)',
-    )
+    .argument('<files...>', 'rule files or folders, validated locally; or one rule as JSON or YAML ("-" reads stdin)')
     .action(async (files) => {
       const [file = '-'] = files;
       if (files.length === 1 && (file === '-' || file.endsWith('.json'))) return validateDraft(file, context);
@@ -35,13 +32,13 @@ export const validateRules: DefineCommand = (command, context) => {
     });
 };
 
-/** Asks nobody: what the platform would say of the rules follows from the same code. */
+/** Validates rule files locally, with the same code as the platform. */
 async function validateFiles(sources: readonly NamedText[], { output }: CommandContext): Promise<void> {
   const { readRuleFiles } = await import('@agentlens/replay');
   const { rulesets, problems } = readRuleFiles(sources);
   await refuseProblems(problems);
   const counted = rulesets.map(({ name, rules }) => ({ ruleset: name, rules: rules.length }));
-  output.print(counted, () => counted.map(({ ruleset, rules }) => `${ruleset}: ${rules} rules are valid.`).join('\n'));
+  output.print(counted, () => counted.map(({ ruleset, rules }) => `${ruleset}: ${rules} valid rules.`).join('\n'));
 }
 
 async function validateDraft(file: string, context: CommandContext): Promise<void> {
@@ -53,13 +50,13 @@ async function validateDraft(file: string, context: CommandContext): Promise<voi
       ? 'The rule is valid. Nothing was stored.'
       : result.details.map(({ path, message }) => plainText(`${file}: ${path}: ${message}`)).join('\n'),
   );
-  if (!result.valid) throw new CommandError('The platform would refuse this rule.', { hint: result.hint });
+  if (!result.valid) throw new CommandError('The platform would reject this rule.', { hint: result.hint });
 }
 
 export const testRules: DefineCommand = (command, context) => {
   command
-    .argument('<paths...>', 'files of tests (*.test.yaml), or folders that hold them')
-    .addOption(new Option('--format <format>', 'of the results').choices(REPORTS).default('text' as const))
+    .argument('<paths...>', 'test files (*.test.yaml) or folders that contain them')
+    .addOption(new Option('--format <format>', 'output format').choices(REPORTS).default('text' as const))
     .action(async (paths, { format }) => {
       const { readRuleFiles, readTestFile, runTest } = await import('@agentlens/replay');
       const problems: SourceProblem[] = [];
@@ -85,9 +82,9 @@ export const testRules: DefineCommand = (command, context) => {
 
 export const planRules: DefineCommand = (command, context) => {
   command
-    .argument('<paths...>', 'files of one ruleset, or folders that hold them')
-    .option('--prune', 'delete rules of the ruleset that the files do not hold')
-    .option('--detailed-exitcode', `exit with ${EXIT.changes} where there are changes`)
+    .argument('<paths...>', 'files of one ruleset, or folders that contain them')
+    .option('--prune', 'delete rules of the ruleset that are not in the files')
+    .option('--detailed-exitcode', `exit with ${EXIT.changes} if there are changes`)
     .action(async (paths, { prune = false, detailedExitcode }) => {
       const ruleset = await readRuleset(paths, context);
       const client = await context.connect();
@@ -100,19 +97,19 @@ export const planRules: DefineCommand = (command, context) => {
     });
 };
 
-/** @throws CommandError where the plan cannot be applied */
+/** @throws CommandError if the plan cannot be applied */
 function refusePlan({ problems }: PlanAnswer): void {
   if (problems.length === 0) return;
   const lines = problems.map(({ path, message }) => plainText(`${path}: ${message}`));
-  throw new CommandError('This cannot be applied', { details: lines });
+  throw new CommandError('The plan cannot be applied', { details: lines });
 }
 
 export const applyRules: DefineCommand = (command, context) => {
   command
-    .argument('<paths...>', 'files of one ruleset, or folders that hold them')
-    .option('--prune', 'delete rules of the ruleset that the files do not hold')
-    .option('--overwrite', 'apply although others changed rules since the last apply')
-    .option('--reason <text>', 'why, for the history of the rules')
+    .argument('<paths...>', 'files of one ruleset, or folders that contain them')
+    .option('--prune', 'delete rules of the ruleset that are not in the files')
+    .option('--overwrite', 'overwrite changes made by others since the last apply')
+    .option('--reason <text>', 'reason, recorded in the rule history')
     .action(async (paths, { prune = false, overwrite = false, reason }) => {
       const { output } = context;
       const ruleset = await readRuleset(paths, context);
@@ -129,7 +126,7 @@ export const applyRules: DefineCommand = (command, context) => {
         return;
       }
       output.note(planText(shown, output.paint));
-      if (hasChanges(plan)) await context.confirm(`Apply this to the ruleset ${ruleset.name}?`);
+      if (hasChanges(plan)) await context.confirm(`Apply these changes to the ruleset ${ruleset.name}?`);
       const { basis } = plan;
       const applying = client.applyRuleset({ params, body: { ...body, basis, reason }, timeoutMs: 30_000 });
       const answer = await withProgress(output, 'Applying', applying);
@@ -138,27 +135,27 @@ export const applyRules: DefineCommand = (command, context) => {
     });
 };
 
-/** @throws CommandError where what others changed would be lost */
+/** @throws CommandError if the plan would overwrite changes by others */
 function refuseDrift({ changes }: PlanAnswer): void {
   const lost = changes.filter(({ action, drift }) => action !== 'none' && drift.length > 0);
   if (lost.length === 0) return;
   const lines = lost.flatMap(({ key, drift }) => drift.map((one) => `${key}: ${driftText(one)}`));
-  throw new CommandError('Others changed rules that these files would overwrite', {
+  throw new CommandError('These files would overwrite changes made by others', {
     details: lines,
     exitCode: EXIT.notFoundOrConflict,
-    hint: 'Take the change over into the file ("agentlens rules pull" writes it), or add --overwrite. Nothing was applied.',
+    hint: 'Add the change to the file ("agentlens rules pull" writes it) or use --overwrite. Nothing was applied.',
   });
 }
 
 export const pullRules: DefineCommand = (command, context) => {
   command
-    .argument('[ids...]', 'the rules; without them all rules that no other ruleset manages')
-    .option('--ruleset <name>', 'the ruleset the file is of', 'rules')
+    .argument('[ids...]', 'the rules; omit them to write every rule outside other rulesets')
+    .option('--ruleset <name>', 'name of the ruleset', 'rules')
     .action(async (ids, { ruleset }) => {
       const client = await context.connect();
       const rules =
         ids.length > 0 ? await Promise.all(ids.map((id) => client.getRule({ params: { id } }))) : await all(ruleset);
-      if (rules.length === 0) throw usageError('There is no rule to write.');
+      if (rules.length === 0) throw usageError('No rules to write.');
       const file = fileOf(rules, ruleset);
       const { stringify } = await import('yaml');
       context.output.print(file, () => stringify(file, { lineWidth: 0 }).trimEnd());

@@ -5,7 +5,7 @@ import { type Column, details, instant, table } from '../output/table.ts';
 import { count, documentOf, instantBefore } from '../parse.ts';
 import { PAGE, printList } from './print-list.ts';
 
-/** `enforce`, `shadow` (it only records) or `off`. */
+/** `enforce`, `shadow` (records only) or `off`. */
 function modeOf({ enabled, mode, dryRun }: RuleAnswer): string {
   if (!enabled || mode === 'off') return 'off';
   return dryRun ? 'shadow' : mode;
@@ -54,12 +54,12 @@ const TRIGGER_COLUMNS: readonly Column<AnswerOf<'listTriggers'>['triggers'][numb
 
 export const listRules: DefineCommand = (command, context) => {
   command
-    .option('--agent <id>', 'the rules that guard this agent')
-    .option('--enabled', 'only rules that are enabled')
-    .option('--disabled', 'only rules that are not')
-    .option('--condition <type>', 'only rules with this condition, like error_rate_threshold')
-    .option('--action <type>', 'only rules with this action, like pause_agent')
-    .option('--limit <n>', 'at most this many', count, PAGE)
+    .option('--agent <id>', 'rules that apply to this agent')
+    .option('--enabled', 'only enabled rules')
+    .option('--disabled', 'only disabled rules')
+    .option('--condition <type>', 'only rules with this condition, such as error_rate_threshold')
+    .option('--action <type>', 'only rules with this action, such as pause_agent')
+    .option('--limit <n>', 'maximum number of rules', count, PAGE)
     .action(async ({ agent, enabled, disabled, condition, action, limit }) => {
       const client = await context.connect();
       const state = enabled === true ? true : disabled === true ? false : undefined;
@@ -97,7 +97,7 @@ export const getRule: DefineCommand = (command, context) => {
 
 export const createRule: DefineCommand = (command, context) => {
   command
-    .argument('<file>', 'the rule as JSON or YAML, in the fields of the API; "-" reads stdin')
+    .argument('<file>', 'the rule as JSON or YAML, with the API\'s field names; "-" reads stdin')
     .action(async (file) => {
       const body = (await documentOf(file, context.host)) as never;
       const client = await context.connect();
@@ -110,13 +110,13 @@ export const deleteRule: DefineCommand = (command, context) => {
   command.argument('<id>', 'the rule').action(async (id) => {
     const client = await context.connect();
     const rule = await client.getRule({ params: { id } });
-    await context.confirmByName(`Delete the rule ${id}? Its history stays.`, rule.name);
+    await context.confirmByName(`Delete the rule ${id}? Its history is kept.`, rule.name);
     const answer = await client.deleteRule({ params: { id } });
     context.output.print(answer, () => `Deleted ${id}`);
   });
 };
 
-/** The command that switches a rule on or off. */
+/** Defines the command that enables or disables a rule. */
 function setEnabled(enabled: boolean): DefineCommand {
   return (command, context) => {
     command.argument('<id>', 'the rule').action(async (id) => {
@@ -146,7 +146,7 @@ const VERSION_COLUMNS: readonly Column<AnswerOf<'listRuleVersions'>['versions'][
 export const ruleVersions: DefineCommand = (command, context) => {
   command
     .argument('<id>', 'the rule')
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--limit <n>', 'maximum number of versions', count, 50)
     .action(async (id, { limit }) => {
       const client = await context.connect();
       await printList(context, {
@@ -162,14 +162,14 @@ export const ruleVersions: DefineCommand = (command, context) => {
 export const revertRule: DefineCommand = (command, context) => {
   command
     .argument('<id>', 'the rule')
-    .argument('<version>', 'the version to go back to', count)
-    .option('--reason <text>', 'why, for the history of the rule')
+    .argument('<version>', 'the version to revert to', count)
+    .option('--reason <text>', 'reason, recorded in the rule history')
     .action(async (id, version, { reason }) => {
       const client = await context.connect();
       const current = await client.getRule({ params: { id } });
-      await context.confirm(`Let "${current.name}" say again what version ${version} said?`);
+      await context.confirm(`Revert "${current.name}" to version ${version}?`);
       const body = { version, reason };
-      // Refused where somebody changed the rule meanwhile.
+      // The platform rejects this if the rule has changed since it was read.
       const rule = await client.revertRule({ params: { id }, body, ifMatch: current.version });
       context.output.print(rule, () => ruleDetails(rule, context.output.paint));
     });
@@ -178,11 +178,11 @@ export const revertRule: DefineCommand = (command, context) => {
 export const ruleHistory: DefineCommand = (command, context) => {
   const when = instantBefore(context.host.nowMs);
   command
-    .argument('[id]', 'one rule; without it, all of them')
-    .option('--agent <id>', 'only what happened to this agent')
-    .option('--from <time>', 'an instant, a date or an age like 2h', when)
-    .option('--to <time>', 'an instant, a date or an age like 2h', when)
-    .option('--limit <n>', 'at most this many', count, 50)
+    .argument('[id]', 'one rule; omit it to show all rules')
+    .option('--agent <id>', 'only triggers for this agent')
+    .option('--from <time>', 'start: an instant, a date or an age such as 2h', when)
+    .option('--to <time>', 'end: an instant, a date or an age such as 2h', when)
+    .option('--limit <n>', 'maximum number of triggers', count, 50)
     .action(async (ruleId, { agent, from, to, limit }) => {
       const client = await context.connect();
       const query = { ruleId, agentId: agent, from, to, limit: Math.min(limit, PAGE) };

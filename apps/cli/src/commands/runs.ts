@@ -25,15 +25,15 @@ export const listRuns: DefineCommand = (command, context) => {
     .option('--agent <id>', 'only runs of this agent')
     .option(
       '--status <words>',
-      'running, succeeded, failed, timed_out, cancelled, interrupted, lost, killed; several with commas',
+      'running, succeeded, failed, timed_out, cancelled, interrupted, lost, killed; comma-separated',
     )
     .option('--model <name>', 'only runs that used this model')
-    .option('--tags <names>', 'runs with any of these tags, with commas')
-    .option('--rule <id>', 'only runs for which this rule fired or decided')
-    .option('--min-cost <usd>', 'only runs that cost at least this', amount)
-    .option('--from <time>', 'started since: an instant, a date or an age like 2h', when)
-    .option('--to <time>', 'started until: an instant, a date or an age like 2h', when)
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--tags <names>', 'runs with any of these tags, comma-separated')
+    .option('--rule <id>', 'only runs in which this rule fired or decided')
+    .option('--min-cost <usd>', 'only runs that cost at least this much', amount)
+    .option('--from <time>', 'started after: an instant, a date or an age such as 2h', when)
+    .option('--to <time>', 'started before: an instant, a date or an age such as 2h', when)
+    .option('--limit <n>', 'maximum number of runs', count, 50)
     .action(async ({ agent, status, model, tags, rule, minCost, from, to, limit }) => {
       const client = await context.connect();
       const filter = { agentId: agent, status, model, tags, ruleId: rule, minCostUsd: minCost, from, to };
@@ -81,7 +81,7 @@ function toneOfEntry(entry: Entry): Tone | undefined {
 export const showRun: DefineCommand = (command, context) => {
   command
     .argument('<id>', 'the run')
-    .option('--limit <n>', 'at most this many entries of its story', count, 100)
+    .option('--limit <n>', 'maximum number of timeline entries', count, 100)
     .action(async (id, { limit }) => {
       const client = await context.connect();
       const run = await client.getRun({ params: { id } });
@@ -94,7 +94,7 @@ export const showRun: DefineCommand = (command, context) => {
       const timeline = entries.slice(0, limit);
       const { output } = context;
       output.print({ run, timeline }, () => runText(run, timeline, output.layout));
-      if (entries.length > limit) output.note(`The story goes on: --limit ${limit * 4} reads further.`);
+      if (entries.length > limit) output.note(`The timeline continues. To read further: --limit ${limit * 4}`);
     });
 };
 
@@ -110,7 +110,7 @@ function runText(run: AnswerOf<'getRun'>, timeline: readonly Entry[], layout: La
       ['Took', duration(run.durationMs)],
       ['Model', run.model],
       ['Parent', run.parentRunId],
-      ['Calls', `${totals.toolCalls} of tools, ${totals.llmCalls} of models, ${totals.errors} errors`],
+      ['Calls', `${totals.toolCalls} tool calls, ${totals.llmCalls} model calls, ${totals.errors} errors`],
       ['Tokens', `${totals.inputTokens} in, ${totals.outputTokens} out`],
       ['Cost', usd(totals.costUsd)],
     ],
@@ -131,21 +131,21 @@ const TREE_COLUMNS: readonly Column<TreeRow>[] = [
 ];
 
 export const showRunTree: DefineCommand = (command, context) => {
-  command.argument('<id>', 'the run at the top').action(async (id) => {
+  command.argument('<id>', 'the root run').action(async (id) => {
     const client = await context.connect();
     const tree = await client.getRunTree({ params: { id } });
     context.output.print(tree, () => table(tree.runs, TREE_COLUMNS, context.output.layout));
-    if (tree.truncated) context.output.note('The tree is larger: 1,000 runs, 20 levels deep, are shown at most.');
+    if (tree.truncated) context.output.note('The tree is truncated at 1,000 runs and 20 levels.');
   });
 };
 
-/** The command that brings one run into a state: `agentlens runs pause run-1`. */
+/** Defines a command that orders a state for one run: `agentlens runs pause run-1`. */
 function runOrderCommand(state: OrderState): DefineCommand {
   return (command, context) => {
     command
       .argument('<id>', 'the run')
-      .option('--reason <text>', 'why, for everybody who sees the order')
-      .option('--no-wait', 'do not wait until the agent acknowledges')
+      .option('--reason <text>', 'reason, shown with the order')
+      .option('--no-wait', 'do not wait for the acknowledgement')
       .action((id, { reason, wait }) => giveOrder(context, { scope: 'run', id, state, reason, wait }));
   };
 }

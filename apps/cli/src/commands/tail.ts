@@ -5,13 +5,13 @@ import { plainText, timeOfDay, usd } from '../output/table.ts';
 import { eventText } from './events.ts';
 
 type StreamFrame = ReturnType<Client['openStream']> extends AsyncGenerator<infer Frame> ? Frame : never;
-/** What a stream carries beside the signs of its own life. */
+/** A stream frame that carries a fact, not stream status. */
 type FactFrame = Exclude<StreamFrame, { readonly event: 'heartbeat' | 'dropped' | 'closed' }>;
 
-/** What is followed unless kinds are chosen. */
+/** Kinds followed by default. */
 const TAILED_KINDS = ['event', 'alert', 'alert_changed', 'decision', 'delivery', 'order', 'breaker', 'rule'] as const;
 
-/** What happened, in one line for people. The text is still as others wrote it. */
+/** One-line summary of a fact, with agent-controlled text not yet escaped. */
 function frameLine(frame: FactFrame): { readonly text: string; readonly tone: Tone | undefined } {
   switch (frame.event) {
     case 'event': {
@@ -53,7 +53,7 @@ function frameLine(frame: FactFrame): { readonly text: string; readonly tone: To
     }
     case 'budget': {
       const { budget, scopeId, spentUsd, share } = frame.data;
-      const text = `budget "${budget.name}" of ${scopeId}: ${usd(spentUsd)} of ${usd(budget.limitUsd)} are spent`;
+      const text = `budget "${budget.name}" of ${scopeId}: spent ${usd(spentUsd)} of ${usd(budget.limitUsd)}`;
       return { text, tone: share < 1 ? 'warning' : 'bad' };
     }
     case 'audit': {
@@ -61,28 +61,28 @@ function frameLine(frame: FactFrame): { readonly text: string; readonly tone: To
       return { text: `${kind} ${targetId}, by ${actor?.person ?? actor?.keyName ?? 'the platform'}`, tone: undefined };
     }
     case 'rule':
-      return { text: 'the rules of the tenant changed', tone: undefined };
+      return { text: "the tenant's rules changed", tone: undefined };
   }
 }
 
 export const tail: DefineCommand = (command, context) => {
   command
-    .option('--agent <id>', 'only what concerns this agent')
-    .option('--run <id>', 'only what concerns this run')
-    .option('--kinds <names>', 'what to follow', TAILED_KINDS.join(','))
-    .option('--type <names>', 'only events of these types, like tool_error; several with commas')
+    .option('--agent <id>', 'only facts about this agent')
+    .option('--run <id>', 'only facts about this run')
+    .option('--kinds <names>', 'kinds to follow', TAILED_KINDS.join(','))
+    .option('--type <names>', 'only events of these types, such as tool_error; comma-separated')
     .action(async ({ agent, run, kinds, type }) => {
       const { output, host } = context;
       const client = await context.connect();
-      // A stream is made again when it breaks; whether it can be had at all is asked first.
+      // Streams reconnect by themselves, so check the key before opening one.
       await client.getMe();
       const query = { agentId: agent, sessionId: run, kinds, eventType: type };
       for await (const frame of client.openStream({ query, signal: host.signal })) {
         if (frame.event === 'heartbeat') continue;
         if (frame.event === 'dropped') {
-          output.note(`Missed ${frame.data.count} messages: this terminal is too slow for them.`);
+          output.note(`Missed ${frame.data.count} messages: this terminal is too slow.`);
         } else if (frame.event === 'closed') {
-          output.note(`The platform ended the stream: ${plainText(frame.data.reason)}`);
+          output.note(`The platform closed the stream: ${plainText(frame.data.reason)}`);
         } else {
           const { text, tone } = frameLine(frame);
           output.printItem(frame, () => {

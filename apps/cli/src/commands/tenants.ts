@@ -12,7 +12,7 @@ const TENANT_COLUMNS: readonly Column<AnswerOf<'listTenants'>['tenants'][number]
 ];
 
 export const listTenants: DefineCommand = (command, context) => {
-  command.option('--limit <n>', 'at most this many', count, 50).action(async ({ limit }) => {
+  command.option('--limit <n>', 'maximum number of tenants', count, 50).action(async ({ limit }) => {
     const client = await context.connect();
     await printList(context, {
       pages: pages(client.listTenants, { query: { limit: Math.min(limit, PAGE) } }),
@@ -26,8 +26,8 @@ export const listTenants: DefineCommand = (command, context) => {
 
 export const createTenant: DefineCommand = (command, context) => {
   command
-    .argument('<id>', 'the tenant, as it is named in keys and subjects')
-    .option('--name <text>', 'what to call it; the id unless given')
+    .argument('<id>', 'id of the tenant, used in keys and subjects')
+    .option('--name <text>', 'display name; default: the id')
     .action(async (id, { name }) => {
       const client = await context.connect();
       const made = await client.createTenant({ body: { id, name } });
@@ -49,7 +49,7 @@ export const showSettings: DefineCommand = (command, context) => {
   });
 };
 
-/** Every setting by its own name, whatever the platform knows. */
+/** Every setting the platform returns, by name. */
 export function members(settings: object): [string, Cell][] {
   return Object.entries(settings).map(([name, value]) => [
     name,
@@ -63,7 +63,7 @@ export const setSettings: DefineCommand = (command, context) => {
   command.argument('<name=value...>', 'like decisionFailMode=block').action(async (words) => {
     const changes = Object.fromEntries(words.map(change));
     const client = await context.connect();
-    // The platform knows the settings and their values: what is typed here is only text.
+    // The platform validates names and values; here they are plain text.
     const settings = await client.patchSettings({ body: changes as SettingsBody });
     context.output.printDetails(settings, members(settings));
   });
@@ -71,11 +71,11 @@ export const setSettings: DefineCommand = (command, context) => {
 
 function change(word: string): [string, unknown] {
   const at = word.indexOf('=');
-  if (at < 1) throw usageError(`"${word}" is not like name=value`);
+  if (at < 1) throw usageError(`"${word}" must have the form name=value`);
   return [word.slice(0, at), settingValue(word.slice(at + 1))];
 }
 
-/** `true`, `12` and `null` mean what they mean in JSON; everything else is text. */
+/** Parses `true`, `12` and `null` as JSON; anything else is text. */
 function settingValue(text: string): unknown {
   return /^(true|false|null|-?\d+(\.\d+)?)$/.test(text) ? JSON.parse(text) : text;
 }

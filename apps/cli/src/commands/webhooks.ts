@@ -19,8 +19,8 @@ const DELIVERY_COLUMNS: readonly Column<AnswerOf<'listDeliveries'>['deliveries']
 export const listDeliveries: DefineCommand = (command, context) => {
   command
     .option('--rule <id>', 'only actions of this rule')
-    .option('--result <words>', 'like failed, retrying, success; several with commas')
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--result <words>', 'for example failed, retrying, success; comma-separated')
+    .option('--limit <n>', 'maximum number of deliveries', count, 50)
     .action(async ({ rule, result, limit }) => {
       const client = await context.connect();
       const query = { ruleId: rule, result, limit: Math.min(limit, PAGE) };
@@ -38,7 +38,7 @@ export const replayDelivery: DefineCommand = (command, context) => {
   command.argument('<id>', 'the delivery').action(async (id) => {
     const client = await context.connect();
     const answer = await client.redeliver({ params: { id } });
-    context.output.print(answer, () => `Carried out once more: ${answer.deliveryId}`);
+    context.output.print(answer, () => `Running the action again: ${answer.deliveryId}`);
   });
 };
 
@@ -66,7 +66,7 @@ function webhookMembers(webhook: Webhook): [string, Cell][] {
   ];
 }
 
-/** A webhook whose signing secret was just made: the only time it is shown. */
+/** Prints a webhook with its new signing secret; the platform shows the secret only once. */
 function printNewWebhook({ output }: CommandContext, webhook: AnswerOf<'createWebhook'>): void {
   output.printDetails(webhook, [...webhookMembers(webhook), ['Secret', webhook.secret]]);
   output.note('Store the secret now: it is not shown again.');
@@ -85,17 +85,17 @@ const FORMATS = ['standard', 'slack'] as const;
 
 export const createWebhook: DefineCommand = (command, context) => {
   command
-    .argument('<address>', 'where to send to')
-    .requiredOption('--events <words>', `${EVENTS.join(', ')}; several with commas`, someOf(EVENTS))
+    .argument('<address>', 'URL to send to')
+    .requiredOption('--events <words>', `${EVENTS.join(', ')}; comma-separated`, someOf(EVENTS))
     .option('--format <word>', FORMATS.join(', '), oneOf(FORMATS), 'standard')
-    .option('--name <text>', 'what to call it')
+    .option('--name <text>', 'name of the webhook')
     .action(async (url, { events, format, name }) => {
       const client = await context.connect();
       printNewWebhook(context, await client.createWebhook({ body: { url, events, format, name } }));
     });
 };
 
-/** The command that switches a webhook on or off. */
+/** Defines the command that enables or disables a webhook. */
 function setWebhookEnabled(enabled: boolean): DefineCommand {
   return (command, context) => {
     command.argument('<id>', 'the webhook').action(async (id) => {
@@ -115,21 +115,21 @@ export const testWebhook: DefineCommand = (command, context) => {
     const client = await context.connect();
     const answer = await client.testWebhook({ params: { id } });
     context.output.print(answer, () => `Sent as delivery ${answer.deliveryId}`);
-    context.output.note(`What came of it: agentlens webhooks deliveries ${id}`);
+    context.output.note(`To see the result: agentlens webhooks deliveries ${id}`);
   });
 };
 
 export const webhookDeliveries: DefineCommand = (command, context) => {
   command
     .argument('<id>', 'the webhook')
-    .option('--limit <n>', 'at most this many', count, 50)
+    .option('--limit <n>', 'maximum number of deliveries', count, 50)
     .action(async (id, { limit }) => {
       const client = await context.connect();
       await printList(context, {
         pages: pages(client.listWebhookDeliveries, { params: { id }, query: { limit: Math.min(limit, PAGE) } }),
         itemsOf: ({ deliveries }) => deliveries,
         columns: DELIVERY_COLUMNS,
-        none: 'Nothing was sent yet.',
+        none: 'No messages sent yet.',
         limit,
       });
     });
@@ -146,7 +146,7 @@ export const deleteWebhook: DefineCommand = (command, context) => {
   command.argument('<id>', 'the webhook').action(async (id) => {
     const client = await context.connect();
     const { name, url } = await client.getWebhook({ params: { id } });
-    await context.confirmByName(`Delete the webhook to ${url}? Its log stays.`, name ?? id);
+    await context.confirmByName(`Delete the webhook to ${url}? Its log is kept.`, name ?? id);
     const answer = await client.deleteWebhook({ params: { id } });
     context.output.print(answer, () => `Deleted ${id}`);
   });

@@ -1,12 +1,12 @@
 import { styleText } from 'node:util';
 import { type Cell, type Column, details, type Layout, table } from './table.ts';
 
-/** The colours a command may use, each with one meaning. */
+/** Colours by meaning. */
 export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
 const FORMATS = { good: 'green', warning: 'yellow', bad: 'red', quiet: 'dim', strong: 'bold' } as const;
 
-/** `text` in a tone, or as it is where colours are off. */
+/** Applies a tone to `text`, or returns it unchanged if colours are off. */
 export type Paint = (tone: Tone | undefined, text: string) => string;
 
 const inColour: Paint = (tone, text) =>
@@ -21,12 +21,12 @@ const TONES: Readonly<Record<string, Tone>> = {
   ...{ expired: 'quiet', cancelled: 'quiet', interrupted: 'quiet', off: 'quiet', shadow: 'quiet', no: 'quiet' },
 };
 
-/** The tone of a status word of the platform. */
+/** Tone of a status word. */
 export function toneOf(word: string): Tone | undefined {
   return TONES[word];
 }
 
-/** The part of a writable stream that is used. */
+/** The subset of a writable stream that is used. */
 export interface TextSink {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -37,11 +37,11 @@ interface OutputOptions {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Asked at each use: options are known only once the command line is read. */
+  /** A function, because options are parsed after construction. */
   readonly json: () => boolean;
 }
 
-/** What a command prints: its data goes to stdout, everything else to stderr. */
+/** Output of a command: data goes to stdout, everything else to stderr. */
 export class Output {
   readonly #options: OutputOptions;
 
@@ -62,33 +62,35 @@ export class Output {
     return this.layout.paint;
   }
 
-  /** The answer of a command: as JSON, or as `text` for people. */
+  /** Prints a response as JSON, or as `text` for people. */
   print(value: unknown, text: () => string): void {
     this.#write(this.json ? JSON.stringify(value, null, 2) : text());
   }
 
-  /** A list; where it is empty, people get `none` on stderr. */
+  /** Prints a list; for an empty list, people see `none` on stderr. */
   printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], none: string): void {
     if (rows.length === 0 && !this.json) this.note(none);
     else this.print(rows, () => table(rows, columns, this.layout));
   }
 
-  /** One object, by its members. */
+  /** Prints the members of one object. */
   printDetails(value: unknown, members: readonly (readonly [string, Cell])[]): void {
     this.print(value, () => details(members, this.paint));
   }
 
-  /** One item of a stream: a line of JSON, or a line for people. */
+  /** Prints one item of a stream, as a JSON line or a text line. */
   printItem(value: unknown, line: () => string): void {
     this.#write(this.json ? JSON.stringify(value) : line());
   }
 
-  /** Something people should know that is not the data. */
+  /** Prints a message that is not data. */
   note(text: string): void {
     this.#options.stderr.write(`${text}\n`);
   }
 
-  /** A line that replaces itself, on a terminal; `undefined` removes it. @returns whether there is a terminal */
+  /**
+   * Prints a status line that replaces itself on a terminal; `undefined` clears it. @returns false without a terminal
+   */
   status(text: string | undefined): boolean {
     const { stderr } = this.#options;
     if (stderr.isTTY !== true) return false;
@@ -110,7 +112,7 @@ export class Output {
 const QUIET_MS = 1_000;
 const TICK_MS = 250;
 
-/** Says on stderr what is waited for once it takes longer than a second. `label` may change as the work goes on. */
+/** Shows `label` on stderr if the work takes longer than a second. `label` may change while it runs. */
 export async function withProgress<T>(output: Output, label: string | (() => string), work: Promise<T>): Promise<T> {
   const text = typeof label === 'string' ? () => label : label;
   const startedMs = performance.now();

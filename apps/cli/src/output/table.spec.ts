@@ -8,7 +8,7 @@ const COLUMNS = [
 ];
 
 describe('table', () => {
-  it('lines its columns up under their titles', () => {
+  it('aligns columns under their titles', () => {
     const rows = [
       { name: 'a', count: 1 },
       { name: 'longer', count: 1000 },
@@ -16,13 +16,13 @@ describe('table', () => {
     expect(table(rows, COLUMNS, { paint: withoutColour })).toBe('NAME    COUNT\na           1\nlonger   1000');
   });
 
-  it('shortens the widest column where the terminal is narrow', () => {
+  it('truncates the widest column to fit the terminal', () => {
     const rows = [{ name: 'x'.repeat(50), count: 7 }];
     const [, row = ''] = table(rows, COLUMNS, { paint: withoutColour, width: 20 }).split('\n');
     expect(row).toBe(`${'x'.repeat(12)}…      7`);
   });
 
-  it('counts characters, not their bytes', () => {
+  it('counts characters, not bytes', () => {
     const rows = [
       { name: '🦊🦊', count: 1 },
       { name: 'abcd', count: 2 },
@@ -33,7 +33,7 @@ describe('table', () => {
 });
 
 describe('details', () => {
-  it('leaves out what has no value', () => {
+  it('omits members without a value', () => {
     const members = [
       ['ID', 'r-1'],
       ['Reason', undefined],
@@ -43,8 +43,8 @@ describe('details', () => {
   });
 });
 
-describe('what others wrote', () => {
-  it('cannot steer the terminal', () => {
+describe('agent-controlled text', () => {
+  it('cannot control the terminal', () => {
     expect(plainText('a\u001b[2Jb\r\nc\u009bd')).toBe('a\\u001b[2Jb\\r\\nc\\u009bd');
   });
 
@@ -52,13 +52,13 @@ describe('what others wrote', () => {
     expect(plainText('safe\u202etxt.exe')).toBe('safe\\u202etxt.exe');
   });
 
-  it('stays as it is otherwise', () => {
+  it('is otherwise unchanged', () => {
     expect(plainText('Ünïcödé 日本語 🦊')).toBe('Ünïcödé 日本語 🦊');
   });
 });
 
 describe('figures', () => {
-  it('are written as people read them', () => {
+  it('are formatted for people', () => {
     expect([usd(0), usd(0.0042), usd(12.5)]).toEqual(['$0.00', '$0.0042', '$12.50']);
     expect([duration(320), duration(4_210), duration(185_000), duration(7_800_000)]).toEqual([
       '320 ms',

@@ -1,8 +1,8 @@
 import type { Paint, Tone } from './output.ts';
 
 /**
- * Text of others as it may go to a terminal: control characters, which could move the cursor, retitle the window or
- * hide text, are shown as `\u001b`. So are the marks that reverse the reading direction.
+ * Escapes agent-controlled text for a terminal. Control characters could move the cursor, change the window title or
+ * hide text, and bidirectional marks could reverse it; both are shown as `\u001b`.
  */
 export function plainText(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
@@ -22,14 +22,14 @@ export interface Column<Row> {
 
 export interface Layout {
   readonly paint: Paint;
-  /** Of the terminal; undefined: as wide as the text is. */
+  /** Width of the terminal; undefined: unlimited. */
   readonly width?: number;
 }
 
 const GAP = '  ';
 const NARROWEST = 6;
 
-/** Rows under their titles. On a terminal the widest columns give way until a row fits into one line. */
+/** Formats rows under column titles. On a terminal, the widest columns shrink until a row fits. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { paint, width }: Layout): string {
   const texts = rows.map((row) => columns.map(({ value }) => cellText(value(row))));
   const widths = fitted(
@@ -58,7 +58,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return [titles, ...body].join('\n');
 }
 
-/** `Label  value` lines; a member without a value is left out. */
+/** Formats `Label  value` lines, omitting members without a value. */
 export function details(
   members: readonly (readonly [label: string, value: Cell, tone?: Tone])[],
   paint: Paint,
@@ -88,7 +88,7 @@ function shortened(text: string, room: number): string {
         .join('')}…`;
 }
 
-/** The widths of the columns, the widest made narrower while all together are wider than `width`. */
+/** Shrinks the widest columns until all of them fit into `width`. */
 function fitted(widths: readonly number[], width: number | undefined): number[] {
   const result = [...widths];
   if (width === undefined) return result;
@@ -101,12 +101,12 @@ function fitted(widths: readonly number[], width: number | undefined): number[] 
   return result;
 }
 
-/** An instant without its fractions: `2026-11-25T02:09:41Z`. */
+/** An instant without fractions: `2026-11-25T02:09:41Z`. */
 export function instant(text: string | null | undefined): Cell {
   return text?.replace(/\.\d+Z$/, 'Z');
 }
 
-/** `$0.0012`, `$12.50`: cents, and more digits where there is less than a cent. */
+/** `$0.0012`, `$12.50`: two decimals, more for amounts below a cent. */
 export function usd(amount: number | null | undefined): Cell {
   if (amount === undefined || amount === null) return undefined;
   const digits = amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2;
@@ -123,7 +123,7 @@ export function duration(ms: number | null | undefined): Cell {
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
 }
 
-/** `10:04:07Z`, in UTC like every instant that is printed. */
+/** `10:04:07Z`, in UTC like all printed instants. */
 export function timeOfDay(ms: number): string {
   return `${new Date(ms).toISOString().slice(11, 19)}Z`;
 }

@@ -2,12 +2,12 @@ import { dirname, join, resolve } from 'node:path';
 import { CommandError, EXIT, usageError } from '../errors.ts';
 import { type Profiles, profileNamed, readJsonFile, readTextFile } from './profiles.ts';
 
-/** The variables of the process. */
+/** Environment variables. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 const DATA_FOLDER = '.agentlens';
 
-/** Where a platform that was started in this folder, or in one above, keeps its data: the nearest first. */
+/** Data folders of platforms started in this folder or a parent, nearest first. */
 function dataFolders(folder: string, env: Env): string[] {
   const configured = env.AGENTLENS_DATA_DIR;
   if (configured) return [resolve(folder, configured)];
@@ -15,7 +15,7 @@ function dataFolders(folder: string, env: Env): string[] {
   return [join(folder, DATA_FOLDER), ...(above === folder ? [] : dataFolders(above, env))];
 }
 
-/** `npm start` and `npm run start:distributed` each keep a key of their own. */
+/** `npm start` and `npm run start:distributed` each have their own key. */
 const KEY_FILES = ['api-key', 'distributed/api-key'];
 
 interface LocalKey {
@@ -23,7 +23,7 @@ interface LocalKey {
   readonly key: string;
 }
 
-/** The keys that a platform started in this folder, or in the nearest one above, wrote into its data folder. */
+/** Keys that a platform started in this folder or the nearest parent wrote to its data folder. */
 export function localKeys(folder: string, env: Env): LocalKey[] {
   const found = dataFolders(folder, env).map(keysIn);
   return found.find((keys) => keys.length > 0) ?? [];
@@ -36,7 +36,7 @@ function keysIn(dataFolder: string): LocalKey[] {
   });
 }
 
-/** Where a setting came from, as people know it: `--url`, `AGENTLENS_URL`, `profile "staging"`. */
+/** Source of a setting, as shown to people: `--url`, `AGENTLENS_URL`, `profile "staging"`. */
 interface KnownKey {
   readonly key: string;
   readonly source: string;
@@ -45,7 +45,7 @@ interface KnownKey {
 export interface Connection {
   readonly url: string;
   readonly urlSource: string;
-  /** The first that the platform knows is used; more than one only where they are files of this machine. */
+  /** The first key that the platform accepts is used; there are several only for files of this machine. */
   readonly keys: readonly KnownKey[];
 }
 
@@ -60,8 +60,8 @@ export interface ConnectionSources {
 const DEFAULT_PORT = '3400';
 
 /**
- * Which platform is meant, and with which key: flags, then the environment, then the profile, then a platform of this
- * machine. A stored key is sent only to the address that it was stored with.
+ * Chooses address and key: flags, then the environment, then the profile, then a platform of this machine. A stored key
+ * is sent only to the address it was stored with.
  */
 export function findConnection(sources: ConnectionSources): Connection {
   const { flags, env } = sources;
@@ -77,17 +77,17 @@ export function findConnection(sources: ConnectionSources): Connection {
   return { url: address, urlSource, keys: keysFor(address, profile, sources) };
 }
 
-/** @throws CommandError where no key is known for the address */
+/** @throws CommandError if no key is known for the address */
 export function needKey({ url, keys }: Connection): readonly [KnownKey, ...KnownKey[]] {
   const [first, ...others] = keys;
   if (first !== undefined) return [first, ...others];
   throw new CommandError(`No API key for ${url}`, {
     exitCode: EXIT.notAllowed,
-    hint: 'Sign in with "agentlens login", or set AGENTLENS_API_KEY.',
+    hint: 'Sign in with "agentlens login" or set AGENTLENS_API_KEY.',
   });
 }
 
-/** The address without a trailing slash. @throws CommandError where it is no http address or carries a password */
+/** Removes a trailing slash. @throws CommandError if it is not an http address or contains a password */
 function checkedUrl(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
@@ -129,12 +129,12 @@ function firstGiven(...values: readonly (readonly [string | undefined, string])[
   return [found?.[0] ?? '', found?.[1] ?? ''];
 }
 
-/** Kept with a project, also in version control. */
+/** Project file, which may be under version control. */
 const PROJECT_FILE = '.agentlens.json';
 
 /**
- * What the nearest project file, here or above, chooses. It names a profile and nothing else: a file that came with
- * somebody's repository must not say which address gets the user's key.
+ * Reads the nearest project file, here or in a parent. It may only name a profile: a file from a cloned repository must
+ * not choose the address that receives the user's key.
  */
 export function readProjectFile(folder: string): { readonly profile?: string } {
   for (let at = folder; ; at = dirname(at)) {
@@ -150,23 +150,23 @@ function checked(file: string, content: unknown): { readonly profile?: string } 
   for (const [name, value] of fields) {
     if (name === 'profile' && typeof value === 'string') continue;
     throw new CommandError(
-      `${file}: "${name}" cannot stand here. The file may name a profile: {"profile": "staging"}`,
+      `${file}: "${name}" is not allowed. The file may only name a profile: {"profile": "staging"}`,
       {
-        hint: 'Addresses and keys belong to a profile of the user: agentlens login',
+        hint: 'Store addresses and keys in a profile: agentlens login',
       },
     );
   }
   return Object.fromEntries(fields);
 }
 
-/** `NATS_URL`, else the server of a platform that was started here, else the usual port of this machine. */
+/** `NATS_URL`, else the server of a platform started here, else the default port of this machine. */
 export function natsAddress(folder: string, env: Env): string {
   if (env.NATS_URL) return env.NATS_URL;
   const noted = dataFolders(folder, env).map((data) => readTextFile(join(data, 'distributed/nats-url'))?.trim());
   return noted.find((address) => address !== undefined && address !== '') ?? 'nats://127.0.0.1:4222';
 }
 
-/** What the NATS client wants: it does not read credentials out of an address. */
+/** Connection options for the NATS client, which ignores credentials in an address. */
 export function natsConnection(address: string) {
   const servers = address.split(',');
   const { username, password } = new URL(servers[0] ?? '');
@@ -174,11 +174,11 @@ export function natsConnection(address: string) {
   return { servers: servers.map((server) => new URL(server).host), ...credentials };
 }
 
-/** No NATS server answered at `address`. */
+/** Error for a NATS server at `address` that does not answer. */
 export function natsUnreachable(address: string, error: unknown): CommandError {
   const shown = address.replace(/:[^:@/]+@/g, ':***@');
   return new CommandError(`No NATS server answers at ${shown}: ${error instanceof Error ? error.message : ''}`, {
     exitCode: EXIT.unreachable,
-    hint: 'Only the distributed form has one: "npm run start:distributed". NATS_URL names another server.',
+    hint: 'Only the distributed platform has one: "npm run start:distributed". To use another server, set NATS_URL.',
   });
 }

@@ -1,7 +1,7 @@
 import type { Output, Tone } from '../../output/output.ts';
 import { plainText } from '../../output/table.ts';
 
-/** What has to be taken back at the end, the last thing first, also when the demo is interrupted. */
+/** Cleanup tasks, run in reverse order when the demo ends or is interrupted. */
 export class CleanupList {
   readonly #tasks: (() => unknown)[] = [];
 
@@ -9,7 +9,7 @@ export class CleanupList {
     this.#tasks.push(task);
   }
 
-  /** Runs all of them. @returns what could not be taken back */
+  /** Runs all tasks. @returns the errors of the tasks that failed */
   async run(): Promise<unknown[]> {
     const failures: unknown[] = [];
     for (const task of this.#tasks.splice(0).reverse()) {
@@ -23,7 +23,7 @@ export class CleanupList {
   }
 }
 
-/** What the demo shows: who speaks, when, and what they say. */
+/** Prints the demo: speaker, time and text. */
 export class DemoScreen {
   readonly #output: Output;
   readonly #startedMs = performance.now();
