@@ -22,13 +22,20 @@ describe('table', () => {
     expect(row).toBe(`${'x'.repeat(12)}…      7`);
   });
 
-  it('counts characters, not bytes', () => {
+  it('measures terminal columns, not characters or bytes', () => {
     const rows = [
       { name: '🦊🦊', count: 1 },
-      { name: 'abcd', count: 2 },
+      { name: '東京', count: 2 },
+      { name: 'abcd', count: 3 },
     ];
-    const [, fox = ''] = table(rows, COLUMNS, { paint: withoutColour }).split('\n');
-    expect(fox).toBe('🦊🦊        1');
+    const lines = table(rows, COLUMNS, { paint: withoutColour }).split('\n');
+    expect(lines.slice(1)).toEqual(['🦊🦊      1', '東京      2', 'abcd      3']);
+  });
+
+  it('truncates wide characters without splitting them', () => {
+    const rows = [{ name: '東'.repeat(20), count: 7 }];
+    const [, row = ''] = table(rows, COLUMNS, { paint: withoutColour, width: 20 }).split('\n');
+    expect(row).toBe(`${'東'.repeat(6)}…      7`);
   });
 });
 

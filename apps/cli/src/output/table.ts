@@ -1,3 +1,4 @@
+import stringWidth from 'string-width';
 import type { Paint, Tone } from './output.ts';
 
 /**
@@ -33,7 +34,7 @@ const NARROWEST = 6;
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { paint, width }: Layout): string {
   const texts = rows.map((row) => columns.map(({ value }) => cellText(value(row))));
   const widths = fitted(
-    columns.map(({ title }, i) => Math.max(lengthOf(title), ...texts.map((cells) => lengthOf(cells[i] ?? '')))),
+    columns.map(({ title }, i) => Math.max(stringWidth(title), ...texts.map((cells) => stringWidth(cells[i] ?? '')))),
     width,
   );
   const line = (cells: readonly string[], painted: (text: string, i: number) => string) =>
@@ -41,7 +42,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
       .map((cell, i) => {
         const room = widths[i] ?? 0;
         const text = shortened(cell, room);
-        const space = ' '.repeat(Math.max(0, room - lengthOf(text)));
+        const space = ' '.repeat(Math.max(0, room - stringWidth(text)));
         const isLast = i === cells.length - 1;
         if (columns[i]?.align === 'right') return space + painted(text, i);
         return painted(text, i) + (isLast ? '' : space);
@@ -64,7 +65,7 @@ export function details(
   paint: Paint,
 ): string {
   const given = members.filter(([, value]) => value !== undefined && value !== null && value !== '');
-  const room = Math.max(0, ...given.map(([label]) => lengthOf(label)));
+  const room = Math.max(0, ...given.map(([label]) => stringWidth(label)));
   return given
     .map(([label, value, tone]) => `${paint('quiet', label.padEnd(room))}${GAP}${paint(tone, cellText(value))}`)
     .join('\n');
@@ -76,17 +77,18 @@ function cellText(cell: Cell): string {
   return plainText(String(cell));
 }
 
-function lengthOf(text: string): number {
-  return Array.from(text).length;
+/** Cuts text to `room` terminal columns; CJK characters and emoji take two. */
+function shortened(text: string, room: number): string {
+  if (stringWidth(text) <= room) return text;
+  let cut = '';
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    if (stringWidth(cut + segment) > room - 1) break;
+    cut += segment;
+  }
+  return `${cut}…`;
 }
 
-function shortened(text: string, room: number): string {
-  return lengthOf(text) <= room
-    ? text
-    : `${Array.from(text)
-        .slice(0, Math.max(0, room - 1))
-        .join('')}…`;
-}
+const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Shrinks the widest columns until all of them fit into `width`. */
 function fitted(widths: readonly number[], width: number | undefined): number[] {

@@ -55,7 +55,9 @@ describe('findConnection', () => {
   });
 
   it('rejects an unknown profile and lists the known ones', () => {
-    expect(() => found({ profiles: PROFILES, flags: { profile: 'porduction' } })).toThrow('Unknown profile "porduction"');
+    expect(() => found({ profiles: PROFILES, flags: { profile: 'porduction' } })).toThrow(
+      'Unknown profile "porduction"',
+    );
   });
 
   it.each([
