@@ -4,7 +4,7 @@ import { type Client, ProblemError } from '@agentlens/client';
 import type { DemoScreen } from './screen.ts';
 
 const STEP_MS = 450;
-const MOST_TRIES = 12;
+const MAX_ATTEMPTS = 12;
 const COST_USD: Readonly<Record<string, number>> = { 'gpt-4o': 0.06, 'gpt-4o-mini': 0.004 };
 
 /**
@@ -32,7 +32,7 @@ export class ResearchAgent {
     await this.#report('session_started', { agentName: 'research-agent' });
     await this.#search(true);
     this.#screen.agent('found one source. Now its search tool goes down, and it keeps retrying ...');
-    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    for (let tries = 1; tries <= MAX_ATTEMPTS; tries++) {
       const pause = await this.#obey();
       if (pause !== null) {
         this.#screen.agent(`was paused: "${pause}". It stops.`);
@@ -44,7 +44,7 @@ export class ResearchAgent {
       await delay(STEP_MS, undefined, { signal: this.#signal });
     }
     await this.#report('session_ended', { reason: 'error' });
-    return { tries: MOST_TRIES, paused: false };
+    return { tries: MAX_ATTEMPTS, paused: false };
   }
 
   /** Applies a model override. @returns the pause reason, or null if the agent is not paused */
