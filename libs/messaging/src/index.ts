@@ -31,6 +31,7 @@ export type { BusLogger } from './logger.ts';
 export { createMemoryBus, type MemoryBusOptions } from './memory/memory-bus.ts';
 export { connectNatsBus } from './nats/connect-nats-bus.ts';
 export type { NatsBusOptions } from './nats/nats-bus-options.ts';
+export { InvalidNatsAddress, natsServers } from './nats/server-addresses.ts';
 export { observeQueue } from './observe-queue.ts';
 export { readRange, watchWithPast } from './read-range.ts';
 export { Repeating } from './repeating.ts';

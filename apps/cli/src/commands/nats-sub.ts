@@ -1,7 +1,8 @@
+import { natsServers } from '@agentlens/messaging';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { CommandFile } from '../command-file.ts';
 import { plainText } from '../output/plain-text.ts';
-import { natsAddress, natsConnection, natsUnreachable } from '../settings/nats-address.ts';
+import { natsAddress, natsUnreachable } from '../settings/nats-address.ts';
 
 const CONNECT_MS = 3_000;
 
@@ -30,7 +31,8 @@ export const define: CommandFile['define'] = (command, { host, output }) => {
 
 async function connectTo(address: string): Promise<NatsConnection> {
   try {
-    return await connect({ ...natsConnection(address), timeout: CONNECT_MS });
+    const { servers, ...login } = natsServers(address);
+    return await connect({ servers: [...servers], ...login, timeout: CONNECT_MS });
   } catch (error) {
     throw natsUnreachable(address, error);
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { CommandError } from '../command-error.ts';
+import { InvalidNatsAddress } from '@agentlens/messaging';
+import { CommandError, usageError } from '../command-error.ts';
 import { EXIT } from '../exit-codes.ts';
 import { dataFolders } from './data-folders.ts';
 import type { Env } from './env.ts';
@@ -12,16 +13,9 @@ export function natsAddress(folder: string, env: Env): string {
   return noted.find((address) => address !== undefined && address !== '') ?? 'nats://127.0.0.1:4222';
 }
 
-/** What the NATS client wants: it does not read credentials out of an address. */
-export function natsConnection(address: string) {
-  const servers = address.split(',');
-  const { username, password } = new URL(servers[0] ?? '');
-  const credentials = username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
-  return { servers: servers.map((server) => new URL(server).host), ...credentials };
-}
-
-/** No NATS server answered at `address`. */
+/** No NATS server answered at `address`, or it is no address. */
 export function natsUnreachable(address: string, error: unknown): CommandError {
+  if (error instanceof InvalidNatsAddress) return usageError(error.message);
   const shown = address.replace(/:[^:@/]+@/g, ':***@');
   return new CommandError(`No NATS server answers at ${shown}: ${error instanceof Error ? error.message : ''}`, {
     exitCode: EXIT.unreachable,

@@ -3,7 +3,8 @@ import type { NatsBusOptions } from './nats-bus-options.ts';
 
 /**
  * Loads the NATS client when it is asked for: one process with all services has no use for it.
- * @throws BusUnavailable when no server answers within `connectTimeoutMs`
+ * @throws InvalidNatsAddress if an address cannot be parsed
+ * @throws BusUnavailable if no server answers within `connectTimeoutMs`
  */
 export async function connectNatsBus(options: NatsBusOptions): Promise<EventBus> {
   const { openNatsBus } = await import('./open-nats-bus.ts');

@@ -9,6 +9,7 @@ import { inboxOf } from './inbox.ts';
 import { NatsEventBus } from './nats-bus.ts';
 import type { NatsBusOptions } from './nats-bus-options.ts';
 import { NatsLink } from './nats-link.ts';
+import { InvalidNatsAddress, type NatsServers, natsServers } from './server-addresses.ts';
 import { READY_WITHIN_MS, whenReady } from './when-ready.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -18,10 +19,14 @@ const API_TIMEOUT_MS = 5_000;
 const PUBLISH_TIMEOUT_MS = 2_000;
 const MAX_IN_FLIGHT = 1_024;
 
-/** @throws BusUnavailable when no server answers within `connectTimeoutMs`, or their JetStream does not in 30 s */
+/**
+ * @throws InvalidNatsAddress at once if an address cannot be parsed
+ * @throws BusUnavailable if no server answers within `connectTimeoutMs`, or JetStream does not answer within 30 s
+ */
 export async function openNatsBus(options: NatsBusOptions): Promise<EventBus> {
   const logger = options.logger ?? SILENT;
-  const connection = await firstConnection(options);
+  const address = natsServers(options.servers);
+  const connection = await firstConnection(options, address);
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: API_TIMEOUT_MS });
   try {
     logger.info({ server: connection.getServer(), version: connection.info?.version }, 'connected to NATS');
@@ -35,7 +40,7 @@ export async function openNatsBus(options: NatsBusOptions): Promise<EventBus> {
   }
   return new NatsEventBus({
     inbox: inboxOf(options.name),
-    link: new NatsLink(connection, logger, addressesOf(options.servers).length),
+    link: new NatsLink(connection, logger, address.servers.length),
     client: jetstream(connection, { timeout: API_TIMEOUT_MS }),
     manager,
     logger,
@@ -45,20 +50,18 @@ export async function openNatsBus(options: NatsBusOptions): Promise<EventBus> {
   });
 }
 
-async function firstConnection(options: NatsBusOptions): Promise<NatsConnection> {
-  const { servers, name } = options;
-  const account = {
-    ...credentialsIn(servers),
-    ...(options.user === undefined ? {} : { user: options.user, pass: options.password ?? '' }),
-  };
+async function firstConnection(options: NatsBusOptions, address: NatsServers): Promise<NatsConnection> {
+  const { name } = options;
+  const { servers, ...inAddress } = address;
+  const account = options.user === undefined ? inAddress : { user: options.user, pass: options.password ?? '' };
   const forMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
   try {
     return await againWhile(
-      () => true,
+      (error) => !(error instanceof TypeError),
       { forMs, pauseMs: BETWEEN_TRIES_MS },
       () =>
         connect({
-          servers: addressesOf(servers),
+          servers: [...servers],
           name,
           inboxPrefix: inboxOf(name),
           ...account,
@@ -76,18 +79,8 @@ async function firstConnection(options: NatsBusOptions): Promise<NatsConnection>
         }),
     );
   } catch (error) {
+    // The client cannot parse an address. Without a cause: the error may contain it.
+    if (error instanceof TypeError) throw new InvalidNatsAddress('NATS_URL: the NATS client cannot parse an address');
     throw new BusUnavailable(`no NATS server answered: ${String(error)}`, BETWEEN_TRIES_MS, { cause: error });
   }
-}
-
-function addressesOf(servers: string | readonly string[]): string[] {
-  return typeof servers === 'string' ? servers.split(',') : [...servers];
-}
-
-/** The client reads only host and port of an address. */
-function credentialsIn(servers: string | readonly string[]): { user?: string; pass?: string } {
-  const [first] = addressesOf(servers);
-  if (!first?.includes('@')) return {};
-  const url = new URL(first.includes('://') ? first : `nats://${first}`);
-  return { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) };
 }

@@ -46,6 +46,17 @@ describe('tenant user of deploy/nats/server.conf', () => {
     });
   }
 
+  it.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]'])(
+    'does not keep the platform from signing in at %s',
+    async (host) => {
+      const { port } = new URL(server.url);
+      const servers = `nats://platform:${SECRETS.NATS_PLATFORM_PASSWORD}@${host}:${port}`;
+      const opened = await connectNatsBus({ servers, name: 'platform' });
+      expect(opened.healthy()).toBe(true);
+      await opened.close();
+    },
+  );
+
   it('reads its own triggers, and nothing of others', async () => {
     const seen: string[] = [];
     tenant.subscribe('guardrail.triggered.acme.>', {
