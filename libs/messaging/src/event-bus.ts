@@ -1,5 +1,5 @@
 import type { Command, DeadLetter, Topic } from '@agentlens/contracts';
-import type { WrittenMessage } from './written-message.ts';
+import type { EncodedMessage } from './publish/encoded-message.ts';
 
 /** What a consumer group decided about one message. */
 export type HandlingOutcome =
@@ -37,7 +37,7 @@ export interface EnvelopePage {
   /** Oldest first. Messages that were given back to one group only are left out. */
   readonly envelopes: readonly MessageEnvelope[];
   /** Messages looked at, with those left out: fewer than sequences passed where the stream has lost some. */
-  readonly looked: number;
+  readonly scanned: number;
   /** Where the next page begins: everything up to this sequence was looked at. */
   readonly upTo: number;
   /** The newest sequence of the stream when it was asked. Below what was read before: the stream was made anew. */
@@ -115,15 +115,15 @@ export interface ConsumerLag {
 export const NO_LAG: ConsumerLag = { pending: 0, unacknowledged: 0, redelivered: 0, oldestAgeMs: 0, backlogAgeMs: 0 };
 
 /** Which part of the dead letters is read. */
-export interface LettersAsked {
+export interface DeadLetterQuery {
   /** Only letters of this tenant's messages; without it, all there are. */
   readonly tenantId?: string | undefined;
   /** Letters after this sequence; 0: from the oldest. */
   readonly after: number;
-  readonly most: number;
+  readonly limit: number;
 }
 
-export interface LetterPage {
+export interface DeadLetterPage {
   /** Oldest first. */
   readonly letters: readonly Pick<Received<DeadLetter>, 'value' | 'sequence'>[];
   /** Where the next page begins. */
@@ -170,7 +170,7 @@ export interface EventBus {
    */
   publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck>;
   /** As `publish`, of a message that its publisher has written down. @throws BusUnavailable */
-  publishWritten<T>(topic: Topic<T>, message: WrittenMessage, options?: PublishOptions): Promise<PublishAck>;
+  publishEncoded<T>(topic: Topic<T>, message: EncodedMessage, options?: PublishOptions): Promise<PublishAck>;
   /** Joins a durable consumer group; delivery starts where the group left off. */
   consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription>;
   /** Sees every message on every instance, at most once, without acknowledging; for screens and caches. */
@@ -179,7 +179,7 @@ export interface EventBus {
    * Reads what a kept topic's stream holds after a sequence without moving the bodies: what it costs does not depend
    * on their size. At most `most` messages.
    */
-  envelopes<T>(topic: Topic<T>, after: number, most: number): Promise<EnvelopePage>;
+  envelopes<T>(topic: Topic<T>, after: number, limit: number): Promise<EnvelopePage>;
   /** @throws CommandUnanswered */
   request<Q, A>(command: Command<Q, A>, question: Q): Promise<A>;
   /** Answers a command; replicas of one service share the questions. A throw is answered as an internal error. */
@@ -191,7 +191,7 @@ export interface EventBus {
    * One page of them: what it costs depends on the page, not on how many there are.
    * @throws BusUnavailable where the broker falls silent on the way
    */
-  deadLetterPage(asked: LettersAsked): Promise<LetterPage>;
+  deadLetterPage(query: DeadLetterQuery): Promise<DeadLetterPage>;
   /**
    * Gives a dead letter back to its group, and to no other: it travels on its old subject under a new broker id, with
    * headers naming the group and the old id; the other groups settle it unseen. The letter is removed.
@@ -204,3 +204,12 @@ export interface EventBus {
   /** Stops taking messages, waits for running handlers and unsettled publishes, disconnects. */
   close(): Promise<void>;
 }
+
+/** The part of a pino logger the bus uses. */
+export interface BusLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export const SILENT: BusLogger = { info: () => undefined, warn: () => undefined, error: () => undefined };

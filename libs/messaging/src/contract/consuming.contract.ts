@@ -10,7 +10,7 @@ import {
 import { aBatch, aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { ACK, NO_LAG } from '../event-bus.ts';
-import { writtenMessage } from '../written-message.ts';
+import { encodeMessage } from '../publish/encoded-message.ts';
 import { freshBus, gate, recorder, type StartBus } from './harness.contract.ts';
 
 export function consumingContract(start: StartBus): void {
@@ -187,9 +187,9 @@ export function consumingContract(start: StartBus): void {
       const group = recorder<ReturnType<typeof aBatch>>();
       await bus.consume(agentEvents, { group: 'written' }, group.handler);
       const [batch, again] = [aBatch(), aBatch()];
-      const written = writtenMessage(agentEvents, batch);
-      await bus.publishWritten(agentEvents, written);
-      expect(await bus.publishWritten(agentEvents, written)).toMatchObject({ duplicate: true });
+      const written = encodeMessage(agentEvents, batch);
+      await bus.publishEncoded(agentEvents, written);
+      expect(await bus.publishEncoded(agentEvents, written)).toMatchObject({ duplicate: true });
       await bus.publish(agentEvents, again);
       await eventually(() => expect(group.seen.length).toBe(2));
       const [first, second] = group.seen;

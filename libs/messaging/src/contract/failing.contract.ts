@@ -1,8 +1,8 @@
 import { guardrailTriggered, JsonObject, type Topic, type Trigger } from '@agentlens/contracts';
 import { aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { each } from '../each.ts';
-import { ACK, type HandlingOutcome, type LetterPage, NO_LAG } from '../event-bus.ts';
+import { each } from '../consume/each.ts';
+import { ACK, type DeadLetterPage, type HandlingOutcome, NO_LAG } from '../event-bus.ts';
 import { freshBus, gate, recorder, type StartBus } from './harness.contract.ts';
 
 const poison: HandlingOutcome = { kind: 'poison', reason: 'cannot be stored' };
@@ -108,14 +108,14 @@ export function failingContract(start: StartBus): void {
         await eventually(async () => expect(await bus.deadLetters()).toHaveLength(i + 1));
       }
       const [first, theirs, second, third] = triggers.map(({ id }) => id);
-      const idsOf = ({ letters }: LetterPage) => letters.map(({ value }) => value.messageId);
-      const page = await bus.deadLetterPage({ tenantId: 'acme', after: 0, most: 2 });
+      const idsOf = ({ letters }: DeadLetterPage) => letters.map(({ value }) => value.messageId);
+      const page = await bus.deadLetterPage({ tenantId: 'acme', after: 0, limit: 2 });
       expect({ ids: idsOf(page), remaining: page.remaining }).toEqual({ ids: [first, second], remaining: 1 });
-      const next = await bus.deadLetterPage({ tenantId: 'acme', after: page.upTo, most: 2 });
+      const next = await bus.deadLetterPage({ tenantId: 'acme', after: page.upTo, limit: 2 });
       expect({ ids: idsOf(next), remaining: next.remaining }).toEqual({ ids: [third], remaining: 0 });
-      expect(idsOf(await bus.deadLetterPage({ tenantId: 'initech', after: 0, most: 2 }))).toEqual([]);
-      expect(idsOf(await bus.deadLetterPage({ after: 0, most: 10 }))).toEqual([first, theirs, second, third]);
-      const end = await bus.deadLetterPage({ after: next.upTo, most: 10 });
+      expect(idsOf(await bus.deadLetterPage({ tenantId: 'initech', after: 0, limit: 2 }))).toEqual([]);
+      expect(idsOf(await bus.deadLetterPage({ after: 0, limit: 10 }))).toEqual([first, theirs, second, third]);
+      const end = await bus.deadLetterPage({ after: next.upTo, limit: 10 });
       expect(end).toEqual({ letters: [], upTo: next.upTo, remaining: 0 });
     });
 

@@ -122,11 +122,11 @@ export function watchingContract(start: StartBus): void {
         triggers.slice(0, 2).map((trigger) => guardrailTriggered.subject(trigger)),
       );
       expect(first.envelopes[0]?.headers).toMatchObject({ 'ce-id': triggers[0]?.id });
-      expect(first).toMatchObject({ looked: 2, upTo: sequences[1], newest: sequences[2] });
+      expect(first).toMatchObject({ scanned: 2, upTo: sequences[1], newest: sequences[2] });
       const second = await bus.envelopes(guardrailTriggered, first.upTo, 2);
       expect(second.envelopes.map(({ sequence }) => sequence)).toEqual([sequences[2]]);
       const none = await bus.envelopes(guardrailTriggered, second.upTo, 2);
-      expect(none).toEqual({ envelopes: [], looked: 0, upTo: sequences[2], newest: sequences[2] });
+      expect(none).toEqual({ envelopes: [], scanned: 0, upTo: sequences[2], newest: sequences[2] });
     });
   });
 }

@@ -1,8 +1,8 @@
-import { BatchPump } from '../batch-pump.ts';
-import type { BatchRunner, BrokerDelivery } from '../batch-runner.ts';
+import { BatchPump } from '../consume/batch-pump.ts';
+import type { BatchRunner, BrokerDelivery } from '../consume/batch-runner.ts';
 import type { ConsumeOptions, ConsumerLag, Subscription } from '../event-bus.ts';
-import { Fifo } from '../fifo.ts';
-import { InFlight, type InFlightSlot } from '../in-flight.ts';
+import { Fifo } from '../util/fifo.ts';
+import { InFlight, type InFlightSlot } from '../util/in-flight.ts';
 import type { StoredMessage } from './message-log.ts';
 
 export interface QueueLimits {

@@ -1,32 +1,31 @@
 import { type Command, type DeadLetter, deadLetters, type StreamName, type Topic } from '@agentlens/contracts';
-import { BatchRunner } from '../batch-runner.ts';
-import { BusMetrics } from '../bus-metrics.ts';
-import { lettersIn, listDeadLetters, redriveDeadLetter } from '../dead-letter-access.ts';
+import { BatchRunner } from '../consume/batch-runner.ts';
+import { listDeadLetters, parseLetter, redriveDeadLetter } from '../consume/dead-letters.ts';
+import { parseMessage } from '../consume/parse-message.ts';
 import {
   type BatchHandler,
+  type BusLogger,
   type ConsumeOptions,
   type ConsumerLag,
+  type DeadLetterPage,
+  type DeadLetterQuery,
   type EnvelopePage,
   type EventBus,
-  type LetterPage,
-  type LettersAsked,
   NO_LAG,
   type PublishAck,
   type PublishOptions,
   type Received,
+  SILENT,
   type Subscription,
   type WatchOptions,
 } from '../event-bus.ts';
-import { type BusLogger, SILENT } from '../logger.ts';
-import { JSON_CONTENT } from '../message-headers.ts';
-import { parseMessage } from '../parse-message.ts';
-import { streamOf, subjectMatches } from '../subject-matches.ts';
-import { injectTrace } from '../trace-context.ts';
-import { type WrittenMessage, writtenMessage } from '../written-message.ts';
+import { type EncodedMessage, encodeMessage, JSON_CONTENT } from '../publish/encoded-message.ts';
+import { BusMetrics, injectTrace } from '../util/telemetry.ts';
 import type { QueueLimits } from './consumer-group.ts';
 import { MemoryCommands } from './memory-commands.ts';
 import { MemoryStreams } from './memory-streams.ts';
 import type { LogLimits, StoredMessage } from './message-log.ts';
+import { streamOf, subjectMatches } from './subject-matches.ts';
 
 export interface MemoryBusOptions {
   readonly clock?: { now(): number };
@@ -87,10 +86,10 @@ class MemoryEventBus implements EventBus {
   }
 
   async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
-    return this.publishWritten(topic, writtenMessage(topic, message), options);
+    return this.publishEncoded(topic, encodeMessage(topic, message), options);
   }
 
-  async publishWritten<T>(topic: Topic<T>, message: WrittenMessage, options?: PublishOptions): Promise<PublishAck> {
+  async publishEncoded<T>(topic: Topic<T>, message: EncodedMessage, options?: PublishOptions): Promise<PublishAck> {
     const { subject, messageId: id, body: raw } = message;
     const headers: Record<string, string> = { 'content-type': JSON_CONTENT, ...message.headers };
     injectTrace(headers, (carrier, key, value) => {
@@ -163,18 +162,18 @@ class MemoryEventBus implements EventBus {
     };
   }
 
-  async envelopes<T>(topic: Topic<T>, after: number, most: number): Promise<EnvelopePage> {
+  async envelopes<T>(topic: Topic<T>, after: number, limit: number): Promise<EnvelopePage> {
     if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: there is nothing to read`);
     const log = this.streams.log(topic.stream);
     const read = log
       .pastAfter(after)
       .filter(({ subject }) => subjectMatches(topic.pattern(), subject))
-      .slice(0, most);
+      .slice(0, limit);
     const newest = log.newestSequence;
     return {
       envelopes: read.filter(({ onlyGroup }) => onlyGroup === undefined),
-      looked: read.length,
-      upTo: read.length === most ? (read.at(-1)?.sequence ?? after) : newest,
+      scanned: read.length,
+      upTo: read.length === limit ? (read.at(-1)?.sequence ?? after) : newest,
       newest,
     };
   }
@@ -196,13 +195,13 @@ class MemoryEventBus implements EventBus {
     return listDeadLetters(this.letterAccess(), group);
   }
 
-  async deadLetterPage({ tenantId, after, most }: LettersAsked): Promise<LetterPage> {
+  async deadLetterPage({ tenantId, after, limit }: DeadLetterQuery): Promise<DeadLetterPage> {
     const kept = this.streams
       .log('DEAD_LETTERS')
       .after(after)
       .filter(({ subject }) => subjectMatches(deadLetters.pattern(tenantId), subject));
-    const page = kept.slice(0, most);
-    const letters = page.flatMap((message) => lettersIn({ ...message, attempt: 1 }, this.logger));
+    const page = kept.slice(0, limit);
+    const letters = page.flatMap((message) => parseLetter({ ...message, attempt: 1 }, this.logger));
     return { letters, upTo: page.at(-1)?.sequence ?? after, remaining: kept.length - page.length };
   }
 

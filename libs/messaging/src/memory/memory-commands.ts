@@ -1,8 +1,8 @@
 import type { Command } from '@agentlens/contracts';
-import { BackgroundWork } from '../background-work.ts';
-import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
-import { CommandUnanswered, type Subscription } from '../event-bus.ts';
-import type { BusLogger } from '../logger.ts';
+import { answerQuestion, encodeQuestion, readAnswer } from '../commands/command-wire.ts';
+import { type BusLogger, CommandUnanswered, type Subscription } from '../event-bus.ts';
+import { BackgroundWork } from '../util/in-flight.ts';
+import { withTimeout } from '../util/promises.ts';
 
 type Owner = (question: Uint8Array) => Promise<Uint8Array>;
 
@@ -36,17 +36,9 @@ export class MemoryCommands {
     if (!owner) throw new CommandUnanswered(`nobody answers ${command.subject}`, { wasAsked: false });
     owners.push(owner);
     const bytes = encodeQuestion(question);
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<never>((_, reject) => {
-      const tooLate = () =>
-        reject(new CommandUnanswered(`${command.subject} was not answered within ${command.deadlineMs} ms`));
-      timer = setTimeout(tooLate, command.deadlineMs);
-    });
-    try {
-      return readAnswer(command, await Promise.race([owner(bytes), deadline]));
-    } finally {
-      clearTimeout(timer);
-    }
+    const onTimeout = () =>
+      new CommandUnanswered(`${command.subject} was not answered within ${command.deadlineMs} ms`);
+    return readAnswer(command, await withTimeout(command.deadlineMs, owner(bytes), onTimeout));
   }
 
   async close(): Promise<void> {

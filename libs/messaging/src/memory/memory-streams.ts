@@ -1,11 +1,25 @@
 import { STREAMS, type StreamName } from '@agentlens/contracts';
 import { BusUnavailable, type PublishAck } from '../event-bus.ts';
-import { InFlight } from '../in-flight.ts';
-import { subjectMatches } from '../subject-matches.ts';
-import { within } from '../within.ts';
+import { InFlight } from '../util/in-flight.ts';
+import { within } from '../util/promises.ts';
 import { ConsumerGroup, type QueueLimits } from './consumer-group.ts';
 import { type KnownMessage, type LogLimits, MessageLog, type StoredMessage } from './message-log.ts';
-import { settlementOf } from './settlement.ts';
+import { subjectMatches } from './subject-matches.ts';
+
+/** Complete when `settle` was called by every group; nothing to wait for where there is none. */
+function settlementOf(groups: number): { readonly complete?: Promise<void>; readonly settle: () => void } {
+  if (groups === 0) return { settle: () => undefined };
+  let open = groups;
+  let finish: () => void = () => undefined;
+  const complete = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const settle = () => {
+    open -= 1;
+    if (open === 0) finish();
+  };
+  return { complete, settle };
+}
 
 interface StreamsLimits {
   readonly publishDeadlineMs: number;

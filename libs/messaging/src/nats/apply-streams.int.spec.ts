@@ -1,6 +1,6 @@
 import { STREAMS } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { type BusLogger, SILENT } from '../logger.ts';
+import { type BusLogger, SILENT } from '../event-bus.ts';
 import { applyStreams } from './apply-streams.ts';
 import { natsOfItsOwn } from './nats-of-its-own.testing.ts';
 

@@ -8,7 +8,7 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import type { BusLogger } from '../logger.ts';
+import type { BusLogger } from '../event-bus.ts';
 
 interface ApplyStreamsOptions {
   /** Copies of each stream in a NATS cluster. Default 1; an existing stream keeps its own unless this is given. */

@@ -1,5 +1,5 @@
 import type { EventBus } from '../event-bus.ts';
-import type { NatsBusOptions } from './nats-bus-options.ts';
+import type { NatsBusOptions } from './open-nats-bus.ts';
 
 /**
  * Loads the NATS client when it is asked for: one process with all services has no use for it.

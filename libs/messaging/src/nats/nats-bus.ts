@@ -1,19 +1,20 @@
 import { type Command, type DeadLetter, deadLetters, type Topic } from '@agentlens/contracts';
 import { JetStreamApiError, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { InvalidArgumentError, type MsgHdrs, headers as newHeaders } from '@nats-io/nats-core';
-import { BatchPump } from '../batch-pump.ts';
-import { BatchRunner, type BrokerDelivery } from '../batch-runner.ts';
-import { BusMetrics } from '../bus-metrics.ts';
-import { listDeadLetters, redriveDeadLetter } from '../dead-letter-access.ts';
+import { BatchPump } from '../consume/batch-pump.ts';
+import { BatchRunner, type BrokerDelivery } from '../consume/batch-runner.ts';
+import { listDeadLetters, redriveDeadLetter } from '../consume/dead-letters.ts';
+import { parseMessage } from '../consume/parse-message.ts';
 import {
   type BatchHandler,
+  type BusLogger,
   BusUnavailable,
   type ConsumeOptions,
   type ConsumerLag,
+  type DeadLetterPage,
+  type DeadLetterQuery,
   type EnvelopePage,
   type EventBus,
-  type LetterPage,
-  type LettersAsked,
   NO_LAG,
   type PublishAck,
   type PublishOptions,
@@ -21,22 +22,23 @@ import {
   type Subscription,
   type WatchOptions,
 } from '../event-bus.ts';
-import { InFlight, type InFlightSlot } from '../in-flight.ts';
-import type { BusLogger } from '../logger.ts';
-import { encodeHeader, JSON_CONTENT, ONLY_GROUP, ORIGINAL_ID } from '../message-headers.ts';
-import { observeQueue } from '../observe-queue.ts';
-import { parseMessage } from '../parse-message.ts';
-import { within } from '../within.ts';
-import { type WrittenMessage, writtenMessage } from '../written-message.ts';
-import { consumerLag } from './consumer-lag.ts';
-import { readEnvelopes } from './envelopes.ts';
-import { readLetterPage } from './letter-page.ts';
+import {
+  type EncodedMessage,
+  encodeHeader,
+  encodeMessage,
+  JSON_CONTENT,
+  ONLY_GROUP,
+  ORIGINAL_ID,
+} from '../publish/encoded-message.ts';
+import { InFlight, type InFlightSlot } from '../util/in-flight.ts';
+import { within } from '../util/promises.ts';
+import { BusMetrics, observeQueue } from '../util/telemetry.ts';
 import { requestOverNats, serveOverNats } from './nats-commands.ts';
 import type { NatsLink } from './nats-link.ts';
-import { headersFor } from './outgoing-headers.ts';
+import { AWAY_MS, headersFor, refusalOf, storeMessage } from './publish.ts';
 import { type Held, PullConsumer } from './pull-consumer.ts';
-import { AWAY_MS, refusalOf, storeMessage } from './store-message.ts';
 import { factsOf, type Stored } from './stream-message.ts';
+import { consumerLag, readDeadLetterPage, readEnvelopes } from './stream-reads.ts';
 import { StreamWatch } from './stream-watch.ts';
 import { READY_WITHIN_MS, whenReady } from './when-ready.ts';
 
@@ -69,10 +71,10 @@ export class NatsEventBus implements EventBus {
   }
 
   async publish<T>(topic: Topic<T>, message: T, options?: PublishOptions): Promise<PublishAck> {
-    return this.publishWritten(topic, writtenMessage(topic, message), options);
+    return this.publishEncoded(topic, encodeMessage(topic, message), options);
   }
 
-  async publishWritten<T>(topic: Topic<T>, message: WrittenMessage, options?: PublishOptions): Promise<PublishAck> {
+  async publishEncoded<T>(topic: Topic<T>, message: EncodedMessage, options?: PublishOptions): Promise<PublishAck> {
     const headers = headersFor(message);
     const { subject, body, messageId } = message;
     if (topic.stream === null) return this.send(subject, body, headers);
@@ -157,10 +159,10 @@ export class NatsEventBus implements EventBus {
     return this.opened(async () => subscription.unsubscribe());
   }
 
-  async envelopes<T>(topic: Topic<T>, after: number, most: number): Promise<EnvelopePage> {
+  async envelopes<T>(topic: Topic<T>, after: number, limit: number): Promise<EnvelopePage> {
     if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: there is nothing to read`);
     const { client, manager } = this.parts;
-    return readEnvelopes({ client, manager, stream: topic.stream, filter: topic.pattern() }, after, most);
+    return readEnvelopes({ client, manager, stream: topic.stream, filter: topic.pattern() }, after, limit);
   }
 
   request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
@@ -183,9 +185,9 @@ export class NatsEventBus implements EventBus {
     return listDeadLetters(this.letterAccess(), group);
   }
 
-  deadLetterPage(asked: LettersAsked): Promise<LetterPage> {
+  deadLetterPage(query: DeadLetterQuery): Promise<DeadLetterPage> {
     const { client, logger } = this.parts;
-    return readLetterPage(client, asked, logger);
+    return readDeadLetterPage(client, query, logger);
   }
 
   redrive(group: string, messageId: string): Promise<boolean> {
@@ -300,14 +302,14 @@ export class NatsEventBus implements EventBus {
 
 function deliveryOf(held: Held, consumer: PullConsumer): BrokerDelivery {
   const message = held.item;
-  const told = (tell: () => void) => {
-    tell();
+  const settle = (answer: () => void) => {
+    answer();
     consumer.settled(held);
   };
   return {
     ...factsOf(message),
-    ack: () => told(() => message.ack()),
-    retry: (afterMs) => told(() => message.retry(afterMs)),
-    discard: () => told(() => message.terminate()),
+    ack: () => settle(() => message.ack()),
+    retry: (afterMs) => settle(() => message.retry(afterMs)),
+    discard: () => settle(() => message.terminate()),
   };
 }

@@ -1,12 +1,11 @@
 import type { Command } from '@agentlens/contracts';
 import { type Msg, NoRespondersError, headers as newHeaders } from '@nats-io/nats-core';
 import { context } from '@opentelemetry/api';
-import { BackgroundWork } from '../background-work.ts';
-import { answerQuestion, encodeQuestion, readAnswer } from '../command-wire.ts';
-import { CommandUnanswered, type Subscription } from '../event-bus.ts';
-import type { BusLogger } from '../logger.ts';
-import { extractTrace, injectTrace } from '../trace-context.ts';
-import { within } from '../within.ts';
+import { answerQuestion, encodeQuestion, readAnswer } from '../commands/command-wire.ts';
+import { type BusLogger, CommandUnanswered, type Subscription } from '../event-bus.ts';
+import { BackgroundWork } from '../util/in-flight.ts';
+import { within } from '../util/promises.ts';
+import { extractTrace, injectTrace } from '../util/telemetry.ts';
 import type { NatsLink } from './nats-link.ts';
 import { headersOf } from './stream-message.ts';
 

@@ -2,9 +2,8 @@ import { guardrailTriggered, rulesChanged, runChanged, STREAMS } from '@agentlen
 import { aTrigger, eventually } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import { gate, recorder } from '../contract/harness.contract.ts';
-import { ACK, BusUnavailable, NO_LAG } from '../event-bus.ts';
-import { SILENT } from '../logger.ts';
-import { ORIGINAL_ID } from '../message-headers.ts';
+import { ACK, BusUnavailable, NO_LAG, SILENT } from '../event-bus.ts';
+import { ORIGINAL_ID } from '../publish/encoded-message.ts';
 import { applyStreams } from './apply-streams.ts';
 import { connectNatsBus } from './connect-nats-bus.ts';
 import { natsOfItsOwn } from './nats-of-its-own.testing.ts';

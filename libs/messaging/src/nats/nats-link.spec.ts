@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { SILENT } from '../logger.ts';
+import { SILENT } from '../event-bus.ts';
 import { NatsLink } from './nats-link.ts';
 
 const never: AsyncIterable<never> = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }) };

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { backOff } from '../back-off.ts';
-import { InFlight } from '../in-flight.ts';
-import type { BusLogger } from '../logger.ts';
+import type { BusLogger } from '../event-bus.ts';
+import { InFlight } from '../util/in-flight.ts';
+import { backOff } from '../util/retry.ts';
 
 /** So long without an answer from any stream: no hiccup. A leader that is gone is replaced after 4 to 9 s. */
 const SILENCE_MS = 2_000;

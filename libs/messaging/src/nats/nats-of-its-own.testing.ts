@@ -4,7 +4,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { EventBus } from '../event-bus.ts';
 import { connectNatsBus } from './connect-nats-bus.ts';
-import type { NatsBusOptions } from './nats-bus-options.ts';
+import type { NatsBusOptions } from './open-nats-bus.ts';
 
 /** A server for every test of the enclosing describe; what is opened on it is closed after the test. */
 export function natsOfItsOwn() {

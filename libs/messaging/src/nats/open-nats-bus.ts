@@ -1,16 +1,45 @@
+import { subjectToken } from '@agentlens/contracts';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import type { ReconnectToServerHandler } from '@nats-io/nats-core';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { againWhile } from '../again-while.ts';
-import { BusUnavailable, type EventBus } from '../event-bus.ts';
-import { SILENT } from '../logger.ts';
-import { anotherServer } from './another-server.ts';
+import { type BusLogger, BusUnavailable, type EventBus, SILENT } from '../event-bus.ts';
+import { retry } from '../util/retry.ts';
 import { applyStreams } from './apply-streams.ts';
-import { inboxOf } from './inbox.ts';
 import { NatsEventBus } from './nats-bus.ts';
-import type { NatsBusOptions } from './nats-bus-options.ts';
 import { NatsLink } from './nats-link.ts';
 import { InvalidNatsAddress, type NatsServers, natsServers } from './server-addresses.ts';
 import { READY_WITHIN_MS, whenReady } from './when-ready.ts';
+
+/**
+ * The server that was tried longest ago. The client itself takes the next of its list, which the first time is the very
+ * one it leaves.
+ */
+export const anotherServer: ReconnectToServerHandler = (pool) =>
+  pool.toSorted((a, b) => a.lastConnect - b.lastConnect)[0] ?? null;
+
+/** Where a connection of this name gets its answers: of its own, so that others cannot listen to what it reads. */
+export function inboxOf(name: string): string {
+  return `_INBOX.${subjectToken(name)}`;
+}
+
+export interface NatsBusOptions {
+  /** `nats://[user:password@]host:port`, one or several. */
+  readonly servers: string | readonly string[];
+  /** Shown by the server for this connection, so that an operator knows whose it is. */
+  readonly name: string;
+  readonly user?: string;
+  readonly password?: string;
+  readonly logger?: BusLogger;
+  /** How long the first connection may take; afterwards it reconnects for ever. Default 10,000 ms. */
+  readonly connectTimeoutMs?: number;
+  readonly publishTimeoutMs?: number;
+  /** Publishes that may wait for their acknowledgement at once; beyond, publishing is refused. */
+  readonly maxInFlight?: number;
+  /** Makes the streams of the catalog when connecting. Default true. */
+  readonly applyStreams?: boolean;
+  readonly replicas?: number;
+  readonly backOffMs?: readonly number[];
+}
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const ONE_TRY_MS = 2_000;
@@ -56,9 +85,8 @@ async function firstConnection(options: NatsBusOptions, address: NatsServers): P
   const account = options.user === undefined ? inAddress : { user: options.user, pass: options.password ?? '' };
   const forMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
   try {
-    return await againWhile(
-      (error) => !(error instanceof TypeError),
-      { forMs, pauseMs: BETWEEN_TRIES_MS },
+    return await retry(
+      { isTransient: (error) => !(error instanceof TypeError), forMs, pauseMs: BETWEEN_TRIES_MS },
       () =>
         connect({
           servers: [...servers],

@@ -2,8 +2,7 @@ import { agentEvents, type EventBatch, guardrailTriggered } from '@agentlens/con
 import { aBatch, anEvent, aTrigger, eventually, type HeardMeters, hearMeters } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { gate, recorder } from '../contract/harness.contract.ts';
-import { ACK } from '../event-bus.ts';
-import { SILENT } from '../logger.ts';
+import { ACK, SILENT } from '../event-bus.ts';
 import { natsOfItsOwn } from './nats-of-its-own.testing.ts';
 
 const GROUP = 'bounded';
@@ -118,4 +117,21 @@ describe('a pull consumer', () => {
     });
     return { info: () => consumers.info('AGENT_EVENTS', GROUP), group, batches, mostHeld: () => most };
   }
+});
+
+/** So long a machine may stand still between a publish and the next. */
+const PACE_MS = 3_000;
+
+describe('a consumer with a pace', () => {
+  const { open } = natsOfItsOwn();
+
+  it('handles at once what comes after quiet, and together what comes before the pace lets it', async () => {
+    const bus = await open();
+    const group = recorder();
+    await bus.consume(guardrailTriggered, { group: 'paced', maxBatch: 10, paceMs: PACE_MS }, group.handler);
+    await bus.publish(guardrailTriggered, aTrigger());
+    await eventually(() => expect(group.batches).toEqual([1]));
+    for (let following = 0; following < 3; following++) await bus.publish(guardrailTriggered, aTrigger());
+    await eventually(() => expect(group.batches).toEqual([1, 3]));
+  });
 });

@@ -6,11 +6,11 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream';
 import { createInbox, type Msg, nanos, type Subscription } from '@nats-io/nats-core';
-import { InFlight, type InFlightSlot } from '../in-flight.ts';
-import type { BusLogger } from '../logger.ts';
-import { ONLY_GROUP } from '../message-headers.ts';
-import { observeQueue } from '../observe-queue.ts';
-import { within } from '../within.ts';
+import type { BusLogger } from '../event-bus.ts';
+import { ONLY_GROUP } from '../publish/encoded-message.ts';
+import { InFlight, type InFlightSlot } from '../util/in-flight.ts';
+import { within } from '../util/promises.ts';
+import { observeQueue } from '../util/telemetry.ts';
 import type { NatsLink } from './nats-link.ts';
 import { StreamMessage } from './stream-message.ts';
 
@@ -30,7 +30,7 @@ export type Held = InFlightSlot<StreamMessage>;
 
 const CONSUMER_NOT_FOUND = 10_014;
 /** Of the bodies held or asked for at once; messages of the greatest size are a million bytes. */
-const MOST_BYTES = 32 * 1024 * 1024;
+const MAX_HELD_BYTES = 32 * 1024 * 1024;
 const EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 2_000;
 const SILENCE_MS = 2.5 * HEARTBEAT_MS;
@@ -167,8 +167,8 @@ export class PullConsumer {
     if (this.closing || !this.link.connected || this.recovering) return;
     const { capacity, stream, durable } = this.spec;
     const batch = capacity - this.held.size - this.asked;
-    const bytes = MOST_BYTES - this.heldBytes - this.askedBytes;
-    if (batch < Math.max(1, Math.floor(capacity / 2)) || bytes < MOST_BYTES / 2) return;
+    const bytes = MAX_HELD_BYTES - this.heldBytes - this.askedBytes;
+    if (batch < Math.max(1, Math.floor(capacity / 2)) || bytes < MAX_HELD_BYTES / 2) return;
     if (this.asked === 0) this.heardAt = performance.now();
     this.asked += batch;
     this.askedBytes += bytes;
@@ -213,7 +213,7 @@ export class PullConsumer {
   }
 
   private hasRoomFor({ raw }: StreamMessage): boolean {
-    return this.held.size < this.spec.capacity && this.heldBytes + raw.byteLength <= MOST_BYTES;
+    return this.held.size < this.spec.capacity && this.heldBytes + raw.byteLength <= MAX_HELD_BYTES;
   }
 
   private letGo(message: Held): void {

@@ -68,7 +68,7 @@ describe("the services' users of deploy/nats/server.conf", () => {
     await buses['run-tracking'].consume(agentEvents, { group: 'refusing' }, refuse);
     await buses.ingest.publish(agentEvents, aBatch());
     await eventually(async () => {
-      const page = await buses.query.deadLetterPage({ tenantId: 'acme', after: 0, most: 10 });
+      const page = await buses.query.deadLetterPage({ tenantId: 'acme', after: 0, limit: 10 });
       expect(page.letters.map(({ value }) => value.group)).toContain('refusing');
     });
     for (const { topic, group } of CONSUMERS) {

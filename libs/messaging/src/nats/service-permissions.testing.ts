@@ -1,5 +1,5 @@
 import { type BusAccess, STREAMS, type StreamName } from '@agentlens/contracts';
-import { inboxOf } from './inbox.ts';
+import { inboxOf } from './open-nats-bus.ts';
 
 export interface Permissions {
   readonly publish: readonly string[];

@@ -1,5 +1,5 @@
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
-import { decodeHeader, ORIGINAL_ID } from '../message-headers.ts';
+import { decodeHeader, ORIGINAL_ID } from '../publish/encoded-message.ts';
 
 const ACK = '+ACK';
 const WORKING = '+WPI';

@@ -5,8 +5,7 @@ import {
   type JetStreamManager,
   type JsMsg,
 } from '@nats-io/jetstream';
-import type { Subscription, WatchOptions } from '../event-bus.ts';
-import type { BusLogger } from '../logger.ts';
+import type { BusLogger, Subscription, WatchOptions } from '../event-bus.ts';
 import type { Stored } from './stream-message.ts';
 
 interface WatchSpec {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
-import { BusUnavailable } from '../event-bus.ts';
-import { SILENT } from '../logger.ts';
+import { BusUnavailable, SILENT } from '../event-bus.ts';
 import { whenReady } from './when-ready.ts';
 
 const refusal = (err_code: number) => new JetStreamApiError({ code: 503, err_code, description: 'told by the server' });

@@ -1,8 +1,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
-import { againWhile } from '../again-while.ts';
-import { BusUnavailable } from '../event-bus.ts';
-import type { BusLogger } from '../logger.ts';
+import { type BusLogger, BusUnavailable } from '../event-bus.ts';
+import { retry } from '../util/retry.ts';
 
 /** A lost leader is replaced 4 to 9 s after its last sign, a first one is found no sooner. */
 export const READY_WITHIN_MS = 30_000;
@@ -18,7 +17,7 @@ const NOT_READY = new Set([10_004, 10_005, 10_007, 10_008, 10_009]);
 export async function whenReady(work: () => Promise<void>, forMs: number, logger: BusLogger): Promise<void> {
   const onFirstFailure = (error: unknown) => logger.warn({ err: error }, 'JetStream is not ready yet, trying again');
   try {
-    await againWhile(isNotReady, { forMs, onFirstFailure }, work);
+    await retry({ isTransient: isNotReady, forMs, onFirstFailure }, work);
   } catch (error) {
     throw isNotReady(error) ? notReady(error) : error;
   }
