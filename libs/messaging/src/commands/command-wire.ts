@@ -7,7 +7,10 @@ export function encodeQuestion(question: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(question));
 }
 
-/** The owner's side: never rejects. A question that does not fit is refused, a thrown handler is an internal error. */
+/**
+ * Handles an encoded request. Never rejects: an invalid request yields 400, a handler that throws yields an internal
+ * error.
+ */
 export async function answerQuestion<Q, A>(
   command: Command<Q, A>,
   handler: (question: Q) => Promise<A>,
@@ -17,7 +20,7 @@ export async function answerQuestion<Q, A>(
   try {
     const question = command.request.safeParse(JSON.parse(utf8Text(bytes)));
     if (!question.success) {
-      return refusal({ error: 'The command is not well formed', status: 400, details: detailsOf(question.error) });
+      return refusal({ error: 'The command is not valid', status: 400, details: detailsOf(question.error) });
     }
     return Buffer.from(JSON.stringify(await handler(question.data)));
   } catch (error) {
@@ -27,17 +30,17 @@ export async function answerQuestion<Q, A>(
 }
 
 /**
- * The asker's side.
- * @throws CommandUnanswered when what came back is no answer to this command
+ * Decodes a response.
+ * @throws CommandUnanswered if the response is not valid for this command
  */
 export function readAnswer<Q, A>(command: Command<Q, A>, bytes: Uint8Array): A {
   let json: unknown;
   try {
     json = JSON.parse(utf8Text(bytes));
   } catch (error) {
-    throw new CommandUnanswered(`${command.subject} was answered with something that is not JSON`, { cause: error });
+    throw new CommandUnanswered(`the answer to ${command.subject} is not JSON`, { cause: error });
   }
   const answer = command.answer.safeParse(json);
   if (answer.success) return answer.data;
-  throw new CommandUnanswered(`${command.subject} was answered in a form nobody agreed on`, { cause: answer.error });
+  throw new CommandUnanswered(`the answer to ${command.subject} does not match its schema`, { cause: answer.error });
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { BatchPump } from './batch-pump.ts';
 
-describe('a pump with a pace', () => {
+describe('batch pump with a pace', () => {
   const waiting: number[] = [];
   const begun: (readonly number[])[] = [];
   let pump: BatchPump<number>;
@@ -17,11 +17,11 @@ describe('a pump with a pace', () => {
     waiting.length = 0;
     begun.length = 0;
     const run = async (batch: readonly number[]) => void begun.push(batch);
-    pump = new BatchPump((most) => waiting.splice(0, most), run, { maxBatch: 10, concurrency: 1, paceMs: 20 });
+    pump = new BatchPump((max) => waiting.splice(0, max), run, { maxBatch: 10, concurrency: 1, paceMs: 20 });
   });
   afterEach(() => void jest.useRealTimers());
 
-  it('runs at once what comes after quiet, and together what follows', async () => {
+  it('starts the first batch immediately and batches what arrives within the interval', async () => {
     await arrive(1);
     expect(begun).toEqual([[1]]);
     await jest.advanceTimersByTimeAsync(5);
@@ -36,7 +36,7 @@ describe('a pump with a pace', () => {
     expect(begun).toEqual([[1], [2, 3], [4]]);
   });
 
-  it('begins nothing once it is closed', async () => {
+  it('starts no batch after it was closed', async () => {
     await arrive(1);
     await arrive(2);
     await pump.close();

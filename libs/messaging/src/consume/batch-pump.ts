@@ -3,13 +3,13 @@ import { MinIntervalGate } from '../util/schedule.ts';
 interface PumpLimits {
   readonly maxBatch: number;
   readonly concurrency: number;
-  /** Between the beginnings of two batches, ms. */
+  /** Minimum interval between the starts of two batches, ms. */
   readonly paceMs: number;
 }
 
 /**
- * Runs batches of whatever is ready, a bounded number at once. No polling: `kick` says that something may be ready, and
- * everything that arrived in the same turn of the event loop, or until a batch may begin, lands in one batch.
+ * Runs batches of ready items with bounded concurrency and without polling. `kick` signals that items may be ready;
+ * items that arrive in the same turn of the event loop, or while the pace allows no new batch, share a batch.
  */
 export class BatchPump<D> {
   private active = 0;
@@ -19,7 +19,7 @@ export class BatchPump<D> {
   private readonly gate = new MinIntervalGate(() => this.fill());
 
   constructor(
-    private readonly take: (most: number) => readonly D[],
+    private readonly take: (max: number) => readonly D[],
     private readonly run: (batch: readonly D[]) => Promise<void>,
     private readonly limits: PumpLimits,
   ) {}
@@ -33,7 +33,7 @@ export class BatchPump<D> {
     });
   }
 
-  /** Starts no more batches; resolves when the running ones are done. */
+  /** Starts no further batch and waits for running ones. */
   async close(): Promise<void> {
     this.closed = true;
     this.gate.cancel();

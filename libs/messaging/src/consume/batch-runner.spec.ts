@@ -5,7 +5,7 @@ import { ACK, type HandlingOutcome, type Received, SILENT, UnreadableMessage } f
 import { BusMetrics } from '../util/telemetry.ts';
 import { BatchRunner, type BrokerDelivery } from './batch-runner.ts';
 
-/** A delivery that notes how it was settled. */
+/** A delivery that records how it was settled. */
 function aDelivery(body: string, headers: Readonly<Record<string, string>>) {
   const settled: string[] = [];
   const delivery: BrokerDelivery = {
@@ -29,7 +29,7 @@ function lazyRunner(handle: (message: Received<EventBatch>) => HandlingOutcome):
     topic: agentEvents,
     group: 'group',
     handler: async (messages) => messages.map(handle),
-    bury: async () => {},
+    storeDeadLetter: async () => {},
     metrics: new BusMetrics(),
     logger: SILENT,
     now: () => 0,
@@ -40,13 +40,13 @@ function lazyRunner(handle: (message: Received<EventBatch>) => HandlingOutcome):
 const summed = eventBatchHeaders(factsOfBatch(aBatch()));
 
 describe('a lazy consumer', () => {
-  it('gets a summed-up message without its body being parsed', async () => {
+  it('receives a summarized message without parsing its body', async () => {
     const { delivery, settled } = aDelivery('not JSON', summed);
     await lazyRunner(() => ACK).run([delivery]);
     expect(settled).toEqual(['ack']);
   });
 
-  it('learns from the value that a summed-up message cannot be read', async () => {
+  it('throws on reading the value if a summarized message is not valid', async () => {
     const { delivery } = aDelivery('not JSON', summed);
     let thrown: unknown;
     const runner = lazyRunner((message) => {
@@ -61,7 +61,7 @@ describe('a lazy consumer', () => {
     expect(thrown).toEqual(new UnreadableMessage('not JSON (topic agent.events)'));
   });
 
-  it('never sees an unreadable message that is not summed up', async () => {
+  it('never receives an invalid message without a summary', async () => {
     const { delivery, settled } = aDelivery('not JSON', {});
     let seen = 0;
     const runner = lazyRunner(() => {

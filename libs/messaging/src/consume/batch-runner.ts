@@ -4,11 +4,11 @@ import { BACK_OFF_MS, backOff } from '../util/retry.ts';
 import { type BusMetrics, inConsumerSpan } from '../util/telemetry.ts';
 import { LazyMessage, type Parsed, parseMessage } from './parse-message.ts';
 
-/** One message on its way to one group, with what can be done about it. Each is settled once. */
+/** One delivery of a message to one group. Call exactly one of the three methods, once. */
 export interface BrokerDelivery extends RawMessage {
   ack(): void;
   retry(afterMs: number): void;
-  /** Settled for good without having been handled; only after its dead letter is safe. */
+  /** Settles the message as not handled. Call only after its dead letter is stored. */
   discard(): void;
 }
 
@@ -17,7 +17,7 @@ interface RunnerDependencies<T> {
   readonly topic: Topic<T>;
   readonly group: string;
   readonly handler: BatchHandler<T>;
-  readonly bury: (letter: DeadLetter, sequence: number) => Promise<void>;
+  readonly storeDeadLetter: (letter: DeadLetter, sequence: number) => Promise<void>;
   readonly metrics: BusMetrics;
   readonly logger: BusLogger;
   readonly now: () => number;
@@ -25,7 +25,7 @@ interface RunnerDependencies<T> {
   readonly lazy?: boolean | undefined;
 }
 
-/** What both adapters do with a batch: parse, call the handler, carry out its outcomes. Never rejects. */
+/** Handles a batch for both adapters: parses messages, calls the handler and applies its outcomes. Never rejects. */
 export class BatchRunner<T> {
   private readonly schedule: readonly number[];
 
@@ -34,20 +34,22 @@ export class BatchRunner<T> {
   }
 
   async run(deliveries: readonly BrokerDelivery[]): Promise<void> {
-    const good: BrokerDelivery[] = [];
+    const valid: BrokerDelivery[] = [];
     const messages: Received<T>[] = [];
     for (const delivery of deliveries) {
       const parsed = this.read(delivery);
       if (parsed.ok) {
-        good.push(delivery);
+        valid.push(delivery);
         messages.push(parsed.message);
       } else {
         await this.settle(delivery, { kind: 'poison', reason: parsed.reason });
       }
     }
-    if (good.length === 0) return;
+    if (valid.length === 0) return;
     const outcomes = await this.handle(messages);
-    const settled = good.map((delivery, index) => this.settle(delivery, outcomes?.[index] ?? this.again(delivery)));
+    const settled = valid.map((delivery, index) =>
+      this.settle(delivery, outcomes?.[index] ?? this.retryLater(delivery)),
+    );
     await Promise.all(settled);
   }
 
@@ -57,7 +59,7 @@ export class BatchRunner<T> {
     return parseMessage(topic, delivery);
   }
 
-  /** Outcomes in order, or undefined where the handler threw or did not answer for every message. */
+  /** Outcomes in order; undefined if the handler threw or did not return one outcome per message. */
   private async handle(messages: readonly Received<T>[]): Promise<readonly HandlingOutcome[] | undefined> {
     const { topic, group, handler, metrics, logger, system } = this.parts;
     metrics.delivered(topic.name, group, messages.length);
@@ -69,7 +71,7 @@ export class BatchRunner<T> {
       const answered = outcomes.length;
       logger.error(
         { topic: topic.name, group, messages: messages.length, answered },
-        'handler must answer one outcome per message',
+        'handler returned a wrong number of outcomes, messages will be retried',
       );
     } catch (error) {
       const messageIds = messages.map((message) => message.messageId).slice(0, 10);
@@ -81,8 +83,8 @@ export class BatchRunner<T> {
     return undefined;
   }
 
-  private again(delivery: BrokerDelivery): HandlingOutcome {
-    return { kind: 'retry', afterMs: backOff(delivery.attempt, this.schedule), reason: 'the handler threw' };
+  private retryLater(delivery: BrokerDelivery): HandlingOutcome {
+    return { kind: 'retry', afterMs: backOff(delivery.attempt, this.schedule), reason: 'handler threw' };
   }
 
   private async settle(delivery: BrokerDelivery, outcome: HandlingOutcome): Promise<void> {
@@ -97,12 +99,12 @@ export class BatchRunner<T> {
         return;
       case 'poison':
         try {
-          await this.parts.bury(this.letterOf(delivery, outcome.reason), delivery.sequence);
+          await this.parts.storeDeadLetter(this.letterOf(delivery, outcome.reason), delivery.sequence);
         } catch (error) {
-          // The letter comes first: a message is given up only once it can be found again.
+          // Store the letter first, so that a message is discarded only after it can be found again.
           logger.error(
             { err: error, topic: topic.name, group, messageId: delivery.messageId },
-            'dead letter was not kept, retrying',
+            'storing a dead letter failed, will retry',
           );
           delivery.retry(backOff(delivery.attempt, this.schedule));
           return;
@@ -111,7 +113,7 @@ export class BatchRunner<T> {
         metrics.deadLettered(topic.name, group);
         logger.error(
           { topic: topic.name, group, messageId: delivery.messageId, reason: outcome.reason },
-          'message became a dead letter',
+          'message moved to the dead letters',
         );
     }
   }

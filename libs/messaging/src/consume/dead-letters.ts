@@ -3,10 +3,10 @@ import type { BusLogger, DeadLetterPage, EventBus, RawMessage, Received } from '
 import { parseMessage } from './parse-message.ts';
 import { readRange } from './read-range.ts';
 
-/** What an adapter lends for looking after dead letters. */
+/** Operations that an adapter provides for dead letters. */
 interface DeadLetterAccess {
   readonly watch: EventBus['watch'];
-  /** Sends the letter's body again, for its group only. */
+  /** Publishes the letter's body again, for its group only. */
   readonly resend: (letter: DeadLetter) => Promise<unknown>;
   readonly remove: (sequence: number) => Promise<unknown>;
 }
@@ -27,7 +27,10 @@ export async function listDeadLetters(
   return group === undefined ? letters : letters.filter((letter) => letter.group === group);
 }
 
-/** Sends first and removes after: a crash in between leaves a letter too many, never one too few. @throws BusUnavailable */
+/**
+ * Republishes a letter, then removes it. A crash in between leaves a duplicate letter, never a lost one. @throws
+ * BusUnavailable
+ */
 export async function redriveDeadLetter(access: DeadLetterAccess, group: string, messageId: string): Promise<boolean> {
   const letters = (await allLetters(access)).filter(
     ({ value }) => value.group === group && value.messageId === messageId,
@@ -39,10 +42,10 @@ export async function redriveDeadLetter(access: DeadLetterAccess, group: string,
   return true;
 }
 
-/** The letter of a message of the stream; none, and a line in the log, where it holds something else. */
+/** Parses a dead letter. Returns an empty array and logs an error if it is malformed. */
 export function parseLetter(message: RawMessage, logger: BusLogger): DeadLetterPage['letters'] {
   const parsed = parseMessage(deadLetters, message);
   if (parsed.ok) return [parsed.message];
-  logger.error({ sequence: message.sequence, reason: parsed.reason }, 'a message among the dead letters is none');
+  logger.error({ sequence: message.sequence, reason: parsed.reason }, 'skipped malformed dead letter');
   return [];
 }

@@ -18,7 +18,7 @@ function received(value: string, attempt = 1): Received<string> {
 }
 
 describe('each', () => {
-  it('answers in the order of the messages, whichever ends first', async () => {
+  it('returns outcomes in the order of the messages', async () => {
     let letFirstEnd: () => void = () => undefined;
     const first = new Promise<void>((resolve) => {
       letFirstEnd = resolve;
@@ -35,7 +35,7 @@ describe('each', () => {
     ]);
   });
 
-  it('runs one after the other by default', async () => {
+  it('handles one message at a time by default', async () => {
     let running = 0;
     const handler = each<string>(async () => {
       running += 1;
@@ -47,7 +47,7 @@ describe('each', () => {
     expect(await handler([received('a'), received('b'), received('c')])).toEqual([ACK, ACK, ACK]);
   });
 
-  it('asks again, later each time, for the one that threw', async () => {
+  it('retries only the message that threw, with increasing delay', async () => {
     const handler = each<string>(async ({ value }) => {
       if (value === 'bad') throw new Error('away');
       return ACK;

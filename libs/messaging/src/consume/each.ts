@@ -2,10 +2,10 @@ import type { BatchHandler, HandlingOutcome, Received } from '../event-bus.ts';
 import { backOff } from '../util/retry.ts';
 
 /**
- * Makes a batch handler of one that thinks of a single message. Messages of a batch run `concurrency` at a time
- * (default: one after the other); a throw on one of them asks for that one again and leaves the others settled.
+ * Turns a handler for one message into a batch handler. Handles `concurrency` messages at a time (default 1). If the
+ * handler throws, only that message is retried.
  *
- * @param retryAfterMs how long a message whose handler threw rests
+ * @param retryAfterMs delay before redelivery of a message whose handler threw
  */
 export function each<T>(
   handler: (message: Received<T>) => Promise<HandlingOutcome>,

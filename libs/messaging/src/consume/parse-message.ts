@@ -5,7 +5,7 @@ export type Parsed<T> =
   | { readonly ok: true; readonly message: Received<T> }
   | { readonly ok: false; readonly reason: string };
 
-/** Bytes to a typed message. The reason names the place, never the content. */
+/** Parses a message. The reason names the field but never quotes content. */
 export function parseMessage<T>(topic: Topic<T>, from: RawMessage): Parsed<T> {
   let json: unknown;
   try {

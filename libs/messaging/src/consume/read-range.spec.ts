@@ -4,7 +4,7 @@ import type { EventBus, Received, WatchOptions } from '../event-bus.ts';
 import { listDeadLetters } from './dead-letters.ts';
 import { readRange } from './read-range.ts';
 
-/** A broker that hands over these sequences, then says that there is no more, or falls silent. */
+/** A broker that delivers these sequences and then either reports that it caught up or stops responding. */
 function brokerWith(sequences: readonly number[], { silent = false } = {}) {
   let open = 0;
   const watch = async (_topic: unknown, { from, onCaughtUp }: WatchOptions, handler: (message: never) => void) => {
@@ -25,21 +25,21 @@ const read = async (bus: Pick<EventBus, 'watch'>, range: { after: number; upTo?:
   return sequences;
 };
 
-describe('reading a range of a stream', () => {
-  it('takes what lies after one place up to another, and no more', async () => {
+describe('readRange', () => {
+  it('reads the messages between two sequences', async () => {
     const { bus, open } = brokerWith([1, 2, 3, 4, 5], { silent: true });
     expect(await read(bus, { after: 1, upTo: 4 })).toEqual([2, 3, 4]);
     expect(open()).toBe(0);
   });
 
-  it('ends where the stream does', async () => {
+  it('stops at the end of the stream', async () => {
     const { bus, open } = brokerWith([1, 2]);
     expect(await read(bus, { after: 0, upTo: 9 })).toEqual([1, 2]);
     expect(await read(bus, { after: 0 })).toEqual([1, 2]);
     expect(open()).toBe(0);
   });
 
-  it('gives a silent broker up and leaves nothing open', async () => {
+  it('times out and closes the subscription if the broker stops responding', async () => {
     const { bus, open } = brokerWith([1], { silent: true });
     await expect(read(bus, { after: 0, withinMs: 1 })).rejects.toThrow('within 1 ms');
     expect(open()).toBe(0);
@@ -47,9 +47,9 @@ describe('reading a range of a stream', () => {
 });
 
 describe('dead letters', () => {
-  it('are given up too while the broker is silent', async () => {
+  it('time out if the broker stops responding', async () => {
     const { bus } = brokerWith([], { silent: true });
     const access = { ...bus, resend: async () => undefined, remove: async () => undefined };
-    await expect(listDeadLetters(access, undefined, 1)).rejects.toThrow('did not hand over');
+    await expect(listDeadLetters(access, undefined, 1)).rejects.toThrow('did not deliver');
   });
 });

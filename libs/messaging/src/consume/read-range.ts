@@ -1,23 +1,24 @@
 import type { Topic } from '@agentlens/contracts';
 import { BusUnavailable, type EventBus, type Received, type Subscription, type WatchOptions } from '../event-bus.ts';
 
-/** A long past takes long to hand over; a broker that is silent this long is away. */
+/** Generous, because a long history takes time to deliver. */
 const CATCH_UP_MS = 10_000;
 
-/** Kept messages of one topic, oldest first. */
+/** A range of one topic's stored messages. */
 interface StreamRange {
   readonly tenantId?: string;
-  /** The first message is the one after this sequence; 0: the oldest there is. */
+  /** Start after this sequence; 0 starts with the oldest message. */
   readonly after: number;
-  /** The last sequence; without it, what the stream holds when it is read. */
+  /** Last sequence to read; defaults to the end of the stream at the time of the call. */
   readonly upTo?: number;
-  /** A broker that takes longer, ms, is away. Default 10,000. */
+  /** Timeout, ms. Default 10,000. */
   readonly withinMs?: number;
 }
 
 /**
- * Reads a range to its end, or to the end of the stream if that comes first: what has aged out is not waited for.
- * @throws BusUnavailable if the broker falls silent; nothing stays open
+ * Reads a range of stored messages, oldest first. Stops at the end of the stream, so expired messages are not waited
+ * for.
+ * @throws BusUnavailable after the timeout; the subscription is closed
  */
 export async function readRange<T>(
   bus: Pick<EventBus, 'watch'>,
@@ -37,8 +38,8 @@ export async function readRange<T>(
 }
 
 /**
- * A watch once it has handed over its past as well: only then is everything that comes new.
- * @throws BusUnavailable if that takes longer than `withinMs`; nothing stays open
+ * Opens a watch and resolves when its history has been delivered. From then on every message is new.
+ * @throws BusUnavailable if that takes longer than `withinMs`; the subscription is closed
  */
 export async function watchWithPast(
   watch: (onCaughtUp: NonNullable<WatchOptions['onCaughtUp']>) => Promise<Subscription>,
@@ -47,10 +48,12 @@ export async function watchWithPast(
   const past = Promise.withResolvers<void>();
   const late = setTimeout(
     () =>
-      past.reject(new BusUnavailable(`the broker did not hand over the stream's past within ${withinMs} ms`, withinMs)),
+      past.reject(
+        new BusUnavailable(`the broker did not deliver the stream's history within ${withinMs} ms`, withinMs),
+      ),
     withinMs,
   );
-  // It may be rejected while the watch itself is still being set up.
+  // The timeout may fire while the watch is still being opened.
   past.promise.catch(() => undefined);
   try {
     const subscription = await watch(past.resolve);

@@ -6,7 +6,7 @@ import { withTimeout } from '../util/promises.ts';
 
 type Owner = (question: Uint8Array) => Promise<Uint8Array>;
 
-/** Commands inside one process, over the same bytes as over the wire; owners of one subject take turns. */
+/** Commands within one process, encoded as on the wire. Handlers of one subject take turns. */
 export class MemoryCommands {
   private readonly owners = new Map<string, Owner[]>();
   private readonly running = new BackgroundWork();
@@ -33,7 +33,7 @@ export class MemoryCommands {
   async request<Q, A>(command: Command<Q, A>, question: Q): Promise<A> {
     const owners = this.owners.get(command.subject) ?? [];
     const owner = owners.shift();
-    if (!owner) throw new CommandUnanswered(`nobody answers ${command.subject}`, { wasAsked: false });
+    if (!owner) throw new CommandUnanswered(`no handler for ${command.subject}`, { wasAsked: false });
     owners.push(owner);
     const bytes = encodeQuestion(question);
     const onTimeout = () =>

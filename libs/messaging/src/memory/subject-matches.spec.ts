@@ -18,7 +18,7 @@ describe('subjects', () => {
     expect(subjectMatches(pattern, subject)).toBe(expected);
   });
 
-  it('of the catalog fall under their own patterns and streams', () => {
+  it('of the catalog match their own patterns and streams', () => {
     expect(subjectMatches(agentEvents.pattern(), agentEvents.subject(aBatch()))).toBe(true);
     expect(subjectMatches(guardrailTriggered.pattern('acme'), guardrailTriggered.subject(aTrigger()))).toBe(true);
     for (const topic of TOPICS) expect(streamOf(topic.pattern('acme')) ?? null).toBe(topic.stream);

@@ -1,6 +1,6 @@
 import { STREAMS, type StreamName } from '@agentlens/contracts';
 
-/** Whether a subject falls under a NATS pattern: `*` is one token, a final `>` is one or more. */
+/** Whether a subject matches a NATS pattern: `*` is one token, a final `>` is one or more. */
 export function subjectMatches(pattern: string, subject: string): boolean {
   const wanted = pattern.split('.');
   const tokens = subject.split('.');
@@ -11,7 +11,7 @@ export function subjectMatches(pattern: string, subject: string): boolean {
   return wanted.length === tokens.length;
 }
 
-/** The stream that keeps a subject. */
+/** The stream that stores a subject. */
 export function streamOf(subject: string): StreamName | undefined {
   const found = Object.values(STREAMS).find(({ subjects }) =>
     subjects.some((pattern) => subjectMatches(pattern, subject)),

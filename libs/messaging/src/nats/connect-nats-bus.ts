@@ -2,7 +2,7 @@ import type { EventBus } from '../event-bus.ts';
 import type { NatsBusOptions } from './open-nats-bus.ts';
 
 /**
- * Loads the NATS client when it is asked for: one process with all services has no use for it.
+ * Connects to NATS. Loads the client on demand, because standalone mode does not need it.
  * @throws InvalidNatsAddress if an address cannot be parsed
  * @throws BusUnavailable if no server answers within `connectTimeoutMs`
  */

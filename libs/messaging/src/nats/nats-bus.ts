@@ -44,7 +44,7 @@ import { READY_WITHIN_MS, whenReady } from './when-ready.ts';
 
 interface NatsBusDependencies {
   readonly link: NatsLink;
-  /** Subjects below are where answers and messages come to. */
+  /** Prefix of the subjects on which this connection receives answers and messages. */
   readonly inbox: string;
   readonly client: JetStreamClient;
   readonly manager: JetStreamManager;
@@ -57,7 +57,7 @@ interface NatsBusDependencies {
 const DEFAULT_ACK_WAIT_MS = 5_000;
 const DRAIN_MS = 2_000;
 
-/** The bus over NATS: facts in JetStream, watches and commands over core where nothing is kept. */
+/** Event bus over NATS: durable topics in JetStream, ephemeral topics and commands over core NATS. */
 export class NatsEventBus implements EventBus {
   private readonly metrics = new BusMetrics();
   private readonly open = new Set<Subscription>();
@@ -89,18 +89,19 @@ export class NatsEventBus implements EventBus {
   }
 
   async consume<T>(topic: Topic<T>, options: ConsumeOptions, handler: BatchHandler<T>): Promise<Subscription> {
-    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: watch it, nothing can be redelivered`);
+    if (topic.stream === null)
+      throw new Error(`topic ${topic.name} is ephemeral and has no redelivery: use watch() instead of consume()`);
     const { link, inbox, manager, logger, backOffMs } = this.parts;
     const { group, maxBatch = 1, concurrency = 1, paceMs = 0, ackWaitMs = DEFAULT_ACK_WAIT_MS, lazy } = options;
     const stream = topic.stream;
-    const bury = (letter: DeadLetter, sequence: number) => this.bury(letter, sequence);
+    const storeDeadLetter = (letter: DeadLetter, sequence: number) => this.storeDeadLetter(letter, sequence);
     const now = () => Date.now();
     const runner = new BatchRunner({
       system: 'nats',
       topic,
       group,
       handler,
-      bury,
+      storeDeadLetter,
       metrics: this.metrics,
       logger,
       now,
@@ -110,7 +111,7 @@ export class NatsEventBus implements EventBus {
     const spec = { stream, durable: group, filter: topic.pattern(), ackWaitMs, capacity: 2 * maxBatch * concurrency };
     const consumer = new PullConsumer(link, manager, { ...spec, inbox }, logger, () => pump.kick());
     const pump = new BatchPump<Held>(
-      (most) => consumer.take(most),
+      (max) => consumer.take(max),
       (batch) => runner.run(batch.map((message) => deliveryOf(message, consumer))),
       { maxBatch, concurrency, paceMs },
     );
@@ -140,7 +141,7 @@ export class NatsEventBus implements EventBus {
     }
     const subscription = link.connection.subscribe(filter, {
       callback: (error, message) => {
-        if (error) logger.error({ err: error, topic: topic.name }, 'watch was refused');
+        if (error) logger.error({ err: error, topic: topic.name }, 'watch subscription failed');
         else
           show({
             raw: message.data,
@@ -153,14 +154,14 @@ export class NatsEventBus implements EventBus {
           });
       },
     });
-    // The broker knows of the subscription before the caller goes on.
+    // Wait until the broker has the subscription.
     await within(DRAIN_MS, link.connection.flush());
     options.onCaughtUp?.();
     return this.opened(async () => subscription.unsubscribe());
   }
 
   async envelopes<T>(topic: Topic<T>, after: number, limit: number): Promise<EnvelopePage> {
-    if (topic.stream === null) throw new Error(`topic ${topic.name} is not kept: there is nothing to read`);
+    if (topic.stream === null) throw new Error(`topic ${topic.name} is ephemeral and has no stored messages`);
     const { client, manager } = this.parts;
     return readEnvelopes({ client, manager, stream: topic.stream, filter: topic.pattern() }, after, limit);
   }
@@ -210,7 +211,7 @@ export class NatsEventBus implements EventBus {
     await connection.close();
   }
 
-  /** Best effort: without a broker there is nobody to see it. */
+  /** Best effort: dropped while disconnected. */
   private send(subject: string, body: Uint8Array, headers: MsgHdrs): PublishAck {
     if (this.parts.link.connected) this.parts.link.connection.publish(subject, body, { headers });
     return { sequence: 0, duplicate: false };
@@ -225,15 +226,15 @@ export class NatsEventBus implements EventBus {
     deadlineMs?: number,
   ): Promise<PublishAck> {
     const { link, client, publishTimeoutMs, maxInFlight } = this.parts;
-    // Asked first: the client would buffer the message and send it after its caller was told that it failed.
+    // Checked first, because the client would buffer the message and send it after this call has failed.
     if (this.closed || !link.connected) throw new BusUnavailable('NATS is away', AWAY_MS);
-    if (this.inFlight.size >= maxInFlight) throw new BusUnavailable('too many publishes wait for NATS', AWAY_MS);
+    if (this.inFlight.size >= maxInFlight) throw new BusUnavailable('too many publishes are waiting for NATS', AWAY_MS);
     const timeout = deadlineMs ?? publishTimeoutMs;
     const msgID = id === undefined ? undefined : encodeHeader(id);
     let place: InFlightSlot<Promise<unknown>> | undefined;
     const lost = Promise.withResolvers<never>();
-    // What was sent over a connection that is lost is not answered over the next one.
-    const stop = link.onLost(() => lost.reject(new Error('the connection was lost')));
+    // An acknowledgement never arrives over a new connection.
+    const stop = link.onLost(() => lost.reject(new Error('connection lost')));
     try {
       const publish = storeMessage(client, { subject, body, headers, timeout, msgID });
       place = this.inFlight.add(publish);
@@ -249,10 +250,10 @@ export class NatsEventBus implements EventBus {
     }
   }
 
-  private async bury(letter: DeadLetter, sequence: number): Promise<void> {
+  private async storeDeadLetter(letter: DeadLetter, sequence: number): Promise<void> {
     const headers = newHeaders();
     headers.set('content-type', JSON_CONTENT);
-    // The sequence makes a message that failed again after a redrive a letter of its own.
+    // With the sequence, a message that fails again after a redrive becomes a new letter.
     const id = `${deadLetters.messageId(letter)}:${sequence}`;
     await this.keep(deadLetters.subject(letter), Buffer.from(JSON.stringify(letter)), headers, id);
   }
@@ -277,7 +278,10 @@ export class NatsEventBus implements EventBus {
     const facts = factsOf(message);
     const parsed = parseMessage(topic, message.sequence === 0 ? { ...facts, messageId: '' } : facts);
     if (!parsed.ok) {
-      logger.error({ topic: topic.name, messageId: facts.messageId, reason: parsed.reason }, 'watched message skipped');
+      logger.error(
+        { topic: topic.name, messageId: facts.messageId, reason: parsed.reason },
+        'skipped invalid message in watch',
+      );
       return;
     }
     try {

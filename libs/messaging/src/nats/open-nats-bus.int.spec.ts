@@ -11,7 +11,7 @@ afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
 });
 
-it('is another one each time a connection is given up, the first time too', async () => {
+it('connects to a different server on every reconnect, including the first', async () => {
   const connection = await connect({ servers: servers.map(({ url }) => url), reconnectToServer: anotherServer });
   try {
     for (let move = 0; move < 3; move++) {

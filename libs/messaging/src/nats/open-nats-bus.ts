@@ -11,31 +11,31 @@ import { InvalidNatsAddress, type NatsServers, natsServers } from './server-addr
 import { READY_WITHIN_MS, whenReady } from './when-ready.ts';
 
 /**
- * The server that was tried longest ago. The client itself takes the next of its list, which the first time is the very
- * one it leaves.
+ * Selects the server that was tried longest ago. The client's default is the next in its list, which the first time is
+ * the server it just left.
  */
 export const anotherServer: ReconnectToServerHandler = (pool) =>
   pool.toSorted((a, b) => a.lastConnect - b.lastConnect)[0] ?? null;
 
-/** Where a connection of this name gets its answers: of its own, so that others cannot listen to what it reads. */
+/** Inbox prefix of a connection. Each service has its own, so that others cannot subscribe to its answers. */
 export function inboxOf(name: string): string {
   return `_INBOX.${subjectToken(name)}`;
 }
 
 export interface NatsBusOptions {
-  /** `nats://[user:password@]host:port`, one or several. */
+  /** One or several `nats://[user:password@]host[:port]`. */
   readonly servers: string | readonly string[];
-  /** Shown by the server for this connection, so that an operator knows whose it is. */
+  /** Connection name, shown by the server to operators. */
   readonly name: string;
   readonly user?: string;
   readonly password?: string;
   readonly logger?: BusLogger;
-  /** How long the first connection may take; afterwards it reconnects for ever. Default 10,000 ms. */
+  /** Timeout of the first connection; later it reconnects without limit. Default 10,000 ms. */
   readonly connectTimeoutMs?: number;
   readonly publishTimeoutMs?: number;
-  /** Publishes that may wait for their acknowledgement at once; beyond, publishing is refused. */
+  /** Maximum number of pending publishes; beyond that, publishing is rejected. */
   readonly maxInFlight?: number;
-  /** Makes the streams of the catalog when connecting. Default true. */
+  /** Create or update the streams of the catalog on connect. Default true. */
   readonly applyStreams?: boolean;
   readonly replicas?: number;
   readonly backOffMs?: readonly number[];
@@ -49,7 +49,7 @@ const PUBLISH_TIMEOUT_MS = 2_000;
 const MAX_IN_FLIGHT = 1_024;
 
 /**
- * @throws InvalidNatsAddress at once if an address cannot be parsed
+ * @throws InvalidNatsAddress if an address cannot be parsed
  * @throws BusUnavailable if no server answers within `connectTimeoutMs`, or JetStream does not answer within 30 s
  */
 export async function openNatsBus(options: NatsBusOptions): Promise<EventBus> {
@@ -94,7 +94,7 @@ async function firstConnection(options: NatsBusOptions, address: NatsServers): P
           inboxPrefix: inboxOf(name),
           ...account,
           timeout: ONE_TRY_MS,
-          // A half-open connection is noticed within 3 s; with the library's defaults it takes minutes.
+          // Detects a half-open connection within 3 s; the client's defaults take minutes.
           pingInterval: 1_000,
           maxPingOut: 2,
           maxReconnectAttempts: -1,
@@ -102,12 +102,12 @@ async function firstConnection(options: NatsBusOptions, address: NatsServers): P
           reconnectJitter: 100,
           reconnectToServer: anotherServer,
           ignoreAuthErrorAbort: true,
-          // Saves a stack trace per request on the publishing path.
+          // Saves a stack trace per request when publishing.
           noAsyncTraces: true,
         }),
     );
   } catch (error) {
-    // The client cannot parse an address. Without a cause: the error may contain it.
+    // The client cannot parse an address. No cause, because the error may contain the password.
     if (error instanceof TypeError) throw new InvalidNatsAddress('NATS_URL: the NATS client cannot parse an address');
     throw new BusUnavailable(`no NATS server answered: ${String(error)}`, BETWEEN_TRIES_MS, { cause: error });
   }

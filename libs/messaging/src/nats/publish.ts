@@ -5,9 +5,9 @@ import { type EncodedMessage, encodeHeader, JSON_CONTENT, ORIGINAL_ID } from '..
 import { injectTrace } from '../util/telemetry.ts';
 
 /**
- * The headers a message is published with: its type, its own, and the trace. Made at once from a record: `set` looks each
- * name up among the others and checks it, which for names that are ours and values that are encoded costs several
- * microseconds a message for nothing.
+ * Headers of an outgoing message: content type, its own headers and the trace context. Built from a record in one step,
+ * because `MsgHdrs.set` looks up and validates every name, which costs microseconds per message and is not needed for
+ * known names and encoded values.
  */
 export function headersFor({ headers }: EncodedMessage): MsgHdrs {
   const record: Record<string, string[]> = { 'content-type': [JSON_CONTENT] };
@@ -18,10 +18,10 @@ export function headersFor({ headers }: EncodedMessage): MsgHdrs {
   return MsgHdrsImpl.fromRecord(record);
 }
 
-/** When to come back to a broker that cannot be reached. */
+/** Suggested retry delay when the broker is unreachable. */
 export const AWAY_MS = 1_000;
 const FULL_MS = 5_000;
-/** Of servers newer than 2.10: the first message with this id is not stored yet. */
+/** Servers after 2.10: the first message with this id is not stored yet. */
 const NOT_YET_SAFE = 10_158;
 
 interface Outgoing {
@@ -33,10 +33,10 @@ interface Outgoing {
 }
 
 /**
- * Resolves when a stream has the message. A leader of nats-server 2.10 that cannot reach its followers answers the
- * repetition of a message as a duplicate at sequence 0, though the message is not safe, and does so for as long as it
- * knows the id, though the message may be gone by then. So it is given once more without that id; those who consume it
- * find the id in a header of ours, and may be given anything twice.
+ * Publishes and resolves when a stream has stored the message. A leader of nats-server 2.10 that cannot reach its
+ * followers acknowledges a repeated message as a duplicate with sequence 0, although the message is not safe and may be
+ * lost later. The message is then published again without the broker's deduplication id; consumers find the id in our
+ * own header, and have to accept duplicates anyway.
  */
 export async function storeMessage(
   client: JetStreamClient,
@@ -49,12 +49,15 @@ export async function storeMessage(
   return client.publish(subject, body, { headers, timeout });
 }
 
-/** A message too large is the caller's mistake and no retry helps; everything else is the broker's state. */
+/**
+ * Maps a publish error. A message that is too large is the caller's error and is returned unchanged; everything else is
+ * a state of the broker.
+ */
 export function refusalOf(error: unknown, subject: string): Error {
   if (error instanceof InvalidArgumentError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   const full = error instanceof JetStreamApiError && error.code !== NOT_YET_SAFE;
-  return new BusUnavailable(`NATS did not keep a message on ${subject}: ${reason}`, full ? FULL_MS : AWAY_MS, {
+  return new BusUnavailable(`NATS did not store a message on ${subject}: ${reason}`, full ? FULL_MS : AWAY_MS, {
     cause: error,
   });
 }

@@ -23,7 +23,7 @@ import {
 import { ONLY_GROUP } from '../publish/encoded-message.ts';
 import { factsOf, headersOf } from './stream-message.ts';
 
-/** The first message behind a sequence whose subject fits, as the leader of the stream has it; null: there is none. */
+/** First message after a sequence whose subject matches, read from the stream's leader; null if there is none. */
 function firstAfter(
   manager: JetStreamManager,
   stream: string,
@@ -37,9 +37,8 @@ function firstAfter(
 const CONSUMER_NOT_FOUND = 10_014;
 
 /**
- * How far a durable is behind. The oldest message not acknowledged is the first one of its filter above its ack floor; a
- * count alone says little where a message is a batch. Where the filter leaves messages of the stream out, those make the
- * backlog younger.
+ * How far a durable consumer is behind. The oldest unacknowledged message is the first one above the ack floor that
+ * matches the filter. If the filter leaves messages out, `backlogAgeMs` is too low.
  */
 export async function consumerLag(
   manager: JetStreamManager,
@@ -84,13 +83,13 @@ interface EnvelopeSource {
   readonly filter: string;
 }
 
-/** More than any page takes to come; a broker that is silent longer ends the page early, and the next one goes on. */
+/** More than any page needs. If the broker stops responding, the page is cut short and the next call continues. */
 const WAIT_MS = 5_000;
 
 /**
- * One page of messages after a sequence, headers only, by an ephemeral consumer that goes with the page.
+ * Reads one page of headers after a sequence with an ephemeral consumer.
  *
- * @throws where a copy of the stream answers that is not in step with its leader
+ * @throws if the replica that answered lags behind the stream's leader
  */
 export async function readEnvelopes(source: EnvelopeSource, after: number, limit: number): Promise<EnvelopePage> {
   const { client, manager, stream, filter } = source;
@@ -125,8 +124,8 @@ export async function readEnvelopes(source: EnvelopeSource, after: number, limit
 }
 
 /**
- * In a cluster the consumer is on any copy of the stream, also one that is still to get what its leader has. What is not
- * there is gone only if the leader does not have it either.
+ * In a cluster the consumer may be on a replica that has not caught up. An empty page is only trusted if the leader has
+ * nothing either.
  */
 async function requireNothing(
   { manager, stream, filter }: EnvelopeSource,
@@ -135,7 +134,7 @@ async function requireNothing(
 ): Promise<void> {
   const found = await firstAfter(manager, stream, after, filter);
   if (found === null || found.seq > newest) return;
-  throw new Error(`a copy of ${stream} is not in step: it has nothing after ${after}, its leader has ${found.seq}`);
+  throw new Error(`a replica of ${stream} is lagging: it has nothing after ${after}, its leader has ${found.seq}`);
 }
 
 const COME_BACK_MS = 1_000;
@@ -162,7 +161,7 @@ export async function readDeadLetterPage(
       }
     }
     if (read.length < expected) {
-      throw new BusUnavailable(`the broker handed over ${read.length} dead letters of ${expected}`, COME_BACK_MS);
+      throw new BusUnavailable(`the broker delivered ${read.length} of ${expected} dead letters`, COME_BACK_MS);
     }
     return {
       letters: read.flatMap((message) => parseLetter(storedIn(message), logger)),

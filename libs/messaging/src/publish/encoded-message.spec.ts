@@ -3,17 +3,17 @@ import fc from 'fast-check';
 import { cloudEventHeaders, decodeHeader, encodeHeader } from './encoded-message.ts';
 
 describe('message headers', () => {
-  it('encode what the CloudEvents NATS binding names, and nothing else', () => {
+  it('percent-encode exactly the characters that the CloudEvents NATS binding lists', () => {
     expect(encodeHeader('plain/id-1_~')).toBe('plain/id-1_~');
     expect(encodeHeader('Euro € 😀')).toBe('Euro%20%E2%82%AC%20%F0%9F%98%80');
     expect(encodeHeader('50% "off"')).toBe('50%25%20%22off%22');
   });
 
-  it('cannot be broken out of', () => {
+  it('prevent header injection', () => {
     expect(encodeHeader('id\r\nNats-Rollup: all')).not.toMatch(/[\r\n]/);
   });
 
-  it('come back as they went, for any text', () => {
+  it('round-trip any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const wire = encodeHeader(text);
@@ -23,11 +23,11 @@ describe('message headers', () => {
     );
   });
 
-  it('that somebody else wrote are left alone where they are not encoded', () => {
+  it('return values from other publishers unchanged if they are not encoded', () => {
     expect(decodeHeader('100% sure')).toBe('100% sure');
   });
 
-  it('leave out an absent CloudEvents subject', () => {
+  it('omit an absent CloudEvents subject', () => {
     const event = { id: 'i', source: 's', type: 't', time: '2026-03-01T12:00:00.000Z' };
     expect(cloudEventHeaders(event)).not.toHaveProperty('ce-subject');
   });

@@ -1,8 +1,10 @@
 import type { CloudEventAttributes, Topic } from '@agentlens/contracts';
 
-/** A redriven message is for one group; the others settle it unseen. */
+/** Marks a redriven message for a single group; other groups settle it without handling it. */
 export const ONLY_GROUP = 'agentlens-only-group';
-/** The id a redriven message had at first; its broker id must differ, or the broker would drop it as a duplicate. */
+/**
+ * Original id of a redriven message. It gets a new broker id, because the broker would drop the old one as a duplicate.
+ */
 export const ORIGINAL_ID = 'agentlens-message-id';
 export const JSON_CONTENT = 'application/json';
 
@@ -11,8 +13,8 @@ const NEEDS_ENCODING_ALL = /[^\x21-\x7e]|["%]/gu;
 const encoder = new TextEncoder();
 
 /**
- * Header value as the CloudEvents NATS binding wants it (1.0.2, 3.1.3.2): space, double quote, percent and everything
- * outside printable ASCII becomes `%XX` per UTF-8 byte. So no id or subject can break out of its header line.
+ * Encodes a header value for the CloudEvents NATS binding (1.0.2, section 3.1.3.2): space, double quote, percent and
+ * everything outside printable ASCII become `%XX` per UTF-8 byte. This also prevents header injection.
  */
 export function encodeHeader(value: string): string {
   if (!NEEDS_ENCODING.test(value)) return value;
@@ -23,7 +25,7 @@ export function encodeHeader(value: string): string {
     );
 }
 
-/** Undoes `encodeHeader`; a value that is not encoded that way is given back as it is. */
+/** Reverses `encodeHeader`; returns values that are not encoded unchanged. */
 export function decodeHeader(value: string): string {
   if (!value.includes('%')) return value;
   try {
@@ -33,7 +35,7 @@ export function decodeHeader(value: string): string {
   }
 }
 
-/** The `ce-*` headers of an outward fact, NATS binary mode: attributes in headers, the data as the body. */
+/** `ce-*` headers of a public event in NATS binary mode: attributes in headers, data as the body. */
 export function cloudEventHeaders(event: CloudEventAttributes): Readonly<Record<string, string>> {
   return {
     'ce-specversion': '1.0',
@@ -45,18 +47,18 @@ export function cloudEventHeaders(event: CloudEventAttributes): Readonly<Record<
   };
 }
 
-/** A message as it is published. Whoever holds it need not hold what it was made of. */
+/** A message ready to publish. The value it was encoded from can be garbage collected. */
 export interface EncodedMessage {
   readonly subject: string;
-  /** What the broker dedupes by. */
+  /** Deduplication id. */
   readonly messageId: string | undefined;
-  /** Beside those that every message has, not encoded. */
+  /** Additional headers, not percent-encoded. */
   readonly headers: Readonly<Record<string, string>>;
   /** JSON in UTF-8. */
   readonly body: Uint8Array;
 }
 
-/** With its attributes as a CloudEvent and what its topic sums up as headers. */
+/** Encodes a message, with its CloudEvent attributes and its topic's summary as headers. */
 export function encodeMessage<T>(topic: Topic<T>, message: T): EncodedMessage {
   const event = topic.cloudEvent?.(message);
   return {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Fifo } from './fifo.ts';
 
 describe('a queue', () => {
-  it('gives what an array would, whatever comes and goes', () => {
+  it('behaves like an array under any sequence of operations', () => {
     const steps = fc.array(fc.oneof(fc.constantFrom('push', 'unshift'), fc.nat({ max: 5 })), { maxLength: 60 });
     fc.assert(
       fc.property(steps, (taken) => {

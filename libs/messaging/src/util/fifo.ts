@@ -1,7 +1,7 @@
-/** First in, first out. Unlike an array's, its first ones cost no more to take the more there are behind them. */
+/** First-in, first-out queue. Unlike an array, taking the first item does not become slower as the queue grows. */
 export class Fifo<T extends NonNullable<unknown>> {
   private entering: T[] = [];
-  /** Turned round: its last one is the first of all. */
+  /** In reverse order: the last element is the head of the queue. */
   private leaving: T[] = [];
 
   get length(): number {
@@ -16,7 +16,7 @@ export class Fifo<T extends NonNullable<unknown>> {
     this.entering.push(item);
   }
 
-  /** Puts one back, before all others. */
+  /** Puts an item back at the head. */
   unshift(item: T): void {
     this.leaving.push(item);
   }
@@ -26,10 +26,10 @@ export class Fifo<T extends NonNullable<unknown>> {
     return this.leaving.pop();
   }
 
-  /** The first ones, that many at most. */
-  take(most: number): T[] {
+  /** Removes and returns up to `max` items from the head. */
+  take(max: number): T[] {
     const taken: T[] = [];
-    while (taken.length < most) {
+    while (taken.length < max) {
       const item = this.shift();
       if (item === undefined) break;
       taken.push(item);

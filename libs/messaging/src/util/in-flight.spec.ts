@@ -4,8 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BackgroundWork, InFlight, type InFlightSlot } from './in-flight.ts';
 
-describe('what is in flight', () => {
-  it('is what a set would hold, whatever comes and goes, oldest first', () => {
+describe('InFlight', () => {
+  it('behaves like a set under any sequence of operations, oldest first', () => {
     const steps = fc.array(fc.oneof(fc.constant('add'), fc.nat({ max: 20 })), { maxLength: 80 });
     fc.assert(
       fc.property(steps, (taken) => {
@@ -25,7 +25,7 @@ describe('what is in flight', () => {
     );
   });
 
-  it('can be gone through while it changes', () => {
+  it('iterates over a snapshot while it changes', () => {
     const list = new InFlight<string>();
     const places = ['a', 'b', 'c'].map((item) => list.add(item));
     const seen: string[] = [];
@@ -38,11 +38,11 @@ describe('what is in flight', () => {
   });
 });
 
-describe('what is no longer in flight', () => {
+describe('InFlight memory', () => {
   const collect = exposedCollector();
   const large = () => Array.from({ length: 200 }, (_, at) => ({ at }));
 
-  /** Bytes that live after much has come and gone and only the young generation was collected since. */
+  /** Growth of the heap in bytes after many items came and went with only minor collections. */
   function kept(passThrough: (item: object) => void): number {
     for (let n = 0; n < 40; n++) passThrough(large());
     collect({ type: 'major' });
@@ -55,7 +55,7 @@ describe('what is no longer in flight', () => {
     return process.memoryUsage().heapUsed - before;
   }
 
-  it('is freed by the next scavenges', () => {
+  it('frees deleted items in the next minor collections', () => {
     const list = new InFlight<object>();
     const places: InFlightSlot<object>[] = [];
     const bytes = kept((item) => {
@@ -66,7 +66,7 @@ describe('what is no longer in flight', () => {
     expect(bytes).toBeLessThan(3_000_000);
   });
 
-  it('would be kept by a set: once it is not, a set will do', () => {
+  it('needs its own list, because a Set keeps deleted items until a full collection', () => {
     const set = new Set<object>();
     const bytes = kept((item) => {
       set.add(item);
@@ -83,7 +83,7 @@ function exposedCollector(): (options: { type: 'major' | 'minor' }) => void {
 }
 
 describe('background work', () => {
-  it('is waited for until all of it has ended, failed or not', async () => {
+  it('waits until all work has settled, even if some fails', async () => {
     const work = new BackgroundWork();
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     for (const { promise } of [first, second]) work.add(promise);
@@ -91,7 +91,7 @@ describe('background work', () => {
     const ended = work.ended().then(() => {
       hasEnded = true;
     });
-    first.reject(new Error('its own affair'));
+    first.reject(new Error('failed'));
     await first.promise.catch(() => undefined);
     await Promise.resolve();
     expect([work.size, hasEnded]).toEqual([1, false]);
@@ -100,7 +100,7 @@ describe('background work', () => {
     expect(work.size).toBe(0);
   });
 
-  it('has ended where there is none', async () => {
+  it('has nothing to wait for when empty', async () => {
     await expect(new BackgroundWork().ended()).resolves.toBeUndefined();
   });
 });

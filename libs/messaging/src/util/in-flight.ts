@@ -1,4 +1,4 @@
-/** A place among what is in flight, to be given back once. */
+/** Handle of one item, used to delete it. */
 export interface InFlightSlot<T> {
   readonly item: T;
 }
@@ -10,12 +10,12 @@ interface Link<T> extends InFlightSlot<T> {
 }
 
 /**
- * What has begun and is not over, oldest first: like a `Set`, for what comes and goes with every message or request.
+ * Items in progress, oldest first. Behaves like a `Set`, for items that come and go with every message or request.
  *
- * Not a `Set`, nor a `Map`, because of how V8 collects them. It gives them a new table every so many deletions, and the
- * old table points to it. Once one table has outlived two scavenges, each later one hangs on those before it, dead as
- * they are, with all that it held: nothing that was ever in the set is freed before the next full collection. A link
- * that is taken out points to nothing.
+ * It is a linked list because of how V8 collects sets and maps. After a number of deletions they allocate a new table,
+ * and the old table keeps a reference to it. Once a table has survived two minor collections, all later tables stay
+ * reachable through it, with everything they contained, until the next full collection. A deleted link references
+ * nothing.
  */
 export class InFlight<T> implements Iterable<T> {
   #oldest: Link<T> | undefined;
@@ -39,7 +39,7 @@ export class InFlight<T> implements Iterable<T> {
     return link;
   }
 
-  /** False where the place was given back before. */
+  /** Returns false if the item was already deleted. */
   delete(place: InFlightSlot<T>): boolean {
     const link = place as Link<T>;
     if (!link.isHere) return false;
@@ -55,7 +55,7 @@ export class InFlight<T> implements Iterable<T> {
     return true;
   }
 
-  /** What is in flight now, whatever becomes of it meanwhile. */
+  /** Iterates over a snapshot. */
   [Symbol.iterator](): Iterator<T> {
     const items: T[] = [];
     for (let link = this.#oldest; link !== undefined; link = link.newer) items.push(link.item);
@@ -63,7 +63,7 @@ export class InFlight<T> implements Iterable<T> {
   }
 }
 
-/** Work that goes on beside whoever began it, and is waited for before the process ends. */
+/** Work that runs in the background and must finish before the process exits. */
 export class BackgroundWork {
   readonly #running = new InFlight<Promise<unknown>>();
 
@@ -71,14 +71,14 @@ export class BackgroundWork {
     return this.#running.size;
   }
 
-  /** @param work sees to its own failures */
+  /** @param work must handle its own errors */
   add(work: Promise<unknown>): void {
     const place = this.#running.add(work);
     const leave = () => void this.#running.delete(place);
     work.then(leave, leave);
   }
 
-  /** Resolves when everything that runs now has ended, whatever became of it. */
+  /** Resolves when all work that is running now has settled. */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#running);
   }

@@ -2,7 +2,7 @@ import { hearMeters } from '@agentlens/testing';
 import { expect, it } from '@jest/globals';
 import { observeQueue } from './telemetry.ts';
 
-it('shows a queue and its capacity until it is told to stop', () => {
+it('reports the size and the capacity of a queue until it is stopped', () => {
   const meters = hearMeters();
   const waiting = [1, 2];
   const stop = observeQueue({ name: 'things', capacity: 10, size: () => waiting.length });

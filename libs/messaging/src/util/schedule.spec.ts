@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Repeating } from './schedule.ts';
 
-describe('work that comes again', () => {
+describe('Repeating', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('waits as long as each turn says, from its end', async () => {
+  it('starts the next run after the delay that the previous run returned', async () => {
     const waits = [100, 20, 1_000];
     const turn = jest.fn(async () => waits.shift() ?? 1_000);
     const repeating = new Repeating(turn);
@@ -23,7 +23,7 @@ describe('work that comes again', () => {
     await repeating.stop();
   });
 
-  it('waits at its stop for the turn that runs, and begins no other', async () => {
+  it('waits for the current run on stop and starts no other', async () => {
     const { promise, resolve } = Promise.withResolvers<number>();
     const turn = jest.fn(() => promise);
     const repeating = new Repeating(turn);

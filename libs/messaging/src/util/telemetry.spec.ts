@@ -58,7 +58,7 @@ describe('traces', () => {
     bus = createMemoryBus();
   });
 
-  it('go on in the handler, and from there into what it publishes', async () => {
+  it('propagate to the handler and to messages that it publishes', async () => {
     const seen: string[] = [];
     await bus.consume(agentEvents, { group: 'evaluator' }, async (messages) => {
       await bus.publish(guardrailTriggered, aTrigger());
@@ -78,7 +78,7 @@ describe('traces', () => {
     await bus.close();
   });
 
-  it('are linked, not continued, where a batch mixes them', async () => {
+  it('are linked instead of continued if a batch contains several traces', async () => {
     const release = gate();
     await bus.consume(agentEvents, { group: 'evaluator', maxBatch: 10 }, async (messages) => {
       await release.opened;
@@ -112,10 +112,10 @@ describe('metrics', () => {
     );
   }
 
-  it('count what was published, delivered, retried and given up, and show the lag of every group', async () => {
+  it('count published, delivered, retried and dead-lettered messages, and report the lag of each group', async () => {
     const bus = createMemoryBus({ backOffMs: [1] });
     const release = gate();
-    // Counters go on over tests: a topic name of its own keeps these apart.
+    // Counters accumulate across tests, so this test uses its own topic name.
     const measured = { ...guardrailTriggered, name: 'measured' };
     const topic = measured.name;
     await bus.consume(measured, { group: 'measured' }, async (messages) => {

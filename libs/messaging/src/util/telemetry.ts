@@ -12,30 +12,30 @@ import {
 } from '@opentelemetry/api';
 import type { ConsumerLag } from '../event-bus.ts';
 
-/** Counters and gauges of one bus. Labels are topic and group: both are closed sets, so cardinality is bounded. */
+/** Counters and gauges of one bus. The labels, topic and group, have bounded cardinality. */
 export class BusMetrics {
   private readonly meter = metrics.getMeter('@agentlens/messaging');
   private readonly publishes = this.meter.createCounter('agentlens.bus.published', {
-    description: 'Messages the bus accepted; "duplicate" were known already and stored once.',
+    description: 'Messages accepted by the bus. Duplicates were already stored.',
   });
   private readonly refusals = this.meter.createCounter('agentlens.bus.refused', {
-    description: 'Publishes answered with BusUnavailable.',
+    description: 'Publishes that failed with BusUnavailable.',
   });
   private readonly deliveries = this.meter.createCounter('agentlens.bus.delivered', {
-    description: 'Messages handed to a handler, redeliveries included.',
+    description: 'Messages passed to a handler, including redeliveries.',
   });
   private readonly retries = this.meter.createCounter('agentlens.bus.retried', {
-    description: 'Messages a handler asked for again, or threw on.',
+    description: 'Messages that a handler asked to retry or threw on.',
   });
   private readonly burials = this.meter.createCounter('agentlens.bus.dead_lettered', {
-    description: 'Messages given up and kept as dead letters.',
+    description: 'Messages stored as dead letters.',
   });
   private readonly lag = this.meter.createObservableGauge('agentlens.bus.consumer.lag', {
-    description: 'Messages a group has not settled yet.',
+    description: 'Messages that a group has not settled.',
     unit: '{message}',
   });
   private readonly age = this.meter.createObservableGauge('agentlens.bus.consumer.oldest_age', {
-    description: 'Age of the oldest message a group has not settled.',
+    description: 'Age of the oldest message that a group has not settled.',
     unit: 'ms',
   });
   private readonly observed = new Map<string, { sharers: number; readonly stop: () => void }>();
@@ -60,7 +60,7 @@ export class BusMetrics {
     this.burials.add(1, { topic, group });
   }
 
-  /** Observes a group's lag until the returned function is called; several replicas of one bus observe it once. */
+  /** Reports a group's lag until the returned function is called. Replicas on one bus share the gauge. */
   observeLag(topic: string, group: string, read: () => Promise<ConsumerLag>): () => void {
     const key = `${topic}\n${group}`;
     const gauge = this.observed.get(key) ?? { sharers: 0, stop: this.startObserving(topic, group, read) };
@@ -74,7 +74,7 @@ export class BusMetrics {
     };
   }
 
-  /** A closed bus is observed no more. */
+  /** Stops reporting lag. */
   close(): void {
     for (const { stop } of this.observed.values()) stop();
     this.observed.clear();
@@ -100,7 +100,7 @@ const getter = {
   keys: (carrier: Headers) => Object.keys(carrier),
 };
 
-/** Writes the caller's trace context (W3C `traceparent`, `tracestate`) as headers. */
+/** Writes the current trace context (W3C `traceparent`, `tracestate`) to headers. */
 export function injectTrace<C>(carrier: C, set: (carrier: C, key: string, value: string) => void): void {
   propagation.inject(context.active(), carrier, { set });
 }
@@ -116,8 +116,8 @@ interface ConsumerWork {
 }
 
 /**
- * Runs a handler in a CONSUMER span. One trace in the batch: the span continues it. Several: a span has only one
- * parent, so it starts a trace of its own and links to all of them.
+ * Runs a handler in a CONSUMER span. If all messages belong to one trace, the span continues it. Otherwise the span
+ * starts a new trace and links to all of them, because a span has only one parent.
  */
 export async function inConsumerSpan<R>(
   work: ConsumerWork,
@@ -155,23 +155,23 @@ export async function inConsumerSpan<R>(
     });
 }
 
-/** Something that waits inside a process, and how much of it may. */
+/** A bounded queue inside the process. */
 interface BoundedQueue {
-  /** In snake_case, its unit in the name; one of a closed set, as it becomes a label. */
+  /** Value of the `queue` label: snake_case, with the unit, from a closed set. */
   readonly name: string;
   readonly capacity: number;
   readonly size: () => number;
 }
 
-/** Shows a queue's size beside its capacity, until the returned function is called. */
+/** Reports the size and the capacity of a queue until the returned function is called. */
 export function observeQueue({ name: queue, capacity, size }: BoundedQueue): () => void {
   const meter = metrics.getMeter('@agentlens/messaging');
   const sizes = meter.createObservableGauge('agentlens.queue.size', {
-    description: 'What waits in a queue inside this process',
+    description: 'Items waiting in a queue of this process',
   });
   const capacities = meter.createObservableGauge('agentlens.queue.capacity', {
     description:
-      'What a queue inside this process may hold; beyond it things are refused, dropped and counted, or left where they are',
+      'Capacity of a queue of this process; beyond it, items are rejected, dropped and counted, or left at their source',
   });
   const observe = [
     [sizes, size],

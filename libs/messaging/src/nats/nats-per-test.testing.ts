@@ -6,8 +6,8 @@ import type { EventBus } from '../event-bus.ts';
 import { connectNatsBus } from './connect-nats-bus.ts';
 import type { NatsBusOptions } from './open-nats-bus.ts';
 
-/** A server for every test of the enclosing describe; what is opened on it is closed after the test. */
-export function natsOfItsOwn() {
+/** Starts a NATS server for each test of the enclosing describe. Buses and connections are closed after the test. */
+export function natsPerTest() {
   let current: TestServer | undefined;
   let closers: (() => Promise<unknown>)[];
 
