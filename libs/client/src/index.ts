@@ -1,4 +1,4 @@
 export { createClient } from './create-client.ts';
-export { pages } from './pages.ts';
-export { ProblemError } from './problem-error.ts';
+export { pages } from './create-client.ts';
+export { ProblemError } from './create-client.ts';
 export type { CallOptions, Client, ClientOptions, StreamOptions } from './types.ts';

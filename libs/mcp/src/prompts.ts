@@ -1,7 +1,13 @@
-import type { GetPromptResult, McpServer } from '@modelcontextprotocol/server';
+import {
+  type GetPromptResult,
+  type McpServer,
+  type ReadResourceResult,
+  ResourceTemplate,
+} from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { dataText } from './answer.ts';
-import type { McpSession } from './mcp-session.ts';
+import { answerOf, dataText, type FoundData } from './answer.ts';
+import type { McpSession } from './mcp-server.ts';
+import { TOOLS } from './tools/index.ts';
 import { decisionSummary } from './tools/runs.ts';
 
 const MOST_DECISIONS = 5;
@@ -59,4 +65,34 @@ async function draftGuardrail({ client }: McpSession, goal: string): Promise<Get
 
 function asked(task: string, data: object): GetPromptResult {
   return { messages: [{ role: 'user', content: { type: 'text', text: `${task}\n\n${dataText(data)}` } }] };
+}
+
+const TEMPLATES = [
+  {
+    name: 'rule',
+    uri: 'agentlens://rules/{id}',
+    tool: 'guardrails',
+    action: 'status',
+    field: 'ruleId',
+    title: 'A rule and its status',
+  },
+  { name: 'run', uri: 'agentlens://runs/{id}', tool: 'runs', action: 'get', field: 'runId', title: 'A run' },
+] as const;
+
+/** A rule and a run by their ids, with what the tools say of them. */
+export function registerResources(server: McpServer, session: McpSession): void {
+  for (const { name, uri, title, tool, action, field } of TEMPLATES) {
+    const read = TOOLS.find((one) => one.name === tool)?.actions[action];
+    const template = new ResourceTemplate(uri, { list: undefined });
+    server.registerResource(name, template, { title, mimeType: 'application/json' }, async (address, { id }) => {
+      const found = await read?.run(session, { [field]: decodeURIComponent(String(id)) });
+      if (found === undefined) throw new Error(`no action ${tool}.${action}`);
+      return contentsOf(address.href, found, session);
+    });
+  }
+}
+
+async function contentsOf(uri: string, found: FoundData, { consoleUrl }: McpSession): Promise<ReadResourceResult> {
+  const { structuredContent } = await answerOf(found, { action: 'get', full: false, consoleUrl });
+  return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(structuredContent) }] };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { decodeCursor, encodeCursor } from './cursor.ts';
+import { decodeCursor, encodeCursor } from './parameters.ts';
 
 const position = { at: '2026-11-21T10:00:00.000Z', id: 'crew/role 😀' };
 

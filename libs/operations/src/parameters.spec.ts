@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { encodeCursor } from './cursor.ts';
 import {
   CommaList,
   consistent,
+  encodeCursor,
   InstantParameter,
   paging,
   SeverityList,

@@ -1,7 +1,6 @@
 import type { Client } from '@agentlens/client';
-import { AGENT, PAGE, USUAL_LIMIT } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, AGENT, type McpTool, PAGE, USUAL_LIMIT } from '../tool.ts';
+import { pick } from '../answer.ts';
 
 type Agent = Awaited<ReturnType<Client['getAgent']>>;
 

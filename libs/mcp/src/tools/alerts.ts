@@ -1,5 +1,4 @@
-import { AGENT, id, PAGE, RANGE, reason, USUAL_LIMIT, words } from '../fields.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, AGENT, id, type McpTool, PAGE, RANGE, reason, USUAL_LIMIT, words } from '../tool.ts';
 
 const PATH = '/alerts';
 

@@ -1,9 +1,8 @@
 import type { Client } from '@agentlens/client';
 import type { Confirmation } from '../confirmation.ts';
-import { ToolRefusal } from '../failure-text.ts';
-import { AGENT, id, PAGE, RANGE, RUN, reason, USUAL_LIMIT, words } from '../fields.ts';
-import type { McpSession } from '../mcp-session.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { ToolRefusal } from '../answer.ts';
+import { actionsWith, AGENT, id, type McpTool, PAGE, RANGE, reason, RUN, USUAL_LIMIT, words } from '../tool.ts';
+import type { McpSession } from '../mcp-server.ts';
 
 type Alert = Awaited<ReturnType<Client['getAlert']>>;
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { id, PAGE, USUAL_LIMIT, words } from '../fields.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, id, type McpTool, PAGE, USUAL_LIMIT, words } from '../tool.ts';
 
 const PATH = '/spend';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pick } from '../found-data.ts';
+import { pick } from '../answer.ts';
 import { actionsWith, type McpTool } from '../tool.ts';
 
 const fields = { kind: z.enum(['condition', 'action']), type: z.string().describe('e.g. cost_limit') };

@@ -1,7 +1,6 @@
 import type { Client } from '@agentlens/client';
 import { z } from 'zod';
-import { id, PAGE, reason, USUAL_LIMIT } from '../fields.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, id, type McpTool, PAGE, reason, USUAL_LIMIT } from '../tool.ts';
 
 type Order = NonNullable<Parameters<Client['createOrder']>[0]>['body'];
 type State = Order['state'];

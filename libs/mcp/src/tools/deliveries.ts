@@ -1,7 +1,6 @@
 import type { Client } from '@agentlens/client';
-import { id, PAGE, RULE, USUAL_LIMIT, words } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, id, type McpTool, PAGE, RULE, USUAL_LIMIT, words } from '../tool.ts';
+import { pick } from '../answer.ts';
 
 type Delivery = Awaited<ReturnType<Client['listDeliveries']>>['deliveries'][number];
 

@@ -1,8 +1,7 @@
 import type { Client } from '@agentlens/client';
 import { z } from 'zod';
-import { AGENT, id, PAGE, RANGE, RUN, USUAL_LIMIT, words } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, AGENT, id, type McpTool, PAGE, RANGE, RUN, USUAL_LIMIT, words } from '../tool.ts';
+import { pick } from '../answer.ts';
 import { runPath } from './runs.ts';
 
 type Event = Awaited<ReturnType<Client['getEvent']>>;

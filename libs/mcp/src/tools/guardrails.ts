@@ -1,10 +1,9 @@
 import type { Client } from '@agentlens/client';
 import { z } from 'zod';
 import type { Confirmation } from '../confirmation.ts';
-import { AGENT, PAGE, RANGE, RULE, USUAL_LIMIT, words } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import type { McpSession } from '../mcp-session.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, AGENT, type McpTool, PAGE, RANGE, RULE, USUAL_LIMIT, words } from '../tool.ts';
+import { pick } from '../answer.ts';
+import type { McpSession } from '../mcp-server.ts';
 
 type Rule = Awaited<ReturnType<Client['getRule']>>;
 type Trigger = Awaited<ReturnType<Client['listTriggers']>>['triggers'][number];

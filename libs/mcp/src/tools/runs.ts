@@ -1,8 +1,7 @@
 import type { Client } from '@agentlens/client';
 import { z } from 'zod';
-import { AGENT, PAGE, RANGE, RULE, RUN, USUAL_LIMIT, words } from '../fields.ts';
-import { pick } from '../found-data.ts';
-import { actionsWith, type McpTool } from '../tool.ts';
+import { actionsWith, AGENT, type McpTool, PAGE, RANGE, RULE, RUN, USUAL_LIMIT, words } from '../tool.ts';
+import { pick } from '../answer.ts';
 
 type Run = Awaited<ReturnType<Client['listRuns']>>['runs'][number];
 type Decision = Awaited<ReturnType<Client['listDecisions']>>['decisions'][number];

@@ -16,9 +16,8 @@ import {
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { StreamTicketAnswer, streamAccess } from '../stream-access.ts';
-import { Heartbeat, StreamClosed } from '../stream-frames.ts';
-import { IdempotencyHeaders } from './idempotency-headers.ts';
+import { Heartbeat, streamAccess, StreamClosed, StreamTicketAnswer } from '../query/stream.operations.ts';
+import { IdempotencyHeaders } from './events.operations.ts';
 
 const tag = 'Agent protocol';
 const agent = z.object({ agentId: z.string() });

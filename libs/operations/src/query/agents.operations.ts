@@ -1,8 +1,35 @@
-import { ClientId, Instant, RearmedRule } from '@agentlens/contracts/schemas';
+import { AgentTool, ClientId, Instant, RearmedRule } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { consistent, Flag, IdPath, paging, wholeNumber } from '../parameters.ts';
-import { Agent } from './agent.ts';
+import { ControlStateView } from './control.operations.ts';
+
+export const Agent = z
+  .object({
+    id: z.string(),
+    tenantId: z.string(),
+    name: z.string(),
+    description: z.string().optional(),
+    slug: z.string().optional().meta({ description: 'Of an agent that registered itself.' }),
+    tags: z.array(z.string()).meta({ description: 'As registered.' }),
+    tools: z.array(AgentTool).meta({ description: 'As registered, by name.' }),
+    firstSeenAt: Instant,
+    lastSeenAt: Instant,
+    sessionCount: z.int(),
+    eventCount: z.int(),
+    errorCount: z.int(),
+    totalCostUsd: z.number(),
+    control: ControlStateView,
+    pausedAt: Instant.optional().meta({ description: 'Present while a rule holds the agent paused.' }),
+    pauseReason: z.string().optional(),
+    modelOverride: z
+      .string()
+      .optional()
+      .meta({ description: 'The model the agent is told to use instead of its own.' }),
+    modelOverrideReason: z.string().optional(),
+  })
+  .meta({ id: 'Agent' });
+export type Agent = z.infer<typeof Agent>;
 
 export const AGENTS_LIST = 'agents';
 

@@ -1,11 +1,10 @@
-import { ALERT_STATUSES, ApprovalCall, ClientId } from '@agentlens/contracts/schemas';
+import { Alert, ALERT_STATUSES, ApprovalCall, ClientId } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
-import { streamAccess } from '../stream-access.ts';
-import { streamSigns } from '../stream-frames.ts';
-import { VersionHeaders } from '../version-headers.ts';
-import { AlertView } from './alert-view.ts';
+import { streamAccess, streamSigns } from './stream.operations.ts';
+
+export const AlertView = Alert.meta({ id: 'Alert' });
 
 export const ALERTS_LIST = 'alerts';
 
@@ -122,7 +121,7 @@ const LastEventId = z
   .refine(Number.isSafeInteger, 'is not the id of a frame of this stream')
   .meta({ type: 'string', pattern: '^\\d{1,16}$' });
 
-export const AlertStreamQuery = z.object({
+const AlertStreamQuery = z.object({
   ...streamAccess,
   ...narrowing,
   lastEventId: LastEventId.optional().meta({ description: 'Like the header Last-Event-ID, which wins.' }),

@@ -7,9 +7,8 @@ import {
   Instant,
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
 
 export const BREAKERS_LIST = 'breakers';
 

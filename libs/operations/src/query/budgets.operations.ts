@@ -8,9 +8,8 @@ import {
   ClientId,
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { commaListOf, consistent, Flag, IdPath, paging } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
 
 export const BUDGETS_LIST = 'budgets';
 

@@ -1,9 +1,17 @@
-import { ClientId, CONTROL_SCOPES, ControlOrder } from '@agentlens/contracts/schemas';
+import {
+  ClientId,
+  CONTROL_SCOPES,
+  ControlOrder,
+  Instant,
+  type Scope,
+  TENANT_SCOPES,
+} from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { commaListOf, consistent, paging, scoped } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
-import { OrderView } from './order-view.ts';
+
+/** An operator's order as it is shown. */
+export const OrderView = ControlOrder.meta({ id: 'ControlOrder' });
 
 export const CONTROL_LIST = 'control';
 const STATES = ['running', 'paused', 'killed'] as const;
@@ -81,3 +89,44 @@ export const listOrders = operation({
     nextCursor: z.string().optional(),
   }),
 });
+
+/** What stands against an agent or a run now: the most severe of orders, of pauses by rules and of open breakers. */
+export const ControlStateView = z
+  .object({
+    state: z.enum(['running', 'paused', 'killed', 'breaker_open']),
+    source: z.enum(['order', 'rule', 'breaker']).optional().meta({ description: 'What put it there.' }),
+    scope: z
+      .enum(CONTROL_SCOPES)
+      .optional()
+      .meta({ description: 'Of what: of a run also its agent, its tenant, its parent.' }),
+    scopeId: z.string().optional(),
+    by: z.string().optional().meta({ description: 'Who gave the order, or the name of the rule.' }),
+    reason: z.string().optional(),
+    since: Instant.optional(),
+  })
+  .meta({ id: 'ControlState', description: 'Only `state` where it is `running`.' });
+export type ControlStateView = z.infer<typeof ControlStateView>;
+
+/** Scope names of AgentLens keys, as ours. */
+const ALIASES: Readonly<Record<string, readonly Scope[]>> = {
+  '*': ['admin'],
+  manage: ['admin'],
+  write: ['ingest', 'decide'],
+  audit: ['read'],
+};
+
+const NAMES = [...TENANT_SCOPES, ...Object.keys(ALIASES)];
+
+/** Scopes of a new key: ours, or the AgentLens names `*`, `manage` (admin), `write` (ingest, decide) and `audit` (read). */
+export const ScopeNames = z
+  .array(z.enum(NAMES, `must be one of ${NAMES.join(', ')}`))
+  .min(1, 'must name at least one scope')
+  .max(NAMES.length)
+  .transform((names): Scope[] => TENANT_SCOPES.filter((scope) => names.some((name) => meanings(name).includes(scope))))
+  .meta({
+    description: `Any of ${TENANT_SCOPES.join(', ')}; also * and manage (admin), write (ingest, decide), audit (read).`,
+  });
+
+function meanings(name: string): readonly string[] {
+  return ALIASES[name] ?? [name];
+}

@@ -1,9 +1,8 @@
 import { ClientId, displayName, Instant, SCOPES, type Scope } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { consistent, IdPath, InstantParameter, paging } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
-import { ScopeNames } from './scope-names.ts';
+import { ScopeNames } from './control.operations.ts';
 
 export const KEYS_LIST = 'keys';
 

@@ -2,17 +2,20 @@ import {
   ClientId,
   DECISION_PHASES,
   DecisionEffect,
+  GuardrailRule,
   Instant,
   JsonObject,
   RuleBypass,
   RuleDraft,
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, RuleChangeHeaders } from '../operation.ts';
 import { consistent, Flag, IdPath, paging } from '../parameters.ts';
-import { RuleChangeHeaders } from '../version-headers.ts';
-import { RuleView } from './rule-view.ts';
-import { TriggerView } from './trigger-view.ts';
+import { TriggerView } from './triggers.operations.ts';
+
+/** A rule as it is shown: secrets of its action are masked. A PUT that sends a mask back keeps the stored secret. */
+export const RuleView = GuardrailRule.meta({ id: 'GuardrailRule' });
+export type RuleView = GuardrailRule;
 
 export const RULES_LIST = 'rules';
 

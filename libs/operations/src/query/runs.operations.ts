@@ -2,12 +2,10 @@ import { ClientId, Instant } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { Amount, CommaList, commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
-import { AgentResult, ToolTotals } from './agent-result.ts';
-import { DecisionView } from './decision-view.ts';
-import { Run, RunTotalsAnswer } from './run.ts';
-import { RUN_STATUSES } from './session.ts';
-import { StoredEvent } from './stored-event.ts';
-import { LightTimelineEntry, TimelineEntry } from './timeline-entry.ts';
+import { AgentResult, LightTimelineEntry, Run, RunTotalsAnswer, TimelineEntry, ToolTotals } from './run.ts';
+import { DecisionView } from './decisions.operations.ts';
+import { RUN_STATUSES } from './sessions.operations.ts';
+import { StoredEvent } from './events.operations.ts';
 
 export const RUNS_LIST = 'runs';
 export const RUN_EVENTS_LIST = 'run-events';

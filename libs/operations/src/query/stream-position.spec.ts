@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { frameId, parsePosition } from './stream-position.ts';
+import { frameId, parsePosition } from './stream.operations.ts';
 
 describe('stream position', () => {
   it('survives being a frame id', () => {

@@ -12,14 +12,76 @@ import {
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { CommaList, commaListOf } from '../parameters.ts';
-import { StreamTicketAnswer, streamAccess } from '../stream-access.ts';
-import { streamSigns } from '../stream-frames.ts';
-import { AlertView } from './alert-view.ts';
+import { AlertView } from './alerts.operations.ts';
 import { AuditEntry } from './audit.operations.ts';
-import { Session } from './session.ts';
-import { StoredEvent } from './stored-event.ts';
-import { type FactKind, STREAM_KINDS, USUAL_KINDS } from './stream-kinds.ts';
-import { parsePosition, type StreamPosition } from './stream-position.ts';
+import { StoredEvent } from './events.operations.ts';
+import { Session } from './sessions.operations.ts';
+
+/** How a client that cannot send headers says who it is when it opens an event stream. */
+export const streamAccess = {
+  token: z.string().optional().meta({ description: 'The API key, where a header cannot be sent. Better: `ticket`.' }),
+  ticket: z.string().optional().meta({ description: 'A ticket for event streams, instead of the API key.' }),
+};
+
+export const StreamTicketAnswer = z
+  .object({
+    ticket: z.string().meta({ description: 'For `?ticket=`: it stands for the key that asked for it.' }),
+    expiresAt: Instant.meta({ description: 'A minute from now. Streams that are open by then go on.' }),
+  })
+  .meta({ id: 'StreamTicket' });
+
+/** The stream lives; the frame's id is where to resume. */
+export const Heartbeat = z.object({ time: Instant });
+
+/** The server ends the stream after this frame. */
+export const StreamClosed = z.object({ reason: z.string() });
+
+/** What every live stream of the query service carries beside its own frames. */
+export const streamSigns = {
+  heartbeat: Heartbeat,
+  dropped: z
+    .object({ count: z.int(), lastEventId: z.string().nullable() })
+    .meta({ description: 'Frames a slow reader missed, and the id to resume from to get them.' }),
+  closed: StreamClosed,
+};
+
+/** What a client gets that does not choose. */
+export const USUAL_KINDS = ['event', 'session_update', 'alert'] as const;
+
+/** Frames that say what their topic says, from now on: nothing of these kinds is resumed. */
+export const FACT_KINDS = ['alert_changed', 'decision', 'delivery', 'order', 'breaker', 'rule'] as const;
+export type FactKind = (typeof FACT_KINDS)[number];
+
+/** Frames of what is read from the record every two seconds: not resumed either. `audit` is for admins only. */
+export const RECORD_KINDS = ['budget', 'audit'] as const;
+
+const STREAM_KINDS = [...USUAL_KINDS, ...FACT_KINDS, ...RECORD_KINDS] as const;
+
+/**
+ * How far a client has read: of the agent events, the batch (its sequence in the stream) and how many of its events; of the
+ * triggers, the sequence. Sequences are the broker's, so any instance can go on where another one stopped.
+ */
+export interface StreamPosition {
+  readonly batch: number;
+  readonly events: number;
+  readonly trigger: number;
+}
+
+export const BEGINNING: StreamPosition = { batch: 0, events: 0, trigger: 0 };
+
+const FORM = /^(\d{1,16})\.(\d{1,6})-(\d{1,16})$/;
+
+/** The `id:` of a frame. */
+export function frameId(position: StreamPosition): string {
+  return `${position.batch}.${position.events}-${position.trigger}`;
+}
+
+/** The position a frame id names, or null where the text is none. */
+export function parsePosition(id: string): StreamPosition | null {
+  const [, batch, events, trigger] = (FORM.exec(id) ?? []).map(Number);
+  if (batch === undefined || events === undefined || trigger === undefined) return null;
+  return Number.isSafeInteger(batch) && Number.isSafeInteger(trigger) ? { batch, events, trigger } : null;
+}
 
 /** Where to go on: the `id` of the last frame a client got. */
 const LastEventId = z
@@ -35,7 +97,7 @@ const LastEventId = z
   })
   .meta({ type: 'string', pattern: '^\\d{1,16}\\.\\d{1,6}-\\d{1,16}$' });
 
-export const StreamQuery = z.object({
+const StreamQuery = z.object({
   ...streamAccess,
   sessionId: ClientId.optional(),
   agentId: ClientId.optional(),

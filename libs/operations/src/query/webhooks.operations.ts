@@ -6,9 +6,8 @@ import {
   WebhookPatch,
 } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { operation, VersionHeaders } from '../operation.ts';
 import { IdPath, paging } from '../parameters.ts';
-import { VersionHeaders } from '../version-headers.ts';
 import { DeliveryView } from './deliveries.operations.ts';
 
 const TAG = 'Webhooks';
