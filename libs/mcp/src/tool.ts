@@ -1,22 +1,29 @@
 import type { Scope } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
-import type { Confirmation } from './confirmation.ts';
 import type { FoundData } from './answer.ts';
-import { type McpSession, permits } from './mcp-server.ts';
+import { type McpSession, permits } from './session.ts';
 
 type InputOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
 type InputWith<Input, Needed extends keyof Input> = Input & { readonly [K in Needed]-?: NonNullable<Input[K]> };
 
-/** What one action of a tool takes, and what it does with it. */
+/** What to confirm before an action. */
+export interface Confirmation {
+  /** The exact effect, for the person who confirms. */
+  readonly question: string;
+  /** Only a person may confirm, asked by the client. Absent: clients that cannot ask may pass `confirm`. */
+  readonly onlyAsked?: { readonly path: string };
+}
+
+/** Input and behaviour of one action. */
 interface ActionOf<Given, Field, Needed extends Field = Field> {
-  /** The scope of the key; an action that needs more than `read` changes something. */
+  /** Required scope; an action that needs more than `read` changes something. */
   readonly scope: Scope;
-  /** Fields that must be there. */
+  /** Required fields. */
   readonly needs?: readonly Needed[];
-  /** Fields that may be there. */
+  /** Optional fields. */
   readonly takes?: readonly Field[];
-  /** What has to be confirmed first, if anything. */
+  /** Confirmation needed first, if any. */
   readonly confirm?: (session: McpSession, input: Given) => Promise<Confirmation | undefined>;
   readonly run: (session: McpSession, input: Given) => Promise<FoundData>;
 }
@@ -27,7 +34,7 @@ export interface ToolInput {
 
 export type ToolAction = ActionOf<ToolInput, string>;
 
-/** One tool: a flat set of fields, and actions that each take some of them. The first action is the default. */
+/** A tool: a flat set of fields, and actions that each take some of them. The first action is the default. */
 export interface McpTool {
   /** Without the prefix. */
   readonly name: string;
@@ -37,7 +44,7 @@ export interface McpTool {
   readonly actions: Readonly<Record<string, ToolAction>>;
 }
 
-/** For the actions of a tool with these fields: `run` is given the fields it needs as they are declared. */
+/** Types actions of a tool with these fields: `run` receives its required fields as declared. */
 export function actionsWith<Shape extends z.ZodRawShape>(_fields: Shape) {
   type Input = Partial<InputOf<Shape>>;
   return <Needed extends keyof Input = never>(
@@ -45,10 +52,10 @@ export function actionsWith<Shape extends z.ZodRawShape>(_fields: Shape) {
   ): ToolAction => action as unknown as ToolAction;
 }
 
-/** Fields that mean the same in every tool that has them. How long a text may be is for the platform to say. */
+/** Fields shared by all tools. The platform limits text lengths. */
 
 export const id = z.string();
-/** Lists are sent as text, as in the query of the API: `failed,lost`. */
+/** A comma-separated list, as in the API's query: `failed,lost`. */
 export const words = z.string();
 export const reason = z.string();
 const instant = z.string().describe('RFC 3339');
@@ -60,19 +67,19 @@ export const RANGE = { from: instant, to: instant };
 export const PAGE = { limit: z.int().min(1).max(50), cursor: z.string() };
 export const DETAIL = { detail: z.enum(['summary', 'full']) };
 
-/** How many items a list has unless the caller says. */
+/** Default number of items in a list. */
 export const USUAL_LIMIT = 20;
 
-/** A tool as one key has it: the actions that its scopes allow, and the fields that these take. */
+/** A tool as available to one key: the allowed actions and their fields. */
 export interface PermittedTool {
   readonly definition: McpTool;
   readonly actions: ReadonlyMap<string, ToolAction>;
   readonly input: z.ZodObject;
-  /** Nothing of it changes anything. */
+  /** True if no action changes anything. */
   readonly readsOnly: boolean;
 }
 
-/** `undefined` where the key may do nothing of it. */
+/** `undefined` if the key may use none of its actions. */
 export function permittedTool(definition: McpTool, scopes: readonly Scope[]): PermittedTool | undefined {
   const actions = new Map(Object.entries(definition.actions).filter(([, { scope }]) => permits(scopes, scope)));
   if (actions.size === 0) return undefined;
@@ -80,7 +87,7 @@ export function permittedTool(definition: McpTool, scopes: readonly Scope[]): Pe
   return { definition, actions, input: inputOf(definition, actions), readsOnly };
 }
 
-/** What an action needs and does not have, or has and does not take; `undefined` where all is well. */
+/** Describes missing or unexpected fields of an action; `undefined` if the input is valid. */
 export function inputProblem(
   name: string,
   { needs = [], takes = [] }: ToolAction,

@@ -17,7 +17,7 @@ const action = actionsWith(fields);
 export const budgets: McpTool = {
   name: 'budgets',
   title: 'Budgets',
-  description: 'Money that may be spent. get: what is spent, reserved and left.',
+  description: 'Spending limits. get: spent, reserved and remaining amounts.',
   fields,
   actions: {
     list: action({

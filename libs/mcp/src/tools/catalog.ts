@@ -8,7 +8,7 @@ const action = actionsWith(fields);
 export const catalog: McpTool = {
   name: 'catalog',
   title: 'Types of conditions and actions',
-  description: 'What rules can be made of. With type: the JSON Schema of its config and an example.',
+  description: 'Conditions and actions of rules. With type: the JSON Schema of its configuration and an example.',
   fields,
   actions: {
     list: action({

@@ -8,7 +8,7 @@ type State = Order['state'];
 const fields = {
   ...PAGE,
   scope: z.enum(['run', 'agent', 'tenant']),
-  id: id.describe('of the run or agent'),
+  id: id.describe('id of the run or agent'),
   reason,
 };
 const action = actionsWith(fields);
@@ -23,7 +23,7 @@ export const control: McpTool = {
   name: 'control',
   title: 'Pause, resume, kill',
   description:
-    'Operator orders. status: what is paused or killed now. An order stands until the next one for the same.',
+    'Operator orders. status: what is paused or killed. An order stands until the next one for the same scope.',
   fields,
   actions: {
     status: action({
@@ -45,7 +45,7 @@ export const control: McpTool = {
       scope: 'admin',
       needs: ['scope'],
       takes: ['id', 'reason'],
-      confirm: async (_session, target) => ({ question: `Resume ${named(target)}? What is held goes on.` }),
+      confirm: async (_session, target) => ({ question: `Resume ${named(target)}?` }),
       run: async ({ client }, target) => ordered(client, 'running', target),
     }),
     kill: action({
@@ -53,7 +53,7 @@ export const control: McpTool = {
       needs: ['scope'],
       takes: ['id', 'reason'],
       confirm: async (_session, target) => ({
-        question: `Kill ${named(target)}? It is ended at its next step, and everything it starts later is refused.`,
+        question: `Kill ${named(target)}? It ends at its next step, and everything it starts later is blocked.`,
       }),
       run: async ({ client }, target) => ordered(client, 'killed', target),
     }),

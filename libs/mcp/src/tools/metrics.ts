@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actionsWith, AGENT, type McpTool, RANGE } from '../tool.ts';
+import { AGENT, actionsWith, type McpTool, RANGE } from '../tool.ts';
 
 const fields = {
   ...AGENT,

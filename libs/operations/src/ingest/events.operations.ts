@@ -2,13 +2,13 @@ import { JsonObject, Problem, SEVERITIES } from '@agentlens/contracts/schemas';
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 
-/** The client's name for a request: the same again is answered as the first. */
+/** Client-chosen name of a request; repeating the request returns the first answer. */
 export const IdempotencyHeaders = z.object({
   'idempotency-key': z
     .string()
     .regex(/^[\x21-\x7e][\x20-\x7e]{0,254}$/, 'must be 1-255 printable ASCII characters')
     .optional()
-    .meta({ description: 'Names the request for 24 hours: sent again under it, it is carried out once.' }),
+    .meta({ description: 'Identifies the request for 24 hours; a repeated request is executed once.' }),
 });
 
 const IncomingEvent = z
@@ -25,13 +25,13 @@ const IncomingEvent = z
   })
   .meta({ id: 'IncomingEvent' });
 
-/** Served by the ingest gateway on the same address; described here so that the document is whole. */
+/** Served by the ingest gateway at the same address. */
 export const ingestEvents = operation({
   id: 'ingestEvents',
   method: 'post',
   path: '/api/events',
   tag: 'Events',
-  summary: 'Takes events. 201 once they are safe; with partial=true 207 and one result per event.',
+  summary: 'Store events. 201 once they are durable; with partial=true, 207 and one result per event.',
   scope: 'ingest',
   tolerant: true,
   headers: IdempotencyHeaders,
@@ -78,13 +78,13 @@ const partialSuccess = (rejected: string) =>
 
 const exporting = { method: 'post', tag, scope: 'ingest', failure: Status } as const;
 
-/* Requests of OTLP/HTTP, in JSON or as application/x-protobuf, gzip allowed; docs/otlp.md. */
+/* OTLP/HTTP requests as JSON or application/x-protobuf, optionally gzip; see docs/otlp.md. */
 
 export const exportTraces = operation({
   ...exporting,
   id: 'exportTraces',
   path: '/v1/traces',
-  summary: 'Takes spans of instrumented agents, which become runs, model calls and tool calls.',
+  summary: 'Store spans as runs, model calls and tool calls.',
   body: z.looseObject({}).meta({ description: 'An ExportTraceServiceRequest.' }),
   response: partialSuccess('rejectedSpans'),
 });
@@ -93,7 +93,7 @@ export const exportLogs = operation({
   ...exporting,
   id: 'exportLogs',
   path: '/v1/logs',
-  summary: 'Takes log records: evaluations become events, all others are counted and dropped.',
+  summary: 'Receive log records: evaluations become events, others are counted and dropped.',
   body: z.looseObject({}).meta({ description: 'An ExportLogsServiceRequest.' }),
   response: partialSuccess('rejectedLogRecords'),
 });
@@ -102,7 +102,7 @@ export const exportMetrics = operation({
   ...exporting,
   id: 'exportMetrics',
   path: '/v1/metrics',
-  summary: 'Takes metrics and drops them: exporters send them unasked.',
+  summary: 'Receive metrics and drop them, because exporters send them by default.',
   body: z.looseObject({}).meta({ description: 'An ExportMetricsServiceRequest.' }),
   response: z.object({}),
 });

@@ -6,7 +6,7 @@ import { consistent, timeRange } from '../parameters.ts';
 const GRANULARITIES = ['hour', 'day', 'week'] as const;
 export type Granularity = (typeof GRANULARITIES)[number];
 
-/** A range of time in buckets. */
+/** A time range divided into buckets. */
 const bucketedRange = {
   ...timeRange,
   granularity: z.enum(GRANULARITIES, `must be one of ${GRANULARITIES.join(', ')}`).default('day'),
@@ -20,7 +20,7 @@ const measures = {
   toolCallCount: z.int(),
   errorCount: z.int(),
   avgLatencyMs: z.number(),
-  totalCostUsd: z.number().meta({ description: 'Cost of every event that has one, as in sessions and guardrails.' }),
+  totalCostUsd: z.number().meta({ description: 'Cost of every event with a cost, as in sessions and guardrails.' }),
   uniqueSessions: z.int(),
 };
 
@@ -31,7 +31,7 @@ export const getAnalytics = operation({
   method: 'get',
   path: '/api/analytics',
   tag: 'Analytics',
-  summary: 'Totals of the range and of its hours, days or weeks (UTC, weeks from Monday); empty buckets are left out.',
+  summary: 'Totals of the range and of its hours, days or weeks (UTC, weeks from Monday); empty buckets are omitted.',
   scope: 'read',
   query: AnalyticsQuery,
   response: z.object({
@@ -48,7 +48,7 @@ export const getStats = operation({
   method: 'get',
   path: '/api/stats',
   tag: 'Analytics',
-  summary: 'How much the tenant has stored.',
+  summary: 'Storage used by the tenant.',
   scope: 'read',
   response: z.object({
     totalEvents: z.int(),
@@ -65,7 +65,7 @@ export const getStatsOverview = operation({
   method: 'get',
   path: '/api/stats/overview',
   tag: 'Analytics',
-  summary: 'Today and yesterday (UTC), as clients of AgentLens read it; GET /api/overview has more.',
+  summary: 'Today and yesterday (UTC), for AgentLens clients; GET /api/overview has more.',
   scope: 'read',
   response: z.object({
     eventsTodayCount: z.int(),
@@ -93,14 +93,14 @@ export const getOverview = operation({
   method: 'get',
   path: '/api/overview',
   tag: 'Analytics',
-  summary: 'Today and yesterday (UTC) side by side.',
+  summary: 'Today and yesterday (UTC).',
   scope: 'read',
   response: z.object({
     today: Day,
     yesterday: Day,
-    errorRate: z.number().meta({ description: "Today's errors per event, 0 to 1." }),
+    errorRate: z.number().meta({ description: 'Errors per event today, 0 to 1.' }),
     totalAgents: z.int(),
-    activeAgents: z.int().meta({ description: 'Agents heard of today.' }),
+    activeAgents: z.int().meta({ description: 'Agents active today.' }),
     pausedAgents: z.int(),
   }),
 });
@@ -110,11 +110,14 @@ const Percentiles = z.object({ p50: z.number(), p95: z.number(), p99: z.number()
 export const TaskMetrics = z
   .object({
     started: z.int().meta({ description: 'Runs that started in the range.' }),
-    finished: z.int().meta({ description: 'Of those, the ones that are over, however.' }),
+    finished: z.int().meta({ description: 'Those that have ended, with any status.' }),
     succeeded: z.int(),
-    successRate: z.number().nullable().meta({ description: 'Succeeded of finished; null where none is finished.' }),
-    stepsPerTask: z.number().nullable().meta({ description: 'Tool calls that ended, per finished run.' }),
-    durationMs: Percentiles.meta({ description: 'Of finished runs that said when they ended.' }),
+    successRate: z
+      .number()
+      .nullable()
+      .meta({ description: 'Succeeded divided by finished; null if none has finished.' }),
+    stepsPerTask: z.number().nullable().meta({ description: 'Finished tool calls per finished run.' }),
+    durationMs: Percentiles.meta({ description: 'Duration of finished runs that reported an end.' }),
     inputTokens: z.int(),
     outputTokens: z.int(),
     totalTokens: z.int(),
@@ -141,8 +144,8 @@ export const getMetrics = operation({
   path: '/api/metrics',
   tag: 'Analytics',
   summary:
-    'How well tasks go and how tools and models behave: over the range, by hour, day or week, by agent, model and tool. ' +
-    'Of agents, models and tools the 100 with the most.',
+    'Success, and behaviour of tools and models: over the range, by hour, day or week, by agent, model and tool. ' +
+    'At most 100 agents, models and tools, the largest first.',
   scope: 'read',
   query: AnalyticsQuery,
   response: z.object({

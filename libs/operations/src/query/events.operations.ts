@@ -6,22 +6,21 @@ import { CommaList, consistent, Flag, IdPath, paging, SeverityList, timeRange } 
 const Count = z.number().nullable();
 
 /**
- * An event as it is read back, by page or by stream. The first block is what AgentLens clients know; there is no hash chain,
- * so `prevHash` is always null, while `hash` is over the event's own canonical form.
+ * A stored event, in pages and streams. The first block is the AgentLens format; there is no hash chain, so `prevHash`
+ * is always null, and `hash` covers the event's own canonical form.
  */
 export const StoredEvent = z
   .object({
     id: z.string(),
     timestamp: Instant,
-    sessionId: z.string().meta({ description: 'The run the event belongs to.' }),
+    sessionId: z.string().meta({ description: 'Run of the event.' }),
     agentId: z.string(),
-    eventType: z.string().meta({ description: "The client's own name of the event type." }),
+    eventType: z.string().meta({ description: 'Event type as sent by the client.' }),
     severity: Severity,
     payload: JsonObject,
     metadata: JsonObject,
     contentExpired: z.literal(true).optional().meta({
-      description:
-        'What it said was removed (retention of contents, or an erasure). Counts and times are as they were.',
+      description: 'Contents were removed (retention or erasure). Counts and times are unchanged.',
     }),
     prevHash: z.null(),
     hash: z.string(),
@@ -42,7 +41,7 @@ export const StoredEvent = z
       costSource: CostSource.nullable(),
       latencyMs: Count,
     }),
-    /** When the platform accepted it. */
+    /** Time of acceptance by the platform. */
     receivedAt: Instant,
   })
   .meta({ id: 'Event' });
@@ -55,8 +54,7 @@ export const EventFilter = consistent(
     sessionId: ClientId.optional(),
     agentId: ClientId.optional(),
     eventType: CommaList.optional().meta({
-      description:
-        "Comma-separated list; the client's names (`tool_call`) and the platform's (`tool.called`) both match.",
+      description: 'Comma-separated list of client names (`tool_call`) or platform names (`tool.called`).',
     }),
     severity: SeverityList.optional(),
     ...timeRange,
@@ -67,8 +65,8 @@ export const EventFilter = consistent(
       // biome-ignore lint/suspicious/noControlCharactersInRegex: the database cannot compare with NUL
       .regex(/^[^\u0000]*$/, 'must not contain NUL')
       .optional()
-      .meta({ description: 'Part of the JSON text of the payload, any case.' }),
-    excludeMetrics: Flag.optional().meta({ description: 'Leaves out events that only record a measure.' }),
+      .meta({ description: "Text to find in the payload's JSON, case-insensitive." }),
+    excludeMetrics: Flag.optional().meta({ description: 'Omits events that only record a metric.' }),
     order: z.enum(['asc', 'desc'], 'must be "asc" or "desc"').default('desc'),
     ...paging(EVENTS_LIST, 500),
   }),
@@ -87,7 +85,7 @@ export const listEvents = operation({
   method: 'get',
   path: '/api/events',
   tag: 'Events',
-  summary: 'Events that match, newest first.',
+  summary: 'Matching events, newest first.',
   scope: 'read',
   query: EventFilter,
   response: EventPage,

@@ -13,21 +13,21 @@ const Firing = z.object({
   times: z.int(),
   runs: z.int(),
   lastAt: Instant,
-  perFiveMinutes: z.array(z.int()).length(12).meta({ description: 'Of the last hour, oldest first.' }),
+  perFiveMinutes: z.array(z.int()).length(12).meta({ description: 'Last hour, oldest first.' }),
 });
 export type Firing = z.infer<typeof Firing>;
 
 const RunningAgent = z.object({
   agentId: z.string(),
   runs: z.int(),
-  idle: z.int().meta({ description: 'Of those, nothing was heard of for five minutes.' }),
+  idle: z.int().meta({ description: 'Running runs without an event for five minutes.' }),
   oldestStartedAt: Instant,
-  costUsd: z.number().meta({ description: 'Of its running runs so far.' }),
+  costUsd: z.number().meta({ description: 'Cost of running runs so far.' }),
 });
 export type RunningAgent = z.infer<typeof RunningAgent>;
 
 const Pulse = z.object({
-  asked: z.array(z.int()).length(60).meta({ description: 'Decisions of each minute of the last hour, oldest first.' }),
+  asked: z.array(z.int()).length(60).meta({ description: 'Decisions per minute of the last hour, oldest first.' }),
   blocked: z.array(z.int()).length(60),
   askedHuman: z.array(z.int()).length(60),
   bypassed: z.int().meta({ description: 'Decisions for which a rule could not be evaluated.' }),
@@ -37,17 +37,17 @@ export type Pulse = z.infer<typeof Pulse>;
 
 export const Now = z
   .object({
-    approvals: z.array(AlertView).meta({ description: 'Calls that wait for a human, the soonest to expire first.' }),
-    openAlerts: z.int().meta({ description: 'Alerts of rules and breakers that nobody has looked at; at most 200.' }),
+    approvals: z.array(AlertView).meta({ description: 'Calls that need approval, soonest to expire first.' }),
+    openAlerts: z.int().meta({ description: 'Unacknowledged alerts of rules and breakers; at most 200.' }),
     orders: z.array(ControlOrder).meta({ description: 'Orders that pause or kill.' }),
     pausedAgents: z.array(Agent),
     openBreakers: z.array(BreakerView),
-    firing: z.array(Firing).meta({ description: 'Rules that fired in the last hour, the most severe first.' }),
+    firing: z.array(Firing).meta({ description: 'Rules that fired in the last hour, most severe first.' }),
     running: z.array(RunningAgent),
-    spentTodayUsd: z.number().meta({ description: 'Of the day in UTC.' }),
-    budgets: z.array(BudgetBalance).meta({ description: 'At most 8, the fullest first.' }),
+    spentTodayUsd: z.number().meta({ description: 'Spend of the UTC day.' }),
+    budgets: z.array(BudgetBalance).meta({ description: 'At most 8, highest share first.' }),
     pulse: Pulse,
-    deliveries: z.object({ settled: z.int(), failed: z.int() }).meta({ description: 'Of the last 24 hours.' }),
+    deliveries: z.object({ settled: z.int(), failed: z.int() }).meta({ description: 'Last 24 hours.' }),
     lastEventAt: Instant.nullable(),
   })
   .meta({ id: 'Now' });
@@ -58,8 +58,7 @@ export const getNow = operation({
   method: 'get',
   path: '/api/now',
   tag: 'Now',
-  summary:
-    'What waits, what is held, what fires, what runs and what is spent: everything somebody on call looks at first.',
+  summary: 'Current situation: approvals, stopped agents, firing rules, running runs and spend.',
   scope: 'read',
   response: Now,
 });
@@ -81,11 +80,11 @@ const SearchHit = z
   .object({
     kind: z.enum(KINDS),
     id: z.string(),
-    whole: z.boolean().meta({ description: 'Whether it is the id that was asked for, or begins with it.' }),
-    name: z.string().optional().meta({ description: 'What people call it, where it has a name.' }),
-    runId: z.string().optional().meta({ description: 'The run it belongs to.' }),
+    whole: z.boolean().meta({ description: 'True if the id equals the query; false if it starts with it.' }),
+    name: z.string().optional().meta({ description: 'Display name, if any.' }),
+    runId: z.string().optional().meta({ description: 'Its run.' }),
     agentId: z.string().optional(),
-    at: Instant.optional().meta({ description: 'When it began or happened.' }),
+    at: Instant.optional().meta({ description: 'Time of start or occurrence.' }),
   })
   .meta({ id: 'SearchHit' });
 export type SearchHit = z.infer<typeof SearchHit>;
@@ -96,10 +95,13 @@ export const searchById = operation({
   path: '/api/search',
   tag: 'Service',
   summary:
-    'What an id is: the runs, agents, rules and so on of the tenant that have it, then those whose id begins with it, where ' +
-    'it has 6 characters or more (not events). At most 20, of what only begins so at most 10 of a kind. An agent is found by ' +
-    'its slug too; triggers and events by ids that carry their time, as those of the platform do.',
+    'Find objects by id: exact matches first, then ids that start with the query, if it ' +
+    'has at least 6 characters (not events). At most 20 hits, at most 10 prefix matches per kind. Agents are also found by ' +
+    "slug; triggers and events only by ids that contain their time, such as the platform's.",
   scope: 'read',
   query: z.strictObject({ id: ClientId }),
-  response: z.object({ hits: z.array(SearchHit), truncated: z.boolean().meta({ description: 'There are more.' }) }),
+  response: z.object({
+    hits: z.array(SearchHit),
+    truncated: z.boolean().meta({ description: 'True if there are more.' }),
+  }),
 });

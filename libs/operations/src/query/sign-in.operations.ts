@@ -7,8 +7,8 @@ export const Me = z
     tenantId: z.string(),
     keyId: z.string(),
     keyName: z.string(),
-    scopes: z.array(z.enum(SCOPES)).meta({ description: '`admin` may do everything.' }),
-    version: z.string().meta({ description: 'Of the platform.' }),
+    scopes: z.array(z.enum(SCOPES)).meta({ description: '`admin` includes all others.' }),
+    version: z.string().meta({ description: 'Version of the platform.' }),
     now: z.string().meta({ description: "The platform's clock, for countdowns." }),
   })
   .meta({ id: 'Me' });
@@ -18,7 +18,7 @@ export const getMe = operation({
   method: 'get',
   path: '/api/me',
   tag: 'Session',
-  summary: 'Who is asking: the tenant and the key, and what the key may do.',
+  summary: 'Tenant, key and scopes of the caller.',
   scope: 'read',
   response: Me,
 });
@@ -28,7 +28,7 @@ export const createSession = operation({
   method: 'post',
   path: '/api/session',
   tag: 'Session',
-  summary: 'Exchanges an API key, or the code of a sign-in link, for the session cookie of a browser.',
+  summary: 'Exchange an API key, or the code of a sign-in link, for a browser session cookie.',
   scope: null,
   body: z
     .strictObject({ key: z.string().max(200).optional(), code: z.string().max(1_000).optional() })
@@ -44,7 +44,7 @@ export const endSession = operation({
   method: 'delete',
   path: '/api/session',
   tag: 'Session',
-  summary: 'Ends the session of this browser. The key stays as it is.',
+  summary: 'End the session of this browser. The key is not affected.',
   scope: null,
   response: z.object({ ok: z.literal(true) }),
 });
@@ -54,7 +54,7 @@ export const createSignInCode = operation({
   method: 'post',
   path: '/api/session/codes',
   tag: 'Session',
-  summary: 'A code that signs a browser in once with this key, within an hour: /sign-in#code=…',
+  summary: 'Create a code that signs in one browser with this key, within an hour: /sign-in#code=…',
   scope: 'read',
   once: true,
   status: 201,

@@ -20,12 +20,12 @@ export const createTenant = operation({
   path: '/api/tenants',
   tag: 'Tenants',
   summary:
-    'Makes a tenant and its first admin key, which is in this answer and nowhere else. Nothing of one tenant is visible in another.',
+    "Create a tenant and its first admin key, which is only in this answer. Tenants never see each other's data.",
   scope: 'platform',
   once: true,
   body: z.strictObject({
     id: TenantId.refine((id) => id !== PLATFORM_TENANT, `"${PLATFORM_TENANT}" is reserved`),
-    name: displayName(z.string().trim()).optional().meta({ description: 'Absent: the id.' }),
+    name: displayName(z.string().trim()).optional().meta({ description: 'Default: the id.' }),
   }),
   status: 201,
   response: z
@@ -33,7 +33,7 @@ export const createTenant = operation({
       ...shown,
       adminKey: z.object({
         id: z.string(),
-        key: z.string().meta({ description: 'The key itself. It is shown only here.' }),
+        key: z.string().meta({ description: 'The key, shown only here.' }),
       }),
     })
     .meta({ id: 'NewTenant' }),
@@ -48,7 +48,7 @@ export const listTenants = operation({
   method: 'get',
   path: '/api/tenants',
   tag: 'Tenants',
-  summary: 'The tenants of this platform, newest first. What is in them is for their own keys only.',
+  summary: 'Tenants of this platform, newest first. Their data is visible only to their own keys.',
   scope: 'platform',
   query: TenantFilter,
   response: z.object({
@@ -60,13 +60,13 @@ export const listTenants = operation({
 
 const fields = {
   decisionFailMode: z.enum(['allow', 'block']).meta({
-    description: 'What happens to a call that nobody could judge in time, because the evaluator is away.',
+    description: 'What happens to a call that cannot be evaluated in time.',
   }),
   defaultBreaker: z.enum(['on', 'off']).meta({
-    description: 'Whether the circuit breaker watches runs for which nobody set limits, by the default limits.',
+    description: 'Whether runs without their own limits have a circuit breaker with the default limits.',
   }),
   decisionArguments: z.enum(['none', 'redacted']).meta({
-    description: 'Whether decisions keep the arguments of the call, with secrets and personal data taken out.',
+    description: "Whether decisions record the call's arguments, redacted.",
   }),
   contentRetentionDays: z
     .int()
@@ -75,13 +75,13 @@ const fields = {
     .nullable()
     .meta({
       description:
-        'After so many days payloads, arguments and results are removed; counts, costs and times stay. Null: they are kept as ' +
+        'Days after which payloads, arguments and results are removed; counts, costs and times are kept. Null: kept as ' +
         'long as the events.',
     }),
 };
 
 const Settings = z
-  .object({ ...fields, version: z.int().meta({ description: 'Raised by one with each change.' }) })
+  .object({ ...fields, version: z.int().meta({ description: 'Increases by one with each change.' }) })
   .meta({ id: 'TenantSettings' });
 export type TenantSettings = z.infer<typeof Settings>;
 
@@ -93,7 +93,7 @@ export const getSettings = operation({
   method: 'get',
   path: '/api/settings',
   tag: 'Settings',
-  summary: 'What holds for the whole tenant.',
+  summary: 'Settings of the tenant.',
   scope: 'read',
   response: Settings,
   versioned: true,
@@ -107,7 +107,7 @@ export const updateSettings = operation({
   path: '/api/settings',
   tag: 'Settings',
   summary:
-    'Sets what holds for the whole tenant; in force everywhere within 5 seconds. What was added after decisionFailMode stays as it is where it is left out.',
+    'Set the settings of the tenant, effective everywhere within 5 seconds. Omitted settings other than decisionFailMode are unchanged.',
   scope: 'admin',
   headers: VersionHeaders,
   problems: [412],
@@ -121,7 +121,7 @@ export const patchSettings = operation({
   method: 'patch',
   path: '/api/settings',
   tag: 'Settings',
-  summary: 'Changes some of what holds for the whole tenant; in force everywhere within 5 seconds.',
+  summary: 'Change some settings of the tenant, effective everywhere within 5 seconds.',
   scope: 'admin',
   headers: VersionHeaders,
   problems: [412],

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { operation, Total } from '../operation.ts';
 import { commaListOf, consistent, IdPath, paging, timeRange } from '../parameters.ts';
 
-/** One row of the history. `metadata` is what AgentLens clients read; the rest says the same and more, flat. */
+/** A trigger. `metadata` is the AgentLens format; the other members repeat and extend it. */
 export const TriggerView = z
   .object({
     id: z.string(),
@@ -13,12 +13,11 @@ export const TriggerView = z
     conditionValue: z.number(),
     conditionThreshold: z.number(),
     comparison: z.enum(COMPARISON_WORDS).optional().meta({
-      description:
-        'How the value stands to the threshold: `reaches` is at least. Absent from triggers of old versions.',
+      description: 'Relation of value and threshold: `reaches` means at least. Absent in old triggers.',
     }),
     actionExecuted: z.boolean().meta({ description: 'The action was attempted at least once.' }),
     actionResult: z.enum(ACTION_RESULTS),
-    actionDetail: z.string().optional().meta({ description: 'Why it failed or is retried.' }),
+    actionDetail: z.string().optional().meta({ description: 'Why it failed or is being retried.' }),
     settledAt: Instant.optional(),
     metadata: z.object({
       agentId: z.string(),
@@ -54,7 +53,7 @@ export const listTriggers = operation({
   method: 'get',
   path: '/api/guardrails/history',
   tag: 'Guardrails',
-  summary: 'Triggers, newest first. Triggers of deleted rules stay.',
+  summary: 'Triggers, newest first. Triggers of deleted rules are kept.',
   scope: 'read',
   query: HistoryFilter,
   response: z.object({
@@ -72,7 +71,7 @@ export const listRuleActions = operation({
   method: 'get',
   path: '/api/guardrails/:id/actions',
   tag: 'Guardrails',
-  summary: 'What the action of a rule did, newest first.',
+  summary: "Results of a rule's actions, newest first.",
   scope: 'read',
   params: IdPath,
   query: ActionsQuery,

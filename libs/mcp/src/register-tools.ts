@@ -1,26 +1,25 @@
 import {
   acceptedContent,
   type CallToolResult,
-  inputRequired,
   type InputRequiredResult,
+  inputRequired,
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { answerOf, failure, failureText } from './answer.ts';
-import { canAskUser, type McpSession } from './mcp-server.ts';
-import { inputProblem, type PermittedTool, permittedTool, type ToolAction, type ToolInput } from './tool.ts';
+import { canAskUser, type McpSession } from './session.ts';
+import {
+  type Confirmation,
+  inputProblem,
+  type PermittedTool,
+  permittedTool,
+  type ToolAction,
+  type ToolInput,
+} from './tool.ts';
 import { TOOLS } from './tools/index.ts';
 
-/** What has to be confirmed before an action is carried out. */
-export interface Confirmation {
-  /** The exact effect, for the person who confirms. */
-  readonly question: string;
-  /** Only a person may confirm it, asked by the client. Absent: the argument `confirm` will do in a client that cannot ask. */
-  readonly onlyAsked?: { readonly path: string };
-}
-
-/** Whether to go on; else what to answer instead. */
+/** Whether to continue; otherwise the answer. */
 type Confirmed =
   | { readonly kind: 'yes' }
   | { readonly kind: 'ask'; readonly result: InputRequiredResult }
@@ -32,12 +31,12 @@ const Answer = z.object({ confirm: z.boolean().meta({ title: 'Yes, do it' }) });
 interface Asking {
   readonly context: ServerContext;
   readonly canAsk: boolean;
-  /** The argument of that name. */
+  /** Argument of that name. */
   readonly confirm: unknown;
   readonly consoleUrl: string;
 }
 
-/** A client that can ask its user does, whatever the caller says; of another the caller says that its user has agreed. */
+/** A client with forms asks its user, regardless of the arguments; otherwise the caller states that its user agreed. */
 export function confirmed({ question, onlyAsked }: Confirmation, asking: Asking): Confirmed {
   const { context, canAsk, confirm, consoleUrl } = asking;
   const { inputResponses } = context.mcpReq;
@@ -50,17 +49,17 @@ export function confirmed({ question, onlyAsked }: Confirmation, asking: Asking)
     return agreed ? { kind: 'yes' } : { kind: 'no', why: 'The user did not confirm. Nothing was changed.' };
   }
   if (onlyAsked !== undefined) {
-    const why = `Only a person may decide this, and this client cannot ask one. Nothing was changed. The console can: ${consoleUrl}${onlyAsked.path}`;
+    const why = `Only a person may decide this, and this client cannot ask one. Nothing was changed. Decide in the console: ${consoleUrl}${onlyAsked.path}`;
     return { kind: 'no', why };
   }
   if (confirm === true) return { kind: 'yes' };
   return {
     kind: 'no',
-    why: `${question}\nNothing was changed yet. Ask the user; once they agree, call again with "confirm": true.`,
+    why: `${question}\nNothing was changed yet. Ask the user; if they agree, call again with "confirm": true.`,
   };
 }
 
-/** The tools that the key of this session may use, each with those of its actions that the key may take. */
+/** Registers the tools this session's key may use, with the actions it may take. */
 export function registerTools(server: McpServer, session: McpSession): void {
   for (const definition of TOOLS) {
     const tool = permittedTool(definition, session.scopes);
@@ -73,7 +72,7 @@ export function registerTools(server: McpServer, session: McpSession): void {
   }
 }
 
-/** All four are said: what is left out counts as the worst. */
+/** Sets all four hints, because an omitted hint counts as the worst case. */
 function hintsOf({ readsOnly }: PermittedTool) {
   return {
     readOnlyHint: readsOnly,
@@ -102,7 +101,7 @@ async function call(
   const [first = ''] = tool.actions.keys();
   const name = typeof given.action === 'string' ? given.action : first;
   const action = tool.actions.get(name);
-  if (action === undefined) return failure(`There is no action "${name}".`);
+  if (action === undefined) return failure(`Unknown action "${name}".`);
   const problem = inputProblem(name, action, given);
   if (problem !== undefined) return failure(problem);
   try {
