@@ -1,5 +1,5 @@
 -- Lua shared by the window scripts. Everything that is counted lies in flat lists of doubles: a sum is three of them,
--- count, high and low (exact-sum.ts says how high and low make a sum), a spread four: least, greatest, newest time, newest
+-- count, high and low (exact-numbers.ts says how high and low make a sum), a spread four: least, greatest, newest time, newest
 -- value. Shapes are 0 (sum), 1 (spread) and 2 (quantiles, with the bins beside the list). Bins are text of eight bytes
 -- each, number and count, the greatest first: one is found and counted up without taking the others apart, and quantiles
 -- need but the beginning. Values that are to be added to bins are a text too, the number of each one's bin after the other:
@@ -12,7 +12,7 @@
 -- The other buckets are a hash of their own, by epoch modulo 60, which is touched when the newest bucket moves and by
 -- late events. Rings lie one after the other in one list, each known by where it begins, so that all of an agent's are
 -- unpacked and packed at once.
--- LIMB is that of exact-sum.ts, BUCKETS that of lifetimes.ts, LEAST_QUANTILE that of sketch.ts.
+-- LIMB is that of exact-numbers.ts, BUCKETS that of lifetimes.ts, LEAST_QUANTILE that of sketch.ts.
 local LIMB, BUCKETS, LEAST_QUANTILE = 1e15, 60, 0.95
 -- Where the parts of a ring are, from its beginning.
 local HEAD, WINDOW, NEWEST, NEWEST_SPREAD, WINDOW_SPREAD = 0, 1, 4, 7, 11

@@ -1,4 +1,4 @@
--- Token bucket, the steps of token-bucket.ts.
+-- Token bucket, the steps of quota.ts.
 --
 -- KEYS: the bucket. ARGV: cost, tokens per second, burst, now. Answers `{1 if allowed, tokens left}`.
 local bucket = KEYS[1]

@@ -41,7 +41,7 @@ export const SEEN_EPOCH_MS = 10 * MINUTE;
 export const BUCKETS = 60;
 
 /** Calls a run's history holds. */
-export const MOST_CALLS = 1000;
+export const MAX_CALLS = 1000;
 
 /** Calls under one id whose estimates are held at once; of more the oldest is ended by nothing but its time. */
-export const MOST_OPEN_CALLS = 100;
+export const MAX_OPEN_CALLS = 100;

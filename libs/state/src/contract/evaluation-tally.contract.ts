@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '@agentlens/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { EvaluatedMessage, EvaluationTally } from '../evaluation-tally.ts';
+import type { EvaluatedMessage, EvaluationTally } from '../state-stores.ts';
 import { fresh } from './requests.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z');

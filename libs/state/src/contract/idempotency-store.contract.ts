@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { IdempotencyStore } from '../idempotency-store.ts';
+import type { IdempotencyStore } from '../state-stores.ts';
 import { fresh, START_MS } from './requests.ts';
 
 /** What every IdempotencyStore does. */

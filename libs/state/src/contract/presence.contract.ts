@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Presence } from '../presence.ts';
+import type { Presence } from '../state-stores.ts';
 import { fresh } from './requests.ts';
 
 const LONG_MS = 60_000;

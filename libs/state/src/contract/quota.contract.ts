@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Quota } from '../quota.ts';
-import { type Bucket, takeFrom } from '../token-bucket.ts';
+import { type Bucket, type Quota, takeFrom } from '../quota.ts';
 import { fresh, START_MS } from './requests.ts';
 
 /** What every Quota does. */

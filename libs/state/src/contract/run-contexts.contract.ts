@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RunContexts } from '../run-contexts.ts';
+import type { RunContexts } from '../state-stores.ts';
 import { fresh } from './requests.ts';
 
 /** What every RunContexts does. */

@@ -11,7 +11,7 @@ import type {
 import { CLOSED_BREAKER } from '@agentlens/guardrails/ports';
 import { LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
 import { fingerprint } from '../windows/plan.ts';
-import type { ExpiringMap } from './expiring-map.ts';
+import type { ExpiringMap } from './evicting-maps.ts';
 import type { MemorySnapshots } from './memory-snapshots.ts';
 
 const NOTHING_ASKED: AskedUsage = { tokens: 0, costUsd: 0, iterations: 0 };

@@ -9,9 +9,9 @@ import type {
   SpendAnswer,
   Spending,
 } from '@agentlens/guardrails';
-import { LIFETIMES, MOST_OPEN_CALLS } from '../lifetimes.ts';
-import { limitNanosOf, nanosOf, usdOf } from '../nano-dollars.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { limitNanosOf, nanosOf, usdOf } from '../exact-numbers.ts';
+import { LIFETIMES, MAX_OPEN_CALLS } from '../lifetimes.ts';
+import { ExpiringMap } from './evicting-maps.ts';
 
 interface Account {
   spent: number;
@@ -74,7 +74,7 @@ export class MemoryBudgetStore implements BudgetStore {
       pot.holds.set(hold, { amount: estimate, expiresAtMs });
       this.#keep(tenantId, account, pot);
     }
-    const others = open.filter((call) => call !== same).slice(1 - MOST_OPEN_CALLS);
+    const others = open.filter((call) => call !== same).slice(1 - MAX_OPEN_CALLS);
     const record = {
       open: [...others, { question, estimate, hold, accounts: request.accounts }],
       calls: calls + 1,

@@ -1,6 +1,6 @@
 import type { CalledRun, CallHistory, CompletedCall, EnteredCall, PastCall } from '@agentlens/guardrails';
-import { LIFETIMES, MOST_CALLS } from '../lifetimes.ts';
-import type { ExpiringMap } from './expiring-map.ts';
+import { LIFETIMES, MAX_CALLS } from '../lifetimes.ts';
+import type { ExpiringMap } from './evicting-maps.ts';
 import type { MemorySnapshots } from './memory-snapshots.ts';
 
 /** Call histories of one process. A run's calls are in the order they were entered. */
@@ -54,7 +54,7 @@ export class MemoryCallHistory implements CallHistory {
   #put({ tenantId, runId }: CalledRun, calls: Map<string, PastCall>, key: string, call: PastCall): void {
     calls.set(key, call);
     const [oldest] = calls.keys();
-    if (calls.size > MOST_CALLS && oldest !== undefined) calls.delete(oldest);
+    if (calls.size > MAX_CALLS && oldest !== undefined) calls.delete(oldest);
     this.#runs.set(JSON.stringify([tenantId, runId]), calls, LIFETIMES.run);
   }
 }

@@ -1,5 +1,5 @@
 import { deserialize, serialize } from 'node:v8';
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from './evicting-maps.ts';
 
 /** How values that are more than data are put away and taken out again. */
 export interface Form<V> {

@@ -1,8 +1,74 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { type Histogram, metrics } from '@opentelemetry/api';
 import type { Redis } from 'ioredis';
-import { StateUnavailable } from '../state-unavailable.ts';
-import { measured } from './call-metrics.ts';
-import { type BinaryScripts, readScripts, type Scripts } from './scripts.ts';
+import { StateUnavailable } from '../state-stores.ts';
+
+/** How a call ended: answered, to be repeated later, or refused for a reason that will not pass. */
+type CallOutcome = 'answered' | 'unavailable' | 'failed';
+
+const BOUNDARIES_MS = [0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000];
+
+// Made at the first call: an instrument made before telemetry has started would record nothing, for good.
+let duration: Histogram | undefined;
+
+/** Records one call to Redis that began at `sinceMs` of performance.now(). */
+export function measured(operation: string, outcome: CallOutcome, sinceMs: number): void {
+  duration ??= metrics.getMeter('agentlens').createHistogram('agentlens.state.call.duration', {
+    description: 'Time from asking Redis to its answer, by operation and outcome',
+    unit: 'ms',
+    advice: { explicitBucketBoundaries: BOUNDARIES_MS },
+  });
+  duration.record(performance.now() - sinceMs, { operation, outcome });
+}
+
+/** Beside `src` and `dist`, so that both find it. */
+const FOLDER = new URL('../../lua/', import.meta.url);
+
+/** Which commands there are. The script of each is the file of that name: `takeTokens` is lua/take-tokens.lua. */
+const COMMANDS = [
+  'advanceWindows',
+  'readWindows',
+  'endRecount',
+  'takeTokens',
+  'rememberContents',
+  'claimCooldown',
+  'rearmCooldowns',
+  'enterCall',
+  'settleCall',
+  'completeCall',
+  'readCalls',
+  'readBreakers',
+  'writeBreakers',
+  'breakerRecorded',
+  'reserveBudget',
+  'readBalances',
+  'spendBudget',
+  'tallyEvaluated',
+] as const;
+
+type Arguments = readonly (string | number)[];
+type Command = (...call: Arguments) => Promise<unknown>;
+
+/** Scripts as commands: number of keys, keys, arguments. */
+export type Scripts = Readonly<Record<(typeof COMMANDS)[number], Command>>;
+
+/** The same where the reply is not text. */
+type BinaryScripts = Readonly<Record<'advanceWindowsBuffer' | 'readWindowsBuffer', Command>>;
+
+/** Reads every script once. A line `--- @include "cells"` stands for the whole of lua/cells.lua. */
+export function readScripts(): Record<keyof Scripts, string> {
+  const files = new Map<string, string>();
+  const read = (name: string): string => {
+    const text = files.get(name) ?? readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8');
+    files.set(name, text);
+    return text.replace(/^--- @include "([a-z-]+)"$/gm, (_, included: string) => read(included));
+  };
+  const scripts = COMMANDS.map((command) => [command, read(fileOf(command))]);
+  return Object.fromEntries(scripts) as Record<keyof Scripts, string>;
+}
+
+const fileOf = (command: string) => command.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 const load = createRequire(import.meta.url);
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cooldownName } from '../windows/answer.ts';
+import { cooldownName } from '../windows/question.ts';
 import { AgentKeys, callOrderKey, callsKey, contentKey, idempotencyKey, quotaKey, WindowKeys } from './keys.ts';
 
 /** What Redis Cluster hashes: the text between the first `{` and the next `}`. */

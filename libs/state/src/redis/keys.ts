@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { BreakerRef, BudgetAccount } from '@agentlens/guardrails';
-import { escaped } from '../escaped.ts';
+import { escaped } from '../windows/question.ts';
 
 /**
  * Every Redis key of the platform. All keys of one script call carry the same hash tag, so that Redis Cluster keeps

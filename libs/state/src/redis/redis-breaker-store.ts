@@ -9,8 +9,8 @@ import type {
   StoredBreaker,
 } from '@agentlens/guardrails';
 import { CLOSED_BREAKER } from '@agentlens/guardrails/ports';
+import { nanosOf, usdOf } from '../exact-numbers.ts';
 import { LIFETIMES, SEEN_EPOCH_MS } from '../lifetimes.ts';
-import { nanosOf, usdOf } from '../nano-dollars.ts';
 import { fingerprint } from '../windows/plan.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { AgentKeys, askingKey } from './keys.ts';

@@ -9,8 +9,8 @@ import type {
   SpendAnswer,
   Spending,
 } from '@agentlens/guardrails';
-import { LIFETIMES, MOST_OPEN_CALLS } from '../lifetimes.ts';
-import { limitNanosOf, nanosOf, usdOf } from '../nano-dollars.ts';
+import { limitNanosOf, nanosOf, usdOf } from '../exact-numbers.ts';
+import { LIFETIMES, MAX_OPEN_CALLS } from '../lifetimes.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { BudgetKeys } from './keys.ts';
 
@@ -57,7 +57,7 @@ export class RedisBudgetStore implements BudgetStore {
       expiresAtMs - nowMs + LIFETIMES.reservation,
       JSON.stringify(accounts.map((account) => accountOf(of, account))),
       request.question,
-      MOST_OPEN_CALLS,
+      MAX_OPEN_CALLS,
       ...accounts.flatMap(({ limitUsd, keptMs }) => [limitNanosOf(limitUsd), keptMs]),
     );
     const answer = (await answered('reserve', reply)) as ReserveReply;

@@ -1,6 +1,11 @@
-import { type IdempotencyStore, type IdempotentRequest, type OnceRequest, shortHash } from '../idempotency-store.ts';
 import { LIFETIMES } from '../lifetimes.ts';
-import { StateUnavailable } from '../state-unavailable.ts';
+import {
+  type IdempotencyStore,
+  type IdempotentRequest,
+  type OnceRequest,
+  StateUnavailable,
+  shortHash,
+} from '../state-stores.ts';
 import { fingerprint } from '../windows/plan.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { contentKey, idempotencyKey, onceKey } from './keys.ts';

@@ -1,8 +1,7 @@
 import { eventually, freePort, startRedis, type TcpProxy, type TestServer, tcpProxy } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anAdvance, batchOf, fresh, START_MS, sliding, sums } from '../contract/requests.ts';
-import type { StateStores } from '../state-stores.ts';
-import { StateUnavailable } from '../state-unavailable.ts';
+import { type StateStores, StateUnavailable } from '../state-stores.ts';
 import { connectRedisState } from './redis-state.ts';
 
 let server: TestServer;

@@ -1,13 +1,70 @@
-import type { AdvanceAnswer, AdvanceRequest, Series, Totals, WindowStore } from '@agentlens/guardrails';
-import { questionOf } from '../windows/answer.ts';
+import { randomUUID } from 'node:crypto';
+import type {
+  AdvanceAnswer,
+  AdvanceRequest,
+  Completeness,
+  CooldownClaim,
+  CooldownStore,
+  Rearming,
+  Series,
+  Totals,
+  WindowMarker,
+  WindowStore,
+} from '@agentlens/guardrails';
+import { LIFETIMES } from '../lifetimes.ts';
 import { epochOf, layoutOf } from '../windows/plan.ts';
-import { seriesName } from '../windows/series-name.ts';
-import { advanceCall } from './advance-call.ts';
+import { cooldownName, questionOf, seriesName } from '../windows/question.ts';
+import { advanceCall, SHAPES } from './advance-call.ts';
 import { answered, type RedisConnection } from './connection.ts';
 import { WindowKeys } from './keys.ts';
-import { RedisWindowMarker } from './redis-window-marker.ts';
-import { SHAPES } from './ring-sets.ts';
 import { readAdvanced, readTotals } from './window-reply.ts';
+
+const KEY = 'windows:since';
+const RECOUNTING = 'recounting:';
+const SCANS = 10;
+const SCANNED = 1_000;
+
+/**
+ * A key that says since when the windows are complete. It is lost whenever they are, which is how the loss is noticed:
+ * whoever finds it missing puts a turn in its place for as long as counting again may take. A turn is lost with the rest
+ * where all is lost once more, so nobody calls complete what was counted before that.
+ */
+class RedisWindowMarker implements WindowMarker {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  /** Windows that were counted before there was a marker are taken for whole. */
+  async adopt(): Promise<void> {
+    for (let cursor = '0', scan = 0; scan < SCANS; scan++) {
+      const page = this.#redis.scan(cursor, 'MATCH', 'windows:{*', 'COUNT', SCANNED);
+      const [next, keys] = await answered('adopt', page);
+      if (keys.length > 0) {
+        await answered('adopt', this.#redis.set(KEY, '0', 'NX'));
+        return;
+      }
+      if (next === '0') return;
+      cursor = next;
+    }
+  }
+
+  async look(leaseMs: number): Promise<Completeness> {
+    const turn = randomUUID();
+    const held = await answered('look', this.#redis.set(KEY, RECOUNTING + turn, 'PX', leaseMs, 'NX', 'GET'));
+    if (held === null) return { kind: 'lost', turn };
+    return held.startsWith(RECOUNTING) ? { kind: 'recounting' } : { kind: 'since', atMs: Number(held) };
+  }
+
+  async holds(turn: string): Promise<boolean> {
+    return (await answered('holds', this.#redis.get(KEY))) === RECOUNTING + turn;
+  }
+
+  async recounted(turn: string, sinceMs: number): Promise<boolean> {
+    return (await answered('recounted', this.#redis.endRecount(1, KEY, RECOUNTING + turn, String(sinceMs)))) === 1;
+  }
+}
 
 /** Windows shared by all evaluators: one script call for messages of one tenant, however many agents they are of. */
 export class RedisWindowStore implements WindowStore {
@@ -73,3 +130,27 @@ export class RedisWindowStore implements WindowStore {
 }
 
 const NONE = Buffer.alloc(0);
+
+/** Cooldowns shared by all evaluators. */
+export class RedisCooldownStore implements CooldownStore {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  async claim({ tenantId, agentId, ruleId, dryRun, triggerId, atMs, cooldownMs }: CooldownClaim): Promise<boolean> {
+    if (cooldownMs <= 0) return true;
+    const key = new WindowKeys(tenantId).cooldowns(agentId);
+    const lifetime = cooldownMs + LIFETIMES.cooldownSlack;
+    const name = cooldownName({ ruleId, dryRun });
+    const call = this.#redis.claimCooldown(1, key, triggerId, atMs, cooldownMs, lifetime, name);
+    return (await answered('claim', call)) === 1;
+  }
+
+  async rearm({ tenantId, agentId, ruleIds, atMs }: Rearming): Promise<void> {
+    const key = new WindowKeys(tenantId).cooldowns(agentId);
+    const names = ruleIds.map((ruleId) => cooldownName({ ruleId, dryRun: false }));
+    await answered('rearm', this.#redis.rearmCooldowns(1, key, atMs, ...names));
+  }
+}

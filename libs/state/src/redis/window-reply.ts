@@ -1,7 +1,7 @@
 import type { AdvanceAnswer, Bin, Bins, CooldownHolder, Totals } from '@agentlens/guardrails';
 import { greatestBins, NO_TOTALS } from '@agentlens/guardrails/ports';
-import { toNumber } from '../exact-sum.ts';
-import { answerAgain, type WindowQuestion } from '../windows/answer.ts';
+import { toNumber } from '../exact-numbers.ts';
+import { answerAgain, type WindowQuestion } from '../windows/question.ts';
 import type { AdvanceCall } from './advance-call.ts';
 import { binOfNumber } from './bin-numbers.ts';
 

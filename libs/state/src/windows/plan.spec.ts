@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { toNumber } from '../exact-sum.ts';
-import { AddedUp } from './added-up.ts';
+import { toNumber } from '../exact-numbers.ts';
+import { AddedUp } from './plan.ts';
 
 type Value = readonly [epoch: number, atMs: number, value: number, bin?: number];
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type ExactSum, exactly, minus, plus, toNumber, ZERO } from './exact-sum.ts';
+import { type ExactSum, exactly, minus, plus, toNumber, ZERO } from './exact-numbers.ts';
 
 function sumOf(values: readonly number[]): ExactSum {
   return values.reduce((sum, value) => plus(sum, exactly(value)), ZERO);

@@ -45,3 +45,30 @@ export function toNumber({ high, low }: ExactSum): number {
   const nanos = high * LIMB + low;
   return Number.isSafeInteger(nanos) ? nanos / NANO : high * HIGH_UNIT + low / NANO;
 }
+
+const NANOS_PER_USD = 1e9;
+/** A thousandth of a billionth: what binary fractions may leave of a decimal amount. */
+const NOISE_FACTOR = 1e3;
+/** One amount beyond this counts as this much: as many digits as a number has, and no exponent when it is written. */
+const MAX_USD = 1e9;
+
+/**
+ * Money as whole billionths of a dollar, as rules sum it (exact-sum.ts). Rounded up, so that any number of tiny amounts
+ * cannot slip through a budget; sums of whole numbers are the same in every order.
+ */
+export function nanosOf(usd: number): number {
+  return Math.ceil(inNanos(usd));
+}
+
+/** A limit is rounded down. */
+export function limitNanosOf(usd: number): number {
+  return Math.floor(inNanos(usd));
+}
+
+export function usdOf(nanos: number): number {
+  return nanos / NANOS_PER_USD;
+}
+
+function inNanos(usd: number): number {
+  return Math.round(Math.min(usd, MAX_USD) * NANOS_PER_USD * NOISE_FACTOR) / NOISE_FACTOR;
+}

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LEAST_QUANTILE } from '@agentlens/guardrails/ports';
 import { describe, expect, it } from '@jest/globals';
-import { LIMB } from '../exact-sum.ts';
+import { LIMB } from '../exact-numbers.ts';
 import { BUCKETS } from '../lifetimes.ts';
-import { readScripts } from './scripts.ts';
+import { readScripts } from './connection.ts';
 
 const folder = join(import.meta.dirname, '../../lua');
 const files = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')] as const);

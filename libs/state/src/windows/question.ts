@@ -1,7 +1,32 @@
-import type { AdvanceAnswer, AdvanceRequest } from '@agentlens/guardrails';
+import type { AdvanceAnswer, AdvanceRequest, Series, SeriesShape, WindowSpan } from '@agentlens/guardrails';
 import { NO_TOTALS, oncePer } from '@agentlens/guardrails/ports';
-import { escaped } from '../escaped.ts';
-import { seriesName } from './series-name.ts';
+
+const SPECIAL = /[%{}:]/;
+
+/** Client-chosen text as one part of a name: it cannot end its part or a Redis hash tag, so no two names meet. */
+export function escaped(text: string): string {
+  if (!SPECIAL.test(text)) return text;
+  return text.replace(/[%{}:]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+}
+
+/** One name per series, the same in every store: `cost_usd:10m:sum`, `error_count:run:<run id>:sum`, `x:day:2026-11-21:spread`. */
+export const seriesName = oncePer(
+  ({ metric, span, shape }: Series) => `${escaped(metric)}:${spanName(span)}:${LAYOUTS[shape]}`,
+);
+
+/** A shape whose layout changes is kept under another name from then on. Its name comes last: replies are read by it. */
+const LAYOUTS: Record<SeriesShape, string> = { sum: 'sum', spread: 'spread', quantiles: '4:quantiles' };
+
+function spanName(span: WindowSpan): string {
+  switch (span.kind) {
+    case 'sliding':
+      return `${span.minutes}m`;
+    case 'run':
+      return `run:${escaped(span.runId)}`;
+    case 'day':
+      return `day:${span.day}`;
+  }
+}
 
 /** What a request asked for, by name, so that a kept answer can be matched to a later question. */
 export interface WindowQuestion {
