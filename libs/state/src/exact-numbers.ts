@@ -1,19 +1,19 @@
 /**
- * Sums that do not drift. A value is taken as a whole number of billionths (nano-units, rounded to the nearest) and kept
- * in two limbs, `high` millions of units and `low` nano-units with 0 <= low < 1e15. Both limbs stay whole numbers below
- * 2^53, so adding and taking away is exact in any order, also in Lua, whose only numbers are doubles: 0.1 + 0.2 is 0.3,
- * and a bucket that leaves a window takes away exactly what it brought. Exact for totals up to 9e21.
+ * Sums that do not drift. Values are rounded to billionths (nano-units) and kept in two limbs: `high` in millions of
+ * units and `low` in nano-units, with 0 <= low < 1e15. Both are whole numbers below 2^53, so adding and subtracting are
+ * exact in any order, also in Lua, which only has doubles: 0.1 + 0.2 is 0.3, and a bucket that leaves a window
+ * subtracts exactly what it added. Exact for totals up to 9e21.
  */
 export interface ExactSum {
   readonly high: number;
   readonly low: number;
 }
 
-/** Nano-units in one unit of the high limb. */
+/** Nano-units per unit of the high limb. */
 export const LIMB = 1e15;
 const HIGH_UNIT = 1e6;
 const NANO = 1e9;
-/** A single value beyond this adds only this much to a sum, so that sums of thousands of them stay exact. */
+/** Larger values are clamped to this, so that sums of thousands of them stay exact. */
 const LARGEST = 1e18;
 
 export const ZERO: ExactSum = { high: 0, low: 0 };
@@ -24,7 +24,7 @@ function carried(high: number, low: number): ExactSum {
   return { high, low };
 }
 
-/** A finite number as an exact sum of one. */
+/** Converts a finite number to an exact sum. */
 export function exactly(value: number): ExactSum {
   const bounded = Math.min(LARGEST, Math.max(-LARGEST, value));
   const rest = bounded % HIGH_UNIT;
@@ -40,27 +40,27 @@ export function minus(a: ExactSum, b: ExactSum): ExactSum {
   return carried(a.high - b.high, a.low - b.low);
 }
 
-/** The nearest double; the one a decimal literal of the same sum would give, up to nine million units. */
+/** Nearest double. Up to nine million units it equals the decimal literal of the same sum. */
 export function toNumber({ high, low }: ExactSum): number {
   const nanos = high * LIMB + low;
   return Number.isSafeInteger(nanos) ? nanos / NANO : high * HIGH_UNIT + low / NANO;
 }
 
 const NANOS_PER_USD = 1e9;
-/** A thousandth of a billionth: what binary fractions may leave of a decimal amount. */
+/** Removes rounding errors below a thousandth of a nano-dollar, which binary fractions add to decimal amounts. */
 const NOISE_FACTOR = 1e3;
-/** One amount beyond this counts as this much: as many digits as a number has, and no exponent when it is written. */
+/** Larger amounts are clamped to this; it fits the digits of a double and is written without an exponent. */
 const MAX_USD = 1e9;
 
 /**
- * Money as whole billionths of a dollar, as rules sum it (exact-sum.ts). Rounded up, so that any number of tiny amounts
- * cannot slip through a budget; sums of whole numbers are the same in every order.
+ * Dollars as whole nano-dollars, rounded up so that many tiny amounts cannot bypass a budget. Sums of whole numbers do
+ * not depend on their order.
  */
 export function nanosOf(usd: number): number {
   return Math.ceil(inNanos(usd));
 }
 
-/** A limit is rounded down. */
+/** A limit in whole nano-dollars, rounded down. */
 export function limitNanosOf(usd: number): number {
   return Math.floor(inNanos(usd));
 }

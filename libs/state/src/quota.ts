@@ -4,31 +4,32 @@ export interface QuotaAnswer {
   readonly allowed: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** Until the bucket is full again, or, when refused, until `cost` fits. */
+  /** Time until the bucket is full or, if refused, until `cost` fits. */
   readonly retryAfterMs: number;
 }
 
-/** Token bucket per API key, counted in events. A burst of one second's worth is allowed. */
+/** Token bucket per API key, counted in events. Allows a burst of one second. */
 export interface Quota {
   take(keyId: string, cost: number, perSecond: number, nowMs: number): Promise<QuotaAnswer>;
 }
 
-/** Tokens left and when that was. Below zero is debt that is paid off before anything else passes. */
+/** Tokens at a point in time. A negative number is a debt that must be paid off first. */
 export interface Bucket {
   readonly tokens: number;
   readonly atMs: number;
 }
 
-/** One second's worth, but never less than one event. `perSecond` is above zero. */
+/** The amount of one second, but at least one event. `perSecond` must be positive. */
 export function burstOf(perSecond: number): number {
   return Math.max(1, perSecond);
 }
 
 /**
- * Takes `cost` tokens. A request larger than the whole bucket passes when the bucket is full and leaves a debt: it could
- * otherwise never pass, and the average rate still holds. A caller whose clock is behind finds the bucket as it is.
+ * Takes `cost` tokens. A request larger than the bucket is allowed if the bucket is full, and leaves a debt; otherwise
+ * it could never pass, and the average rate is still kept. If the caller's clock is behind, the bucket is used as it
+ * is.
  *
- * @param burst what a full bucket holds
+ * @param burst capacity of the bucket
  */
 export function takeFrom(
   bucket: Bucket | undefined,
@@ -45,12 +46,12 @@ export function takeFrom(
   return { bucket: { tokens, atMs }, answer: quotaAnswer(allowed, tokens, needed, perSecond) };
 }
 
-/** After this long an untouched bucket is full, and so need not be kept. */
+/** Time until an unused bucket is full and can be dropped, ms. */
 export function lifetimeOf(tokens: number, perSecond: number): number {
   return Math.ceil(((burstOf(perSecond) - tokens) * 1000) / perSecond) + 1000;
 }
 
-/** What the caller is told about a bucket that holds `tokens` after the request. */
+/** Answer for a bucket that holds `tokens` after the request. */
 export function quotaAnswer(allowed: boolean, tokens: number, needed: number, perSecond: number): QuotaAnswer {
   const missing = (allowed ? burstOf(perSecond) : needed) - tokens;
   return {
@@ -61,7 +62,7 @@ export function quotaAnswer(allowed: boolean, tokens: number, needed: number, pe
   };
 }
 
-/** Token buckets of one process; also what a process falls back to while Redis is away. */
+/** Token buckets of one process; also the fallback while Redis is unreachable. */
 export class MemoryQuota implements Quota {
   readonly #buckets: ExpiringMap<Bucket>;
 

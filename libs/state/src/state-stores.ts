@@ -2,24 +2,24 @@ import { MINUTE_MS } from '@agentlens/contracts';
 import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore } from '@agentlens/guardrails';
 import type { Quota } from './quota.ts';
 
-/** One message of events that was evaluated. */
+/** One evaluated message of events. */
 export interface EvaluatedMessage {
   readonly tenantId: string;
-  /** When the platform took it, ms. */
+  /** Time of arrival at the platform, ms. */
   readonly receivedAtMs: number;
-  /** Its place in the stream: a message that is evaluated again counts once. */
+  /** Position in the stream, so that a message that is evaluated again counts once. */
   readonly sequence: number;
   readonly events: number;
 }
 
 /**
- * How many events were evaluated, by tenant and minute of arrival: the evaluators' own word, for the auditor. Minutes
- * are forgotten a day after the last message of theirs.
+ * Number of evaluated events by tenant and minute of arrival, written by the evaluators and checked by the auditor. A
+ * minute expires a day after its last message.
  */
 export interface EvaluationTally {
-  /** @throws StateUnavailable; then the same may be added again. */
+  /** @throws StateUnavailable; the same messages may be added again */
   add(messages: readonly EvaluatedMessage[]): Promise<void>;
-  /** Events by tenant of the minute that began at `minuteMs`. @throws StateUnavailable */
+  /** Events by tenant in the minute that starts at `minuteMs`. @throws StateUnavailable */
   read(minuteMs: number): Promise<ReadonlyMap<string, number>>;
 }
 
@@ -27,43 +27,43 @@ export function minuteOf(atMs: number): number {
   return Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
 }
 
-/** What the gateway remembers of a request that can be sent again. */
+/** What the gateway remembers of a request that may be retried. */
 export interface IdempotentRequest {
-  /** SHA-256 of the body: the same key with another body is a client's mistake. */
+  /** SHA-256 of the body, to reject the same key with another body. */
   readonly bodyHash: string;
-  /** Arrival of the first attempt; retries are dated with it, so their events are the same events. */
+  /** Arrival of the first attempt. Retries use it too, so that their events are the same events. */
   readonly receivedAtMs: number;
 }
 
-/** A request that is carried out once: what it asked, and what came of it. */
+/** A request that is executed once, with its result. */
 export interface OnceRequest {
-  /** SHA-256 of all that the request says: another request under its key is a client's mistake. */
+  /** SHA-256 of the whole request, to reject another request under the same key. */
   readonly requestHash: string;
   readonly startedAtMs: number;
-  /** Absent: it is being carried out, or was when its process ended. */
+  /** Absent while the request is being executed, and if its process died meanwhile. */
   readonly result?:
-    | { readonly kind: 'answered' /** Sealed by who keeps it. */; readonly answer: string }
+    | { readonly kind: 'answered' /** Sealed by the caller. */; readonly answer: string }
     | { readonly kind: 'unknown' };
 }
 
 export interface IdempotencyStore {
   /**
-   * Remembers the request if the key is new, and answers what is now remembered under it. For 24 hours, in memory among
-   * the latest requests only.
+   * Remembers the request if the key is new, and returns the request stored under the key. Kept for 24 hours; in
+   * memory, only for the latest requests.
    */
   remember(tenantId: string, key: string, request: IdempotentRequest): Promise<IdempotentRequest>;
   /**
-   * Takes the key for a request, for 24 hours (in memory among the latest requests only).
-   * @returns null if nobody had it, so that the caller carries the request out; else what is kept under it.
+   * Claims the key for a request for 24 hours; in memory, only among the latest requests.
+   * @returns null if the key was free and the caller must execute the request, otherwise the stored request
    */
   begin(tenantId: string, key: string, request: OnceRequest): Promise<OnceRequest | null>;
-  /** Keeps what came of a request under the key that it took. */
+  /** Stores the result of a request under its key. */
   finish(tenantId: string, key: string, request: OnceRequest): Promise<void>;
-  /** Gives the key back: the request changed nothing. */
+  /** Releases the key of a request that changed nothing. */
   release(tenantId: string, key: string): Promise<void>;
   /**
-   * Remembers the content hash of client-made event ids, and answers the ids that are known with another content.
-   * Best effort within the retention of the store, and in memory among the latest ids only.
+   * Remembers the content hashes of client-made event ids and returns the ids that are known with other content. Best
+   * effort within the retention of the store; in memory, only among the latest ids.
    */
   conflicts(
     tenantId: string,
@@ -71,31 +71,31 @@ export interface IdempotencyStore {
   ): Promise<readonly string[]>;
 }
 
-/** Of a content's SHA-256: enough to tell two contents of one id apart. */
+/** Prefix of a SHA-256, long enough to tell two contents of one id apart. */
 export function shortHash(hash: string): string {
   return hash.slice(0, 12);
 }
 
-/** One connected SDK: a process that listens for directives and orders. */
+/** A connected SDK process, which receives directives and orders. */
 export interface Instance {
   readonly agentId: string;
   readonly instanceId: string;
 }
 
 /**
- * Which SDK instances listen now, over all gateways: what "3 of 4 acknowledged" counts against. An instance that is not
- * touched again in time is gone; nobody has to say goodbye.
+ * SDK instances that are connected to any gateway; the total in "3 of 4 acknowledged". An instance that is not touched
+ * within its TTL is removed, so it does not need to sign off.
  */
 export interface Presence {
   touch(tenantId: string, agentId: string, instanceId: string, ttlMs: number): Promise<void>;
-  /** Of one agent, or of the whole tenant; in no order that means anything. */
+  /** Instances of one agent or of the whole tenant, in no particular order. */
   list(tenantId: string, agentId?: string): Promise<readonly Instance[]>;
 }
 
-/** What a run's start said that every later question about its calls has to know. */
+/** Context from the start of a run that later questions about its calls need. */
 export interface RunContext {
   readonly agentId?: string | undefined;
-  /** The run whose work this one is a part of. */
+  /** The run that started this one. */
   readonly parentRunId?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly actor?:
@@ -108,14 +108,14 @@ export interface RunContext {
   readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Questions name a run and little more; the start may have been told to another gateway. */
+/** Run contexts shared between gateways, because a question may reach another gateway than the start of its run. */
 export interface RunContexts {
-  /** The first telling stays: a start is repeated, not changed. */
+  /** Keeps the first context; later ones are ignored. */
   keep(tenantId: string, runId: string, context: RunContext): Promise<void>;
   find(tenantId: string, runId: string): Promise<RunContext | undefined>;
 }
 
-/** Everything that counts and forgets, opened together because it lives in one place: this process, or one Redis. */
+/** All stores for state with a TTL, either in this process or in one Redis. */
 export interface StateStores {
   readonly windows: WindowStore;
   readonly cooldowns: CooldownStore;
@@ -127,12 +127,12 @@ export interface StateStores {
   readonly presence: Presence;
   readonly runContexts: RunContexts;
   readonly evaluationTally: EvaluationTally;
-  /** False while the store is away; calls then fail with StateUnavailable, except those that have a fallback. */
+  /** False while the store is unreachable. Calls then fail with StateUnavailable unless they have a fallback. */
   healthy(): boolean;
   close(): Promise<void>;
 }
 
-/** The store cannot answer now (away, starting, overloaded); the same call may be made again later. */
+/** The store cannot answer at the moment (unreachable, starting, overloaded). The call may be retried. */
 export class StateUnavailable extends Error {
   constructor(operation: string, cause: unknown) {
     super(`State store did not answer ${operation}: ${cause instanceof Error ? cause.message : String(cause)}`, {

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BoundedMap, ExpiringMap, RecentMap } from './evicting-maps.ts';
 
-describe('a map of at most so many entries', () => {
-  it('holds what was set last, and nothing else', () => {
+describe('BoundedMap', () => {
+  it('keeps the entries that were set last', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 12 })), fc.integer({ min: 1, max: 6 }), (keys, most) => {
         const map = new BoundedMap<number>(most);
@@ -20,7 +20,7 @@ describe('a map of at most so many entries', () => {
     );
   });
 
-  it('lets go of what is deleted', () => {
+  it('removes deleted entries', () => {
     const map = new BoundedMap<string>(2);
     map.set('a', 'x');
     map.delete('a');
@@ -28,10 +28,10 @@ describe('a map of at most so many entries', () => {
   });
 });
 
-const LIMITS = { ttlMs: 1_000, most: 10 };
+const LIMITS = { ttlMs: 1_000, maxEntries: 10 };
 
-describe('a map of what came lately', () => {
-  it('holds the newest half of what it may hold, and never more', () => {
+describe('RecentMap', () => {
+  it('keeps at least the newest half of its capacity and never exceeds it', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 30 })), (keys) => {
         const map = new RecentMap<number>(() => 0, LIMITS);
@@ -47,11 +47,11 @@ describe('a map of what came lately', () => {
     );
   });
 
-  it('knows an entry for its time, and not for twice as long', () => {
+  it('keeps an entry for its TTL and drops it before twice the TTL', () => {
     fc.assert(
       fc.property(fc.nat({ max: 5_000 }), fc.array(fc.integer({ min: 1, max: 700 })), (start, steps) => {
         let now = 0;
-        const map = new RecentMap<string>(() => now, { ...LIMITS, most: 1_000 });
+        const map = new RecentMap<string>(() => now, { ...LIMITS, maxEntries: 1_000 });
         now = start;
         map.set('first', 'here');
         for (const step of steps) {
@@ -67,7 +67,7 @@ describe('a map of what came lately', () => {
 });
 
 describe('expiring map', () => {
-  it('does not answer what has ended', () => {
+  it('does not return expired entries', () => {
     let now = 0;
     const map = new ExpiringMap<string>(() => now);
     map.set('a', 'kept', 100);
@@ -77,7 +77,7 @@ describe('expiring map', () => {
     expect(map.get('a')).toBeUndefined();
   });
 
-  it('lets go of ended entries that nobody asks for', () => {
+  it('evicts expired entries that are never read', () => {
     let now = 0;
     const map = new ExpiringMap<number>(() => now);
     for (let index = 0; index < 1000; index++) map.set(`key-${index}`, index, 1000);

@@ -1,10 +1,10 @@
-/** A map of at most so many entries: the one that was set longest ago makes room. */
+/** Map with a maximum size. Evicts the entry that was set longest ago. */
 export class BoundedMap<V> {
   readonly #entries = new Map<string, V>();
-  readonly #most: number;
+  readonly #maxSize: number;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
   }
 
   get size(): number {
@@ -19,11 +19,11 @@ export class BoundedMap<V> {
     return this.#entries.get(key);
   }
 
-  /** The entry is the newest from now on. */
+  /** Sets an entry and makes it the newest. */
   set(key: string, value: V): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size <= this.#most) return;
+    if (this.#entries.size <= this.#maxSize) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
   }
@@ -34,15 +34,15 @@ export class BoundedMap<V> {
 }
 
 interface RecentLimits {
-  /** An entry that was set so long ago may be gone, one set twice as long ago is. */
+  /** Minimum lifetime of an entry. It is evicted after at most twice this time. */
   readonly ttlMs: number;
-  /** Entries at once. The newer half of them is always there. */
-  readonly most: number;
+  /** Maximum number of entries. The newest half is always kept. */
+  readonly maxEntries: number;
 }
 
 /**
- * A bounded map of what came lately, for what is known by the million: two generations, of which the older is let go of as a
- * whole, so that forgetting needs no look at each entry.
+ * Bounded map for millions of recent entries. It keeps two generations and drops the older one as a whole, so that
+ * eviction does not touch single entries.
  */
 export class RecentMap<V extends NonNullable<unknown>> {
   readonly #now: () => number;
@@ -77,19 +77,19 @@ export class RecentMap<V extends NonNullable<unknown>> {
   }
 
   #turn(): void {
-    const { ttlMs, most } = this.#limits;
+    const { ttlMs, maxEntries } = this.#limits;
     const ageMs = this.#now() - this.#beganAtMs;
-    if (ageMs < ttlMs && this.#newer.size < most / 2) return;
+    if (ageMs < ttlMs && this.#newer.size < maxEntries / 2) return;
     this.#older = ageMs < 2 * ttlMs ? this.#newer : new Map();
     this.#newer = new Map();
-    // On time also where nobody looked for a while; before its time where it is full.
+    // Keep the rhythm after an idle period; start a new one if the map was full.
     this.#beganAtMs += ageMs < ttlMs ? ageMs : ageMs - (ageMs % ttlMs);
   }
 }
 
 const SWEEP_EVERY_MS = 30_000;
 
-/** A map whose entries end. What has ended is never answered, and is let go of within half a minute of use. */
+/** Map whose entries expire. Expired entries are never returned, and are removed within 30 s if the map is used. */
 export class ExpiringMap<V> {
   readonly #entries = new Map<string, { value: V; endsAtMs: number }>();
   readonly #now: () => number;
@@ -118,7 +118,7 @@ export class ExpiringMap<V> {
     if (now - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(now);
   }
 
-  /** Puts another value in the place of one that has not ended; it ends when that would have. */
+  /** Replaces the value of an entry that has not expired; keeps its expiry. */
   change(key: string, to: (value: V) => V): void {
     const entry = this.#entries.get(key);
     if (entry !== undefined && entry.endsAtMs > this.#now()) entry.value = to(entry.value);
@@ -128,13 +128,13 @@ export class ExpiringMap<V> {
     this.#entries.delete(key);
   }
 
-  /** What has not ended: key, value, end. */
+  /** Entries that have not expired: key, value, expiry. */
   entries(): [string, V, number][] {
     const now = this.#now();
     return [...this.#entries].flatMap(([key, { value, endsAtMs }]) => (endsAtMs > now ? [[key, value, endsAtMs]] : []));
   }
 
-  /** The entry as `entries` of an earlier map told it. */
+  /** Restores an entry that `entries` returned. */
   keep(key: string, value: V, endsAtMs: number): void {
     this.#entries.set(key, { value, endsAtMs });
   }

@@ -23,7 +23,7 @@ const NEW_BREAKER: StoredBreaker = {
   recordedVersion: 0,
 };
 
-/** Breakers of one process. Nothing here waits, so every call is one step. */
+/** Breakers of one process. Synchronous inside, so every call is atomic. */
 export class MemoryBreakerStore implements BreakerStore {
   readonly #breakers: ExpiringMap<StoredBreaker>;
   readonly #asked: ExpiringMap<Set<string>>;

@@ -23,7 +23,7 @@ interface Minute {
   readonly events: Map<string, number>;
 }
 
-/** The tally of one process. */
+/** Evaluation tally of one process. */
 class MemoryEvaluationTally implements EvaluationTally {
   readonly #minutes: ExpiringMap<Minute>;
 
@@ -47,7 +47,7 @@ class MemoryEvaluationTally implements EvaluationTally {
   }
 }
 
-/** The instances that listen to this process. */
+/** Instances connected to this process. */
 class MemoryPresence implements Presence {
   readonly #endsAtMs = new Map<string, Map<string, number>>();
   readonly #now: () => number;
@@ -94,20 +94,20 @@ class MemoryRunContexts implements RunContexts {
 }
 
 interface MemoryStateOptions {
-  /** When things end. Windows themselves go by the times in each request. */
+  /** Clock for expiry. Windows use the times in each request. */
   readonly clock?: { now(): number };
-  /** What `snapshot` of an earlier process answered. */
+  /** Result of `snapshot` of an earlier process. */
   readonly snapshot?: Uint8Array | undefined;
 }
 
 export interface MemoryState extends StateStores {
-  /** Windows, cooldowns, calls, breakers and what starts of runs said, to be handed to the next process. */
+  /** Windows, cooldowns, calls, breakers and run contexts, for the next process. */
   snapshot(): Uint8Array;
 }
 
 /**
- * State of one process, gone with it unless a snapshot is taken; the same semantics as Redis.
- * @throws where the snapshot cannot be read
+ * State of one process with the same semantics as Redis. It is lost with the process unless a snapshot is taken.
+ * @throws if the snapshot cannot be read
  */
 export function createMemoryState({ clock = Date, snapshot }: MemoryStateOptions = {}): MemoryState {
   const now = () => clock.now();

@@ -60,7 +60,7 @@ function cooldownKey({ tenantId, agentId, ruleId, dryRun }: CooldownRef): string
   return JSON.stringify([tenantId, agentId, ruleId, dryRun]);
 }
 
-/** A message that was counted. Its answer is text: that takes a quarter less memory than a clone. */
+/** A counted message. Its answer is stored as JSON, which takes a quarter less memory than a clone. */
 interface Counted {
   readonly question: WindowQuestion;
   readonly answer: string;
@@ -74,9 +74,9 @@ const COUNTED_FORM: Form<Counted> = {
   },
 };
 
-/** Windows of one process. Nothing here waits, so every `advance` is one step. */
+/** Windows of one process. Synchronous inside, so every `advance` is atomic. */
 export class MemoryWindowStore implements WindowStore {
-  /** What this process has forgotten went with the process. */
+  /** Windows are lost only together with the process. */
   readonly marker: WindowMarker = {
     adopt: async () => undefined,
     look: async () => ({ kind: 'since', atMs: 0 }),

@@ -5,7 +5,7 @@ import { BUCKETS } from '../lifetimes.ts';
 import { type Contribution, windowStart } from '../windows/plan.ts';
 import type { Form } from './memory-snapshots.ts';
 
-/** What one bucket, or one whole total, has seen. */
+/** Content of one bucket or one total. */
 export interface Cell {
   count: number;
   sum: ExactSum;
@@ -38,7 +38,7 @@ export function count(cell: Cell, contribution: Contribution): void {
   if (bin !== null) cell.bins.set(bin, (cell.bins.get(bin) ?? 0) + 1);
 }
 
-/** Of two values of the same millisecond the larger is the newer, so that arrival order does not matter. */
+/** Of two values in the same millisecond the larger wins, so that arrival order does not matter. */
 function keepNewest(cell: Cell, atMs: number, value: number): void {
   if (atMs < cell.lastAtMs || (atMs === cell.lastAtMs && value <= cell.lastValue)) return;
   cell.lastAtMs = atMs;
@@ -54,13 +54,13 @@ export function merge(into: Cell, from: Cell): void {
   for (const [bin, binCount] of from.bins) into.bins.set(bin, (into.bins.get(bin) ?? 0) + binCount);
 }
 
-/** Only what adds up can be taken away again: count and sum. */
+/** Only count and sum can be subtracted. */
 function takeAway(total: Cell, gone: Cell): void {
   total.count -= gone.count;
   total.sum = minus(total.sum, gone.sum);
 }
 
-/** @param coming values that will be added to what is answered */
+/** @param coming number of values that will be added to the result */
 export function totalsOf(cell: Cell, shape: SeriesShape, coming = 0): Totals {
   const extremes = shape !== 'sum' && cell.count > 0;
   return {
@@ -80,8 +80,8 @@ interface RingData {
 }
 
 /**
- * The newest 60 buckets of one series, with running count and sum. The head only moves forward; what happened before
- * the head's window is not taken in, so an old message leaves the same ring before and after a new one.
+ * The newest 60 buckets of a series, with running count and sum. The head only moves forward, and events before its
+ * window are ignored, so the ring does not depend on whether an old message arrives before or after a new one.
  */
 export class Ring {
   #head: number;
@@ -92,7 +92,7 @@ export class Ring {
     this.#head = head;
   }
 
-  /** The ring as data. */
+  /** The ring as plain data. */
   put(): RingData {
     return { head: this.#head, running: this.#running, cells: this.#cells };
   }
@@ -106,7 +106,7 @@ export class Ring {
     return ring;
   }
 
-  /** Amortised O(1): every bucket that leaves was once added. */
+  /** Amortized O(1), because every expired bucket was added once. */
   moveTo(epoch: number): void {
     if (epoch - this.#head >= BUCKETS) {
       this.#cells.fill(undefined);
@@ -132,7 +132,7 @@ export class Ring {
     count(this.#running, contribution);
   }
 
-  /** Count and sum alone, where the window ends at the head; everything else is gathered from the buckets. */
+  /** Count and sum only if the window ends at the head; otherwise everything is merged from the buckets. */
   totalsAt(epoch: number, sumOnly: boolean): Cell {
     if (sumOnly && epoch === this.#head) return { ...this.#running, bins: new Map() };
     const gathered = emptyCell();
@@ -145,7 +145,7 @@ export class Ring {
   }
 }
 
-/** Buckets before 1970 have negative numbers; their slots are not negative. */
+/** Buckets before 1970 have negative numbers; slots do not. */
 function slotOf(epoch: number): number {
   return ((epoch % BUCKETS) + BUCKETS) % BUCKETS;
 }

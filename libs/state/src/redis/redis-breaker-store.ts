@@ -17,7 +17,7 @@ import { AgentKeys, askingKey } from './keys.ts';
 
 type Fields = readonly (string | null)[];
 
-/** Breakers that all evaluators share; what is to be read together is read in one call. */
+/** Breakers shared by all evaluators. What belongs together is read in one call. */
 export class RedisBreakerStore implements BreakerStore {
   readonly #redis: RedisConnection;
 
@@ -98,7 +98,7 @@ function lifetimeOf({ scope }: BreakerRef): number {
   return scope === 'run' ? LIFETIMES.run : LIFETIMES.agentBreaker;
 }
 
-/** Each event with the set it is marked in; sets are numbered from 1. */
+/** Assigns each event to its set of seen ids; sets are 1-based. */
 function marked(events: readonly EventMark[]) {
   const epochs = [...new Set(events.map(({ atMs }) => Math.floor(atMs / SEEN_EPOCH_MS)))];
   const marks = events.map(({ id, atMs }, event) => ({

@@ -5,7 +5,7 @@ import { callOrderKey, callsKey } from './keys.ts';
 
 const STATUSES: Readonly<Record<string, PastCall['status']>> = { '?': 'asked', '+': 'allowed', '=': 'completed' };
 
-/** Call histories that all evaluators share. */
+/** Call histories shared by all evaluators. */
 export class RedisCallHistory implements CallHistory {
   readonly #redis: RedisConnection;
 
@@ -53,7 +53,9 @@ function withoutResult({ callKey, callId, toolName, toolTags, argsHash, atMs }: 
   return { callKey, ...(callId === undefined ? {} : { callId }), toolName, toolTags, argsHash, atMs };
 }
 
-/** A piece of the entered JSON: no other member can hold it, for their quotation marks are escaped. */
+/**
+ * A substring of the entered JSON. It cannot occur inside another member, because quotation marks are escaped there.
+ */
 function openCallOf({ callId }: EnteredCall): string {
   return callId === undefined ? '' : `"callId":${JSON.stringify(callId)}`;
 }

@@ -19,10 +19,10 @@ import { RedisCallHistory } from './redis-call-history.ts';
 import { RedisIdempotencyStore } from './redis-idempotency-store.ts';
 import { RedisCooldownStore, RedisWindowStore } from './redis-window-store.ts';
 
-/** A bit per message: 512 bytes, however few messages a minute has. */
+/** One bit per message: 512 bytes per key, even for few messages. */
 const SEQUENCES_PER_KEY = 4_096;
 
-/** The tally of all evaluators: a sum by tenant and a bit per message, so that a message counts once. */
+/** Evaluation tally of all evaluators: a sum per tenant and a bit per message, so that a message counts once. */
 class RedisEvaluationTally implements EvaluationTally {
   readonly #redis: RedisConnection;
 
@@ -54,12 +54,12 @@ class RedisEvaluationTally implements EvaluationTally {
   }
 }
 
-/** The instances that listen to any gateway, in one sorted set per tenant, scored by when they are gone. */
+/** Instances connected to any gateway: one sorted set per tenant, scored by expiry. */
 class RedisPresence implements Presence {
   readonly #redis: RedisConnection;
   readonly #now: () => number;
 
-  /** Gateways' clocks may differ by a fraction of a lifetime, no more matters. */
+  /** @param now clock; the gateways' clocks may differ by a fraction of the TTL */
   constructor(redis: RedisConnection, now: () => number) {
     this.#redis = redis;
     this.#now = now;
@@ -87,10 +87,13 @@ class RedisPresence implements Presence {
   }
 }
 
-/** A short-lived instance must not take the key with it while others are still present. */
+/** Keeps the key alive for other instances if one with a short TTL is touched. */
 const MIN_KEY_TTL_MS = 600_000;
 
-/** Quotas shared by all gateways. While Redis is away every process counts for itself: too generous beats refusing all. */
+/**
+ * Quotas shared by all gateways. While Redis is unreachable, every process counts on its own, which is too generous but
+ * better than refusing all requests.
+ */
 class RedisQuota implements Quota {
   readonly #redis: RedisConnection;
   readonly #fallback = new MemoryQuota(Date.now);
@@ -100,7 +103,7 @@ class RedisQuota implements Quota {
   }
 
   async take(keyId: string, cost: number, perSecond: number, nowMs: number): Promise<QuotaAnswer> {
-    // Waiting for a reconnect here would hold up every request to the gateway.
+    // Waiting for a reconnect would block every request to the gateway.
     if (this.#redis.status !== 'ready') return this.#fallback.take(keyId, cost, perSecond, nowMs);
     try {
       return await this.#takeShared(keyId, cost, perSecond, nowMs);
@@ -137,7 +140,7 @@ class RedisRunContexts implements RunContexts {
   }
 }
 
-/** State shared by every process on one Redis (7.0 or newer), over one connection. */
+/** State shared by all processes in one Redis (7.0 or newer), over one connection. */
 export async function connectRedisState(options: RedisStateOptions): Promise<StateStores> {
   const redis = await connect(options);
   return {
@@ -153,7 +156,7 @@ export async function connectRedisState(options: RedisStateOptions): Promise<Sta
     evaluationTally: new RedisEvaluationTally(redis),
     healthy: () => redis.status === 'ready',
     close: async () => {
-      // QUIT lets calls under way finish; a connection that is already gone is only let go of.
+      // QUIT lets pending calls finish; a lost connection is just closed.
       if (redis.status === 'ready') await redis.quit().catch(() => undefined);
       redis.disconnect();
     },

@@ -25,9 +25,9 @@ const SCANS = 10;
 const SCANNED = 1_000;
 
 /**
- * A key that says since when the windows are complete. It is lost whenever they are, which is how the loss is noticed:
- * whoever finds it missing puts a turn in its place for as long as counting again may take. A turn is lost with the rest
- * where all is lost once more, so nobody calls complete what was counted before that.
+ * Stores since when the windows are complete. The key is lost together with the windows, which is how a loss is
+ * detected. The caller that finds it missing puts a lease in its place for the duration of the recount. A second loss
+ * deletes the lease too, so a recount that lost data is never marked as complete.
  */
 class RedisWindowMarker implements WindowMarker {
   readonly #redis: RedisConnection;
@@ -36,7 +36,7 @@ class RedisWindowMarker implements WindowMarker {
     this.#redis = redis;
   }
 
-  /** Windows that were counted before there was a marker are taken for whole. */
+  /** Treats windows that were counted before the marker existed as complete. */
   async adopt(): Promise<void> {
     for (let cursor = '0', scan = 0; scan < SCANS; scan++) {
       const page = this.#redis.scan(cursor, 'MATCH', 'windows:{*', 'COUNT', SCANNED);
@@ -66,7 +66,7 @@ class RedisWindowMarker implements WindowMarker {
   }
 }
 
-/** Windows shared by all evaluators: one script call for messages of one tenant, however many agents they are of. */
+/** Windows shared by all evaluators. Messages of one tenant take one script call, for any number of agents. */
 export class RedisWindowStore implements WindowStore {
   readonly marker: RedisWindowMarker;
   readonly #redis: RedisConnection;
@@ -78,14 +78,14 @@ export class RedisWindowStore implements WindowStore {
 
   async advance(request: AdvanceRequest): Promise<AdvanceAnswer> {
     const [answer] = await this.advanceAll([request]);
-    if (answer === undefined) throw new Error('Redis answered for no message');
+    if (answer === undefined) throw new Error('Redis returned no answer for the message');
     return answer;
   }
 
   async advanceAll(requests: readonly AdvanceRequest[]): Promise<readonly AdvanceAnswer[]> {
     const [first] = requests;
     if (first === undefined) return [];
-    // A message that was delivered twice at once is one message.
+    // A message that is delivered twice at the same time counts once.
     const known = new Map<string, number>();
     const messages: AdvanceRequest[] = [];
     const positions = requests.map((request) => {
@@ -101,7 +101,7 @@ export class RedisWindowStore implements WindowStore {
     return positions.map((position) => {
       const [question, values, reply] = [questions[position], coming[position], replies[position]];
       if (values === undefined || question === undefined || reply === undefined) {
-        throw new Error('Redis did not answer for every message');
+        throw new Error('Redis did not return an answer for every message');
       }
       return readAdvanced(values, question, reply);
     });

@@ -3,18 +3,24 @@ import { NO_TOTALS, oncePer } from '@agentlens/guardrails/ports';
 
 const SPECIAL = /[%{}:]/;
 
-/** Client-chosen text as one part of a name: it cannot end its part or a Redis hash tag, so no two names meet. */
+/**
+ * Escapes client-chosen text for use in a key. It cannot contain a separator or a Redis hash tag, so keys never
+ * collide.
+ */
 export function escaped(text: string): string {
   if (!SPECIAL.test(text)) return text;
   return text.replace(/[%{}:]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 }
 
-/** One name per series, the same in every store: `cost_usd:10m:sum`, `error_count:run:<run id>:sum`, `x:day:2026-11-21:spread`. */
+/**
+ * Unique name of a series, the same in every store: `cost_usd:10m:sum`, `error_count:run:<run id>:sum`,
+ * `x:day:2026-11-21:spread`.
+ */
 export const seriesName = oncePer(
   ({ metric, span, shape }: Series) => `${escaped(metric)}:${spanName(span)}:${LAYOUTS[shape]}`,
 );
 
-/** A shape whose layout changes is kept under another name from then on. Its name comes last: replies are read by it. */
+/** Version of each shape's layout. The shape comes last in the name, because replies are parsed by it. */
 const LAYOUTS: Record<SeriesShape, string> = { sum: 'sum', spread: 'spread', quantiles: '4:quantiles' };
 
 function spanName(span: WindowSpan): string {
@@ -28,7 +34,7 @@ function spanName(span: WindowSpan): string {
   }
 }
 
-/** What a request asked for, by name, so that a kept answer can be matched to a later question. */
+/** Names of the series and cooldowns of a request, used to match a stored answer to a later request. */
 export interface WindowQuestion {
   readonly series: readonly string[];
   readonly cooldowns: readonly string[];
@@ -38,10 +44,10 @@ export function questionOf(request: AdvanceRequest): WindowQuestion {
   return { series: request.series.map(seriesName), cooldowns: cooldownNames(request.cooldowns) };
 }
 
-/** Most messages of a tenant are about the same list of rules. */
+/** Cached, because most messages of a tenant have the same list of rules. */
 const cooldownNames = oncePer((cooldowns: AdvanceRequest['cooldowns']) => cooldowns.map(cooldownName));
 
-/** One name per cooldown of an agent, the same in every store. A dry run cools for itself. */
+/** Unique name of an agent's cooldown, the same in every store. Dry runs have their own. */
 export function cooldownName({ ruleId, dryRun }: AdvanceRequest['cooldowns'][number]): string {
   return dryRun ? `${escaped(ruleId)}:dry` : escaped(ruleId);
 }
@@ -55,8 +61,8 @@ function sameList(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /**
- * The kept answer for the question asked now. Rules may have changed between two deliveries of a message: what was
- * asked then is answered as then, what was not asked then had not seen anything.
+ * Maps a stored answer to the current question. Rules may have changed between two deliveries of a message: series and
+ * cooldowns that were in the first question keep their answer, new ones are empty.
  */
 export function answerAgain(asked: WindowQuestion, kept: WindowQuestion, answer: AdvanceAnswer): AdvanceAnswer {
   if (sameQuestion(asked, kept)) return answer;
