@@ -5,15 +5,15 @@ import { BoundedMap, ExpiringMap, RecentMap } from './evicting-maps.ts';
 describe('BoundedMap', () => {
   it('keeps the entries that were set last', () => {
     fc.assert(
-      fc.property(fc.array(fc.nat({ max: 12 })), fc.integer({ min: 1, max: 6 }), (keys, most) => {
-        const map = new BoundedMap<number>(most);
+      fc.property(fc.array(fc.nat({ max: 12 })), fc.integer({ min: 1, max: 6 }), (keys, maxSize) => {
+        const map = new BoundedMap<number>(maxSize);
         for (const [at, key] of keys.entries()) map.set(`${key}`, at);
         const last = new Map<number, number>();
         for (const [at, key] of keys.entries()) {
           last.delete(key);
           last.set(key, at);
         }
-        const kept = [...last].slice(-most);
+        const kept = [...last].slice(-maxSize);
         expect(map.size).toBe(kept.length);
         for (const [key, at] of kept) expect(map.get(`${key}`)).toBe(at);
       }),
@@ -37,10 +37,10 @@ describe('RecentMap', () => {
         const map = new RecentMap<number>(() => 0, LIMITS);
         for (const [at, key] of keys.entries()) {
           map.set(`${key}`, at);
-          expect(map.size).toBeLessThanOrEqual(LIMITS.most);
+          expect(map.size).toBeLessThanOrEqual(LIMITS.maxEntries);
         }
         const last = new Map(keys.map((key, at) => [`${key}`, at]));
-        for (const [key, at] of [...last].filter(([, at]) => at >= keys.length - LIMITS.most / 2)) {
+        for (const [key, at] of [...last].filter(([, at]) => at >= keys.length - LIMITS.maxEntries / 2)) {
           expect(map.get(key)).toBe(at);
         }
       }),
