@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { toNumber } from '../exact-sum.ts';
-import { AddedUp } from './added-up.ts';
+import { toNumber } from '../exact-numbers.ts';
+import { AddedUp } from './plan.ts';
 
 type Value = readonly [epoch: number, atMs: number, value: number, bin?: number];
 
@@ -10,8 +10,8 @@ function addedUp(values: readonly Value[]) {
   return all.sums;
 }
 
-describe('adding up values', () => {
-  it('adds exactly, by bucket', () => {
+describe('sums of values', () => {
+  it('are exact and per bucket', () => {
     const sums = addedUp([
       [7, 70, 0.1],
       [8, 80, 5],
@@ -23,14 +23,14 @@ describe('adding up values', () => {
     ]);
   });
 
-  it('adds large and negative values exactly', () => {
+  it('are exact for large and negative values', () => {
     const [sum] = addedUp([999_999.5, 0.5, -0.25, 2_000_000, -3_000_001].map((value) => [0, 1, value]));
     expect(sum).toMatchObject({ count: 5, low: expect.any(Number) });
     expect(sum === undefined ? null : toNumber(sum)).toBe(-1.25);
     expect(sum?.low).toBeGreaterThanOrEqual(0);
   });
 
-  it('keeps the least, the greatest and the newest value', () => {
+  it('keep the minimum, maximum and latest value', () => {
     const [sum] = addedUp([
       [0, 2, -1],
       [0, 3, 4],
@@ -39,7 +39,7 @@ describe('adding up values', () => {
     expect(sum).toMatchObject({ min: -1, max: 9, lastAtMs: 3, last: 4 });
   });
 
-  it('takes the greatest of equally new values, in whatever order they come', () => {
+  it('keep the largest of equally late values, in any order', () => {
     const both: Value[] = [
       [0, 3, 4],
       [0, 3, 6],
@@ -59,5 +59,5 @@ describe('adding up values', () => {
     ]);
   });
 
-  it('has no sum of nothing', () => expect(addedUp([])).toEqual([]));
+  it('are empty without values', () => expect(addedUp([])).toEqual([]));
 });

@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type ExactSum, exactly, minus, plus, toNumber, ZERO } from './exact-sum.ts';
+import { type ExactSum, exactly, minus, plus, toNumber, ZERO } from './exact-numbers.ts';
 
 function sumOf(values: readonly number[]): ExactSum {
   return values.reduce((sum, value) => plus(sum, exactly(value)), ZERO);
 }
 
-/** A whole number of nano-units, as the decimal number a client would send. */
+/** A whole number of nano-units, as the decimal number that a client would send. */
 const nanos = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
 
 describe('exact sum', () => {
-  it('adds tenths as a person would', () => {
+  it('adds tenths without rounding errors', () => {
     expect(toNumber(sumOf([0.1, 0.2]))).toBe(0.3);
     expect(toNumber(sumOf(Array.from({ length: 1000 }, () => 0.001)))).toBe(1);
   });
@@ -24,7 +24,7 @@ describe('exact sum', () => {
     );
   });
 
-  it('comes back to where it was when a value is taken away, whatever was added between', () => {
+  it('returns to its previous value when a value is subtracted again', () => {
     fc.assert(
       fc.property(
         fc.double({ noNaN: true, noDefaultInfinity: true }),

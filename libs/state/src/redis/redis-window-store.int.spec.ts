@@ -25,28 +25,28 @@ beforeEach(async () => {
   await redis.flushall();
 });
 
-describe('the marker of complete windows', () => {
+describe('window marker', () => {
   const look = (leaseMs = LEASE_MS) => state.windows.marker.look(leaseMs);
 
   const turn = async () => {
     const found = await look();
-    if (found.kind !== 'lost') throw new Error(`the windows are not lost but ${found.kind}`);
+    if (found.kind !== 'lost') throw new Error(`expected lost windows, got ${found.kind}`);
     return found.turn;
   };
 
-  it('tells one caller of a loss, and the others that it is being seen to', async () => {
+  it('reports a loss to one caller, and to the others that a recount is running', async () => {
     const found = await Promise.all([look(), look(), look()]);
     expect(found.map(({ kind }) => kind).sort()).toEqual(['lost', 'recounting', 'recounting']);
   });
 
-  it('says since when everything is counted, until all is lost', async () => {
+  it('reports since when windows are complete, until they are lost', async () => {
     expect(await state.windows.marker.recounted(await turn(), START_MS)).toBe(true);
     expect([await look(), await look()]).toEqual(Array(2).fill({ kind: 'since', atMs: START_MS }));
     await redis.flushall();
     expect((await look()).kind).toBe('lost');
   });
 
-  it('takes nobody at his word whose turn was lost with what he had counted', async () => {
+  it('rejects a finished recount whose lease was lost in a second wipe', async () => {
     const { marker } = state.windows;
     const first = await turn();
     expect(await marker.holds(first)).toBe(true);
@@ -58,12 +58,12 @@ describe('the marker of complete windows', () => {
     expect(await marker.recounted(second, START_MS)).toBe(true);
   });
 
-  it('gives the turn to another one where the first did not finish in time', async () => {
+  it('gives the lease to another caller if the first does not finish in time', async () => {
     await look(50);
     await eventually(async () => expect((await look()).kind).toBe('lost'));
   });
 
-  it('takes windows that are there already for whole, and an empty store for lost', async () => {
+  it('treats existing windows as complete, and an empty store as lost', async () => {
     await state.windows.marker.adopt();
     expect((await look()).kind).toBe('lost');
     await redis.flushall();
