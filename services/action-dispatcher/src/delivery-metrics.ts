@@ -1,6 +1,8 @@
+import type { Trigger } from '@agentlens/contracts';
 import { metrics } from '@opentelemetry/api';
-import type { Backlog } from './deliveries.repository.ts';
-import type { GivenUpDelivery } from './settlements.repository.ts';
+import type { Backlog } from './deliveries/deliveries.repository.ts';
+import type { SettledDelivery } from './deliveries/settlements.repository.ts';
+import type { RecordedTriggers } from './triggers/trigger-recorder.ts';
 
 type AttemptOutcome = 'delivered' | 'retry' | 'rejected';
 
@@ -44,18 +46,28 @@ export class DeliveryMetrics {
     resting.addCallback((result) => result.observe(this.#unwell));
   }
 
-  recorded(result: string): void {
-    this.#triggers.add(1, { result });
+  /** @param recorded one result per trigger, in order */
+  recorded(recorded: readonly RecordedTriggers[], triggers: readonly Trigger[]): void {
+    for (const [n, { actionType }] of triggers.entries()) {
+      const result = recorded[n] ?? 'known';
+      this.#triggers.add(1, { result: result === 'begun' ? 'queued' : result });
+      // Its rule is unknown, so it ends here without a delivery that could be settled.
+      if (result === 'failed') this.#givenUp.add(1, { action: actionType, why: 'impossible' });
+    }
+  }
+
+  settled(ended: readonly SettledDelivery[]): void {
+    for (const { delivery, settlement } of ended) {
+      const { next } = settlement;
+      if (next.kind !== 'settled' || next.result !== 'failed') continue;
+      this.#givenUp.add(1, { action: delivery.actionType, why: next.why });
+    }
   }
 
   ended(action: string, outcome: AttemptOutcome | 'deferred' | 'dropped', durationMs: number): void {
     this.#deliveries.add(1, { action, outcome });
     if (outcome === 'deferred' || outcome === 'dropped') return;
     this.#duration.record(durationMs, { action, outcome });
-  }
-
-  givenUp(action: string, why: GivenUpDelivery): void {
-    this.#givenUp.add(1, { action, why });
   }
 
   delivered(action: string, latencyMs: number): void {

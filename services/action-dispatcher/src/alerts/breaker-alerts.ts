@@ -1,22 +1,11 @@
-import {
-  type BreakerChanged,
-  type BreakerReason,
-  type BreakerState,
-  breakerChanged,
-  derivedId,
-  GROUPS,
-} from '@agentlens/contracts';
+import { type BreakerChanged, type BreakerReason, type BreakerState, derivedId } from '@agentlens/contracts';
 import { isDataError, refusalText } from '@agentlens/database';
 import { LIMIT_OF_REASON } from '@agentlens/guardrails/breaker';
-import { ACK, type EventBus, each, type HandlingOutcome, type Received, type Subscription } from '@agentlens/messaging';
+import { ACK, type HandlingOutcome } from '@agentlens/messaging';
 import { noticeOfBreaker, type WebhookNotice } from '../webhooks/webhook-notice.ts';
 import type { AlertService } from './alert.service.ts';
 
-export const BREAKER_GROUP = GROUPS.breakerAlerts;
-const MAX_BATCH = 64;
-const CONCURRENCY = 4;
-
-/** For people, who can read and raise limits; agents are told neither. */
+/** For people only: agents see neither reasons nor limits. */
 const REASONS: Readonly<Record<BreakerReason, string>> = {
   tokens: 'it used more tokens than it may',
   iterations: 'it took more steps than it may',
@@ -26,32 +15,19 @@ const REASONS: Readonly<Record<BreakerReason, string>> = {
   operator: 'an operator opened it',
 };
 
-/** Tells people and webhook endpoints of breakers that opened, and takes that back when they close. */
-export class BreakerAlertsConsumer {
-  #subscription: Subscription | undefined;
-
+/** Raises an alert for a breaker that opened and notifies webhook endpoints; closes the alert when the breaker closes. */
+export class BreakerAlerts {
   constructor(
-    private readonly bus: EventBus,
     private readonly alerts: AlertService,
-    private readonly tell: (notice: WebhookNotice) => Promise<void>,
+    private readonly notify: (notice: WebhookNotice) => Promise<void>,
   ) {}
 
-  async start(): Promise<void> {
-    const handler = each((message: Received<BreakerChanged>) => this.#take(message.value), CONCURRENCY);
-    const group = { group: BREAKER_GROUP, maxBatch: MAX_BATCH };
-    this.#subscription = await this.bus.consume(breakerChanged, group, handler);
-  }
-
-  async stop(): Promise<void> {
-    await this.#subscription?.close();
-  }
-
-  async #take(change: BreakerChanged): Promise<HandlingOutcome> {
+  async take(change: BreakerChanged): Promise<HandlingOutcome> {
     try {
       // A probe proves nothing yet.
       if (change.state.kind === 'half_open') return ACK;
       await this.#alert(change, change.state);
-      await this.tell(noticeOfBreaker(change));
+      await this.notify(noticeOfBreaker(change));
       return ACK;
     } catch (error) {
       if (isDataError(error)) return { kind: 'poison', reason: `the alert cannot be stored: ${refusalText(error)}` };
