@@ -52,6 +52,7 @@ export type { Clock, Platform } from './platform.ts';
 export { PlatformModule } from './platform-module.ts';
 export { explain, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';
+export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
 export {
   BREAKER_STORE,
   BUDGET_STORE,
