@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoadReport } from '../harness/load-protocol.ts';
 import type { FigureCheck } from './figure.ts';
-import { loadChecks } from './load-checks.ts';
+import { loadChecks } from './measure-load.ts';
 
 const latency = { count: 3, p50: 1, p95: 1, p99: 1, max: 1 };
 const report: LoadReport = {

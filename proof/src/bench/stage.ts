@@ -1,19 +1,32 @@
+import { STREAMS } from '@agentlens/contracts';
 import { connectRedisState, minuteOf, type StateStores } from '@agentlens/state';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import pg from 'pg';
 import { request } from 'undici';
 import type { HarnessRule } from '../harness/rule-draft.ts';
 import { type Stack, type StackShape, startStack } from '../harness/stack.ts';
-import { newestEvent } from './newest-event.ts';
 import { until } from './poll.ts';
 import { heldRules } from './readiness.ts';
 import { announceRules, copyRule, copyRulesTo, retireRules, rulesInForce } from './rule-seeds.ts';
 import { type SeededTenant, seedTenants } from './tenant-seeds.ts';
 
+/** The sequence of the newest message in the stream of events. */
+export async function newestEvent(natsUrl: string): Promise<number> {
+  const connection = await connect({ servers: natsUrl.split(',') });
+  try {
+    const manager = await jetstreamManager(connection);
+    return (await manager.streams.info(STREAMS.AGENT_EVENTS.name)).state.last_seq;
+  } finally {
+    await connection.close();
+  }
+}
+
 export const DEFAULT_TENANT = 'default';
 const RULES_DEADLINE_MS = 60_000;
 const MINUTE_MS = 60_000;
 
-export interface StageOptions {
+interface StageOptions {
   readonly shape: StackShape;
   readonly root: string;
   readonly nodeOptions?: readonly string[];

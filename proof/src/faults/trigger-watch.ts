@@ -1,13 +1,16 @@
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { guardrailTriggered } from '@agentlens/contracts';
+import { connect } from '@nats-io/transport-node';
+import { monotonicMs } from '../harness/monotonic-ms.ts';
 
 /** What the thread that watches is told. */
-export interface WatchOrder {
+interface WatchOrder {
   readonly servers: readonly string[];
 }
 
 /** What it tells. */
-export type FromWatch =
+type FromWatch =
   | { readonly kind: 'watching' }
   | { readonly kind: 'seen'; readonly agentId: string; readonly conditionValue: number; readonly atMs: number };
 
@@ -50,3 +53,29 @@ export class TriggerWatch {
 function labelOf(agentId: string): string {
   return agentId.slice(0, agentId.indexOf('-'));
 }
+
+// A thread of its own: the one of the faults also works to see how slow the machine is, receives webhooks and passes on
+// what the proxies hold, and what waits for that would be counted as latency of a trigger.
+
+interface Seen {
+  readonly agentId: string;
+  readonly conditionValue: number;
+}
+
+function tell(message: FromWatch): void {
+  parentPort?.postMessage(message);
+}
+
+const { servers } = workerData as WatchOrder;
+const silence = { pingInterval: 1_000, maxPingOut: 2 };
+const lasting = { maxReconnectAttempts: -1, reconnectTimeWait: 100 };
+const connection = await connect({ servers: [...servers], ...lasting, ...silence });
+connection.subscribe(guardrailTriggered.pattern(), {
+  callback: (error, message) => {
+    if (error !== null) return;
+    const atMs = monotonicMs();
+    tell({ kind: 'seen', atMs, ...message.json<Seen>() });
+  },
+});
+await connection.flush();
+tell({ kind: 'watching' });

@@ -1,15 +1,47 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { connect } from '@nats-io/transport-node';
+import type { LatencySummary } from '../../harness/latencies.ts';
 import type { Bench, Scenario } from '../scenario.ts';
 import { atTheEdgeOfABudget } from './decisions/budget-edge.ts';
 import { inFlight } from './decisions/in-flight.ts';
-import { inTheAgent } from './decisions/in-the-agent.ts';
 import { killed } from './decisions/killed.ts';
 import { neighbours } from './decisions/neighbours.ts';
 import { oneAtATime } from './decisions/one-at-a-time.ts';
 import { EMPTY_SUBJECT } from './decisions/ways.ts';
+
+const HOT_PATH = fileURLToPath(new URL('../../../../libs/sdk/bench/hot-path.mjs', import.meta.url));
+const NS_PER_MS = 1e6;
+
+interface Measured {
+  readonly name: string;
+  readonly samples: number;
+  readonly ns: Omit<LatencySummary, 'count'>;
+  readonly emptyNs: Omit<LatencySummary, 'count'>;
+  readonly ratio: number;
+}
+
+/** What the SDK costs the agent's own process, without any server: hooks, the breaker, decisions among local rules. */
+async function inTheAgent(bench: Bench): Promise<void> {
+  bench.progress('decisions: in the agent');
+  const { stdout } = await promisify(execFile)(process.execPath, [HOT_PATH, '--json']);
+  for (const { name, samples, ns, emptyNs, ratio } of JSON.parse(stdout) as Measured[]) {
+    bench.found({
+      ...{ scenario: 'decisions', variant: `in the agent, ${name}`, shape: 'distributed', unit: 'process' },
+      ...{ count: samples, seconds: 0, cpuMicros: {}, rssBytes: {}, checks: [] },
+      latency: { call: inMs(ns, samples), 'empty function': inMs(emptyNs, samples) },
+      notes: { 'call : empty, p50': ratio.toFixed(1) },
+    });
+  }
+}
+
+function inMs({ p50, p95, p99, max }: Measured['ns'], count: number): LatencySummary {
+  return { count, p50: p50 / NS_PER_MS, p95: p95 / NS_PER_MS, p99: p99 / NS_PER_MS, max: max / NS_PER_MS };
+}
 
 /** What asking costs an agent and the platform, and whether a stop really stops. */
 export const decisions: Scenario = {
@@ -46,3 +78,24 @@ async function stopped(child: ChildProcess): Promise<void> {
   child.disconnect();
   await exit;
 }
+
+/**
+ * The least that can answer a question: a process of its own that reads the body and answers a constant, over HTTP and
+ * over NATS. What the machine and the protocols cost, and nothing of the platform.
+ */
+const ANSWER = JSON.stringify({ ok: true });
+const [natsUrl = '', subject = ''] = process.argv.slice(2);
+
+const server = createServer((request, response) => {
+  request.resume().once('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER));
+});
+server.listen(0, '127.0.0.1');
+const connection = await connect({ servers: natsUrl });
+connection.subscribe(subject, {
+  callback: (_, message) => {
+    message.respond(ANSWER);
+  },
+});
+await connection.flush();
+process.send?.((server.address() as AddressInfo).port);
+process.once('disconnect', () => process.exit(0));

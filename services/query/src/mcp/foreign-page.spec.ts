@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isForeignPage } from './foreign-page.ts';
+import { isForeignPage } from './mcp-endpoint.ts';
 
 describe('a request to the MCP server', () => {
   it.each([

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createClient } from '@agentlens/client';
@@ -9,8 +10,23 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { basePath } from '../console/console-page.ts';
 import { VERSION } from '../service/version.ts';
-import { isForeignPage } from './foreign-page.ts';
 import { fetchOwnRoutes } from './own-routes.ts';
+
+/**
+ * Whether this comes from a web page that has no business here. Programs send no `Origin`. Pages must be of this very
+ * address, and that address must be a number or this machine's own name: any other name could have been pointed at us for
+ * the sake of that page (DNS rebinding).
+ */
+export function isForeignPage({ headers: { origin, host } }: Pick<FastifyRequest, 'headers'>): boolean {
+  if (origin === undefined) return false;
+  if (!URL.canParse(origin)) return true;
+  const page = new URL(origin);
+  return page.host !== host || !isUnrebindable(page.hostname);
+}
+
+function isUnrebindable(hostname: string): boolean {
+  return hostname === 'localhost' || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
+}
 
 const PATH = '/mcp';
 /** Open subscriptions of all clients; nothing here changes unasked, so that clients have no use for them. */

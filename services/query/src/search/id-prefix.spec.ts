@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bytesFrom, timeIn, uuidsFrom } from './id-prefix.ts';
+import { bytesFrom, timeIn, uuidsFrom } from './search.queries.ts';
 
 describe('ids that begin alike', () => {
   it.each([

@@ -1,9 +1,16 @@
 import {
   agentEvents,
+  alertChanged,
+  breakerChanged,
+  controlOrdered,
+  decisionDecided,
+  deliverySettled,
   type EventBatch,
   guardrailTriggered,
+  rulesChanged,
   type RunChanged,
   runChanged,
+  type Topic,
   type Trigger,
 } from '@agentlens/contracts';
 import { type EventBus, type Received, type Subscription, watchWithPast } from '@agentlens/messaging';
@@ -21,9 +28,18 @@ import {
 } from '@agentlens/operations';
 import type { StreamFrame } from '@agentlens/platform';
 import { eventFromBatch } from '../events/stored-event.ts';
-import { FACT_TOPICS } from './fact-topics.ts';
 import type { RecordFeed } from './record-feed.ts';
 import type { SessionUpdates } from './session-updates.ts';
+
+/** Where the facts of each kind are published. */
+const FACT_TOPICS: Readonly<Record<FactKind, Topic<object>>> = {
+  alert_changed: alertChanged as Topic<object>,
+  decision: decisionDecided as Topic<object>,
+  delivery: deliverySettled as Topic<object>,
+  order: controlOrdered as Topic<object>,
+  breaker: breakerChanged as Topic<object>,
+  rule: rulesChanged as Topic<object>,
+};
 
 interface FeedOptions {
   readonly bus: EventBus;
