@@ -4,12 +4,12 @@ import { createEgressClient, type EgressClient } from '@agentlens/egress';
 import type { EventBus } from '@agentlens/messaging';
 import type { StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
-import { AesSecretBox } from './aes-secret-box.ts';
 import { CachedKeyDirectory } from './auth/cached-key-directory.ts';
-import { readKeyRecords } from './auth/read-key-records.ts';
+import { readKeyRecords } from './auth/key-records.ts';
 import type { PlatformConfig } from './config/config.ts';
 import { HealthRegistry } from './health/health-registry.ts';
 import type { Clock, Platform } from './platform.ts';
+import { AesSecretBox } from './secret-box.ts';
 
 /** The opened parts a platform is put together from; closing the platform closes them. */
 interface PlatformDependencies {

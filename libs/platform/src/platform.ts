@@ -4,7 +4,7 @@ import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore
 import type { EventBus } from '@agentlens/messaging';
 import type { EvaluationTally, IdempotencyStore, Presence, Quota, RunContexts } from '@agentlens/state';
 import type { Logger } from 'pino';
-import type { KeyDirectory } from './auth/key-directory.ts';
+import type { KeyDirectory } from './auth/cached-key-directory.ts';
 import type { PlatformConfig } from './config/config.ts';
 import type { HealthRegistry } from './health/health-registry.ts';
 import type { SecretBox } from './secret-box.ts';

@@ -1,4 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -61,4 +62,38 @@ function randomText(length: number): string {
     if (byte < 248) text += ALPHABET.charAt(byte % 62);
   }
   return text;
+}
+
+/** The key that a request sends in its `Authorization` header, unchecked. */
+export function bearerOf({ headers }: { readonly headers: IncomingHttpHeaders }): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+}
+
+/** Few: they are secrets, and this keeps them in memory. */
+const MOST_KEYS = 1_000;
+
+/** What a complete key says of itself. */
+interface ShownKey {
+  readonly keyId: string;
+  readonly hash: Uint8Array;
+}
+
+/**
+ * Reads keys. A client shows the same one with every request, and its checksum and hash come out the same every time, so
+ * they are worked out once. Whether it is anybody's key is not decided here, and nothing of that is remembered.
+ */
+export class ShownKeys {
+  readonly #known = new Map<string, ShownKey>();
+
+  /** Null where the text is no complete key. */
+  read(key: string): ShownKey | null {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const keyId = apiKeyIdOf(key);
+    if (keyId === null) return null;
+    const shown = { keyId, hash: apiKeyHash(key) };
+    if (this.#known.size >= MOST_KEYS) this.#known.clear();
+    this.#known.set(key, shown);
+    return shown;
+  }
 }

@@ -1,9 +1,9 @@
 import { mayDo, PersonName, type Scope } from '@agentlens/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
-import { bearerOf } from './bearer.ts';
+import { bearerOf } from './api-key.ts';
+import type { KeyCheck, KeyDirectory } from './cached-key-directory.ts';
 import { type Caller, setCaller } from './caller.ts';
-import type { KeyCheck, KeyDirectory } from './key-directory.ts';
 import { USUAL_BODY_BYTES } from './route-config.ts';
 
 const HOW_TO_SEND = 'Send your API key as "Authorization: Bearer agk_..."';

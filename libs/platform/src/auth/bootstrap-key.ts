@@ -3,7 +3,7 @@ import { type Database, lockUntilEnd, recordChanges } from '@agentlens/database'
 import { ConfigError } from '../config/config-error.ts';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, apiKeyIdOf, newApiKey } from './api-key.ts';
-import { hasLiveKey } from './live-key.ts';
+import { hasLiveKey } from './api-keys.ts';
 
 export const DEFAULT_TENANT = 'default';
 

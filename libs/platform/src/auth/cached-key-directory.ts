@@ -2,11 +2,37 @@ import { SCOPES, type Scope } from '@agentlens/contracts';
 import { BoundedMap } from '@agentlens/state';
 import type { Clock } from '../platform.ts';
 import { withDeadline } from '../with-deadline.ts';
-import { isSameHash } from './api-key.ts';
-import type { KeyCheck, KeyDirectory } from './key-directory.ts';
-import { KeyReads } from './key-reads.ts';
-import { KeyUses } from './key-uses.ts';
-import { ShownKeys } from './shown-keys.ts';
+import { isSameHash, ShownKeys } from './api-key.ts';
+import type { Caller } from './caller.ts';
+import { KeyReads } from './key-records.ts';
+
+/** What became of checking a key. */
+export type KeyCheck =
+  | { readonly kind: 'accepted'; readonly caller: Caller }
+  | { readonly kind: 'refused'; readonly reason: 'malformed' | 'unknown' | 'revoked' | 'expired' }
+  /** The key is not known here and cannot be looked up now: the platform's fault, not the caller's. */
+  | { readonly kind: 'unavailable' };
+
+/** Who a key belongs to. */
+export interface KeyDirectory {
+  check(key: string): Promise<KeyCheck>;
+}
+
+/** How exactly the last use of a key is told: enough to find the ones nobody uses. */
+const TELL_EVERY_MS = 60_000;
+const MOST_KEYS = 10_000;
+
+/** Says when a use of a key is worth telling: the first one, and then at most once a minute per key. */
+export class KeyUses {
+  readonly #toldAtMs = new BoundedMap<number>(MOST_KEYS);
+
+  isNews(keyId: string, nowMs: number): boolean {
+    const toldAtMs = this.#toldAtMs.get(keyId);
+    if (toldAtMs !== undefined && nowMs - toldAtMs < TELL_EVERY_MS) return false;
+    this.#toldAtMs.set(keyId, nowMs);
+    return true;
+  }
+}
 
 /** One row of `api_keys`, as far as checking needs it. */
 export interface KeyRecord {

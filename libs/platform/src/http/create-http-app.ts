@@ -1,21 +1,37 @@
+import { getLiveness, getProcessMetrics, getReadiness } from '@agentlens/operations/probes';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authorizeRequests } from '../auth/authorize-requests.ts';
-import { SessionCookies } from '../auth/session-cookies.ts';
-import { StreamTickets } from '../auth/stream-tickets.ts';
+import { SessionCookies, StreamTickets } from '../auth/browser-sessions.ts';
 import { nestLogger } from '../log/nest-logger.ts';
 import { BusTransport } from '../messages/message-handlers.ts';
 import type { Platform } from '../platform.ts';
+import { answerMetrics } from '../telemetry/telemetry.ts';
 import { acceptJsonOnly } from './accept-json-only.ts';
-import { limitBodies } from './limit-bodies.ts';
-import { addOperatorRoutes } from './operator-routes.ts';
+import { addSecurityHeaders, limitBodies, refuseUnreadable, refuseUnrouted, trackRequests } from './hooks.ts';
 import { ProblemFilter } from './problem.filter.ts';
-import { refuseUnreadable } from './refuse-unreadable.ts';
-import { refuseUnrouted } from './refuse-unrouted.ts';
-import { addSecurityHeaders } from './security-headers.ts';
-import { trackRequests } from './track-requests.ts';
+import { routeOf } from './serves.ts';
+
+/** For probes and Prometheus: no key, and nothing of any tenant. */
+function addOperatorRoutes(fastify: FastifyInstance, platform: Platform): void {
+  fastify.route({ ...routeOf(getLiveness), handler: async () => ({ status: 'ok' }) });
+  fastify.route({
+    ...routeOf(getReadiness),
+    handler: async (_request, reply) => {
+      const { ready, checks } = await platform.health.report();
+      return reply.status(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', checks });
+    },
+  });
+  fastify.route({
+    ...routeOf(getProcessMetrics),
+    handler: (request, reply) => {
+      reply.hijack();
+      answerMetrics(request.raw, reply.raw);
+    },
+  });
+}
 
 /** Longer than any load balancer keeps an idle connection, so that it never reuses one we are closing. */
 const KEEP_ALIVE_MS = 72_000;

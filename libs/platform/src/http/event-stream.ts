@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { KeyDirectory } from '../auth/key-directory.ts';
+import type { KeyDirectory } from '../auth/cached-key-directory.ts';
 import type { Clock } from '../platform.ts';
 
 /** With the directory's own memory of 4 s at most, a revoked key hears nothing after about 5 s. */

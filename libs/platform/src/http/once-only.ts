@@ -10,8 +10,7 @@ import { callerOf } from '../auth/caller.ts';
 import type { Clock } from '../platform.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { CLOCK, IDEMPOTENCY_STORE, LOGGER, SECRET_BOX } from '../tokens.ts';
-import { parseOr400 } from './parse-or-400.ts';
-import { ProblemException } from './problem-exception.ts';
+import { ProblemException, parseOr400 } from './problem-exception.ts';
 
 /** Longer than any change takes: what is not answered by then was lost with its process. */
 const LONGEST_CHANGE_MS = 60_000;

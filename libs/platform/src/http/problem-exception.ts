@@ -1,5 +1,6 @@
-import type { Problem, ProblemDetail } from '@agentlens/contracts';
+import { detailsOf, type Problem, type ProblemDetail } from '@agentlens/contracts';
 import { HttpException } from '@nestjs/common';
+import type { z } from 'zod';
 
 interface ProblemOptions {
   readonly details?: readonly ProblemDetail[];
@@ -64,4 +65,16 @@ function problemBody(status: number, error: string, options: ProblemOptions = {}
     ...(options.hint === undefined ? {} : { hint: options.hint }),
     ...options.extra,
   };
+}
+
+/**
+ * The value as the schema reads it.
+ * @param pathPrefix where the value stands in the request, for the paths of the answer (`'events.3'`).
+ * @throws ProblemException 400 naming every path that is wrong.
+ */
+export function parseOr400<T extends z.ZodType>(schema: T, value: unknown, pathPrefix = ''): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const prefix = pathPrefix === '' ? [] : pathPrefix.split('.');
+  throw new ProblemException(400, 'Validation failed', { details: detailsOf(parsed.error, prefix) });
 }

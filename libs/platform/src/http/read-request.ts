@@ -3,8 +3,7 @@ import type { Operation } from '@agentlens/operations';
 import { type CallHandler, createParamDecorator, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
-import { parseOr400 } from './parse-or-400.ts';
-import { ProblemException } from './problem-exception.ts';
+import { ProblemException, parseOr400 } from './problem-exception.ts';
 
 const READ = Symbol('read');
 

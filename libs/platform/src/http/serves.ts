@@ -1,10 +1,41 @@
 import { type Operation, scopesOf } from '@agentlens/operations';
-import { applyDecorators, HttpCode, RequestMapping, RequestMethod, UseInterceptors } from '@nestjs/common';
-import type { HTTPMethods } from 'fastify';
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  HttpCode,
+  type NestInterceptor,
+  RequestMapping,
+  RequestMethod,
+  UseInterceptors,
+} from '@nestjs/common';
+import type { FastifyReply, HTTPMethods } from 'fastify';
+import { type Observable, tap } from 'rxjs';
 import { RouteSetting, type RouteSettings } from '../auth/route-config.ts';
 import { OnceOnly } from './once-only.ts';
 import { ReadRequest } from './read-request.ts';
-import { tagVersions } from './tag-versions.ts';
+
+interface Versioned {
+  readonly version: number;
+}
+
+/**
+ * Gives an answer its version as ETag.
+ *
+ * @param member what of the answer has the version; the answer itself, unless said otherwise
+ */
+function tagVersions(member?: string): NestInterceptor {
+  const versionOf = (answer: unknown) => {
+    const { version } = (member === undefined ? answer : (answer as Record<string, unknown>)[member]) as Versioned;
+    return version;
+  };
+  return {
+    intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+      const reply = context.switchToHttp().getResponse<FastifyReply>();
+      return next.handle().pipe(tap((answer) => void reply.header('etag', `"${versionOf(answer)}"`)));
+    },
+  };
+}
 
 const METHODS = {
   get: RequestMethod.GET,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { AesSecretBox } from './aes-secret-box.ts';
+import { AesSecretBox } from './secret-box.ts';
 
 const key = () => randomBytes(32).toString('base64');
 const ROW = ['acme', 'guardrail_rules', 'r1'];

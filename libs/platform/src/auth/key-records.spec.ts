@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { KeyReads } from './key-reads.ts';
+import { KeyReads } from './key-records.ts';
 
 /** What gathers comes to be sent within this, by the clock of the spec. */
 const GATHERED_MS = 250;

@@ -2,7 +2,7 @@ import { type Database, migrate, openDatabase } from '@agentlens/database';
 import { freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { readKeyRecords } from './read-key-records.ts';
+import { readKeyRecords } from './key-records.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 
