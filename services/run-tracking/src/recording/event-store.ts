@@ -1,14 +1,26 @@
 import { type EventBatch, utf8Text } from '@agentlens/contracts';
 import { readRowTypes } from '@agentlens/database';
 import type { Pool, PoolClient } from 'pg';
-import { asParsed, asWritten, jsonText, type ReadBatch } from './chunk-events.ts';
-import { ChunkRows } from './chunk-rows.ts';
-import { type EventKey, type Tallies, talliesOf, talliesOfAll, UnreadableChunk } from './chunk-tallies.ts';
-import { COUNT_CONFLICTS } from './count-conflicts.sql.ts';
+import { ChunkRows, ROW_TYPES, type RowTypes } from './chunk-rows.ts';
+import {
+  asParsed,
+  asWritten,
+  type EventKey,
+  jsonText,
+  type ReadBatch,
+  type Tallies,
+  talliesOf,
+  talliesOfAll,
+  UnreadableChunk,
+} from './chunk-tallies.ts';
 import { databaseFault } from './database-fault.ts';
-import { COUNT_DELETED, INSERT_MISSING_EVENTS } from './events.sql.ts';
-import { ADD_TOTALS, RECORD_NEW_EVENTS } from './record.sql.ts';
-import { ROW_TYPES, type RowTypes } from './row-types.ts';
+import {
+  ADD_TOTALS,
+  COUNT_CONFLICTS,
+  COUNT_DELETED,
+  INSERT_MISSING_EVENTS,
+  RECORD_NEW_EVENTS,
+} from './recording.sql.ts';
 
 /** Batches of any tenants, and how many events they hold. */
 export interface EventChunk {

@@ -1,5 +1,5 @@
 import { type Counter, metrics } from '@opentelemetry/api';
-import type { RecordedEvents } from './recording/event-store.ts';
+import type { RecordedEvents } from './event-store.ts';
 
 /** What a replica stored, and when last: for `/metrics` and for readiness. */
 export class RecordingMetrics {
