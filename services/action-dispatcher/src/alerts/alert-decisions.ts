@@ -3,8 +3,7 @@ import { alertFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
-import { type AlertRow, hasLapsed, isOpen } from './alert-row.ts';
-import { changeAlert, lapse, lockAlert } from './alerts.repository.ts';
+import { type AlertRow, changeAlert, hasLapsed, isOpen, lapse, lockAlert } from './alerts.repository.ts';
 import { cutOf } from './approval-calls.ts';
 import { cleanText } from './clean-text.ts';
 

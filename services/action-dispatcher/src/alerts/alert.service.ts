@@ -4,10 +4,10 @@ import type { AlertOrder, AlertRaised, Alerts } from '@agentlens/guardrails';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
-import { hasLapsed } from './alert-row.ts';
 import {
   changeAlert,
   countSuppressed,
+  hasLapsed,
   lapse,
   lockAlert,
   lockByDedupe,

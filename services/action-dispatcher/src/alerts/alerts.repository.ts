@@ -1,12 +1,26 @@
 import { alertChanged, type ControlOrder, type EndedCall, MOST_ANCESTORS } from '@agentlens/contracts';
-import { alertFromRow, lockUntilEnd, type Tables } from '@agentlens/database';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type AlertsTable, alertFromRow, lockUntilEnd, type Tables } from '@agentlens/database';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfAlert } from '../webhooks/webhook-notice.ts';
 import type { WaitingApprovals } from './alert-metrics.ts';
-import type { AlertRow } from './alert-row.ts';
-import { queueAlertWebhooks } from './alert-webhook.queue.ts';
+import { queueAlertWebhooks } from './alert-webhook.ts';
+
+export type AlertRow = Selectable<AlertsTable>;
+
+type Lifetime = Pick<AlertRow, 'status' | 'expires_at' | 'used_at'>;
+
+/** Still to be decided. */
+export function isOpen({ status }: Pick<AlertRow, 'status'>): boolean {
+  return status === 'pending' || status === 'acknowledged';
+}
+
+/** True where its time has run out, whether or not the sweeper has come by: nobody decided it, or nobody used it. */
+export function hasLapsed(row: Lifetime, now: number): boolean {
+  if (row.expires_at === null || Date.parse(row.expires_at) > now) return false;
+  return isOpen(row) || (row.status === 'approved' && row.used_at === null);
+}
 
 type Tx = Transaction<Tables>;
 

@@ -2,7 +2,7 @@ import type { ApprovalCall } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import type { SecretBox } from '@agentlens/platform';
 import type { Transaction } from 'kysely';
-import type { AlertRow } from './alert-row.ts';
+import type { AlertRow } from './alerts.repository.ts';
 
 /** Writer of `approval_calls`: what is asked about, sealed, beside its approval. */
 export class ApprovalCalls {

@@ -1,4 +1,4 @@
-import { type AlertRow, hasLapsed } from '../alerts/alert-row.ts';
+import { type AlertRow, hasLapsed } from '../alerts/alerts.repository.ts';
 
 /** A client without ids that asks again this soon after its approval was used lost the answer; later it is another call. */
 const RETRY_MS = 10_000;

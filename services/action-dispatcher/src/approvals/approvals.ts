@@ -10,8 +10,8 @@ import {
 import { alertFromRow, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import type { AlertMetrics } from '../alerts/alert-metrics.ts';
-import type { AlertRow } from '../alerts/alert-row.ts';
 import {
+  type AlertRow,
   changeAlert,
   lapse,
   lockByBinding,

@@ -1,5 +1,5 @@
 import type { JsonObject, Trigger } from '@agentlens/contracts';
-import type { Destination } from '../destinations/destination.ts';
+import type { Destination } from '../destinations/destinations.ts';
 
 /** A delivery this process holds the lease of. */
 export interface ClaimedDelivery {

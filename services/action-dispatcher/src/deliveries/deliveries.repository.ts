@@ -1,8 +1,8 @@
 import type { JsonObject, Trigger } from '@agentlens/contracts';
 import type { DeliveriesTable, GuardrailTriggersTable, Tables } from '@agentlens/database';
 import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Room } from './capacity.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
-import type { Room } from './slots.ts';
 
 export interface Claim {
   readonly limit: number;

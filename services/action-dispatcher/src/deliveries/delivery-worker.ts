@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { BackgroundWork, observeQueue, within } from '@agentlens/messaging';
 import type { DeliveryMetrics } from '../delivery-metrics.ts';
-import { Paces } from '../destinations/paces.ts';
+import { Paces } from '../destinations/destinations.ts';
+import { LeaseBook, type Limits, type Occupant, Slots, WaitingLine } from './capacity.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
-import type { DeliveryExecutor, Execution } from './delivery-executor.ts';
-import { LeaseBook } from './lease-book.ts';
+import type { DeliveryPipeline, Execution } from './delivery-pipeline.ts';
 import type { ResultRecorder } from './result-recorder.ts';
-import { type Limits, type Occupant, Slots } from './slots.ts';
-import { WaitingLine } from './waiting-line.ts';
 
 export interface LaneLimits {
   /** Attempts under way. */
@@ -22,7 +20,7 @@ interface WorkerDependencies {
   readonly limits: LaneLimits;
   readonly deliveries: Pick<DeliveriesRepository, 'claim' | 'release'>;
   readonly results: Pick<ResultRecorder, 'record'>;
-  readonly executor: Pick<DeliveryExecutor, 'execute'>;
+  readonly executor: Pick<DeliveryPipeline, 'execute'>;
   readonly metrics: Pick<DeliveryMetrics, 'ended' | 'delivered'>;
   readonly now: () => number;
   /** Longer than waiting and an attempt can take; also how long a delivery rests when its worker died. */

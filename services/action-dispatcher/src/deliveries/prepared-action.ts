@@ -2,7 +2,7 @@ import type { JsonObject } from '@agentlens/contracts';
 import type { ActionDependencies, ActionModule, ActionOutcome } from '@agentlens/guardrails';
 import { ACTIONS } from '@agentlens/guardrails/actions';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
-import { type Address, destinationOf } from '../destinations/destination.ts';
+import { type Address, destinationOf } from '../destinations/destinations.ts';
 import { ENDPOINT_WEBHOOK, endpointWebhook } from '../webhooks/webhook-config.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 
@@ -18,21 +18,21 @@ export interface PreparedAction {
  *
  * @param publicUrl where people reach the platform
  */
-export function errandOf(
+export function actionFor(
   { actionType, trigger, triggeredAt }: ClaimedDelivery,
   publicUrl?: string,
 ): PreparedAction | string {
   if (actionType === ENDPOINT_WEBHOOK) {
-    return errand(endpointWebhook, (config, tools) => endpointWebhook.execute(config, publicUrl, tools));
+    return prepared(endpointWebhook, (config, tools) => endpointWebhook.execute(config, publicUrl, tools));
   }
   if (actionType === ALERT_WEBHOOK) {
-    return errand(alertWebhook, (config, tools) => alertWebhook.execute(config, triggeredAt, tools));
+    return prepared(alertWebhook, (config, tools) => alertWebhook.execute(config, triggeredAt, tools));
   }
   const action = ACTIONS.get(actionType);
   if (action === undefined) return `no action "${actionType}" is known`;
   if (!('execute' in action)) return `"${actionType}" is part of the answer to a call, there is nothing to carry out`;
   if (trigger === null) return 'its trigger is no longer kept';
-  return errand(action, (config, tools) => action.execute(config, trigger, tools));
+  return prepared(action, (config, tools) => action.execute(config, trigger, tools));
 }
 
 /** What an action calls. Null if it calls nobody. */
@@ -45,7 +45,7 @@ export function addressOf(actionType: string, config: JsonObject): Address | nul
   return key === undefined ? null : destinationOf(config[key]);
 }
 
-function errand<C>(
+function prepared<C>(
   { urgency, config: schema }: Pick<ActionModule<C>, 'urgency' | 'config'>,
   execute: (config: C, tools: ActionDependencies) => Promise<ActionOutcome>,
 ): PreparedAction {

@@ -2,7 +2,7 @@ import type { ChangeAuthor } from '@agentlens/contracts';
 import { recordChanges, type Tables } from '@agentlens/database';
 import { type Kysely, sql } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
-import type { Destination } from '../destinations/destination.ts';
+import type { Destination } from '../destinations/destinations.ts';
 
 interface RedeliverOrder {
   readonly tenantId: string;

@@ -1,7 +1,7 @@
 import { type DeliverySettled, derivedId, type Trigger } from '@agentlens/contracts';
 import type { ClaimedDelivery } from '../deliveries/claimed-delivery.ts';
+import type { Reservation } from '../deliveries/lanes.ts';
 import { addressOf } from '../deliveries/prepared-action.ts';
-import type { Reservation } from '../deliveries/reservation.ts';
 import type { Action, Entry } from './triggers.repository.ts';
 
 /** A trigger as it arrived. */

@@ -1,12 +1,10 @@
 import type { Trigger } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
-import type { Lanes } from '../deliveries/lanes.ts';
-import type { Reservation } from '../deliveries/reservation.ts';
+import type { Lanes, Reservation } from '../deliveries/lanes.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfTrigger } from '../webhooks/webhook-notice.ts';
-import { type Cooldown, cooldownKey, mayHaveNeighbour } from './cooldown.ts';
-import { coolBatch, triggerKey } from './cooling.ts';
+import { type Cooldown, coolBatch, cooldownKey, mayHaveNeighbour, triggerKey } from './cooldown.ts';
 import { type DispatchPlan, planOf, type TriggerArrival } from './plan.ts';
 import type { TriggerPartitions } from './trigger-partitions.ts';
 import { lockCooldowns, readPast, type Written, writeEntries } from './triggers.repository.ts';

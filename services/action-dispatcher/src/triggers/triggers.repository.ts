@@ -2,8 +2,7 @@ import { type ActionResult, type DeliverySettled, deliverySettled, type Trigger 
 import type { Tables } from '@agentlens/database';
 import { sql, type Transaction } from 'kysely';
 import { WRITER } from '../outbox/outbox.ts';
-import { type Cooldown, coolingUntil, neighbourhood } from './cooldown.ts';
-import { type Past, triggerKey } from './cooling.ts';
+import { type Cooldown, coolingUntil, neighbourhood, type Past, triggerKey } from './cooldown.ts';
 
 export interface Action {
   readonly type: string;

@@ -14,7 +14,7 @@ import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
 import type { SecretBox } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
-import { destinationOf } from '../destinations/destination.ts';
+import { destinationOf } from '../destinations/destinations.ts';
 import { queueFor } from './webhook.queue.ts';
 import {
   countEndpoints,

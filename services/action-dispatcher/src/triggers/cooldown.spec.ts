@@ -2,8 +2,16 @@ import type { Trigger } from '@agentlens/contracts';
 import { aTrigger } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Cooldown, cooldownAfter, cooldownKey, isNeighbour, mayHaveNeighbour } from './cooldown.ts';
-import { type Cooling, coolBatch, triggerKey } from './cooling.ts';
+import {
+  type Cooldown,
+  type Cooling,
+  coolBatch,
+  cooldownAfter,
+  cooldownKey,
+  isNeighbour,
+  mayHaveNeighbour,
+  triggerKey,
+} from './cooldown.ts';
 
 const START = Date.parse('2026-03-01T12:00:00.000Z');
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { aDelivery } from './delivery.testing.ts';
-import { Reservation } from './reservation.ts';
+import { Reservation } from './lanes.ts';
 
 const idsOf = (deliveries: readonly object[]) => deliveries.map((delivery) => Reflect.get(delivery, 'deliveryId'));
 

@@ -1,7 +1,16 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { admit, CLOSED, type DestinationBreaker, FAILURES_TO_OPEN, learn, PROBE_MS } from './breaker.ts';
-import { DestinationBreakers } from './destination-breakers.ts';
+import {
+  admit,
+  ByDestination,
+  CLOSED,
+  type DestinationBreaker,
+  DestinationBreakers,
+  FAILURES_TO_OPEN,
+  learn,
+  Paces,
+  PROBE_MS,
+} from './destinations.ts';
 
 const LONGEST_WAIT_MS = 600_000;
 
@@ -100,5 +109,50 @@ describe('breakers of destinations', () => {
     expect(breakers.unwell).toBe(1);
     breakers.reset(one);
     expect(breakers.admit(one, 1).admitted).toBe(true);
+  });
+});
+
+it('forgets what was noted longest ago once there is too much', () => {
+  const known = new ByDestination<number>();
+  const to = (n: number) => ({ tenantId: 'acme', id: `hook-${n}` });
+  for (let n = 0; n < 10_000; n++) known.set(to(n), n);
+  known.set(to(0), 0);
+  known.set(to(10_000), 10_000);
+  expect([known.get(to(0)), known.get(to(1)), known.get(to(2))]).toEqual([0, undefined, 2]);
+  expect([...known.values()]).toHaveLength(10_000);
+});
+
+const hook = { tenantId: 'acme', id: 'hook' };
+
+describe('the pace of a destination', () => {
+  let paces: Paces;
+  beforeEach(() => {
+    paces = new Paces();
+  });
+  const quickly = (times: number) => {
+    for (let n = 0; n < times; n++) paces.learn(hook, true, 20);
+  };
+
+  it('starts at its plain share, and grows with quick answers in a row up to four times that', () => {
+    const seen = [paces.of(hook)];
+    for (let n = 0; n < 5; n++) {
+      quickly(16);
+      seen.push(paces.of(hook));
+    }
+    expect(seen).toEqual([1, 2, 3, 4, 4, 4]);
+  });
+
+  it.each([
+    ['a failure', false, 20],
+    ['a slow answer', true, 500],
+  ])('falls back at %s', (_what, accepted, durationMs) => {
+    quickly(64);
+    paces.learn(hook, accepted, durationMs);
+    expect(paces.of(hook)).toBe(1);
+  });
+
+  it('is a matter of one tenant and one address', () => {
+    quickly(64);
+    expect([paces.of({ ...hook, tenantId: 'beta' }), paces.of({ ...hook, id: 'other' })]).toEqual([1, 1]);
   });
 });
