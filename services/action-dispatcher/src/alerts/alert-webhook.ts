@@ -6,13 +6,13 @@ import { type Selectable, sql, type Transaction } from 'kysely';
 import { z } from 'zod';
 import { destinationOf } from '../destinations/destinations.ts';
 
-/** What a delivery that tells somebody's server of an alert is called; no rule can have it as its action. */
+/** Action type of deliveries that notify a rule's webhook about its alerts. No rule can use it as its action. */
 export const ALERT_WEBHOOK = 'alert_webhook';
 
 const AlertWebhookConfig = z.object({ url: z.string(), secret: z.string().optional(), alert: Alert });
 type AlertWebhookConfig = z.infer<typeof AlertWebhookConfig>;
 
-/** Carried out like an action, by the same worker, but because an alert changed and not because of a trigger. */
+/** Delivered like an action, by the same workers, when an alert changes. */
 export const alertWebhook = {
   urgency: 'notification',
   config: AlertWebhookConfig,
@@ -26,9 +26,8 @@ export const alertWebhook = {
 type Listener = Pick<Selectable<Tables['guardrail_rules']>, 'rule_id' | 'action_config'>;
 
 /**
- * Queues word of an alert for the address its rule names (as the rule stands now; deleted rules stay readable), and for
- * the rules that listen to alerts of this kind. The delivery goes by the id of the alert where others go by that of their
- * trigger.
+ * Queues a delivery of the alert to the address that its rule names (as the rule is now; deleted rules stay readable)
+ * and to webhook endpoints that listen to this kind of alert. The alert id takes the place of the trigger id.
  */
 export async function queueAlertWebhooks(tx: Transaction<Tables>, alert: Alert, at: string): Promise<void> {
   for (const { rule_id, action_config } of await listeners(tx, alert)) {
@@ -41,7 +40,7 @@ export async function queueAlertWebhooks(tx: Transaction<Tables>, alert: Alert, 
         delivery_id: derivedId(Date.parse(at), alert.tenantId, alert.id, alert.version, rule_id),
         trigger_id: alert.id,
         triggered_at: at,
-        // The secret stays sealed, and it was sealed for this rule.
+        // The secret stays sealed; it was sealed for this rule.
         rule_id,
         action_config: JSON.stringify({ url, secret, alert }),
         agent_id: alert.agentId,

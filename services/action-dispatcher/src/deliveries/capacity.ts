@@ -2,13 +2,13 @@ import { type Destination, destinationKey } from '../destinations/destinations.t
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 
 export interface Limits {
-  /** Attempts that may run, or leases that may be held, at once. */
+  /** Concurrent attempts, or leases held. */
   readonly total: number;
   readonly perDestination: number;
   readonly perTenant: number;
 }
 
-/** What is free of the shares that are told, and of any other. */
+/** Free capacity: of the listed destinations and tenants, and per destination and tenant for all others. */
 export interface Room {
   readonly perDestination: number;
   readonly perTenant: number;
@@ -21,23 +21,23 @@ export interface Occupant {
   readonly destination: Destination | null;
 }
 
-/** Something that is limited: all places, those of a tenant, those of a destination. */
+/** A limited share: all slots, those of a tenant, or those of a destination. */
 interface CapacityLimit {
   readonly key: string;
   readonly kind: 'all' | 'tenant' | 'destination';
-  /** Somebody whose share it is. */
+  /** An occupant of the share. */
   readonly occupant: Occupant;
 }
 
-/** How many times its share a destination may take, 1 or more. */
+/** Multiple of its share that a destination may use, 1 or more. */
 export type Stretch = (destination: Destination) => number;
 
-/** All places. No tenant is called so. */
+/** All slots. `*` is not a valid tenant id. */
 export const ALL: CapacityLimit = { key: '*', kind: 'all', occupant: { tenantId: '*', destination: null } };
 
 /**
- * Who has a place, so that one slow receiver or one busy tenant cannot take every place. A destination may take several
- * times its share while half of all places, and of its tenant's, are free: the other half is there for plain shares.
+ * Slots, shared so that one slow receiver or one busy tenant cannot take all of them. A destination may use a multiple
+ * of its share while half of all slots and half of its tenant's slots are free.
  */
 export class Slots {
   readonly #taken = new Map<string, { readonly share: CapacityLimit; readonly count: number }>();
@@ -51,7 +51,7 @@ export class Slots {
     return this.freeOf(ALL);
   }
 
-  /** How much of a share is taken. */
+  /** Slots in use of a share. */
   count(key: string): number {
     return this.#taken.get(key)?.count ?? 0;
   }
@@ -60,7 +60,7 @@ export class Slots {
     return [...this.#taken.values()].map(({ share }) => share);
   }
 
-  /** What may be taken of a share as things are now. */
+  /** Current limit of a share. */
   limitOf({ kind, occupant }: CapacityLimit): number {
     const { tenantId, destination } = occupant;
     if (kind === 'destination' && destination !== null && this.#halfIsFree(tenantId)) {
@@ -69,7 +69,7 @@ export class Slots {
     return this.plainLimitOf(kind);
   }
 
-  /** Of a share nothing else is known of. */
+  /** Limit of a share without a multiple. */
   plainLimitOf(kind: CapacityLimit['kind']): number {
     const { total, perDestination, perTenant } = this.limits;
     return { all: total, tenant: perTenant, destination: perDestination }[kind];
@@ -79,7 +79,7 @@ export class Slots {
     return this.limitOf(share) - this.count(share.key);
   }
 
-  /** @param told what to tell of shares; all others are told to be free */
+  /** @param told free capacity of shares; others are taken to be free */
   room(told: Iterable<{ readonly share: CapacityLimit; readonly free: number }>): Room {
     const { perDestination, perTenant } = this.limits;
     const tenants: Room['tenants'][number][] = [];
@@ -99,14 +99,14 @@ export class Slots {
     return shares;
   }
 
-  /** False, and nothing is taken, where a share is used up. */
+  /** Takes a slot. Returns false if a share is exhausted. */
   take(occupant: Occupant): boolean {
     if (this.sharesOf(occupant).some((share) => this.freeOf(share) <= 0)) return false;
     this.add(occupant);
     return true;
   }
 
-  /** Takes a place even where there is none left. */
+  /** Takes a slot even if none is free. */
   add(occupant: Occupant): void {
     for (const share of this.sharesOf(occupant)) {
       this.#taken.set(share.key, { share, count: this.count(share.key) + 1 });
@@ -127,11 +127,11 @@ export class Slots {
   }
 }
 
-/** What a claim may bring. */
+/** What a claim may return. */
 interface ClaimRequest {
   readonly limit: number;
   readonly room: Room;
-  /** The same by share: what the claim was told to be free. */
+  /** Free capacity per share that the claim was given. */
   readonly told: ReadonlyMap<string, Told>;
 }
 
@@ -140,16 +140,16 @@ interface Told {
   readonly free: number;
 }
 
-/** A claim looks through several times as many rows as it may bring, whether or not they are there to be brought. */
-const MOST_AT_ONCE = 128;
+/** A claim scans several times as many rows as it may return. */
+const MAX_PER_STATEMENT = 128;
 
 /**
- * The leases a lane holds, and for which shares more may wait in the table. What waits there goes before what is just
- * being recorded: else those who came first would wait for as long as others keep coming.
+ * Leases that a lane holds, and the shares for which deliveries may wait in the table. Deliveries in the table go
+ * before those that are being recorded; otherwise old ones would wait while new ones keep arriving.
  *
- * A share is *behind* while somebody may wait for it that no claim will meet: since one was refused, or since a claim
- * could not have brought more of it. Only a claim that could have and did not says that nobody waits. It may have missed
- * one whose transaction had not ended: whoever writes a delivery that was refused has a claim made after the commit.
+ * A share is *behind* if a delivery may wait for it that the next claim might miss: after a reservation was rejected,
+ * or after a claim returned as many as the share allows. A claim that had room left proves that none waits. It can miss
+ * a delivery whose transaction has not committed; the writer of a rejected delivery triggers a claim after its commit.
  */
 export class LeaseBook {
   readonly #places: Slots;
@@ -159,14 +159,14 @@ export class LeaseBook {
     this.#places = new Slots(limits, stretch);
   }
 
-  /** Leases that are held. */
+  /** Number of leases held. */
   get size(): number {
     return this.#places.count(ALL.key);
   }
 
-  /** @param others leave out those whose shares are behind: the others may stand far back in their queues */
+  /** @param others skip shares that are behind, because other deliveries may be far back in their queues */
   ask({ others = false } = {}): ClaimRequest {
-    const limit = Math.min(MOST_AT_ONCE, Math.max(0, this.#places.free));
+    const limit = Math.min(MAX_PER_STATEMENT, Math.max(0, this.#places.free));
     const told = new Map<string, Told>();
     for (const share of [...this.#places.taken, ...this.#behind.values()]) {
       const free = others && this.#behind.has(share.key) ? 0 : this.#places.freeOf(share);
@@ -177,10 +177,10 @@ export class LeaseBook {
   }
 
   /**
-   * Keeps what a claim brought, also where places were given away meanwhile. What the claim could have brought is judged
-   * by what it was told, whoever came or left while it was on its way.
+   * Adds what a claim returned, even if slots were given away meanwhile. Shares are judged by the capacity that the
+   * claim was given.
    *
-   * @returns true where a share fell behind: what stands behind its queue was perhaps not reached
+   * @returns true if another share fell behind: the claim may not have reached what follows in the queue
    */
   claimed({ told }: ClaimRequest, occupants: readonly Occupant[]): boolean {
     const left = new Map(told);
@@ -197,7 +197,7 @@ export class LeaseBook {
     return [...this.#behind.keys()].some((key) => !before.has(key));
   }
 
-  /** False where it has to wait in the table. */
+  /** Returns false if the delivery has to wait in the table. */
   reserve(occupant: Occupant): boolean {
     const shares = this.#places.sharesOf(occupant);
     if (shares.some(({ key }) => this.#behind.has(key))) return false;
@@ -212,7 +212,9 @@ export class LeaseBook {
     this.#places.leave(occupant);
   }
 
-  /** True where somebody may wait for a share of which half is free again: fetching one by one would cost a claim each. */
+  /**
+   * True if a share that is behind is at most half in use. Waiting for half saves claims that would fetch one row each.
+   */
   get wanting(): boolean {
     for (const share of this.#behind.values()) {
       if (this.#places.count(share.key) <= this.#places.limitOf(share) / 2) return true;
@@ -226,7 +228,7 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-/** Deliveries this process holds and has no place for yet. Destinations take turns; each is served in order. */
+/** Deliveries with a lease but no slot yet. Destinations take turns; within one, deliveries keep their order. */
 export class WaitingLine {
   readonly #lines = new Map<string, Waiting[]>();
 
@@ -238,7 +240,7 @@ export class WaitingLine {
     else line.push(waiting);
   }
 
-  /** The next one that `take` gives a place to. */
+  /** Removes and returns the next delivery that `take` accepts. */
   next(take: (delivery: ClaimedDelivery) => boolean): ClaimedDelivery | undefined {
     for (const [key, line] of this.#lines) {
       const [first] = line;
@@ -251,12 +253,12 @@ export class WaitingLine {
     return undefined;
   }
 
-  /** Takes out those who have waited since before then, or all. */
+  /** Removes deliveries that have waited since before then; without an argument, all. */
   leaveSince(beforeMs = Number.POSITIVE_INFINITY): ClaimedDelivery[] {
     return this.#remove(({ sinceMs }) => sinceMs < beforeMs);
   }
 
-  /** Takes out those who wait for the same destination. */
+  /** Removes deliveries to the same destination. */
   leaveWith(delivery: ClaimedDelivery): ClaimedDelivery[] {
     const key = lineOf(delivery);
     return this.#remove((waiting) => lineOf(waiting.delivery) === key);

@@ -6,17 +6,17 @@ import { type Address, destinationOf } from '../destinations/destinations.ts';
 import { ENDPOINT_WEBHOOK, endpointWebhook } from '../webhooks/webhook-config.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 
-/** What a delivery is about: the action of a rule, or word of an alert or of something else that happened. */
+/** What a delivery carries out: the action of a rule, or a notification. */
 export interface PreparedAction {
   readonly urgency: ActionModule['urgency'];
-  /** Reads the config, secrets opened; a text says which part of it is not valid any more. */
+  /** Reads the config, with its secrets opened. Returns a text if part of it is no longer valid. */
   prepare(config: JsonObject): ((tools: ActionDependencies) => Promise<ActionOutcome>) | string;
 }
 
 /**
- * The errand of a delivery, or why it has none.
+ * Finds what a delivery carries out. Returns a text if there is nothing.
  *
- * @param publicUrl where people reach the platform
+ * @param publicUrl base of links to the console
  */
 export function actionFor(
   { actionType, trigger, triggeredAt }: ClaimedDelivery,
@@ -35,7 +35,7 @@ export function actionFor(
   return prepared(action, (config, tools) => action.execute(config, trigger, tools));
 }
 
-/** What an action calls. Null if it calls nobody. */
+/** The address that an action calls; null if it calls none. */
 export function addressOf(actionType: string, config: JsonObject): Address | null {
   if (actionType === ALERT_WEBHOOK) return destinationOf(config[alertWebhook.address]);
   if (actionType === ENDPOINT_WEBHOOK) return destinationOf(config[endpointWebhook.address]);

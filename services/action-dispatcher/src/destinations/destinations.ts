@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 
-/** An address one tenant's actions call. Health, fairness and being disabled are per destination. */
+/** An address that actions of one tenant call. Breaker, fair share and the disabled flag are per destination. */
 export interface Destination {
   readonly tenantId: string;
-  /** SHA-256 of the whole address: paths and queries of webhooks are often secrets themselves. */
+  /** SHA-256 of the full address, because paths and queries of webhooks are often secrets. */
   readonly id: string;
 }
 
-/** An address of an action: its id, and a label that may be shown. */
+/** A destination id and a label that may be shown. */
 export interface Address {
   readonly id: string;
   readonly label: string;
 }
 
-/** Null for what is no address. */
+/** Null if the text is not an address. */
 export function destinationOf(text: unknown): Address | null {
   const url = typeof text === 'string' ? URL.parse(text) : null;
   if (url === null) return null;
@@ -22,7 +22,7 @@ export function destinationOf(text: unknown): Address | null {
 
 const MAX_REMEMBERED = 10_000;
 
-/** What is remembered of destinations, up to ten thousand of them: the one it was noted of longest ago is forgotten first. */
+/** Keeps a value for up to ten thousand destinations; evicts the one that was set longest ago. */
 export class ByDestination<V> {
   readonly #kept = new Map<string, V>();
 
@@ -54,8 +54,8 @@ export function destinationKey({ tenantId, id }: Destination): string {
 }
 
 /**
- * Whether a destination may be called. `closed` counts failures in a row; `open` waits; `half_open` has let one probe
- * through and waits for its result. `trips` lengthens the wait each time a probe fails.
+ * State of a destination's circuit breaker. `closed` counts consecutive failures, `open` waits, `half_open` has sent
+ * one probe. `trips` lengthens the wait with each failed probe.
  */
 export type DestinationBreaker =
   | { readonly state: 'closed'; readonly failures: number }
@@ -66,16 +66,16 @@ type DestinationAdmission = { readonly admitted: true } | { readonly admitted: f
 
 export const CLOSED: DestinationBreaker = { state: 'closed', failures: 0 };
 
-/** Failures in a row that open a closed breaker. */
+/** Consecutive failures that open a closed breaker. */
 export const FAILURES_TO_OPEN = 5;
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 600_000;
-/** A probe whose result never came (its process died) holds the others up for this long at most. */
+/** A probe whose result never arrives, because its process died, blocks others for this long. */
 export const PROBE_MS = 30_000;
-/** When to ask again while somebody else's probe is out. */
+/** Pause before asking again while another probe is running. */
 const PROBE_CHECK_MS = 5_000;
 
-/** May one call go out now, and what the breaker is once it has. */
+/** Decides whether a call may go out, and returns the next state. */
 export function admit(
   breaker: DestinationBreaker,
   nowMs: number,
@@ -93,7 +93,7 @@ function refuse(breaker: DestinationBreaker, retryAtMs: number) {
   return { breaker, admission: { admitted: false, retryAtMs } } as const;
 }
 
-/** `down` is only what says that the destination itself is unwell; a refusal it sends proves that it is alive. */
+/** `down` means that the destination is unavailable; any response proves that it is up. */
 export function learn(breaker: DestinationBreaker, health: 'up' | 'down', nowMs: number): DestinationBreaker {
   if (health === 'up') return CLOSED;
   switch (breaker.state) {
@@ -104,7 +104,7 @@ export function learn(breaker: DestinationBreaker, health: 'up' | 'down', nowMs:
     case 'half_open':
       return open(breaker.trips + 1, nowMs);
     case 'open':
-      return breaker; // a call that was already under way when it opened: nothing new
+      return breaker; // the call started before the breaker opened
   }
 }
 
@@ -114,11 +114,11 @@ function open(trips: number, nowMs: number): DestinationBreaker {
 }
 
 /**
- * The breakers of every destination this process calls. Kept in memory on purpose: a replica that starts anew finds out
- * within a few calls, and there is no shared state that could be wrong for all of them.
+ * Circuit breakers of all destinations, kept in memory: a new replica learns within a few calls, and no shared state
+ * can be wrong for all of them.
  */
 export class DestinationBreakers {
-  /** Healthy destinations take no place; one that is forgotten merely costs a probe. */
+  /** Healthy destinations are not stored; evicting one costs a probe. */
   readonly #breakers = new ByDestination<DestinationBreaker>();
 
   admit(destination: Destination, nowMs: number): DestinationAdmission {
@@ -131,7 +131,7 @@ export class DestinationBreakers {
     this.#keep(destination, learn(this.#of(destination), health, nowMs));
   }
 
-  /** Somebody says it is well again. */
+  /** Closes the breaker of a destination. */
   reset(destination: Destination): void {
     this.#breakers.delete(destination);
   }
@@ -152,15 +152,15 @@ export class DestinationBreakers {
   }
 }
 
-/** An answer within this time is quick. */
+/** Responses within this time count as fast. */
 const QUICK_MS = 500;
-/** So many quick answers in a row earn a destination its share once more. */
+/** Consecutive fast responses that earn a destination one more share. */
 const ROW = 16;
 const MOST = 4;
 
 /**
- * How many times its share of places each destination may take. A receiver that accepts one quickly after the other
- * earns more of them, step by step; at its first failure or slow answer it is back at its plain share.
+ * Share multiples of destinations. A receiver that responds fast earns more slots step by step; the first failure or
+ * slow response resets it.
  */
 export class Paces {
   readonly #rows = new ByDestination<number>();

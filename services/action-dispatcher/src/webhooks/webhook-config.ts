@@ -7,7 +7,7 @@ import { APPROVAL_CHANGED, AUDIT_RECORDED, BUDGET_REACHED, type WebhookMessage }
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** Where the console shows what a message is about. */
+/** Console pages by type of message. */
 const PATHS: Readonly<Record<string, (data: Data) => string>> = {
   [APPROVAL_CHANGED]: ({ id }) => `/approvals?id=${escaped(id)}`,
   [alertChanged.name]: ({ id }) => `/alerts?id=${escaped(id)}`,
@@ -18,7 +18,7 @@ const PATHS: Readonly<Record<string, (data: Data) => string>> = {
   [BUDGET_REACHED]: () => '/spend',
 };
 
-/** Undefined where nobody said where the platform is reached. */
+/** Undefined if the public URL is not configured. */
 export function linkTo({ type, data }: WebhookMessage, publicUrl: string | undefined): string | undefined {
   if (publicUrl === undefined) return undefined;
   return publicUrl.replace(/\/+$/, '') + (PATHS[type]?.(data as Data) ?? '/');
@@ -33,10 +33,10 @@ function escaped(id: unknown): string {
   return encodeURIComponent(String(id));
 }
 
-/** What a delivery to a webhook endpoint is called; no rule can have it as its action. */
+/** Action type of deliveries to webhook endpoints. No rule can use it as its action. */
 export const ENDPOINT_WEBHOOK = 'webhook';
 
-/** What a delivery keeps: the endpoint as it was when it was queued, and what it is told. */
+/** The endpoint at the time of queueing, and the message. */
 const EndpointWebhookConfig = z.object({
   url: z.string(),
   format: WebhookFormat,
@@ -45,12 +45,12 @@ const EndpointWebhookConfig = z.object({
 });
 type EndpointWebhookConfig = z.infer<typeof EndpointWebhookConfig>;
 
-/** Carried out like an action, by the same worker. */
+/** Delivered like an action, by the same workers. */
 export const endpointWebhook = {
   urgency: 'notification',
   config: EndpointWebhookConfig,
   address: 'url',
-  /** @param publicUrl where people reach the platform; without it nothing is linked */
+  /** @param publicUrl base of links to the console; without it there are no links */
   execute(
     { url, format, secret, message }: EndpointWebhookConfig,
     publicUrl: string | undefined,

@@ -30,23 +30,23 @@ interface Call<T> {
  * it, also a second one beside a running one.
  */
 export class Gathering<T> {
-  readonly #parts: GatheringDependencies<T>;
+  readonly #dependencies: GatheringDependencies<T>;
   #waiting: Call<T>[] = [];
   #events = 0;
   #running = 0;
   /** Before it the next statement needs enough events to begin. */
   readonly #next: DueTime;
 
-  constructor(parts: GatheringDependencies<T>) {
-    this.#parts = parts;
-    this.#next = new DueTime(() => this.#go(), parts.now);
+  constructor(dependencies: GatheringDependencies<T>) {
+    this.#dependencies = dependencies;
+    this.#next = new DueTime(() => this.#go(), dependencies.now);
   }
 
   /** One outcome per message, in order. Rejects as `record` does, together with the calls it was gathered with. */
   record(messages: readonly Received<T>[]): Promise<readonly HandlingOutcome[]> {
     return new Promise((answer) => {
       this.#waiting.push({ messages, answer });
-      for (const message of messages) this.#events += this.#parts.eventsOf(message);
+      for (const message of messages) this.#events += this.#dependencies.eventsOf(message);
       this.#go();
     });
   }
@@ -58,7 +58,7 @@ export class Gathering<T> {
     if (!enough && this.#next.isAhead()) return;
     const calls = this.#waiting;
     const busy = Math.min(1, Math.max(QUIETEST, this.#events / BUSY_EVENTS));
-    this.#next.setIn(this.#parts.paceMs * busy);
+    this.#next.setIn(this.#dependencies.paceMs * busy);
     this.#waiting = [];
     this.#events = 0;
     void this.#store(calls);
@@ -66,7 +66,7 @@ export class Gathering<T> {
 
   async #store(calls: readonly Call<T>[]): Promise<void> {
     this.#running += 1;
-    const stored = this.#parts.record(calls.flatMap(({ messages }) => messages));
+    const stored = this.#dependencies.record(calls.flatMap(({ messages }) => messages));
     let place = 0;
     for (const { messages, answer } of calls) {
       const from = place;
