@@ -1,12 +1,12 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
 /**
- * Authenticated encryption of small secrets at rest (AES-256-GCM). `context` binds a sealed value to where it belongs
- * (tenant, table, row), so that it cannot be moved; the sealed text names the key version it was made with.
+ * Authenticated encryption of small secrets at rest (AES-256-GCM). `context` (tenant, table, row) binds a sealed value
+ * to its place, so that it cannot be moved. The sealed text names the version of its key.
  */
 export interface SecretBox {
   seal(plain: string, context: readonly string[]): string;
-  /** @throws Error when the text was altered, moved, or sealed with a key this process does not have. */
+  /** @throws Error if the text was altered or moved, or sealed with a key that this process does not have */
   open(sealed: string, context: readonly string[]): string;
   isSealed(text: string): boolean;
 }
@@ -16,9 +16,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * AES-256-GCM over keys given in base64: the first seals, every one opens, so a key is replaced by putting the new one
- * in front. A key's version is the start of its own hash, so nobody has to number keys.
- * Form: `sealed:<key version>:<base64url of nonce, tag and ciphertext>`.
+ * AES-256-GCM with base64 keys. The first key seals and every key opens, so a key is replaced by putting the new one in
+ * front. The version of a key is the start of its hash. Format: `sealed:<key version>:<base64url of nonce, tag and
+ * ciphertext>`.
  */
 export class AesSecretBox implements SecretBox {
   readonly #keys: ReadonlyMap<string, Buffer>;
@@ -77,14 +77,14 @@ export class AesSecretBox implements SecretBox {
   }
 }
 
-/** At least nonce and tag: 28 bytes are 38 characters of base64url. */
+/** Nonce and tag are 28 bytes, or 38 characters of base64url. */
 const SEALED = /^sealed:([0-9a-f]{8}):([\w-]{38,})$/;
 
 function versionOf(key: Buffer): string {
   return createHash('sha256').update('agentlens key version').update(key).digest('hex').slice(0, 8);
 }
 
-/** JSON keeps the parts apart: ['a', 'bc'] is not ['ab', 'c']. */
+/** JSON keeps the parts apart: ['a', 'bc'] differs from ['ab', 'c']. */
 function bound(context: readonly string[], version: string): Buffer {
   return Buffer.from(JSON.stringify([...context, version]));
 }

@@ -1,16 +1,21 @@
 import { type Counter, metrics } from '@opentelemetry/api';
 
-/** A run's sign of life that was not written down, word of a changed run that reached nobody, what came of a deleted run. */
+/**
+ * What was dropped: a heartbeat that was not recorded, a change notification that was not published, an event of a
+ * deleted run.
+ */
 type DroppedByTracking = 'heartbeat' | 'run_change' | 'event_of_deleted_run';
 
-/** What this service lets go of: something better will follow (the next heartbeat, change, poll), or its run was deleted. */
+/**
+ * Counts dropped messages. Each is replaced by a later one (the next heartbeat, change or poll), or its run was
+ * deleted.
+ */
 export class TrackingDropMetrics {
   readonly #dropped;
 
   constructor() {
     this.#dropped = metrics.getMeter('@agentlens/run-tracking').createCounter('agentlens.runs.dropped', {
-      description:
-        'Heartbeats not written down, changes of runs not announced, what came of deleted runs; by what it was',
+      description: 'Heartbeats and change notifications that were dropped, and events of deleted runs, by kind',
     });
   }
 
@@ -19,7 +24,7 @@ export class TrackingDropMetrics {
   }
 }
 
-/** What was let go of because it was past retention. */
+/** Counts what retention removed. */
 export class RetentionMetrics {
   readonly #rows: Counter;
   readonly #partitions: Counter;
@@ -34,7 +39,7 @@ export class RetentionMetrics {
       description: 'Partitions dropped because they were past retention, by table',
     });
     this.#contents = meter.createCounter('agentlens.retention.contents', {
-      description: 'Rows whose contents were removed because they were past the retention of contents, by table',
+      description: 'Rows whose contents were removed past the retention of contents, by table',
     });
   }
 

@@ -6,12 +6,12 @@ import { bearerOf } from './api-key.ts';
 
 const Sealed = z.object({ key: z.string(), until: z.number() });
 
-/** API keys that a client holds sealed, for a while and for one purpose, instead of the key itself. */
+/** Seals API keys for a limited time and one purpose, for clients that must not hold the key itself. */
 class SealedKeys {
   readonly #platform: Pick<Platform, 'secrets' | 'clock'>;
   readonly #context: readonly string[];
 
-  /** @param purpose what is sealed for another one does not open. */
+  /** @param purpose keys sealed for one purpose do not open for another */
   constructor(platform: Pick<Platform, 'secrets' | 'clock'>, purpose: string) {
     this.#platform = platform;
     this.#context = [purpose];
@@ -21,7 +21,7 @@ class SealedKeys {
     return this.#platform.secrets.seal(JSON.stringify({ key, until: untilMs }), this.#context);
   }
 
-  /** The key, unless its time is over, or the text was altered or sealed by a key that this platform no longer has. */
+  /** The key; undefined if it has expired, was altered, or was sealed with a key that this platform no longer has. */
   open(sealed: string): string | undefined {
     const { secrets, clock } = this.#platform;
     if (!secrets.isSealed(sealed)) return undefined;
@@ -40,9 +40,9 @@ const COOKIE_LIFE_MS = 7 * 86_400_000;
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * The browser's session: an API key sealed into a cookie that no script can read. A request that brings the cookie and no
- * `Authorization` is a request with that key, so that every check of keys (scope, expiry, revocation) holds as it is.
- * Writes must come from a page of this very address: a cookie is sent along by the browser, whoever asks for it.
+ * Browser sessions: an API key sealed in a cookie that scripts cannot read. A request with the cookie and without
+ * `Authorization` is treated as a request with that key, so that scope, expiry and revocation apply. Writes must come
+ * from a page of the same origin, because browsers send cookies with requests of any page.
  */
 export class SessionCookies {
   readonly #keys: SealedKeys;
@@ -53,19 +53,19 @@ export class SessionCookies {
     this.#clock = platform.clock;
   }
 
-  /** Before keys are checked. */
+  /** Must run before keys are checked. */
   accept(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, _reply, done) => {
       done(this.#signIn(request));
     });
   }
 
-  /** The value of `Set-Cookie` that signs this browser in. */
+  /** The `Set-Cookie` value that signs this browser in. */
   cookieFor(key: string, request: FastifyRequest): string {
     return `${NAME}=${this.#keys.seal(key, this.#clock.now() + COOKIE_LIFE_MS)}; Max-Age=${COOKIE_LIFE_MS / 1000}${attributesFor(request)}`;
   }
 
-  /** The value of `Set-Cookie` that signs it out. */
+  /** The `Set-Cookie` value that signs this browser out. */
   endedFor(request: FastifyRequest): string {
     return `${NAME}=; Max-Age=0${attributesFor(request)}`;
   }
@@ -94,7 +94,7 @@ function attributesFor(request: FastifyRequest): string {
   return `; Path=/; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** Browsers name the page a write comes from; one that does not is not answered. */
+/** True if the request comes from a page of this origin. Requests without the header are rejected. */
 export function comesFromHere(request: Pick<FastifyRequest, 'headers'>): boolean {
   const { origin, host } = request.headers;
   if (origin === undefined || !URL.canParse(origin)) return false;
@@ -102,7 +102,7 @@ export function comesFromHere(request: Pick<FastifyRequest, 'headers'>): boolean
   return [host, forwarded].includes(new URL(origin).host);
 }
 
-/** Long enough to connect; an address that was written down somewhere is worth nothing afterwards. */
+/** Long enough to connect. A ticket in a log is worthless afterwards. */
 const TICKET_LIFE_MS = 60_000;
 
 /** `expiresAt` is RFC 3339. */
@@ -112,9 +112,9 @@ export interface StreamTicket {
 }
 
 /**
- * Lets a client that cannot send headers open an event stream without its key in the address: a ticket is the key, sealed, and
- * good for a minute on the routes of event streams. A request that brings one is a request with that key, so that its scopes,
- * expiry, revocation and agents hold as they are. Every process that has the secret key of the platform reads it.
+ * Lets clients that cannot send headers open an event stream without a key in the address. A ticket is the sealed key,
+ * valid for a minute on routes of event streams. A request with a ticket is treated as a request with that key, so that
+ * its scopes, expiry, revocation and agents apply. Every process with the platform's secret key can open it.
  */
 export class StreamTickets {
   readonly #keys: SealedKeys;
@@ -125,14 +125,14 @@ export class StreamTickets {
     this.#clock = platform.clock;
   }
 
-  /** Before keys are checked. */
+  /** Must run before keys are checked. */
   accept(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, _reply, done) => {
       done(this.#admit(request));
     });
   }
 
-  /** A ticket for the key of this request. */
+  /** Creates a ticket for the key of this request. */
   ticketFor(request: Pick<FastifyRequest, 'headers'>): StreamTicket {
     const key = bearerOf(request);
     if (key === undefined) throw new Error('a ticket was asked for by a request without a key');

@@ -2,7 +2,7 @@ import type { Database } from '@agentlens/database';
 import { sql } from 'kysely';
 import type { KeyRecord } from './cached-key-directory.ts';
 
-/** Whether the tenant of a key has a rule in force, or a budget, that blocks when it cannot be evaluated. */
+/** True if the tenant has an active rule or a budget that blocks when it cannot be evaluated. */
 const HAS_TO_BLOCK = sql<boolean>`(
   exists (
     select from guardrail_rules r
@@ -14,10 +14,7 @@ const HAS_TO_BLOCK = sql<boolean>`(
   )
 )`;
 
-/**
- * What there is of these keys. Key ids are unique across tenants: this is the one look-up that cannot name a tenant,
- * because it finds it.
- */
+/** Reads the records of keys. Key ids are unique across tenants: this lookup finds the tenant, so it cannot name it. */
 export async function readKeyRecords(database: Database, keyIds: readonly string[]): Promise<readonly KeyRecord[]> {
   const rows = await database.db
     .selectFrom('api_keys')
@@ -41,34 +38,34 @@ export async function readKeyRecords(database: Database, keyIds: readonly string
   }));
 }
 
-/** Most keys one statement names. */
-const MOST_AT_ONCE = 500;
-/** A key that is read before it is needed waits so long for others. */
+/** Maximum number of keys per statement. */
+const MAX_PER_STATEMENT = 500;
+/** A background read waits this long for others. */
 const GATHER_MS = 250;
 
 type Reading<T> = PromiseWithResolvers<T | null>;
 
 /**
- * Gathers keys into few statements, of which one is under way at a time: what is asked for meanwhile goes together in the
- * next one. So a thousand tenants that send now and then cost a few statements a second, not one each.
+ * Batches key reads: one statement runs at a time, and keys requested meanwhile share the next one. A thousand tenants
+ * that send now and then cost a few statements per second.
  */
 export class KeyReads<T> {
   readonly #waiting = new Map<string, Reading<T>>();
-  /** Of the statement under way, without what was forgotten since. */
+  /** Reads of the running statement, without keys that were evicted since. */
   readonly #running = new Map<string, Reading<T>>();
   #isBusy = false;
-  /** Somebody waits for one of those that wait. */
+  /** True if a caller waits for one of the pending reads. */
   #isUrgent = false;
   #isGathering = false;
 
   constructor(
-    /** Answers what there is of every key; null where keys cannot be read now. Never rejects. */
+    /** Returns the records found, or null if keys cannot be read. Never rejects. */
     private readonly read: (keyIds: readonly string[]) => Promise<ReadonlyMap<string, T> | null>,
-    /** Told what was found of a key, unless it was forgotten meanwhile. */
+    /** Called with each record, unless the key was evicted meanwhile. */
     private readonly keep: (keyId: string, found: T) => void,
   ) {}
 
-  /** Reads a key at once, or after the statement that is under way. Null where keys cannot be read now. */
+  /** Reads a key now, or after the running statement. Null if keys cannot be read. */
   now(keyId: string): Promise<T | null> {
     const running = this.#running.get(keyId);
     if (running !== undefined) return running.promise;
@@ -78,7 +75,7 @@ export class KeyReads<T> {
     return promise;
   }
 
-  /** Reads a key along with others before long; nobody waits for it. */
+  /** Reads a key in the background, together with others. */
   soon(keyId: string): void {
     if (this.#running.has(keyId)) return;
     this.#join(keyId);
@@ -91,7 +88,7 @@ export class KeyReads<T> {
     }, GATHER_MS).unref();
   }
 
-  /** What is under way may have been read before the key changed: who asks from now on has it read again. */
+  /** The running statement may have read the old record, so later callers read again. */
   forget(keyId: string): void {
     this.#running.delete(keyId);
   }
@@ -105,7 +102,7 @@ export class KeyReads<T> {
   async #leave(): Promise<void> {
     if (this.#isBusy || this.#waiting.size === 0) return;
     this.#isBusy = true;
-    const leaving = [...this.#waiting].slice(0, MOST_AT_ONCE);
+    const leaving = [...this.#waiting].slice(0, MAX_PER_STATEMENT);
     for (const [keyId, reading] of leaving) {
       this.#waiting.delete(keyId);
       this.#running.set(keyId, reading);
@@ -126,7 +123,7 @@ export class KeyReads<T> {
     reading.resolve(found);
   }
 
-  /** Who waited behind a statement that failed is not made to wait for another one. */
+  /** Callers that waited behind a failed statement do not wait for another one. */
   #giveUp(): void {
     for (const { resolve } of this.#waiting.values()) resolve(null);
     this.#waiting.clear();

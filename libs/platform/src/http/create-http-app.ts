@@ -14,7 +14,7 @@ import { addSecurityHeaders, limitBodies, refuseUnreadable, refuseUnrouted, trac
 import { ProblemFilter } from './problem.filter.ts';
 import { routeOf } from './serves.ts';
 
-/** For probes and Prometheus: no key, and nothing of any tenant. */
+/** Routes for probes and Prometheus: no key required, no data of tenants. */
 function addOperatorRoutes(fastify: FastifyInstance, platform: Platform): void {
   fastify.route({ ...routeOf(getLiveness), handler: async () => ({ status: 'ok' }) });
   fastify.route({
@@ -33,20 +33,20 @@ function addOperatorRoutes(fastify: FastifyInstance, platform: Platform): void {
   });
 }
 
-/** Longer than any load balancer keeps an idle connection, so that it never reuses one we are closing. */
+/** Longer than load balancers keep idle connections, so that none is reused while it closes. */
 const KEEP_ALIVE_MS = 72_000;
-/** From the first byte of a request to its last: a client that trickles cannot hold a connection for ever. */
+/** Limit for a whole request, so that a slow client cannot hold a connection. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** As long as a request line can be. Each route says what an id may be; a 404 would look like a route that is not there. */
-const LONGEST_PARAMETER = 16_384;
+/** The length of a request line. Routes limit ids themselves; a 404 would look like a missing route. */
+const MAX_PARAMETER_LENGTH = 16_384;
 
 @Module({})
 class HttpRoot {}
 
 /**
- * One HTTP server for these service modules: keys checked on every route, every error a Problem, `/healthz`, `/readyz`
- * and `/metrics` beside them. Not yet listening; specs use it with `app.inject` after `app.init()`.
+ * Creates the HTTP server of these modules: keys checked on every route, every error a Problem, with `/healthz`,
+ * `/readyz` and `/metrics`. Does not listen; specs use `app.inject` after `app.init()`.
  */
 export async function createHttpApp(
   platform: Platform,
@@ -65,8 +65,8 @@ export async function createHttpApp(
     onConstructorPoisoning: 'error',
     forceCloseConnections: 'idle',
     clientErrorHandler: refuseUnreadable,
-    // Clients in the field post to `/v1/rules/`.
-    routerOptions: { maxParamLength: LONGEST_PARAMETER, ignoreTrailingSlash: true },
+    // Some clients post to `/v1/rules/`.
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, ignoreTrailingSlash: true },
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       filter.answer(error, request, reply),
   });

@@ -7,7 +7,7 @@ import type { Platform } from '../platform.ts';
 import { ProblemException } from './problem-exception.ts';
 
 /**
- * Routes take bodies of `USUAL_BODY_BYTES`, and of `mostBytes` or a limit of their own where they ask for it.
+ * Limits request bodies to `USUAL_BODY_BYTES`, or to `mostBytes` or a limit of their own for routes that declare it.
  */
 export function limitBodies(fastify: FastifyInstance, mostBytes: number): void {
   fastify.addHook('onRoute', (route) => {
@@ -18,12 +18,12 @@ export function limitBodies(fastify: FastifyInstance, mostBytes: number): void {
 }
 
 /**
- * On every answer, refusals too: a browser takes it for what it says it is, so that no text of an agent becomes a page or
- * a script; and answers of the API belong to one key, so that no cache keeps them. Must come before keys are checked.
+ * Headers for every response. `nosniff` keeps browsers from rendering agents' text as a page or script; `no-store`
+ * keeps responses of the API, which belong to one key, out of caches. Must run before keys are checked.
  */
 export function addSecurityHeaders(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (request, reply, done) => {
-    // Of the answer itself: event streams write their head past Fastify.
+    // Set on the raw response, because event streams bypass Fastify.
     reply.raw.setHeader('x-content-type-options', 'nosniff');
     if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
     done();
@@ -31,8 +31,8 @@ export function addSecurityHeaders(fastify: FastifyInstance): void {
 }
 
 /**
- * Names the route on the request's span, measures every answer, and answers with the request's id. When the process
- * drains, answers that have begun and never end by themselves (event streams) are ended here.
+ * Names the route on the request's span, records its duration and returns the request id. When the process drains, ends
+ * open event streams.
  */
 export function trackRequests(fastify: FastifyInstance, platform: Platform): void {
   const duration = metrics.getMeter('agentlens').createHistogram('agentlens.http.request.duration_seconds', {
@@ -67,8 +67,8 @@ interface Route {
 }
 
 /**
- * A request that no route takes is refused before its body is read: 405 with `Allow` where its path takes other methods,
- * else 404. Called before any route is added.
+ * Rejects requests without a route before their body is read: 405 with `Allow` if the path has other methods, otherwise
+ * 404. Must be called before routes are added.
  */
 export function refuseUnrouted(fastify: FastifyInstance): void {
   const routes: Route[] = [];
@@ -84,7 +84,7 @@ function refusal({ method, url }: FastifyRequest, routes: readonly Route[]): Pro
   const path = url.split('?')[0] ?? '';
   const asked = segmentsOf(path);
   const matching = routes.filter(({ segments }) => matches(segments, asked));
-  // Of `/rules/:id` and `/rules/catalog` the second is what this path is.
+  // `/rules/catalog` matches itself, not `/rules/:id`.
   const fewest = Math.min(...matching.map(({ segments }) => parametersIn(segments)));
   const methods = matching
     .filter(({ segments }) => parametersIn(segments) === fewest)
@@ -100,7 +100,7 @@ function refusal({ method, url }: FastifyRequest, routes: readonly Route[]): Pro
   });
 }
 
-/** A slash at the end makes no other path, as for the router. */
+/** The router also ignores a trailing slash. */
 function segmentsOf(path: string): string[] {
   return path.replace(/\/$/, '').split('/');
 }
@@ -120,7 +120,7 @@ const REASONS: Readonly<Record<number, string>> = {
   431: 'Request Header Fields Too Large',
 };
 
-/** What Node's HTTP parser gives up on before there is a request: answered as a Problem too, then hung up on. */
+/** Answers requests that Node's HTTP parser rejects with a Problem, then closes the connection. */
 export function refuseUnreadable({ code }: { readonly code?: string }, socket: Socket): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

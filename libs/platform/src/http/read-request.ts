@@ -11,7 +11,7 @@ interface ReadableRequest extends FastifyRequest {
   [READ]?: object;
 }
 
-/** Reads a request by the schemas of its operation, once its key is known to be good. */
+/** Validates a request against its operation, after the key was checked. */
 export class ReadRequest implements NestInterceptor {
   readonly #op: Operation;
   readonly #known: readonly string[];
@@ -27,7 +27,7 @@ export class ReadRequest implements NestInterceptor {
     return next.handle();
   }
 
-  /** @throws ProblemException 400 naming every path that is wrong */
+  /** @throws ProblemException 400 naming every invalid path */
   #read(request: FastifyRequest): object {
     const { params, query, headers, body, forwarded } = this.#op;
     this.#refuseUnknown(request.query as object);
@@ -39,7 +39,7 @@ export class ReadRequest implements NestInterceptor {
     };
   }
 
-  /** A misspelt filter would answer everything, and look like an answer. */
+  /** A misspelled filter would return everything. */
   #refuseUnknown(query: object): void {
     const details = Object.keys(query)
       .filter((name) => !this.#known.includes(name))
@@ -48,7 +48,7 @@ export class ReadRequest implements NestInterceptor {
   }
 }
 
-/** What the operation's schemas made of the request: `@FromRequest() { query }: RequestOf<typeof listRuns>`. */
+/** Injects the validated request: `@FromRequest() { query }: RequestOf<typeof listRuns>`. */
 export const FromRequest = createParamDecorator((_data: unknown, context: ExecutionContext): object => {
   const read = context.switchToHttp().getRequest<ReadableRequest>()[READ];
   if (read === undefined) throw new Error('FromRequest was asked for on a route that @Serves does not read');

@@ -20,9 +20,9 @@ interface Versioned {
 }
 
 /**
- * Gives an answer its version as ETag.
+ * Sends the version of a response as ETag.
  *
- * @param member what of the answer has the version; the answer itself, unless said otherwise
+ * @param member the part of the response with the version; default: the response itself
  */
 function tagVersions(member?: string): NestInterceptor {
   const versionOf = (answer: unknown) => {
@@ -46,8 +46,8 @@ const METHODS = {
 } as const;
 
 /**
- * Routes a controller method as its operation says: path, scope of the key, what it reads (`@FromRequest()`), status of
- * success. `settings` are those a declaration does not know.
+ * Routes a controller method as its operation declares: path, scope, validated input (`@FromRequest()`) and status.
+ * `settings` adds what a declaration does not cover.
  */
 export function Serves(op: Operation, settings: RouteSettings = {}): MethodDecorator {
   return applyDecorators(
@@ -60,7 +60,7 @@ export function Serves(op: Operation, settings: RouteSettings = {}): MethodDecor
   );
 }
 
-/** The same for a route of Fastify itself: `fastify.route({ ...routeOf(op), handler })`. */
+/** The same for a plain Fastify route: `fastify.route({ ...routeOf(op), handler })`. */
 export function routeOf(op: Operation, settings: RouteSettings = {}) {
   return {
     method: op.method.toUpperCase() as HTTPMethods,

@@ -3,7 +3,7 @@ import { JWT, PRIVATE_KEY, SECRET_KEY } from '@agentlens/guardrails/detectors';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
 
-/** What our own logger writes; everything may be missing in lines of others. */
+/** Fields of our log entries; lines of other programs may lack them. */
 interface LogEntry {
   readonly time?: string;
   readonly level?: string;
@@ -12,12 +12,12 @@ interface LogEntry {
   readonly [field: string]: unknown;
 }
 
-/** For machines: where a line came from, and what it belongs to. */
+/** Fields that only machines need. */
 const NOT_SHOWN = new Set(['service', 'traceId', 'spanId']);
-/** What a field holds is often a list, and a line should be one. */
-const MOST_CHARS = 300;
+/** Fields are shortened to keep an entry on one line. */
+const MAX_CHARS = 300;
 
-/** `12:00:01 WARN message (cause) field=value` from one JSON log entry; anything else passes as it is. */
+/** Formats a JSON log entry as `12:00:01 WARN message (cause) field=value`; returns other text unchanged. */
 export function humanLine(json: string): string {
   const entry = parsed(json);
   if (entry === null) return json;
@@ -30,7 +30,7 @@ export function humanLine(json: string): string {
 
 function text(value: unknown): string {
   const whole = typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value);
-  return whole.length > MOST_CHARS ? `${whole.slice(0, MOST_CHARS)}...` : whole;
+  return whole.length > MAX_CHARS ? `${whole.slice(0, MAX_CHARS)}...` : whole;
 }
 
 function parsed(json: string): LogEntry | null {
@@ -42,25 +42,25 @@ function parsed(json: string): LogEntry | null {
   }
 }
 
-/** Members that are never written, wherever they stand in a log entry up to two levels deep. */
+/** Fields that are never logged, up to two levels deep. */
 const REDACTED_PATHS = ['authorization', 'apiKey', 'secret', 'password', 'token', 'headers'].flatMap((name) => [
   name,
   `*.${name}`,
   `*.*.${name}`,
 ]);
 
-/** The public part of our own keys says whose they are. */
+/** The public part of our keys may be shown. */
 const OWN_KEY = /^agk_[a-z]+_([0-9A-Za-z]{8})_/;
-/** What says the kind of any other key. */
+/** The part of other keys that shows their kind. */
 const PREFIX = /^(?:[A-Za-z]{2,5}[_.-]|.{4})/;
 
-/** Bearer tokens, passwords inside URLs. */
+/** Bearer tokens, and passwords in URLs. */
 const CARRIED: readonly [RegExp, string][] = [
   [/\bBearer +[^\s"\\]+/gi, 'Bearer ***'],
   [/(\w+:\/\/[^:@/\s"]+):[^@/\s"]+@/g, '$1:***@'],
 ];
 
-/** The text without anything that looks like a secret; what a key belongs to stays readable. */
+/** Removes everything that looks like a secret; the public part of keys stays. */
 export function withoutSecrets(text: string): string {
   const keyless = text.replace(PRIVATE_KEY, '[private_key]').replace(JWT, '[jwt]').replace(SECRET_KEY, masked);
   return CARRIED.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), keyless);
@@ -74,12 +74,12 @@ function masked(key: string): string {
 interface LoggerOptions {
   readonly name: string;
   readonly level: string;
-  /** One short line per entry on stderr, for people; otherwise JSON on stdout, for machines. */
+  /** Short lines on stderr for people; otherwise JSON on stdout. */
   readonly human?: boolean;
   readonly stream?: DestinationStream;
 }
 
-/** Every entry carries the trace it belongs to, and no secret. */
+/** Creates a logger that adds the trace and removes secrets. */
 export function createLogger(options: LoggerOptions): Logger {
   return pino(
     {

@@ -6,17 +6,17 @@ import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import type { MeterProvider } from '@opentelemetry/sdk-metrics';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
 
-/** The probe wakes the process this often; what it comes later than that is the delay. */
+/** Interval of the probe; what a wake-up is late by is the delay. */
 const RESOLUTION_MS = 100;
 const NANOS_PER_MS = 1_000_000;
 
-/** How long work waits for this process's one thread, and how much of the time that thread is busy, between two scrapes. */
+/** Reports event loop delay and utilisation between two scrapes. */
 function observeEventLoop(meter: Meter): void {
   const intervals = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   intervals.enable();
   meter
     .createObservableGauge('agentlens.process.event_loop_delay', {
-      description: 'How much later than due timers ran, p99 since the last scrape',
+      description: 'Event loop delay, p99 since the last scrape',
       unit: 'ms',
     })
     .addCallback((result) => {
@@ -26,7 +26,7 @@ function observeEventLoop(meter: Meter): void {
   let before = performance.eventLoopUtilization();
   meter
     .createObservableGauge('agentlens.process.event_loop_utilization', {
-      description: 'Share of the time since the last scrape that the event loop was busy, 0 to 1',
+      description: 'Event loop utilisation since the last scrape, 0 to 1',
     })
     .addCallback((result) => {
       const now = performance.eventLoopUtilization();
@@ -39,7 +39,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const load = createRequire(import.meta.url);
 
-/** Parameters of addresses that hold a key, ours and those of stores that webhooks may point to. */
+/** Query parameters that hold keys, ours and those of stores that webhooks may call. */
 const SECRET_PARAMETERS = [
   ...['token', 'ticket', 'key', 'api_key', 'apikey', 'access_token', 'secret', 'sig', 'signature', 'Signature'],
   ...['AWSAccessKeyId', 'X-Goog-Signature', 'X-Amz-Signature', 'X-Amz-Credential', 'X-Amz-Security-Token'],
@@ -49,9 +49,9 @@ let exporter: PrometheusExporter | undefined;
 let sdk: NodeSDK | undefined;
 
 /**
- * Starts what the standard OTEL_* variables ask for. Metrics are always collected for `/metrics`; traces only where
- * an endpoint or exporter is named, because loading the tracing SDK costs a third of a second and 30 MB.
- * Must run before http, pg and ioredis are loaded, hence the packages are loaded here, synchronously, when needed.
+ * Starts telemetry as the standard OTEL_* variables configure it. Metrics are always collected for `/metrics`; traces
+ * only with an endpoint or exporter, because loading the tracing SDK takes a third of a second and 30 MB. Must run
+ * before http, pg and ioredis are loaded, so packages are loaded here synchronously.
  */
 export function startTelemetry(serviceName: string, env: Env): void {
   if (exporter !== undefined || env.OTEL_SDK_DISABLED === 'true') return;
@@ -66,7 +66,7 @@ export function startTelemetry(serviceName: string, env: Env): void {
   observeEventLoop(metrics.getMeter('agentlens'));
 }
 
-/** Metrics alone. */
+/** Metrics without traces. */
 function plainProvider(name: string, reader: PrometheusExporter): MeterProvider {
   const { MeterProvider } = load('@opentelemetry/sdk-metrics') as typeof import('@opentelemetry/sdk-metrics');
   const { resourceFromAttributes } = load('@opentelemetry/resources') as typeof import('@opentelemetry/resources');
@@ -74,12 +74,12 @@ function plainProvider(name: string, reader: PrometheusExporter): MeterProvider 
   return new MeterProvider({ resource, readers: [reader] });
 }
 
-/** Sends what is still buffered. */
+/** Flushes buffered telemetry. */
 export async function stopTelemetry(): Promise<void> {
   await sdk?.shutdown().catch(() => undefined);
 }
 
-/** Answers one scrape in the Prometheus text format. */
+/** Answers a scrape in the Prometheus text format. */
 export function answerMetrics(request: IncomingMessage, response: ServerResponse): void {
   if (exporter === undefined) {
     response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end('');
@@ -115,7 +115,7 @@ function startSdk(serviceName: string, env: Env, prometheus: PrometheusExporter)
     ...(wantsTraces(env) ? {} : { spanProcessors: [] }),
     instrumentations: [
       new HttpInstrumentation({
-        // Probes and scrapes would be most of the traces.
+        // Probes and scrapes would dominate the traces.
         ignoreIncomingRequestHook: (request) => /^\/(healthz|readyz|metrics)/.test(request.url ?? ''),
         redactedQueryParams: SECRET_PARAMETERS,
         redactedQueryParamsServer: SECRET_PARAMETERS,

@@ -3,8 +3,8 @@ import { type AgentTally, type RunRecord, type RunTotals, statusOf, sumOfAll, us
 import type { ChunkEvent, Tallies } from './chunk-tallies.ts';
 
 /**
- * An event as a row of the type `event_row`. Nobody looked into it: what is of another type than its column is refused
- * where it is written down, what else no event can have by the statement.
+ * Columns of `event_row`. Events are not validated again: a wrong type fails when the row is encoded, anything else in
+ * the statement.
  */
 export const EVENT_COLUMNS: Columns<ChunkEvent> = {
   tenant_id: ({ batch }) => batch.tenantId,
@@ -39,7 +39,7 @@ function whole(count: number | undefined): number | undefined {
   return count === undefined ? undefined : Math.round(count);
 }
 
-/** The types of the rows that are sent to be stored; migrations make them. */
+/** Row types of the statements, created by migrations. */
 export const ROW_TYPES = ['event_row', 'run_row_2', 'agent_row', 'day_row'] as const;
 export type RowTypes = Readonly<Record<(typeof ROW_TYPES)[number], RowType>>;
 
@@ -48,7 +48,7 @@ interface Counted {
   readonly totals: RunTotals;
 }
 
-/** What runs and days of agents both keep. */
+/** Totals that runs and days of agents share. */
 const COUNTED_COLUMNS: Columns<Counted> = {
   tenant_id: ({ tenantId }) => tenantId,
   event_count: ({ totals }) => totals.events,
@@ -61,7 +61,7 @@ const COUNTED_COLUMNS: Columns<Counted> = {
   cost_usd: costOf,
 };
 
-/** A row of the type `run_row_2`. */
+/** A `run_row_2`. */
 interface CountedRun extends Counted {
   readonly run: RunRecord;
 }
@@ -106,7 +106,7 @@ export const RUN_COLUMNS: Columns<CountedRun> = {
   error_place: ({ run }) => run.errorMessage?.place,
 };
 
-/** A row of the type `agent_row`, with the totals of all its days. */
+/** An `agent_row`, with totals of all its days. */
 interface CountedAgent extends Counted {
   readonly agent: AgentTally;
 }
@@ -134,7 +134,7 @@ export const AGENT_COLUMNS: Columns<CountedAgent> = {
       : Object.fromEntries(Array.from(registration.tools, ([tool, { place }]) => [tool, place])),
 };
 
-/** A row of the type `day_row`. */
+/** A `day_row`. */
 interface CountedDay extends Counted {
   readonly agentId: string;
   readonly day: string;
@@ -150,7 +150,7 @@ function costOf({ totals }: Counted): string {
   return usdText(totals.picoUsd);
 }
 
-/** The rows of one statement; they can be cleared and used for the next one. */
+/** Rows of one statement. Can be cleared and reused. */
 export class ChunkRows {
   readonly events: RowArray<ChunkEvent>;
   readonly #runs: RowArray<CountedRun>;
@@ -164,7 +164,7 @@ export class ChunkRows {
     this.#days = new RowArray(types.day_row, DAY_COLUMNS);
   }
 
-  /** What these add to the tables. @throws RangeError where a total is too big to be exact */
+  /** Adds the totals to the rows. @throws RangeError if a total exceeds the safe integers */
   addTotals(tallies: Tallies): void {
     for (const [tenantId, tally] of tallies) {
       for (const run of tally.runs.values()) this.#runs.add({ tenantId, run, totals: exact(run.totals) });

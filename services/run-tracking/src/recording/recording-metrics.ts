@@ -1,7 +1,7 @@
 import { type Counter, metrics } from '@opentelemetry/api';
 import type { RecordedEvents } from './event-store.ts';
 
-/** What a replica stored, and when last: for `/metrics` and for readiness. */
+/** What this replica stored, and when: for `/metrics` and readiness. */
 export class RecordingMetrics {
   readonly #stored: Counter;
   readonly #duplicates: Counter;
@@ -13,13 +13,13 @@ export class RecordingMetrics {
     const meter = metrics.getMeter('@agentlens/run-tracking');
     this.#stored = meter.createCounter('agentlens.events.stored', { description: 'Events stored for the first time' });
     this.#duplicates = meter.createCounter('agentlens.events.duplicate', {
-      description: 'Events that were there already',
+      description: 'Duplicate events',
     });
     this.#conflicts = meter.createCounter('agentlens.events.conflict', {
       description: 'Duplicates of the same id and time with other contents; the first is kept',
     });
     this.#poison = meter.createCounter('agentlens.events.unstorable', {
-      description: 'Events Postgres cannot take; their message became a dead letter',
+      description: 'Events that Postgres rejected; their message became a dead letter',
     });
   }
 

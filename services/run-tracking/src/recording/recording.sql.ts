@@ -1,4 +1,4 @@
-/** Of the tools that the row and the addition name, the one that was named later each, up to the most there may be. */
+/** Tools of the row and of the addition, the later definition of each, up to the maximum. */
 const TOGETHER = `(
         select name, tool, place, row_number() over (order by name) as nth
         from (
@@ -81,15 +81,12 @@ const DAY_ROWS = `
     run_succeeded_count = d.run_succeeded_count + excluded.run_succeeded_count,
     run_duration_ms = d.run_duration_ms + excluded.run_duration_ms, run_cost_usd = d.run_cost_usd + excluded.run_cost_usd`;
 
-/** Rows are inserted in the order of their key, so that two writers of the same events wait for each other but never in a circle. */
+/** Rows are inserted in key order, so that two writers of the same events wait for each other without a deadlock. */
 const COLUMNS = `tenant_id, occurred_at, event_id, run_id, agent_id, session_id, kind, dialect, source_type, severity,
     is_error, tool_name, call_id, model, provider, input_tokens, output_tokens, total_tokens, cost_usd, cost_source,
     latency_ms, tags, payload, metadata, hash, received_at`;
 
-/**
- * Inserts events from `rows`, an array of `event_row`. Fails with a unique violation where one of them is there already,
- * or twice in the array.
- */
+/** Inserts events from `rows`, an array of `event_row`. Fails with a unique violation on a duplicate. */
 const insertNewEvents = (rows: string): string => `
   insert into events (${COLUMNS})
   select tenant_id, occurred_at::timestamptz as occurred_at, event_id, run_id, agent_id, session_id, kind, dialect,
@@ -101,8 +98,8 @@ const insertNewEvents = (rows: string): string => `
   returning 1`;
 
 /**
- * Inserts what is missing of a chunk of events, `$1`, a JSON array of batches (`EventBatch`) as they came from the bus,
- * and answers the keys of those that were. Events of deleted runs are left out.
+ * Inserts the missing events of a chunk and returns their keys. `$1` is a JSON array of batches (`EventBatch`) as
+ * published. Skips events of deleted runs.
  */
 export const INSERT_MISSING_EVENTS = `
   insert into events (${COLUMNS})
@@ -122,29 +119,28 @@ export const INSERT_MISSING_EVENTS = `
   on conflict (tenant_id, occurred_at, event_id) do nothing
   returning tenant_id as "tenantId", occurred_at as "occurredAt", event_id as id`;
 
-/** How many events of the chunk `$1` belong to deleted runs. */
+/** Number of events of the chunk `$1` that belong to deleted runs. */
 export const COUNT_DELETED = `
   select count(*)::int as deleted
   from jsonb_to_recordset($1::jsonb) as b("tenantId" text, events jsonb)
   cross join lateral jsonb_to_recordset(b.events) as e("runId" text)
   join deleted_runs as gone on gone.tenant_id = b."tenantId" and gone.run_id = e."runId"`;
 
-/** How the run itself says that it ended. Rows from before there was a column for it have it in `status`. */
+/** The end that the run itself reported. Rows from before this column have it in `status`. */
 const END_STATUS = `case when r.end_place > excluded.end_place or excluded.end_place is null
         then coalesce(r.end_status, case when r.end_place is not null then r.status end) else excluded.end_status end`;
-/** How the agent inside it that ended last says that it ended. */
+/** The end that the last agent inside the run reported. */
 const AGENT_END_STATUS = `case when r.agent_end_place > excluded.agent_end_place or excluded.agent_end_place is null
         then r.agent_end_status else excluded.agent_end_status end`;
 
 /**
- * From `$1`, an array of `run_row_2`, to `run_rows` (what these runs are now) and `run_moves`
- * (what that moves between agents and their days).
+ * From `$1`, an array of `run_row_2`, to `run_rows` (the runs after the update) and `run_moves` (what moves between
+ * agents and days).
  *
- * A run that was deleted has no agent here: the statement fails, and its events are told apart (`INSERT_MISSING_EVENTS`).
+ * For a deleted run the agent is null, so the statement fails and `INSERT_MISSING_EVENTS` takes over.
  *
- * A run's share of its start day can move to another day or agent when an earlier event arrives. The update leaves what
- * the row added so far in `was`, computed from the row version it replaced (not from a snapshot), and the day totals
- * take that back.
+ * An earlier event can move a run's share to another day or agent. The update keeps the previous share in `was`,
+ * computed from the row version that it replaced (not from a snapshot), and the day totals subtract it.
  */
 const runRows = (after: string): string => `
 run_rows as (
@@ -248,31 +244,28 @@ run_moves as materialized (
 )`;
 
 /**
- * Moves every total by what events amount to that were inserted in the same transaction. `$1`, `$2` and `$3` are rows of
- * runs, agents and days (`TotalRows`).
+ * Adds the totals of events that the same transaction inserted. `$1`, `$2` and `$3` are rows of runs, agents and days.
  *
- * Rows are touched in one order everywhere (events by key, then runs, agents and days by key), and each step reads the
- * one before it, so replicas wait for each other but never in a circle. Every update is commutative: sums, least and
- * greatest, and "the later event decides" by its place (`<occurred_at>/<event_id>`).
+ * All writers touch rows in one order (events, runs, agents, days, each by key), and each step reads the one before it,
+ * so replicas wait for each other without a deadlock. Updates are commutative: sums, least and greatest, and the later
+ * event by its place (`<occurred_at>/<event_id>`).
  */
 export const ADD_TOTALS = `with ${runRows('')}, ${AGENT_ROWS} ${DAY_ROWS}`;
 
-/** Both in one: events that are all new, `$4`, and their totals. Fails with a unique violation where one is not. */
+/** Inserts new events, `$4`, and adds their totals in one statement. Fails with a unique violation on a duplicate. */
 export const RECORD_NEW_EVENTS = `
 with stored as (${insertNewEvents('$4')}),
 ${
-  // Always true; what it says is that the events come before their runs.
+  // always true: orders events before runs
   runRows('where (select count(*) from stored) >= 0')
 },
 ${AGENT_ROWS}
 ${DAY_ROWS}`;
 
 /**
- * How many events of a chunk are stored with other contents under the same id and time in the same run: the first one
- * stays, and somebody should know. The run is named so that either index of events finds the row, also in a new
- * partition that has no statistics yet.
- *
- * `$1` is the chunk, a JSON array of batches.
+ * Number of events of the chunk `$1`, a JSON array of batches, that are stored with other contents under the same id,
+ * time and run. The run is part of the condition so that either index finds the row, even in a partition without
+ * statistics.
  */
 export const COUNT_CONFLICTS = `
 with known as materialized (
