@@ -24,6 +24,7 @@ export {
   periodStart,
 } from './budgets.ts';
 export { BUS_ACCESS, type BusAccess } from './bus-access.ts';
+export { BrokenJson, hasAtMostUnits, type ParsedJson, parseInSteps, TooMuchJson } from './piecewise-json.ts';
 export { canonicalForm, canonicalJson, type HashedFields } from './canonical-form.ts';
 export {
   type AuditedChange,

@@ -52,6 +52,7 @@ export { PlatformModule } from './platform-module.ts';
 export { explain, providersOf, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';
 export { AesSecretBox } from './secret-box.ts';
+export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
 export {
   BREAKER_STORE,
   BUDGET_STORE,

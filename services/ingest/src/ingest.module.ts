@@ -24,6 +24,7 @@ import {
 import { Admission } from './admission/admission.ts';
 import { FairTurns } from './admission/fair-turns.ts';
 import { LeasedQuota } from './admission/leased-quota.ts';
+import { RejectedBodies } from './admission/rejected-bodies.ts';
 import { Restraint } from './admission/restraint.ts';
 import { DemoController } from './demo/demo.controller.ts';
 import { EventIngestor } from './event-ingestor.ts';
@@ -70,6 +71,11 @@ export class IngestModule implements OnApplicationBootstrap, BeforeApplicationSh
       providers: [
         IngestMetrics,
         UnreadRefusals,
+        {
+          provide: RejectedBodies,
+          useFactory: (clock: Clock) => new RejectedBodies(() => clock.now()),
+          inject: [CLOCK],
+        },
         EventsRoute,
         OtlpMetrics,
         OtlpRoutes,

@@ -177,7 +177,8 @@ describe('asking for a decision', () => {
   const long = 'x'.repeat(200_000);
 
   it.each([
-    ['nested 100,000 levels', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'unreadable', undefined],
+    ['nested 50,000 levels', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, 'unreadable', undefined],
+    ['of 150,000 values', `[${Array(150_000).fill(1).join()}]`, 'too_large', null],
     ['with __proto__', '{"q":"rm","__proto__":{"admin":true}}', 'unreadable', { q: 'rm' }],
     ['with an infinite number', '{"n":1e400,"q":"rm"}', 'unreadable', { n: null, q: 'rm' }],
     ['that are only an infinite number', '1e400', 'unreadable', null],

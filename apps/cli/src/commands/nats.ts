@@ -1,9 +1,9 @@
-import { connectNatsBus, type EventBus } from '@agentlens/messaging';
+import { connectNatsBus, type EventBus, InvalidNatsAddress, natsServers } from '@agentlens/messaging';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { DefineCommand, Host } from '../context.ts';
-import { CommandError, EXIT } from '../errors.ts';
+import { CommandError, EXIT, usageError } from '../errors.ts';
 import { type Column, instant, plainText } from '../output/table.ts';
-import { natsAddress, natsConnection, natsUnreachable } from '../settings/connection.ts';
+import { natsAddress, natsUnreachable } from '../settings/connection.ts';
 
 const CONNECT_TIMEOUT_MS = 3_000;
 
@@ -32,10 +32,15 @@ export const natsSub: DefineCommand = (command, { host, output }) => {
 
 async function connectClient(address: string): Promise<NatsConnection> {
   try {
-    return await connect({ ...natsConnection(address), timeout: CONNECT_TIMEOUT_MS });
+    const { servers, ...login } = natsServers(address);
+    return await connect({ servers: [...servers], ...login, timeout: CONNECT_TIMEOUT_MS });
   } catch (error) {
-    throw natsUnreachable(address, error);
+    throw connectError(address, error);
   }
+}
+
+function connectError(address: string, error: unknown): CommandError {
+  return error instanceof InvalidNatsAddress ? usageError(error.message) : natsUnreachable(address, error);
 }
 
 type DeadLetterRow = Awaited<ReturnType<EventBus['deadLetters']>>[number];
@@ -59,7 +64,7 @@ async function connectBus(address: string): Promise<EventBus> {
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
     });
   } catch (error) {
-    throw natsUnreachable(address, error);
+    throw connectError(address, error);
   }
 }
 

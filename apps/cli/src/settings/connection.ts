@@ -166,14 +166,6 @@ export function natsAddress(folder: string, env: Env): string {
   return noted.find((address) => address !== undefined && address !== '') ?? 'nats://127.0.0.1:4222';
 }
 
-/** Connection options for the NATS client, which ignores credentials in an address. */
-export function natsConnection(address: string) {
-  const servers = address.split(',');
-  const { username, password } = new URL(servers[0] ?? '');
-  const credentials = username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
-  return { servers: servers.map((server) => new URL(server).host), ...credentials };
-}
-
 /** Error for a NATS server at `address` that does not answer. */
 export function natsUnreachable(address: string, error: unknown): CommandError {
   const shown = address.replace(/:[^:@/]+@/g, ':***@');

@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The body as it was sent, of routes that keep it. */
     bodyText?: string;
+    /** Members of a large body that were not parsed, see `mayLeaveOut`. */
+    leftOutOfBody?: readonly string[];
   }
 }
 
@@ -30,6 +32,8 @@ export interface RouteSettings {
   readonly decodesBodies?: boolean;
   /** The route reads the JSON of the body itself, too: it is kept as `request.bodyText`. */
   readonly keepsText?: boolean;
+  /** Members of the body that become null if they hold too many values, instead of a refusal. */
+  readonly mayLeaveOut?: readonly string[];
   /** The body is a batch of events; it is refused unread while the tenant's queue is full. */
   readonly takesBatches?: boolean;
 }

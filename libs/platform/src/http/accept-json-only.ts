@@ -1,6 +1,16 @@
-import type { FastifyInstance } from 'fastify';
-import { parse } from 'secure-json-parse';
+import { BrokenJson, type ParsedJson, parseInSteps, TooMuchJson } from '@agentlens/contracts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parse, scan } from 'secure-json-parse';
+import type { RouteSettings } from '../auth/route-config.ts';
+import { readInSlices } from '../time-slices.ts';
 import { ProblemException } from './problem-exception.ts';
+
+/** Characters that are parsed at once, in well under a millisecond. */
+const MAX_CHARS_AT_ONCE = 5_000;
+/** Keys, values and lists of a body (docs/security.md, "Work per request"). */
+const MAX_JSON_UNITS = 50_000;
+const MAX_QUESTION_JSON_UNITS = 100_000;
+const MAX_BATCH_JSON_UNITS = 300_000;
 
 /**
  * JSON is the only body there is. No body at all is allowed with any content type: clients send the header with every
@@ -9,18 +19,14 @@ import { ProblemException } from './problem-exception.ts';
 export function acceptJsonOnly(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.decorateRequest('bodyText');
+  fastify.decorateRequest('leftOutOfBody');
   fastify.addContentTypeParser(
     /^application\/(?:json|[\w.+-]+\+json)(?:;|$)/,
     { parseAs: 'string' },
-    (request, body, done) => {
-      if (body === '') return done(null, undefined);
-      try {
-        if (request.routeOptions.config.keepsText === true) request.bodyText = body as string;
-        const action = request.routeOptions.config.checksKeys === true ? 'ignore' : 'error';
-        done(null, parse(body as string, { protoAction: action, constructorAction: action }));
-      } catch (error) {
-        done(invalidJson(error as SyntaxError));
-      }
+    async (request: FastifyRequest, body: string) => {
+      if (body === '') return undefined;
+      if (request.routeOptions.config.keepsText === true) request.bodyText = body;
+      return body.length > MAX_CHARS_AT_ONCE ? parseLarge(request, body) : parseSmall(request, body);
     },
   );
   fastify.addHook('onRequest', (request, _reply, done) => {
@@ -31,14 +37,62 @@ export function acceptJsonOnly(fastify: FastifyInstance): void {
   });
 }
 
+/** @throws ProblemException 400 */
+function parseSmall(request: FastifyRequest, text: string): unknown {
+  const action = keyActionOf(request);
+  try {
+    return parse(text, { protoAction: action, constructorAction: action });
+  } catch (error) {
+    throw invalidJson(error as SyntaxError);
+  }
+}
+
+/** @throws ProblemException 400, 413 */
+async function parseLarge(request: FastifyRequest, text: string): Promise<unknown> {
+  const { config } = request.routeOptions;
+  const maxUnits = maxUnitsOf(config);
+  const withoutMark = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  try {
+    const parsed = await readInSlices(parseInSteps(withoutMark, { maxUnits, mayLeaveOut: config.mayLeaveOut }));
+    request.leftOutOfBody = parsed.leftOut;
+    return withSafeKeys(parsed, text, keyActionOf(request));
+  } catch (error) {
+    if (error instanceof TooMuchJson) throw tooMuch(error);
+    throw error instanceof SyntaxError ? invalidJson(error) : error;
+  }
+}
+
+function maxUnitsOf({ takesBatches, takesLargeBodies }: RouteSettings): number {
+  if (takesBatches === true) return MAX_BATCH_JSON_UNITS;
+  return takesLargeBodies === true ? MAX_QUESTION_JSON_UNITS : MAX_JSON_UNITS;
+}
+
+function withSafeKeys({ value }: ParsedJson, text: string, action: 'ignore' | 'error'): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const isSuspect = action === 'error' && /proto|\\u/i.test(text);
+  return isSuspect ? scan(value, { protoAction: action, constructorAction: action }) : value;
+}
+
+function keyActionOf({ routeOptions }: FastifyRequest): 'ignore' | 'error' {
+  return routeOptions.config.checksKeys === true ? 'ignore' : 'error';
+}
+
+function tooMuch({ maxUnits }: TooMuchJson): ProblemException {
+  return new ProblemException(413, 'Request body holds too many values', {
+    hint: `A request of this route may hold ${maxUnits} keys, values and lists together: split it.`,
+    extra: { maxValues: maxUnits },
+  });
+}
+
 /** Says where, but quotes nothing: bodies hold secrets and answers end up in logs. */
-function invalidJson({ message }: SyntaxError): ProblemException {
+function invalidJson(error: SyntaxError): ProblemException {
+  const { message } = error;
   if (message.includes('forbidden prototype property')) {
     return new ProblemException(400, 'Invalid JSON body', {
       hint: 'The keys "__proto__" and "constructor.prototype" are refused: rename them.',
     });
   }
-  const position = /position (\d+)/.exec(message)?.[1];
+  const position = error instanceof BrokenJson ? error.position : /position (\d+)/.exec(message)?.[1];
   const where = position === undefined ? 'It ends too early or is not JSON at all' : `Look at position ${position}`;
   return new ProblemException(400, 'Invalid JSON body', { hint: `${where}.` });
 }

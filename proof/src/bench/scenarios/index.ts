@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.ts';
 import { counters } from './counters.ts';
 import { decisions } from './decisions.ts';
+import { hostile } from './hostile.ts';
 import { lifecycle } from './lifecycle.ts';
 import { machine } from './machine.ts';
 import { otlp } from './otlp.ts';
@@ -26,6 +27,7 @@ export const SCENARIOS: readonly Scenario[] = [
   tenants,
   webhooks,
   decisions,
+  hostile,
   otlp,
   standalone,
   lifecycle,

@@ -2,7 +2,15 @@ import { callerOf, type RouteSettings } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
+import { RejectedBodies } from '../admission/rejected-bodies.ts';
 import { EventIngestor } from '../event-ingestor.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of the body after its encoding was undone, where that is another number than its length. */
+    bodyBytes?: number;
+  }
+}
 
 /** The config of a route that takes batches of events. */
 export const BATCH_ROUTE = {
@@ -12,20 +20,31 @@ export const BATCH_ROUTE = {
 } as const satisfies RouteSettings;
 
 /**
- * Refuses batches of a tenant whose line is full before they are read, whichever route they come by: reading costs a
- * quarter of what taking does, and in an overload that is what others wait for.
+ * Refuses batches before they are read if the tenant's queue is full, or if the key sent too much that was rejected.
+ * Reading costs a quarter of what taking does, and in an overload that is what others wait for.
  */
 @Injectable()
 export class UnreadRefusals implements OnModuleInit {
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(EventIngestor) private readonly ingestor: EventIngestor,
+    @Inject(RejectedBodies) private readonly rejected: RejectedBodies,
   ) {}
 
   onModuleInit(): void {
-    this.host.httpAdapter.getInstance<FastifyInstance>().addHook('onRequest', async (request) => {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    fastify.addHook('onRequest', async (request) => {
       if (request.routeOptions.config.takesBatches !== true) return;
-      this.ingestor.refuseIfFull(callerOf(request).tenantId);
+      const { tenantId, keyId } = callerOf(request);
+      this.rejected.refuseIfUsedUp(keyId);
+      this.ingestor.refuseIfFull(tenantId);
+    });
+    fastify.addHook('onResponse', async (request, reply) => {
+      if (request.routeOptions.config.takesBatches !== true || !WAS_READ_AND_REJECTED.has(reply.statusCode)) return;
+      const bytes = request.bodyBytes ?? Number(request.headers['content-length'] ?? 0);
+      this.rejected.charge(callerOf(request).keyId, bytes);
     });
   }
 }
+
+const WAS_READ_AND_REJECTED: ReadonlySet<number> = new Set([400, 409, 413, 422]);

@@ -6,6 +6,7 @@ import {
   sha256Hex,
   type TranslatedEvent,
 } from '@agentlens/contracts';
+import { mapInSlices } from '@agentlens/platform';
 import { type IdempotencyStore, StateUnavailable } from '@agentlens/state';
 import { AGENTLENS, type Dialect, redated } from './dialect.ts';
 import {
@@ -18,7 +19,6 @@ import {
   timeWindow,
   wrongTime,
 } from './identity.ts';
-import { inPieces } from './in-pieces.ts';
 import { conflict, invalid, otherAgent, type Refusal } from './refusal.ts';
 import { RunMomentDeduplicator } from './run-moment-deduplicator.ts';
 import { sanitise } from './sanitise.ts';
@@ -65,14 +65,14 @@ export class EventIntake {
 
   async judge(delivery: IntakeRequest): Promise<Intake> {
     const window = timeWindow(delivery.nowMs, this.retentionDays);
-    const safety = await inPieces(delivery.events, sanitise);
+    const safety = await mapInSlices(delivery.events, sanitise);
     const receivedAtMs = await this.#firstArrival(delivery, safety);
     if (receivedAtMs === undefined) return { kind: 'key_reused' };
     const arrival = arrivalOf(delivery.tenantId, delivery.key, receivedAtMs);
-    const read = await inPieces(delivery.events, (raw, index) => this.#read(raw, safety[index], delivery, window));
+    const read = await mapInSlices(delivery.events, (raw, index) => this.#read(raw, safety[index], delivery, window));
     const isTolerant = delivery.dialect?.wrongTime === 'redate';
     const times = await this.#times(read, arrival, window, isTolerant);
-    const told = await inPieces(read, (event, index) =>
+    const told = await mapInSlices(read, (event, index) =>
       identified(event, index, times[index] ?? receivedAtMs, arrival),
     );
     const verdicts = await this.#toldOnce(told, read, arrival);
@@ -100,7 +100,7 @@ export class EventIntake {
   ): Promise<number | undefined> {
     const { tenantId, key, events, nowMs } = delivery;
     if (key === undefined) return nowMs;
-    const texts = await inPieces(events, (event, index) =>
+    const texts = await mapInSlices(events, (event, index) =>
       safety[index] === undefined ? canonicalJson(event) : 'refused',
     );
     const bodyHash = sha256Hex(texts.join('\n'));

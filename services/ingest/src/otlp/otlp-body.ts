@@ -31,14 +31,26 @@ export function requireReadable(request: FastifyRequest): void {
   }
 }
 
-/** The body as it was before its encoding. @throws ProblemException 400 where it is no gzip, 413 where it is too large */
-export async function inflated(request: FastifyRequest, body: Buffer, mostBytes: number): Promise<Buffer> {
+/** A gzip of telemetry shrinks to a tenth, rarely to a fiftieth; one that shrinks to less was made to cost. */
+const MAX_INFLATION = 100;
+/** However small the gzip is. */
+const MIN_INFLATED_BYTES = 1024 * 1024;
+
+/**
+ * The body as it was before its encoding.
+ * @throws ProblemException 400 if it is no gzip, 413 if it inflates to more than `maxBytes`, or to more than 100 times
+ * its size and 1 MiB
+ */
+export async function inflated(request: FastifyRequest, body: Buffer, maxBytes: number): Promise<Buffer> {
   if (encodingOf(request) !== 'gzip' || body.length === 0) return body;
+  const maxOutputLength = Math.min(maxBytes, Math.max(MIN_INFLATED_BYTES, body.length * MAX_INFLATION));
   try {
-    // Stops at the limit, so that a small body cannot become a large one.
-    return await inflate(body, { maxOutputLength: mostBytes });
+    return await inflate(body, { maxOutputLength });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(mostBytes);
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      request.bodyBytes = maxOutputLength;
+      throw tooLarge(maxOutputLength);
+    }
     throw new ProblemException(400, 'The body cannot be inflated', {
       hint: `It is not what its content-encoding says (gzip): ${(error as Error).message}.`,
     });
@@ -49,9 +61,9 @@ export function encodingOf({ headers }: Pick<FastifyRequest, 'headers'>): string
   return headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
 }
 
-function tooLarge(mostBytes: number): ProblemException {
+export function tooLarge(maxBytes: number): ProblemException {
   return new ProblemException(413, 'Request body too large', {
-    hint: `Inflated, a request may have ${mostBytes} bytes: send smaller batches (OTEL_BSP_MAX_EXPORT_BATCH_SIZE).`,
-    extra: { maxSize: mostBytes },
+    hint: `Inflated, this request may have ${maxBytes} bytes: send smaller batches (OTEL_BSP_MAX_EXPORT_BATCH_SIZE).`,
+    extra: { maxSize: maxBytes },
   });
 }

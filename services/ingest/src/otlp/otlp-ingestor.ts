@@ -1,7 +1,7 @@
 import type { PriceBook, TranslatedEvent } from '@agentlens/contracts';
 import {
   evaluationOf,
-  type OtlpLogRecord,
+  type LogCollector,
   type OtlpTraces,
   type PartialSuccess,
   type ReadSpan,
@@ -9,11 +9,10 @@ import {
   type SpanClass,
   translateSpan,
 } from '@agentlens/contracts/otlp';
-import type { Caller, PlatformConfig } from '@agentlens/platform';
+import { type Caller, mapInSlices, type PlatformConfig } from '@agentlens/platform';
 import type { FastifyReply } from 'fastify';
 import type { EventIngestor } from '../event-ingestor.ts';
 import type { Dialect } from '../intake/dialect.ts';
-import { inPieces } from '../intake/in-pieces.ts';
 import { LIMITS } from '../intake/limits.ts';
 import type { OtlpMetrics } from './otlp-metrics.ts';
 import type { SpanMemory } from './span-memory.ts';
@@ -44,28 +43,28 @@ export class OtlpIngestor {
 
   /** Resolves when every event is safe; answers what could not be taken. */
   async takeTraces(traces: OtlpTraces, request: OtlpRequest): Promise<PartialSuccess | undefined> {
-    const spans = await inPieces(traces.spans, readSpan);
+    const spans = await mapInSlices(traces.spans, readSpan);
     this.metrics.spans(countsOf(spans));
     const events = await this.#eventsOf(spans, request);
-    const refused = await this.#take(events, request);
+    const refused = await this.#take(events, traces.rejected, request);
     return this.#partial('traces', traces.rejected + refused.count, traces.reason ?? refused.reason);
   }
 
   /** Evaluations become events; the other records repeat what spans say. */
-  async takeLogs(records: readonly OtlpLogRecord[], request: OtlpRequest): Promise<PartialSuccess | undefined> {
-    const events = records
-      .map((record) => evaluationOf(record, request.agentId))
-      .filter((event) => event !== undefined);
+  async takeLogs(logs: LogCollector, request: OtlpRequest): Promise<PartialSuccess | undefined> {
+    const { records } = logs;
+    const read = await mapInSlices(records, (record) => evaluationOf(record, request.agentId));
+    const events = read.filter((event) => event !== undefined);
     this.metrics.logs(events.length, records.length - events.length);
-    const refused = await this.#take(events, request);
-    return this.#partial('logs', refused.count, refused.reason);
+    const refused = await this.#take(events, logs.rejected, request);
+    return this.#partial('logs', logs.rejected + refused.count, logs.reason ?? refused.reason);
   }
 
   async #eventsOf(spans: readonly ReadSpan[], { caller, agentId }: OtlpRequest): Promise<readonly TranslatedEvent[]> {
     const { content, keepSteps } = this.config;
     const traces = this.memory.tracesOfAgents(caller.tenantId, spans);
     const repeated = await this.memory.repeatedCalls(caller.tenantId, spans);
-    const events = await inPieces(spans, (span) =>
+    const events = await mapInSlices(spans, (span) =>
       translateSpan(span, {
         ...{ prices: this.prices, agentId, content, keepSteps },
         countedAs: repeated.get(span),
@@ -75,13 +74,14 @@ export class OtlpIngestor {
     return events.flat();
   }
 
-  /** In pieces; a part that is safe when a later one fails is recognised when all are sent again. */
+  /** Charges rejected items too. In pieces; a part that is safe when a later one fails is recognised when all are sent again. */
   async #take(
     events: readonly TranslatedEvent[],
+    rejected: number,
     { caller, reply }: OtlpRequest,
   ): Promise<{ readonly count: number; readonly reason: string | undefined }> {
-    if (events.length === 0) return { count: 0, reason: undefined };
-    await this.ingestor.admit(caller, events.length, reply);
+    const cost = events.length + rejected;
+    if (cost > 0) await this.ingestor.admit(caller, cost, reply);
     let count = 0;
     let reason: string | undefined;
     for (let from = 0; from < events.length; from += LIMITS.eventsPerRequest) {

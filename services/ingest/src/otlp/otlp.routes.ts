@@ -2,10 +2,12 @@ import {
   exportAnswer,
   logsFromJson,
   logsFromProtobuf,
+  OTLP_LIMITS,
   type OtlpFormat,
   type OtlpSignal,
   type PartialSuccess,
   statusAnswer,
+  TooMuchOtlp,
   tracesFromJson,
   tracesFromProtobuf,
   UndecodableOtlp,
@@ -20,6 +22,7 @@ import {
   ProblemException,
   ProblemFilter,
   type RouteSettings,
+  readInSlices,
   routeOf,
 } from '@agentlens/platform';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
@@ -27,7 +30,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { BodyMemory } from './body-memory.ts';
 import { allowOrigins } from './cross-origin.ts';
-import { encodingOf, formatOf, inflated, requireReadable } from './otlp-body.ts';
+import { encodingOf, formatOf, inflated, requireReadable, tooLarge } from './otlp-body.ts';
 import { OtlpIngestor, type OtlpRequest } from './otlp-ingestor.ts';
 import { OtlpMetrics } from './otlp-metrics.ts';
 
@@ -121,6 +124,8 @@ export class OtlpRoutes implements OnModuleInit {
     // It may be large: neither form of it is held longer than it takes to read.
     request.body = undefined;
     const body = await inflated(request, sent, this.config.otlp.bodyLimitBytes);
+    request.bodyBytes = body.length;
+    if (format === 'json' && body.length > OTLP_LIMITS.jsonBytes) throw tooLarge(OTLP_LIMITS.jsonBytes);
     const agent = request.headers['x-agentlens-agent'];
     const from: OtlpRequest = {
       caller: callerOf(request),
@@ -128,15 +133,16 @@ export class OtlpRoutes implements OnModuleInit {
       reply,
     };
     if (signal === 'traces') {
-      const traces = format === 'json' ? tracesFromJson(body.toString()) : tracesFromProtobuf(body);
-      return this.ingestor.takeTraces(traces, from);
+      const steps = format === 'json' ? tracesFromJson(body.toString()) : tracesFromProtobuf(body);
+      return this.ingestor.takeTraces(await readInSlices(steps), from);
     }
-    return this.ingestor.takeLogs(format === 'json' ? logsFromJson(body.toString()) : logsFromProtobuf(body), from);
+    const steps = format === 'json' ? logsFromJson(body.toString()) : logsFromProtobuf(body);
+    return this.ingestor.takeLogs(await readInSlices(steps), from);
   }
 
   /** A google.rpc.Status. What is unexpected is 503: exporters drop a batch on 500, and sending it again is harmless. */
   #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const problem = this.#filter.problemOf(error instanceof UndecodableOtlp ? undecodable(error) : error, request);
+    const problem = this.#filter.problemOf(asProblem(error), request);
     const status = problem.getStatus() === 500 ? 503 : problem.getStatus();
     const format = formatOf(request) ?? 'json';
     const { hint } = problem.getResponse() as { hint?: string };
@@ -150,8 +156,9 @@ export class OtlpRoutes implements OnModuleInit {
   }
 }
 
-function undecodable({ message }: UndecodableOtlp): ProblemException {
-  return new ProblemException(400, message);
+function asProblem(error: unknown): unknown {
+  if (error instanceof UndecodableOtlp) return new ProblemException(400, error.message);
+  return error instanceof TooMuchOtlp ? new ProblemException(413, error.message) : error;
 }
 
 function retryAfter({ headers }: ProblemException): Record<string, string> {

@@ -9,7 +9,7 @@ import {
   UNKNOWN_AGENT_ID,
 } from '@agentlens/contracts';
 import { evaluateCall } from '@agentlens/operations/ingest';
-import { type Caller, CLOCK, type Clock, CurrentCaller, parseOr400, Serves } from '@agentlens/platform';
+import { type Caller, CLOCK, type Clock, CurrentCaller, nextSlice, parseOr400, Serves } from '@agentlens/platform';
 import { Body, Controller, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { questionKeyOf } from '../http/events-request.ts';
@@ -28,6 +28,11 @@ const LEAST_DEADLINE_MS = 50;
 /** For an agent that would rather wait than go on undecided, as where a human has to approve. */
 const LONGEST_DEADLINE_MS = 10_000;
 
+/** Each look at a larger body gets a turn of the event loop of its own. */
+const LARGE_BODY_BYTES = 200_000;
+/** Contents with more values than a request may hold are left out, and the question is answered without them. */
+const CONTENTS = ['args', 'result'] as const;
+
 /** "May this happen?", asked twice per tool call: one parse, one request over the bus, one answer. */
 @Controller()
 export class EvaluateController {
@@ -39,7 +44,7 @@ export class EvaluateController {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @Serves(evaluateCall, { checksKeys: true, takesLargeBodies: true, keepsText: true })
+  @Serves(evaluateCall, { checksKeys: true, takesLargeBodies: true, keepsText: true, mayLeaveOut: CONTENTS })
   async evaluate(
     @CurrentCaller() caller: Caller,
     @Param('runId') runIdText: string,
@@ -62,8 +67,11 @@ export class EvaluateController {
       keepsArguments: caller.keepsArguments,
     };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
+    if (bodyBytes > LARGE_BODY_BYTES) await nextSlice();
     const written = inexactlyReadArgs(request.bodyText ?? '');
-    const inForm = (whole: DecisionRequest) => transportable(whole, bodyBytes, question.unread ?? [], written);
+    if (bodyBytes > LARGE_BODY_BYTES) await nextSlice();
+    const unsent = [...(question.unread ?? []), ...CONTENTS.filter((part) => request.leftOutOfBody?.includes(part))];
+    const inForm = (whole: DecisionRequest) => transportable(whole, bodyBytes, unsent, written);
     const decision = await this.#decision(caller, asking, inForm);
     this.metrics.answered((performance.now() - startedAt) / 1000, decision.verdict);
     return knowsExtras(question) ? decisionBodyWithExtras(decision) : decisionBody(decision);

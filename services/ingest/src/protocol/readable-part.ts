@@ -30,9 +30,11 @@ function isReadable(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (depth >= LIMITS.depth) return false;
   if (Array.isArray(value)) return value.every((item) => isReadable(item, depth + 1));
-  return Object.entries(value).every(
-    ([key, member]) => key !== '__proto__' && isReadableText(key) && isReadable(member, depth + 1),
-  );
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__' || !isReadableText(key)) return false;
+    if (!isReadable((value as Record<string, unknown>)[key], depth + 1)) return false;
+  }
+  return true;
 }
 
 function isReadableText(text: string): boolean {
@@ -55,6 +57,7 @@ class Reading {
 
   #part(value: unknown, depth: number): unknown {
     if (typeof value === 'number' && !Number.isFinite(value)) return this.#leaveOut('unreadable');
+    if (typeof value === 'string' && value.length > this.#left) return this.#leaveOut('too_large');
     if (typeof value !== 'object' || value === null) {
       const mended = typeof value === 'string' ? mend(value) : value;
       return this.#takes(JSON.stringify(mended).length) ? mended : this.#leaveOut('too_large');

@@ -1,6 +1,8 @@
 /** Numbers that may lose digits when they are read. */
 const MAY_LOSE_DIGITS = /[\d.]{16}|\d[eE]/;
 
+/** Of a longer body each character is looked at once; the expression looks up to 16 times. */
+const MAX_TESTED_CHARS = 100_000;
 /** Digits that are fewer are all kept. */
 const FEWEST_LOST = 16;
 /** Of a number that is looked at closely. */
@@ -16,7 +18,7 @@ const COMMA = 0x2c;
  * others read the same, such as 2^53 + 1 and 2^53, or 1e400 and 1e500. Undefined: they are exactly what they read as.
  */
 export function inexactlyReadArgs(body: string): string | undefined {
-  if (!MAY_LOSE_DIGITS.test(body)) return undefined;
+  if (body.length <= MAX_TESTED_CHARS && !MAY_LOSE_DIGITS.test(body)) return undefined;
   let written: string | undefined;
   let isInexact = false;
   let depth = 0;
@@ -60,8 +62,15 @@ function endOfText(body: string, opening: number): number {
 
 function endOfNumber(body: string, from: number): number {
   let end = from + 1;
-  while (end < body.length && /[\d.eE+-]/.test(body[end] ?? '')) end += 1;
+  while (end < body.length && isInNumber(body.charCodeAt(end))) end += 1;
   return end;
+}
+
+/** A digit, or one of `.eE+-`. */
+function isInNumber(code: number): boolean {
+  return (
+    (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === 0x2d
+  );
 }
 
 function isOpening(code: number): boolean {

@@ -1,4 +1,4 @@
-import { DueTime, type HandlingOutcome, type Received } from '@agentlens/messaging';
+import { type HandlingOutcome, MinIntervalGate, type Received } from '@agentlens/messaging';
 
 /** A statement with this many events starts at once; its fixed cost equals about thirty events. */
 const ENOUGH_EVENTS = 500;
@@ -35,11 +35,11 @@ export class Gathering<T> {
   #events = 0;
   #running = 0;
   /** Until then the next statement needs enough events to start. */
-  readonly #next: DueTime;
+  readonly #next: MinIntervalGate;
 
   constructor(dependencies: GatheringDependencies<T>) {
     this.#dependencies = dependencies;
-    this.#next = new DueTime(() => this.#go(), dependencies.now);
+    this.#next = new MinIntervalGate(() => this.#go(), dependencies.now);
   }
 
   /** Returns one outcome per message, in order. Rejects like `record`, with all calls of the same statement. */
@@ -55,10 +55,10 @@ export class Gathering<T> {
     if (this.#waiting.length === 0) return;
     const enough = this.#events >= ENOUGH_EVENTS || this.#waiting.length >= ENOUGH_CALLS;
     if (this.#running >= (enough ? STATEMENTS_AT_ONCE : 1)) return;
-    if (!enough && this.#next.isAhead()) return;
+    if (!enough && this.#next.isClosed()) return;
     const calls = this.#waiting;
     const busy = Math.min(1, Math.max(QUIETEST, this.#events / BUSY_EVENTS));
-    this.#next.setIn(this.#dependencies.paceMs * busy);
+    this.#next.closeFor(this.#dependencies.paceMs * busy);
     this.#waiting = [];
     this.#events = 0;
     void this.#store(calls);

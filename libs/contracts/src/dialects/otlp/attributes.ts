@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../events.ts';
+import { hasAtMostUnits } from '../../piecewise-json.ts';
 import type { Attributes } from './span.ts';
 
 /** The first of these that is a text with something in it. */
@@ -22,9 +23,14 @@ export function firstValue(attributes: Attributes, names: readonly string[]): un
 /** Values are walked by functions that call themselves; a text may stand for a deeper one than the stack has room for. */
 const MOST_LEVELS = 200;
 
+/** Longer or fuller JSON text stays text: a span has many attributes, and all are read in one step. */
+const MAX_PACKED_CHARS = 4_000_000;
+const MAX_PACKED_UNITS = 50_000;
+
 /** What JSON text stands for; text that is no JSON or nests absurdly deep, and what is no text, as it is. */
 export function unpacked(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{"]/.test(value)) return value;
+  if (value.length > MAX_PACKED_CHARS || !hasAtMostUnits(value, MAX_PACKED_UNITS)) return value;
   try {
     const parsed: unknown = JSON.parse(value);
     return isShallow(parsed, MOST_LEVELS) ? parsed : value;

@@ -1,46 +1,60 @@
 import type { JsonObject } from '../../events.ts';
-import type { OtlpLogRecord } from './logs.ts';
+import { BrokenJson, parseInSteps, TooMuchJson } from '../../piecewise-json.ts';
+import { LogCollector } from './logs.ts';
 import {
   type Attributes,
   MOST_DEPTH,
-  type OtlpTraces,
   SPAN_ID_DIGITS,
   SpanCollector,
   TRACE_ID_DIGITS,
   UndecodableOtlp,
   validId,
 } from './span.ts';
+import { OTLP_LIMITS, TooMuchOtlp } from './work.ts';
 
 /**
  * The spans of an ExportTraceServiceRequest in its JSON form: ids in hex, 64-bit numbers as text or number, enums as
- * number or name. Members that are not known are ignored; a list that is missing is empty. @throws UndecodableOtlp
+ * number or name. Members that are not known are ignored; a list that is missing is empty. Each step parses a piece of the
+ * text or reads one span.
+ * @throws UndecodableOtlp if it is no such request
+ * @throws TooMuchOtlp if it holds more than a request may
  */
-export function tracesFromJson(body: string): OtlpTraces {
-  const request = parsed('ExportTraceServiceRequest', body);
+export function* tracesFromJson(body: string): Generator<void, SpanCollector> {
+  const request = yield* parsed('ExportTraceServiceRequest', body);
   const collector = new SpanCollector();
   for (const { resource, scopeSpans } of objects(request.resourceSpans)) {
     const from = { attributes: attributesOf(record(resource).attributes) };
     for (const { scope, spans } of objects(scopeSpans)) {
       const { name, version } = record(scope);
       for (const span of list(spans)) {
-        if (isRecord(span)) collector.add(rawSpan(span), from, { name: text(name), version: text(version) });
-        else collector.reject('a span is not an object');
+        const reason = isRecord(span) ? tooHeavy(span) : 'it is not an object';
+        if (isRecord(span) && reason === undefined) {
+          collector.add(rawSpan(span), from, { name: text(name), version: text(version) });
+        } else collector.reject(`a span was not read: ${reason}`);
+        requireFewItems(collector.spans.length + collector.rejected, 'spans');
+        yield;
       }
     }
   }
   return collector;
 }
 
-/** The records of an ExportLogsServiceRequest in its JSON form. @throws UndecodableOtlp */
-export function logsFromJson(body: string): readonly OtlpLogRecord[] {
-  const request = parsed('ExportLogsServiceRequest', body);
-  return objects(request.resourceLogs).flatMap(({ resource, scopeLogs }) => {
+/** The records of an ExportLogsServiceRequest in its JSON form, as `tracesFromJson` reads spans. */
+export function* logsFromJson(body: string): Generator<void, LogCollector> {
+  const request = yield* parsed('ExportLogsServiceRequest', body);
+  const collector = new LogCollector();
+  for (const { resource, scopeLogs } of objects(request.resourceLogs)) {
     const from = { attributes: attributesOf(record(resource).attributes) };
-    return objects(scopeLogs).flatMap(({ scope, logRecords }) =>
-      objects(logRecords).map((log): OtlpLogRecord => {
+    for (const { scope, logRecords } of objects(scopeLogs)) {
+      for (const log of objects(logRecords)) {
+        const reason = tooHeavy(log);
+        if (reason !== undefined) {
+          collector.reject(`a log record was not read: ${reason}`);
+          continue;
+        }
         const attributes = attributesOf(log.attributes);
         const atNs = nanoseconds(log.timeUnixNano) || nanoseconds(log.observedTimeUnixNano) || 0n;
-        return {
+        collector.records.push({
           eventName: text(log.eventName) || text(attributes.get('event.name')),
           attributes,
           traceId: validId(log.traceId, TRACE_ID_DIGITS),
@@ -48,23 +62,53 @@ export function logsFromJson(body: string): readonly OtlpLogRecord[] {
           atMs: Number(atNs / 1_000_000n),
           resource: from,
           scope: { name: text(record(scope).name), version: text(record(scope).version) },
-        };
-      }),
-    );
-  });
+        });
+        requireFewItems(collector.records.length, 'log records');
+        yield;
+      }
+    }
+  }
+  return collector;
 }
 
-function parsed(type: string, body: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch (cause) {
-    const position = /position \d+/.exec(cause instanceof Error ? cause.message : '')?.[0];
-    const where = position === undefined ? 'it ends too early or is not JSON at all' : `look at ${position}`;
-    throw new UndecodableOtlp(`the body is no ${type} in JSON: ${where}`, { cause });
+/** Why an item is not read, though the rest of its request is; undefined: it is. */
+function tooHeavy(item: JsonObject): string | undefined {
+  const open: object[] = [item];
+  let values = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const value of Object.values(next)) {
+      values += 1;
+      if (typeof value === 'object' && value !== null) open.push(value);
+    }
+    if (values > OTLP_LIMITS.fieldsPerItem) {
+      return `its attributes, events and links have more than ${OTLP_LIMITS.fieldsPerItem} fields`;
+    }
   }
+  return undefined;
+}
+
+function requireFewItems(count: number, items: string): void {
+  if (count > OTLP_LIMITS.items) throw new TooMuchOtlp(`more than ${OTLP_LIMITS.items} ${items}`);
+}
+
+function* parsed(type: string, body: string): Generator<void, JsonObject> {
+  const value = yield* parsedJson(type, body);
   if (!isRecord(value)) throw new UndecodableOtlp(`the body is no ${type} in JSON: it must be an object`);
   return value;
+}
+
+function* parsedJson(type: string, body: string): Generator<void, unknown> {
+  try {
+    return (yield* parseInSteps(body, { maxUnits: OTLP_LIMITS.jsonUnits })).value;
+  } catch (cause) {
+    if (cause instanceof TooMuchJson) {
+      throw new TooMuchOtlp(`more than ${cause.maxUnits} keys, values and lists; protobuf takes more in one request`);
+    }
+    if (!(cause instanceof BrokenJson)) throw cause;
+    const where =
+      cause.position === undefined ? 'it ends too early or is not JSON at all' : `look at position ${cause.position}`;
+    throw new UndecodableOtlp(`the body is no ${type} in JSON: ${where}`, { cause });
+  }
 }
 
 function rawSpan(span: JsonObject) {

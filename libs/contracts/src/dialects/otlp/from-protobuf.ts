@@ -1,63 +1,151 @@
-import { fromBinary } from '@bufbuild/protobuf';
-import { ExportLogsServiceRequestSchema } from '../../generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.ts';
-import { ExportTraceServiceRequestSchema } from '../../generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts';
-import type { AnyValue, KeyValue } from '../../generated/opentelemetry/proto/common/v1/common_pb.ts';
-import type { Span } from '../../generated/opentelemetry/proto/trace/v1/trace_pb.ts';
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
+import {
+  type AnyValue,
+  InstrumentationScopeSchema,
+  type KeyValue,
+} from '../../generated/opentelemetry/proto/common/v1/common_pb.ts';
+import { LogRecordSchema } from '../../generated/opentelemetry/proto/logs/v1/logs_pb.ts';
+import { ResourceSchema } from '../../generated/opentelemetry/proto/resource/v1/resource_pb.ts';
+import { type Span, SpanSchema } from '../../generated/opentelemetry/proto/trace/v1/trace_pb.ts';
 import { firstText } from './attributes.ts';
-import type { OtlpLogRecord } from './logs.ts';
+import { LogCollector } from './logs.ts';
 import {
   type Attributes,
   MOST_DEPTH,
-  type OtlpTraces,
+  type OtlpResource,
+  type OtlpScope,
   SPAN_ID_DIGITS,
   SpanCollector,
   TRACE_ID_DIGITS,
   UndecodableOtlp,
   validId,
 } from './span.ts';
+import { blocksOf, FieldBudget, OTLP_LIMITS, TooMuchOtlp } from './work.ts';
 
-/** The spans of an ExportTraceServiceRequest in its binary form. @throws UndecodableOtlp */
-export function tracesFromProtobuf(body: Uint8Array): OtlpTraces {
-  const request = decoded('ExportTraceServiceRequest', () => fromBinary(ExportTraceServiceRequestSchema, body));
+/** Numbers of the fields that lead to spans, and to log records; they are the same. */
+const GROUPS = 1;
+const RESOURCE = 1;
+const SCOPE_GROUPS = 2;
+const SCOPE = 1;
+const ITEMS = 2;
+const WITHOUT_UNKNOWN = { readUnknownFields: false };
+
+/**
+ * The spans of an ExportTraceServiceRequest in its binary form. Each step decodes one span. A span that is too large
+ * is rejected alone.
+ * @throws UndecodableOtlp if the request cannot be taken apart
+ * @throws TooMuchOtlp if it holds more than a request may
+ */
+export function* tracesFromProtobuf(body: Uint8Array): Generator<void, SpanCollector> {
   const collector = new SpanCollector();
-  for (const { resource, scopeSpans } of request.resourceSpans) {
-    const from = { attributes: attributesOf(resource?.attributes ?? []) };
-    for (const { scope, spans } of scopeSpans) {
-      const { name = '', version = '' } = scope ?? {};
-      for (const span of spans) collector.add(rawSpan(span), from, { name, version });
-    }
+  const budget = new FieldBudget();
+  requireFewItems(body, 'spans');
+  yield;
+  for (const { item, resource, scope } of itemsOf(body, budget)) {
+    const reason = budget.tooHeavy(SpanSchema, item);
+    if (reason === undefined) collector.add(rawSpan(decoded('Span', SpanSchema, item)), resource(), scope());
+    else collector.reject(`a span was not read: ${reason}`);
+    yield;
   }
   return collector;
 }
 
-/** The records of an ExportLogsServiceRequest in its binary form. @throws UndecodableOtlp */
-export function logsFromProtobuf(body: Uint8Array): readonly OtlpLogRecord[] {
-  const request = decoded('ExportLogsServiceRequest', () => fromBinary(ExportLogsServiceRequestSchema, body));
-  return request.resourceLogs.flatMap(({ resource, scopeLogs }) => {
-    const from = { attributes: attributesOf(resource?.attributes ?? []) };
-    return scopeLogs.flatMap(({ scope, logRecords }) =>
-      logRecords.map((record): OtlpLogRecord => {
-        const attributes = attributesOf(record.attributes);
-        return {
-          eventName: record.eventName || (firstText(attributes, ['event.name']) ?? ''),
-          attributes,
-          traceId: idOf(record.traceId, TRACE_ID_DIGITS),
-          spanId: idOf(record.spanId, SPAN_ID_DIGITS),
-          atMs: Number((record.timeUnixNano || record.observedTimeUnixNano) / 1_000_000n),
-          resource: from,
-          scope: { name: scope?.name ?? '', version: scope?.version ?? '' },
-        };
-      }),
-    );
-  });
+/** The records of an ExportLogsServiceRequest in its binary form, as `tracesFromProtobuf` reads spans. */
+export function* logsFromProtobuf(body: Uint8Array): Generator<void, LogCollector> {
+  const collector = new LogCollector();
+  const budget = new FieldBudget();
+  requireFewItems(body, 'log records');
+  yield;
+  for (const { item, resource, scope } of itemsOf(body, budget)) {
+    const reason = budget.tooHeavy(LogRecordSchema, item);
+    if (reason !== undefined) collector.reject(`a log record was not read: ${reason}`);
+    else {
+      const record = decoded('LogRecord', LogRecordSchema, item);
+      const attributes = attributesOf(record.attributes);
+      collector.records.push({
+        eventName: record.eventName || (firstText(attributes, ['event.name']) ?? ''),
+        attributes,
+        traceId: idOf(record.traceId, TRACE_ID_DIGITS),
+        spanId: idOf(record.spanId, SPAN_ID_DIGITS),
+        atMs: Number((record.timeUnixNano || record.observedTimeUnixNano) / 1_000_000n),
+        resource: resource(),
+        scope: scope(),
+      });
+    }
+    yield;
+  }
+  return collector;
 }
 
-function decoded<T>(type: string, decode: () => T): T {
+/** @throws TooMuchOtlp */
+function requireFewItems(body: Uint8Array, items: string): void {
+  let groups = 0;
+  let count = 0;
+  for (const group of blocksAt(body, GROUPS)) {
+    requireAtMost(++groups, OTLP_LIMITS.groups, 'resources and scopes');
+    for (const scopeGroup of blocksAt(group, SCOPE_GROUPS)) {
+      requireAtMost(++groups, OTLP_LIMITS.groups, 'resources and scopes');
+      for (const { field } of blocksOf(scopeGroup))
+        if (field === ITEMS) requireAtMost(++count, OTLP_LIMITS.items, items);
+    }
+  }
+}
+
+function requireAtMost(count: number, max: number, what: string): void {
+  if (count > max) throw new TooMuchOtlp(`more than ${max} ${what}`);
+}
+
+interface Item {
+  readonly item: Uint8Array;
+  readonly resource: () => OtlpResource;
+  readonly scope: () => OtlpScope;
+}
+
+/** Spans or log records with where they stand. Fields may come in any order; of a repeated one the parts are merged. */
+function* itemsOf(body: Uint8Array, budget: FieldBudget): Generator<Item> {
+  for (const group of blocksAt(body, GROUPS)) {
+    const resource = once(() => ({
+      attributes: attributesOf(described(ResourceSchema, group, RESOURCE, budget).attributes),
+    }));
+    for (const scopeGroup of blocksAt(group, SCOPE_GROUPS)) {
+      const scope = once(() => {
+        const { name, version } = described(InstrumentationScopeSchema, scopeGroup, SCOPE, budget);
+        return { name, version };
+      });
+      for (const item of blocksAt(scopeGroup, ITEMS)) yield { item, resource, scope };
+    }
+  }
+}
+
+function* blocksAt(message: Uint8Array, field: number): Generator<Uint8Array> {
+  for (const block of blocksOf(message)) if (block.field === field) yield block.bytes;
+}
+
+function described<Desc extends DescMessage>(
+  desc: Desc,
+  group: Uint8Array,
+  field: number,
+  budget: FieldBudget,
+): MessageShape<Desc> {
+  const parts = Buffer.concat([...blocksAt(group, field)]);
+  budget.take(desc, parts);
+  return decoded(desc.name, desc, parts);
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+function decoded<Desc extends DescMessage>(type: string, desc: Desc, bytes: Uint8Array): MessageShape<Desc> {
   try {
-    return decode();
+    return fromBinary(desc, bytes, WITHOUT_UNKNOWN);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new UndecodableOtlp(`the body is no ${type} in protobuf: ${why}`, { cause });
+    throw new UndecodableOtlp(`the body is no OTLP request in protobuf: no ${type}: ${why}`, { cause });
   }
 }
 

@@ -2,9 +2,10 @@ export { exportAnswer, type OtlpFormat, type OtlpSignal, type PartialSuccess, st
 export type { Generation, SpanClass } from './classify.ts';
 export { logsFromJson, tracesFromJson } from './from-json.ts';
 export { logsFromProtobuf, tracesFromProtobuf } from './from-protobuf.ts';
-export { evaluationOf, type OtlpLogRecord } from './logs.ts';
+export { evaluationOf, LogCollector, type OtlpLogRecord } from './logs.ts';
 export type { ContentMode } from './messages.ts';
 export { type OtlpSpan, type OtlpTraces, UndecodableOtlp } from './span.ts';
+export { OTLP_LIMITS, TooMuchOtlp } from './work.ts';
 export {
   type CountedCall,
   isOfAgent,

@@ -19,6 +19,18 @@ export interface OtlpLogRecord {
   readonly scope: OtlpScope;
 }
 
+/** Gathers the log records of a request. */
+export class LogCollector {
+  readonly records: OtlpLogRecord[] = [];
+  rejected = 0;
+  reason: string | undefined;
+
+  reject(reason: string): void {
+    this.rejected += 1;
+    this.reason ??= reason;
+  }
+}
+
 const EVALUATION = 'gen_ai.evaluation.result';
 
 /**

@@ -36,12 +36,22 @@ export function recordingOf(agent: string): Recording {
   return JSON.parse(readFileSync(join(FOLDER, `${agent}.json`), 'utf8')) as Recording;
 }
 
+/** What the steps return. */
+export function inOneGo<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 export function spansOf({ requests }: Recording): readonly OtlpSpan[] {
   return requests
     .filter(({ path }) => path === '/v1/traces')
     .flatMap(({ json, protobuf = '' }) => {
       const traces =
-        json === undefined ? tracesFromProtobuf(Buffer.from(protobuf, 'base64')) : tracesFromJson(JSON.stringify(json));
+        json === undefined
+          ? inOneGo(tracesFromProtobuf(Buffer.from(protobuf, 'base64')))
+          : inOneGo(tracesFromJson(JSON.stringify(json)));
       return traces.spans;
     });
 }

@@ -75,7 +75,7 @@ interface Caller {
   close(): Promise<void>;
 }
 
-function caller({ stack }: Stage, key: string, args: object): Caller {
+export function caller({ stack }: Stage, key: string, args: object): Caller {
   const pool = new Pool(stack.ingestUrl, { connections: LOUD_CALLERS });
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const question = { phase: 'tool.before', agentId: 'bench-agent', tool: { name: 'search', tags: [] }, args };
@@ -94,7 +94,7 @@ function caller({ stack }: Stage, key: string, args: object): Caller {
   };
 }
 
-async function measure(of: Caller, seconds: number) {
+export async function measure(of: Caller, seconds: number) {
   const latencies = new Latencies();
   const until = performance.now() + seconds * 1_000;
   let [asked, refused] = [0, 0];

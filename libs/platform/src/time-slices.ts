@@ -1,0 +1,81 @@
+/** How long one piece of work may hold the event loop. A decision crosses the loop several times. */
+const SLICE_MS = 2;
+
+/** Between two slices that read large bodies, so that they take a third of the thread at most while others need it. */
+const REST_MS = 4;
+
+type Schedule = (callback: () => void) => unknown;
+
+/** Pieces of long work that wait to go on: one is resumed at a time, oldest first. */
+class Turns {
+  readonly #schedule: Schedule;
+  readonly #waiting: (() => void)[] = [];
+  #isScheduled = false;
+
+  constructor(schedule: Schedule) {
+    this.#schedule = schedule;
+  }
+
+  next(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    this.#resumeLater();
+    return promise;
+  }
+
+  #resumeLater(): void {
+    if (this.#isScheduled || this.#waiting.length === 0) return;
+    this.#isScheduled = true;
+    this.#schedule(() => {
+      this.#isScheduled = false;
+      this.#waiting.shift()?.();
+      this.#resumeLater();
+    });
+  }
+}
+
+const everyTurn = new Turns((callback) => setImmediate(callback));
+const withRests = new Turns((callback) => setTimeout(callback, REST_MS));
+
+/**
+ * Runs work that is done in small steps without holding up the event loop: after 2 ms it waits for a later turn. All work
+ * of the process shares the turns, so however many requests are worked on at a time, one slice runs between two turns.
+ */
+export function runInSlices<T>(steps: Generator<void, T>): Promise<T> {
+  return run(steps, everyTurn);
+}
+
+/** The same for reading a body that may turn out to be worth nothing: with rests between the slices. */
+export function readInSlices<T>(steps: Generator<void, T>): Promise<T> {
+  return run(steps, withRests);
+}
+
+async function run<T>(steps: Generator<void, T>, turns: Turns): Promise<T> {
+  let sliceEndsAt = performance.now() + SLICE_MS;
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (performance.now() < sliceEndsAt) continue;
+    await turns.next();
+    sliceEndsAt = performance.now() + SLICE_MS;
+  }
+}
+
+/** `items.map(work)` in slices. A single call of `work` is not interrupted. */
+export async function mapInSlices<T, R>(items: readonly T[], work: (item: T, index: number) => R): Promise<R[]> {
+  const done: R[] = [];
+  await runInSlices(
+    (function* () {
+      for (const [index, item] of items.entries()) {
+        done.push(work(item, index));
+        yield;
+      }
+    })(),
+  );
+  return done;
+}
+
+/** Resolves when it is this work's turn again. */
+export function nextSlice(): Promise<void> {
+  return everyTurn.next();
+}

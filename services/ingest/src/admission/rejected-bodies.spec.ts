@@ -1,0 +1,16 @@
+import { describe, expect, it } from '@jest/globals';
+import { RejectedBodies } from './rejected-bodies.ts';
+
+describe('the charge for rejected bodies', () => {
+  it('refuses a key that sent too much that was rejected, until it has waited', () => {
+    let nowMs = 0;
+    const bodies = new RejectedBodies(() => nowMs);
+    bodies.charge('one', 15_000_000);
+    expect(() => bodies.refuseIfUsedUp('one')).not.toThrow();
+    bodies.charge('one', 15_000_000);
+    expect(() => bodies.refuseIfUsedUp('one')).toThrow(expect.objectContaining({ headers: { 'retry-after': '1' } }));
+    expect(() => bodies.refuseIfUsedUp('other')).not.toThrow();
+    nowMs = 1_001;
+    expect(() => bodies.refuseIfUsedUp('one')).not.toThrow();
+  });
+});
