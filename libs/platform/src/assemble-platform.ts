@@ -4,14 +4,14 @@ import { createEgressClient, type EgressClient } from '@agentlens/egress';
 import type { EventBus } from '@agentlens/messaging';
 import type { StateStores } from '@agentlens/state';
 import type { Logger } from 'pino';
-import { AesSecretBox } from './aes-secret-box.ts';
 import { CachedKeyDirectory } from './auth/cached-key-directory.ts';
-import { readKeyRecords } from './auth/read-key-records.ts';
+import { readKeyRecords } from './auth/key-records.ts';
 import type { PlatformConfig } from './config/config.ts';
 import { HealthRegistry } from './health/health-registry.ts';
 import type { Clock, Platform } from './platform.ts';
+import { AesSecretBox } from './secret-box.ts';
 
-/** The opened parts a platform is put together from; closing the platform closes them. */
+/** Opened parts of a platform. Closing the platform closes them. */
 interface PlatformDependencies {
   readonly config: PlatformConfig;
   readonly bus: EventBus;
@@ -20,13 +20,13 @@ interface PlatformDependencies {
   readonly secretKeys: readonly string[];
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** Called last when closing, after every connection is gone (embedded Postgres). */
+  /** Called last when closing, after every connection is closed (embedded Postgres). */
   readonly afterClose?: () => Promise<void>;
 }
 
 const SYSTEM_CLOCK: Clock = { now: () => Date.now() };
 
-/** A platform on parts that are open already; specs use it with memory adapters and a fixed clock. */
+/** Builds a platform from opened parts. Specs pass memory adapters and a fixed clock. */
 export function assemblePlatform(parts: PlatformDependencies): Platform & { readonly keys: CachedKeyDirectory } {
   const { config, bus, state, logger } = parts;
   const clock = parts.clock ?? SYSTEM_CLOCK;
@@ -48,7 +48,7 @@ export function assemblePlatform(parts: PlatformDependencies): Platform & { read
       const use = { tenantId, keyId, at: new Date(atMs).toISOString() };
       bus
         .publish(keyUsed, use)
-        .catch((error: unknown) => logger.debug({ err: error }, 'the use of a key was not told'));
+        .catch((error: unknown) => logger.debug({ err: error }, 'publishing the use of a key failed'));
     },
   });
 
@@ -80,8 +80,8 @@ export function assemblePlatform(parts: PlatformDependencies): Platform & { read
       const pools = [...databases.values()].map((open) => () => open.close());
       const closers = [() => bus.close(), async () => egress?.close(), () => state.close(), ...pools, parts.afterClose];
       for (const close of closers) {
-        // One that cannot be closed must not keep the others open.
-        await close?.().catch((error: unknown) => logger.warn({ err: error }, 'a connection was not closed in order'));
+        // Continue if one fails to close.
+        await close?.().catch((error: unknown) => logger.warn({ err: error }, 'closing a connection failed'));
       }
     },
   };
@@ -97,8 +97,8 @@ function openFor(
     role,
     applicationName: config.service === role ? `agentlens-${role}` : `agentlens-${config.service}-${role}`,
     onIdleError: (error) => {
-      // When draining, the embedded server may go before the last goodbye of a pool reached it.
-      logger[health.draining ? 'debug' : 'warn']({ err: error }, 'an idle database connection was lost');
+      // During a drain the embedded server may stop before the pool has closed its connections.
+      logger[health.draining ? 'debug' : 'warn']({ err: error }, 'idle database connection lost');
     },
   });
 }

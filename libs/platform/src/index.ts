@@ -1,24 +1,23 @@
 import './telemetry/on-load.ts';
 
-export { AesSecretBox } from './aes-secret-box.ts';
 export { assemblePlatform } from './assemble-platform.ts';
-export { apiKeyIdOf, newApiKey } from './auth/api-key.ts';
+export { apiKeyIdOf, bearerOf, newApiKey } from './auth/api-key.ts';
 export { type ApiKey, ApiKeys, type NewApiKey } from './auth/api-keys.ts';
-export { bearerOf } from './auth/bearer.ts';
 export { DEFAULT_TENANT } from './auth/bootstrap-key.ts';
-export { boundTo, OTHER_AGENT, requireAgent } from './auth/bound-agents.ts';
+export { comesFromHere, SessionCookies, type StreamTicket, StreamTickets } from './auth/browser-sessions.ts';
+export type { KeyCheck, KeyDirectory } from './auth/cached-key-directory.ts';
 export {
   AllowQueryToken,
+  boundTo,
   type Caller,
   CurrentCaller,
   callerOf,
+  OTHER_AGENT,
   Public,
+  requireAgent,
   Scopes,
 } from './auth/caller.ts';
-export type { KeyCheck, KeyDirectory } from './auth/key-directory.ts';
 export { RouteSetting, type RouteSettings } from './auth/route-config.ts';
-export { comesFromHere, SessionCookies } from './auth/session-cookies.ts';
-export { type StreamTicket, StreamTickets } from './auth/stream-tickets.ts';
 export { loadConfig, type PlatformConfig } from './config/config.ts';
 export { ConfigError } from './config/config-error.ts';
 export type { ProcessName, ServiceName } from './config/process-names.ts';
@@ -40,9 +39,8 @@ export { type HealthAnswer, HealthRegistry } from './health/health-registry.ts';
 export { createHttpApp, startApp } from './http/create-http-app.ts';
 export { isDatabaseAway } from './http/database-away.ts';
 export { EVENT_STREAM_HEADERS, EventStream, frameText, type StreamFrame } from './http/event-stream.ts';
-export { parseOr400 } from './http/parse-or-400.ts';
 export { ProblemFilter } from './http/problem.filter.ts';
-export { ProblemException } from './http/problem-exception.ts';
+export { ProblemException, parseOr400 } from './http/problem-exception.ts';
 export { FromRequest } from './http/read-request.ts';
 export { routeOf, Serves } from './http/serves.ts';
 export { listen, shutDown, shutDownOnSignal } from './lifecycle/serve.ts';
@@ -53,6 +51,7 @@ export type { Clock, Platform } from './platform.ts';
 export { PlatformModule } from './platform-module.ts';
 export { explain, providersOf, runService, type ServiceModule } from './run-service.ts';
 export type { SecretBox } from './secret-box.ts';
+export { AesSecretBox } from './secret-box.ts';
 export { mapInSlices, nextSlice, readInSlices } from './time-slices.ts';
 export {
   BREAKER_STORE,

@@ -4,9 +4,8 @@ import { createMemoryState, type MemoryState, type StateStores } from '@agentlen
 import type { Logger } from 'pino';
 
 /**
- * Memory that is written to a file when it is closed and read again at the next start, so that a restart in the middle of
- * a run forgets neither its calls nor its counts. A crash loses it: what an older file says would be wrong by then, so the
- * file is gone once it was read.
+ * Memory state that is saved at shutdown and restored at the next start, so that a restart keeps calls and counters of
+ * a run. The file is deleted after reading: after a crash it would be stale.
  */
 export async function keptMemoryState(file: string, logger: Logger): Promise<StateStores> {
   const state = await stateFrom(file, logger);
@@ -19,7 +18,7 @@ async function stateFrom(file: string, logger: Logger): Promise<MemoryState> {
     await rm(file);
     return createMemoryState({ snapshot });
   } catch (error) {
-    if (!isAbsent(error)) logger.warn({ err: error, file }, 'what was counted before the restart cannot be read');
+    if (!isAbsent(error)) logger.warn({ err: error, file }, 'restoring state from before the restart failed');
     return createMemoryState();
   }
 }
@@ -30,7 +29,7 @@ async function keep(file: string, state: MemoryState, logger: Logger): Promise<v
     await writeFile(`${file}.new`, state.snapshot(), { mode: 0o600 });
     await rename(`${file}.new`, file);
   } catch (error) {
-    logger.warn({ err: error, file }, 'what was counted cannot be kept for the next start');
+    logger.warn({ err: error, file }, 'saving state for the next start failed');
   }
 }
 

@@ -1,4 +1,4 @@
 import { newApiKey } from './auth/api-key.ts';
 
-/** Prints a key fit for AGENTLENS_BOOTSTRAP_KEY. */
+/** Prints a key for AGENTLENS_BOOTSTRAP_KEY. */
 process.stdout.write(`${newApiKey().key}\n`);

@@ -13,10 +13,10 @@ import { keptMemoryState } from './kept-memory-state.ts';
 import { createLogger } from './log/create-logger.ts';
 import type { Platform } from './platform.ts';
 
-/** A server that was just started, on a machine with other work, may take seconds for its first connections. */
+/** A server that has just started may take seconds to accept connections. */
 const FIRST_ANSWER_MS = 30_000;
 
-/** Opens what the configuration names. Whatever was opened is closed again if a later part fails. */
+/** Opens what the configuration names. If a part fails, closes those already opened. */
 export async function openPlatform(config: PlatformConfig, logger: Logger = loggerOf(config)): Promise<Platform> {
   const opened = new Opened();
   try {
@@ -50,12 +50,15 @@ export async function openPlatform(config: PlatformConfig, logger: Logger = logg
   }
 }
 
-/** The first admin key, made now if there was none; its maker is the only one who ever sees it. */
+/**
+ * Creates the first admin key if there is none. @returns the key if it was created by this call, which is the only time
+ * it is shown
+ */
 export async function ensureBootstrapKey(platform: Platform): Promise<string | null> {
   return bootstrapKey(await answeringDatabase(platform), platform.clock, platform.config.bootstrapKey);
 }
 
-/** The same for the first key that makes tenants. */
+/** The same for the first key that can create tenants. */
 export async function ensurePlatformKey(platform: Platform): Promise<string | null> {
   return bootstrapPlatformKey(await answeringDatabase(platform), platform.clock, platform.config.platformKey);
 }
@@ -63,8 +66,8 @@ export async function ensurePlatformKey(platform: Platform): Promise<string | nu
 async function answeringDatabase(platform: Platform): Promise<Database> {
   const database = platform.database('query');
   const onFirstFailure = (error: unknown) =>
-    platform.logger.warn({ err: error }, 'Postgres does not answer yet, trying again');
-  // Only the question is repeated: of a key that was made and not answered, nobody would know.
+    platform.logger.warn({ err: error }, 'Postgres does not answer yet, will retry');
+  // Retries only the ping: a created key whose answer was lost would be unknown.
   await retry({ isTransient: isDatabaseAway, forMs: FIRST_ANSWER_MS, onFirstFailure }, () => database.ping());
   return database;
 }
@@ -91,7 +94,7 @@ async function openBus(config: PlatformConfig, logger: Logger): Promise<EventBus
 
 async function openState(config: PlatformConfig, logger: Logger): Promise<StateStores> {
   if (config.state.kind === 'memory') {
-    // What is counted belongs to the database it is counted beside, and is kept where that is ours to keep.
+    // Counters belong to their database: they are saved only if the database is embedded.
     return config.database.kind === 'external'
       ? createMemoryState()
       : keptMemoryState(join(config.dataDir, 'state.bin'), logger);
@@ -99,11 +102,11 @@ async function openState(config: PlatformConfig, logger: Logger): Promise<StateS
   return connectRedisState({
     url: config.state.url,
     name: `agentlens-${config.service}`,
-    onError: (error) => logger.warn({ err: error }, 'the connection to Redis failed, trying again'),
+    onError: (error) => logger.warn({ err: error }, 'connection to Redis failed, will retry'),
   });
 }
 
-/** What to undo, newest first. */
+/** Cleanup steps, newest first. */
 class Opened {
   readonly #closers: (() => Promise<unknown>)[] = [];
 

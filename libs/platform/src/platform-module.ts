@@ -28,10 +28,10 @@ import {
   WINDOW_STORE,
 } from './tokens.ts';
 
-/** Services that answer by what was ordered; the others never read those tables. */
+/** Services that evaluate orders; the others do not read those tables. */
 const FOLLOWING_CONTROL: readonly ServiceName[] = ['ingest', 'guardrail-evaluator'];
 
-/** Gives one service's module its ports: what it may use of the world, and nothing else of it. */
+/** Provides ports to the services that are not built by a `wire.ts` yet. */
 @Module({})
 export class PlatformModule {
   static forService(platform: Platform, name: ServiceName): DynamicModule {
@@ -63,7 +63,7 @@ export class PlatformModule {
   }
 }
 
-/** Only `action-dispatcher` calls out; the others do not even load what that takes. */
+/** Only `action-dispatcher` sends requests. */
 function egressOf(platform: Platform): Provider {
   return { provide: EGRESS_CLIENT, useFactory: () => platform.egress };
 }
@@ -76,7 +76,7 @@ function apiKeysOf(platform: Platform): Provider {
   };
 }
 
-/** Nest starts and stops it with the module; its first reading is done before anything of the service begins. */
+/** Nest starts and stops it with the module; it is loaded before the service starts. */
 function controlBoardOf(platform: Platform, name: ServiceName): Provider {
   return {
     provide: CONTROL_BOARD,

@@ -4,19 +4,21 @@ import type { BreakerStore, BudgetStore, CallHistory, CooldownStore, WindowStore
 import type { EventBus } from '@agentlens/messaging';
 import type { EvaluationTally, IdempotencyStore, Presence, Quota, RunContexts } from '@agentlens/state';
 import type { Logger } from 'pino';
-import type { KeyDirectory } from './auth/key-directory.ts';
+import type { KeyDirectory } from './auth/cached-key-directory.ts';
 import type { PlatformConfig } from './config/config.ts';
 import type { HealthRegistry } from './health/health-registry.ts';
 import type { SecretBox } from './secret-box.ts';
 
-/** The only source of "now" outside the domain; milliseconds since the epoch. */
+/** The only source of the current time outside of the domain, in milliseconds since the epoch. */
 export interface Clock {
   now(): number;
 }
 
 /**
- * Everything a service needs from the world. Five processes open one each, on NATS, Redis and Postgres; standalone opens
- * one in-process and gives it to all five. Service modules see no difference.
+ * The ports of a service. In production each process opens a platform on NATS, Redis and Postgres; standalone opens one
+ * in memory for all five services.
+ *
+ * A new port is added here and in `assemble-platform.ts`.
  */
 export interface Platform {
   readonly config: PlatformConfig;
@@ -39,7 +41,7 @@ export interface Platform {
   readonly logger: Logger;
   readonly keys: KeyDirectory;
   readonly health: HealthRegistry;
-  /** Opened once per role, closed with the platform. */
+  /** Opens a database once per role; it is closed with the platform. */
   database(role: DatabaseRole): Database;
   close(): Promise<void>;
 }

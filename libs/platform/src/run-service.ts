@@ -9,7 +9,7 @@ import { LINGER_MS, listen, shutDown, shutDownOnSignal } from './lifecycle/serve
 import { openPlatform } from './open-platform.ts';
 import type { Platform } from './platform.ts';
 
-/** A service's module: the same class in its own process and inside standalone. */
+/** The module of a service, the same in its own process and in standalone. */
 export interface ServiceModule {
   register(platform: Platform): DynamicModule;
 }
@@ -19,11 +19,11 @@ export function providersOf(objects: Readonly<Record<string, object>>): Provider
   return Object.values(objects).map((object) => ({ provide: object.constructor, useValue: object }));
 }
 
-/** The whole of a service's `main.ts`: reads the environment, opens the platform, serves until told to stop. */
+/** Runs a service: reads the environment, opens the platform and serves until a signal. */
 export async function runService(name: ServiceName, module: ServiceModule): Promise<void> {
   try {
     const starting = start(name, module);
-    // From the first moment on: what is half open when the signal comes is closed as well.
+    // Registered first, so that a signal during the start also closes what is open.
     shutDownOnSignal(
       async () => (await starting).stop(),
       (line) => process.stderr.write(`${line}\n`),
@@ -44,7 +44,7 @@ async function start(name: ServiceName, module: ServiceModule): Promise<{ stop()
   return { stop: () => shutDown(app, platform, LINGER_MS) };
 }
 
-/** A mistake in the environment is told in its own words; anything else with its stack. */
+/** Explains a failed start: mistakes in the environment by their message, other errors with a stack. */
 export function explain(name: string, error: unknown): string {
   if (error instanceof ConfigError) return error.message;
   if (!(error instanceof Error)) return `${name} could not start: ${String(error)}`;

@@ -4,8 +4,8 @@ import { ensureBootstrapKey, ensurePlatformKey, openPlatform } from './open-plat
 import { explain } from './run-service.ts';
 
 /**
- * Brings schema, database logins, streams and the first admin key up to date, then ends: the migration job of a
- * deployment. Any number may run at once, and again.
+ * Migration job of a deployment: brings schema, database logins, streams and the first admin key up to date, then
+ * exits. Safe to repeat and to run concurrently.
  */
 try {
   const platform = await openPlatform(loadConfig('setup'));

@@ -10,21 +10,21 @@ export const SECRET_BOX = Symbol('SECRET_BOX');
 export const EGRESS_POLICY = Symbol('EGRESS_POLICY');
 export const EGRESS_CLIENT = Symbol('EGRESS_CLIENT');
 export const LOGGER = Symbol('LOGGER');
-/** What was evaluated, for the auditor; see EvaluationTally. */
+/** Counts of evaluated events, for the auditor; see EvaluationTally. */
 export const EVALUATION_TALLY = Symbol('EVALUATION_TALLY');
-/** Which SDK instances listen; see Presence. */
+/** Connected SDK instances; see Presence. */
 export const PRESENCE = Symbol('PRESENCE');
-/** Tool calls of each run, circuit breakers, money; see the ports in @agentlens/guardrails. */
+/** Tool calls per run, circuit breakers, budgets; see the ports in @agentlens/guardrails. */
 export const CALL_HISTORY = Symbol('CALL_HISTORY');
 export const BREAKER_STORE = Symbol('BREAKER_STORE');
 export const BUDGET_STORE = Symbol('BUDGET_STORE');
-/** What the starts of runs said; see RunContexts. */
+/** Context that runs reported at their start; see RunContexts. */
 export const RUN_CONTEXTS = Symbol('RUN_CONTEXTS');
-/** What stands against runs, agents and tenants, in memory (ingest and guardrail-evaluator only); see ControlBoard. */
+/** Orders and directives in force, in memory (ingest and guardrail-evaluator only); see ControlBoard. */
 export const CONTROL_BOARD = Symbol('CONTROL_BOARD');
 /** Reports progress and readiness; see HealthRegistry. */
 export const HEALTH = Symbol('HEALTH');
 /** Checks API keys; see KeyDirectory. */
 export const KEY_DIRECTORY = Symbol('KEY_DIRECTORY');
-/** The process' PlatformConfig, for the few settings a service reads (retention). */
+/** Configuration of the process. */
 export const CONFIG = Symbol('CONFIG');

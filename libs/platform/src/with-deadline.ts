@@ -1,6 +1,7 @@
 /**
- * What `work` answers, if it does so within `ms`. Work that is late goes on, and nobody hears of it any more.
- * @throws what `work` throws, or that there was no answer in time
+ * Result of `work` within `ms`. Late work continues, but its result is ignored.
+ *
+ * @throws errors of `work`, or a timeout error
  */
 export async function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
   const late = Promise.withResolvers<never>();

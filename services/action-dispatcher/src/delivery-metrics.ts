@@ -10,21 +10,21 @@ type AttemptOutcome = 'delivered' | 'retry' | 'rejected';
 export class DeliveryMetrics {
   readonly #meter = metrics.getMeter('@agentlens/action-dispatcher');
   readonly #triggers = this.#meter.createCounter('agentlens.triggers.recorded', {
-    description: 'Triggers taken from the bus, by what became of them; "known" had arrived before.',
+    description: 'Triggers recorded, by result; "known" means a duplicate.',
   });
   readonly #deliveries = this.#meter.createCounter('agentlens.deliveries', {
     description:
-      'Attempts by outcome (delivered, retry, rejected), and what was not tried: deferred (its destination rests) or dropped.',
+      'Deliveries by outcome: delivered, retry or rejected attempts, and those deferred (breaker open) or dropped.',
   });
   readonly #givenUp = this.#meter.createCounter('agentlens.deliveries.given_up', {
-    description: 'Actions that ended without having been carried out, by action and why.',
+    description: 'Actions that were given up, by action and reason.',
   });
   readonly #duration = this.#meter.createHistogram('agentlens.delivery.duration', {
-    description: 'How long one attempt took.',
+    description: 'Duration of one attempt.',
     unit: 'ms',
   });
   readonly #latency = this.#meter.createHistogram('agentlens.delivery.latency', {
-    description: 'From the trigger to the end of the attempt that delivered it.',
+    description: 'Time from the trigger to the end of the attempt that delivered it.',
     unit: 'ms',
   });
   #backlog: Backlog = { waiting: 0, oldestDueMs: 0 };
@@ -32,14 +32,14 @@ export class DeliveryMetrics {
 
   constructor() {
     const waiting = this.#meter.createObservableGauge('agentlens.deliveries.waiting', {
-      description: 'Deliveries not settled yet, waiting for a retry included.',
+      description: 'Unsettled deliveries, including those that wait for a retry.',
     });
     const oldest = this.#meter.createObservableGauge('agentlens.deliveries.oldest_due_age', {
-      description: 'How long the oldest due delivery has been waiting to be carried out.',
+      description: 'Age of the oldest due delivery.',
       unit: 'ms',
     });
     const resting = this.#meter.createObservableGauge('agentlens.destinations.resting', {
-      description: 'Destinations this process does not call just now because they do not answer.',
+      description: 'Destinations whose circuit breaker is open in this process.',
     });
     waiting.addCallback((result) => result.observe(this.#backlog.waiting));
     oldest.addCallback((result) => result.observe(this.#backlog.oldestDueMs));

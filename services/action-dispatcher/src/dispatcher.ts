@@ -8,7 +8,7 @@ import type { ExpirySweeper } from './alerts/expiry-sweeper.ts';
 import type { Backlog, DeliveriesRepository } from './deliveries/deliveries.repository.ts';
 import type { Lanes } from './deliveries/lanes.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
-import type { DestinationBreakers } from './destinations/destination-breakers.ts';
+import type { DestinationBreakers } from './destinations/destinations.ts';
 import type { Outbox } from './outbox/outbox.ts';
 import type { Retention } from './retention/retention.ts';
 import type { RecordWatch } from './webhooks/record-watch.ts';

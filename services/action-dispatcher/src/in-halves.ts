@@ -1,11 +1,11 @@
 import { type DataError, isDataError } from '@agentlens/database';
 
 /**
- * Does work on many items at once; where the database refuses what one of them holds, on each half, and so on, until the
- * ones it refuses are alone. Answers in the order of the items.
+ * Runs work on many items. If the database rejects one, splits the items in half and retries, until the rejected items
+ * are alone. Returns results in the order of the items.
  *
- * @param work all or nothing, one answer per item
- * @throws what `work` threw that blames no item; halves done before stay done
+ * @param work all or nothing, one result per item
+ * @throws errors of `work` that are not about an item; halves that succeeded stay done
  */
 export async function inHalves<T, R>(
   items: readonly T[],

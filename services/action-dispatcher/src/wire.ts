@@ -10,14 +10,14 @@ import { Acknowledgements } from './control/acknowledgements.ts';
 import { ControlOrdersService } from './control/control-orders.service.ts';
 import type { ClaimedDelivery, Lane } from './deliveries/claimed-delivery.ts';
 import { DeliveriesRepository } from './deliveries/deliveries.repository.ts';
-import { DeliveryExecutor } from './deliveries/delivery-executor.ts';
+import { DeliveryPipeline } from './deliveries/delivery-pipeline.ts';
 import { DeliveryWorker } from './deliveries/delivery-worker.ts';
 import { Lanes, LIMITS } from './deliveries/lanes.ts';
 import { Redelivery } from './deliveries/redelivery.ts';
 import { ResultRecorder } from './deliveries/result-recorder.ts';
 import { SettlementsRepository } from './deliveries/settlements.repository.ts';
 import { DeliveryMetrics } from './delivery-metrics.ts';
-import { DestinationBreakers } from './destinations/destination-breakers.ts';
+import { DestinationBreakers } from './destinations/destinations.ts';
 import { AgentControl } from './directives/agent-control.ts';
 import { AgentDirectivesRepository } from './directives/agent-directives.repository.ts';
 import { PauseRearmService } from './directives/pause-rearm.service.ts';
@@ -108,7 +108,7 @@ export function wireDispatcher(platform: DispatcherPorts, options: DispatcherOpt
     delivery === undefined
       ? logger.warn({ err }, 'claiming deliveries failed, will retry')
       : logger.warn({ err, ...identityOf(delivery) }, 'delivery failed unexpectedly, will retry');
-  const executor = new DeliveryExecutor({
+  const executor = new DeliveryPipeline({
     ...{ egress, secrets, alerts, directives: agents, breakers, now, random, onError, deadlineMs },
     publicUrl: config.publicUrl,
   });

@@ -8,7 +8,7 @@ import {
 import { aTrigger, eventually, type RecordingServer, recordingServer } from '@agentlens/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { MOST_PER_MINUTE } from '../src/alerts/alert.service.ts';
+import { MAX_PER_MINUTE } from '../src/alerts/alert.service.ts';
 import { type Dispatching, firedBy, START } from './dispatching.ts';
 import { granted, type reviewing } from './reviewing.ts';
 import { withReview } from './with-review.ts';
@@ -83,10 +83,10 @@ describe('alerts', () => {
   it('are held back, and counted, where they come faster than anybody can read', async () => {
     await world.start();
     const raised = await Promise.all(
-      Array.from({ length: MOST_PER_MINUTE + 20 }, (_, n) => raise({ ruleId: `r-${n}` })),
+      Array.from({ length: MAX_PER_MINUTE + 20 }, (_, n) => raise({ ruleId: `r-${n}` })),
     );
     const stored = await rows();
-    expect(stored).toHaveLength(MOST_PER_MINUTE + 1);
+    expect(stored).toHaveLength(MAX_PER_MINUTE + 1);
     const overflow = stored.find((row) => row.suppressed > 0);
     expect(overflow).toMatchObject({ suppressed: 20, title: 'More alerts than can be shown', severity: 'error' });
     expect(raised.filter(({ id }) => id === overflow?.alert_id)).toHaveLength(20);

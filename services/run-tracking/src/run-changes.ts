@@ -1,11 +1,11 @@
 import { type RunChanged, runChanged } from '@agentlens/contracts';
 import type { EventBus } from '@agentlens/messaging';
 
-/** Screens need no more than this; many chunks of a busy run become one message. */
+/** Interval of notifications; changes in between are merged. */
 const COALESCE_MS = 50;
 const MAX_RUNS = 500;
 
-/** Says which runs moved, per tenant, after their events are committed. Best effort: a reader that misses one polls. */
+/** Publishes which runs changed, per tenant, after the commit. Best effort: a reader that misses one polls. */
 export class RunChanges {
   readonly #pending = new Map<string, Set<string>>();
   #timer: NodeJS.Timeout | undefined;
@@ -13,7 +13,7 @@ export class RunChanges {
   constructor(
     private readonly bus: Pick<EventBus, 'publish'>,
     private readonly now: () => number,
-    /** So many changes are not announced. */
+    /** Called with the number of changes that were not published. */
     private readonly onDropped: (error: unknown, runs: number) => void,
   ) {}
 

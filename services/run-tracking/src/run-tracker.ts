@@ -2,13 +2,12 @@ import { agentEvents, type EventBatch, factsOfMessage, GROUPS } from '@agentlens
 import type { Database } from '@agentlens/database';
 import type { HandlingOutcome, Received } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import { TrackingDropMetrics } from './drop-metrics.ts';
+import { RetentionMetrics, TrackingDropMetrics } from './metrics.ts';
 import { EventPartitions } from './partitions/event-partitions.ts';
 import { EventRecorder } from './recording/event-recorder.ts';
 import { EventStore } from './recording/event-store.ts';
 import { Gathering } from './recording/gathering.ts';
-import { RecordingMetrics } from './recording-metrics.ts';
-import { RetentionMetrics } from './retention-metrics.ts';
+import { RecordingMetrics } from './recording/recording-metrics.ts';
 import { RunChanges } from './run-changes.ts';
 
 /** The service is not ready while an event has waited longer than this to be stored. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { apiKeyHash, apiKeyIdOf, isSameHash, newApiKey } from './api-key.ts';
+import { apiKeyHash, apiKeyIdOf, isSameHash, newApiKey, ShownKeys } from './api-key.ts';
 
 describe('API key', () => {
   it('is made of prefix, environment, id and secret, always of the same length', () => {
@@ -37,5 +37,22 @@ describe('API key', () => {
     expect(isSameHash(apiKeyHash(key), apiKeyHash(key))).toBe(true);
     expect(isSameHash(apiKeyHash(key), apiKeyHash(newApiKey().key))).toBe(false);
     expect(isSameHash(apiKeyHash(key), new Uint8Array(3))).toBe(false);
+  });
+});
+
+describe('keys that are shown', () => {
+  it('are read alike each time', () => {
+    const shown = new ShownKeys();
+    const [one, other] = [newApiKey(), newApiKey()];
+    for (const { id, key } of [one, other, one, other]) {
+      expect(shown.read(key)).toEqual({ keyId: id, hash: apiKeyHash(key) });
+    }
+  });
+
+  it('say nothing where they are not complete, also beside one that is', () => {
+    const shown = new ShownKeys();
+    const { key } = newApiKey();
+    shown.read(key);
+    expect(shown.read(key.slice(0, -1))).toBeNull();
   });
 });

@@ -1,4 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -12,8 +13,8 @@ const FORM = new RegExp(
 );
 
 /**
- * A new key: `agk_<env>_<8 characters id>_<256 random bits in base 62><checksum>`. The checksum lets secret scanners
- * and the gateway tell a mistyped key from an unknown one without a look-up.
+ * Creates a key: `agk_<env>_<8 characters id>_<256 random bits in base 62><checksum>`. With the checksum, secret
+ * scanners and the gateway recognise a mistyped key without a lookup.
  */
 export function newApiKey(env: 'live' | 'test' = 'live'): { readonly id: string; readonly key: string } {
   const id = randomText(ID_LENGTH);
@@ -22,14 +23,14 @@ export function newApiKey(env: 'live' | 'test' = 'live'): { readonly id: string;
   return { id, key: `${body}${checksumOf(body)}` };
 }
 
-/** The id a key names, or null where the text is no complete key. */
+/** The id in a key; null if the text is not a complete key. */
 export function apiKeyIdOf(key: string): string | null {
   const parts = FORM.exec(key);
   if (parts === null || checksumOf(key.slice(0, -CHECKSUM_LENGTH)) !== parts[4]) return null;
   return parts[2] ?? null;
 }
 
-/** What is stored of a key. Its 256 random bits need no slow hash. */
+/** The stored hash of a key. 256 random bits need no slow hash. */
 export function apiKeyHash(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
@@ -53,7 +54,7 @@ function base62(value: bigint, length: number): string {
   return text.padStart(length, '0');
 }
 
-/** Rejection keeps every character equally likely. */
+/** Rejection sampling keeps every character equally likely. */
 function randomText(length: number): string {
   let text = '';
   while (text.length < length) {
@@ -61,4 +62,38 @@ function randomText(length: number): string {
     if (byte < 248) text += ALPHABET.charAt(byte % 62);
   }
   return text;
+}
+
+/** The key in the `Authorization` header of a request, unchecked. */
+export function bearerOf({ headers }: { readonly headers: IncomingHttpHeaders }): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+}
+
+/** A small limit, because this keeps secrets in memory. */
+const MAX_KEYS = 1_000;
+
+/** Id and hash of a complete key. */
+interface ShownKey {
+  readonly keyId: string;
+  readonly hash: Uint8Array;
+}
+
+/**
+ * Parses keys and caches their id and hash, because clients send the same key with every request. Does not check
+ * whether the key exists.
+ */
+export class ShownKeys {
+  readonly #known = new Map<string, ShownKey>();
+
+  /** Null if the text is not a complete key. */
+  read(key: string): ShownKey | null {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const keyId = apiKeyIdOf(key);
+    if (keyId === null) return null;
+    const shown = { keyId, hash: apiKeyHash(key) };
+    if (this.#known.size >= MAX_KEYS) this.#known.clear();
+    this.#known.set(key, shown);
+    return shown;
+  }
 }

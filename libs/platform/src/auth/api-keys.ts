@@ -5,26 +5,52 @@ import { type Selectable, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, newApiKey } from './api-key.ts';
-import { hasLiveKey } from './live-key.ts';
 
-/** A key as its admin sees it: everything but the key. */
+interface LiveKeyQuestion {
+  readonly tenantId: string;
+  readonly scope: Scope;
+  /** RFC 3339. */
+  readonly now: string;
+  /** A key to ignore. */
+  readonly otherThan?: string;
+}
+
+/** True if the tenant has a key with this scope that is valid at `now`. */
+export async function hasLiveKey(
+  db: Database['db'],
+  { tenantId, scope, now, otherThan = '' }: LiveKeyQuestion,
+): Promise<boolean> {
+  const live = await db
+    .selectFrom('api_keys')
+    .select('key_id')
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', '!=', otherThan)
+    .where(sql<boolean>`${scope} = any(scopes)`)
+    .where('revoked_at', 'is', null)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .limit(1)
+    .executeTakeFirst();
+  return live !== undefined;
+}
+
+/** A key without its secret. */
 export interface ApiKey {
   readonly id: string;
   readonly tenantId: string;
   readonly name: string;
   readonly scopes: readonly string[];
-  /** The agents that the key is bound to; null: every agent of the tenant. */
+  /** Agents that the key is bound to; null means every agent of the tenant. */
   readonly agents: readonly string[] | null;
   readonly eventsPerSecond: number | null;
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
-  /** Raised by one with each change; that it was used is none. */
+  /** Incremented with each change. Use of the key is not a change. */
   readonly version: number;
 }
 
-/** A key with its secret, which exists only in this answer. */
+/** A key with its secret, which is returned only once. */
 export interface NewApiKey extends ApiKey {
   readonly key: string;
 }
@@ -33,24 +59,24 @@ interface ApiKeyDraft {
   readonly tenantId: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Absent: the key may speak for every agent of the tenant. */
+  /** Absent: every agent of the tenant. */
   readonly agents?: readonly string[];
-  /** Absent: the platform's default. */
+  /** Absent: the default of the platform. */
   readonly eventsPerSecond?: number;
   readonly expiresAt?: string;
-  /** Who makes it, for the audit; of the next key of a rotation, who rotates. */
+  /** Author of the creation or rotation, for the audit. */
   readonly author?: ChangeAuthor;
 }
 
 interface KeysAsked {
   readonly limit: number;
   readonly offset?: number;
-  /** The last key that is known already. */
+  /** The last key of the previous page. */
   readonly after?: { readonly at: string; readonly id: string };
 }
 
 interface ChangeOfKey {
-  /** Only while it is at this version. */
+  /** The change applies only if the key is at this version. */
   readonly ifVersion?: number | undefined;
   readonly author?: ChangeAuthor | undefined;
 }
@@ -67,7 +93,7 @@ type RotateResult =
 
 type RevokeResult = { readonly kind: 'revoked' | 'unknown' | 'already_revoked' | 'last_of_scope' } | OtherVersion;
 
-/** Long enough to roll a new key out everywhere: until then both keys work. */
+/** Time to roll out a new key; both keys work until then. */
 const ROTATION_GRACE_MS = 24 * 60 * 60_000;
 
 interface KeyChange extends Pick<AuditedChange, 'kind' | 'tenantId' | 'author'> {
@@ -75,12 +101,12 @@ interface KeyChange extends Pick<AuditedChange, 'kind' | 'tenantId' | 'author'> 
   readonly after: ApiKey;
 }
 
-/** Scopes whose keys make keys. */
+/** Scopes whose keys can create keys. */
 const MAKERS = ['admin', 'platform'] as const;
 
 type Row = Selectable<ApiKeysTable>;
 
-/** Makes, replaces and revokes API keys; only `query` may write them. Every change is announced to all instances. */
+/** Creates, rotates and revokes API keys. Only `query` may write them. Every change is announced to all instances. */
 export class ApiKeys {
   readonly #database: Database;
   readonly #bus: EventBus;
@@ -98,7 +124,7 @@ export class ApiKeys {
     return this.#database.db.transaction().execute((db) => this.createIn(db, draft));
   }
 
-  /** Makes a key in a transaction that makes more. */
+  /** Creates a key within a transaction of the caller. */
   async createIn(db: Database['db'], draft: ApiKeyDraft): Promise<NewApiKey> {
     const made = await this.#insert(db, draft);
     const { key: _, ...after } = made;
@@ -128,7 +154,7 @@ export class ApiKeys {
     return { ...apiKeyOf(row), key };
   }
 
-  /** Newest first, from the one that follows `after`. */
+  /** Newest first, from the key that follows `after`. */
   async list(tenantId: string, { limit, offset = 0, after }: KeysAsked): Promise<readonly ApiKey[]> {
     let query = this.#database.db.selectFrom('api_keys').selectAll().where('tenant_id', '=', tenantId);
     if (after !== undefined) {
@@ -143,7 +169,7 @@ export class ApiKeys {
     return rows.map(apiKeyOf);
   }
 
-  /** A new key with the same rights and the same expiry; the old one goes on working for a day. */
+  /** Creates a key with the same rights and expiry; the old one works for another day. */
   async rotate(tenantId: string, keyId: string, change: ChangeOfKey = {}): Promise<RotateResult> {
     const result = await this.#database.db.transaction().execute((db) => this.#rotate(db, tenantId, keyId, change));
     if (result.kind === 'rotated') await this.#announce(tenantId, keyId);
@@ -184,7 +210,7 @@ export class ApiKeys {
     return { kind: 'rotated', key, previous: apiKeyOf(previous) };
   }
 
-  /** One revocation of a tenant at a time, so that two admins cannot revoke each other and leave none. */
+  /** Serialised per tenant, so that two admins cannot revoke each other's last key. */
   async revoke(tenantId: string, keyId: string, { ifVersion, author }: ChangeOfKey = {}): Promise<RevokeResult> {
     const result = await this.#database.db.transaction().execute(async (db): Promise<RevokeResult> => {
       await lockUntilEnd(db, 'revoke-key', tenantId);
@@ -208,12 +234,12 @@ export class ApiKeys {
     return result;
   }
 
-  /** A key is named by the id that the audit shows: of a rotation the old one's. */
+  /** Audit rows name the key by id; for a rotation, that of the old key. */
   async #record(db: Database['db'], change: KeyChange): Promise<void> {
     await recordChanges(db, [{ ...change, at: this.#now(), targetId: (change.before ?? change.after).id }]);
   }
 
-  /** Without such a key nobody could make another. */
+  /** Without such a key the tenant could create no other. */
   async #isLastOfScope(db: Database['db'], key: Row): Promise<boolean> {
     const scope = MAKERS.find((one) => key.scopes.includes(one));
     if (scope === undefined || !this.#isLive(key)) return false;
@@ -224,12 +250,12 @@ export class ApiKeys {
     return row.revoked_at === null && (row.expires_at === null || row.expires_at > this.#now());
   }
 
-  /** Only makes it faster: without the message every instance reads the key again within 4 s anyway. */
+  /** Speeds up propagation. Without it, every instance reads the key again within 4 s. */
   async #announce(tenantId: string, keyId: string): Promise<void> {
     try {
       await this.#bus.publish(keysChanged, { tenantId, keyId, at: this.#now() });
     } catch (error) {
-      this.#logger.warn({ err: error, keyId }, 'a change of an API key could not be announced');
+      this.#logger.warn({ err: error, keyId }, 'announcing a change of an API key failed');
     }
   }
 
@@ -242,7 +268,7 @@ function isOther(ifVersion: number | undefined, { version }: Row): boolean {
   return ifVersion !== undefined && ifVersion !== version;
 }
 
-/** The key as it stays until this transaction ends. */
+/** Locks the key until the end of the transaction. */
 function lockKey(db: Database['db'], tenantId: string, keyId: string): Promise<Row | undefined> {
   return db
     .selectFrom('api_keys')

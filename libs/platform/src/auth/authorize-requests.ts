@@ -1,19 +1,19 @@
 import { mayDo, PersonName, type Scope } from '@agentlens/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemException } from '../http/problem-exception.ts';
-import { bearerOf } from './bearer.ts';
+import { bearerOf } from './api-key.ts';
+import type { KeyCheck, KeyDirectory } from './cached-key-directory.ts';
 import { type Caller, setCaller } from './caller.ts';
-import type { KeyCheck, KeyDirectory } from './key-directory.ts';
 import { USUAL_BODY_BYTES } from './route-config.ts';
 
 const HOW_TO_SEND = 'Send your API key as "Authorization: Bearer agk_..."';
-/** Names the person behind the key. */
+/** Names the person who uses the key. */
 const ACTOR_HEADER = 'x-agentlens-actor';
 const NEEDS_ADMIN: readonly Scope[] = ['admin'];
 
 /**
- * Every route needs a key with one of its scopes, and is refused before its body is read: what nobody vouches for must
- * not cost the memory and the parsing of a body. A route that declares nothing needs `admin`.
+ * Requires a key with one of the route's scopes, and rejects other requests before reading their body, so that
+ * unauthenticated requests cost neither memory nor parsing. A route that declares nothing requires `admin`.
  */
 export function authorizeRequests(fastify: FastifyInstance, keys: KeyDirectory): void {
   fastify.addHook('onRequest', async (request, reply) => {
@@ -40,13 +40,13 @@ async function authenticate(request: FastifyRequest, keys: KeyDirectory): Promis
   return callerOrRefusal(await keys.check(key));
 }
 
-/** The rest of a refused body is discarded so that the connection lives on; only where its end is known and near. */
+/** Discards a short body of known length, so that the connection can be reused. */
 function isCheapToDiscard({ headers }: FastifyRequest): boolean {
   if (headers['transfer-encoding'] !== undefined) return false;
   return Number(headers['content-length'] ?? 0) <= USUAL_BODY_BYTES;
 }
 
-/** @throws ProblemException 400 where the header holds no name */
+/** @throws ProblemException 400 if the header holds no name */
 function personOf({ headers }: FastifyRequest): { readonly person?: string } {
   const sent = headers[ACTOR_HEADER];
   if (typeof sent !== 'string') return {};
@@ -58,7 +58,7 @@ function personOf({ headers }: FastifyRequest): { readonly person?: string } {
   });
 }
 
-/** Only where no other credentials were sent: two that differ are a mistake worth hearing of. */
+/** Used only without other credentials: two different ones are a mistake that the client should see. */
 function keyHeaderOf({ headers }: FastifyRequest): string | undefined {
   const key = headers['x-api-key'];
   return headers.authorization === undefined && typeof key === 'string' && key !== '' ? key.trim() : undefined;

@@ -3,17 +3,17 @@ import { type Database, lockUntilEnd, recordChanges } from '@agentlens/database'
 import { ConfigError } from '../config/config-error.ts';
 import type { Clock } from '../platform.ts';
 import { apiKeyHash, apiKeyIdOf, newApiKey } from './api-key.ts';
-import { hasLiveKey } from './live-key.ts';
+import { hasLiveKey } from './api-keys.ts';
 
 export const DEFAULT_TENANT = 'default';
 
-/** A key that somebody must have before anybody can get in. */
+/** A key that must exist before anyone can sign in. */
 interface FirstKey {
   readonly tenantId: string;
   readonly tenantName: string;
   readonly keyName: string;
   readonly scope: 'admin' | 'platform';
-  /** Where a deployment can give it. */
+  /** Environment variable that can set it. */
   readonly variable: string;
 }
 
@@ -33,15 +33,16 @@ const PLATFORM: FirstKey = {
 };
 
 /**
- * Makes the tenant `default` and its first admin key, so that somebody can get in: the given key if there is one, else
- * a new one unless the tenant has a live admin key. Any number of starters may do this at once.
- * @returns the key if it was made now.
+ * Creates the tenant `default` and its first admin key: the given one, or a new one unless the tenant has a live admin
+ * key. Safe to run concurrently.
+ *
+ * @returns the key if it was created by this call
  */
 export function bootstrapKey(database: Database, clock: Clock, given: string | undefined): Promise<string | null> {
   return makeFirst(ADMIN, database, clock, given);
 }
 
-/** The same for the key that makes tenants. */
+/** The same for the first key that can create tenants. */
 export function bootstrapPlatformKey(
   database: Database,
   clock: Clock,

@@ -1,7 +1,7 @@
 import { fixedClock } from '@agentlens/testing';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { apiKeyHash, newApiKey } from './api-key.ts';
-import { CachedKeyDirectory, type KeyRecord } from './cached-key-directory.ts';
+import { CachedKeyDirectory, type KeyRecord, KeyUses } from './cached-key-directory.ts';
 
 describe('key directory', () => {
   const { id, key } = newApiKey();
@@ -143,5 +143,15 @@ describe('key directory', () => {
     rows.set(id, record({ revokedAtMs: clock.now() }));
     clock.advance(-60_000);
     expect((await directory.check(key)).kind).toBe('refused');
+  });
+});
+
+describe('KeyUses', () => {
+  it('tells the first use of a key, and then at most one a minute', () => {
+    const uses = new KeyUses();
+    expect(uses.isNews('a', 0)).toBe(true);
+    expect(uses.isNews('a', 59_999)).toBe(false);
+    expect(uses.isNews('b', 59_999)).toBe(true);
+    expect(uses.isNews('a', 60_000)).toBe(true);
   });
 });

@@ -2,60 +2,89 @@ import { SCOPES, type Scope } from '@agentlens/contracts';
 import { BoundedMap } from '@agentlens/state';
 import type { Clock } from '../platform.ts';
 import { withDeadline } from '../with-deadline.ts';
-import { isSameHash } from './api-key.ts';
-import type { KeyCheck, KeyDirectory } from './key-directory.ts';
-import { KeyReads } from './key-reads.ts';
-import { KeyUses } from './key-uses.ts';
-import { ShownKeys } from './shown-keys.ts';
+import { isSameHash, ShownKeys } from './api-key.ts';
+import type { Caller } from './caller.ts';
+import { KeyReads } from './key-records.ts';
 
-/** One row of `api_keys`, as far as checking needs it. */
+/** Result of checking a key. */
+export type KeyCheck =
+  | { readonly kind: 'accepted'; readonly caller: Caller }
+  | { readonly kind: 'refused'; readonly reason: 'malformed' | 'unknown' | 'revoked' | 'expired' }
+  /** The key is not cached and cannot be looked up at the moment. */
+  | { readonly kind: 'unavailable' };
+
+/** Checks API keys. */
+export interface KeyDirectory {
+  check(key: string): Promise<KeyCheck>;
+}
+
+/** Resolution of the last use of a key: enough to find unused keys. */
+const REPORT_EVERY_MS = 60_000;
+const MAX_KEYS = 10_000;
+
+/** Decides when to report a use of a key: the first one, then at most once a minute per key. */
+export class KeyUses {
+  readonly #toldAtMs = new BoundedMap<number>(MAX_KEYS);
+
+  isNews(keyId: string, nowMs: number): boolean {
+    const toldAtMs = this.#toldAtMs.get(keyId);
+    if (toldAtMs !== undefined && nowMs - toldAtMs < REPORT_EVERY_MS) return false;
+    this.#toldAtMs.set(keyId, nowMs);
+    return true;
+  }
+}
+
+/** Columns of `api_keys` that checking needs. */
 export interface KeyRecord {
   readonly tenantId: string;
   readonly keyId: string;
   readonly secretHash: Uint8Array;
   readonly scopes: readonly string[];
-  /** The agents that the key is bound to; null: every agent of the tenant. */
+  /** Agents that the key is bound to; null means every agent of the tenant. */
   readonly agents: readonly string[] | null;
   readonly eventsPerSecond: number | null;
-  /** Of the tenant. */
+  /** Setting of the tenant. */
   readonly decisionFailMode?: 'allow' | 'block';
-  /** Of the tenant: its decisions keep arguments. */
+  /** Setting of the tenant: decisions keep arguments. */
   readonly keepsArguments?: boolean;
   readonly expiresAtMs: number | null;
   readonly revokedAtMs: number | null;
 }
 
 interface CachedKeyDirectoryOptions {
-  /** Reads keys from where they are kept, without those there are none of. Throws when they cannot be read now. */
+  /** Reads keys; missing ones are left out. Throws if they cannot be read. */
   readonly read: (keyIds: readonly string[]) => Promise<readonly KeyRecord[]>;
   readonly clock: Clock;
   readonly defaultEventsPerSecond: number;
-  /** Told of uses, at most once a minute per key. */
+  /** Called at most once a minute per key. */
   readonly onUse?: (use: { readonly tenantId: string; readonly keyId: string; readonly atMs: number }) => void;
 }
 
-/** Together with the 1 s a read may take, a revocation holds everywhere within 5 s even if its message is lost. */
+/** With a read of at most 1 s, a revocation takes effect everywhere within 5 s, even if its message is lost. */
 const FRESH_MS = 4_000;
-/** A key in use is read again from then on, along with others and before anybody has to wait for it. */
+/** A key in use is refreshed in the background from this age on, together with others. */
 const DUE_MS = 2_000;
-/** Only while keys cannot be read: a known key goes on working this long. */
+/** While keys cannot be read, a cached key works for this long. */
 const STALE_MS = 5 * 60_000;
 const READ_DEADLINE_MS = 1_000;
-/** After a failed read nobody waits for another one this long. */
+/** Pause after a failed read. */
 const READ_PAUSE_MS = 1_000;
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 interface Entry {
   readonly record: KeyRecord | null;
-  /** What the record makes of whoever shows the key; the same for every check until it is read again. */
+  /** Result of a check with the right secret, shared until the record is read again. */
   readonly accepted: KeyCheck | null;
   readonly readAtMs: number;
 }
 
-/** Checks keys against a short memory of `api_keys`; a key nobody can vouch for now is `unavailable`, not refused. */
+/**
+ * Checks keys against a short-lived cache of `api_keys`. A key that can be neither confirmed nor rejected is
+ * `unavailable`.
+ */
 export class CachedKeyDirectory implements KeyDirectory {
   readonly #options: CachedKeyDirectoryOptions;
-  readonly #entries = new BoundedMap<Entry>(MOST_ENTRIES);
+  readonly #entries = new BoundedMap<Entry>(MAX_ENTRIES);
   readonly #reads = new KeyReads<Entry>(
     (keyIds) => this.#read(keyIds),
     (keyId, entry) => this.#entries.set(keyId, entry),
@@ -80,7 +109,7 @@ export class CachedKeyDirectory implements KeyDirectory {
     return this.#judge(record, accepted);
   }
 
-  /** The key changed: the next check reads it again. */
+  /** Evicts a changed key; the next check reads it again. */
   forget(keyId: string): void {
     this.#entries.delete(keyId);
     this.#reads.forget(keyId);
@@ -107,7 +136,7 @@ export class CachedKeyDirectory implements KeyDirectory {
     const known = this.#entries.get(keyId);
     const read = this.#isPausing() ? null : await this.#reads.now(keyId);
     if (read !== null) return read;
-    // Absence is never vouched for by memory: the key may have been made since.
+    // Absence is not cached: the key may have been created since.
     const usable = known !== undefined && known.record !== null && this.#isWithin(known.readAtMs, STALE_MS);
     return usable ? known : null;
   }
@@ -132,7 +161,7 @@ export class CachedKeyDirectory implements KeyDirectory {
     return { record, accepted: record && acceptanceOf(record, this.#options.defaultEventsPerSecond), readAtMs };
   }
 
-  /** A clock that went backwards makes things old, not eternally fresh. */
+  /** A clock that went backwards makes entries stale, not fresh forever. */
   #isWithin(atMs: number, ms: number): boolean {
     const age = this.#options.clock.now() - atMs;
     return age >= 0 && age < ms;

@@ -1,21 +1,22 @@
 import type { Scope } from '@agentlens/contracts';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { ProblemException } from '../http/problem-exception.ts';
 import { RouteSetting } from './route-config.ts';
 
-/** Who is asking, as its API key says; never as the request says. */
+/** The caller as its API key defines it, never as the request claims. */
 export interface Caller {
   readonly tenantId: string;
   readonly keyId: string;
   readonly scopes: readonly Scope[];
-  /** The agents that the key is bound to. Absent: it may speak for every agent of the tenant. */
+  /** Agents that the key is bound to. Absent: every agent of the tenant. */
   readonly agents?: readonly string[];
-  /** Who acts with the key, as `X-AgentLens-Actor` names them: for the record only, never a right. */
+  /** The person who uses the key, from `X-AgentLens-Actor`: for the audit, never for access. */
   readonly person?: string;
   /** Quota of this key, events per second. */
   readonly eventsPerSecond: number;
   /**
-   * What a question gets that nobody could judge: `block` if the tenant says so, or has a rule or a budget that blocks when
+   * Decision when the evaluator cannot decide: `block` if the tenant says so or has a rule or budget that blocks when
    * it cannot be evaluated. Absent: `allow`.
    */
   readonly decisionFailMode?: 'allow' | 'block';
@@ -23,13 +24,13 @@ export interface Caller {
   readonly keepsArguments?: boolean;
 }
 
-/** The route needs one of these scopes (`admin` always suffices). A route that names none needs `admin`. */
+/** Requires one of these scopes; `admin` always suffices. A route without scopes requires `admin`. */
 export const Scopes = (...scopes: readonly Scope[]) => RouteSetting({ scopes });
 
-/** The route is open to everybody. */
+/** Opens the route to requests without a key. */
 export const Public = () => RouteSetting({ isPublic: true });
 
-/** The key may also come as `?token=`: browsers cannot send headers with an EventSource. */
+/** Also accepts the key as `?token=`, because browsers cannot send headers with an EventSource. */
 export const AllowQueryToken = () => RouteSetting({ allowsQueryToken: true });
 
 const CALLER = Symbol('caller');
@@ -43,14 +44,42 @@ export function setCaller(request: AuthenticatedRequest, caller: Caller): void {
   request[CALLER] = caller;
 }
 
-/** The caller of a request, on every route that is not public. */
+/** The caller of a request on a route that requires a key. */
 export function callerOf(request: AuthenticatedRequest): Caller {
   const caller = request[CALLER];
   if (caller === undefined) throw new Error('the caller was asked for on a route that is open to everybody');
   return caller;
 }
 
-/** The caller of this request, for controller parameters. */
+/** Injects the caller into a controller method. */
 export const CurrentCaller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller => {
   return callerOf(context.switchToHttp().getRequest<AuthenticatedRequest>());
 });
+
+/** Error code for an agent that the key is not bound to. */
+export const OTHER_AGENT = 'other_agent';
+
+/** True if the key may act for the agent. */
+function maySpeakFor({ agents }: Pick<Caller, 'agents'>, agentId: string): boolean {
+  return agents === undefined || agents.includes(agentId);
+}
+
+/** Message for a request with an agent that the key is not bound to. */
+export function boundTo(agents: readonly string[]): string {
+  return `must be an agent of this API key, which is bound to ${agents.map((agent) => JSON.stringify(agent)).join(', ')}`;
+}
+
+/**
+ * @param path where the request names the agent
+ * @throws ProblemException 403 with the agents that the key is bound to
+ */
+export function requireAgent(caller: Pick<Caller, 'agents'>, agentId: string, path = 'agentId'): void {
+  const { agents = [] } = caller;
+  if (maySpeakFor(caller, agentId)) return;
+  throw new ProblemException(403, 'This API key is bound to other agents', {
+    code: OTHER_AGENT,
+    details: [{ path, message: boundTo(agents) }],
+    hint: 'Name one of the agents of this key, or ask an admin for a key of the other agent.',
+    extra: { agents: [...agents] },
+  });
+}

@@ -1,7 +1,7 @@
 import { DATABASE_ROLES, type ServicePasswords } from '@agentlens/database';
 import { z } from 'zod';
 
-const SHORTEST = 16;
+const MIN_PASSWORD_LENGTH = 16;
 /** Printable ASCII without a space: the same bytes in an address, a shell and a secret. */
 const PASSWORD = /^[\x21-\x7e]+$/;
 
@@ -14,9 +14,9 @@ export const servicePasswords = z.string().transform((text, context): ServicePas
     const [, service = '', password = ''] = /^([^=]*)=(.*)$/s.exec(pair.trim()) ?? [];
     if (!DATABASE_ROLES.some((role) => role === service)) {
       refuse(`pair ${index + 1} must be service=password, with one of ${DATABASE_ROLES.join(', ')}`);
-    } else if (password.length < SHORTEST || !PASSWORD.test(password)) {
+    } else if (password.length < MIN_PASSWORD_LENGTH || !PASSWORD.test(password)) {
       refuse(
-        `the password of ${service} must be ${SHORTEST} or more printable ASCII characters, without comma or space`,
+        `the password of ${service} must be ${MIN_PASSWORD_LENGTH} or more printable ASCII characters, without comma or space`,
       );
     } else {
       passwords[service] = password;

@@ -2,7 +2,7 @@ import { withDeadline } from '../with-deadline.ts';
 
 export interface HealthAnswer {
   readonly ok: boolean;
-  /** Shown on `/readyz`: ages, counts; never secrets. */
+  /** Shown on `/readyz`: ages and counts, never secrets. */
   readonly detail?: object;
 }
 
@@ -13,33 +13,33 @@ interface HealthReport {
   readonly checks: Readonly<Record<string, HealthAnswer>>;
 }
 
-/** A check that does not answer within this time has failed. */
+/** Timeout of a check; a check that times out has failed. */
 const CHECK_DEADLINE_MS = 2_000;
 
 /**
- * What readiness is made of: each part of the process adds a check of its *progress* (age of the oldest
- * unacknowledged message), not of its connections alone.
+ * Readiness checks. Each part of the process adds a check of its *progress*, such as the age of the oldest
+ * unacknowledged message, not only of its connections.
  */
 export class HealthRegistry {
   readonly #checks = new Map<string, HealthCheck>();
   readonly #drainListeners: (() => void)[] = [];
   #draining = false;
 
-  /** A second check under one name gets a number, so that five services in one process do not hide each other. */
+  /** A second check with the same name gets a number, because five services can share one process. */
   add(name: string, check: HealthCheck): void {
     let unique = name;
     for (let n = 2; this.#checks.has(unique); n++) unique = `${name}-${n}`;
     this.#checks.set(unique, check);
   }
 
-  /** From now on not ready: the process is going away and wants no new work. */
+  /** Reports not ready from now on, so that no new work arrives. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
     for (const listener of this.#drainListeners) listener();
   }
 
-  /** Called once when the process begins to drain: end what would never end by itself. */
+  /** Called once when the process starts to drain; end what would not end by itself. */
   onDrain(listener: () => void): void {
     this.#drainListeners.push(listener);
   }

@@ -1,36 +1,52 @@
+import { getLiveness, getProcessMetrics, getReadiness } from '@agentlens/operations/probes';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authorizeRequests } from '../auth/authorize-requests.ts';
-import { SessionCookies } from '../auth/session-cookies.ts';
-import { StreamTickets } from '../auth/stream-tickets.ts';
+import { SessionCookies, StreamTickets } from '../auth/browser-sessions.ts';
 import { nestLogger } from '../log/nest-logger.ts';
 import { BusTransport } from '../messages/message-handlers.ts';
 import type { Platform } from '../platform.ts';
+import { answerMetrics } from '../telemetry/telemetry.ts';
 import { acceptJsonOnly } from './accept-json-only.ts';
-import { limitBodies } from './limit-bodies.ts';
-import { addOperatorRoutes } from './operator-routes.ts';
+import { addSecurityHeaders, limitBodies, refuseUnreadable, refuseUnrouted, trackRequests } from './hooks.ts';
 import { ProblemFilter } from './problem.filter.ts';
-import { refuseUnreadable } from './refuse-unreadable.ts';
-import { refuseUnrouted } from './refuse-unrouted.ts';
-import { addSecurityHeaders } from './security-headers.ts';
-import { trackRequests } from './track-requests.ts';
+import { routeOf } from './serves.ts';
 
-/** Longer than any load balancer keeps an idle connection, so that it never reuses one we are closing. */
+/** Routes for probes and Prometheus: no key required, no data of tenants. */
+function addOperatorRoutes(fastify: FastifyInstance, platform: Platform): void {
+  fastify.route({ ...routeOf(getLiveness), handler: async () => ({ status: 'ok' }) });
+  fastify.route({
+    ...routeOf(getReadiness),
+    handler: async (_request, reply) => {
+      const { ready, checks } = await platform.health.report();
+      return reply.status(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', checks });
+    },
+  });
+  fastify.route({
+    ...routeOf(getProcessMetrics),
+    handler: (request, reply) => {
+      reply.hijack();
+      answerMetrics(request.raw, reply.raw);
+    },
+  });
+}
+
+/** Longer than load balancers keep idle connections, so that none is reused while it closes. */
 const KEEP_ALIVE_MS = 72_000;
-/** From the first byte of a request to its last: a client that trickles cannot hold a connection for ever. */
+/** Limit for a whole request, so that a slow client cannot hold a connection. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** As long as a request line can be. Each route says what an id may be; a 404 would look like a route that is not there. */
-const LONGEST_PARAMETER = 16_384;
+/** The length of a request line. Routes limit ids themselves; a 404 would look like a missing route. */
+const MAX_PARAMETER_LENGTH = 16_384;
 
 @Module({})
 class HttpRoot {}
 
 /**
- * One HTTP server for these service modules: keys checked on every route, every error a Problem, `/healthz`, `/readyz`
- * and `/metrics` beside them. Not yet listening; specs use it with `app.inject` after `app.init()`.
+ * Creates the HTTP server of these modules: keys checked on every route, every error a Problem, with `/healthz`,
+ * `/readyz` and `/metrics`. Does not listen; specs use `app.inject` after `app.init()`.
  */
 export async function createHttpApp(
   platform: Platform,
@@ -49,8 +65,8 @@ export async function createHttpApp(
     onConstructorPoisoning: 'error',
     forceCloseConnections: 'idle',
     clientErrorHandler: refuseUnreadable,
-    // Clients in the field post to `/v1/rules/`.
-    routerOptions: { maxParamLength: LONGEST_PARAMETER, ignoreTrailingSlash: true },
+    // Some clients post to `/v1/rules/`.
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, ignoreTrailingSlash: true },
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       filter.answer(error, request, reply),
   });

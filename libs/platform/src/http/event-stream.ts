@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import type { KeyDirectory } from '../auth/key-directory.ts';
+import type { KeyDirectory } from '../auth/cached-key-directory.ts';
 import type { Clock } from '../platform.ts';
 
-/** With the directory's own memory of 4 s at most, a revoked key hears nothing after about 5 s. */
+/** With the 4 s cache of the key directory, a revoked key stops receiving after about 5 s. */
 const KEY_CHECK_MS = 1_000;
 
 export const EVENT_STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store, no-transform',
-  // Proxies of the nginx family would hold frames back to fill a buffer.
+  // Keeps nginx from buffering frames.
   'x-accel-buffering': 'no',
 };
 
@@ -18,29 +18,29 @@ export interface StreamFrame {
   readonly id?: string;
 }
 
-/** JSON has no raw line breaks, so `data` is always one line. */
+/** JSON contains no raw line breaks, so `data` is one line. */
 export function frameText({ event, data, id }: StreamFrame): string {
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
 interface EventStreamOptions {
-  /** Checked again and again while the stream is open. */
+  /** Checked regularly while the stream is open. */
   readonly key: string;
   readonly keys: KeyDirectory;
   readonly clock: Clock;
-  /** How long a client waits before it connects again. */
+  /** Pause before the client reconnects, ms. */
   readonly retryMs: number;
   readonly heartbeatMs: number;
-  /** Writes a frame, and decides what happens if the client does not read. */
+  /** Writes a frame, and handles a client that does not read. */
   readonly push: (frame: StreamFrame) => void;
-  /** Where a client resumes that got a heartbeat. */
+  /** Event id from which a client resumes after a heartbeat. */
   readonly heartbeatId: () => string | undefined;
   readonly onHeartbeat?: () => void;
-  /** Called once, whoever ends the stream. */
+  /** Called once, regardless of which side ends the stream. */
   readonly onEnd: () => void | Promise<void>;
 }
 
-/** Server-sent events to one client: headers, heartbeats, the validity of its key, and an end that comes once. */
+/** Server-sent events to one client, with headers, heartbeats, checks of its key and a single end. */
 export class EventStream {
   readonly #options: EventStreamOptions;
   #out: ServerResponse | undefined;
@@ -51,7 +51,7 @@ export class EventStream {
     this.#options = options;
   }
 
-  /** False if the reader has left, or the stream was closed, before it began: no event will say so again. */
+  /** Returns false if the client left, or the stream was closed, before it began. */
   open(out: ServerResponse, headers: Readonly<Record<string, string>> = {}): boolean {
     const { retryMs, heartbeatMs } = this.#options;
     this.#out = out;
@@ -83,7 +83,7 @@ export class EventStream {
     await this.#end();
   }
 
-  /** A directory that cannot say now keeps the stream open: the reads of it would be refused anyway. */
+  /** If keys cannot be checked, the stream stays open; reads would be rejected anyway. */
   async #checkKey(): Promise<void> {
     const check = await this.#options.keys.check(this.#options.key);
     if (check.kind === 'refused') await this.close('The API key is not valid any more');

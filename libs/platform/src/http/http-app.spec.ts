@@ -8,14 +8,13 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { pino } from 'pino';
 import { z } from 'zod';
 import { newApiKey } from '../auth/api-key.ts';
+import type { KeyCheck } from '../auth/cached-key-directory.ts';
 import { AllowQueryToken, type Caller, CurrentCaller, Public, Scopes } from '../auth/caller.ts';
-import type { KeyCheck } from '../auth/key-directory.ts';
 import { loadConfig } from '../config/config.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import type { Platform } from '../platform.ts';
 import { createHttpApp } from './create-http-app.ts';
-import { parseOr400 } from './parse-or-400.ts';
-import { ProblemException } from './problem-exception.ts';
+import { ProblemException, parseOr400 } from './problem-exception.ts';
 import { FromRequest } from './read-request.ts';
 import { Serves } from './serves.ts';
 

@@ -10,16 +10,15 @@ import { callerOf } from '../auth/caller.ts';
 import type { Clock } from '../platform.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { CLOCK, IDEMPOTENCY_STORE, LOGGER, SECRET_BOX } from '../tokens.ts';
-import { parseOr400 } from './parse-or-400.ts';
-import { ProblemException } from './problem-exception.ts';
+import { ProblemException, parseOr400 } from './problem-exception.ts';
 
-/** Longer than any change takes: what is not answered by then was lost with its process. */
-const LONGEST_CHANGE_MS = 60_000;
+/** Longer than any change takes. A change without an answer after this time was lost with its process. */
+const MAX_CHANGE_MS = 60_000;
 const RETRY_AFTER = { 'retry-after': '2' };
 
 /**
- * Carries a request out once under its `Idempotency-Key`, and answers a repetition as the first. A refused request changed
- * nothing and gives its key back. Answers are kept sealed: some hold secrets that are shown once.
+ * Runs a request once per `Idempotency-Key` and repeats its answer. A rejected request changed nothing and releases its
+ * key. Answers are stored sealed, because some contain secrets that are shown once.
  */
 @Injectable()
 export class OnceOnly implements NestInterceptor {
@@ -47,7 +46,7 @@ export class OnceOnly implements NestInterceptor {
     return of(await this.#carryOut(next, tenantId, key, mine));
   }
 
-  /** @throws ProblemException for another request under the key, and for one of which the answer is not known */
+  /** @throws ProblemException if the key belongs to another request, or the answer is unknown */
   #answerOf(known: OnceRequest, mine: OnceRequest, context: readonly string[]): unknown {
     if (known.requestHash !== mine.requestHash) {
       throw new ProblemException(422, 'Idempotency-Key reused', {
@@ -57,7 +56,7 @@ export class OnceOnly implements NestInterceptor {
       });
     }
     if (known.result?.kind === 'answered') return JSON.parse(this.secrets.open(known.result.answer, context));
-    if (known.result === undefined && mine.startedAtMs - known.startedAtMs < LONGEST_CHANGE_MS) {
+    if (known.result === undefined && mine.startedAtMs - known.startedAtMs < MAX_CHANGE_MS) {
       throw new ProblemException(409, 'The first request under this Idempotency-Key is still being carried out', {
         code: 'request_in_flight',
         hint: 'Send the same request again in 2 s.',
@@ -90,17 +89,17 @@ export class OnceOnly implements NestInterceptor {
     return answer;
   }
 
-  /** What came of the request is the answer, also where it cannot be kept: a repetition is then told that it is not known. */
+  /** If the answer cannot be stored, the request still gets it; a repetition learns that it is unknown. */
   async #keep(write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (error) {
-      this.logger.warn({ err: error }, 'the result of a request with an Idempotency-Key was not kept');
+      this.logger.warn({ err: error }, 'storing the answer of a request with an Idempotency-Key failed');
     }
   }
 }
 
-/** All that a request says, and with which key: an answer is for the one who asked. */
+/** Covers the whole request and its key, so that an answer goes only to its caller. */
 function hashOf(request: FastifyRequest): string {
   const { method, url, headers, body = null } = request;
   const { keyId } = callerOf(request);

@@ -1,16 +1,17 @@
-import type { Problem, ProblemDetail } from '@agentlens/contracts';
+import { detailsOf, type Problem, type ProblemDetail } from '@agentlens/contracts';
 import { HttpException } from '@nestjs/common';
+import type { z } from 'zod';
 
 interface ProblemOptions {
   readonly details?: readonly ProblemDetail[];
-  /** Default: the usual word for the status. */
+  /** Default: the code of the status. */
   readonly code?: string;
-  /** What to do about it, one sentence. */
+  /** What to do about it, in one sentence. */
   readonly hint?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The request changed nothing, so that it can be sent again. Default: where the status says that it was refused. */
+  /** The request changed nothing and can be repeated. Default: true for rejections. */
   readonly changedNothing?: boolean;
-  /** Further members of the body that clients of this answer read (`maxSize` of a 413, `required` of a 403). */
+  /** Further members of the body (`maxSize` of a 413, `required` of a 403). */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
@@ -31,10 +32,13 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/** With 503 unless something else is said: who cannot now is to be asked again. */
+/** Default header of a 503. */
 const RETRY_AFTER = { 'retry-after': '5' };
 
-/** A refusal with the body every client knows: `{error, code, status, details?, hint?}`; the filter adds the id of the request. */
+/**
+ * An error with the body of all error responses: `{error, code, status, details?, hint?}`. The filter adds the request
+ * id.
+ */
 export class ProblemException extends HttpException {
   override readonly name = 'ProblemException';
   readonly headers: Readonly<Record<string, string>>;
@@ -47,7 +51,7 @@ export class ProblemException extends HttpException {
     this.headers = { ...(status === 503 ? RETRY_AFTER : {}), ...options.headers };
   }
 
-  /** The refusal an owner answered to a command, as this edge's answer. */
+  /** Turns the refusal of a command into an HTTP error. */
   static from({ status, error, code, details, hint, currentVersion }: Problem): ProblemException {
     if (currentVersion === undefined) return new ProblemException(status, error, { code, details, hint });
     const headers = { etag: `"${currentVersion}"` };
@@ -64,4 +68,17 @@ function problemBody(status: number, error: string, options: ProblemOptions = {}
     ...(options.hint === undefined ? {} : { hint: options.hint }),
     ...options.extra,
   };
+}
+
+/**
+ * Parses a value.
+ *
+ * @param pathPrefix place of the value in the request, for paths in the response (`'events.3'`)
+ * @throws ProblemException 400 naming every invalid path
+ */
+export function parseOr400<T extends z.ZodType>(schema: T, value: unknown, pathPrefix = ''): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const prefix = pathPrefix === '' ? [] : pathPrefix.split('.');
+  throw new ProblemException(400, 'Validation failed', { details: detailsOf(parsed.error, prefix) });
 }

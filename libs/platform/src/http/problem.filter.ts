@@ -10,14 +10,14 @@ import { isDatabaseAway } from './database-away.ts';
 import { ProblemException } from './problem-exception.ts';
 
 /**
- * Every error leaves as a Problem: refusals as they are, an absent broker, owner or database as 503 with Retry-After,
- * anything else as a 500 that says nothing of the inside and is logged with the request's id.
+ * Turns every error into a Problem: rejections as they are; an unavailable broker, service or database into a 503 with
+ * Retry-After; anything else into a 500 without details, logged with the request id.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly logger: Logger) {}
 
-  /** Errors of message handlers keep their class: the bus decides what becomes of the message. */
+  /** Errors of message handlers keep their class; the bus decides about the message. */
   catch(error: unknown, host: ArgumentsHost): Observable<never> | undefined {
     if (host.getType() === 'rpc') return throwError(() => error);
     const http = host.switchToHttp();
@@ -27,7 +27,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const problem = this.problemOf(error, request);
-    // A stream that already began (SSE) cannot be answered any more; ending it is all that is left.
+    // An event stream that has begun can only be ended.
     if (reply.raw.headersSent) {
       reply.raw.end();
       return;
@@ -36,7 +36,7 @@ export class ProblemFilter implements ExceptionFilter {
     void reply.status(problem.getStatus()).headers(problem.headers).send(body);
   }
 
-  /** What to answer, for a route that answers in a form of its own. */
+  /** The Problem for an error, for routes with responses of their own. */
   problemOf(error: unknown, request: FastifyRequest): ProblemException {
     if (error instanceof ProblemException) return error;
     if (error instanceof BusUnavailable) return away('The platform cannot keep events now', error.afterMs);
@@ -58,7 +58,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** What Fastify refuses before a controller sees it; Nest passes it on as it is or wrapped as a cause. */
+/** Rejections by Fastify before a controller runs; Nest passes them on directly or as a cause. */
 function fastifyProblem(error: unknown, request: FastifyRequest): ProblemException | null {
   const code = codeOf(error);
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(request.routeOptions.bodyLimit);

@@ -3,8 +3,7 @@ import type { Operation } from '@agentlens/operations';
 import { type CallHandler, createParamDecorator, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
-import { parseOr400 } from './parse-or-400.ts';
-import { ProblemException } from './problem-exception.ts';
+import { ProblemException, parseOr400 } from './problem-exception.ts';
 
 const READ = Symbol('read');
 
@@ -12,7 +11,7 @@ interface ReadableRequest extends FastifyRequest {
   [READ]?: object;
 }
 
-/** Reads a request by the schemas of its operation, once its key is known to be good. */
+/** Validates a request against its operation, after the key was checked. */
 export class ReadRequest implements NestInterceptor {
   readonly #op: Operation;
   readonly #known: readonly string[];
@@ -28,7 +27,7 @@ export class ReadRequest implements NestInterceptor {
     return next.handle();
   }
 
-  /** @throws ProblemException 400 naming every path that is wrong */
+  /** @throws ProblemException 400 naming every invalid path */
   #read(request: FastifyRequest): object {
     const { params, query, headers, body, forwarded } = this.#op;
     this.#refuseUnknown(request.query as object);
@@ -40,7 +39,7 @@ export class ReadRequest implements NestInterceptor {
     };
   }
 
-  /** A misspelt filter would answer everything, and look like an answer. */
+  /** A misspelled filter would return everything. */
   #refuseUnknown(query: object): void {
     const details = Object.keys(query)
       .filter((name) => !this.#known.includes(name))
@@ -49,7 +48,7 @@ export class ReadRequest implements NestInterceptor {
   }
 }
 
-/** What the operation's schemas made of the request: `@FromRequest() { query }: RequestOf<typeof listRuns>`. */
+/** Injects the validated request: `@FromRequest() { query }: RequestOf<typeof listRuns>`. */
 export const FromRequest = createParamDecorator((_data: unknown, context: ExecutionContext): object => {
   const read = context.switchToHttp().getRequest<ReadableRequest>()[READ];
   if (read === undefined) throw new Error('FromRequest was asked for on a route that @Serves does not read');

@@ -1,10 +1,41 @@
 import { type Operation, scopesOf } from '@agentlens/operations';
-import { applyDecorators, HttpCode, RequestMapping, RequestMethod, UseInterceptors } from '@nestjs/common';
-import type { HTTPMethods } from 'fastify';
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  HttpCode,
+  type NestInterceptor,
+  RequestMapping,
+  RequestMethod,
+  UseInterceptors,
+} from '@nestjs/common';
+import type { FastifyReply, HTTPMethods } from 'fastify';
+import { type Observable, tap } from 'rxjs';
 import { RouteSetting, type RouteSettings } from '../auth/route-config.ts';
 import { OnceOnly } from './once-only.ts';
 import { ReadRequest } from './read-request.ts';
-import { tagVersions } from './tag-versions.ts';
+
+interface Versioned {
+  readonly version: number;
+}
+
+/**
+ * Sends the version of a response as ETag.
+ *
+ * @param member the part of the response with the version; default: the response itself
+ */
+function tagVersions(member?: string): NestInterceptor {
+  const versionOf = (answer: unknown) => {
+    const { version } = (member === undefined ? answer : (answer as Record<string, unknown>)[member]) as Versioned;
+    return version;
+  };
+  return {
+    intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+      const reply = context.switchToHttp().getResponse<FastifyReply>();
+      return next.handle().pipe(tap((answer) => void reply.header('etag', `"${versionOf(answer)}"`)));
+    },
+  };
+}
 
 const METHODS = {
   get: RequestMethod.GET,
@@ -15,8 +46,8 @@ const METHODS = {
 } as const;
 
 /**
- * Routes a controller method as its operation says: path, scope of the key, what it reads (`@FromRequest()`), status of
- * success. `settings` are those a declaration does not know.
+ * Routes a controller method as its operation declares: path, scope, validated input (`@FromRequest()`) and status.
+ * `settings` adds what a declaration does not cover.
  */
 export function Serves(op: Operation, settings: RouteSettings = {}): MethodDecorator {
   return applyDecorators(
@@ -29,7 +60,7 @@ export function Serves(op: Operation, settings: RouteSettings = {}): MethodDecor
   );
 }
 
-/** The same for a route of Fastify itself: `fastify.route({ ...routeOf(op), handler })`. */
+/** The same for a plain Fastify route: `fastify.route({ ...routeOf(op), handler })`. */
 export function routeOf(op: Operation, settings: RouteSettings = {}) {
   return {
     method: op.method.toUpperCase() as HTTPMethods,

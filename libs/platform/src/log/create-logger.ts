@@ -1,18 +1,85 @@
 import { Writable } from 'node:stream';
+import { JWT, PRIVATE_KEY, SECRET_KEY } from '@agentlens/guardrails/detectors';
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
-import { humanLine } from './human-line.ts';
-import { REDACTED_PATHS, withoutSecrets } from './redact.ts';
+
+/** Fields of our log entries; lines of other programs may lack them. */
+interface LogEntry {
+  readonly time?: string;
+  readonly level?: string;
+  readonly msg?: string;
+  readonly err?: { readonly message?: string };
+  readonly [field: string]: unknown;
+}
+
+/** Fields that only machines need. */
+const NOT_SHOWN = new Set(['service', 'traceId', 'spanId']);
+/** Fields are shortened to keep an entry on one line. */
+const MAX_CHARS = 300;
+
+/** Formats a JSON log entry as `12:00:01 WARN message (cause) field=value`; returns other text unchanged. */
+export function humanLine(json: string): string {
+  const entry = parsed(json);
+  if (entry === null) return json;
+  const { time, level, msg = '', err, ...fields } = entry;
+  const cause = err?.message === undefined ? '' : ` (${err.message})`;
+  const shown = Object.entries(fields).filter(([name, value]) => !NOT_SHOWN.has(name) && value !== undefined);
+  const more = shown.map(([name, value]) => ` ${name}=${text(value)}`).join('');
+  return `${time?.slice(11, 19)} ${level?.toUpperCase()} ${msg}${cause}${more}\n`;
+}
+
+function text(value: unknown): string {
+  const whole = typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value);
+  return whole.length > MAX_CHARS ? `${whole.slice(0, MAX_CHARS)}...` : whole;
+}
+
+function parsed(json: string): LogEntry | null {
+  try {
+    const entry: unknown = JSON.parse(json);
+    return typeof entry === 'object' && entry !== null && 'level' in entry ? (entry as LogEntry) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Fields that are never logged, up to two levels deep. */
+const REDACTED_PATHS = ['authorization', 'apiKey', 'secret', 'password', 'token', 'headers'].flatMap((name) => [
+  name,
+  `*.${name}`,
+  `*.*.${name}`,
+]);
+
+/** The public part of our keys may be shown. */
+const OWN_KEY = /^agk_[a-z]+_([0-9A-Za-z]{8})_/;
+/** The part of other keys that shows their kind. */
+const PREFIX = /^(?:[A-Za-z]{2,5}[_.-]|.{4})/;
+
+/** Bearer tokens, and passwords in URLs. */
+const CARRIED: readonly [RegExp, string][] = [
+  [/\bBearer +[^\s"\\]+/gi, 'Bearer ***'],
+  [/(\w+:\/\/[^:@/\s"]+):[^@/\s"]+@/g, '$1:***@'],
+];
+
+/** Removes everything that looks like a secret; the public part of keys stays. */
+export function withoutSecrets(text: string): string {
+  const keyless = text.replace(PRIVATE_KEY, '[private_key]').replace(JWT, '[jwt]').replace(SECRET_KEY, masked);
+  return CARRIED.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), keyless);
+}
+
+function masked(key: string): string {
+  const id = OWN_KEY.exec(key)?.[1];
+  return id === undefined ? `${PREFIX.exec(key)?.[0] ?? ''}***` : `agk_***_${id}_***`;
+}
 
 interface LoggerOptions {
   readonly name: string;
   readonly level: string;
-  /** One short line per entry on stderr, for people; otherwise JSON on stdout, for machines. */
+  /** Short lines on stderr for people; otherwise JSON on stdout. */
   readonly human?: boolean;
   readonly stream?: DestinationStream;
 }
 
-/** Every entry carries the trace it belongs to, and no secret. */
+/** Creates a logger that adds the trace and removes secrets. */
 export function createLogger(options: LoggerOptions): Logger {
   return pino(
     {

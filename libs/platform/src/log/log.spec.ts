@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { newApiKey } from '../auth/api-key.ts';
-import { createLogger } from './create-logger.ts';
-import { humanLine } from './human-line.ts';
+import { createLogger, humanLine } from './create-logger.ts';
 
 function logged(write: (logger: ReturnType<typeof createLogger>) => void): string {
   const lines: string[] = [];

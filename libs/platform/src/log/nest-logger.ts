@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Logger } from 'pino';
 
-/** Nest's own messages in our log; its chatter about modules and routes only at `debug`. */
+/** Sends Nest's messages to our log; those about modules and routes at `debug`. */
 export function nestLogger(logger: Logger): LoggerService {
   return {
     log: (message: unknown, ...rest: unknown[]) => logger.debug({ nest: rest }, String(message)),
@@ -9,7 +9,7 @@ export function nestLogger(logger: Logger): LoggerService {
     debug: (message: unknown, ...rest: unknown[]) => logger.debug({ nest: rest }, String(message)),
     warn: (message: unknown, ...rest: unknown[]) => logger.warn({ nest: rest }, String(message)),
     error: (message: unknown, ...rest: unknown[]) => {
-      // Thrown as well, and explained better by whoever asked it to listen.
+      // Also thrown, and explained by the caller of `listen`.
       const level = String(message).includes('EADDRINUSE') ? 'debug' : 'error';
       logger[level]({ nest: rest, err: asError(message) }, String(message));
     },

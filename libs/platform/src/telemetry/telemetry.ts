@@ -1,15 +1,45 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import type { Meter } from '@opentelemetry/api';
 import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import type { MeterProvider } from '@opentelemetry/sdk-metrics';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
-import { observeEventLoop } from './event-loop.ts';
+
+/** Interval of the probe; what a wake-up is late by is the delay. */
+const RESOLUTION_MS = 100;
+const NANOS_PER_MS = 1_000_000;
+
+/** Reports event loop delay and utilisation between two scrapes. */
+function observeEventLoop(meter: Meter): void {
+  const intervals = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  intervals.enable();
+  meter
+    .createObservableGauge('agentlens.process.event_loop_delay', {
+      description: 'Event loop delay, p99 since the last scrape',
+      unit: 'ms',
+    })
+    .addCallback((result) => {
+      result.observe(Math.max(0, intervals.percentile(99) / NANOS_PER_MS - RESOLUTION_MS));
+      intervals.reset();
+    });
+  let before = performance.eventLoopUtilization();
+  meter
+    .createObservableGauge('agentlens.process.event_loop_utilization', {
+      description: 'Event loop utilisation since the last scrape, 0 to 1',
+    })
+    .addCallback((result) => {
+      const now = performance.eventLoopUtilization();
+      result.observe(performance.eventLoopUtilization(now, before).utilization);
+      before = now;
+    });
+}
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 const load = createRequire(import.meta.url);
 
-/** Parameters of addresses that hold a key, ours and those of stores that webhooks may point to. */
+/** Query parameters that hold keys, ours and those of stores that webhooks may call. */
 const SECRET_PARAMETERS = [
   ...['token', 'ticket', 'key', 'api_key', 'apikey', 'access_token', 'secret', 'sig', 'signature', 'Signature'],
   ...['AWSAccessKeyId', 'X-Goog-Signature', 'X-Amz-Signature', 'X-Amz-Credential', 'X-Amz-Security-Token'],
@@ -19,9 +49,9 @@ let exporter: PrometheusExporter | undefined;
 let sdk: NodeSDK | undefined;
 
 /**
- * Starts what the standard OTEL_* variables ask for. Metrics are always collected for `/metrics`; traces only where
- * an endpoint or exporter is named, because loading the tracing SDK costs a third of a second and 30 MB.
- * Must run before http, pg and ioredis are loaded, hence the packages are loaded here, synchronously, when needed.
+ * Starts telemetry as the standard OTEL_* variables configure it. Metrics are always collected for `/metrics`; traces
+ * only with an endpoint or exporter, because loading the tracing SDK takes a third of a second and 30 MB. Must run
+ * before http, pg and ioredis are loaded, so packages are loaded here synchronously.
  */
 export function startTelemetry(serviceName: string, env: Env): void {
   if (exporter !== undefined || env.OTEL_SDK_DISABLED === 'true') return;
@@ -36,7 +66,7 @@ export function startTelemetry(serviceName: string, env: Env): void {
   observeEventLoop(metrics.getMeter('agentlens'));
 }
 
-/** Metrics alone. */
+/** Metrics without traces. */
 function plainProvider(name: string, reader: PrometheusExporter): MeterProvider {
   const { MeterProvider } = load('@opentelemetry/sdk-metrics') as typeof import('@opentelemetry/sdk-metrics');
   const { resourceFromAttributes } = load('@opentelemetry/resources') as typeof import('@opentelemetry/resources');
@@ -44,12 +74,12 @@ function plainProvider(name: string, reader: PrometheusExporter): MeterProvider 
   return new MeterProvider({ resource, readers: [reader] });
 }
 
-/** Sends what is still buffered. */
+/** Flushes buffered telemetry. */
 export async function stopTelemetry(): Promise<void> {
   await sdk?.shutdown().catch(() => undefined);
 }
 
-/** Answers one scrape in the Prometheus text format. */
+/** Answers a scrape in the Prometheus text format. */
 export function answerMetrics(request: IncomingMessage, response: ServerResponse): void {
   if (exporter === undefined) {
     response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end('');
@@ -85,7 +115,7 @@ function startSdk(serviceName: string, env: Env, prometheus: PrometheusExporter)
     ...(wantsTraces(env) ? {} : { spanProcessors: [] }),
     instrumentations: [
       new HttpInstrumentation({
-        // Probes and scrapes would be most of the traces.
+        // Probes and scrapes would dominate the traces.
         ignoreIncomingRequestHook: (request) => /^\/(healthz|readyz|metrics)/.test(request.url ?? ''),
         redactedQueryParams: SECRET_PARAMETERS,
         redactedQueryParamsServer: SECRET_PARAMETERS,

@@ -3,8 +3,7 @@ import { alertFromRow, recordChanges, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
-import { type AlertRow, hasLapsed, isOpen } from './alert-row.ts';
-import { changeAlert, lapse, lockAlert } from './alerts.repository.ts';
+import { type AlertRow, changeAlert, hasLapsed, isOpen, lapse, lockAlert } from './alerts.repository.ts';
 import { cutOf } from './approval-calls.ts';
 import { cleanText } from './clean-text.ts';
 
@@ -15,7 +14,7 @@ interface AlertVerdict {
   readonly by: string;
   readonly reason?: string | undefined;
   readonly author?: ChangeAuthor | undefined;
-  /** Only while it is at this version. */
+  /** The decision applies only if the alert is at this version. */
   readonly ifVersion?: number | undefined;
 }
 
@@ -27,7 +26,10 @@ const KINDS = {
 } as const;
 const STATUS = { approve: 'approved', deny: 'denied', cancel: 'cancelled' } as const;
 
-/** What people say about alerts. The first decision stands, under the lock of the row; every later one learns whose it was. */
+/**
+ * Decisions of people about alerts. The first decision wins, under the row lock; later ones are answered with the name
+ * of the first author.
+ */
 export class AlertDecisions {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -62,7 +64,7 @@ export class AlertDecisions {
   async #decide(tx: Transaction<Tables>, row: AlertRow, verdict: AlertVerdict): Promise<CommandAnswer<Alert>> {
     const now = this.now();
     const at = new Date(now).toISOString();
-    // On time also where the sweeper has not come by: a decision after the end is none.
+    // An alert past its expiry cannot be decided, even if the sweeper has not closed it yet.
     if (hasLapsed(row, now)) return decided(await lapse(tx, row, at));
     if (!isOpen(row)) return decided(row);
     if (verdict.verb === 'acknowledge')
@@ -78,14 +80,14 @@ export class AlertDecisions {
       decided_at: at,
       decided_by: cleanText(verdict.by, 300),
       reason: reasonOf(verdict) ?? row.reason,
-      // An approval waits for its call as long as it waited for its decision.
+      // Once approved, the call has the same time again to use the approval.
       expires_at: verdict.verb === 'approve' ? extended(row, now) : row.expires_at,
     };
     return { ok: true, value: alertFromRow(await changeAlert(tx, row, change, at)) };
   }
 }
 
-/** Somebody has seen it, and the first one who said so stays. An approval still waits for its decision afterwards. */
+/** Marks an alert as seen. The first author stays. An approval still needs its decision. */
 async function acknowledge(
   tx: Transaction<Tables>,
   row: AlertRow,
@@ -99,12 +101,12 @@ async function acknowledge(
     acknowledged_by: cleanText(verdict.by, 300),
     reason: reasonOf(verdict) ?? row.reason,
   };
-  // What was seen does not lapse, and the next one of its kind is news again.
+  // A seen alert does not expire, and the next of its kind is raised as a new one.
   const settled = row.kind === 'approval' ? {} : { dedupe: null, expires_at: null };
   return changeAlert(tx, row, { ...seen, ...settled }, at);
 }
 
-/** Nobody can judge what nobody was shown. */
+/** A call that was shown in part cannot be approved. */
 function notWhole(cut: string): CommandAnswer<Alert> {
   return {
     ok: false,

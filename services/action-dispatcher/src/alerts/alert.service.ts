@@ -4,10 +4,10 @@ import type { AlertOrder, AlertRaised, Alerts } from '@agentlens/guardrails';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
 import type { AlertMetrics } from './alert-metrics.ts';
-import { hasLapsed } from './alert-row.ts';
 import {
   changeAlert,
   countSuppressed,
+  hasLapsed,
   lapse,
   lockAlert,
   lockByDedupe,
@@ -17,7 +17,7 @@ import {
 } from './alerts.repository.ts';
 import { cleanText } from './clean-text.ts';
 
-/** An alert that asks somebody to look; approvals are opened elsewhere. */
+/** An alert for people to look at. Approvals are opened elsewhere. */
 type AlertDraft = Pick<Alert, 'tenantId' | 'kind' | 'severity' | 'title' | 'message' | 'agentId' | 'runId' | 'ruleId'>;
 
 export interface Raised {
@@ -25,13 +25,13 @@ export interface Raised {
   readonly raised: AlertRaised;
 }
 
-/** Alerts a tenant can have raised per minute before the rest is only counted. */
-export const MOST_PER_MINUTE = 30;
-/** After this long unseen, an alert is closed, so that the next one of its kind is shown as new. */
+/** Alerts per tenant and minute; further ones are only counted. */
+export const MAX_PER_MINUTE = 30;
+/** An alert that no person has seen expires after this time, so that the next of its kind is shown as new. */
 const UNSEEN_MS = 24 * 60 * MINUTE_MS;
 const OVERFLOW = JSON.stringify(['overflow']);
 
-/** Puts things before people: the same thing once while it is open, and never more than anybody could read. */
+/** Raises alerts: deduplicates them while one is open, and limits how many a tenant can raise. */
 export class AlertService implements Alerts {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -41,13 +41,13 @@ export class AlertService implements Alerts {
     private readonly onChanged: () => void,
   ) {}
 
-  /** For the action `raise_alert`: carried out twice for one trigger, it raises one alert. */
+  /** For the action `raise_alert`. Repeating it for one trigger raises no second alert. */
   async raise(order: AlertOrder): Promise<AlertRaised> {
     const id = derivedId(Date.parse(order.triggeredAt), order.tenantId, order.triggerId, 'alert');
     return (await this.put({ ...order, kind: 'rule' }, id)).raised;
   }
 
-  /** For the command. */
+  /** For the command `raiseAlert`. */
   async answer(draft: AlertDraft): Promise<CommandAnswer<Alert>> {
     if (draft.kind === 'approval') {
       return refusal(
@@ -59,7 +59,7 @@ export class AlertService implements Alerts {
     return { ok: true, value: (await this.put(draft, timeOrderedId(this.now()))).alert };
   }
 
-  /** @param id equal on every repetition: what was raised under it is not raised again, also after it was closed. */
+  /** @param id the same on every retry: an alert with this id is raised once, even if it was closed since */
   async put(draft: AlertDraft, id: string): Promise<Raised> {
     const result = await this.db.transaction().execute((tx) => this.#put(tx, draft, id));
     this.metrics.raised(draft.kind, result.raised);
@@ -67,7 +67,7 @@ export class AlertService implements Alerts {
     return result;
   }
 
-  /** Closes the open alert of what is over by itself. */
+  /** Closes the open alert of a condition that has ended. */
   async close(
     draft: Pick<AlertDraft, 'tenantId' | 'kind' | 'agentId' | 'runId' | 'ruleId'>,
     why: string,
@@ -95,7 +95,7 @@ export class AlertService implements Alerts {
     const same = await this.#fold(tx, tenantId, dedupeOf(draft));
     if (same !== undefined) return { alert: same, raised: 'folded' };
     const since = new Date(this.now() - MINUTE_MS).toISOString();
-    if ((await raisedSince(tx, tenantId, since)) < MOST_PER_MINUTE) {
+    if ((await raisedSince(tx, tenantId, since)) < MAX_PER_MINUTE) {
       return { alert: await this.#open(tx, draft, id, dedupeOf(draft)), raised: 'raised' };
     }
     const overflow =
@@ -106,7 +106,7 @@ export class AlertService implements Alerts {
   async #fold(tx: Transaction<Tables>, tenantId: string, dedupe: string): Promise<Alert | undefined> {
     const open = await lockByDedupe(tx, tenantId, dedupe);
     if (open === undefined) return undefined;
-    // An open breaker is one fact, however many tell of it.
+    // Repeated reports of an open breaker do not count as suppressed alerts.
     if (!hasLapsed(open, this.now()))
       return alertFromRow(open.kind === 'breaker' ? open : await countSuppressed(tx, open));
     await lapse(tx, open, new Date(this.now()).toISOString());
@@ -138,7 +138,7 @@ export class AlertService implements Alerts {
   }
 }
 
-/** One alert that stands for all that were held back. */
+/** The single alert that counts all alerts beyond the limit. */
 function overflowFor(draft: AlertDraft): AlertDraft {
   return {
     ...draft,

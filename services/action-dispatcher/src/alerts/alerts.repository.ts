@@ -1,19 +1,35 @@
 import { alertChanged, type ControlOrder, type EndedCall, MOST_ANCESTORS } from '@agentlens/contracts';
-import { alertFromRow, lockUntilEnd, type Tables } from '@agentlens/database';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type AlertsTable, alertFromRow, lockUntilEnd, type Tables } from '@agentlens/database';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { putInOutbox } from '../outbox/outbox.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfAlert } from '../webhooks/webhook-notice.ts';
 import type { WaitingApprovals } from './alert-metrics.ts';
-import type { AlertRow } from './alert-row.ts';
-import { queueAlertWebhooks } from './alert-webhook.queue.ts';
+import { queueAlertWebhooks } from './alert-webhook.ts';
+
+export type AlertRow = Selectable<AlertsTable>;
+
+type Lifetime = Pick<AlertRow, 'status' | 'expires_at' | 'used_at'>;
+
+/** True while the alert can still be decided. */
+export function isOpen({ status }: Pick<AlertRow, 'status'>): boolean {
+  return status === 'pending' || status === 'acknowledged';
+}
+
+/** True once the alert has expired, whether or not the sweeper has closed it. */
+export function hasLapsed(row: Lifetime, now: number): boolean {
+  if (row.expires_at === null || Date.parse(row.expires_at) > now) return false;
+  return isOpen(row) || (row.status === 'approved' && row.used_at === null);
+}
 
 type Tx = Transaction<Tables>;
 
-/** Approvals of further runs are cancelled by nobody; their calls are refused when they are asked about. */
-const MOST_DESCENDANTS = 1_000;
+/**
+ * Maximum number of descendant runs whose approvals are cancelled. Calls of further runs are rejected when they ask.
+ */
+const MAX_DESCENDANTS = 1_000;
 
-/** What an alert begins with; the rest comes with its changes. */
+/** Columns of a new alert. */
 export type NewAlert = Pick<
   AlertRow,
   | 'tenant_id'
@@ -50,7 +66,7 @@ type Change = Partial<
   >
 >;
 
-/** Undefined, and nothing is written, where there is such an alert already. Published by the transaction that opens it. */
+/** Opens an alert and publishes it in the same transaction. Returns undefined if there is one already. */
 export async function openAlert(tx: Tx, alert: NewAlert): Promise<AlertRow | undefined> {
   const row = await tx
     .insertInto('alerts')
@@ -73,7 +89,7 @@ export async function openAlert(tx: Tx, alert: NewAlert): Promise<AlertRow | und
   return row;
 }
 
-/** The next version of a row this transaction holds the lock of, published by the same transaction. */
+/** Writes and publishes the next version of a row that this transaction has locked. */
 export async function changeAlert(tx: Tx, row: AlertRow, change: Change, at: string): Promise<AlertRow> {
   const changed = await tx
     .updateTable('alerts')
@@ -86,7 +102,7 @@ export async function changeAlert(tx: Tx, row: AlertRow, change: Change, at: str
   return changed;
 }
 
-/** Ends an alert whose time has run out. */
+/** Expires an alert. */
 export function lapse(tx: Tx, row: AlertRow, at: string): Promise<AlertRow> {
   return changeAlert(tx, row, { status: 'expired', dedupe: null, decided_at: row.decided_at ?? at }, at);
 }
@@ -95,7 +111,7 @@ export function lockAlert(tx: Tx, tenantId: string, alertId: string): Promise<Al
   return ofTenant(tx, tenantId).where('alert_id', '=', alertId).forUpdate().executeTakeFirst();
 }
 
-/** The open alert that stands for all others of its kind, rule, agent and run. */
+/** The open alert that later alerts of the same kind, rule, agent and run are folded into. */
 export function lockByDedupe(tx: Tx, tenantId: string, dedupe: string): Promise<AlertRow | undefined> {
   return ofTenant(tx, tenantId)
     .where('dedupe', '=', dedupe)
@@ -104,7 +120,7 @@ export function lockByDedupe(tx: Tx, tenantId: string, dedupe: string): Promise<
     .executeTakeFirst();
 }
 
-/** The approval of exactly one call: the one not used yet, or else the one used last. */
+/** The approval of one call: the unused one if there is one, otherwise the last used. */
 export function lockByBinding(tx: Tx, tenantId: string, binding: string): Promise<AlertRow | undefined> {
   return ofTenant(tx, tenantId)
     .where('binding', '=', binding)
@@ -115,7 +131,7 @@ export function lockByBinding(tx: Tx, tenantId: string, binding: string): Promis
     .executeTakeFirst();
 }
 
-/** Nothing to publish: the alert is as good, or as used, as before. */
+/** Changes no version and publishes nothing. */
 export async function noteRetry(tx: Tx, { tenant_id, alert_id }: AlertRow, at: string): Promise<void> {
   await tx
     .updateTable('alerts')
@@ -125,7 +141,7 @@ export async function noteRetry(tx: Tx, { tenant_id, alert_id }: AlertRow, at: s
     .execute();
 }
 
-/** Marks the used approvals of calls that have ended; answers how many. */
+/** Marks approvals of ended calls as spent. @returns how many */
 export async function spendApprovals(
   db: Kysely<Tables>,
   tenantId: string,
@@ -145,7 +161,7 @@ export async function spendApprovals(
   return Number(numAffectedRows);
 }
 
-/** Alerts whose time has run out, of all tenants, longest overdue first, that no other replica has in hand. */
+/** Expired alerts of all tenants, longest overdue first. Skips rows that another replica has locked. */
 export function lockLapsed(tx: Tx, at: string, limit: number): Promise<AlertRow[]> {
   return tx
     .selectFrom('alerts')
@@ -160,7 +176,7 @@ export function lockLapsed(tx: Tx, at: string, limit: number): Promise<AlertRow[
     .execute();
 }
 
-/** The approvals that nobody has decided about yet, of a run and those that come from it, an agent or the whole tenant. */
+/** Undecided approvals of a run and its descendants, of an agent, or of the whole tenant. */
 export function lockWaiting(
   tx: Tx,
   { tenantId, scope, scopeId }: Pick<ControlOrder, 'tenantId' | 'scope' | 'scopeId'>,
@@ -173,7 +189,7 @@ export function lockWaiting(
   return ofScope.orderBy('alert_id').forUpdate().execute();
 }
 
-/** A run has one parent, so that a circle is walked once per level and ends with them. */
+/** The depth is bounded, so a cycle of parents ends. */
 function runAndDescendants(tenantId: string, runId: string) {
   return sql<string>`(
     with recursive tree as (
@@ -183,11 +199,11 @@ function runAndDescendants(tenantId: string, runId: string) {
       from tree join runs r on r.tenant_id = ${tenantId} and r.parent_run_id = tree.run_id
       where tree.depth < ${MOST_ANCESTORS}
     )
-    select run_id from tree limit ${MOST_DESCENDANTS}
+    select run_id from tree limit ${MAX_DESCENDANTS}
   )`;
 }
 
-/** The approvals of all tenants that nobody has decided about and that have not run out. */
+/** Counts pending approvals of all tenants. */
 export async function countWaiting(db: Kysely<Tables>, now: number): Promise<WaitingApprovals> {
   const { approvals, oldest } = await db
     .selectFrom('alerts')
@@ -199,7 +215,7 @@ export async function countWaiting(db: Kysely<Tables>, now: number): Promise<Wai
   return { approvals: Number(approvals), oldestMs: oldest === null ? 0 : Math.max(0, now - Date.parse(oldest)) };
 }
 
-/** Counts one more alert on one that stands for it: no new version, nothing to publish. */
+/** Counts a suppressed alert. Changes no version and publishes nothing. */
 export function countSuppressed(tx: Tx, row: AlertRow): Promise<AlertRow> {
   return tx
     .updateTable('alerts')
@@ -210,12 +226,12 @@ export function countSuppressed(tx: Tx, row: AlertRow): Promise<AlertRow> {
     .executeTakeFirstOrThrow();
 }
 
-/** One raising at a time per tenant, over all replicas: what makes counting and deduplicating exact. */
+/** Serialises raising per tenant across replicas, so that counting and deduplication are exact. */
 export async function lockRaising(tx: Tx, tenantId: string): Promise<void> {
   await lockUntilEnd(tx, 'alerts', tenantId);
 }
 
-/** Alerts raised since then, approvals aside: those are questions of agents and wait for an answer. */
+/** Number of alerts raised since then, without approvals. */
 export async function raisedSince(tx: Tx, tenantId: string, since: string): Promise<number> {
   const { raised } = await tx
     .selectFrom('alerts')

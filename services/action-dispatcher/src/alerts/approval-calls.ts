@@ -2,9 +2,9 @@ import type { ApprovalCall } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import type { SecretBox } from '@agentlens/platform';
 import type { Transaction } from 'kysely';
-import type { AlertRow } from './alert-row.ts';
+import type { AlertRow } from './alerts.repository.ts';
 
-/** Writer of `approval_calls`: what is asked about, sealed, beside its approval. */
+/** Writer of `approval_calls`: the sealed arguments of the call that an approval is about. */
 export class ApprovalCalls {
   constructor(private readonly secrets: Pick<SecretBox, 'seal'>) {}
 
@@ -21,7 +21,7 @@ export class ApprovalCalls {
   }
 }
 
-/** Why the call of an approval was not kept whole; null: it was, or an evaluator of an earlier version asked. */
+/** Why the arguments were truncated; null if they are complete, or were stored by an earlier version. */
 export async function cutOf(
   tx: Transaction<Tables>,
   { tenant_id, alert_id }: Pick<AlertRow, 'tenant_id' | 'alert_id'>,

@@ -46,7 +46,7 @@ export class BreakerAlerts {
   }
 }
 
-/** What the limit was, and how it is raised; nothing where that is not known or where no limit was passed. */
+/** The limit that was exceeded and how to raise it. Empty if the limit is unknown. */
 function remedyOf({ scope, scopeId, agentId, limit }: BreakerChanged, reason: BreakerReason): string {
   const name = LIMIT_OF_REASON[reason];
   if (name === null || limit === undefined) return '';
@@ -58,7 +58,7 @@ function remedyOf({ scope, scopeId, agentId, limit }: BreakerChanged, reason: Br
   );
 }
 
-/** Confidence falls by 1 at most. */
+/** Confidence can fall by 1 at most. */
 function raisedFrom(limit: number, reason: BreakerReason): number {
   return reason === 'confidence' ? Math.min(1, 2 * limit) : 2 * Math.max(limit, 1);
 }

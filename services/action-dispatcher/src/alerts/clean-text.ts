@@ -1,4 +1,6 @@
-/** Text that any table, message and screen takes: no control characters but line breaks and tabs, no half characters. */
+/**
+ * Makes text safe to store and to show: removes control characters except line breaks and tabs, and lone surrogates.
+ */
 export function cleanText(text: string, maxLength: number): string {
   return text
     .replaceAll(/[^\P{Cc}\n\t]+/gu, ' ')

@@ -10,26 +10,26 @@ interface SweeperDependencies {
   readonly db: Kysely<Tables>;
   readonly now: () => number;
   readonly metrics: AlertMetrics;
-  /** How often to look, which is how late an expiry can be, ms. */
+  /** Interval between sweeps, ms. An expiry can be this late. */
   readonly everyMs: number;
   /** Called after a commit that wrote to the outbox. */
   readonly onChanged: () => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** Ends alerts whose time has run out: at once after a start, then as they come. Any number of replicas may sweep. */
+/** Expires overdue alerts, at the start and then at intervals. Any number of replicas may sweep. */
 export class ExpirySweeper {
-  readonly #parts: SweeperDependencies;
+  readonly #dependencies: SweeperDependencies;
   readonly #rounds = new Repeating(() => this.#round());
   #stopped = false;
   #lastSweepAt: number;
 
-  constructor(parts: SweeperDependencies) {
-    this.#parts = parts;
-    this.#lastSweepAt = parts.now();
+  constructor(dependencies: SweeperDependencies) {
+    this.#dependencies = dependencies;
+    this.#lastSweepAt = dependencies.now();
   }
 
-  /** When it last managed to look. */
+  /** Time of the last successful sweep. */
   get lastSweepAt(): number {
     return this.#lastSweepAt;
   }
@@ -47,15 +47,15 @@ export class ExpirySweeper {
   async #round(): Promise<number> {
     try {
       while (!this.#stopped && (await this.#page()) === PAGE);
-      this.#lastSweepAt = this.#parts.now();
+      this.#lastSweepAt = this.#dependencies.now();
     } catch (error) {
-      this.#parts.onError(error);
+      this.#dependencies.onError(error);
     }
-    return this.#parts.everyMs;
+    return this.#dependencies.everyMs;
   }
 
   async #page(): Promise<number> {
-    const { db, now, metrics, onChanged } = this.#parts;
+    const { db, now, metrics, onChanged } = this.#dependencies;
     const at = new Date(now()).toISOString();
     const expired = await db.transaction().execute(async (tx) => {
       const ended = [];

@@ -1,25 +1,32 @@
-import { type AlertRow, hasLapsed } from '../alerts/alert-row.ts';
+import { type AlertRow, hasLapsed } from '../alerts/alerts.repository.ts';
 
-/** A client without ids that asks again this soon after its approval was used lost the answer; later it is another call. */
+/**
+ * A client without request ids that repeats a question this soon after its approval was used has lost the answer. Later
+ * it is taken for another call.
+ */
 const RETRY_MS = 10_000;
 
 /**
- * What a call that asks for its approval meets. `open`: nobody was asked about this call. `use`: approved, and this is the
- * call. `retry`: the question that used it comes again, which it may once. `lapse`: its time has run out just now.
- * `answer`: as it stands.
+ * What to do when a call asks for its approval.
+ *
+ * - `open`: ask a person, this call has no approval yet
+ * - `use`: the call is approved; use the approval
+ * - `retry`: the question that used it is repeated, which is allowed once
+ * - `lapse`: the approval has expired
+ * - `answer`: answer with its current state
  */
 export type ApprovalStep = 'open' | 'use' | 'retry' | 'lapse' | 'answer';
 
 type Progress = Pick<AlertRow, 'status' | 'expires_at' | 'used_at' | 'used_by' | 'retried_at' | 'spent_at'>;
 
-/** How the client names a question. */
+/** Identifies the question of a client. */
 interface AskedAs {
   readonly callId?: string | undefined;
   /** The same on every retry. */
   readonly requestId?: string | undefined;
 }
 
-/** A denied, expired or cancelled approval stays so for this call: asking again does not ask a human again. */
+/** A denied, expired or cancelled approval stays so for this call. */
 export function approvalStep(row: Progress | undefined, asked: AskedAs, now: number): ApprovalStep {
   if (row === undefined) return 'open';
   if (hasLapsed(row, now)) return 'lapse';

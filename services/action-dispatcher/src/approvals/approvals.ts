@@ -10,8 +10,8 @@ import {
 import { alertFromRow, type Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
 import type { AlertMetrics } from '../alerts/alert-metrics.ts';
-import type { AlertRow } from '../alerts/alert-row.ts';
 import {
+  type AlertRow,
   changeAlert,
   lapse,
   lockByBinding,
@@ -42,18 +42,18 @@ interface EndedCalls {
   readonly calls: readonly EndedCall[];
 }
 
-/** Each loser of a race finds what the winner wrote; more turns than this mean that something else is wrong. */
-const MOST_TURNS = 5;
+/** The loser of a race reads what the winner wrote. More rounds than this point to another fault. */
+const MAX_ROUNDS = 5;
 
-/** A date far beyond this is no date any more. */
-const LONGEST_WAIT_S = 366 * 24 * 3600;
+/** Postgres and JavaScript cannot represent dates far beyond this. */
+const MAX_WAIT_S = 366 * 24 * 3600;
 
 interface Taken {
   readonly step: ApprovalStep;
   readonly row: AlertRow;
 }
 
-/** Lets exactly the call go ahead that a human approved, once; the lock of one row decides between replicas. */
+/** Approvals of single calls. An approval is used once, under a row lock that decides between replicas. */
 export class Approvals {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -65,7 +65,7 @@ export class Approvals {
   ) {}
 
   async resolve(question: ApprovalQuestion): Promise<CommandAnswer<Alert>> {
-    for (let turn = 0; turn < MOST_TURNS; turn++) {
+    for (let turn = 0; turn < MAX_ROUNDS; turn++) {
       const taken = await this.db.transaction().execute((tx) => this.#take(tx, question));
       if (taken === 'raced') continue;
       if (taken === 'foreign') {
@@ -77,7 +77,7 @@ export class Approvals {
     throw new Error(`the approval of a call of run ${question.binding.runId} could not be settled`);
   }
 
-  /** The results of calls were reported: what these used is good for no further question. */
+  /** Marks the approvals of ended calls as spent, so that they answer no further question. */
   async spend({ tenantId, calls }: EndedCalls): Promise<CommandAnswer<{ spent: number }>> {
     const spent = await spendApprovals(this.db, tenantId, calls, new Date(this.now()).toISOString());
     return { ok: true, value: { spent } };
@@ -114,19 +114,19 @@ export class Approvals {
   }
 }
 
-/** Of exactly this run, call, tool, arguments, rule and version of the rule. */
+/** Digest of run, call, tool, arguments, rule and rule version. */
 function bindingKey(binding: ApprovalBinding): string {
   return sha256Hex(canonicalJson(binding));
 }
 
-/** The key is a digest of all this; it is compared again because a call goes ahead on the strength of it. */
+/** Compares in full what the key is a digest of, because the call depends on it. */
 function isSameCall(row: AlertRow, { agentId, binding }: ApprovalQuestion): boolean {
   return row.agent_id === agentId && canonicalJson(row.approval) === canonicalJson(binding);
 }
 
 function newApproval(question: ApprovalQuestion, key: string, now: number): NewAlert {
   const { tenantId, agentId, binding, askedBy, title, message, expiresInSeconds } = question;
-  const waitMs = Math.min(expiresInSeconds, LONGEST_WAIT_S) * 1_000;
+  const waitMs = Math.min(expiresInSeconds, MAX_WAIT_S) * 1_000;
   return {
     tenant_id: tenantId,
     alert_id: timeOrderedId(now),

@@ -20,19 +20,19 @@ interface ControlRequest {
   readonly tenantId: string;
   readonly scope: ControlScope;
   readonly scopeId: string;
-  /** Of a run: its agent, where it is known. */
+  /** The agent of the run, if known. */
   readonly agentId?: string | undefined;
   readonly state: ControlOrder['state'];
   readonly reason: string;
   readonly by: string;
   readonly author?: ChangeAuthor | undefined;
-  /** Only while the order that stands there is at this version; 0: while there is none. */
+  /** The order applies only if the current one is at this version; 0 if there is none. */
   readonly ifVersion?: number | undefined;
 }
 
 /**
- * Writer of `control_orders`, the standing orders of operators: one per run, agent or tenant, in force until the next
- * version of it. An order names no runs, so a killed agent or tenant covers runs that start later, until it is resumed.
+ * Writer of `control_orders`: the orders of operators, one per run, agent or tenant, in force until the next version. A
+ * killed agent or tenant also covers runs that start later.
  */
 export class ControlOrdersService {
   constructor(
@@ -49,14 +49,14 @@ export class ControlOrdersService {
     const put = await this.#put(request);
     if (!put.ok) return put;
     this.onOrdered();
-    // Who resumes an agent means it: a pause that a rule ordered ends as well.
+    // Resuming an agent also ends a pause that a rule ordered.
     const ended = scope === 'agent' && state === 'running' ? await this.directives.endPause(tenantId, scopeId) : null;
     return ended === null || ended.ok ? put : ended;
   }
 
   /**
-   * The row is read, raised by one version and published under one lock: of many orders at once each gets a version of its
-   * own, and they are published in that order.
+   * Reads, increments and publishes the row under one lock, so concurrent orders get distinct versions and are
+   * published in order.
    */
   #put({
     tenantId,
@@ -80,7 +80,7 @@ export class ControlOrdersService {
       issued_at: issuedAt,
     };
     return this.db.transaction().execute(async (tx): Promise<CommandAnswer<ControlOrder>> => {
-      // Of two first orders the later one meets the earlier.
+      // Serialises first orders, which have no row to lock.
       await lockUntilEnd(tx, 'orders', tenantId);
       const stood = await tx
         .selectFrom('control_orders')
@@ -115,7 +115,7 @@ export class ControlOrdersService {
   }
 }
 
-/** Nobody need decide about a call that will not be made; whoever waits for it is told that it was cancelled. */
+/** A killed call needs no decision: cancels its pending approvals. */
 async function cancelApprovals(tx: Transaction<Tables>, order: ControlOrder): Promise<void> {
   for (const row of await lockWaiting(tx, order)) {
     const reason = order.reason === '' ? `The ${order.scope} was killed` : order.reason;

@@ -1,7 +1,7 @@
 import type { JsonObject, Trigger } from '@agentlens/contracts';
-import type { Destination } from '../destinations/destination.ts';
+import type { Destination } from '../destinations/destinations.ts';
 
-/** A delivery this process holds the lease of. */
+/** A delivery that this process holds the lease of. */
 export interface ClaimedDelivery {
   readonly tenantId: string;
   readonly deliveryId: string;
@@ -14,19 +14,22 @@ export interface ClaimedDelivery {
   readonly attempts: number;
   readonly createdAt: string;
   readonly actionType: string;
-  /** Secrets inside are sealed. */
+  /** Secrets in it are sealed. */
   readonly actionConfig: JsonObject;
   readonly destination: Destination | null;
-  /** The webhook endpoint it tells; null: a rule's action, or the webhook of its alert. */
+  /** The webhook endpoint that is notified; null for the action of a rule or the webhook of its alert. */
   readonly webhookId: string | null;
-  /** Why nothing may be sent to its destination any more, as it stood when this was claimed; null where it may. */
+  /** Why the destination was disabled when this was claimed; null if it is enabled. */
   readonly disabled: string | null;
   readonly traceparent: string | null;
-  /** Null where its history row was dropped by retention. */
+  /** Null if retention has removed the trigger. */
   readonly trigger: Trigger | null;
 }
 
-/** `internal` changes our own state, `outbound` calls somebody: a pause never queues behind slow webhooks. */
+/**
+ * `internal` changes state of our own, `outbound` sends a request. Separate lanes keep a pause from queueing behind
+ * slow webhooks.
+ */
 export type Lane = 'internal' | 'outbound';
 
 export function laneOf({ destination }: Pick<ClaimedDelivery, 'destination'>): Lane {

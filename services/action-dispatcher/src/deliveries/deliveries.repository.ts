@@ -1,17 +1,17 @@
 import type { JsonObject, Trigger } from '@agentlens/contracts';
 import type { DeliveriesTable, GuardrailTriggersTable, Tables } from '@agentlens/database';
 import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Room } from './capacity.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
-import type { Room } from './slots.ts';
 
 export interface Claim {
   readonly limit: number;
   readonly now: number;
   readonly leaseId: string;
   readonly leaseMs: number;
-  /** Deliveries that call nobody, or those that do. */
+  /** Deliveries with or without an outbound request. */
   readonly lane: Lane;
-  /** What destinations and tenants may still take; nobody is claimed that there is no place for. */
+  /** Capacity of destinations and tenants; deliveries without capacity are not claimed. */
   readonly room: Room;
 }
 
@@ -22,13 +22,13 @@ interface Deferral {
 }
 
 export interface Backlog {
-  /** Deliveries not settled yet, waiting for a retry included. */
+  /** Unsettled deliveries, including those that wait for a retry. */
   readonly waiting: number;
-  /** How long the oldest due one has been waiting for a free place, ms. */
+  /** How long the oldest due delivery has waited, ms. */
   readonly oldestDueMs: number;
 }
 
-/** How many times the room is looked through for deliveries there is room for. */
+/** The claim scans this multiple of the capacity. */
 const LOOK_AHEAD = 2;
 
 type TriggerRow = Pick<
@@ -49,13 +49,13 @@ type ClaimedRow = Selectable<DeliveriesTable> & { [K in keyof TriggerRow]: Trigg
   readonly disabled: string | null;
 };
 
-/** The queue side of `deliveries`: who works on what, and until when. */
+/** Queue side of `deliveries`: leases. */
 export class DeliveriesRepository {
   constructor(private readonly db: Kysely<Tables>) {}
 
   /**
-   * Takes due deliveries, oldest first, that nobody holds, and of no tenant or destination more than there is room for.
-   * Replicas never get the same one while its lease lasts.
+   * Claims due deliveries that are not leased, oldest first, within the capacity of tenants and destinations. A
+   * delivery goes to one replica while its lease lasts.
    */
   async claim({ limit, now, leaseId, leaseMs, lane, room }: Claim): Promise<ClaimedDelivery[]> {
     const at = new Date(now).toISOString();
@@ -122,8 +122,8 @@ export class DeliveriesRepository {
   }
 
   /**
-   * A partition attached between planning and running of the claim is not in its plan, and the rows moved into it are in
-   * no other: what looks like a dropped trigger is asked for once more, by a statement that is planned now.
+   * Reads a missing trigger again. A partition that is attached between planning and execution of the claim is not in
+   * its plan, so a trigger that was moved into it looks deleted.
    */
   async #withTrigger(row: ClaimedRow): Promise<ClaimedRow> {
     if (row.rule_version !== null) return row;
@@ -140,7 +140,7 @@ export class DeliveriesRepository {
     return trigger === undefined ? row : { ...row, ...trigger };
   }
 
-  /** Gives back deliveries that were claimed and not begun. */
+  /** Releases claimed deliveries that were not started. */
   async release(deliveries: readonly ClaimedDelivery[]): Promise<void> {
     if (deliveries.length === 0) return;
     await sql`
@@ -156,8 +156,8 @@ export class DeliveriesRepository {
   }
 
   /**
-   * Not now, and no attempt was made: due again when their destination may be called again. Everything else that is due
-   * there and that nobody holds goes with them, so that a long queue costs one statement and not one claim each.
+   * Postpones deliveries without using an attempt. All other due deliveries to the destination that are not leased are
+   * postponed with them, so a long queue costs one statement.
    *
    * @param deliveries of one destination, at least one
    */

@@ -2,7 +2,7 @@ import type { ActionOutcome } from '@agentlens/guardrails';
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 
-/** One attempt as a span of the trace of the event that caused it, however much later it runs. */
+/** Runs an attempt in a span of the trace of its trigger. */
 export function inDeliverySpan(delivery: ClaimedDelivery, run: () => Promise<ActionOutcome>): Promise<ActionOutcome> {
   const parent =
     delivery.traceparent === null
@@ -30,7 +30,7 @@ export function inDeliverySpan(delivery: ClaimedDelivery, run: () => Promise<Act
   });
 }
 
-/** W3C trace context for the receiver: of the running span, or, where nothing is traced here, of the trigger. */
+/** W3C trace context for the receiver: that of the active span, otherwise that of the trigger. */
 export function traceHeaders({ traceparent }: ClaimedDelivery): Record<string, string> {
   const headers: Record<string, string> = {};
   propagation.inject(context.active(), headers);

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { Claim } from './deliveries.repository.ts';
 import { AT, aDelivery, DELIVERED } from './delivery.testing.ts';
-import type { Execution } from './delivery-executor.ts';
+import type { Execution } from './delivery-pipeline.ts';
 import { DeliveryWorker, type LaneLimits } from './delivery-worker.ts';
 
 /** No test here may wait for the poll. */

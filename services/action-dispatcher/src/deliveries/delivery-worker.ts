@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { BackgroundWork, observeQueue, within } from '@agentlens/messaging';
 import type { DeliveryMetrics } from '../delivery-metrics.ts';
-import { Paces } from '../destinations/paces.ts';
+import { Paces } from '../destinations/destinations.ts';
+import { LeaseBook, type Limits, type Occupant, Slots, WaitingLine } from './capacity.ts';
 import type { ClaimedDelivery, Lane } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
-import type { DeliveryExecutor, Execution } from './delivery-executor.ts';
-import { LeaseBook } from './lease-book.ts';
+import type { DeliveryPipeline, Execution } from './delivery-pipeline.ts';
 import type { ResultRecorder } from './result-recorder.ts';
-import { type Limits, type Occupant, Slots } from './slots.ts';
-import { WaitingLine } from './waiting-line.ts';
 
 export interface LaneLimits {
-  /** Attempts under way. */
+  /** Concurrent attempts. */
   readonly running: Limits;
-  /** Leases: what is under way, what waits for a place here, and what waits for its result to be recorded. */
+  /** Leases held: running attempts, deliveries that wait for a slot, and results that wait to be recorded. */
   readonly held: Limits;
 }
 
@@ -22,30 +20,29 @@ interface WorkerDependencies {
   readonly limits: LaneLimits;
   readonly deliveries: Pick<DeliveriesRepository, 'claim' | 'release'>;
   readonly results: Pick<ResultRecorder, 'record'>;
-  readonly executor: Pick<DeliveryExecutor, 'execute'>;
+  readonly executor: Pick<DeliveryPipeline, 'execute'>;
   readonly metrics: Pick<DeliveryMetrics, 'ended' | 'delivered'>;
   readonly now: () => number;
-  /** Longer than waiting and an attempt can take; also how long a delivery rests when its worker died. */
+  /** Longer than waiting and an attempt take together. A delivery whose worker died is retried after this time. */
   readonly leaseMs: number;
-  /** What has waited for a place here for so long is given back: an attempt has to end well within its lease. */
+  /** A delivery that waited this long for a slot is released, so that its attempt ends within the lease. */
   readonly patienceMs: number;
-  /** How often to look for due deliveries without being woken. */
+  /** Interval between polls for due deliveries. */
   readonly pollMs: number;
   readonly onError: (error: unknown, delivery?: ClaimedDelivery) => void;
 }
 
-/** One claim in so many passes over the queues that are behind already. */
+/** Every n-th claim skips shares that are behind. */
 const OTHERS_EVERY = 4;
 
 /**
- * Carries out due deliveries of one lane. It holds more leases than it has places, so that a place that comes free is
- * taken without asking the database; what is recorded by this process comes to it directly, as long as nobody waits
- * longer. Any number of replicas may run it; a lease keeps them apart, and one that ran out gives its delivery to the
- * next.
+ * Carries out the due deliveries of one lane. It holds more leases than slots, so that a free slot is filled without a
+ * query. Deliveries recorded by this process start at once, unless older ones wait in the table. Any number of replicas
+ * may run: a lease keeps them apart, and an expired one passes its delivery on.
  */
 export class DeliveryWorker {
   readonly leaseMs: number;
-  readonly #parts: WorkerDependencies;
+  readonly #dependencies: WorkerDependencies;
   readonly #paces = new Paces();
   readonly #places: Slots;
   readonly #holdings: LeaseBook;
@@ -58,17 +55,17 @@ export class DeliveryWorker {
   #wakeUp: () => void = () => undefined;
   #lastClaimAt: number;
 
-  constructor(parts: WorkerDependencies) {
-    this.#parts = parts;
-    this.leaseMs = parts.leaseMs;
-    this.#places = new Slots(parts.limits.running, this.#paces.of);
-    this.#holdings = new LeaseBook(parts.limits.held, this.#paces.of);
-    this.#lastClaimAt = parts.now();
-    const { lane, limits } = parts;
+  constructor(dependencies: WorkerDependencies) {
+    this.#dependencies = dependencies;
+    this.leaseMs = dependencies.leaseMs;
+    this.#places = new Slots(dependencies.limits.running, this.#paces.of);
+    this.#holdings = new LeaseBook(dependencies.limits.held, this.#paces.of);
+    this.#lastClaimAt = dependencies.now();
+    const { lane, limits } = dependencies;
     observeQueue({ name: `deliveries_${lane}`, capacity: limits.held.total, size: () => this.#holdings.size });
   }
 
-  /** When it last managed to ask for work. */
+  /** Time of the last successful claim. */
   get lastClaimAt(): number {
     return this.#lastClaimAt;
   }
@@ -77,7 +74,7 @@ export class DeliveryWorker {
     this.#loop ??= this.#run();
   }
 
-  /** There is a new delivery in the table: look now instead of at the next poll. */
+  /** Claims now instead of at the next poll. */
   wake(): void {
     this.#woken = true;
     this.#wakeUp();
@@ -92,11 +89,13 @@ export class DeliveryWorker {
   }
 
   begin(deliveries: readonly ClaimedDelivery[]): void {
-    for (const delivery of deliveries) this.#waiting.add(delivery, this.#parts.now());
+    for (const delivery of deliveries) this.#waiting.add(delivery, this.#dependencies.now());
     this.#fillPlaces();
   }
 
-  /** Claims and begins nothing more and waits for running attempts; those that outlast `graceMs` are repeated after their lease. */
+  /**
+   * Starts nothing new and waits for running attempts. Attempts that outlast `graceMs` are retried after their lease.
+   */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     this.#wakeUp();
@@ -106,17 +105,17 @@ export class DeliveryWorker {
   async #run(): Promise<void> {
     while (!this.#stopping) {
       const more = await this.#round().catch((error: unknown) => {
-        this.#parts.onError(error);
+        this.#dependencies.onError(error);
         return false;
       });
       if (!more) await this.#rest();
     }
-    await this.#release(this.#waiting.leaveSince()).catch((error: unknown) => this.#parts.onError(error));
+    await this.#release(this.#waiting.leaveSince()).catch((error: unknown) => this.#dependencies.onError(error));
   }
 
-  /** True where there may be more to claim at once. */
+  /** @returns true if there may be more to claim at once */
   async #round(): Promise<boolean> {
-    const { deliveries, lane, leaseMs, patienceMs, now } = this.#parts;
+    const { deliveries, lane, leaseMs, patienceMs, now } = this.#dependencies;
     await this.#release(this.#waiting.leaveSince(now() - patienceMs));
     this.#rounds += 1;
     const asked = this.#holdings.ask({ others: this.#rounds % OTHERS_EVERY === 0 });
@@ -134,7 +133,7 @@ export class DeliveryWorker {
 
   async #release(deliveries: readonly ClaimedDelivery[]): Promise<void> {
     this.giveBack(deliveries);
-    await this.#parts.deliveries.release(deliveries);
+    await this.#dependencies.deliveries.release(deliveries);
   }
 
   #fillPlaces(): void {
@@ -145,26 +144,28 @@ export class DeliveryWorker {
     }
   }
 
-  /** The place is free as soon as the attempt has ended, the lease once its result is on record. */
+  /** Frees the slot when the attempt has ended, and the lease when the result is recorded. */
   async #work(delivery: ClaimedDelivery): Promise<void> {
     try {
       const { execution, sentBack } = await this.#attempt(delivery);
-      await this.#parts.results.record(delivery, execution);
+      await this.#dependencies.results.record(delivery, execution);
       if (sentBack.length === 0) return;
       await this.#release(sentBack);
       this.wake();
     } catch (error) {
-      // The lease runs out and the delivery is carried out again, with the same id.
-      this.#parts.onError(error, delivery);
+      // The lease expires and the delivery is retried with the same id.
+      this.#dependencies.onError(error, delivery);
     } finally {
       this.#holdings.giveBack(delivery);
       if (this.#holdings.wanting) this.wake();
     }
   }
 
-  /** Where the destination turns out to be gone, those that wait for it are to be claimed again, and then know of it. */
+  /**
+   * If the destination turns out to be gone, releases the deliveries that wait for it; the next claim sees it disabled.
+   */
   async #attempt(delivery: ClaimedDelivery) {
-    const { executor, now } = this.#parts;
+    const { executor, now } = this.#dependencies;
     const startedAt = now();
     try {
       const execution = await executor.execute(delivery);
@@ -178,7 +179,7 @@ export class DeliveryWorker {
   }
 
   #learn(delivery: ClaimedDelivery, execution: Execution, durationMs: number): void {
-    const { metrics, now } = this.#parts;
+    const { metrics, now } = this.#dependencies;
     const { actionType, triggeredAt, destination } = delivery;
     const outcome = execution.kind === 'defer' ? 'deferred' : (execution.settlement.attempt?.outcome ?? 'dropped');
     metrics.ended(actionType, outcome, durationMs);
@@ -190,7 +191,7 @@ export class DeliveryWorker {
     if (!this.#woken && !this.#stopping) {
       const woken = Promise.withResolvers<void>();
       this.#wakeUp = woken.resolve;
-      const timer = setTimeout(woken.resolve, this.#parts.pollMs);
+      const timer = setTimeout(woken.resolve, this.#dependencies.pollMs);
       await woken.promise;
       clearTimeout(timer);
     }

@@ -1,5 +1,5 @@
 import type { ClaimedDelivery } from './claimed-delivery.ts';
-import type { Execution } from './delivery-executor.ts';
+import type { Execution } from './delivery-pipeline.ts';
 
 export const AT = '2026-03-01T12:00:00.000Z';
 

@@ -5,19 +5,19 @@ import { redactDeep, redactJson } from '@agentlens/guardrails/redact';
 type Headers = Readonly<Record<string, string>>;
 
 const MASKED = '[masked]';
-/** Headers that say how it was sent and answered. Any other may be a secret: rules name their own. */
+/** Headers whose values are kept. Any other may be a secret, because rules name headers of their own. */
 const SHOWN = new Set([
   ...['content-type', 'content-length', 'date', 'retry-after', 'server', 'traceparent'],
   ...['webhook-id', 'webhook-timestamp'],
 ]);
-const MOST_HEADERS = 40;
-const MOST_VALUE = 300;
-/** Shorter texts stand in an answer by chance. */
-const SHORTEST_SECRET = 6;
-/** What is longer is not looked through for a record. */
-const MOST_READ = 1024 ** 2;
+const MAX_HEADERS = 40;
+const MAX_VALUE_LENGTH = 300;
+/** Shorter texts occur in responses by chance and are not masked. */
+const MIN_SECRET_LENGTH = 6;
+/** Longer bodies are not kept. */
+const MAX_READ_BYTES = 1024 ** 2;
 
-/** What may be kept of a request and its answer: redacted, without what was sent as a secret, and cut. Never throws. */
+/** The part of a request and its response that may be kept: redacted, masked and truncated. Never throws. */
 export function exchangeOf(request: ActionRequest, response: ActionResponse | undefined): DeliveryExchange {
   const { method, url, headers, body } = request;
   const secrets = secretsOf(request);
@@ -39,14 +39,14 @@ export function exchangeOf(request: ActionRequest, response: ActionResponse | un
   };
 }
 
-/** Header values and the path of the address: receivers repeat both, in what they say of a request they do not like. */
+/** Header values and parts of the address, because receivers repeat both in error messages. */
 function secretsOf({ url, headers }: ActionRequest): string[] {
   const values = Object.entries(headers).flatMap(([name, value]) =>
     isShown(name) ? [] : [value, ...value.split(' ')],
   );
   const { pathname = '', search = '', searchParams } = URL.parse(url) ?? {};
   const parts = [`${pathname}${search}`, pathname, ...(searchParams?.values() ?? [])];
-  return [...values, ...parts].filter((text) => text.length >= SHORTEST_SECRET).sort((a, b) => b.length - a.length);
+  return [...values, ...parts].filter((text) => text.length >= MIN_SECRET_LENGTH).sort((a, b) => b.length - a.length);
 }
 
 function isShown(name: string): boolean {
@@ -54,17 +54,17 @@ function isShown(name: string): boolean {
 }
 
 function shownHeaders(headers: Headers): Record<string, string> {
-  const some = Object.entries(headers).slice(0, MOST_HEADERS);
+  const some = Object.entries(headers).slice(0, MAX_HEADERS);
   return Object.fromEntries(
-    some.map(([name, value]) => [keepable(name), isShown(name) ? keepable(value.slice(0, MOST_VALUE)) : MASKED]),
+    some.map(([name, value]) => [keepable(name), isShown(name) ? keepable(value.slice(0, MAX_VALUE_LENGTH)) : MASKED]),
   );
 }
 
 function shownBody(body: string | undefined, secrets: readonly string[], most: number) {
   if (body === undefined || body === '') return { body: null, bodyBytes: 0, bodyCut: false };
   const bodyBytes = Buffer.byteLength(body);
-  if (bodyBytes > MOST_READ) return { body: '[too long]', bodyBytes, bodyCut: true };
-  // Redacted whole, then cut: half of a secret is not known for one.
+  if (bodyBytes > MAX_READ_BYTES) return { body: '[too long]', bodyBytes, bodyCut: true };
+  // Redacts before truncating: half a secret is not recognised.
   const unmasked = secrets.reduce((text, secret) => text.replaceAll(secret, MASKED), body);
   const bytes = Buffer.from(keepable(redacted(unmasked)));
   const bodyCut = bytes.byteLength > most;
@@ -75,17 +75,17 @@ function redacted(text: string): string {
   try {
     return redactJson(text);
   } catch {
-    // No JSON: a page of HTML, a line of text, or JSON that was cut while it was read.
+    // Not JSON: HTML, plain text, or JSON that was truncated while it was read.
     return String(redactDeep(text));
   }
 }
 
-/** Postgres keeps neither NUL nor half a surrogate pair in JSON. */
+/** Postgres rejects NUL and lone surrogates in JSON. */
 function keepable(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '\ufffd');
 }
 
 function wholeCharacters(bytes: Buffer): string {
-  // The decoder holds back a character of which the end is missing.
+  // In stream mode the decoder holds back an incomplete character.
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -2,40 +2,40 @@ import type { JsonObject } from '@agentlens/contracts';
 import type { ActionDependencies, ActionModule, ActionOutcome } from '@agentlens/guardrails';
 import { ACTIONS } from '@agentlens/guardrails/actions';
 import { ALERT_WEBHOOK, alertWebhook } from '../alerts/alert-webhook.ts';
-import { type Address, destinationOf } from '../destinations/destination.ts';
+import { type Address, destinationOf } from '../destinations/destinations.ts';
 import { ENDPOINT_WEBHOOK, endpointWebhook } from '../webhooks/webhook-config.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 
-/** What a delivery is about: the action of a rule, or word of an alert or of something else that happened. */
+/** What a delivery carries out: the action of a rule, or a notification. */
 export interface PreparedAction {
   readonly urgency: ActionModule['urgency'];
-  /** Reads the config, secrets opened; a text says which part of it is not valid any more. */
+  /** Reads the config, with its secrets opened. Returns a text if part of it is no longer valid. */
   prepare(config: JsonObject): ((tools: ActionDependencies) => Promise<ActionOutcome>) | string;
 }
 
 /**
- * The errand of a delivery, or why it has none.
+ * Finds what a delivery carries out. Returns a text if there is nothing.
  *
- * @param publicUrl where people reach the platform
+ * @param publicUrl base of links to the console
  */
-export function errandOf(
+export function actionFor(
   { actionType, trigger, triggeredAt }: ClaimedDelivery,
   publicUrl?: string,
 ): PreparedAction | string {
   if (actionType === ENDPOINT_WEBHOOK) {
-    return errand(endpointWebhook, (config, tools) => endpointWebhook.execute(config, publicUrl, tools));
+    return prepared(endpointWebhook, (config, tools) => endpointWebhook.execute(config, publicUrl, tools));
   }
   if (actionType === ALERT_WEBHOOK) {
-    return errand(alertWebhook, (config, tools) => alertWebhook.execute(config, triggeredAt, tools));
+    return prepared(alertWebhook, (config, tools) => alertWebhook.execute(config, triggeredAt, tools));
   }
   const action = ACTIONS.get(actionType);
   if (action === undefined) return `no action "${actionType}" is known`;
   if (!('execute' in action)) return `"${actionType}" is part of the answer to a call, there is nothing to carry out`;
   if (trigger === null) return 'its trigger is no longer kept';
-  return errand(action, (config, tools) => action.execute(config, trigger, tools));
+  return prepared(action, (config, tools) => action.execute(config, trigger, tools));
 }
 
-/** What an action calls. Null if it calls nobody. */
+/** The address that an action calls; null if it calls none. */
 export function addressOf(actionType: string, config: JsonObject): Address | null {
   if (actionType === ALERT_WEBHOOK) return destinationOf(config[alertWebhook.address]);
   if (actionType === ENDPOINT_WEBHOOK) return destinationOf(config[endpointWebhook.address]);
@@ -45,7 +45,7 @@ export function addressOf(actionType: string, config: JsonObject): Address | nul
   return key === undefined ? null : destinationOf(config[key]);
 }
 
-function errand<C>(
+function prepared<C>(
   { urgency, config: schema }: Pick<ActionModule<C>, 'urgency' | 'config'>,
   execute: (config: C, tools: ActionDependencies) => Promise<ActionOutcome>,
 ): PreparedAction {

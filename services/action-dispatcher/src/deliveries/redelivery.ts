@@ -2,7 +2,7 @@ import type { ChangeAuthor } from '@agentlens/contracts';
 import { recordChanges, type Tables } from '@agentlens/database';
 import { type Kysely, sql } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
-import type { Destination } from '../destinations/destination.ts';
+import type { Destination } from '../destinations/destinations.ts';
 
 interface RedeliverOrder {
   readonly tenantId: string;
@@ -11,9 +11,9 @@ interface RedeliverOrder {
 }
 
 /**
- * Carries a delivery out again because somebody asked for it: due at once, with the same id and the action as it was,
- * to a destination that is enabled again. Retries follow the schedule from where the delivery had come; one that had
- * used it up gets one attempt. A receiver that keeps `webhook-id`s recognises the repetition.
+ * Repeats a delivery on request: due at once, with the same id and action, to a destination that is enabled again.
+ * Retries continue the schedule; a delivery that has used it up gets one attempt. Receivers that store `webhook-id`
+ * recognise the repetition.
  */
 export class Redelivery {
   constructor(
@@ -42,7 +42,7 @@ export class Redelivery {
         .executeTakeFirst();
       if (delivery === undefined) return undefined;
       await recordChanges(tx, [{ tenantId, at, kind: 'delivery.redelivered', targetId: deliveryId, author }]);
-      // What an endpoint was told of a trigger says nothing about the trigger's own action.
+      // A notification says nothing about the result of the trigger's own action.
       if (delivery.webhook_id === null) {
         await tx
           .updateTable('guardrail_triggers')

@@ -4,17 +4,17 @@ import { backOff } from '@agentlens/messaging';
 import { inHalves } from '../in-halves.ts';
 import type { ClaimedDelivery } from './claimed-delivery.ts';
 import type { DeliveriesRepository } from './deliveries.repository.ts';
-import type { Execution } from './delivery-executor.ts';
+import type { Execution } from './delivery-pipeline.ts';
 import type { SettledDelivery, SettlementsRepository } from './settlements.repository.ts';
 
 interface ResultDependencies {
   readonly deliveries: Pick<DeliveriesRepository, 'defer'>;
   readonly settlements: Pick<SettlementsRepository, 'settle'>;
   readonly now: () => number;
-  /** Recording is tried this long, ms: while the database is away nobody else can begin what was sent already. */
+  /** How long recording is retried, ms. Until the lease expires no other worker can start what was sent. */
   readonly leaseMs: number;
   readonly pause?: (ms: number) => Promise<unknown>;
-  /** Called after a commit with what came to its end by it; a fact of each is in the outbox. */
+  /** Called after a commit with the deliveries that it settled; their facts are in the outbox. */
   readonly onSettled: (ended: readonly SettledDelivery[]) => void;
 }
 
@@ -26,23 +26,23 @@ interface Result {
 
 type Deferred = Extract<Execution, { kind: 'defer' }>;
 
-/** Results of attempts that end together are worth waiting for: a statement for ten costs little more than for one. */
+/** Gathers results of attempts that end together: a statement for ten costs little more than for one. */
 const GATHER_MS = 15;
 const MAX_BATCH = 128;
-/** Pauses between tries to record results, the last one again and again. */
+/** Pauses between retries; the last one repeats. */
 const RECORD_AGAIN_MS = [100, 500, 2_000];
 
-/** Writes down what came of attempts, many at a time. */
+/** Records results of attempts in batches. */
 export class ResultRecorder {
-  readonly #parts: ResultDependencies;
+  readonly #dependencies: ResultDependencies;
   #waiting: Result[] = [];
   #writing = false;
 
-  constructor(parts: ResultDependencies) {
-    this.#parts = parts;
+  constructor(dependencies: ResultDependencies) {
+    this.#dependencies = dependencies;
   }
 
-  /** Resolves when the result is on record; rejects where it could not be put there, so that its lease runs out. */
+  /** Resolves when the result is recorded. Rejects if it cannot be, so that the lease expires. */
   record(delivery: ClaimedDelivery, execution: Execution): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#waiting.push({ delivery, execution, done });
@@ -71,9 +71,9 @@ export class ResultRecorder {
       await inHalves(
         [...results.keys()],
         async (some) => {
-          const ended = await this.#again(() => this.#parts.settlements.settle(some));
+          const ended = await this.#again(() => this.#dependencies.settlements.settle(some));
           for (const settled of some) results.get(settled)?.done.resolve();
-          if (ended.length > 0) this.#parts.onSettled(ended);
+          if (ended.length > 0) this.#dependencies.onSettled(ended);
           return some.map(() => undefined);
         },
         (settled, error) => results.get(settled)?.done.reject(error),
@@ -83,7 +83,7 @@ export class ResultRecorder {
     }
   }
 
-  /** Those of one destination together: they wait for the same. */
+  /** Groups by destination: these wait for the same breaker. */
   async #deferAll(batch: readonly Result[]): Promise<void> {
     const groups = new Map<string, { readonly execution: Deferred; readonly results: Result[] }>();
     for (const result of batch) {
@@ -94,7 +94,7 @@ export class ResultRecorder {
       groups.set(key, { execution, results: [...group.results, result] });
     }
     for (const { execution, results } of groups.values()) {
-      const { deliveries, now } = this.#parts;
+      const { deliveries, now } = this.#dependencies;
       const { untilMs, reason } = execution;
       const deferred = results.map(({ delivery }) => delivery);
       try {
@@ -106,9 +106,9 @@ export class ResultRecorder {
     }
   }
 
-  /** What was sent should be known as sent, or it is sent again: given up only when its lease has run out. */
+  /** Retries until the lease has expired, because an unrecorded attempt is sent again. */
   async #again<T>(work: () => Promise<T>): Promise<T> {
-    const { leaseMs, pause = sleep } = this.#parts;
+    const { leaseMs, pause = sleep } = this.#dependencies;
     for (let attempt = 1, pausedMs = 0; pausedMs < leaseMs; attempt++) {
       try {
         return await work();

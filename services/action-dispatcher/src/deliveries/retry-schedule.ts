@@ -7,17 +7,17 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 interface Schedule {
-  /** Pause after the first, second, ... failed attempt; one more attempt than there are pauses. */
+  /** Pause after each failed attempt. There is one more attempt than pauses. */
   readonly pausesMs: readonly number[];
-  /** The longest patience a receiver may ask for with `Retry-After`. */
+  /** Upper bound for `Retry-After`. */
   readonly longestWaitMs: number;
-  /** A delivery that could not even be tried for this long (its destination's breaker is open) is given up. */
+  /** A delivery that could not be attempted for this long, because the breaker was open, is given up. */
   readonly staleAfterMs: number;
 }
 
 /**
- * Control acts on an agent that misbehaves now: it works within seconds or the operator is told that it failed.
- * Notifications follow Standard Webhooks 1.0: eight attempts over 27.6 hours.
+ * Control actions stop an agent that misbehaves: they succeed within seconds or the operator learns that they failed.
+ * Notifications follow Standard Webhooks 1.0: eight attempts in 27.6 hours.
  */
 const SCHEDULES: Readonly<Record<Urgency, Schedule>> = {
   control: {
@@ -32,12 +32,12 @@ const SCHEDULES: Readonly<Record<Urgency, Schedule>> = {
   },
 };
 
-/** Pauses grow by up to this share, so that receivers that failed together are not all tried again together. */
+/** Jitter: pauses grow by up to this share, which spreads retries of receivers that failed together. */
 const JITTER = 0.2;
 
 /**
- * Milliseconds from the end of attempt number `attempt` (1 is the first) to the next, or null where that was the last.
- * A receiver's `Retry-After` lengthens the pause, never shortens it, and counts only up to the schedule's limit.
+ * Pause between attempt `attempt` (1 is the first) and the next, ms; null after the last. `Retry-After` can lengthen
+ * the pause up to the limit of the schedule, never shorten it.
  *
  * @param random uniform in [0, 1)
  */
@@ -48,7 +48,7 @@ export function pauseAfter(urgency: Urgency, attempt: number, random: number, re
   return Math.max(Math.round(pause * (1 + JITTER * random)), Math.min(retryAfterMs, longestWaitMs));
 }
 
-/** True where a delivery waited for its destination for so long that carrying it out would be wrong. */
+/** True if a delivery has waited for its destination for too long to be carried out. */
 export function isStale(urgency: Urgency, createdAtMs: number, nowMs: number): boolean {
   return nowMs - createdAtMs > SCHEDULES[urgency].staleAfterMs;
 }

@@ -5,10 +5,10 @@ import { ALERT_WEBHOOK } from '../alerts/alert-webhook.ts';
 import { secretContext } from '../webhooks/webhook-endpoints.service.ts';
 
 /**
- * The config with its secrets in the clear, for the moment of one attempt. They were sealed for the rule or the webhook
- * endpoint they belong to.
+ * Opens the secrets of an action's config for one attempt. They are sealed for the rule or webhook endpoint that they
+ * belong to.
  *
- * @throws Error when a secret was altered or sealed with a key this process does not have.
+ * @throws Error if a secret was altered or sealed with a key that this process does not have
  */
 export function openSecrets(
   secrets: SecretBox,

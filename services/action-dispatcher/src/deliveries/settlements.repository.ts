@@ -10,12 +10,12 @@ type AttemptRow = Pick<
 >;
 
 /**
- * Why an action is not carried out any more: every attempt failed, the receiver, our own guard or its own config did not
- * allow it, its destination rested for too long or is off, there is nothing that could be carried out.
+ * Why an action was given up: all attempts failed; the receiver, our address guard or its config rejected it; its
+ * destination was unavailable for too long or is disabled; there is nothing to carry out.
  */
 export type GivenUpDelivery = 'out_of_attempts' | 'rejected' | 'waited_too_long' | 'disabled' | 'impossible';
 
-/** Where a delivery goes from here. */
+/** What happens to the delivery next. */
 export type Next =
   | { readonly kind: 'settled'; readonly result: 'success' }
   | { readonly kind: 'settled'; readonly result: 'failed'; readonly why: GivenUpDelivery }
@@ -25,27 +25,27 @@ export interface Settlement {
   readonly at: number;
   readonly next: Next;
   readonly detail: string | null;
-  /** Absent where nothing was tried. */
+  /** Absent if no attempt was made. */
   readonly attempt?: AttemptRow;
-  /** The receiver is gone for good: send nothing more to it. */
+  /** Set if the receiver is gone for good: its destination is disabled. */
   readonly disable?: { readonly label: string; readonly reason: string };
 }
 
-/** A delivery with what came of it. */
+/** A delivery and its result. */
 export interface SettledDelivery {
   readonly delivery: ClaimedDelivery;
   readonly settlement: Settlement;
 }
 
-/** Ends attempts: the attempt's row, the delivery's next state, the history and the published fact, all or none. */
+/** Records attempts, next states, history and facts in one statement. */
 export class SettlementsRepository {
   constructor(private readonly db: Kysely<Tables>) {}
 
   /**
-   * Nothing is changed of a delivery whose lease has moved on: somebody else's result counts. One statement for all,
-   * because every delivery passes here and each round trip and each plan would be paid by all of them.
+   * Ignores deliveries whose lease has moved on. One statement for all: every delivery passes here, and a round trip
+   * each would add up.
    *
-   * @returns those that came to their end by this, a fact to be published of each
+   * @returns the deliveries that were settled; a fact of each is in the outbox
    */
   async settle(settled: readonly SettledDelivery[]): Promise<readonly SettledDelivery[]> {
     const { rows } = await sql<{ n: number }>`

@@ -12,12 +12,12 @@ interface UnpauseOrder {
   readonly author?: ChangeAuthor | undefined;
 }
 
-/** The directive now in force, and the rules that can pause the agent at once again. */
+/** The directive in force, and the rules whose cooldown was ended. */
 export type Unpaused = Directive & { readonly rearmed: RearmedRule[] };
 
 const NONE: CommandAnswer<RearmedRule[]> = { ok: true, value: [] };
 
-/** Gives standing instructions to agents: by triggers, and by people. */
+/** Writes directives for agents, for triggers and for people. */
 export class AgentControl implements Directives {
   constructor(
     private readonly directives: AgentDirectivesRepository,
@@ -39,7 +39,7 @@ export class AgentControl implements Directives {
     this.onIssued();
   }
 
-  /** Refused while an operator's order holds the agent: that is resumed by another order. */
+  /** Rejected while an operator's order holds the agent, which only another order resumes. */
   async unpause(order: UnpauseOrder): Promise<CommandAnswer<Unpaused>> {
     const { tenantId, agentId, author } = order;
     if (!(await this.directives.knows(tenantId, agentId))) return refusal(404, 'Agent not found');
@@ -48,15 +48,15 @@ export class AgentControl implements Directives {
     return this.#resume(order, (change) => this.directives.applyAudited(change, 'agent.unpaused', author));
   }
 
-  /** Ends the pause of an agent where there is one, whatever orders stand. */
+  /** Ends a pause of the agent regardless of orders. */
   async endPause(tenantId: string, agentId: string): Promise<CommandAnswer<Pick<Unpaused, 'rearmed'>>> {
     if (!(await this.directives.isPaused(tenantId, agentId))) return { ok: true, value: { rearmed: [] } };
-    // The order that ends it is in the audit.
+    // The audit holds the order that ends it.
     const apply = async (change: DirectiveChange) => (await this.directives.apply(change)).directive;
     return this.#resume({ tenantId, agentId, clearModelOverride: false }, apply);
   }
 
-  /** The rules come first: an agent that goes on is guarded. */
+  /** Rearms the rules first, so that the agent is guarded as soon as it continues. */
   async #resume(
     { tenantId, agentId, clearModelOverride }: UnpauseOrder,
     apply: (change: DirectiveChange) => Promise<Directive>,

@@ -26,13 +26,15 @@ export interface DirectiveChange {
   readonly change: Change;
 }
 
-/** Writer of `agent_directives`: each change bumps the version and is published by the same transaction. */
+/** Writer of `agent_directives`: each change increments the version and is published by the same transaction. */
 export class AgentDirectivesRepository {
   constructor(private readonly db: Kysely<Tables>) {}
 
   /**
-   * Answers the directive now in force, and whether this call changed it. Read, then written where nobody has written
-   * since, otherwise read again: two round trips, for an agent goes on until its pause is published.
+   * Applies a change with optimistic locking: reads, then writes if the version is unchanged, otherwise retries. Two
+   * round trips, because the agent continues until its pause is published.
+   *
+   * @returns the directive in force and whether this call changed it
    */
   async apply({ tenantId, agentId, at, change }: DirectiveChange): Promise<{ directive: Directive; changed: boolean }> {
     const issuedAt = new Date(at).toISOString();
@@ -48,7 +50,7 @@ export class AgentDirectivesRepository {
     }
   }
 
-  /** The same as somebody ordered it, with its row of the audit. Answers the directive now in force. */
+  /** Applies a change that a person ordered, with its audit row. @returns the directive in force */
   applyAudited(order: DirectiveChange, kind: ChangeKind, author?: ChangeAuthor): Promise<Directive> {
     const { tenantId, agentId: targetId } = order;
     return this.db.transaction().execute(async (tx) => {
@@ -62,7 +64,7 @@ export class AgentDirectivesRepository {
     });
   }
 
-  /** True if run-tracking has seen the agent, or something was ordered of it. */
+  /** True if run-tracking has seen the agent or a directive exists for it. */
   async knows(tenantId: string, agentId: string): Promise<boolean> {
     const { db } = this;
     const seen = await db
@@ -92,7 +94,7 @@ export class AgentDirectivesRepository {
     return row !== undefined;
   }
 
-  /** The order of an operator that holds the agent, its own before the tenant's. */
+  /** The operator's order that holds the agent; its own takes precedence over the tenant's. */
   async orderOn(tenantId: string, agentId: string): Promise<ControlOrder | undefined> {
     const row = await this.db
       .selectFrom('control_orders')
@@ -120,8 +122,8 @@ export class AgentDirectivesRepository {
   }
 
   /**
-   * Puts the version after the one that stands, and its fact, in one statement; false where another one stands by now. The
-   * fact comes after the row in it, so that facts of an agent get their ids in the order of their versions.
+   * Writes the next version and its fact in one statement. Returns false if the version has changed. The fact follows
+   * the row, so that facts of an agent get ids in the order of versions.
    */
   async #replace(row: Row, directive: Directive): Promise<boolean> {
     const { tenant_id: _tenant, agent_id: _agent, ...changes } = row;

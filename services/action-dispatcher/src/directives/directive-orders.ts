@@ -2,9 +2,9 @@ import type { Directive } from '@agentlens/contracts';
 import type { DirectiveOrder } from '@agentlens/guardrails';
 
 /**
- * What is remembered of an agent beyond the directive itself: the newest trigger that ever paused it or changed its
- * model. It outlives an unpause, so that a trigger carried out twice, or late, cannot pause an agent again that somebody
- * has resumed since. Trigger ids are time-ordered, so the order of arrival does not matter.
+ * State of an agent beyond its directive: the newest trigger that paused it or changed its model. It outlives an
+ * unpause, so that a repeated or late trigger does not pause a resumed agent. Trigger ids are ordered by time, so the
+ * order of arrival does not matter.
  */
 export interface DirectiveState {
   readonly paused: Directive['paused'];
@@ -20,7 +20,7 @@ export const NEUTRAL: DirectiveState = {
   modelTriggerId: null,
 };
 
-/** The next state, or null where the order changes nothing: it was applied before, or a newer one was. */
+/** The next state; null if the order changes nothing because it, or a newer one, was applied before. */
 export type Change = (state: DirectiveState, at: string) => DirectiveState | null;
 
 export function pauseBy(order: DirectiveOrder): Change {

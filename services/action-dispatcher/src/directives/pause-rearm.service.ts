@@ -11,8 +11,8 @@ const NOT_REARMED = refusal(
 );
 
 /**
- * Ends the cooldowns of the rules that pause an agent, so that an agent that is resumed is guarded from its first event
- * on: in `trigger_cooldowns` and in the state of the evaluator, in both or in neither.
+ * Ends the cooldowns of the rules that paused an agent, so that a resumed agent is guarded from its first event.
+ * Changes `trigger_cooldowns` and the state of the evaluator, both or neither.
  */
 export class PauseRearmService {
   constructor(
@@ -21,8 +21,10 @@ export class PauseRearmService {
   ) {}
 
   /**
-   * The evaluator is told under the locks of the cooldowns: what it lets through from then on is recorded after them.
-   * Answers the rules that were cooling down.
+   * Calls the evaluator while the cooldowns are locked, so that triggers it lets through afterwards are recorded
+   * afterwards.
+   *
+   * @returns the rules that were cooling down
    */
   async rearm(tenantId: string, agentId: string, atMs: number): Promise<CommandAnswer<RearmedRule[]>> {
     const at = new Date(atMs).toISOString();
@@ -45,10 +47,10 @@ export class PauseRearmService {
   }
 }
 
-/** Undoes what the transaction has changed. */
+/** Rolls back the transaction. */
 class NotRearmed extends Error {}
 
-/** Rows are locked in the order of those who record triggers. */
+/** Locks rows in the same order as the trigger recorder. */
 async function endCooldowns(
   tx: Transaction<Tables>,
   tenantId: string,

@@ -2,11 +2,13 @@ import type { Tables } from '@agentlens/database';
 import { type Kysely, sql } from 'kysely';
 import type { CommandAnswer } from '../answer.ts';
 
-/** What this service keeps of runs: triggers, alerts with their sealed calls, deliveries with their attempts. */
+/** Data of runs in this service: triggers, alerts with their sealed calls, deliveries with their attempts. */
 export class RunActions {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** Operators' orders stay: a killed run stays killed. Safe to repeat. @throws what Postgres says. */
+  /**
+   * Deletes all data of these runs except orders: a killed run stays killed. Safe to repeat. @throws database errors
+   */
   async delete(tenantId: string, runIds: readonly string[]): Promise<CommandAnswer<{ ok: true }>> {
     await sql`
       with runs as (select unnest(${[...runIds]}::text[]) as run_id),
@@ -31,9 +33,10 @@ export class RunActions {
   }
 
   /**
-   * Takes out what they say and leaves that they were: the sealed calls, the texts of triggers and alerts, what receivers
-   * answered, the messages that webhooks were sent. What is still on its way is left to its end.
-   * @throws what Postgres says.
+   * Erases the contents and keeps the rows: deletes sealed calls and sent messages, and removes the texts of triggers
+   * and alerts and the responses of receivers. Deliveries in progress are left to finish.
+   *
+   * @throws database errors
    */
   async erase(tenantId: string, runIds: readonly string[]): Promise<CommandAnswer<{ ok: true }>> {
     await sql`

@@ -1,24 +1,24 @@
 import { dropPartitions, type Tables } from '@agentlens/database';
 import { type Kysely, sql } from 'kysely';
 
-/** One statement may run for ten seconds; this many rows take well under one. */
+/** A statement may run for ten seconds; this many rows take well under one. */
 export const ROWS_AT_ONCE = 1_000;
 
-/** How many rows went, by table. */
+/** Rows removed, by table. */
 export type Removed = Readonly<
   Partial<Record<'deliveries' | 'delivery_attempts' | 'alerts' | 'approval_calls', number>>
 >;
 
-/** Removes what is past retention, across tenants, a bounded number of rows at a time. Replicas do not get in each other's way. */
+/** Removes rows past retention, of all tenants, in bounded batches. Replicas do not block each other. */
 export class OldRows {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** Months of triggers that ended by then. Answers how many. @throws what Postgres says. */
+  /** Drops partitions of triggers that end before then. @returns how many. @throws database errors */
   async dropTriggerMonths(beforeMs: number): Promise<number> {
     return dropPartitions(this.db, 'guardrail_triggers', beforeMs);
   }
 
-  /** Deliveries with their attempts. One that is not settled is not history yet, however old it is. */
+  /** Deliveries with their attempts. Unsettled deliveries stay regardless of age. */
   async removeDeliveries(before: string): Promise<Removed> {
     const { rows } = await sql<Removed>`
       with old as (
@@ -39,7 +39,7 @@ export class OldRows {
     return rows[0] ?? {};
   }
 
-  /** Alerts that were decided, or ran out, with the calls they were about. One that waits for somebody stays, and so does an approval that still holds. */
+  /** Decided and expired alerts with their calls. Pending alerts stay, and so do approvals still in force. */
   async removeAlerts(before: string): Promise<Removed> {
     const { rows } = await sql<Removed>`
       with old as (
@@ -57,7 +57,7 @@ export class OldRows {
     return rows[0] ?? {};
   }
 
-  /** The sealed calls of approvals that came to an end, of tenants that keep contents for less long than the rest. */
+  /** Sealed calls of ended approvals, for tenants that keep contents for less time. */
   async removeCalls(now: string): Promise<Removed> {
     const { rows } = await sql<Removed>`
       with old as (

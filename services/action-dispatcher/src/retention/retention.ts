@@ -5,21 +5,23 @@ import { metrics } from '@opentelemetry/api';
 import type { OldRows, Removed } from './old-rows.repository.ts';
 import { ROWS_AT_ONCE } from './old-rows.repository.ts';
 
-/** Between two batches, so that a long backlog of old rows does not keep the disk busy. */
+/** Pause between batches, so that a long backlog does not keep the disk busy. */
 const NEXT_BATCH_MS = 200;
 const RETRY_MS = 60_000;
 
 interface RetentionDependencies {
   readonly rows: OldRows;
   readonly now: () => number;
-  /** 0 keeps everything for ever. */
+  /** 0 keeps everything. */
   readonly days: number;
   readonly logger: Platform['logger'];
 }
 
-/** Lets go of triggers, deliveries, alerts and sealed calls past retention: at the start, then every hour, in small batches. */
+/**
+ * Removes triggers, deliveries, alerts and sealed calls past retention: at the start, then hourly, in small batches.
+ */
 export class Retention {
-  readonly #parts: RetentionDependencies;
+  readonly #dependencies: RetentionDependencies;
   readonly #meter = metrics.getMeter('@agentlens/action-dispatcher');
   readonly #rows = this.#meter.createCounter('agentlens.retention.rows', {
     description: 'Rows removed because they were past retention, by table',
@@ -29,22 +31,22 @@ export class Retention {
   });
   readonly #turning = new Repeating(() => this.batch());
 
-  constructor(parts: RetentionDependencies) {
-    this.#parts = parts;
+  constructor(dependencies: RetentionDependencies) {
+    this.#dependencies = dependencies;
   }
 
   start(): void {
     this.#turning.start(0);
   }
 
-  /** Waits for a batch that is running. */
+  /** Waits for a running batch. */
   stop(): Promise<void> {
     return this.#turning.stop();
   }
 
-  /** One batch of each; answers when the next is due, ms. Never throws. */
+  /** Removes one batch of each. Never throws. @returns when the next batch is due, ms */
   async batch(): Promise<number> {
-    const { rows, now, days, logger } = this.#parts;
+    const { rows, now, days, logger } = this.#dependencies;
     const nowMs = now();
     const beforeMs = nowMs - days * DAY_MS;
     const before = new Date(beforeMs).toISOString();
@@ -57,11 +59,11 @@ export class Retention {
       this.#count(months, removed);
       const { deliveries = 0, alerts = 0, approval_calls: calls = 0 } = removed;
       if (months + deliveries + alerts + calls > 0) {
-        logger.info({ before, removed, monthsOfTriggers: months }, 'what was past retention is removed');
+        logger.info({ before, removed, monthsOfTriggers: months }, 'removed rows past retention');
       }
       return Math.max(deliveries, alerts, calls) === ROWS_AT_ONCE ? NEXT_BATCH_MS : HOUR_MS;
     } catch (err) {
-      logger.warn({ err }, 'what is past retention could not be removed just now');
+      logger.warn({ err }, 'removing rows past retention failed, will retry');
       return RETRY_MS;
     }
   }

@@ -1,16 +1,19 @@
 import { MINUTE_MS, type Trigger } from '@agentlens/contracts';
 
-/** Of one rule, agent and mode: the newest effective trigger, until when it cools, and how many there were. */
+/**
+ * Cooldown of a rule, agent and mode: the newest effective trigger, the end of its cooldown, and the number of
+ * triggers.
+ */
 export interface Cooldown {
   readonly triggerId: string;
   readonly lastTriggeredAt: string;
   readonly coolingUntil: string;
   readonly count: number;
-  /** The rule was rearmed then: what fired before has no effect any more. Null: never. */
+  /** When the rule was rearmed: earlier triggers no longer count. Null if never. */
   readonly rearmedAt: string | null;
 }
 
-/** Rule, agent and mode (dry runs cool by themselves): what shares a cooldown. */
+/** Key of a cooldown: rule, agent and mode. Dry runs have a cooldown of their own. */
 export function cooldownKey({ tenantId, ruleId, agentId, dryRun }: KeyFields): string {
   return JSON.stringify([tenantId, ruleId, agentId, dryRun]);
 }
@@ -23,7 +26,7 @@ export function isInside(cooldown: Cooldown, trigger: Trigger): boolean {
   return trigger.triggeredAt >= cooldown.lastTriggeredAt && trigger.triggeredAt < cooldown.coolingUntil;
 }
 
-/** A late trigger counts, but does not move the newest one back. */
+/** A late trigger counts but does not move the newest one back. */
 export function cooldownAfter(cooldown: Cooldown, trigger: Trigger): Cooldown {
   const newer = trigger.triggeredAt >= cooldown.lastTriggeredAt;
   const until = coolingUntil(trigger);
@@ -36,15 +39,15 @@ export function cooldownAfter(cooldown: Cooldown, trigger: Trigger): Cooldown {
   };
 }
 
-/** True where an older effective trigger than the newest may lie closer than the cooldown. */
+/** True if an older effective trigger may be closer than the cooldown. */
 export function mayHaveNeighbour(cooldown: Cooldown, trigger: Trigger): boolean {
   if (cooldown.count === 0 || trigger.cooldownMinutes === 0) return false;
   return trigger.triggeredAt < plusMinutes(cooldown.lastTriggeredAt, trigger.cooldownMinutes);
 }
 
 /**
- * Whether another effective trigger at that time lies closer than this one's cooldown, before it or after it. One from
- * before the rule was rearmed is nobody's neighbour.
+ * True if another effective trigger at that time is closer than the cooldown, before or after. Triggers from before a
+ * rearming do not count.
  */
 export function isNeighbour(trigger: Trigger, otherTriggeredAt: string): boolean {
   if (trigger.cooldownMinutes === 0) return false;
@@ -52,7 +55,7 @@ export function isNeighbour(trigger: Trigger, otherTriggeredAt: string): boolean
   return otherTriggeredAt > from && otherTriggeredAt < to;
 }
 
-/** Exclusive bounds of the times at which another effective trigger would be too close. */
+/** Exclusive bounds of the time in which another effective trigger would be too close. */
 export function neighbourhood({ triggeredAt, cooldownMinutes }: Trigger): {
   readonly from: string;
   readonly to: string;
@@ -66,4 +69,44 @@ export function coolingUntil({ triggeredAt, cooldownMinutes }: Trigger): string 
 
 function plusMinutes(instant: string, minutes: number): string {
   return new Date(Date.parse(instant) + minutes * MINUTE_MS).toISOString();
+}
+
+/** History of the triggers of a batch, read while their cooldowns are locked. */
+export interface Past {
+  /** Keys of triggers that are recorded already. */
+  readonly known: ReadonlySet<string>;
+  /** Keys of triggers with an effective trigger in the history closer than their cooldown. */
+  readonly besideEffective: ReadonlySet<string>;
+}
+
+export type Cooling = 'effective' | 'cooldown' | 'known';
+
+export function triggerKey({ tenantId, id }: Pick<Trigger, 'tenantId' | 'id'>): string {
+  return `${tenantId}:${id}`;
+}
+
+/**
+ * Decides about each trigger of a batch, in order, with the same result as recording them one by one.
+ *
+ * @param cooldowns by `cooldownKey`, before the batch
+ */
+export function coolBatch(
+  triggers: readonly Trigger[],
+  cooldowns: ReadonlyMap<string, Cooldown>,
+  { known, besideEffective }: Past,
+): Cooling[] {
+  const now = new Map(cooldowns);
+  const effective = new Map<string, string[]>();
+  return triggers.map((trigger) => {
+    if (known.has(triggerKey(trigger))) return 'known';
+    const key = cooldownKey(trigger);
+    const cooldown = now.get(key);
+    if (cooldown === undefined) throw new Error(`the cooldown of trigger ${trigger.id} was not read`);
+    const times = effective.get(key) ?? [];
+    const beside = besideEffective.has(triggerKey(trigger)) || times.some((time) => isNeighbour(trigger, time));
+    if (beside || isInside(cooldown, trigger)) return 'cooldown';
+    now.set(key, cooldownAfter(cooldown, trigger));
+    effective.set(key, [...times, trigger.triggeredAt]);
+    return 'effective';
+  });
 }

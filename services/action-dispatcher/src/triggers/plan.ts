@@ -1,17 +1,17 @@
 import { type DeliverySettled, derivedId, type Trigger } from '@agentlens/contracts';
 import type { ClaimedDelivery } from '../deliveries/claimed-delivery.ts';
+import type { Reservation } from '../deliveries/lanes.ts';
 import { addressOf } from '../deliveries/prepared-action.ts';
-import type { Reservation } from '../deliveries/reservation.ts';
 import type { Action, Entry } from './triggers.repository.ts';
 
 /** A trigger as it arrived. */
 export interface TriggerArrival {
   readonly trigger: Trigger;
-  /** W3C trace context of what published it. */
+  /** W3C trace context of the publisher. */
   readonly traceparent?: string | undefined;
 }
 
-/** What is to be written about a trigger, and what to answer and to carry out once it is. */
+/** What to write about a trigger, and what to report and carry out after the commit. */
 export interface DispatchPlan extends Entry {
   readonly recorded: 'queued' | 'begun' | 'dry_run' | 'cooldown' | 'failed';
   readonly claimed?: ClaimedDelivery;
@@ -21,12 +21,12 @@ interface Fate {
   readonly arrival: TriggerArrival;
   readonly cooling: 'effective' | 'cooldown';
   /**
-   * The rule's action as it stands now: a rule may have been changed or deleted since it fired (deleted rules stay
-   * readable), and this is what its owner last asked for. Undefined where nobody knows the rule.
+   * The rule's current action: a rule may have been changed or deleted since it fired (deleted rules stay readable).
+   * Undefined if the rule is unknown.
    */
   readonly action: Action | undefined;
   readonly at: string;
-  /** Undefined: every delivery waits in the table. */
+  /** Undefined: deliveries wait in the table. */
   readonly reservation: Reservation | undefined;
 }
 

@@ -4,8 +4,8 @@ import type { Kysely } from 'kysely';
 const TRY_AGAIN_MS = 60_000;
 
 /**
- * Makes the month partitions of the history as triggers need them. A partition that could not be made just now costs
- * nothing: the default partition takes the rows, and they move once it exists.
+ * Creates monthly partitions of the history on demand. If that fails, the default partition takes the rows until the
+ * next try.
  */
 export class TriggerPartitions {
   readonly #nextTry = new Map<string, number>();
@@ -19,7 +19,7 @@ export class TriggerPartitions {
   async ensure(instant: string): Promise<void> {
     const month = instant.slice(0, 7);
     if ((this.#nextTry.get(month) ?? 0) > this.now()) return;
-    // Marked before the work: hundreds of triggers of a new month must not queue up behind one lock.
+    // Set before the work, so that triggers of a new month do not queue behind one lock.
     this.#nextTry.set(month, Number.POSITIVE_INFINITY);
     const at = Date.parse(instant);
     try {

@@ -1,17 +1,15 @@
 import type { Trigger } from '@agentlens/contracts';
 import type { Tables } from '@agentlens/database';
 import type { Kysely, Transaction } from 'kysely';
-import type { Lanes } from '../deliveries/lanes.ts';
-import type { Reservation } from '../deliveries/reservation.ts';
+import type { Lanes, Reservation } from '../deliveries/lanes.ts';
 import { queueWebhooks } from '../webhooks/webhook.queue.ts';
 import { noticeOfTrigger } from '../webhooks/webhook-notice.ts';
-import { type Cooldown, cooldownKey, mayHaveNeighbour } from './cooldown.ts';
-import { coolBatch, triggerKey } from './cooling.ts';
+import { type Cooldown, coolBatch, cooldownKey, mayHaveNeighbour, triggerKey } from './cooldown.ts';
 import { type DispatchPlan, planOf, type TriggerArrival } from './plan.ts';
 import type { TriggerPartitions } from './trigger-partitions.ts';
 import { lockCooldowns, readPast, type Written, writeEntries } from './triggers.repository.ts';
 
-/** What became of a trigger: `begun`, its action is being carried out; `known`, it was recorded before. */
+/** Result of recording a trigger. `begun`: its action has started; `known`: a duplicate. */
 export type RecordedTriggers = 'queued' | 'begun' | 'dry_run' | 'cooldown' | 'failed' | 'known';
 
 /** True if the trigger is settled as soon as it is recorded: only its fact remains to be published. */
@@ -20,22 +18,23 @@ export function endsWithoutDelivery(recorded: RecordedTriggers): boolean {
 }
 
 /**
- * Turns triggers into history and deliveries, exactly once each, in whatever order and however often they arrive. The
- * authority on cooldowns: per rule, agent and mode, two effective triggers are never closer than the cooldown, decided
- * under a row lock. Which of two contenders is effective is decided by arrival here, never by both.
+ * Turns triggers into history and deliveries, exactly once each, in any order of arrival. Decides cooldowns under a row
+ * lock: per rule, agent and mode, two effective triggers are never closer than the cooldown. Of two contenders, the
+ * first to arrive is effective.
  */
 export class TriggerRecorder {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly partitions: TriggerPartitions,
     private readonly now: () => number,
-    /** Without one every delivery waits in the table. */
+    /** Without lanes every delivery waits in the table. */
     private readonly lanes?: Pick<Lanes, 'open' | 'wake'>,
   ) {}
 
   /**
-   * One transaction for all of them; answers in their order.
-   * @throws where the database refuses one of them or is away; then nothing is recorded
+   * Records all in one transaction; results are in the order of the arrivals.
+   *
+   * @throws database errors; then nothing is recorded
    */
   async record(arrivals: readonly TriggerArrival[]): Promise<RecordedTriggers[]> {
     const months = new Map(arrivals.map(({ trigger }) => [trigger.triggeredAt.slice(0, 7), trigger.triggeredAt]));
@@ -67,7 +66,7 @@ export class TriggerRecorder {
         return (first.get(key) === arrival && rows.has(key) && recorded.get(key)) || 'known';
       });
     } catch (error) {
-      // Where the commit's answer was lost the rows may be there, with a lease that runs out.
+      // If the answer to the commit was lost, the rows may exist; their lease expires.
       reservation?.end([]);
       throw error;
     }
@@ -101,7 +100,7 @@ export class TriggerRecorder {
 
 const keyOf = ({ tenant_id, trigger_id }: Written) => triggerKey({ tenantId: tenant_id, id: trigger_id });
 
-/** Queues what webhook endpoints are told of the triggers that took effect; answers how much that is. */
+/** Queues notifications for effective triggers. @returns how many */
 function tell(
   tx: Transaction<Tables>,
   plans: readonly DispatchPlan[],
@@ -115,10 +114,7 @@ function tell(
   return queueWebhooks(tx, notices, at);
 }
 
-/**
- * Alone in its batch and newer than the newest, a trigger needs no look at the history: the insert finds out whether it
- * is known, and nobody else depends on that.
- */
+/** A trigger that is alone in its batch and newer than the newest needs no lookup: the insert detects a duplicate. */
 function inNeedOfThePast(triggers: readonly Trigger[], cooldowns: ReadonlyMap<string, Cooldown>): Trigger[] {
   const perKey = new Map<string, number>();
   for (const trigger of triggers) perKey.set(cooldownKey(trigger), (perKey.get(cooldownKey(trigger)) ?? 0) + 1);

@@ -2,31 +2,30 @@ import { type ActionResult, type DeliverySettled, deliverySettled, type Trigger 
 import type { Tables } from '@agentlens/database';
 import { sql, type Transaction } from 'kysely';
 import { WRITER } from '../outbox/outbox.ts';
-import { type Cooldown, coolingUntil, neighbourhood } from './cooldown.ts';
-import { type Past, triggerKey } from './cooling.ts';
+import { type Cooldown, coolingUntil, neighbourhood, type Past, triggerKey } from './cooldown.ts';
 
 export interface Action {
   readonly type: string;
   readonly config: Record<string, unknown>;
 }
 
-/** Row lock of a cooldown, and the rule it belongs to as it stands now. */
+/** A locked cooldown and the current action of its rule. */
 interface Locked {
   readonly cooldown: Cooldown;
-  /** Undefined where the rule is not known. */
+  /** Undefined if the rule is unknown. */
   readonly action: Action | undefined;
 }
 
-/** Everything that is written about one trigger. */
+/** All rows to write for one trigger. */
 export interface Entry {
   readonly trigger: Trigger;
   readonly result: ActionResult;
   readonly detail?: string;
-  /** Starts a cooldown. */
+  /** The trigger starts a cooldown. */
   readonly effective: boolean;
-  /** The action to carry out, as the rule stands now. */
+  /** The rule's current action, to be carried out. */
   readonly delivery?: NewDelivery;
-  /** Published where nothing is left to be done. */
+  /** Published if nothing remains to be done. */
   readonly fact?: DeliverySettled;
 }
 
@@ -35,17 +34,17 @@ interface NewDelivery {
   readonly action: Action;
   readonly destination: string | null;
   readonly traceparent: string | null;
-  /** Held from the start by whoever carries it out at once. */
+  /** Set if this process carries it out at once. */
   readonly lease: { readonly id: string; readonly until: string } | null;
 }
 
-/** What the database says about an entry that was written; entries it had before are not among them. */
+/** Result of writing an entry; duplicates are left out. */
 export interface Written {
   readonly tenant_id: string;
   readonly trigger_id: string;
-  /** Whether a webhook endpoint of its tenant listens to triggers. */
+  /** A webhook endpoint of the tenant listens to triggers. */
   readonly wanted: boolean;
-  /** Why the destination of its delivery is disabled, or null. */
+  /** Why the destination is disabled; null if it is enabled. */
   readonly disabled: string | null;
 }
 
@@ -60,9 +59,9 @@ interface LockedRow {
 }
 
 /**
- * Takes the row locks of rule x agent x mode, in one order for everybody; a row is made where this is the first trigger.
+ * Locks the rows of rule, agent and mode in a fixed order; creates missing ones.
  *
- * @param triggers one of each key
+ * @param triggers one per key
  * @returns in the order of the triggers
  */
 export async function lockCooldowns(tx: Transaction<Tables>, triggers: readonly Trigger[]): Promise<Locked[]> {
@@ -102,9 +101,9 @@ export async function lockCooldowns(tx: Transaction<Tables>, triggers: readonly 
 }
 
 /**
- * The locks have to be held: a statement sees what was committed before it, not what it waited for.
+ * The locks must be held: a statement sees what was committed before it started, not what it waited for.
  *
- * @param rearmedAt of a trigger's rule and agent, null where it never was
+ * @param rearmedAt per trigger; null if its rule was never rearmed
  */
 export async function readPast(
   tx: Transaction<Tables>,
@@ -142,7 +141,7 @@ export async function readPast(
   };
 }
 
-/** History, deliveries, cooldowns and facts of entries in one statement; of what is in the history already, nothing. */
+/** Writes history, deliveries, cooldowns and facts in one statement; skips duplicates. */
 export async function writeEntries(tx: Transaction<Tables>, entries: readonly Entry[], at: string): Promise<Written[]> {
   if (entries.length === 0) return [];
   const { rows } = await sql<Written>`

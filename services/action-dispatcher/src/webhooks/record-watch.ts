@@ -6,7 +6,7 @@ import { queueWebhooks } from './webhook.queue.ts';
 import { noticeOfBudget, noticeOfChange } from './webhook-notice.ts';
 
 const EVERY_MS = 5_000;
-const MOST_AT_ONCE = 500;
+const MAX_PER_STATEMENT = 500;
 
 interface RecordWatchDependencies {
   readonly db: Kysely<Tables>;
@@ -17,19 +17,19 @@ interface RecordWatchDependencies {
 }
 
 /**
- * Tells webhook endpoints of what other services write into the record: changes by people (`audit`), and budgets of which
- * most or all is spent (`budgets`). Only for tenants with an endpoint that listens; the queue leaves out the endpoints
- * that were made later.
+ * Notifies webhook endpoints about rows that other services write: changes by people (`audit`) and budgets that are
+ * mostly or fully spent (`budgets`). Reads only tenants with a listening endpoint; the queue skips endpoints that were
+ * created later.
  */
 export class RecordWatch {
-  readonly #parts: RecordWatchDependencies;
+  readonly #dependencies: RecordWatchDependencies;
   readonly #news: RecordNews;
   readonly #looking = new Repeating(() => this.look().then(() => EVERY_MS));
 
-  constructor(parts: RecordWatchDependencies) {
-    this.#parts = parts;
-    // After a start, of what this service may have missed while it was away: what is queued already is queued once.
-    this.#news = new RecordNews(parts.now, DAY_MS);
+  constructor(dependencies: RecordWatchDependencies) {
+    this.#dependencies = dependencies;
+    // Covers the time since the last run of this service; duplicates are ignored by the queue.
+    this.#news = new RecordNews(dependencies.now, DAY_MS);
   }
 
   start(): void {
@@ -40,9 +40,9 @@ export class RecordWatch {
     return this.#looking.stop();
   }
 
-  /** Never rejects: the next look says the same again. */
+  /** Never rejects: the next look retries. */
   async look(): Promise<void> {
-    const { db, onError } = this.#parts;
+    const { db, onError } = this.#dependencies;
     try {
       await this.#news.look(db, await listening(db), (news, at) => this.#queue(news, at));
     } catch (error) {
@@ -51,16 +51,16 @@ export class RecordWatch {
   }
 
   async #queue({ changes, reached }: News, at: string): Promise<void> {
-    const { db, onQueued } = this.#parts;
+    const { db, onQueued } = this.#dependencies;
     const notices = [...changes.map(noticeOfChange), ...reached.map(noticeOfBudget)];
-    for (let from = 0; from < notices.length; from += MOST_AT_ONCE) {
-      const some = notices.slice(from, from + MOST_AT_ONCE);
+    for (let from = 0; from < notices.length; from += MAX_PER_STATEMENT) {
+      const some = notices.slice(from, from + MAX_PER_STATEMENT);
       if ((await db.transaction().execute((tx) => queueWebhooks(tx, some, at))) > 0) onQueued();
     }
   }
 }
 
-/** Tenants with an endpoint that is enabled and listens. */
+/** Tenants with an enabled endpoint that listens. */
 async function listening(db: Kysely<Tables>): Promise<NewsOf> {
   const { rows } = await sql<{ tenant: string; audit: boolean; budgets: boolean }>`
     select tenant_id as tenant, bool_or('audit' = any(events)) as audit, bool_or('budgets' = any(events)) as budgets

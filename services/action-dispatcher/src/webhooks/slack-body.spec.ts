@@ -1,8 +1,8 @@
 import type { Alert, ControlOrder } from '@agentlens/contracts';
 import { aTrigger } from '@agentlens/testing';
 import { describe, expect, it } from '@jest/globals';
-import { linkTo } from './message-link.ts';
 import { slackBody } from './slack-body.ts';
+import { linkTo } from './webhook-config.ts';
 import {
   noticeOfAlert,
   noticeOfBreaker,

@@ -18,12 +18,12 @@ import {
   type WebhookMessage,
 } from './webhook-notice.ts';
 
-/** What a message says to people. `facts` are short lines below the text. */
+/** Parts of a message. `facts` are short lines below the text. */
 interface Words {
   readonly title: string;
   readonly text: string;
   readonly facts: readonly string[];
-  /** Of the button. */
+  /** Label of the button. */
   readonly open: string;
 }
 
@@ -43,16 +43,16 @@ const WORDS: Readonly<Record<string, (data: unknown) => Words>> = {
   }),
 };
 
-/** Slack refuses a section of more than 3,000 characters; title and text are in one. */
-const MOST_TITLE = 400;
-const MOST_TEXT = 2_500;
+/** Slack rejects sections of more than 3,000 characters; title and text share one. */
+const MAX_TITLE = 400;
+const MAX_TEXT = 2_500;
 const MOST_FACTS = 1_000;
 
-/** The body of a Slack incoming webhook: blocks, and the same as text for notifications. */
+/** Body of a Slack incoming webhook: blocks, and a plain text for notifications. */
 export function slackBody(message: WebhookMessage, link: string | undefined): object {
   const words = WORDS[message.type]?.(message.data) ?? unknownWords(message);
-  const title = escaped(words.title, MOST_TITLE);
-  const text = escaped(words.text, MOST_TEXT);
+  const title = escaped(words.title, MAX_TITLE);
+  const text = escaped(words.text, MAX_TEXT);
   const facts = escaped(words.facts.join(' · '), MOST_FACTS);
   const linked = link === undefined ? [] : [button(words.open, link)];
   return {
@@ -129,7 +129,7 @@ function button(text: string, url: string) {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** Without the three characters that Slack reads as its own: words of agents must not mention a channel. At most so long. */
+/** Escapes Slack's control characters, so that text of agents cannot mention a channel, and truncates it. */
 function escaped(text: string, most: number): string {
   let written = '';
   for (const character of text) {

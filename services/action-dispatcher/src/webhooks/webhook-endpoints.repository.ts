@@ -4,7 +4,7 @@ import { type Insertable, type Selectable, type Transaction, type Updateable } f
 type Tx = Transaction<Tables>;
 export type EndpointRow = Selectable<WebhookEndpointsTable>;
 
-/** One creation at a time per tenant: what makes their number exact. */
+/** Serialises creation per tenant, so that the limit is exact. */
 export async function lockEndpoints(tx: Tx, tenantId: string): Promise<void> {
   await lockUntilEnd(tx, 'webhooks', tenantId);
 }
@@ -54,7 +54,7 @@ export async function deleteEndpoint(tx: Tx, { tenant_id, webhook_id }: Endpoint
     .execute();
 }
 
-/** Gives up what is still to be delivered. An attempt that is under way loses its lease, so its result does not count. */
+/** Gives up pending deliveries. A running attempt loses its lease, so its result is ignored. */
 export async function endDeliveries(
   tx: Tx,
   { tenant_id, webhook_id }: EndpointRow,
@@ -70,7 +70,7 @@ export async function endDeliveries(
     .execute();
 }
 
-/** A receiver that said that it is gone is tried again. */
+/** Enables a destination that reported that it is gone. */
 export async function enableDestination(tx: Tx, { tenant_id, destination }: EndpointRow): Promise<void> {
   await tx
     .updateTable('destinations')

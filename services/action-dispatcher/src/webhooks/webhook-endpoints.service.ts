@@ -14,7 +14,7 @@ import { type EgressPolicy, refuseAddress } from '@agentlens/egress';
 import type { SecretBox } from '@agentlens/platform';
 import type { Kysely, Transaction } from 'kysely';
 import { type CommandAnswer, refusal } from '../answer.ts';
-import { destinationOf } from '../destinations/destination.ts';
+import { destinationOf } from '../destinations/destinations.ts';
 import { queueFor } from './webhook.queue.ts';
 import {
   countEndpoints,
@@ -42,12 +42,12 @@ interface OfEndpoint {
   readonly tenantId: string;
   readonly webhookId: string;
   readonly author?: ChangeAuthor | undefined;
-  /** Only while it is at this version. */
+  /** The change applies only if the endpoint is at this version. */
   readonly ifVersion?: number | undefined;
 }
 
-/** More than anybody needs: every event of the tenant is sent to all of them. */
-const MOST_ENDPOINTS = 20;
+/** Every endpoint can receive every event of the tenant. */
+const MAX_ENDPOINTS = 20;
 const SECRET_BYTES = 32;
 
 /** Writer of `webhook_endpoints`. */
@@ -72,8 +72,8 @@ export class WebhookEndpointsService {
     };
     return this.#transaction(async (tx) => {
       await lockEndpoints(tx, tenantId);
-      if ((await countEndpoints(tx, tenantId)) >= MOST_ENDPOINTS) {
-        return refusal(422, `A tenant has at most ${MOST_ENDPOINTS} webhooks`, 'Delete one that is not needed.');
+      if ((await countEndpoints(tx, tenantId)) >= MAX_ENDPOINTS) {
+        return refusal(422, `A tenant has at most ${MAX_ENDPOINTS} webhooks`, 'Delete one that is not needed.');
       }
       await insertEndpoint(tx, row);
       await record(tx, 'webhook.created', { author, after: row });
@@ -90,7 +90,7 @@ export class WebhookEndpointsService {
       const row = await lockEndpoint(tx, tenantId, webhookId);
       if (row === undefined) return NOT_FOUND;
       if (ifVersion !== undefined && ifVersion !== row.version) return otherVersion('webhook', ifVersion, row.version);
-      // One that was there before is judged when it is called.
+      // An unchanged address is checked when it is called.
       const refused = patch.url === undefined || patch.url === row.url ? null : this.#refusedAddress(patch.url);
       if (refused !== null) return refused;
       const changed = await updateEndpoint(tx, row, {
@@ -140,7 +140,7 @@ export class WebhookEndpointsService {
     });
   }
 
-  /** Sends a message that says it is a test, also where the endpoint is switched off or listens to nothing of the kind. */
+  /** Sends a test message, even if the endpoint is disabled or listens to nothing. */
   async test({ tenantId, webhookId }: OfEndpoint): Promise<CommandAnswer<{ deliveryId: string }>> {
     const now = this.dependencies.now();
     const timestamp = new Date(now).toISOString();
@@ -173,7 +173,7 @@ export class WebhookEndpointsService {
   }
 }
 
-/** What an endpoint listens to from now on; what it was not told while it did not listen stays untold. */
+/** Since when the endpoint listens. Events from before are not sent later. */
 function listensSince(row: EndpointRow, patch: WebhookPatch, at: string): EndpointRow['listens_since'] {
   const added = (patch.events ?? []).filter((event) => !row.events.includes(event));
   const resumed = patch.enabled === true && !row.enabled ? row.events : [];
@@ -182,7 +182,7 @@ function listensSince(row: EndpointRow, patch: WebhookPatch, at: string): Endpoi
 
 const NOT_FOUND = refusal(404, 'Webhook not found');
 
-/** Binds a sealed secret to the endpoint it belongs to. */
+/** Binds a sealed secret to its endpoint. */
 export function secretContext(tenantId: string, webhookId: string): readonly string[] {
   return [tenantId, 'webhook_endpoints', webhookId];
 }
@@ -201,7 +201,7 @@ interface EndpointChange {
   readonly after?: Shown;
 }
 
-/** The row of the audit, at the instant of the newer state. */
+/** Writes the audit row at the time of the newer state. */
 async function record(tx: Transaction<Tables>, kind: ChangeKind, { author, before, after }: EndpointChange) {
   const row = after ?? before;
   if (row === undefined) return;
@@ -210,7 +210,7 @@ async function record(tx: Transaction<Tables>, kind: ChangeKind, { author, befor
   await recordChanges(tx, [{ tenantId, at, kind, targetId, author, ...shown }]);
 }
 
-/** Whoever knows the address of a Slack webhook can post there: only its host is shown. */
+/** Anyone with the address of a Slack webhook can post there, so only its host is shown. */
 function shownOf(row: Shown): object {
   return { ...webhookFromRow(row), url: `${new URL(row.url).origin}/…` };
 }

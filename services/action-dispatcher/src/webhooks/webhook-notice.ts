@@ -12,22 +12,22 @@ import {
   type WebhookEvent,
 } from '@agentlens/contracts';
 
-/** Something that webhook endpoints may want to be told of. */
+/** An event that webhook endpoints can listen to. */
 export interface WebhookNotice {
   readonly tenantId: string;
   readonly event: WebhookEvent;
   readonly message: WebhookMessage;
-  /** Equal whenever the same is queued again. */
+  /** The same for each repetition. */
   readonly key: string;
-  /** RFC 3339, equal as well; default: the instant of the message. */
+  /** RFC 3339, the same for each repetition. Default: the time of the message. */
   readonly since?: string;
-  /** What it is about, for the log of deliveries; empty where there is no such thing. */
+  /** Subject, for the delivery log; empty if there is none. */
   readonly about: { readonly id: string; readonly ruleId: string; readonly agentId: string };
-  /** Programs want to know, people who read along do not. */
+  /** Of interest to programs only; channels that people read skip it. */
   readonly minor?: boolean;
 }
 
-/** What is told: `type`, `timestamp` and `data` of Standard Webhooks. */
+/** `type`, `timestamp` and `data` of Standard Webhooks. */
 export interface WebhookMessage {
   readonly type: string;
   readonly timestamp: string;
@@ -39,7 +39,7 @@ export const AUDIT_RECORDED = 'audit.recorded';
 export const BUDGET_REACHED = 'budget.reached';
 export const WEBHOOK_TEST = 'webhook.test';
 
-/** @param at when it changed */
+/** @param at time of the change */
 export function noticeOfAlert(alert: Alert, at: string): WebhookNotice {
   const approval = alert.kind === 'approval';
   return {
@@ -48,7 +48,7 @@ export function noticeOfAlert(alert: Alert, at: string): WebhookNotice {
     message: { type: approval ? APPROVAL_CHANGED : alertChanged.name, timestamp: at, data: alert },
     key: `${alert.id}:${alert.version}`,
     about: { id: alert.id, ruleId: alert.ruleId ?? '', agentId: alert.agentId },
-    // That an approved call went ahead, or did not in time, changes nothing for who decided.
+    // Use and expiry of a decided approval are of interest to programs only.
     minor: approval && alert.decidedBy !== undefined && (alert.usedAt !== undefined || alert.status === 'expired'),
   };
 }
@@ -95,7 +95,7 @@ export function noticeOfChange(change: AuditRecord): WebhookNotice {
   };
 }
 
-/** Told once for each pot, period, share and limit. */
+/** Once per budget, period, share and limit. */
 export function noticeOfBudget(reached: BudgetReached): WebhookNotice {
   const { budget, scopeId, periodStart, share, at } = reached;
   const { at: _, ...told } = reached;

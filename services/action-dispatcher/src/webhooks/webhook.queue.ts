@@ -12,8 +12,8 @@ const OF_ENDPOINT = [
 type Endpoint = Pick<Selectable<WebhookEndpointsTable>, (typeof OF_ENDPOINT)[number]>;
 
 /**
- * Queues a delivery for every endpoint that wants to know, in the transaction that makes it true: those that listened
- * when it happened. What is queued again changes nothing.
+ * Queues a delivery for each listening endpoint, in the transaction of the event. Skips endpoints that did not listen
+ * yet. Idempotent.
  *
  * @param at now
  * @returns how many were queued
@@ -45,7 +45,7 @@ function wants(endpoint: Endpoint, { event, minor, message }: WebhookNotice): bo
   return Date.parse(listens_since[event] ?? created_at) <= Date.parse(message.timestamp);
 }
 
-/** Queues a message for one endpoint, whatever it listens to. Answers the id of the delivery. */
+/** Queues a message for one endpoint, regardless of what it listens to. @returns the id of the delivery */
 export async function queueFor(
   tx: Transaction<Tables>,
   endpoint: Endpoint,
@@ -77,7 +77,7 @@ function deliveryTo(endpoint: Endpoint, { tenantId, message, key, since, about }
     rule_id: about.ruleId,
     agent_id: about.agentId,
     action_type: ENDPOINT_WEBHOOK,
-    // The secret stays sealed, for this endpoint.
+    // The secret stays sealed for this endpoint.
     action_config: JSON.stringify({ url, format, secret, message }),
     destination,
     webhook_id,

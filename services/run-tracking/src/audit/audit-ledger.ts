@@ -2,7 +2,7 @@ import type { ClientBase, Pool } from 'pg';
 import type { MinuteCounts, MinuteVerdict } from './judge-minute.ts';
 import type { MinuteTally } from './minute-tallies.ts';
 
-/** A minute of a tenant that is not known to be complete. */
+/** A minute of a tenant whose events are not yet known to be complete. */
 export interface UnsettledMinute extends MinuteTally {
   readonly state: 'open' | 'differs';
 }
@@ -11,20 +11,22 @@ interface TenantDifference extends MinuteVerdict {
   readonly tenantId: string;
 }
 
-/** What stands in the ledger now, whichever replica wrote it. */
+/** Current state of the ledger, shared by all replicas. */
 export interface AuditStatus {
   /** Age of the last completed comparison, ms. */
   readonly ageMs: number;
   readonly tenants: readonly TenantDifference[];
-  /** Minutes, of all tenants, in which something is missing. */
+  /** Minutes, of all tenants, with missing events. */
   readonly minutes: number;
 }
 
-/** Equal minutes are kept for messages that come late, and for people; the others as long as the stream may know more. */
+/**
+ * How long complete minutes are kept, for late messages and for people. Others are kept while the stream may know more.
+ */
 const KEEP_EQUAL_HOURS = 3;
 const KEEP_HOURS = 72;
 const MINUTES_PER_TURN = 500;
-/** A difference is looked at again after this, and ever less often. */
+/** Pause before a difference is checked again; it grows with each check. */
 const LOOK_AGAIN_MS = 10_000;
 
 const TAKE_TALLIES = `
@@ -39,7 +41,10 @@ on conflict (tenant_id, minute) do update set
   seen_at = excluded.seen_at,
   state = case when m.state = 'equal' then 'open' else m.state end`;
 
-/** By this database's clock from when the messages were read: whose clock stamped them is of no account. */
+/**
+ * Measured by the clock of this database from when the messages were read, so the clocks of other machines do not
+ * matter.
+ */
 const UNSETTLED = `
 select tenant_id as "tenantId", minute, accepted, first_sequence as "firstSequence", last_sequence as "lastSequence",
   state
@@ -49,8 +54,8 @@ where state = 'open' and seen_at <= now() - $1 * interval '1 millisecond'
 order by minute limit ${MINUTES_PER_TURN}`;
 
 /**
- * By the small index on the arrival alone: a condition on `occurred_at` would spare partitions, and make the planner
- * read their whole primary keys.
+ * Uses the small index on the time of arrival only. A condition on `occurred_at` would skip partitions, but make the
+ * planner read their primary keys.
  */
 const STORED = `
 select tenant_id as "tenantId", count(*)::int as stored from events
@@ -62,11 +67,11 @@ update audit_minutes set stored = $3, evaluated = $4, not_stored = $5, not_evalu
   state = case when $5::bigint + $6::bigint = 0 then 'equal' else 'differs' end
 where tenant_id = $1 and minute = $2`;
 
-/** Where the auditor writes down what it read and found. One replica at a time works in it. */
+/** Stores what the auditor has read and found. One replica works in it at a time. */
 export class AuditLedger {
   constructor(private readonly pool: Pool) {}
 
-  /** Begins after `sequence` where there is no position yet: what came before says nothing in its headers. */
+  /** Starts after `sequence` if there is no position yet, because older messages have no counts in their headers. */
   async begin(sequence: number): Promise<void> {
     await this.pool.query(
       'insert into audit_position (sequence, read_at) values ($1, now()) on conflict (id) do nothing',
@@ -74,7 +79,7 @@ export class AuditLedger {
     );
   }
 
-  /** Does the work of one turn in one transaction; undefined where another replica is at it. @throws what Postgres says. */
+  /** Runs one turn in a transaction. @returns undefined if another replica is working. @throws database errors */
   async turn<T>(work: (turn: AuditTurn) => Promise<T>): Promise<T | undefined> {
     const client = await this.pool.connect();
     let failed = true;
@@ -88,7 +93,7 @@ export class AuditLedger {
       failed = false;
       return result;
     } finally {
-      // Ends a session whose transaction is in doubt; nothing of it stands.
+      // Ends a session whose transaction is in doubt; nothing of it is committed.
       client.release(failed);
     }
   }
@@ -114,7 +119,7 @@ export class AuditLedger {
   }
 }
 
-/** The ledger in the hands of the one replica that works in it. */
+/** The ledger, locked by this replica. */
 export class AuditTurn {
   constructor(
     readonly client: ClientBase,
@@ -134,9 +139,9 @@ export class AuditTurn {
     return (await this.client.query<UnsettledMinute>(UNSETTLED, [graceMs, lookAgainMs])).rows;
   }
 
-  /** Rows by tenant of a minute of arrival. */
+  /** Stored events per tenant, by minute of arrival. */
   async stored(minute: string): Promise<ReadonlyMap<string, number>> {
-    // Named: planned once, for all the days there are.
+    // A named statement, planned once for all partitions.
     const query = { name: 'audit-stored', text: STORED, values: [minute] };
     const { rows } = await this.client.query<{ tenantId: string; stored: number }>(query);
     return new Map(rows.map(({ tenantId, stored }) => [tenantId, stored]));

@@ -1,10 +1,10 @@
 import { metrics } from '@opentelemetry/api';
 import type { AuditStatus } from './audit-ledger.ts';
 
-/** Of more tenants than this at once the sum says enough. */
-const MOST_TENANTS = 20;
+/** With more tenants only the sum is reported. */
+const MAX_TENANTS = 20;
 
-/** What the auditor shows: every replica the same, because it stands in the ledger. */
+/** Metrics of the audit. All replicas report the same, from the ledger. */
 export class AuditMetrics {
   readonly #compared;
   readonly #unread;
@@ -16,7 +16,7 @@ export class AuditMetrics {
       description: 'Accepted events found stored and evaluated',
     });
     this.#unread = meter.createCounter('agentlens.audit.messages_lost', {
-      description: 'Messages of events that were gone from the stream before the auditor read them',
+      description: 'Messages that expired from the stream before they were audited',
     });
     meter
       .createObservableGauge('agentlens.audit.difference', {
@@ -29,16 +29,19 @@ export class AuditMetrics {
       });
     meter
       .createObservableGauge('agentlens.audit.tenant_difference', {
-        description: 'The same by tenant; only tenants of which something is missing, twenty at most',
+        description: 'Missing events by tenant, of at most twenty tenants',
       })
       .addCallback((result) => {
-        for (const { tenantId, notStored, notEvaluated } of this.#standing?.tenants.slice(0, MOST_TENANTS) ?? []) {
+        for (const { tenantId, notStored, notEvaluated } of this.#standing?.tenants.slice(0, MAX_TENANTS) ?? []) {
           result.observe(notStored, { tenant: tenantId, kind: 'not_stored' });
           result.observe(notEvaluated, { tenant: tenantId, kind: 'not_evaluated' });
         }
       });
     meter
-      .createObservableGauge('agentlens.audit.age', { description: 'Since the last completed comparison', unit: 'ms' })
+      .createObservableGauge('agentlens.audit.age', {
+        description: 'Time since the last completed comparison',
+        unit: 'ms',
+      })
       .addCallback((result) => {
         const ageMs = this.ageMs();
         if (ageMs !== undefined) result.observe(ageMs);
@@ -57,7 +60,7 @@ export class AuditMetrics {
     this.#unread.add(messages);
   }
 
-  /** Undefined before the first look. */
+  /** Undefined before the first comparison. */
   ageMs(): number | undefined {
     return this.#standing === undefined ? undefined : this.#standing.ageMs + this.now() - this.#standing.at;
   }

@@ -10,22 +10,23 @@ import { type Missing, missingEvents } from './missing-events.ts';
 
 const TURN_MS = 10_000;
 const PRUNE_EVERY_MS = 600_000;
-/** What was accepted is stored and evaluated by then. */
+/** Accepted events must be stored and evaluated within this time. */
 const GRACE_MS = 60_000;
 const PAGE = 5_000;
-/** One transaction takes no more than this; the rest is for the next turn, at once. */
+/** Maximum number of pages per transaction; the next turn follows at once. */
 const PAGES_PER_TURN = 20;
 const AT_ONCE_MS = 100;
 
 interface AuditorDependencies extends Pick<Platform, 'bus' | 'clock' | 'evaluationTally' | 'health' | 'logger'> {
   readonly database: Database;
-  /** How long what was accepted may take to be stored and evaluated. */
+  /** Time for accepted events to be stored and evaluated. */
   readonly graceMs?: number;
 }
 
 /**
- * Compares what ingest put into the stream with the rows in Postgres and with what the evaluators say they evaluated, by
- * tenant and minute of arrival (ADR 12). It only watches: nothing waits for it, and what it finds changes no readiness.
+ * Compares accepted events (published by ingest) with stored events (rows in Postgres) and evaluated events (reported
+ * by evaluators), per tenant and minute of arrival (ADR 12). It only observes: nothing waits for it, and a difference
+ * does not affect readiness.
  */
 export class Auditor {
   readonly #dependencies: AuditorDependencies;
@@ -50,7 +51,7 @@ export class Auditor {
     await this.#turning.stop();
   }
 
-  /** Reads on, judges what is due, and answers when to do so again, ms. Never throws. */
+  /** Reads new messages and compares the minutes that are due. Never throws. @returns when the next turn is due, ms */
   async turn(): Promise<number> {
     try {
       await this.#begin();
@@ -63,7 +64,7 @@ export class Auditor {
       this.#metrics.stands(await this.#ledger.standing());
       return caughtUp === false ? AT_ONCE_MS : TURN_MS;
     } catch (err) {
-      this.#dependencies.logger.warn({ err }, 'accepted, stored and evaluated events were not compared, trying again');
+      this.#dependencies.logger.warn({ err }, 'comparing accepted, stored and evaluated events failed, will retry');
       return TURN_MS;
     }
   }
@@ -75,13 +76,13 @@ export class Auditor {
     this.#begun = true;
   }
 
-  /** Whether everything that is in the stream was read. */
+  /** @returns true if the whole stream was read */
   async #read(turn: AuditTurn): Promise<boolean> {
     let after = turn.sequence;
     for (let pages = 0; pages < PAGES_PER_TURN; pages++) {
       const page = await this.#dependencies.bus.envelopes(agentEvents, after, PAGE);
       if (page.newest < after) {
-        this.#dependencies.logger.error({ expected: after, newest: page.newest }, 'the stream of events was made anew');
+        this.#dependencies.logger.error({ expected: after, newest: page.newest }, 'the stream of events was recreated');
         after = 0;
         continue;
       }
@@ -97,7 +98,7 @@ export class Auditor {
   #noteLost(messages: number): void {
     if (messages === 0) return;
     this.#metrics.lost(messages);
-    this.#dependencies.logger.error({ messages }, 'messages of events are gone from the stream that were not audited');
+    this.#dependencies.logger.error({ messages }, 'events expired from the stream before they were audited');
   }
 
   async #judge(turn: AuditTurn): Promise<void> {

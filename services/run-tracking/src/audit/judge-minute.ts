@@ -1,10 +1,10 @@
-/** Three counts of the same minute and tenant, each by the one who did it. */
+/** Three independent counts of the same minute and tenant. */
 export interface MinuteCounts {
-  /** Events in the messages ingest published; an event that a client sent twice may be in two of them. */
+  /** Events that ingest published. An event that a client sent twice can count twice. */
   readonly accepted: number;
-  /** Rows. */
+  /** Rows in Postgres. */
   readonly stored: number;
-  /** Events in the messages the evaluators finished. */
+  /** Events in messages that evaluators have finished. */
   readonly evaluated: number;
 }
 
@@ -14,11 +14,10 @@ export interface MinuteVerdict {
 }
 
 /**
- * A row comes from an event of a message, and each event makes at most one, so there are never more rows than accepted
- * events: where the counts are equal, nothing is missing. Where there are fewer rows, events came twice or rows are
- * missing, and only looking for each of them can tell: `countMissing` does, and is not asked otherwise.
+ * Compares the counts. Each event makes at most one row, so equal counts mean that nothing is missing. Fewer rows mean
+ * duplicates or missing rows; only then does `countMissing` look for each event.
  *
- * Messages are evaluated, not events, and each counts once, so those two counts compare directly.
+ * Evaluators count messages once each, so those counts compare directly.
  */
 export async function judgeMinute(counts: MinuteCounts, countMissing: () => Promise<number>): Promise<MinuteVerdict> {
   const { accepted, stored, evaluated } = counts;

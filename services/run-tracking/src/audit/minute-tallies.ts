@@ -2,18 +2,18 @@ import { eventBatchFacts, tenantOfEvents } from '@agentlens/contracts';
 import type { MessageEnvelope } from '@agentlens/messaging';
 import { minuteOf } from '@agentlens/state';
 
-/** What ingest put into the stream for one tenant in one minute of arrival. */
+/** Events that ingest published for one tenant in one minute of arrival. */
 export interface MinuteTally {
   readonly tenantId: string;
-  /** When the minute began, an instant. */
+  /** Start of the minute, RFC 3339. */
   readonly minute: string;
-  /** Events, one that was sent twice counted twice. */
+  /** Events, including duplicates. */
   readonly accepted: number;
   readonly firstSequence: number;
   readonly lastSequence: number;
 }
 
-/** Adds up what the headers of messages say. A message that does not say (nobody but ingest writes them) is left out. */
+/** Sums the counts in the headers of messages. Skips messages without a count; only ingest writes them. */
 export function minuteTallies(envelopes: readonly MessageEnvelope[]): readonly MinuteTally[] {
   const tallies = new Map<string, MinuteTally>();
   for (const envelope of envelopes) {

@@ -23,13 +23,14 @@ interface Identity {
 
 export interface Missing {
   readonly count: number;
-  /** A few of their ids. */
+  /** Ids of some of them. */
   readonly examples: readonly string[];
 }
 
 /**
- * Reads a minute's messages of one tenant again, whole, and looks for a row of each event in them: dear, and exact.
- * @throws where the stream does not hand them over in time.
+ * Reads the messages of a minute and looks for the row of each event: expensive but exact.
+ *
+ * @throws if the stream does not deliver them in time
  */
 export async function missingEvents(bus: EventBus, client: ClientBase, minute: UnsettledMinute): Promise<Missing> {
   const identities = await readIdentities(bus, minute);
@@ -46,7 +47,7 @@ export async function missingEvents(bus: EventBus, client: ClientBase, minute: U
   return { count: found.count, examples: found.examples.slice(0, EXAMPLES) };
 }
 
-/** Of each event once, however many messages it is in. */
+/** Each event once, even if it is in several messages. */
 async function readIdentities(bus: EventBus, minute: UnsettledMinute): Promise<readonly Identity[]> {
   const { tenantId, firstSequence, lastSequence } = minute;
   const wanted = Date.parse(minute.minute);

@@ -5,16 +5,18 @@ import type { DecisionStore } from './decision-store.ts';
 
 interface DecisionRecorderDependencies {
   readonly store: Pick<DecisionStore, 'record'>;
-  /** Called after each commit with how many decisions were new. */
+  /** Called after each commit with the number of new decisions. */
   readonly onRecorded: (stored: number) => void;
   readonly onPoison: (reason: string) => void;
   readonly onAway: (error: unknown) => void;
 }
 
-/** What became of some decisions: they are stored, nothing can be at the moment, or one of them never can, and why. */
+/**
+ * Result of storing decisions: stored, database unavailable, or a decision that can never be stored, with the reason.
+ */
 type Attempt = 'stored' | 'away' | { readonly fault: string };
 
-/** Stores decisions and answers what became of each message. */
+/** Stores decisions and returns one outcome per message. */
 export class DecisionRecorder {
   constructor(private readonly parts: DecisionRecorderDependencies) {}
 
@@ -23,7 +25,7 @@ export class DecisionRecorder {
     if (typeof together === 'string' || messages.length === 1) {
       return messages.map((message) => this.#outcome(together, message));
     }
-    // Each alone, so that one that cannot be stored takes none of the others along.
+    // One by one, so that one that cannot be stored does not affect the others.
     const outcomes: HandlingOutcome[] = [];
     for (const message of messages) outcomes.push(this.#outcome(await this.#attempt([message]), message));
     return outcomes;

@@ -1,7 +1,10 @@
 import type { Decision } from '@agentlens/contracts';
 import type { Pool } from 'pg';
 
-/** Leaves out decisions of deleted runs. Counts with what is stored, so that each decision is counted once; rows in one order, so that no two statements wait for each other. */
+/**
+ * Skips decisions of deleted runs. Counts only inserted decisions, so each counts once. Rows are written in a fixed
+ * order to avoid deadlocks.
+ */
 const RECORD_DECISIONS = `
 with stored as (
   insert into decisions (tenant_id, decision_id, run_id, agent_id, phase, tool_name, call_id, verdict, control, effect, cause,
@@ -39,17 +42,17 @@ with stored as (
 )
 select count(*)::int as stored from stored`;
 
-/** One statement may run for ten seconds; this many rows take well under one. */
+/** A statement may run for ten seconds; this many rows take well under one. */
 const ROWS_AT_ONCE = 5_000;
 
 const DROP_DECISIONS = `
 delete from decisions where ctid = any(array(select ctid from decisions where decided_at < $1 limit ${ROWS_AT_ONCE}))`;
 
-/** Where decisions become rows, each once however often it is told. */
+/** Stores each decision once, however often it is delivered. */
 export class DecisionStore {
   constructor(private readonly pool: Pool) {}
 
-  /** All or nothing. Answers how many were new. @throws what Postgres says. */
+  /** All or nothing. @returns the number of new decisions. @throws database errors */
   async record(decisions: readonly Decision[]): Promise<number> {
     const { rows } = await this.pool.query<{ stored: number }>({
       name: 'record-decisions',
@@ -59,7 +62,7 @@ export class DecisionStore {
     return rows[0]?.stored ?? 0;
   }
 
-  /** Retention, across tenants. Drops a bounded number of rows, and says whether more are left. */
+  /** Deletes a bounded number of rows past retention, of all tenants. @returns how many, and whether more are left */
   async dropBefore(instant: string): Promise<{ readonly dropped: number; readonly more: boolean }> {
     const { rowCount } = await this.pool.query(DROP_DECISIONS, [instant]);
     const dropped = rowCount ?? 0;

@@ -3,7 +3,7 @@ import type { Database } from '@agentlens/database';
 import { type HandlingOutcome, type Received, Repeating } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
-import { RetentionMetrics } from '../retention-metrics.ts';
+import { RetentionMetrics } from '../metrics.ts';
 import { DecisionRecorder } from './decision-recorder.ts';
 import { DecisionStore } from './decision-store.ts';
 

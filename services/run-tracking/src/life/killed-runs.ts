@@ -4,13 +4,13 @@ import { moveDayCounts } from './move-day-counts.sql.ts';
 const RUNS_AT_ONCE = 1_000;
 
 /**
- * Marks the runs that a standing order killed: the run itself and what came from it, or those of a killed agent or tenant
- * that had not ended when the order was given. A run of a killed agent or tenant that ended by itself a moment after the
- * order is found within five minutes; one that tells its end later is known by then (see run-rows.sql.ts). Orders for runs
- * stand for seven days. What the runs added to their day as ended well or badly is taken back: they were cut off.
+ * Marks runs that an order killed: the run and its descendants, or the runs of a killed agent or tenant that had not
+ * ended when the order was given. A run of a killed agent or tenant that ended just after the order is found within
+ * five minutes; one that reports its end later is handled in recording.sql.ts. Orders for runs apply for seven days.
+ * Killed runs no longer count as succeeded or failed in their day, because they were cut off.
  *
- * A run whose own order was lifted goes on, with what came from it, but for those that told their end and those another
- * order still kills. Both in one statement: what is marked is judged by the same orders as what is not any more.
+ * When an order for a run is lifted, the run and its descendants continue, except those that have reported an end and
+ * those that another order kills. One statement does both, so both are judged by the same orders.
  */
 const SETTLE_KILLED = `
 with recursive lineage as (
@@ -74,11 +74,11 @@ resumed as (
 )
 select tenant_id, run_id from marked union all select tenant_id, run_id from resumed`;
 
-/** Keeps the status of runs in step with the orders that killed them. */
+/** Keeps the status of runs in step with orders. */
 export class KilledRuns {
   constructor(private readonly pool: Pick<Pool, 'query'>) {}
 
-  /** Answers the runs it changed; safe to repeat, replicas share the work. @throws what Postgres says. */
+  /** Safe to repeat; replicas share the work. @returns the runs that changed. @throws database errors */
   async settle(): Promise<readonly (readonly [tenantId: string, runId: string])[]> {
     const { rows } = await this.pool.query<{ tenant_id: string; run_id: string }>(SETTLE_KILLED);
     return rows.map((row) => [row.tenant_id, row.run_id]);

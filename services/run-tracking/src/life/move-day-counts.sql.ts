@@ -1,10 +1,9 @@
 /**
- * CTEs that move what runs add to their day as ended well (`succeeded`, `cancelled`) or badly (`failed`, without an error of
- * its own, which counts by itself): added where they end so, taken back where they do not count as such any more. As where
- * events are stored.
+ * CTEs that move the day counts of runs that ended as succeeded (`succeeded`, `cancelled`) or failed (`failed` without
+ * an error event, which is counted separately). `+` adds them, `-` takes them back.
  *
- * @param changed a CTE with tenant_id, agent_id, day, error_count, and the status that is added or taken back
- * @param status the name of that column
+ * @param changed a CTE with tenant_id, agent_id, day, error_count and the status
+ * @param status name of the status column
  */
 export const moveDayCounts = (changed: string, status: string, sign: '+' | '-'): string => `
 moved as (

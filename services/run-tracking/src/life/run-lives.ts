@@ -2,24 +2,23 @@ import type { RunHeartbeats } from '@agentlens/contracts';
 import type { Pool } from 'pg';
 import { moveDayCounts } from './move-day-counts.sql.ts';
 
-/** A run and its tenant. */
+/** Tenant and run. */
 type RunKey = readonly [tenantId: string, runId: string];
 
-/** One beat of a run. */
+/** A heartbeat of a run. */
 export type Beat = RunHeartbeats['beats'][number] & { readonly tenantId: string };
 
-/** A beat may be late or lost; this many missed ones are not chance any more. */
+/** Heartbeats can be late or lost; a run is lost after this many missed ones. */
 const MISSED_BEATS = 3;
-/** On their way here beats are collected twice; less silence than this proves nothing, however often they come. */
-const LEAST_SILENCE_MS = 5_000;
+/** Minimum silence before a run is lost, because heartbeats are batched twice on their way. */
+const MIN_SILENCE_MS = 5_000;
 const RUNS_AT_ONCE = 1_000;
 
 /**
- * Ends the runs that nobody else will: past their time to live `timed_out`, silent for three heartbeats `lost`; and quiet
- * for `$1` seconds after an agent inside ended, as that agent did. By the database's clock alone, from when it first and
- * last heard of them: an agent's clock may be wrong. None of them gets an end of its own (`ended_at`, `end_place` stay
- * empty), so that whatever the agent says later counts. Several replicas share the rows; a row that is being written to is
- * looked at the next time. What runs that ended well or badly add to their day is added, as where events are stored.
+ * Ends overdue runs: `timed_out` past their time to live, `lost` after three missed heartbeats, or with the end of
+ * their agent after `$1` seconds without events. Uses only the clock of the database, because the clocks of agents can
+ * be wrong. `ended_at` and `end_place` stay empty, so a later report of the agent takes precedence. Replicas share the
+ * rows and skip locked ones. Updates the day counts.
  */
 const END_OVERDUE = `
 with overdue as (
@@ -31,7 +30,7 @@ with overdue as (
     and (created_at + ttl_ms * interval '1 millisecond' <= now()
       or (agent_end_place is not null and updated_at + $1 * interval '1 second' <= now())
       or greatest(updated_at, heartbeat_at)
-        + greatest(heartbeat_every_ms * ${MISSED_BEATS}, ${LEAST_SILENCE_MS}) * interval '1 millisecond' <= now())
+        + greatest(heartbeat_every_ms * ${MISSED_BEATS}, ${MIN_SILENCE_MS}) * interval '1 millisecond' <= now())
   order by tenant_id, run_id limit ${RUNS_AT_ONCE} for update skip locked
 ),
 ended as (
@@ -41,7 +40,7 @@ ended as (
 ),${moveDayCounts('ended', 'status', '+')}
 select tenant_id, run_id, status from ended`;
 
-/** Of runs nobody ended, and only forwards, so that the replicas, who all hear every beat, write it once. */
+/** Records heartbeats of running runs, only forwards: every replica receives them, and one writes. */
 const TAKE_BEATS = `
 with beats as (
   select "tenantId" as tenant_id, "runId" as run_id, max(at) as at, max("everyMs")::bigint as every_ms
@@ -66,14 +65,14 @@ interface OverdueRuns {
   readonly more: boolean;
 }
 
-/** Whether runs are still alive, beyond what their events say. */
+/** Liveness of runs beyond their events. */
 export class RunLives {
   constructor(private readonly pool: Pool) {}
 
   /**
-   * Answers the runs it ended, and how many of them in which way; more may be left where there were many.
-   * @param quietSeconds after which an agent's end counts as its run's
-   * @throws what Postgres says.
+   * @param quietSeconds silence after which the end of an agent ends its run
+   * @returns the ended runs, counts by status, and whether more may be left
+   * @throws database errors
    */
   async endOverdue(quietSeconds: number): Promise<OverdueRuns> {
     const { rows } = await this.pool.query<{ tenant_id: string; run_id: string; status: string }>(END_OVERDUE, [
@@ -88,7 +87,7 @@ export class RunLives {
     };
   }
 
-  /** Answers the runs that had been given up. @throws what Postgres says. */
+  /** Records heartbeats. @returns lost runs that are running again. @throws database errors */
   async take(beats: readonly Beat[]): Promise<readonly RunKey[]> {
     const { rows } = await this.pool.query<{ tenant_id: string; run_id: string; was_lost: boolean }>(TAKE_BEATS, [
       JSON.stringify(beats),

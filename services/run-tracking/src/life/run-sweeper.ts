@@ -3,7 +3,7 @@ import type { Database } from '@agentlens/database';
 import { observeQueue, Repeating, type Subscription } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
 import { type Counter, metrics } from '@opentelemetry/api';
-import { TrackingDropMetrics } from '../drop-metrics.ts';
+import { TrackingDropMetrics } from '../metrics.ts';
 import { RunChanges } from '../run-changes.ts';
 import { KilledRuns } from './killed-runs.ts';
 import { type Beat, RunLives } from './run-lives.ts';

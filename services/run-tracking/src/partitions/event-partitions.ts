@@ -5,23 +5,23 @@ import type { Kysely } from 'kysely';
 
 const RETRY_MS = 60_000;
 const DAYS_AHEAD = 3;
-/** Where events are kept for ever, days older than this still get no partition of their own. */
+/** Without retention, days older than this get no partition of their own. */
 const OLDEST_DAYS = 400;
 const DAY_TEXT = /^\d{4}-\d\d-\d\d$/;
 
 interface EventPartitionsOptions {
   readonly db: Kysely<Tables>;
   readonly now: () => number;
-  /** 0 keeps events for ever. */
+  /** 0 keeps events without limit. */
   readonly retentionDays: number;
-  /** Called with how many days were dropped, where there were any. */
+  /** Called with the number of dropped days, if any. */
   readonly onDropped?: (days: number, before: string) => void;
   readonly onError: (error: unknown, what: string) => void;
 }
 
 /**
- * Keeps the days of `events` made ahead and dropped by retention. A day that is missing costs nothing but tidiness: its
- * events wait in the default partition and move when the day is made.
+ * Creates daily partitions of `events` ahead of time and drops those past retention. Events of a missing day go to the
+ * default partition and move when the day is created.
  */
 export class EventPartitions {
   readonly #options: EventPartitionsOptions;
@@ -32,7 +32,7 @@ export class EventPartitions {
     this.#options = options;
   }
 
-  /** Makes today and the days ahead before the first event comes, then looks again every hour. */
+  /** Creates today and the days ahead before the first event arrives, then checks every hour. */
   async start(): Promise<void> {
     this.#tending.start(await this.#tend());
   }
@@ -41,7 +41,7 @@ export class EventPartitions {
     return this.#tending.stop();
   }
 
-  /** Makes the days of late events. Days outside what is kept get no partition. Never throws: see above. */
+  /** Creates partitions for late events. Days past retention get none. Never throws. */
   async prepare(days: ReadonlySet<string>): Promise<void> {
     const { db, now } = this.#options;
     const oldest = dayText(now() - this.#keptDays() * DAY_MS);
@@ -52,12 +52,12 @@ export class EventPartitions {
         await ensurePartitions(db, 'events', Date.parse(day), Date.parse(day));
         this.#made.add(day);
       } catch (error) {
-        this.#options.onError(error, `the partition of ${day} could not be made`);
+        this.#options.onError(error, `creating the partition of ${day} failed, using the default partition`);
       }
     }
   }
 
-  /** Answers when to look again, ms. */
+  /** @returns when to check again, ms */
   async #tend(): Promise<number> {
     const { now } = this.#options;
     const ahead = Array.from({ length: DAYS_AHEAD + 1 }, (_, n) => dayText(now() + n * DAY_MS));
@@ -77,7 +77,7 @@ export class EventPartitions {
       for (const day of this.#made) if (day < before) this.#made.delete(day);
       return true;
     } catch (error) {
-      onError(error, 'partitions past retention could not be dropped');
+      onError(error, 'dropping partitions past retention failed, will retry');
       return false;
     }
   }

@@ -1,19 +1,156 @@
-import { RowArray } from '@agentlens/database';
-import { type RunTotals, sumOfAll } from '@agentlens/runs';
-import type { ChunkEvent } from './chunk-events.ts';
-import type { Tallies } from './chunk-tallies.ts';
-import { EVENT_COLUMNS } from './event-columns.ts';
-import type { RowTypes } from './row-types.ts';
-import {
-  AGENT_COLUMNS,
-  type CountedAgent,
-  type CountedDay,
-  type CountedRun,
-  DAY_COLUMNS,
-  RUN_COLUMNS,
-} from './total-columns.ts';
+import { type Columns, JsonText, RowArray, type RowType } from '@agentlens/database';
+import { type AgentTally, type RunRecord, type RunTotals, statusOf, sumOfAll, usdText } from '@agentlens/runs';
+import type { ChunkEvent, Tallies } from './chunk-tallies.ts';
 
-/** The rows of one statement; they can be cleared and used for the next one. */
+/**
+ * Columns of `event_row`. Events are not validated again: a wrong type fails when the row is encoded, anything else in
+ * the statement.
+ */
+export const EVENT_COLUMNS: Columns<ChunkEvent> = {
+  tenant_id: ({ batch }) => batch.tenantId,
+  occurred_at: ({ event }) => event.occurredAt,
+  event_id: ({ event }) => event.id,
+  run_id: ({ event }) => event.runId,
+  agent_id: ({ event }) => event.agentId,
+  session_id: ({ event }) => event.sessionId,
+  kind: ({ event }) => event.kind,
+  dialect: ({ event }) => event.dialect,
+  source_type: ({ event }) => event.sourceType,
+  severity: ({ event }) => event.severity,
+  is_error: ({ event }) => event.isError,
+  tool_name: ({ event }) => event.toolName,
+  call_id: ({ event }) => event.callId,
+  model: ({ event }) => event.model,
+  provider: ({ event }) => event.provider,
+  input_tokens: ({ event }) => whole(event.usage?.inputTokens),
+  output_tokens: ({ event }) => whole(event.usage?.outputTokens),
+  total_tokens: ({ event }) => whole(event.usage?.totalTokens),
+  cost_usd: ({ event }) => (event.usage?.costUsd === undefined ? undefined : String(event.usage.costUsd)),
+  cost_source: ({ event }) => event.usage?.costSource,
+  latency_ms: ({ event }) => event.usage?.latencyMs,
+  tags: ({ event }) => event.tags,
+  payload: ({ payload }) => new JsonText(payload),
+  metadata: ({ metadata }) => new JsonText(metadata),
+  hash: ({ event }) => event.hash,
+  received_at: ({ batch }) => batch.receivedAt,
+};
+
+function whole(count: number | undefined): number | undefined {
+  return count === undefined ? undefined : Math.round(count);
+}
+
+/** Row types of the statements, created by migrations. */
+export const ROW_TYPES = ['event_row', 'run_row_2', 'agent_row', 'day_row'] as const;
+export type RowTypes = Readonly<Record<(typeof ROW_TYPES)[number], RowType>>;
+
+interface Counted {
+  readonly tenantId: string;
+  readonly totals: RunTotals;
+}
+
+/** Totals that runs and days of agents share. */
+const COUNTED_COLUMNS: Columns<Counted> = {
+  tenant_id: ({ tenantId }) => tenantId,
+  event_count: ({ totals }) => totals.events,
+  error_count: ({ totals }) => totals.errors,
+  tool_call_count: ({ totals }) => totals.toolCalls,
+  tool_error_count: ({ totals }) => totals.toolErrors,
+  llm_call_count: ({ totals }) => totals.llmCalls,
+  input_tokens: ({ totals }) => totals.inputTokens,
+  output_tokens: ({ totals }) => totals.outputTokens,
+  cost_usd: costOf,
+};
+
+/** A `run_row_2`. */
+interface CountedRun extends Counted {
+  readonly run: RunRecord;
+}
+
+export const RUN_COLUMNS: Columns<CountedRun> = {
+  ...COUNTED_COLUMNS,
+  run_id: ({ run }) => run.runId,
+  agent_id: ({ run }) => run.agentId,
+  first_place: ({ run }) => run.firstPlace,
+  agent_name: ({ run }) => run.agentName?.value,
+  name_place: ({ run }) => run.agentName?.place,
+  model: ({ run }) => run.model?.value.model,
+  provider: ({ run }) => run.model?.value.provider,
+  model_place: ({ run }) => run.model?.place,
+  status: ({ run }) => statusOf(run),
+  ended_at: ({ run }) => run.end?.value.at,
+  end_place: ({ run }) => run.end?.place,
+  end_status: ({ run }) => run.end?.value.status,
+  agent_end_status: ({ run }) => run.agentEnd?.value,
+  agent_end_place: ({ run }) => run.agentEnd?.place,
+  session_id: ({ run }) => run.sessionId,
+  parent_run_id: ({ run }) => run.parent?.value.runId,
+  parent_tool_use_id: ({ run }) => run.parent?.value.toolUseId,
+  parent_place: ({ run }) => run.parent?.place,
+  started_at: ({ run }) => run.startedAt,
+  last_event_at: ({ run }) => run.lastEventAt,
+  total_tokens: ({ totals }) => totals.totalTokens,
+  unpriced_count: ({ totals }) => totals.unpriced,
+  tags: ({ run }) => run.tags,
+  cache_read_tokens: ({ totals }) => totals.cacheReadTokens,
+  cache_write_tokens: ({ totals }) => totals.cacheWriteTokens,
+  step_count: ({ totals }) => totals.steps,
+  actor: ({ run }) => run.actor?.value,
+  actor_id: ({ run }) => run.actor?.value.externalId,
+  actor_place: ({ run }) => run.actor?.place,
+  run_tags: ({ run }) => run.runTags,
+  ttl_ms: ({ run }) => run.ttlMs,
+  heartbeat_every_ms: ({ run }) => run.heartbeatEveryMs,
+  result: ({ run }) => run.result?.value,
+  result_place: ({ run }) => run.result?.place,
+  error_message: ({ run }) => run.errorMessage?.value,
+  error_place: ({ run }) => run.errorMessage?.place,
+};
+
+/** An `agent_row`, with totals of all its days. */
+interface CountedAgent extends Counted {
+  readonly agent: AgentTally;
+}
+
+export const AGENT_COLUMNS: Columns<CountedAgent> = {
+  tenant_id: ({ tenantId }) => tenantId,
+  agent_id: ({ agent }) => agent.agentId,
+  name: ({ agent }) => agent.name?.value,
+  name_place: ({ agent }) => agent.name?.place,
+  first_seen_at: ({ agent }) => agent.firstSeenAt,
+  last_seen_at: ({ agent }) => agent.lastSeenAt,
+  event_count: ({ totals }) => totals.events,
+  error_count: ({ totals }) => totals.errors,
+  cost_usd: costOf,
+  slug: ({ agent }) => agent.registration.slug,
+  description: ({ agent }) => agent.registration.description?.value,
+  description_place: ({ agent }) => agent.registration.description?.place,
+  tags: ({ agent }) => agent.registration.tags?.value,
+  tags_place: ({ agent }) => agent.registration.tags?.place,
+  tools: ({ agent: { registration } }) =>
+    registration.tools.size === 0 ? undefined : Array.from(registration.tools.values(), ({ value }) => value),
+  tool_places: ({ agent: { registration } }) =>
+    registration.tools.size === 0
+      ? undefined
+      : Object.fromEntries(Array.from(registration.tools, ([tool, { place }]) => [tool, place])),
+};
+
+/** A `day_row`. */
+interface CountedDay extends Counted {
+  readonly agentId: string;
+  readonly day: string;
+}
+
+const DAY_COLUMNS: Columns<CountedDay> = {
+  ...COUNTED_COLUMNS,
+  agent_id: ({ agentId }) => agentId,
+  day: ({ day }) => day,
+};
+
+function costOf({ totals }: Counted): string {
+  return usdText(totals.picoUsd);
+}
+
+/** Rows of one statement. Can be cleared and reused. */
 export class ChunkRows {
   readonly events: RowArray<ChunkEvent>;
   readonly #runs: RowArray<CountedRun>;
@@ -27,7 +164,7 @@ export class ChunkRows {
     this.#days = new RowArray(types.day_row, DAY_COLUMNS);
   }
 
-  /** What these add to the tables. @throws RangeError where a total is too big to be exact */
+  /** Adds the totals to the rows. @throws RangeError if a total exceeds the safe integers */
   addTotals(tallies: Tallies): void {
     for (const [tenantId, tally] of tallies) {
       for (const run of tally.runs.values()) this.#runs.add({ tenantId, run, totals: exact(run.totals) });

@@ -1,26 +1,66 @@
-import { type EventBatch, parseBatch } from '@agentlens/contracts';
-import { type FoldedEvent, GrowingTally, type Tally } from '@agentlens/runs';
-import type { ChunkEvent, ReadBatch } from './chunk-events.ts';
+import { type EventBatch, parseBatch, readWrittenBatch } from '@agentlens/contracts';
+import { type FoldedEvent, GrowingTally, readsPayload, type Tally } from '@agentlens/runs';
 
-/** What makes an event the same one. */
+/** An event and its contents as JSON text. */
+export interface ChunkEvent {
+  readonly batch: Pick<EventBatch, 'tenantId' | 'receivedAt'>;
+  readonly event: FoldedEvent;
+  readonly payload: string;
+  readonly metadata: string;
+}
+
+/** Reads the events of a batch (JSON in UTF-8). @throws if it cannot be read or encoded */
+export type ReadBatch = (body: Uint8Array) => readonly ChunkEvent[];
+
+/** Reads the form that the gateway writes, without parsing contents. */
+export const asWritten: ReadBatch = (body) => {
+  const batch = readWrittenBatch(body);
+  if (batch === undefined) return asParsed(body);
+  return batch.events.map(({ facts, payload, metadata }) => {
+    const event = readsPayload(facts.kind) ? { ...facts, payload: JSON.parse(payload) } : facts;
+    return { batch, event, payload, metadata };
+  });
+};
+
+/** Reads any form. */
+export const asParsed: ReadBatch = (body) => {
+  const batch = parseBatch(body) as EventBatch;
+  return batch.events.map((event) => {
+    const { payload, metadata } = event;
+    return { batch, event, payload: jsonText(payload), metadata: jsonText(metadata) };
+  });
+};
+
+/** @throws RangeError if a number is infinite in JavaScript and would become null */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.includes('null') ? JSON.stringify(value, asItIs) : text;
+}
+
+function asItIs(_key: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('a number is too big');
+  return value;
+}
+
+/** Identity of an event. */
 export interface EventKey {
   readonly tenantId: string;
   readonly occurredAt: string;
   readonly id: string;
 }
 
-/** A chunk that nobody can read or count, as its text comes from the bus unseen. */
+/** A chunk that cannot be read or counted. */
 export class UnreadableChunk extends Error {
   override readonly name = 'UnreadableChunk';
 }
 
-/** What events amount to, by tenant. */
+/** Totals of events, by tenant. */
 export type Tallies = ReadonlyMap<string, Tally>;
 
 /**
- * What all events of these batches amount to. They are read to be counted and not looked into otherwise: the statement
- * refuses what is no event.
- * @param counted is told of each event
+ * Sums the totals of all events. Events are not validated; the statement rejects invalid ones.
+ *
+ * @param counted called for each event
  * @throws UnreadableChunk
  */
 export function talliesOfAll(
@@ -40,7 +80,7 @@ export function talliesOfAll(
   return tallies.byTenant;
 }
 
-/** What those events amount to that have these keys, each once. @throws UnreadableChunk */
+/** Sums the totals of the events with these keys, each once. @throws UnreadableChunk */
 export function talliesOf(batches: readonly Uint8Array[], keys: readonly EventKey[]): Tallies {
   const wanted = new Set(keys.map(textOf));
   const tallies = new GrowingTallies();
@@ -70,7 +110,7 @@ class GrowingTallies {
   }
 }
 
-/** One batch after the other, so that few of them are in memory at a time. */
+/** Reads one batch at a time to limit memory. */
 function reading(read: () => void): void {
   try {
     read();
@@ -79,7 +119,7 @@ function reading(read: () => void): void {
   }
 }
 
-/** Ids hold no line breaks. */
+/** Ids contain no line breaks. */
 function textOf({ tenantId, occurredAt, id }: EventKey): string {
   return `${tenantId}\n${occurredAt}\n${id}`;
 }

@@ -2,8 +2,8 @@ import { isDataError, isMovedPartition, refusalText } from '@agentlens/database'
 import { UnreadableChunk } from './chunk-tallies.ts';
 
 /**
- * What to do about an error of the database: `data` is the fault of one row and will be the same for ever; `again` is a
- * conflict between writers that is over by now; `away` means that nothing can be stored at the moment.
+ * How to handle a database error. `data`: a row is invalid, retrying does not help. `again`: a conflict between
+ * writers, retry at once. `away`: nothing can be stored at the moment.
  */
 type DatabaseFault = 'data' | 'again' | 'away';
 
@@ -11,7 +11,7 @@ type DatabaseFault = 'data' | 'again' | 'away';
 const CONFLICTS = ['40001', '40P01'];
 
 export function databaseFault(error: unknown): DatabaseFault {
-  // Not a database error, but of the same kind: nested too deep, or a number too big, to be written down at all.
+  // Raised before the database: nested too deeply, or a number too big to encode.
   if (error instanceof RangeError || error instanceof UnreadableChunk) return 'data';
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return 'away';
@@ -19,7 +19,7 @@ export function databaseFault(error: unknown): DatabaseFault {
   return isDataError(error) ? 'data' : 'away';
 }
 
-/** For a dead letter: names the thing, the kind of error and where it lies, never the contents. */
+/** Text for a dead letter: the id, the kind of error and its place, never the contents. */
 export function faultText(what: 'event' | 'decision', id: string, error: unknown): string {
   const fault = isRefusal(error) ? refusalText(error) : 'nested too deep or a number too big';
   return `${what} ${id.slice(0, 256).toWellFormed()} cannot be stored: ${fault}`;

@@ -3,14 +3,14 @@ import { ACK, backOff, type HandlingOutcome, type Received, UnreadableMessage } 
 import { databaseFault, faultText } from './database-fault.ts';
 import { chunkOf, type EventChunk, type EventStore, type RecordedEvents } from './event-store.ts';
 
-/** About 5 ms of Postgres; more per statement gains little and holds locks longer. */
+/** About 5 ms in Postgres. Larger statements gain little and hold locks longer. */
 const CHUNK_EVENTS = 1_000;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 const CONFLICT_RETRIES = 5;
 
 type Message = Received<EventBatch>;
 
-/** One event of one message, while the one that cannot be stored is looked for. */
+/** One event of one message, while the recorder looks for the one that cannot be stored. */
 interface Piece {
   readonly message: Message;
   readonly event: AgentEvent;
@@ -18,7 +18,7 @@ interface Piece {
 
 interface RecorderDependencies {
   readonly store: Pick<EventStore, 'record'>;
-  /** Called before a chunk is stored, with the days its events lie on. */
+  /** Called before a chunk is stored, with the days of its events. */
   readonly prepareDays: (days: ReadonlySet<string>) => Promise<void>;
   /** Called after each commit. */
   readonly onRecorded: (recorded: RecordedEvents) => void;
@@ -26,7 +26,7 @@ interface RecorderDependencies {
   readonly onAway: (error: unknown) => void;
 }
 
-/** Stores the events of messages and answers what became of each message. */
+/** Stores the events of messages and returns one outcome per message. */
 export class EventRecorder {
   constructor(private readonly parts: RecorderDependencies) {}
 
@@ -44,7 +44,7 @@ export class EventRecorder {
     return messages.map((message) => outcomes.get(message) ?? notNow(message));
   }
 
-  /** Reasons of the messages that hold an event that cannot be stored. @throws while the database is away. */
+  /** @returns reasons for messages with an event that cannot be stored. @throws while the database is unavailable */
   async #recordGroup(group: readonly Message[]): Promise<ReadonlyMap<Message, string>> {
     const faults = new Map<Message, string>();
     await this.parts.prepareDays(new Set(group.flatMap((message) => factsOfMessage(message).days)));
@@ -53,7 +53,7 @@ export class EventRecorder {
     return faults;
   }
 
-  /** The events of the messages that can be read; the others are faults. */
+  /** Events of readable messages; the others are added to `faults`. */
   #piecesOf(group: readonly Message[], faults: Map<Message, string>): Piece[] {
     return group.flatMap((message) => {
       try {
@@ -67,7 +67,10 @@ export class EventRecorder {
     });
   }
 
-  /** Halves until the bad event is alone, so that every good one is stored; about 2 log2 n statements per bad event. */
+  /**
+   * Bisects until the invalid event is alone, so that every other is stored: about 2 log2 n statements per invalid
+   * event.
+   */
   async #bisect(pieces: readonly Piece[], faults: Map<Message, string>): Promise<void> {
     const [first] = pieces;
     if (first === undefined) return;
@@ -124,7 +127,7 @@ function notNow({ attempt }: Message): HandlingOutcome {
   return { kind: 'retry', afterMs: backOff(attempt), reason: 'the database does not take events at the moment' };
 }
 
-/** Whole messages, in their order, up to the size of one statement; a bigger message is a chunk of its own. */
+/** Groups whole messages, in order, up to the size of one statement. */
 function chunked(messages: readonly Message[]): Message[][] {
   const chunks: Message[][] = [];
   let events = 0;
@@ -144,7 +147,7 @@ function chunked(messages: readonly Message[]): Message[][] {
   return chunks;
 }
 
-/** The messages' own bytes: writing the events down again would cost more than the rest of the work here. */
+/** Uses the bytes of the messages: encoding the events again would cost more than everything else here. */
 function rawChunk(group: readonly Message[]): () => EventChunk {
   return () => ({
     batches: group.map(({ raw }) => raw),

@@ -1,51 +1,64 @@
 import { type EventBatch, utf8Text } from '@agentlens/contracts';
 import { readRowTypes } from '@agentlens/database';
 import type { Pool, PoolClient } from 'pg';
-import { asParsed, asWritten, jsonText, type ReadBatch } from './chunk-events.ts';
-import { ChunkRows } from './chunk-rows.ts';
-import { type EventKey, type Tallies, talliesOf, talliesOfAll, UnreadableChunk } from './chunk-tallies.ts';
-import { COUNT_CONFLICTS } from './count-conflicts.sql.ts';
+import { ChunkRows, ROW_TYPES, type RowTypes } from './chunk-rows.ts';
+import {
+  asParsed,
+  asWritten,
+  type EventKey,
+  jsonText,
+  type ReadBatch,
+  type Tallies,
+  talliesOf,
+  talliesOfAll,
+  UnreadableChunk,
+} from './chunk-tallies.ts';
 import { databaseFault } from './database-fault.ts';
-import { COUNT_DELETED, INSERT_MISSING_EVENTS } from './events.sql.ts';
-import { ADD_TOTALS, RECORD_NEW_EVENTS } from './record.sql.ts';
-import { ROW_TYPES, type RowTypes } from './row-types.ts';
+import {
+  ADD_TOTALS,
+  COUNT_CONFLICTS,
+  COUNT_DELETED,
+  INSERT_MISSING_EVENTS,
+  RECORD_NEW_EVENTS,
+} from './recording.sql.ts';
 
-/** Batches of any tenants, and how many events they hold. */
+/** Batches of any tenants, and the number of their events. */
 export interface EventChunk {
-  /** Each as JSON in UTF-8. */
+  /** Each is JSON in UTF-8. */
   readonly batches: readonly Uint8Array[];
   readonly eventCount: number;
-  /** Some of it was delivered before, so that it may well be stored already. */
+  /** Some messages were redelivered, so their events may be stored already. */
   readonly redelivered?: boolean;
 }
 
 export interface RecordedEvents {
   readonly stored: number;
-  /** Events that were there already, or twice in this chunk. */
+  /** Events that were stored already or are twice in the chunk. */
   readonly duplicates: number;
-  /** Duplicates of the same id and time whose contents differ from what is stored. */
+  /** Duplicates whose contents differ from the stored event. */
   readonly conflicts: number;
-  /** Events that were dropped because their run was deleted. */
+  /** Events dropped because their run was deleted. */
   readonly deleted: number;
-  /** Runs that changed, with their tenant. */
+  /** Changed runs, with their tenant. */
   readonly runs: readonly (readonly [tenantId: string, runId: string])[];
 }
 
 /**
- * Where events become rows and totals. What is counted is what was inserted, in the same transaction: an event that comes
- * again, in whatever company, changes nothing.
+ * Stores events and updates totals in one transaction. Only inserted events are counted, so a duplicate changes
+ * nothing.
  *
- * Nearly all events come once. So a chunk is first taken for new: its totals are known before it is sent, and one
- * statement stores both or fails for an event that is there already. Only then it is asked which events are missing.
+ * Nearly all events are new. The store therefore first assumes that a chunk is new: it computes the totals in advance,
+ * and one statement stores both or fails on a duplicate. Only then it inserts the missing events and computes their
+ * totals.
  */
 export class EventStore {
   #types: Promise<RowTypes> | undefined;
-  /** Rows of statements that are over. */
+  /** Rows of finished statements, for reuse. */
   readonly #spare: ChunkRows[] = [];
 
   constructor(private readonly pool: Pool) {}
 
-  /** All or nothing, at most once per event; safe to repeat after any error. @throws what Postgres says. */
+  /** All or nothing, at most once per event; safe to retry after any error. @throws database errors */
   async record(chunk: EventChunk): Promise<RecordedEvents> {
     const types = await this.#rowTypes();
     try {
@@ -53,13 +66,13 @@ export class EventStore {
         try {
           return await this.#recordNew(chunk, types);
         } catch (error) {
-          // Something is there already, or is not what it was taken for: numbers beyond JavaScript's, another form.
+          // A duplicate, or a form that the fast path does not read, such as numbers beyond JavaScript's range.
           if (databaseFault(error) !== 'data') throw error;
         }
       }
       return await this.#recordMissing(chunk, types);
     } catch (error) {
-      // Of another database than before, restored maybe, they are others.
+      // The type ids differ if the database was restored.
       this.#types = undefined;
       throw error;
     }
@@ -106,7 +119,7 @@ export class EventStore {
     return { stored, duplicates, conflicts: duplicates === 0 ? 0 : await this.#conflicts(json), deleted, runs };
   }
 
-  /** Some that no statement under way is sent from. */
+  /** Rows that no running statement uses. */
   #rowsFor(types: RowTypes): ChunkRows {
     const rows = this.#spare.pop();
     return rows?.types === types ? rows : new ChunkRows(types);
@@ -122,7 +135,7 @@ export class EventStore {
       failed = false;
       return result;
     } finally {
-      // Ends a session whose transaction is in doubt; nothing of it stands.
+      // Ends a session whose transaction is in doubt; nothing of it is committed.
       client.release(failed);
     }
   }
@@ -136,7 +149,7 @@ export class EventStore {
     return rows[0]?.deleted ?? 0;
   }
 
-  /** Apart, because to look for a stored event every partition is opened, and hardly any chunk needs it. */
+  /** A query of its own, because it opens every partition and hardly any chunk needs it. */
   async #conflicts(json: string): Promise<number> {
     const { rows } = await this.pool.query<{ conflicts: number }>({
       name: 'count-conflicts',
@@ -147,13 +160,13 @@ export class EventStore {
   }
 }
 
-/** @throws RangeError where an event cannot be written down as it is. */
+/** @throws RangeError if an event cannot be encoded exactly */
 export function chunkOf(batches: readonly EventBatch[]): EventChunk {
   const eventCount = batches.reduce((sum, batch) => sum + batch.events.length, 0);
   return { batches: batches.map((batch) => Buffer.from(jsonText(batch))), eventCount };
 }
 
-/** Makes a row of each event. Undefined where they are not as many as were said to be there. */
+/** Adds a row per event. Returns undefined if the number of events differs from `eventCount`. */
 function taken({ batches, eventCount }: EventChunk, read: ReadBatch, rows: ChunkRows): Tallies | undefined {
   rows.clear();
   const tallies = talliesOfAll(batches, read, (event) => rows.events.add(event));

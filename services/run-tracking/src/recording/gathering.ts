@@ -1,21 +1,21 @@
 import { type HandlingOutcome, MinIntervalGate, type Received } from '@agentlens/messaging';
 
-/** So many events make a statement worth its beginning, which costs as much as some thirty of them. */
+/** A statement with this many events starts at once; its fixed cost equals about thirty events. */
 const ENOUGH_EVENTS = 500;
-/** One is stored while the next is sent; more would wait for each other's runs and agents. */
+/** One is executed while the next is sent. More would wait for locks on the same runs and agents. */
 const STATEMENTS_AT_ONCE = 2;
-/** After a statement of this many events the next keeps to the pace; after fewer it begins sooner, up to eight times. */
+/** After a statement with this many events the next keeps the pace; after fewer it starts up to eight times sooner. */
 const BUSY_EVENTS = 50;
 const QUIETEST = 1 / 8;
-/** So many calls are no longer few, however few events each brings: who hands them over has an end of them too. */
+/** This many calls start a statement regardless of their events, because the caller limits concurrent calls. */
 const ENOUGH_CALLS = 50;
 
 interface GatheringDependencies<T> {
   readonly record: (messages: readonly Received<T>[]) => Promise<readonly HandlingOutcome[]>;
   readonly eventsOf: (message: Received<T>) => number;
-  /** Few events wait until so much time has passed since a busy statement began, ms. 0 where somebody waits for them. */
+  /** Minimum time between statements under load, ms; 0 if a request waits for them. */
   readonly paceMs: number;
-  /** Milliseconds that only go forward. */
+  /** Monotonic clock, ms. */
   readonly now: () => number;
 }
 
@@ -25,28 +25,28 @@ interface Call<T> {
 }
 
 /**
- * Stores the messages of several calls together. What arrives after quiet is stored at once. What follows, at a pace: the
- * runs and agents that its events share are then changed once. A statement begins before its time where enough waits for
- * it, also a second one beside a running one.
+ * Stores the messages of several calls together. The first message after a pause is stored at once. Under load
+ * statements keep a pace, so that shared runs and agents are updated once. A statement starts early, even beside a
+ * running one, if enough is waiting.
  */
 export class Gathering<T> {
-  readonly #parts: GatheringDependencies<T>;
+  readonly #dependencies: GatheringDependencies<T>;
   #waiting: Call<T>[] = [];
   #events = 0;
   #running = 0;
-  /** Before it the next statement needs enough events to begin. */
+  /** Until then the next statement needs enough events to start. */
   readonly #next: MinIntervalGate;
 
-  constructor(parts: GatheringDependencies<T>) {
-    this.#parts = parts;
-    this.#next = new MinIntervalGate(() => this.#go(), parts.now);
+  constructor(dependencies: GatheringDependencies<T>) {
+    this.#dependencies = dependencies;
+    this.#next = new MinIntervalGate(() => this.#go(), dependencies.now);
   }
 
-  /** One outcome per message, in order. Rejects as `record` does, together with the calls it was gathered with. */
+  /** Returns one outcome per message, in order. Rejects like `record`, with all calls of the same statement. */
   record(messages: readonly Received<T>[]): Promise<readonly HandlingOutcome[]> {
     return new Promise((answer) => {
       this.#waiting.push({ messages, answer });
-      for (const message of messages) this.#events += this.#parts.eventsOf(message);
+      for (const message of messages) this.#events += this.#dependencies.eventsOf(message);
       this.#go();
     });
   }
@@ -58,7 +58,7 @@ export class Gathering<T> {
     if (!enough && this.#next.isClosed()) return;
     const calls = this.#waiting;
     const busy = Math.min(1, Math.max(QUIETEST, this.#events / BUSY_EVENTS));
-    this.#next.closeFor(this.#parts.paceMs * busy);
+    this.#next.closeFor(this.#dependencies.paceMs * busy);
     this.#waiting = [];
     this.#events = 0;
     void this.#store(calls);
@@ -66,7 +66,7 @@ export class Gathering<T> {
 
   async #store(calls: readonly Call<T>[]): Promise<void> {
     this.#running += 1;
-    const stored = this.#parts.record(calls.flatMap(({ messages }) => messages));
+    const stored = this.#dependencies.record(calls.flatMap(({ messages }) => messages));
     let place = 0;
     for (const { messages, answer } of calls) {
       const from = place;
@@ -76,7 +76,7 @@ export class Gathering<T> {
     try {
       await stored;
     } catch {
-      // Told to the calls, each of which has this rejection.
+      // each call has received this rejection
     } finally {
       this.#running -= 1;
       this.#go();

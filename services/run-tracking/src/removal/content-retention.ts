@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from '@agentlens/contracts';
 import type { Database } from '@agentlens/database';
 import { Repeating } from '@agentlens/messaging';
 import type { Platform } from '@agentlens/platform';
-import { RetentionMetrics } from '../retention-metrics.ts';
+import { RetentionMetrics } from '../metrics.ts';
 import { OldContents } from './old-contents.repository.ts';
 
 const RETRY_MS = 60_000;

@@ -1,6 +1,6 @@
 /**
- * What is left of an event's payload and metadata when its contents are removed: what figures and trees are made of, and
- * that there was an error; nothing that a person or a model wrote.
+ * Removes the contents of an event's payload and metadata. Keeps what metrics and trees need and the fact that there
+ * was an error, but no text of a person or model.
  */
 export const WITHOUT_CONTENTS = `content_expired = true,
     payload = jsonb_strip_nulls(jsonb_build_object(

@@ -2,10 +2,10 @@ import type { ChangeAuthor } from '@agentlens/contracts';
 import { type Database, recordChanges } from '@agentlens/database';
 import { sql } from 'kysely';
 
-/** One statement may run for ten seconds; this many rows take well under one. */
+/** A statement may run for ten seconds; this many rows take well under one. */
 const ROWS_AT_ONCE = 5_000;
 
-/** A run, its tenant, and when it was deleted. */
+/** A deleted run. */
 export interface DeletedRun {
   readonly tenantId: string;
   readonly runId: string;
@@ -19,13 +19,13 @@ export interface RunDeletion {
   readonly reason?: string | undefined;
 }
 
-/** Writer of `deleted_runs`, and of what is taken away with a run: its row, events and decisions. */
+/** Writer of `deleted_runs`; deletes the row, events and decisions of a run. */
 export class DeletedRuns {
   constructor(private readonly database: Pick<Database, 'db'>) {}
 
   /**
-   * From here on nothing more of the run is stored. Its row goes and sub-runs no longer name it; what is counted by agent
-   * and day stays. Undefined where there is no such run. @throws what Postgres says.
+   * Marks a run as deleted: no further event of it is stored. Deletes its row and detaches sub-runs; counts per agent
+   * and day stay. Returns undefined if there is no such run. @throws database errors
    */
   mark({ tenantId, runId, author, reason }: RunDeletion): Promise<DeletedRun | undefined> {
     return this.database.db.transaction().execute(async (tx) => {
@@ -67,7 +67,7 @@ export class DeletedRuns {
     return rows[0]?.decided === true;
   }
 
-  /** Removes some of what is stored of the run; answers whether more may be left. @throws what Postgres says. */
+  /** Deletes a batch of the run's data. @returns true if more may be left. @throws database errors */
   async removeSome({ tenantId, runId }: DeletedRun): Promise<boolean> {
     const removed = await sql<{ removed: number }>`
       with late as (delete from runs where tenant_id = ${tenantId} and run_id = ${runId}),
@@ -88,7 +88,7 @@ export class DeletedRuns {
     return removed.rows[0]?.removed === ROWS_AT_ONCE;
   }
 
-  /** Those that have to be looked at again. @throws what Postgres says. */
+  /** Deleted runs that are due for another pass. @throws database errors */
   async due(limit: number): Promise<readonly DeletedRun[]> {
     const { rows } = await sql<DeletedRun>`
       select tenant_id as "tenantId", run_id as "runId", deleted_at as "deletedAt" from deleted_runs
@@ -97,8 +97,8 @@ export class DeletedRuns {
   }
 
   /**
-   * A pass is over. What was on its way when the run was deleted is there within a minute, save what waits in a backlog: so
-   * there is one pass after a minute and one after an hour. @throws what Postgres says.
+   * Ends a pass. Events in flight arrive within a minute unless there is a backlog, so a pass follows after a minute
+   * and one after an hour. @throws database errors
    */
   async passed({ tenantId, runId }: DeletedRun): Promise<void> {
     await sql`

@@ -5,12 +5,12 @@ import { type Selectable, sql } from 'kysely';
 import { WITHOUT_CONTENTS } from './contents.sql.ts';
 
 const RUNS_AT_ONCE = 100;
-/** One statement may run for ten seconds; this many rows take well under one. */
+/** A statement may run for ten seconds; this many rows take well under one. */
 const ROWS_AT_ONCE = 2_000;
 
 type ErasureRow = Selectable<ErasuresTable>;
 
-/** An erasure that is not finished. */
+/** An unfinished erasure. */
 export interface RunningErasure {
   readonly tenantId: string;
   readonly id: string;
@@ -23,11 +23,11 @@ interface ErasureOrder {
   readonly author?: ChangeAuthor | undefined;
 }
 
-/** Writer of `erasures`, and of what they remove of runs, events and decisions. */
+/** Writer of `erasures`; erases contents of runs, events and decisions. */
 export class Erasures {
   constructor(private readonly database: Pick<Database, 'db'>) {}
 
-  /** Begins one; answers the one that is under way where there is one for the actor. @throws what Postgres says. */
+  /** Starts an erasure, or returns the running one of the actor. @throws database errors */
   begin({ tenantId, actorId, author }: ErasureOrder): Promise<ErasureRow> {
     const digest = createHash('sha256').update(actorId).digest('hex');
     return this.database.db.transaction().execute(async (tx) => {
@@ -70,7 +70,7 @@ export class Erasures {
     return rows;
   }
 
-  /** Some of the runs that still name the actor, with the sub-runs that name none. */
+  /** Runs that still name the actor, with sub-runs that name none; a limited number. */
   async runsOf({ tenantId, actorId }: RunningErasure): Promise<readonly string[]> {
     const { rows } = await sql<{ run_id: string }>`
       with recursive mine as (
@@ -84,7 +84,7 @@ export class Erasures {
     return rows.map(({ run_id }) => run_id);
   }
 
-  /** Takes the contents of some of their events and counts them; answers whether more may be left. */
+  /** Erases the contents of a batch of events and counts them. @returns true if more may be left */
   async eraseSome({ tenantId, id }: RunningErasure, runIds: readonly string[]): Promise<boolean> {
     const { rows } = await sql<{ erased: number }>`
       with old as (
@@ -106,7 +106,7 @@ export class Erasures {
     return rows[0]?.erased === ROWS_AT_ONCE;
   }
 
-  /** These runs name the actor no more, and say nothing of what came of them. */
+  /** Removes the actor and the results from these runs. */
   async forget({ tenantId, id, actorId }: RunningErasure, runIds: readonly string[]): Promise<void> {
     await sql`
       with forgotten as (
@@ -118,7 +118,7 @@ export class Erasures {
       where tenant_id = ${tenantId} and erasure_id = ${id}`.execute(this.database.db);
   }
 
-  /** Once, whichever replica is first. */
+  /** Takes effect once, for the first replica. */
   finish({ tenantId, id }: RunningErasure): Promise<void> {
     return this.database.db.transaction().execute(async (tx) => {
       const done = await tx

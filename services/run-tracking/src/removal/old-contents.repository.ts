@@ -2,24 +2,24 @@ import type { Database } from '@agentlens/database';
 import { sql } from 'kysely';
 import { WITHOUT_CONTENTS } from './contents.sql.ts';
 
-/** One statement may run for ten seconds; this many rows take well under one. */
+/** A statement may run for ten seconds; this many rows take well under one. */
 const ROWS_AT_ONCE = 2_000;
 
-/** Events, decisions and runs of a tenant from `from` on and before `before`, ISO instants. */
+/** Rows of a tenant from `from` (inclusive) to `before` (exclusive), RFC 3339. */
 export interface ExpiredRange {
   readonly tenantId: string;
   readonly from: string;
   readonly before: string;
 }
 
-/** How many rows lost their contents, by table. */
+/** Rows whose contents were removed, by table. */
 type ExpiredRows = Readonly<Record<'events' | 'decisions' | 'runs', number>>;
 
-/** Takes the contents out of what is stored and leaves the rest. */
+/** Removes contents and keeps the rows. */
 export class OldContents {
   constructor(private readonly database: Pick<Database, 'db'>) {}
 
-  /** The tenants that keep contents for less long than events, with the days. @throws what Postgres says. */
+  /** Tenants that keep contents for less time than events, with the number of days. @throws database errors */
   async tenants(): Promise<readonly { readonly tenantId: string; readonly days: number }[]> {
     const { rows } = await sql<{ tenantId: string; days: number }>`
       select id as "tenantId", content_retention_days as days from tenants
@@ -27,7 +27,10 @@ export class OldContents {
     return rows;
   }
 
-  /** A bounded number of rows, and whether more may be left. @throws what Postgres says. */
+  /**
+   * Removes the contents of a bounded number of rows. @returns counts, and whether more may be left. @throws database
+   * errors
+   */
   async expireSome({ tenantId, from, before }: ExpiredRange): Promise<{ expired: ExpiredRows; more: boolean }> {
     const limit = sql.lit(ROWS_AT_ONCE);
     const { rows } = await sql<ExpiredRows>`

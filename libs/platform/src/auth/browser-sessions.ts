@@ -1,0 +1,157 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { ProblemException } from '../http/problem-exception.ts';
+import type { Clock, Platform } from '../platform.ts';
+import { bearerOf } from './api-key.ts';
+
+const Sealed = z.object({ key: z.string(), until: z.number() });
+
+/** Seals API keys for a limited time and one purpose, for clients that must not hold the key itself. */
+class SealedKeys {
+  readonly #platform: Pick<Platform, 'secrets' | 'clock'>;
+  readonly #context: readonly string[];
+
+  /** @param purpose keys sealed for one purpose do not open for another */
+  constructor(platform: Pick<Platform, 'secrets' | 'clock'>, purpose: string) {
+    this.#platform = platform;
+    this.#context = [purpose];
+  }
+
+  seal(key: string, untilMs: number): string {
+    return this.#platform.secrets.seal(JSON.stringify({ key, until: untilMs }), this.#context);
+  }
+
+  /** The key; undefined if it has expired, was altered, or was sealed with a key that this platform no longer has. */
+  open(sealed: string): string | undefined {
+    const { secrets, clock } = this.#platform;
+    if (!secrets.isSealed(sealed)) return undefined;
+    try {
+      const { key, until } = Sealed.parse(JSON.parse(secrets.open(sealed, this.#context)));
+      return until > clock.now() ? key : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+const NAME = 'agentlens_session';
+const COOKIE = new RegExp(`(?:^|; *)${NAME}=([^;]+)`);
+const COOKIE_LIFE_MS = 7 * 86_400_000;
+const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
+
+/**
+ * Browser sessions: an API key sealed in a cookie that scripts cannot read. A request with the cookie and without
+ * `Authorization` is treated as a request with that key, so that scope, expiry and revocation apply. Writes must come
+ * from a page of the same origin, because browsers send cookies with requests of any page.
+ */
+export class SessionCookies {
+  readonly #keys: SealedKeys;
+  readonly #clock: Clock;
+
+  constructor(platform: Pick<Platform, 'secrets' | 'clock'>) {
+    this.#keys = new SealedKeys(platform, 'session-cookie');
+    this.#clock = platform.clock;
+  }
+
+  /** Must run before keys are checked. */
+  accept(fastify: FastifyInstance): void {
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      done(this.#signIn(request));
+    });
+  }
+
+  /** The `Set-Cookie` value that signs this browser in. */
+  cookieFor(key: string, request: FastifyRequest): string {
+    return `${NAME}=${this.#keys.seal(key, this.#clock.now() + COOKIE_LIFE_MS)}; Max-Age=${COOKIE_LIFE_MS / 1000}${attributesFor(request)}`;
+  }
+
+  /** The `Set-Cookie` value that signs this browser out. */
+  endedFor(request: FastifyRequest): string {
+    return `${NAME}=; Max-Age=0${attributesFor(request)}`;
+  }
+
+  #signIn(request: FastifyRequest): ProblemException | undefined {
+    if (request.headers.authorization !== undefined) return undefined;
+    const key = this.#keyOf(request);
+    if (key === undefined) return undefined;
+    if (!SAFE_METHODS.includes(request.method) && !comesFromHere(request)) {
+      return new ProblemException(403, 'This request does not come from the console', {
+        hint: 'A browser session may change things only from its own page. Programs send their API key instead.',
+      });
+    }
+    request.headers.authorization = `Bearer ${key}`;
+    return undefined;
+  }
+
+  #keyOf(request: FastifyRequest): string | undefined {
+    const value = COOKIE.exec(request.headers.cookie ?? '')?.[1];
+    return value === undefined ? undefined : this.#keys.open(value);
+  }
+}
+
+function attributesFor(request: FastifyRequest): string {
+  const secure = request.headers['x-forwarded-proto'] === 'https' ? '; Secure' : '';
+  return `; Path=/; HttpOnly; SameSite=Strict${secure}`;
+}
+
+/** True if the request comes from a page of this origin. Requests without the header are rejected. */
+export function comesFromHere(request: Pick<FastifyRequest, 'headers'>): boolean {
+  const { origin, host } = request.headers;
+  if (origin === undefined || !URL.canParse(origin)) return false;
+  const forwarded = request.headers['x-forwarded-host'];
+  return [host, forwarded].includes(new URL(origin).host);
+}
+
+/** Long enough to connect. A ticket in a log is worthless afterwards. */
+const TICKET_LIFE_MS = 60_000;
+
+/** `expiresAt` is RFC 3339. */
+export interface StreamTicket {
+  readonly ticket: string;
+  readonly expiresAt: string;
+}
+
+/**
+ * Lets clients that cannot send headers open an event stream without a key in the address. A ticket is the sealed key,
+ * valid for a minute on routes of event streams. A request with a ticket is treated as a request with that key, so that
+ * its scopes, expiry, revocation and agents apply. Every process with the platform's secret key can open it.
+ */
+export class StreamTickets {
+  readonly #keys: SealedKeys;
+  readonly #clock: Clock;
+
+  constructor(platform: Pick<Platform, 'secrets' | 'clock'>) {
+    this.#keys = new SealedKeys(platform, 'stream-ticket');
+    this.#clock = platform.clock;
+  }
+
+  /** Must run before keys are checked. */
+  accept(fastify: FastifyInstance): void {
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      done(this.#admit(request));
+    });
+  }
+
+  /** Creates a ticket for the key of this request. */
+  ticketFor(request: Pick<FastifyRequest, 'headers'>): StreamTicket {
+    const key = bearerOf(request);
+    if (key === undefined) throw new Error('a ticket was asked for by a request without a key');
+    const untilMs = this.#clock.now() + TICKET_LIFE_MS;
+    return { ticket: this.#keys.seal(key, untilMs), expiresAt: new Date(untilMs).toISOString() };
+  }
+
+  #admit(request: FastifyRequest): ProblemException | undefined {
+    if (request.routeOptions.config.allowsQueryToken !== true) return undefined;
+    const { ticket } = request.query as Record<string, unknown>;
+    if (request.headers.authorization !== undefined || typeof ticket !== 'string') return undefined;
+    const key = this.#keys.open(ticket);
+    if (key === undefined) {
+      return new ProblemException(401, 'Invalid stream ticket', {
+        hint: 'A ticket is good for a minute: get a new one with your API key.',
+        headers: { 'www-authenticate': 'Bearer' },
+      });
+    }
+    request.headers.authorization = `Bearer ${key}`;
+    return undefined;
+  }
+}

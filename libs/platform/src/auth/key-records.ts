@@ -1,0 +1,132 @@
+import type { Database } from '@agentlens/database';
+import { sql } from 'kysely';
+import type { KeyRecord } from './cached-key-directory.ts';
+
+/** True if the tenant has an active rule or a budget that blocks when it cannot be evaluated. */
+const HAS_TO_BLOCK = sql<boolean>`(
+  exists (
+    select from guardrail_rules r
+    where r.tenant_id = api_keys.tenant_id and r.on_unavailable = 'block' and r.deleted_at is null
+      and r.enabled and r.mode = 'enforce' and not r.dry_run
+  ) or exists (
+    select from budgets b where b.tenant_id = api_keys.tenant_id and b.on_unavailable = 'block' and b.deleted_at is null
+      and b.enabled
+  )
+)`;
+
+/** Reads the records of keys. Key ids are unique across tenants: this lookup finds the tenant, so it cannot name it. */
+export async function readKeyRecords(database: Database, keyIds: readonly string[]): Promise<readonly KeyRecord[]> {
+  const rows = await database.db
+    .selectFrom('api_keys')
+    .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')
+    .select(['tenant_id', 'key_id', 'secret_hash', 'scopes', 'agents', 'events_per_second', 'expires_at', 'revoked_at'])
+    .select(['decision_fail_mode', 'decision_arguments'])
+    .select(HAS_TO_BLOCK.as('has_to_block'))
+    .where('key_id', '=', sql<string>`any(${keyIds}::text[])`)
+    .execute();
+  return rows.map((row) => ({
+    tenantId: row.tenant_id,
+    keyId: row.key_id,
+    secretHash: row.secret_hash,
+    scopes: row.scopes,
+    agents: row.agents,
+    eventsPerSecond: row.events_per_second,
+    decisionFailMode: row.has_to_block ? 'block' : row.decision_fail_mode,
+    keepsArguments: row.decision_arguments === 'redacted',
+    expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
+    revokedAtMs: row.revoked_at === null ? null : Date.parse(row.revoked_at),
+  }));
+}
+
+/** Maximum number of keys per statement. */
+const MAX_PER_STATEMENT = 500;
+/** A background read waits this long for others. */
+const GATHER_MS = 250;
+
+type Reading<T> = PromiseWithResolvers<T | null>;
+
+/**
+ * Batches key reads: one statement runs at a time, and keys requested meanwhile share the next one. A thousand tenants
+ * that send now and then cost a few statements per second.
+ */
+export class KeyReads<T> {
+  readonly #waiting = new Map<string, Reading<T>>();
+  /** Reads of the running statement, without keys that were evicted since. */
+  readonly #running = new Map<string, Reading<T>>();
+  #isBusy = false;
+  /** True if a caller waits for one of the pending reads. */
+  #isUrgent = false;
+  #isGathering = false;
+
+  constructor(
+    /** Returns the records found, or null if keys cannot be read. Never rejects. */
+    private readonly read: (keyIds: readonly string[]) => Promise<ReadonlyMap<string, T> | null>,
+    /** Called with each record, unless the key was evicted meanwhile. */
+    private readonly keep: (keyId: string, found: T) => void,
+  ) {}
+
+  /** Reads a key now, or after the running statement. Null if keys cannot be read. */
+  now(keyId: string): Promise<T | null> {
+    const running = this.#running.get(keyId);
+    if (running !== undefined) return running.promise;
+    const { promise } = this.#join(keyId);
+    this.#isUrgent = true;
+    void this.#leave();
+    return promise;
+  }
+
+  /** Reads a key in the background, together with others. */
+  soon(keyId: string): void {
+    if (this.#running.has(keyId)) return;
+    this.#join(keyId);
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    setTimeout(() => {
+      this.#isGathering = false;
+      this.#isUrgent = true;
+      void this.#leave();
+    }, GATHER_MS).unref();
+  }
+
+  /** The running statement may have read the old record, so later callers read again. */
+  forget(keyId: string): void {
+    this.#running.delete(keyId);
+  }
+
+  #join(keyId: string): Reading<T> {
+    const present = this.#waiting.get(keyId) ?? Promise.withResolvers<T | null>();
+    this.#waiting.set(keyId, present);
+    return present;
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#isBusy || this.#waiting.size === 0) return;
+    this.#isBusy = true;
+    const leaving = [...this.#waiting].slice(0, MAX_PER_STATEMENT);
+    for (const [keyId, reading] of leaving) {
+      this.#waiting.delete(keyId);
+      this.#running.set(keyId, reading);
+    }
+    this.#isUrgent = this.#waiting.size > 0;
+    const found = await this.read(leaving.map(([keyId]) => keyId));
+    for (const [keyId, reading] of leaving) this.#settle(keyId, reading, found?.get(keyId) ?? null);
+    this.#isBusy = false;
+    if (found === null) this.#giveUp();
+    else if (this.#isUrgent) void this.#leave();
+  }
+
+  #settle(keyId: string, reading: Reading<T>, found: T | null): void {
+    if (this.#running.get(keyId) === reading) {
+      this.#running.delete(keyId);
+      if (found !== null) this.keep(keyId, found);
+    }
+    reading.resolve(found);
+  }
+
+  /** Callers that waited behind a failed statement do not wait for another one. */
+  #giveUp(): void {
+    for (const { resolve } of this.#waiting.values()) resolve(null);
+    this.#waiting.clear();
+    this.#isUrgent = false;
+  }
+}
