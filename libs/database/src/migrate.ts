@@ -37,7 +37,7 @@ import * as exchangesAndIdPrefixes from './migrations/0033-exchanges-and-id-pref
 import * as versionsOfLimitsAndKeys from './migrations/0034-versions-of-limits-and-keys.ts';
 import * as sinceWhenWebhooksListen from './migrations/0035-since-when-webhooks-listen.ts';
 import * as deletedLimits from './migrations/0036-deleted-limits.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+import { withSchemaLock } from './with-schema-lock.ts';
 
 /** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -85,12 +85,12 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
  * database and be allowed to create roles (or find them created).
  */
 export function migrate(url: string): Promise<{ applied: string[] }> {
-  return oneAtATime(url, (pool) => apply(pool));
+  return withSchemaLock(url, (pool) => apply(pool));
 }
 
 /** As an older release left a database: for tests of upgrades. */
 export function migrateUpTo(url: string, name: keyof typeof MIGRATIONS): Promise<{ applied: string[] }> {
-  return oneAtATime(url, (pool) => apply(pool, String(name)));
+  return withSchemaLock(url, (pool) => apply(pool, String(name)));
 }
 
 async function apply(pool: pg.Pool, target?: string): Promise<{ applied: string[] }> {

@@ -2,8 +2,8 @@ import { eventually, type FreshDatabase, freshDatabase } from '@agentlens/testin
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Insertable, sql } from 'kysely';
 import type { Database } from './database.ts';
+import { isMovedPartition } from './errors.ts';
 import { migrate } from './migrate.ts';
-import { isMovedPartition } from './moved-partition.ts';
 import { openDatabase } from './open-database.ts';
 import { dropPartitions, ensurePartitions } from './partitions.ts';
 import type { EventsTable } from './schema/tables.ts';

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from './database.ts';
 import { migrate, migrateUpTo } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { budgetFromRow } from './rows/budget-row.ts';
-import { ruleFromRow } from './rows/rule-row.ts';
+import { budgetFromRow, ruleFromRow } from './rows.ts';
 
 /** What release 0.1.0 wrote: two rules, a budget, two keys, a run with a failed tool call. */
 const RECORDED = new URL('./recordings/release-0.1.0.json', import.meta.url);

@@ -9,8 +9,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { migrate } from '../migrate.ts';
 import { openDatabase } from '../open-database.ts';
-import { stopProcess } from './previous-server.ts';
-import { serverUser } from './server-user.ts';
+import { serverUser } from './binaries.ts';
+import { stopProcess } from './server.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './start-embedded-postgres.ts';
 
 const MODULE = fileURLToPath(new URL('./start-embedded-postgres.ts', import.meta.url));

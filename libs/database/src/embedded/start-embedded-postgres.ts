@@ -1,10 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
-import { clusterHome, usableBinaries } from './cluster-home.ts';
-import { type Cluster, makeCluster } from './make-cluster.ts';
-import { addressOf, claimServer, clearPreviousServer, DataDirectoryInUse, stopProcess } from './previous-server.ts';
-import { type EmbeddedServer, spawnServer } from './server-process.ts';
-import { serverUser } from './server-user.ts';
+import { serverUser } from './binaries.ts';
+import { type Cluster, clusterHome, makeCluster, usableBinaries } from './cluster.ts';
+import {
+  addressOf,
+  claimServer,
+  clearPreviousServer,
+  DataDirectoryInUse,
+  type EmbeddedServer,
+  spawnServer,
+  stopProcess,
+} from './server.ts';
 
 const DATABASE = 'agentlens';
 const POLL_MS = 25;

@@ -1,8 +1,7 @@
 import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { type Columns, JsonText, RowArray } from './row-array.ts';
-import { type RowType, readRowTypes } from './row-types.ts';
+import { type Columns, JsonText, RowArray, type RowType, readRowTypes } from './row-array.ts';
 
 describe('row arrays', () => {
   let fresh: FreshDatabase;

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Timestamp } from './columns.ts';
+import type { NullableJson, Timestamp } from './columns.ts';
 
 /** Writer: query. */
 export interface TenantsTable {
@@ -29,4 +29,20 @@ export interface ApiKeysTable {
   expires_at: Timestamp | null;
   revoked_at: Timestamp | null;
   version: Generated<number>;
+}
+
+/** Writers: whoever makes the change. Rows are added and never changed. */
+export interface AuditEntriesTable {
+  tenant_id: string;
+  entry_id: string;
+  at: Timestamp;
+  kind: string;
+  target: string;
+  target_id: string;
+  key_id: string | null;
+  key_name: string | null;
+  person: string | null;
+  reason: string | null;
+  before: NullableJson;
+  after: NullableJson;
 }

@@ -12,7 +12,6 @@ import type {
   TriggerCooldownsTable,
   WebhookEndpointsTable,
 } from './action-dispatcher.tables.ts';
-import type { AuditEntriesTable } from './audit.tables.ts';
 import type { Json, Timestamp } from './columns.ts';
 import type {
   BreakerLimitsTable,
@@ -23,7 +22,7 @@ import type {
   GuardrailStatesTable,
   RuleVersionsTable,
 } from './guardrail-evaluator.tables.ts';
-import type { ApiKeysTable, TenantsTable } from './query.tables.ts';
+import type { ApiKeysTable, AuditEntriesTable, TenantsTable } from './query.tables.ts';
 import type {
   AgentDailyTable,
   AgentsTable,
@@ -39,9 +38,9 @@ import type {
 
 // By writer: each table has one, and only its file says what a row is.
 export type * from './action-dispatcher.tables.ts';
-export type * from './audit.tables.ts';
 export type { Timestamp } from './columns.ts';
 export type * from './guardrail-evaluator.tables.ts';
+export type * from './query.tables.ts';
 export type * from './query.tables.ts';
 export type * from './run-tracking.tables.ts';
 

@@ -8,7 +8,7 @@ import { inFlight } from './decisions/in-flight.ts';
 import { inTheAgent } from './decisions/in-the-agent.ts';
 import { killed } from './decisions/killed.ts';
 import { neighbours } from './decisions/neighbours.ts';
-import { oneAtATime } from './decisions/one-at-a-time.ts';
+import { withSchemaLock } from './decisions/one-at-a-time.ts';
 import { EMPTY_SUBJECT } from './decisions/ways.ts';
 
 /** What asking costs an agent and the platform, and whether a stop really stops. */
@@ -27,7 +27,7 @@ export const decisions: Scenario = {
     try {
       const [port] = (await once(empty, 'message')) as [number];
       const endpoints = { connection, emptyUrl: `http://127.0.0.1:${port}` };
-      await oneAtATime(bench, stage, endpoints);
+      await withSchemaLock(bench, stage, endpoints);
       await inFlight(bench, stage, endpoints);
       await neighbours(bench, stage);
       await killed(bench, stage);

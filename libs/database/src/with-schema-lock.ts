@@ -6,7 +6,7 @@ const LOCK_KEY = 4_017_113_301;
 const CONNECT_TIMEOUT_MS = 30_000;
 
 /** Changes to schema and roles, one starter at a time. The connections end with the work. */
-export async function oneAtATime<T>(url: string, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
+export async function withSchemaLock<T>(url: string, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
   const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   pool.on('error', () => {
     // The statement that needed the connection reports it.

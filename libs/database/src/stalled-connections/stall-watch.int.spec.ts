@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrate.ts';
 import { openDatabase } from '../open-database.ts';
-import { AnswerWatch } from './answer-watch.ts';
+import { AnswerWatch } from './stall-watch.ts';
 
 /** At its deadline a statement fails with "Query read timeout"; the second is what a transaction's rollback says. */
 const LOST = /^(Connection terminated|Client has encountered a connection error)/;

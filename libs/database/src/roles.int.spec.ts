@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import type { DatabaseRole } from '../database.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/start-embedded-postgres.ts';
-import { migrate } from '../migrate.ts';
-import { openDatabase } from '../open-database.ts';
-import { DATABASE_ROLES, READER_ROLE, roleName } from '../roles.ts';
-import { grantLogins } from './grant-logins.ts';
+import type { DatabaseRole } from './database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
+import { migrate } from './migrate.ts';
+import { openDatabase } from './open-database.ts';
+import { DATABASE_ROLES, grantLogins, READER_ROLE, roleName } from './roles.ts';
 
 /** Roles belong to the whole server, so this one is not shared with other specs; and it asks for passwords. */
 describe('database logins of the services', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isDataError } from './data-error.ts';
+import { isDataError } from './errors.ts';
 
 describe('errors that blame the row', () => {
   it.each(['22P02', '22003', '22P05', '23502', '54000', '54001'])('are known by SQLSTATE %s', (code) => {

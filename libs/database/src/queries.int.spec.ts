@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { rowGroups } from './row-groups.ts';
+import { rowGroups } from './queries.ts';
 
 describe('rows in groups', () => {
   let fresh: FreshDatabase;

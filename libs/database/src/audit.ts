@@ -1,6 +1,7 @@
-import { type AuditedChange, targetOf, timeOrderedId } from '@agentlens/contracts';
-import type { Kysely } from 'kysely';
-import type { Tables } from '../schema/tables.ts';
+import { type AuditedChange, type AuditRecord, type ChangeKind, targetOf, timeOrderedId } from '@agentlens/contracts';
+import type { Kysely, Selectable } from 'kysely';
+import type { AuditEntriesTable } from './schema/query.tables.ts';
+import type { Tables } from './schema/tables.ts';
 
 /** Writes what was changed into the audit: in the transaction of the change itself, so that there is neither without the other. */
 export async function recordChanges(db: Kysely<Tables>, changes: readonly AuditedChange[]): Promise<void> {
@@ -24,4 +25,22 @@ export async function recordChanges(db: Kysely<Tables>, changes: readonly Audite
       })),
     )
     .execute();
+}
+
+/** A row of the audit as it is shown. */
+export function auditEntryFromRow(row: Selectable<AuditEntriesTable>): AuditRecord {
+  const { key_id: keyId, key_name: keyName, person } = row;
+  return {
+    id: row.entry_id,
+    tenantId: row.tenant_id,
+    changedAt: row.at,
+    // Written by our own services, from the same list.
+    kind: row.kind as ChangeKind,
+    target: row.target,
+    targetId: row.target_id,
+    actor: keyId === null ? null : { person, keyId, keyName: keyName ?? keyId },
+    reason: row.reason,
+    before: row.before as AuditRecord['before'],
+    after: row.after as AuditRecord['after'],
+  };
 }
