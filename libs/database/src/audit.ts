@@ -3,7 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { AuditEntriesTable } from './schema/query.tables.ts';
 import type { Tables } from './schema/tables.ts';
 
-/** Writes what was changed into the audit: in the transaction of the change itself, so that there is neither without the other. */
+/** Writes audit entries. Call in the transaction of the change, so that neither is stored without the other. */
 export async function recordChanges(db: Kysely<Tables>, changes: readonly AuditedChange[]): Promise<void> {
   if (changes.length === 0) return;
   await db
@@ -27,14 +27,14 @@ export async function recordChanges(db: Kysely<Tables>, changes: readonly Audite
     .execute();
 }
 
-/** A row of the audit as it is shown. */
+/** Converts a row to an audit entry. */
 export function auditEntryFromRow(row: Selectable<AuditEntriesTable>): AuditRecord {
   const { key_id: keyId, key_name: keyName, person } = row;
   return {
     id: row.entry_id,
     tenantId: row.tenant_id,
     changedAt: row.at,
-    // Written by our own services, from the same list.
+    // Only our services write it, from the same list.
     kind: row.kind as ChangeKind,
     target: row.target,
     targetId: row.target_id,

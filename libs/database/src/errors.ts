@@ -1,9 +1,8 @@
 const CHECK_VIOLATION = '23514';
 
 /**
- * True where a row was on its way to the default partition while the partition it belongs to was attached by somebody
- * else. Postgres calls it a check violation, but of no constraint that has a name. The row is not to blame: the next
- * attempt finds its partition.
+ * Whether a row was inserted into the default partition while the partition it belongs to was being attached. Postgres
+ * reports a check violation without a constraint name. The row is valid; a retry finds the partition.
  */
 export function isMovedPartition(error: unknown): boolean {
   const { code, constraint } = (error ?? {}) as { readonly code?: unknown; readonly constraint?: unknown };
@@ -11,9 +10,8 @@ export function isMovedPartition(error: unknown): boolean {
 }
 
 /**
- * Classes of SQLSTATE that blame the data: 22 data exception, 23 integrity violation, 54 limits of Postgres itself, which
- * one value passes (nested too deep, too long for an index) and no later attempt will not; want of room or memory, which
- * passes, is class 53.
+ * SQLSTATE classes caused by the data: 22 data exception, 23 integrity violation, 54 limits of Postgres itself, such as
+ * nesting depth or index entry size, which a retry cannot fix. Lack of disk or memory is class 53.
  */
 const DATA_CLASSES = /^(22|23|54)[0-9A-Z]{3}$/;
 
@@ -22,13 +20,13 @@ export interface DataError {
   readonly message: string;
 }
 
-/** True where the database refuses this row and always will; false where it is the database that is unwell. */
+/** Whether the database rejects this row permanently; false if the database itself has a problem. */
 export function isDataError(error: unknown): error is DataError {
   if (typeof error !== 'object' || error === null || isMovedPartition(error)) return false;
   return 'code' in error && typeof error.code === 'string' && DATA_CLASSES.test(error.code) && 'message' in error;
 }
 
-/** What an error of `pg` tells of the place: names of the schema. */
+/** The parts of a `pg` error that name schema objects. */
 interface Refusal {
   readonly code: string;
   readonly table?: unknown;
@@ -37,8 +35,8 @@ interface Refusal {
 }
 
 /**
- * Why Postgres refused a row, for people who look for the fault later: the SQLSTATE and, where Postgres names one, the
- * constraint or column. Never its message or detail: they quote what the row holds.
+ * Describes why Postgres rejected a row: the SQLSTATE and, if known, the constraint or column. Omits message and
+ * detail, which quote the row's values.
  */
 export function refusalText({ code, table, column, constraint }: Refusal): string {
   const state = `SQLSTATE ${code}`;

@@ -15,7 +15,10 @@ const UTC_TEXT = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
 
 type Parser = (text: string) => unknown;
 
-/** `2026-11-21 10:00:00.5+00` as `2026-11-21T10:00:00.500Z`; what no ISO text can say (`infinity`, BC) stays as it is. */
+/**
+ * Converts `2026-11-21 10:00:00.5+00` to `2026-11-21T10:00:00.500Z`. Values without an ISO form (`infinity`, BC) are
+ * unchanged.
+ */
 function instantText(text: string): string {
   const parts = UTC_TEXT.exec(text);
   if (parts === null) return text;
@@ -31,15 +34,15 @@ const PARSERS: Readonly<Record<number, Parser>> = {
 };
 
 /**
- * Given to each pool rather than set on `pg.types`, so that two copies of this lib, or a host application with parsers
- * of its own, do not change each other's rows. Timestamps rely on the session's time zone being UTC.
+ * Set per pool instead of on `pg.types`, so that two copies of this library, or a host application with its own
+ * parsers, do not affect each other. Timestamps require the session time zone UTC.
  */
 const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     (format !== 'binary' && PARSERS[oid]) || pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-/** Longer than the slowest legitimate batch; the server gives up first, the client when the server is gone. */
+/** Longer than the slowest legitimate batch. The server times out first, the client only if the server is gone. */
 const STATEMENT_TIMEOUT_MS = 9_500;
 const QUERY_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -47,21 +50,22 @@ const IDLE_IN_TRANSACTION_MS = 30_000;
 
 interface DatabaseOptions {
   readonly url: string;
-  /** The service this pool works for. */
+  /** Service that uses this pool. */
   readonly role: DatabaseRole;
   readonly applicationName?: string;
   /** Default 10. */
   readonly maxConnections?: number;
-  /** Told of connections that died while idle; the pool replaces them by itself. */
+  /** Called for connections that failed while idle; the pool replaces them. */
   readonly onIdleError?: (error: Error) => void;
-  /** Client-side deadline of one statement, ms. Default 10,000. */
+  /** Client-side timeout of one statement, ms. Default 10,000. */
   readonly queryTimeoutMs?: number;
 }
 
 /**
- * A pool whose sessions start as the service's own role, in UTC, with deadlines on everything. A connection that died
- * without a word is noticed within about three seconds, while a statement may work for nine: its query fails with
- * "Connection terminated" and is worth repeating. Connects at the first query, not here. The database must be migrated: before, the role does not exist and connecting fails.
+ * Opens a pool whose sessions start as the service's role, in UTC, with timeouts. A connection that died silently is
+ * detected within about three seconds, although a statement may run for nine; its query fails with "Connection
+ * terminated" and can be retried. Connects with the first query. The database must be migrated, because the role must
+ * exist.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
@@ -69,7 +73,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionString: options.url,
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? `agentlens-${options.role}`,
-    // Start-up options cost no round trip, and RESET goes back to them, not to the login role.
+    // Startup options cost no round trip, and RESET returns to them instead of to the login role.
     options: sessionOptions(options.role),
     types: typeParsers,
     statement_timeout: Math.min(STATEMENT_TIMEOUT_MS, queryTimeoutMs),
@@ -81,8 +85,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', answerWithin(queryTimeoutMs));
   pool.on('connect', (client) => answers.watch(client));
   pool.on('error', (error) => options.onIdleError?.(error));
-  // A connection lost between two statements of a transaction is told by an event; unheard, that ends the process. The
-  // next statement on it reports the loss to the one who needs it.
+  // A connection lost between two statements of a transaction emits an error, which would end the process if unhandled.
+  // The next statement reports the loss.
   pool.on('connect', (client) => client.on('error', () => undefined));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool, cursor: AnsweredCursor }) });
   return {
@@ -97,9 +101,9 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 function sessionOptions(role: DatabaseRole): string {
-  // No JIT: compiling a big statement takes seconds, ours take milliseconds.
+  // No JIT: compiling a large statement takes seconds, running ours milliseconds.
   const settings = [`role=${roleName(role)}`, 'timezone=UTC', 'datestyle=ISO', 'jit=off'];
-  // Its one statement has the same plan for every value, and planning it costs as much as storing fifty events.
+  // Its one statement has the same plan for all values, and planning it costs as much as storing fifty events.
   if (role === 'run-tracking') settings.push('plan_cache_mode=force_generic_plan');
   return settings.map((setting) => `-c ${setting}`).join(' ');
 }

@@ -4,8 +4,8 @@ import { READER_ROLE } from './roles.ts';
 import type { Tables } from './schema/tables.ts';
 
 /**
- * One transaction as the tenant-bound read role, begun in the message that says whose it is: a read is three round trips
- * and the first of them is the same for all. Only a lost connection cannot be rolled back, and such a one is not used again.
+ * Runs one transaction as the tenant-bound read role. The transaction begins in the message that sets the tenant, so a
+ * read takes three round trips. If the connection is lost, the rollback fails and the connection is not reused.
  */
 export function asTenant<T>(
   db: Kysely<Tables>,
@@ -25,17 +25,17 @@ export function asTenant<T>(
   });
 }
 
-/** Several statements in a message cannot have parameters. */
+/** Several statements in one message cannot have parameters. */
 function beginAs(tenantId: string): string {
   const [role, tenant] = [READER_ROLE, tenantId].map((value) => pg.escapeLiteral(value));
   return `begin; select set_config('role', ${role}, true), set_config('agentlens.tenant', ${tenant}, true)`;
 }
 
 /**
- * One transaction at a time, over all replicas: whoever asks for the same lock waits until this transaction ends.
+ * Takes a lock until the end of the transaction, across all replicas.
  *
- * @param purpose what must not happen twice at once: `rules`, `alerts`
- * @param tenantId within one tenant only; without it for all
+ * @param purpose what must not run concurrently: `rules`, `alerts`
+ * @param tenantId limits the lock to one tenant
  */
 export async function lockUntilEnd(tx: Transaction<Tables>, purpose: string, tenantId?: string): Promise<void> {
   const name = ['agentlens', purpose, ...(tenantId === undefined ? [] : [tenantId])].join(':');
@@ -43,9 +43,9 @@ export async function lockUntilEnd(tx: Transaction<Tables>, purpose: string, ten
 }
 
 /**
- * The rows of a query, at most `size` at a time, each group asked for when the one before was taken; where `atMost` says that
- * one group holds them all, they come without a cursor and its two trips to the server. `stream()` of a query hands out single
- * rows, each by way of two generators, which costs a thousand of them 2 ms: hence the executor, which Kysely keeps for itself.
+ * Reads the rows of a query in groups of at most `size`; each group is requested after the previous one was consumed.
+ * If `atMost` says that one group holds all rows, no cursor is used, which saves two round trips. Kysely's `stream()`
+ * passes single rows through two generators, which costs 2 ms per thousand rows, so this uses its executor directly.
  */
 export async function* rowGroups<Row>(
   db: Kysely<Tables>,

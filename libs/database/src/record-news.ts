@@ -4,13 +4,13 @@ import { auditEntryFromRow } from './audit.ts';
 import { budgetFromRow } from './rows.ts';
 import type { BudgetsTable, Tables } from './schema/tables.ts';
 
-/** Shares of a budget that are worth a message. */
+/** Shares of a budget that trigger a notification. */
 const SHARES = [0.8, 1] as const;
 
-/** A pot of which most or all is spent, before it was asked since when. */
+/** A budget account that reached a share, without the time when it did. */
 type FullPot = Omit<BudgetReached, 'at'>;
 
-/** Changes of these tenants from then on, oldest first. */
+/** Changes of these tenants since a time, oldest first. */
 export async function changesSince(
   db: Kysely<Tables>,
   tenantIds: readonly string[],
@@ -28,7 +28,7 @@ export async function changesSince(
   return rows.map(auditEntryFromRow);
 }
 
-/** By what is in the ledger: what was spent a second ago is in the next look. */
+/** Accounts that reached a share according to the ledger, which lags by up to a second. */
 async function fullPots(db: Kysely<Tables>, tenantIds: readonly string[], nowMs: number): Promise<FullPot[]> {
   if (tenantIds.length === 0) return [];
   const starts = BUDGET_PERIODS.map((period) => ({ period, start: periodStart(period, nowMs) }));
@@ -50,8 +50,8 @@ async function fullPots(db: Kysely<Tables>, tenantIds: readonly string[], nowMs:
 }
 
 /**
- * Since when each has reached its share: when what was settled by then was so much, or when the limit was set to what it
- * is, whichever came later. It reads the ledger of the period, so it is for pots that were not told yet.
+ * Adds the time at which each account reached its share: when settled spending reached the amount or when the limit was
+ * set, whichever is later. Reads the ledger of the whole period, so call it only for new accounts.
  */
 async function reachedSince(db: Kysely<Tables>, pots: readonly FullPot[], nowMs: number): Promise<BudgetReached[]> {
   if (pots.length === 0) return [];
@@ -76,53 +76,53 @@ async function reachedSince(db: Kysely<Tables>, pots: readonly FullPot[], nowMs:
           and a.before->'limitUsd' is distinct from a.after->'limitUsd'
       ) as limited`.execute(db);
   const since = new Map(rows.map(({ n, at }) => [n, at]));
-  // Where sums of doubles say otherwise than those of the ledger it was reached just now.
+  // If sums of doubles differ from those of the ledger, use the current time.
   return pots.map((pot, n) => ({ ...pot, at: since.get(n) ?? new Date(nowMs).toISOString() }));
 }
 
-/** A row is committed after the time it carries. */
+/** Rows are committed later than the time they contain. */
 const OVERLAP_MS = 2 * MINUTE_MS;
 
-/** What other services wrote into the record: changes by people, and budgets of which most or all is spent. */
+/** News for webhooks: changes by people, and budgets that are mostly or fully spent. */
 export interface News {
   /** Oldest first. */
   readonly changes: readonly AuditRecord[];
-  /** Each pot, period, share and limit once. */
+  /** Once per account, period, share and limit. */
   readonly reached: readonly BudgetReached[];
 }
 
-/** Whose news are wanted. */
+/** Tenants whose news are requested. */
 export interface NewsOf {
   readonly changes: readonly string[];
   readonly budgets: readonly string[];
 }
 
 /**
- * What is new in the record since the last look. The record is read again and again, because nobody publishes it; this
- * remembers what it told, so that nobody hears of it twice from the same process. One look at a time.
+ * Finds new entries since the previous look. The tables are polled because they have no notifications, and entries are
+ * deduplicated within this process. Do not call `look` concurrently.
  */
 export class RecordNews {
   readonly #now: () => number;
   readonly #missedMs: number;
-  #told: ReadonlySet<string> = new Set();
+  #reported: ReadonlySet<string> = new Set();
   #lookedAtMs: number | undefined;
 
-  /** @param missedMs how far back the first look reads changes: what may have been missed before. */
+  /** @param missedMs how far back the first look reads changes */
   constructor(now: () => number, missedMs = OVERLAP_MS) {
     this.#now = now;
     this.#missedMs = missedMs;
   }
 
   /**
-   * Hands on what is new, if anything. If `take` throws, the next look hands it on again.
-   * @throws what Postgres or `take` says
+   * Passes new entries to `take`, if there are any. If `take` throws, the next look passes them again.
+   * @throws errors of Postgres or `take`
    */
   async look(db: Kysely<Tables>, of: NewsOf, take: (news: News, at: string) => Promise<void> | void): Promise<void> {
     const nowMs = this.#now();
     const from = this.#lookedAtMs === undefined ? nowMs - this.#missedMs : this.#lookedAtMs - OVERLAP_MS;
     const changes = await changesSince(db, of.changes, new Date(from).toISOString());
     const pots = await fullPots(db, of.budgets, nowMs);
-    const isNew = (key: string) => !this.#told.has(key);
+    const isNew = (key: string) => !this.#reported.has(key);
     const fresh = {
       changes: changes.filter((change) => isNew(keyOfChange(change))),
       reached: await reachedSince(
@@ -132,8 +132,8 @@ export class RecordNews {
       ),
     };
     if (fresh.changes.length + fresh.reached.length > 0) await take(fresh, new Date(nowMs).toISOString());
-    // What this look saw is all that the next one can see again.
-    this.#told = new Set([...changes.map(keyOfChange), ...pots.map(keyOfPot)]);
+    // The next look can only see these again.
+    this.#reported = new Set([...changes.map(keyOfChange), ...pots.map(keyOfPot)]);
     this.#lookedAtMs = nowMs;
   }
 }

@@ -11,10 +11,10 @@ export const DATABASE_ROLES: readonly DatabaseRole[] = [
   'query',
 ];
 
-/** Sees one tenant at a time, the one named by `agentlens.tenant`; writes nothing. */
+/** Read-only role that sees one tenant at a time, the one set in `agentlens.tenant`. */
 export const READER_ROLE = 'agentlens_reader';
 
-/** The Postgres role of a service. Roles belong to the whole server, so the name carries the product. */
+/** The Postgres role of a service. Roles are server-wide, so the name contains the product. */
 export function roleName(role: DatabaseRole): string {
   return `agentlens_${role.replaceAll('-', '_')}`;
 }
@@ -23,8 +23,8 @@ const ITERATIONS = 4096;
 const KEY_BYTES = 32;
 
 /**
- * What Postgres keeps in place of a password (RFC 5803). Sent instead of the password, which would stand in the server's
- * log with any statement that fails. The password must be ASCII: nothing is normalised.
+ * Password verifier in the form that Postgres stores (RFC 5803). Sent instead of the password, which would appear in
+ * the server's log if the statement failed. The password must be ASCII, because it is not normalized.
  */
 function scramVerifier(password: string, salt: Buffer): string {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, KEY_BYTES, 'sha256');
@@ -34,7 +34,7 @@ function scramVerifier(password: string, salt: Buffer): string {
   return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`;
 }
 
-/** A service without a password keeps what it has. */
+/** A service without a password keeps its current one. */
 export type ServicePasswords = Readonly<Partial<Record<DatabaseRole, string>>>;
 
 const SALT_BYTES = 16;
@@ -47,10 +47,10 @@ const MEMBERSHIPS = `select member.rolname as member, granted.rolname as granted
   where member.rolname = any($1) order by 1, 2`;
 
 /**
- * Lets services connect as their own roles, with these passwords: as nobody else, except that `query` may also read as
- * one tenant. Again with other passwords: those count from now on. The login of `url` owns the database and made the
- * roles, or administers them; the database is migrated.
- * @throws when such a role could do more than its service may: nothing is changed then.
+ * Lets services log in as their own roles with these passwords. They cannot assume other roles, except that `query` may
+ * read as one tenant. Calling it again changes the passwords. The login of `url` must own the database and have created
+ * the roles, or administer them; the database must be migrated.
+ * @throws if a role has more privileges than its service needs; nothing is changed then
  */
 export async function grantLogins(url: string, passwords: ServicePasswords): Promise<void> {
   const logins = Object.entries(passwords).map(([service, password]) => ({
@@ -66,7 +66,7 @@ export async function grantLogins(url: string, passwords: ServicePasswords): Pro
         `alter role ${pg.escapeIdentifier(role)} login password ${pg.escapeLiteral(scramVerifier(password, randomBytes(SALT_BYTES)))}`,
     );
     if (passwords.query !== undefined) statements.push(`grant ${READER_ROLE} to ${roleName('query')}`);
-    // Several statements in one message are one transaction.
+    // Several statements in one message form one transaction.
     await pool.query(statements.join(';\n'));
   });
 }
@@ -77,7 +77,7 @@ async function refuseMoreThanTheirOwn(pool: pg.Pool, roles: readonly string[]): 
   const problems = [
     ...mighty.rows.map(
       ({ rolname }) =>
-        `${rolname} may do more than a service needs. Run: ` +
+        `${rolname} has more privileges than a service needs. Run: ` +
         `alter role ${rolname} nosuperuser nocreaterole nocreatedb noreplication nobypassrls`,
     ),
     ...memberships.rows
@@ -85,5 +85,5 @@ async function refuseMoreThanTheirOwn(pool: pg.Pool, roles: readonly string[]): 
       .map(({ member, granted }) => `${member} is a member of ${granted}. Run: revoke ${granted} from ${member}`),
   ];
   if (problems.length === 0) return;
-  throw new Error(`The services' database logins were not made:\n  ${problems.join('\n  ')}`);
+  throw new Error(`The services' database logins were not created:\n  ${problems.join('\n  ')}`);
 }

@@ -21,7 +21,7 @@ import type {
   WebhookEndpointsTable,
 } from './schema/tables.ts';
 
-/** An alert as its row says it, for its writer and its readers; what it lacks is left out, as in the published form. */
+/** Converts a row to an alert. Empty fields are omitted, as in the published form. */
 export function alertFromRow(row: Selectable<AlertsTable>): Alert {
   return {
     id: row.alert_id,
@@ -49,7 +49,7 @@ export function alertFromRow(row: Selectable<AlertsTable>): Alert {
   };
 }
 
-/** A budget as its row says it, for its writer and its readers. */
+/** Converts a row to a budget. */
 export function budgetFromRow(row: Selectable<BudgetsTable>): Budget {
   return {
     id: row.budget_id,
@@ -67,7 +67,7 @@ export function budgetFromRow(row: Selectable<BudgetsTable>): Budget {
   };
 }
 
-/** A directive as its row says it, for its writer and its readers. */
+/** Converts a row to a directive. */
 export function directiveFromRow(row: Selectable<AgentDirectivesTable>): Directive {
   return {
     id: row.directive_id,
@@ -91,7 +91,7 @@ export function directiveFromRow(row: Selectable<AgentDirectivesTable>): Directi
   };
 }
 
-/** A version that a ruleset did not make, as its row says it. */
+/** Converts a row to a rule version that no ruleset created. */
 export function driftFromRow(row: Selectable<RuleVersionsTable>): RuleDrift {
   return {
     version: row.version,
@@ -102,7 +102,7 @@ export function driftFromRow(row: Selectable<RuleVersionsTable>): RuleDrift {
   };
 }
 
-/** An order as its row says it, for its writer and its readers. */
+/** Converts a row to an order. */
 export function orderFromRow(row: Selectable<ControlOrdersTable>): ControlOrder {
   return {
     id: row.order_id,
@@ -118,7 +118,7 @@ export function orderFromRow(row: Selectable<ControlOrdersTable>): ControlOrder 
   };
 }
 
-/** A rule as its row says it, for its writer and its readers; secrets of its action are sealed as they are stored. */
+/** Converts a row to a rule. Secrets of its action stay sealed. */
 export function ruleFromRow(row: Selectable<GuardrailRulesTable>): GuardrailRule {
   return {
     id: row.rule_id,
@@ -150,7 +150,7 @@ export function ruleFromRow(row: Selectable<GuardrailRulesTable>): GuardrailRule
   };
 }
 
-/** A webhook endpoint as its row says it, for its writer and its readers; without its secret. */
+/** Converts a row to a webhook endpoint without its secret. */
 export function webhookFromRow(
   row: Omit<Selectable<WebhookEndpointsTable>, 'secret' | 'listens_since'>,
 ): WebhookEndpoint {
@@ -159,7 +159,7 @@ export function webhookFromRow(
     tenantId: row.tenant_id,
     ...(row.name === null ? {} : { name: row.name }),
     url: row.url,
-    // Written from the checked list only.
+    // Only values from the checked list are written.
     events: row.events as WebhookEvent[],
     format: row.format,
     enabled: row.enabled,

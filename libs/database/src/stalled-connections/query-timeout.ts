@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
 import { abandon } from './pg-internals.ts';
 
-/** What `pg` calls on whatever it runs, and `pg-cursor` answers. */
+/** Methods that `pg` calls on everything it runs, and that `pg-cursor` implements. */
 interface Answers {
   handleReadyForQuery(): void;
   handleError(error: Error): void;
@@ -11,11 +11,11 @@ interface Answers {
 const inherited = Cursor.prototype as unknown as Answers;
 
 /**
- * A cursor that ends as every other query of `pg` does. One of `pg-cursor` never calls back: its deadline would pass after it
- * was answered, and a trace would not end. And it waits for a server that is gone to confirm that nothing more is wanted.
+ * A cursor that ends like every other query of `pg`. The cursor of `pg-cursor` never calls back, so its timeout would
+ * fire after it was answered, and a trace would not end. It also waits for a lost server to confirm that it was closed.
  */
 export class AnsweredCursor<Row> extends Cursor<Row> implements Answers {
-  /** Wrapped by whoever sets a deadline for it, and by whoever traces it. */
+  /** Wrapped by the query timeout and by tracing. */
   callback: (error: Error | null) => void = () => undefined;
   private readonly failure = Promise.withResolvers<void>();
   private failed = false;
@@ -32,7 +32,7 @@ export class AnsweredCursor<Row> extends Cursor<Row> implements Answers {
     this.callback(error);
   }
 
-  /** The portal of a failed query goes with its transaction, or its connection. */
+  /** The portal of a failed query ends with its transaction or connection. */
   override close(): Promise<void>;
   override close(callback: (error: Error) => void): undefined;
   override close(callback?: (error: Error) => void): Promise<void> | undefined {
@@ -41,22 +41,22 @@ export class AnsweredCursor<Row> extends Cursor<Row> implements Answers {
   }
 }
 
-/** What `pg` calls when a statement has ended. */
+/** Callback of `pg` for the end of a statement. */
 type Ended = (error: Error | null, result?: unknown) => void;
 
 /**
- * Gives every statement of a connection so long to be answered, and never uses a connection again that did not answer:
- * after a half-open network path every later statement would queue up behind the lost one.
+ * Sets a timeout for every statement of a connection, and never reuses a connection that timed out: on a half-open
+ * network path every later statement would queue behind the lost one.
  *
- * It stands in for `query_timeout` and for the promises of `pg`. Both assign a function literal to a property
- * (`query.callback = () => ...`), which V8 takes for a method and allocates in the old generation. From there it holds the
- * statement and all its rows until a full collection, and every scavenge until then copies them.
+ * Replaces `query_timeout` and the promises of `pg`. Both assign a function literal to a property (`query.callback = ()
+ * => ...`), which V8 treats as a method and allocates in the old generation. There it keeps the statement and all its
+ * rows alive until a full collection, and every minor collection copies them.
  */
 export function answerWithin(deadlineMs: number): (client: PoolClient) => void {
   return (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
 
-    /** Told once: an abandoned connection tells of each of its statements again. */
+    /** Ends a statement once; an abandoned connection reports each of its statements again. */
     const within = (ended: Ended, lose?: (error: Error) => void): Ended => {
       let awaited = true;
       const end: Ended = (error, result) => {
