@@ -1,27 +1,23 @@
-export { recordChanges } from './audit/record-change.ts';
-export { type DataError, isDataError } from './data-error.ts';
+export { auditEntryFromRow, recordChanges } from './audit.ts';
 export type { Database, DatabaseRole } from './database.ts';
-export { DataDirectoryInUse } from './embedded/previous-server.ts';
+export { DataDirectoryInUse } from './embedded/server.ts';
 export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
-export { lockUntilEnd } from './lock-until-end.ts';
-export { grantLogins, type ServicePasswords } from './logins/grant-logins.ts';
+export { type DataError, isDataError, isMovedPartition, refusalText } from './errors.ts';
 export { migrate, migrateUpTo } from './migrate.ts';
-export { isMovedPartition } from './moved-partition.ts';
 export { openDatabase } from './open-database.ts';
 export { type OutboxMessage, OutboxRelay } from './outbox-relay.ts';
 export { dropPartitions, ensurePartitions } from './partitions.ts';
-export { type News, type NewsOf, RecordNews } from './record/record-news.ts';
-export { refusalText } from './refusal-text.ts';
-export { DATABASE_ROLES, READER_ROLE, roleName } from './roles.ts';
-export { type Columns, JsonText, RowArray } from './row-arrays/row-array.ts';
-export { type RowType, readRowTypes } from './row-arrays/row-types.ts';
-export { rowGroups } from './row-groups.ts';
-export { alertFromRow } from './rows/alert-row.ts';
-export { auditEntryFromRow } from './rows/audit-row.ts';
-export { budgetFromRow } from './rows/budget-row.ts';
-export { directiveFromRow } from './rows/directive-row.ts';
-export { driftFromRow } from './rows/drift-row.ts';
-export { orderFromRow } from './rows/order-row.ts';
-export { ruleFromRow } from './rows/rule-row.ts';
-export { webhookFromRow } from './rows/webhook-row.ts';
+export { lockUntilEnd, rowGroups } from './queries.ts';
+export { type News, type NewsOf, RecordNews } from './record-news.ts';
+export { DATABASE_ROLES, grantLogins, READER_ROLE, roleName, type ServicePasswords } from './roles.ts';
+export { type Columns, JsonText, RowArray, type RowType, readRowTypes } from './row-arrays/row-array.ts';
+export {
+  alertFromRow,
+  budgetFromRow,
+  directiveFromRow,
+  driftFromRow,
+  orderFromRow,
+  ruleFromRow,
+  webhookFromRow,
+} from './rows.ts';
 export type * from './schema/tables.ts';

@@ -11,7 +11,7 @@ describe('migrate', () => {
   });
   afterEach(() => database.drop());
 
-  it('applies everything once, from four starters at the same moment', async () => {
+  it('applies each migration once with four concurrent starts', async () => {
     const results = await Promise.all([1, 2, 3, 4].map(() => migrate(database.url)));
 
     const applied = results.flatMap((result) => result.applied);
@@ -20,7 +20,7 @@ describe('migrate', () => {
     expect((await migrate(database.url)).applied).toEqual([]);
   });
 
-  it('makes the roles although other databases of the server make them at the same moment', async () => {
+  it('creates the roles while other databases of the server create them concurrently', async () => {
     const others = await Promise.all([1, 2, 3].map(() => freshDatabase()));
     try {
       const results = await Promise.all([database, ...others].map(({ url }) => migrate(url)));
@@ -31,7 +31,7 @@ describe('migrate', () => {
     }
   });
 
-  it('leaves a database that a service can work with', async () => {
+  it('leaves a database that a service can use', async () => {
     await migrate(database.url);
     const opened = openDatabase({ url: database.url, role: 'query' });
     try {

@@ -37,9 +37,9 @@ import * as exchangesAndIdPrefixes from './migrations/0033-exchanges-and-id-pref
 import * as versionsOfLimitsAndKeys from './migrations/0034-versions-of-limits-and-keys.ts';
 import * as sinceWhenWebhooksListen from './migrations/0035-since-when-webhooks-listen.ts';
 import * as deletedLimits from './migrations/0036-deleted-limits.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+import { withSchemaLock } from './with-schema-lock.ts';
 
-/** Listed by hand instead of read from a folder: type-checked, and the same when bundled. */
+/** Listed instead of read from a folder, so that they are type-checked and can be bundled. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-init': init,
   '0002-roles-and-grants': rolesAndGrants,
@@ -80,21 +80,21 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
 };
 
 /**
- * Brings the schema to what this code expects, all or nothing, and says which migrations it applied. Any number of
- * processes may call it at once: one works, the others wait for it and find nothing to do. The login needs to own the
- * database and be allowed to create roles (or find them created).
+ * Migrates the schema to the current version, all or nothing, and returns the names of the applied migrations.
+ * Concurrent calls are safe: one works, the others wait and find nothing to do. The login must own the database and be
+ * allowed to create roles, unless they exist.
  */
 export function migrate(url: string): Promise<{ applied: string[] }> {
-  return oneAtATime(url, (pool) => apply(pool));
+  return withSchemaLock(url, (pool) => apply(pool));
 }
 
-/** As an older release left a database: for tests of upgrades. */
+/** Leaves the schema of an older release, for tests of upgrades. */
 export function migrateUpTo(url: string, name: keyof typeof MIGRATIONS): Promise<{ applied: string[] }> {
-  return oneAtATime(url, (pool) => apply(pool, String(name)));
+  return withSchemaLock(url, (pool) => apply(pool, String(name)));
 }
 
 async function apply(pool: pg.Pool, target?: string): Promise<{ applied: string[] }> {
-  // The pool outlives this Kysely: only the migrator uses it, and `migrate` ends the pool.
+  // The pool outlives this Kysely; `migrate` closes it.
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
   const { error, results = [] } = await (target === undefined

@@ -13,7 +13,7 @@ describe('openDatabase', () => {
   });
   afterAll(() => fresh.drop());
 
-  it('returns times as ISO text, counts and money as numbers, days as text, without changing other pools', async () => {
+  it('returns times as ISO text, counts and amounts as numbers, and days as text, without changing other pools', async () => {
     const database = openDatabase({ url: fresh.url, role: 'query' });
     const { rows } = await sql`
       select timestamptz '2026-03-01 12:00:00.1239+02' as at, timestamptz '2026-03-01 12:00:00Z' as whole,
@@ -38,7 +38,7 @@ describe('openDatabase', () => {
     expect(others.rows).toEqual([{ count: '42' }]);
   });
 
-  it('works as the service role from the first statement on', async () => {
+  it('uses the service role from the first statement on', async () => {
     const database = openDatabase({ url: fresh.url, role: 'action-dispatcher' });
     const { rows } = await sql`select current_user as name, current_setting('timezone') as zone`.execute(database.db);
     await database.close();
@@ -46,7 +46,7 @@ describe('openDatabase', () => {
     expect(rows).toEqual([{ name: 'agentlens_action_dispatcher', zone: 'UTC' }]);
   });
 
-  it('recovers when the network stops answering without closing the connection', async () => {
+  it('recovers if the network stops responding without closing the connection', async () => {
     const proxy = await tcpProxy(fresh.url);
     const database = openDatabase({ url: proxy.url, role: 'query', maxConnections: 1, queryTimeoutMs: 300 });
     try {

@@ -8,8 +8,8 @@ import { up } from './migrations/0015-what-error-rates-count.ts';
 import { openDatabase } from './open-database.ts';
 import { dropPartitions, ensurePartitions } from './partitions.ts';
 
-/** As on a managed Postgres: the login owns its database and may make roles, and nothing more. */
-describe('a database owned by an ordinary login', () => {
+/** As on managed Postgres: the login owns its database and may create roles, but nothing else. */
+describe('database owned by an ordinary login', () => {
   const name = `owner_${randomBytes(4).toString('hex')}`;
   let server: FreshDatabase;
   let admin: pg.Client;
@@ -26,7 +26,7 @@ describe('a database owned by an ordinary login', () => {
     address.password = 'secret';
     address.pathname = `/${name}`;
     url = address.href;
-    // What a second installation on the server finds: the roles are there, made by somebody else.
+    // As for a second installation on the server: the roles exist and have another owner.
     await migrate(server.url);
     const { rows } = await admin.query<{ version: number }>(
       `select current_setting('server_version_num')::int as version`,
@@ -69,7 +69,7 @@ describe('a database owned by an ordinary login', () => {
     }
   });
 
-  it('has its stored rules changed by a migration, those of every tenant', async () => {
+  it('gets its stored rules migrated, for every tenant', async () => {
     await migrate(url);
     const owner = new pg.Pool({ connectionString: url, max: 1 });
     // The database is dropped while connections are still closing.
@@ -113,7 +113,7 @@ describe('a database owned by an ordinary login', () => {
     }
   });
 
-  it('tells an answer that was lost from one that takes its time', async () => {
+  it('distinguishes a lost answer from a slow one', async () => {
     await migrate(url);
     const proxy = await tcpProxy(url);
     const database = openDatabase({ url: proxy.url, role: 'query' });

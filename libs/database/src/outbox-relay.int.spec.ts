@@ -39,7 +39,7 @@ describe('outbox relay', () => {
     });
   const left = async () => (await database.db.selectFrom('outbox').select('body').execute()).map(({ body }) => body.n);
 
-  it('publishes the rows of its writer in order and forgets them', async () => {
+  it('publishes the rows of its writer in order and deletes them', async () => {
     await write([1, 2, 3]);
     await write([99], 'action-dispatcher');
     const seen: unknown[] = [];
@@ -50,7 +50,7 @@ describe('outbox relay', () => {
     expect(await left()).toEqual([99]);
   });
 
-  it('keeps what could not be published, and all that follows', async () => {
+  it('keeps a row that could not be published and all later ones', async () => {
     await write([1, 2, 3]);
     const seen: unknown[] = [];
 
@@ -61,7 +61,7 @@ describe('outbox relay', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  it('publishes together what needs no order, and nothing else beside it', async () => {
+  it('publishes adjacent unordered rows together, and nothing else with them', async () => {
     await write([1, 12, 14, 3, 16]);
     const log: string[] = [];
     const bothUnderWay = Promise.withResolvers<void>();
@@ -84,7 +84,7 @@ describe('outbox relay', () => {
     expect(new Set(await left())).toEqual(new Set([3, 14, 16]));
   });
 
-  it('publishes each row once with several relays at work', async () => {
+  it('publishes each row once with several concurrent relays', async () => {
     await write(Array.from({ length: 250 }, (_, n) => n));
     const seen: unknown[] = [];
     const relays = [1, 2, 3].map(() => relayInto(seen));
@@ -96,7 +96,7 @@ describe('outbox relay', () => {
     expect(seen).toEqual(Array.from({ length: 250 }, (_, n) => n));
   });
 
-  it('publishes at once when nudged', async () => {
+  it('publishes immediately when nudged', async () => {
     const seen: unknown[] = [];
     const relay = new OutboxRelay({
       db: database.db,

@@ -13,21 +13,21 @@ export interface OutboxMessage {
 
 interface OutboxRelayOptions {
   readonly db: Kysely<Tables>;
-  /** Whose rows. Any number of replicas of that service may run a relay. */
+  /** Service whose rows are published. Any number of its replicas may run a relay. */
   readonly writer: DatabaseRole;
   /**
-   * Publishes one message and resolves when it is safe. May be called again for a message it published already (a crash
-   * between publishing and forgetting), so the topic's message id has to make that harmless. Bound it well below 30 s.
+   * Publishes one message and resolves when it is safe. May be called again for a published message after a crash, so
+   * the topic must deduplicate by message id. Must time out well below 30 s.
    */
   readonly publish: (message: OutboxMessage) => Promise<unknown>;
-  /** True of messages whose order among themselves matters to nobody: those next to each other are published together. */
+  /** Returns true for messages that may be published out of order; adjacent ones are published together. */
   readonly unordered?: (message: OutboxMessage) => boolean;
   readonly onError?: (error: unknown) => void;
-  /** How often to look without being nudged, ms. Default 1,000. */
+  /** Poll interval, ms. Default 1,000. */
   readonly pollMs?: number;
 }
 
-/** Turns committed `outbox` rows into messages, at least once; those that are not `unordered` in the order of their ids. */
+/** Publishes committed `outbox` rows at least once, in order of their ids unless they are `unordered`. */
 export class OutboxRelay {
   readonly #options: OutboxRelayOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -39,13 +39,13 @@ export class OutboxRelay {
     this.#options = options;
   }
 
-  /** Drains now and then every `pollMs`; the poll finds what a crashed replica left behind. */
+  /** Drains now and every `pollMs`. The poll finds what a crashed replica left behind. */
   start(): void {
     this.#stopped = false;
     this.nudge();
   }
 
-  /** Call after a commit that wrote outbox rows: they are published at once instead of at the next poll. */
+  /** Call after a commit that wrote outbox rows to publish them without waiting for the next poll. */
   nudge(): void {
     if (this.#stopped) return;
     if (this.#working !== undefined) {
@@ -56,7 +56,7 @@ export class OutboxRelay {
     this.#working = this.#work().finally(() => this.#rest());
   }
 
-  /** Waits for the page in hand. */
+  /** Waits for the current page. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -64,9 +64,9 @@ export class OutboxRelay {
   }
 
   /**
-   * Publishes one page of rows and forgets them; answers how many. Zero also where another replica is at it. What failed
-   * to publish, and everything after it, stays for the next time.
-   * @throws what `publish` threw, after forgetting what was published before.
+   * Publishes one page of rows, deletes them and returns their number; zero if another replica is publishing. A row
+   * that could not be published, and all later rows, stay.
+   * @throws the error of `publish`, after deleting the rows that were published
    */
   async drain(): Promise<number> {
     const { db, writer } = this.#options;
@@ -90,9 +90,9 @@ export class OutboxRelay {
   }
 
   /**
-   * The next page, and the right to publish it until the transaction ends; nothing where another relay has that. One relay
-   * at a time: a second one that skipped the locked rows would publish later facts before earlier ones. What the other one
-   * forgot while this statement began is not among the rows, for they are locked as they are now.
+   * Returns the next page, locked until the transaction ends; empty if another relay has the lock. Only one relay may
+   * work at a time: a second one that skipped locked rows would publish later facts before earlier ones. Rows that the
+   * other relay deleted while this statement started are left out, because rows are locked in their current state.
    */
   async #take(transaction: Transaction<Tables>, writer: DatabaseRole): Promise<readonly OutboxMessage[]> {
     const { rows } = await sql<OutboxMessage>`
@@ -114,7 +114,7 @@ export class OutboxRelay {
     return row.id;
   }
 
-  /** What may be published at the same time. */
+  /** Groups of rows that may be published concurrently. */
   #groups(rows: readonly OutboxMessage[]): OutboxMessage[][] {
     const { unordered = () => false } = this.#options;
     const groups: { readonly rows: OutboxMessage[]; readonly open: boolean }[] = [];

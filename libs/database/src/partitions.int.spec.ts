@@ -2,8 +2,8 @@ import { eventually, type FreshDatabase, freshDatabase } from '@agentlens/testin
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Insertable, sql } from 'kysely';
 import type { Database } from './database.ts';
+import { isMovedPartition } from './errors.ts';
 import { migrate } from './migrate.ts';
-import { isMovedPartition } from './moved-partition.ts';
 import { openDatabase } from './open-database.ts';
 import { dropPartitions, ensurePartitions } from './partitions.ts';
 import type { EventsTable } from './schema/tables.ts';
@@ -47,7 +47,7 @@ describe('partitions', () => {
     return rows[0]?.place;
   };
 
-  it('are made for each day asked, once, from several callers at the same moment', async () => {
+  it('are created once per day by concurrent callers', async () => {
     const calls = [1, 2, 3, 4].map(() =>
       ensurePartitions(database.db, 'events', at('2026-03-01T23:59:59Z'), at('2026-03-03T00:00:00Z')),
     );
@@ -59,7 +59,7 @@ describe('partitions', () => {
     expect(await placeOf('last-ms')).toBe('events_20260302');
   });
 
-  it('take over rows that came before them', async () => {
+  it('take over rows that were inserted before them', async () => {
     await database.db
       .insertInto('events')
       .values([row('early', '2026-05-01T10:00:00.000Z'), row('elsewhen', '2026-06-01T10:00:00.000Z')])
@@ -72,7 +72,7 @@ describe('partitions', () => {
     expect(await placeOf('elsewhen')).toBe('events_other');
   });
 
-  it('that are attached while a row is on its way to the default one are not the fault of the row', async () => {
+  it('that are attached while a row goes to the default partition are not reported as an error of the row', async () => {
     const late = row('late', '2031-07-01T10:00:00.000Z');
     const insert = () => database.db.insertInto('events').values(late).execute();
     const refused = await database.db.transaction().execute(async (tx) => {
@@ -103,7 +103,7 @@ describe('partitions', () => {
     expect(made).toBe(3);
   });
 
-  it('are dropped with everything before an instant, and nothing after it', async () => {
+  it('are dropped up to a time, and later ones stay', async () => {
     await database.db.insertInto('events').values(row('ancient', '2001-01-01T00:00:00.000Z')).execute();
 
     const dropped = await dropPartitions(database.db, 'events', at('2026-03-03T00:00:00Z'));

@@ -4,7 +4,7 @@ import type { Tables } from './schema/tables.ts';
 
 type PartitionedTable = 'events' | 'guardrail_triggers';
 
-/** UTC start of the partition that holds an instant, and of the one after it. */
+/** UTC start of the partition for a time, and of the next one. */
 function partitionSpan(table: PartitionedTable, atMs: number): { readonly from: number; readonly to: number } {
   const at = new Date(atMs);
   if (table === 'events') {
@@ -18,9 +18,8 @@ function partitionSpan(table: PartitionedTable, atMs: number): { readonly from: 
 }
 
 /**
- * Makes the partitions (days of `events`, months of `guardrail_triggers`) from one instant to another, both included,
- * where they are missing, and answers how many it made. Rows that waited in the default partition move into them. Safe
- * from any number of callers; readers and writers of the table go on meanwhile.
+ * Creates missing partitions (days of `events`, months of `guardrail_triggers`) between two times, both inclusive, and
+ * returns how many it created. Rows in the default partition move into them. Safe to call concurrently and under load.
  */
 export async function ensurePartitions(
   db: Kysely<Tables>,
@@ -29,7 +28,7 @@ export async function ensurePartitions(
   toMs: number,
 ): Promise<number> {
   let made = 0;
-  // One statement, one transaction each, so that no lock is held longer than one partition takes.
+  // One transaction per partition, so that locks are held only briefly.
   for (let span = partitionSpan(table, fromMs); span.from <= toMs; span = partitionSpan(table, span.to)) {
     const { rows } = await sql<{ made: boolean }>`
       select ensure_partition(${table}::regclass, ${isoText(span.from)}::timestamptz, ${isoText(span.to)}::timestamptz) as made
@@ -39,7 +38,7 @@ export async function ensurePartitions(
   return made;
 }
 
-/** Retention: drops every partition that ends at or before the instant and older rows of the default one. */
+/** Drops every partition that ends at or before the time, and older rows of the default partition. */
 export async function dropPartitions(db: Kysely<Tables>, table: PartitionedTable, beforeMs: number): Promise<number> {
   const { rows } = await sql<{ dropped: number }>`
     select drop_partitions(${table}::regclass, ${isoText(beforeMs)}::timestamptz) as dropped

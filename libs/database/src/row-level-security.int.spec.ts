@@ -62,7 +62,7 @@ describe('row level security', () => {
     expect(rows).toEqual([]);
   });
 
-  it('holds for every role: none owns, logs in by itself or bypasses policies', async () => {
+  it('applies to every role: none owns tables, logs in by default or bypasses policies', async () => {
     const { rows } = await owner.query(
       `select rolname from pg_roles where rolname like 'agentlens\\_%' and (rolsuper or rolbypassrls or rolcanlogin)`,
     );
@@ -70,13 +70,13 @@ describe('row level security', () => {
     expect(rows).toEqual([]);
   });
 
-  it('shows a tenant its own rows only, whatever the statement forgot', async () => {
+  it('shows a tenant only its own rows, even if a statement has no filter', async () => {
     const seen = await as('query').asTenant('acme', (db) => db.selectFrom('agents').select('tenant_id').execute());
 
     expect(seen).toEqual([{ tenant_id: 'acme' }]);
   });
 
-  it('reads in three messages: who asks, what, and that this was all', async () => {
+  it('reads in three messages: begin with the tenant, query, commit', async () => {
     const database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1 });
     const messages: unknown[] = [];
     database.pool.on('connect', (client) => {
@@ -97,7 +97,7 @@ describe('row level security', () => {
   });
 
   it.each(["acme' or 'acme' = 'acme", "'); reset role; select ('", 'acme\\', '"acme"', ''])(
-    'takes %j for a name, whatever it would mean as a statement',
+    'treats %j as a tenant name, not as SQL',
     async (tenantId) => {
       const seen = await as('query').asTenant(tenantId, (db) => db.selectFrom('agents').selectAll().execute());
 
@@ -105,7 +105,7 @@ describe('row level security', () => {
     },
   );
 
-  it('is there for the next one after a read that failed', async () => {
+  it('leaves a usable connection after a failed read', async () => {
     const database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1 });
     try {
       await expect(database.asTenant('acme', (db) => sql`select 1 / 0`.execute(db))).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('row level security', () => {
     }
   });
 
-  it('shows nothing where no tenant was named, also on a connection that named one before', async () => {
+  it('shows nothing without a tenant, even on a connection that had one before', async () => {
     const count = await as('query')
       .db.transaction()
       .execute(async (db) => {
@@ -132,7 +132,7 @@ describe('row level security', () => {
     expect(count).toEqual([]);
   });
 
-  it('gives the connection back to the service role afterwards', async () => {
+  it('returns the connection to the service role', async () => {
     await as('query').asTenant('acme', (db) => db.selectFrom('agents').selectAll().execute());
 
     const { rows } = await sql<{ name: string }>`select current_user as name`.execute(as('query').db);
@@ -145,7 +145,7 @@ describe('row level security', () => {
     await expect(attempt).rejects.toMatchObject({ code: '42501' });
   });
 
-  it('would refuse a row of another tenant even if writing were granted', async () => {
+  it('would reject a row of another tenant even with a grant to write', async () => {
     await owner.query('begin');
     await owner.query('grant insert on agents to agentlens_reader');
     await owner.query(
@@ -158,7 +158,7 @@ describe('row level security', () => {
     await owner.query('rollback');
   });
 
-  it('keeps partitions out of reach, which do not inherit the policies of their parent', async () => {
+  it('protects partitions, which do not inherit the policies of their parent', async () => {
     for (const role of DATABASE_ROLES) {
       await expect(as(role).pool.query('select * from events_20260301')).rejects.toMatchObject({ code: '42501' });
     }
@@ -178,7 +178,7 @@ describe('row level security', () => {
     expect(shared.toSorted((a, b) => a.localeCompare(b))).toEqual(['audit_entries', 'outbox']);
   });
 
-  it('lets nobody change or delete a row of the audit, nor add one of another kind of role', async () => {
+  it('makes audit entries immutable, and lets only the right roles add them', async () => {
     for (const role of DATABASE_ROLES) {
       for (const statement of ["update audit_entries set person = 'x'", 'delete from audit_entries']) {
         await expect(as(role).pool.query(statement)).rejects.toMatchObject({ code: '42501' });
@@ -189,7 +189,7 @@ describe('row level security', () => {
     await expect(as('ingest').pool.query(add)).rejects.toMatchObject({ code: '42501' });
   });
 
-  it('refuses a service that writes what another owns', async () => {
+  it('rejects a service that writes a table of another', async () => {
     for (const role of DATABASE_ROLES.filter((name) => name !== 'run-tracking')) {
       await expect(as(role).db.updateTable('agents').set({ name: 'x' }).execute()).rejects.toMatchObject({
         code: '42501',

@@ -4,14 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from './database.ts';
 import { migrate, migrateUpTo } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { budgetFromRow } from './rows/budget-row.ts';
-import { ruleFromRow } from './rows/rule-row.ts';
+import { budgetFromRow, ruleFromRow } from './rows.ts';
 
-/** What release 0.1.0 wrote: two rules, a budget, two keys, a run with a failed tool call. */
+/** Data written by release 0.1.0: two rules, a budget, two keys, a run with a failed tool call. */
 const RECORDED = new URL('./recordings/release-0.1.0.json', import.meta.url);
 const LAST_OF_RELEASE = '0010-room-in-runs';
 
-describe('a database of release 0.1.0', () => {
+describe('database of release 0.1.0', () => {
   let fresh: FreshDatabase;
   let database: Database;
 
@@ -26,7 +25,7 @@ describe('a database of release 0.1.0', () => {
     await fresh?.drop();
   });
 
-  it('keeps its rules, with the meaning they had', async () => {
+  it('keeps its rules and their meaning', async () => {
     const rows = await database.db.selectFrom('guardrail_rules').selectAll().orderBy('name').execute();
     const rules = rows.map((row) => GuardrailRule.parse(ruleFromRow(row)));
     expect(rules).toMatchObject([
@@ -35,7 +34,7 @@ describe('a database of release 0.1.0', () => {
     ]);
   });
 
-  it('keeps budgets with what was spent, keys, runs and their events', async () => {
+  it('keeps budgets with their spending, keys, runs and events', async () => {
     const { db } = database;
     const budgets = (await db.selectFrom('budgets').selectAll().execute()).map(budgetFromRow);
     expect(budgets).toMatchObject([{ name: 'Team', limitUsd: 5, period: 'total' }]);

@@ -9,8 +9,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { migrate } from '../migrate.ts';
 import { openDatabase } from '../open-database.ts';
-import { stopProcess } from './previous-server.ts';
-import { serverUser } from './server-user.ts';
+import { serverUser } from './binaries.ts';
+import { stopProcess } from './server.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './start-embedded-postgres.ts';
 
 const MODULE = fileURLToPath(new URL('./start-embedded-postgres.ts', import.meta.url));
@@ -26,7 +26,7 @@ async function query(url: string, text: string): Promise<pg.QueryResult> {
   }
 }
 
-/** Another process that starts the server, prints its address, and stays. */
+/** A separate process that starts the server, prints its address and keeps running. */
 async function startElsewhere(dataDir: string, ids: { uid?: number; gid?: number } = {}) {
   const program = `
     const { startEmbeddedPostgres } = await import(${JSON.stringify(MODULE)});
@@ -57,7 +57,7 @@ describe('embedded Postgres', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('finds its data again after a restart', async () => {
+  it('finds its data after a restart', async () => {
     const first = await startEmbeddedPostgres({ dataDir: folder });
     await migrate(first.url);
     await query(first.url, `insert into tenants values ('acme', 'Acme', now())`);
@@ -71,7 +71,7 @@ describe('embedded Postgres', () => {
     expect(tenants).toEqual([{ id: 'acme' }]);
   });
 
-  it('lets nobody in without the password, and listens on loopback only', async () => {
+  it('requires the password and listens on loopback only', async () => {
     running = await startEmbeddedPostgres({ dataDir: folder });
     const stranger = new URL(running.url);
     stranger.password = 'guessed';
@@ -81,7 +81,7 @@ describe('embedded Postgres', () => {
     expect(rows).toEqual([{ listen_addresses: '127.0.0.1' }]);
   });
 
-  it('starts again after the server was killed', async () => {
+  it('restarts after the server was killed', async () => {
     const first = await startEmbeddedPostgres({ dataDir: folder });
     await query(first.url, 'create table kept as select 1 as n');
     const pid = Number((await readFile(join(folder, 'cluster/postmaster.pid'), 'utf8')).split('\n')[0]);
@@ -92,7 +92,7 @@ describe('embedded Postgres', () => {
     expect((await query(running.url, 'select n from kept')).rows).toEqual([{ n: 1 }]);
   });
 
-  it('is not stopped by a stale lock file that names a process of another program', async () => {
+  it('ignores a stale lock file that names a process of another program', async () => {
     const first = await startEmbeddedPostgres({ dataDir: folder });
     const lockFile = join(folder, 'cluster/postmaster.pid');
     const lines = (await readFile(lockFile, 'utf8')).split('\n');
@@ -107,7 +107,7 @@ describe('embedded Postgres', () => {
     }
   });
 
-  it('takes over the folder of a platform that was killed, and refuses that of a living one', async () => {
+  it('takes over the folder of a killed platform, and refuses that of a running one', async () => {
     const other = await startElsewhere(folder);
     expect(other.said).toMatch(/^postgres:/);
     await query(other.said, 'create table kept as select 1 as n');
@@ -120,7 +120,7 @@ describe('embedded Postgres', () => {
     expect((await query(running.url, 'select n from kept')).rows).toEqual([{ n: 1 }]);
   });
 
-  it('lets one of two simultaneous starters win', async () => {
+  it('lets one of two concurrent starts win', async () => {
     const [one, two] = await Promise.all([startElsewhere(folder), startElsewhere(folder)]);
     const said = [one.said, two.said].sort();
     try {
@@ -132,7 +132,7 @@ describe('embedded Postgres', () => {
     }
   });
 
-  it('works below a folder that only its owner may enter, and leaves it closed', async () => {
+  it('works below a folder that only its owner may enter, without opening it', async () => {
     const closed = join(folder, 'closed');
     await mkdir(closed, { mode: 0o700 });
     const first = await startEmbeddedPostgres({ dataDir: join(closed, 'postgres') });
@@ -146,18 +146,15 @@ describe('embedded Postgres', () => {
   });
 
   const whereItRunsAsAnother = process.getuid?.() === 0 ? it : it.skip;
-  whereItRunsAsAnother(
-    'says whose the files are, and how to mend it, where a copy did not keep their owner',
-    async () => {
-      const first = await startEmbeddedPostgres({ dataDir: folder });
-      await first.stop();
-      await run('chown', ['-R', '0:0', join(folder, 'cluster')]);
-      await expect(startEmbeddedPostgres({ dataDir: folder })).rejects.toThrow(/belong to user 0.*chown -R/);
-      const { uid, gid } = await idsOf('postgres').catch(() => idsOf('nobody'));
-      await run('chown', ['-R', `${uid}:${gid}`, join(folder, 'cluster')]);
-      running = await startEmbeddedPostgres({ dataDir: folder });
-    },
-  );
+  whereItRunsAsAnother('names the owner of the files and the fix if a copy did not preserve ownership', async () => {
+    const first = await startEmbeddedPostgres({ dataDir: folder });
+    await first.stop();
+    await run('chown', ['-R', '0:0', join(folder, 'cluster')]);
+    await expect(startEmbeddedPostgres({ dataDir: folder })).rejects.toThrow(/belong to user 0.*chown -R/);
+    const { uid, gid } = await idsOf('postgres').catch(() => idsOf('nobody'));
+    await run('chown', ['-R', `${uid}:${gid}`, join(folder, 'cluster')]);
+    running = await startEmbeddedPostgres({ dataDir: folder });
+  });
 
   it('works for an ordinary user', async () => {
     const ids = process.getuid?.() === 0 ? await idsOf('nobody') : {};

@@ -1,26 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
-import { clusterHome, usableBinaries } from './cluster-home.ts';
-import { type Cluster, makeCluster } from './make-cluster.ts';
-import { addressOf, claimServer, clearPreviousServer, DataDirectoryInUse, stopProcess } from './previous-server.ts';
-import { type EmbeddedServer, spawnServer } from './server-process.ts';
-import { serverUser } from './server-user.ts';
+import { serverUser } from './binaries.ts';
+import { type Cluster, clusterHome, makeCluster, usableBinaries } from './cluster.ts';
+import {
+  addressOf,
+  claimServer,
+  clearPreviousServer,
+  DataDirectoryInUse,
+  type EmbeddedServer,
+  spawnServer,
+  stopProcess,
+} from './server.ts';
 
 const DATABASE = 'agentlens';
 const POLL_MS = 25;
-/** Covers crash recovery after a kill, and the last backends of a killed server noticing that it is gone. */
+/** Covers crash recovery, and the time until the last backends of a killed server exit. */
 const START_DEADLINE_MS = 60_000;
 
 export interface EmbeddedPostgres {
   readonly url: string;
-  /** Fast shutdown: committed work is on disk. */
+  /** Fast shutdown; committed work is on disk. */
   stop(): Promise<void>;
 }
 
 /**
- * A real Postgres of our own below `dataDir`, on loopback, a random port and a random password. Made at first use; finds
- * its data again later, also after either process was killed.
- * @throws DataDirectoryInUse where another AgentLens process works on the same folder.
+ * Runs a Postgres server below `dataDir`, on loopback with a random port and a random password. Created on first use;
+ * later starts find the data again, even after a crash.
+ * @throws DataDirectoryInUse if another AgentLens process uses the folder
  */
 export async function startEmbeddedPostgres(options: {
   readonly dataDir: string;
@@ -37,13 +43,13 @@ export async function startEmbeddedPostgres(options: {
     const server = await spawnServer(binaries, cluster.folder, user, log);
     const owner = await whenReady(server, cluster, deadline);
     if (owner !== undefined) return handle(server, owner, cluster);
-    // It ended at once: another starter was faster, the port was taken, or a killed server's memory is still held.
+    // It exited immediately: another process was faster, the port was taken, or a killed server still holds memory.
     if (performance.now() > deadline) throw new Error(`Postgres did not start in ${home}:\n${server.lastWords()}`);
     await delay(POLL_MS * 10);
   }
 }
 
-/** The owner's session, or undefined if the server ended instead of getting ready. */
+/** The owner's session, or undefined if the server exited instead. */
 async function whenReady(server: EmbeddedServer, cluster: Cluster, deadline: number): Promise<pg.Client | undefined> {
   while (server.isRunning()) {
     try {
@@ -52,7 +58,7 @@ async function whenReady(server: EmbeddedServer, cluster: Cluster, deadline: num
       if (error instanceof DataDirectoryInUse) throw error;
       if (performance.now() > deadline) {
         server.child.kill('SIGQUIT');
-        throw new Error(`Postgres did not get ready:\n${server.lastWords()}`, { cause: error });
+        throw new Error(`Postgres did not become ready:\n${server.lastWords()}`, { cause: error });
       }
     }
     await delay(POLL_MS);
@@ -61,7 +67,7 @@ async function whenReady(server: EmbeddedServer, cluster: Cluster, deadline: num
 }
 
 async function handle(server: EmbeddedServer, owner: pg.Client, cluster: Cluster): Promise<EmbeddedPostgres> {
-  // A process that ends without stopping us, by an uncaught error say, takes the server along.
+  // Stops the server if this process exits without calling `stop`, for example after an uncaught error.
   const atExit = (): void => {
     server.child.kill('SIGINT');
   };

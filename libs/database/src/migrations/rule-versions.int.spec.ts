@@ -12,7 +12,7 @@ const RULE = {
   ...{ priority: 0, created_at: '2026-01-01T00:00:00Z', updated_at: '2026-02-01T10:00:00.5Z' },
 };
 
-describe('the migration that begins to keep versions', () => {
+describe('migration to rule versions', () => {
   let database: FreshDatabase;
   let owner: pg.Client;
 
@@ -33,7 +33,7 @@ describe('the migration that begins to keep versions', () => {
     await owner.query(`insert into guardrail_rules (${columns.join()}) values (${places.join()})`, values);
   }
 
-  it('lets the rules that exist begin with the version they have', async () => {
+  it('creates the current version of existing rules', async () => {
     await owner.query('drop table rule_versions');
     await insert(RULE);
     await insert({ ...RULE, rule_id: 'gone', deleted_at: '2026-02-02T00:00:00Z' });
@@ -56,7 +56,7 @@ describe('the migration that begins to keep versions', () => {
     ]);
   });
 
-  it('lets nobody change or take back a version', async () => {
+  it('makes versions immutable', async () => {
     await insert(RULE);
     await owner.query('begin');
     await owner.query('set local role agentlens_guardrail_evaluator');

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { migrate } from '../migrate.ts';
 import { up } from './0032-would-have.ts';
 
-describe('the migration that tells what was done from what would have been', () => {
+describe('migration that separates effects from shadow effects', () => {
   let database: FreshDatabase;
   let pool: pg.Pool;
 
@@ -18,7 +18,7 @@ describe('the migration that tells what was done from what would have been', () 
     await database.drop();
   });
 
-  it('takes the effect of allowed calls for what rules in shadow said, and leaves the others', async () => {
+  it('treats the effect of allowed calls as that of shadow rules and leaves others unchanged', async () => {
     await pool.query('drop index decisions_notable; alter table decisions drop column would_have');
     await pool.query(
       "create index decisions_blocked on decisions (tenant_id, decided_at desc) where effect <> 'allow'",

@@ -1,14 +1,14 @@
 const START_BYTES = 16_384;
-/** What once had to hold more is not kept for it. */
-const MOST_KEPT_BYTES = 2 * 1024 * 1024;
-/** UTF-8 needs at most so many bytes for a UTF-16 unit. */
-const MOST_BYTES_PER_UNIT = 3;
-/** A text of so many characters is written sooner by a loop than by a call out of JavaScript. */
+/** A larger buffer is released when cleared. */
+const MAX_KEPT_BYTES = 2 * 1024 * 1024;
+/** UTF-8 needs at most this many bytes per UTF-16 unit. */
+const MAX_BYTES_PER_UNIT = 3;
+/** Strings up to this length are written faster by a loop than by a native call. */
 const SHORT = 48;
 const LAST_ASCII = 0x7f;
 const HIGH = 2 ** 32;
 
-/** Values in the binary form of PostgreSQL, one after the other; each but `int32` with its length before it. */
+/** Writes values in PostgreSQL's binary format. All except `int32` are prefixed with their length. */
 export class ByteWriter {
   #buffer: Buffer;
   #end = 0;
@@ -17,13 +17,13 @@ export class ByteWriter {
     this.#buffer = Buffer.allocUnsafeSlow(bytes);
   }
 
-  /** Begins again, over what was written. */
+  /** Starts over and overwrites the buffer. */
   clear(): void {
     this.#end = 0;
-    if (this.#buffer.length > MOST_KEPT_BYTES) this.#buffer = Buffer.allocUnsafeSlow(START_BYTES);
+    if (this.#buffer.length > MAX_KEPT_BYTES) this.#buffer = Buffer.allocUnsafeSlow(START_BYTES);
   }
 
-  /** Answers where it was written. */
+  /** Returns the offset it was written at. */
   int32(value: number): number {
     this.#need(4);
     const at = this.#end;
@@ -32,7 +32,7 @@ export class ByteWriter {
     return at;
   }
 
-  /** By byte: there are fifty of them to an event, and a `DataView` is a call each wherever V8 has not inlined it. */
+  /** Byte by byte: there are fifty per event, and `DataView` is a function call wherever V8 has not inlined it. */
   setInt32(at: number, value: number): void {
     const buffer = this.#buffer;
     buffer[at] = value >>> 24;
@@ -41,7 +41,7 @@ export class ByteWriter {
     buffer[at + 3] = value;
   }
 
-  /** Writes into `lengthAt` how many bytes came after it. */
+  /** Writes the number of bytes since `lengthAt` into it. */
   close(lengthAt: number): void {
     this.setInt32(lengthAt, this.#end - lengthAt - 4);
   }
@@ -52,27 +52,27 @@ export class ByteWriter {
     this.#buffer[this.#end++] = Number(value);
   }
 
-  /** @throws RangeError where it is not whole, or too big to be exact */
+  /** @throws RangeError if the value is not a safe integer */
   int8(value: number): void {
-    if (!Number.isSafeInteger(value)) throw new RangeError('a number is not whole or too big');
+    if (!Number.isSafeInteger(value)) throw new RangeError('the number is not a safe integer');
     this.int32(8);
     this.int32(Math.floor(value / HIGH));
     this.int32(value | 0);
   }
 
-  /** @throws RangeError where it is not finite */
+  /** @throws RangeError if the value is not finite */
   float8(value: number): void {
-    if (!Number.isFinite(value)) throw new RangeError('a number is too big');
+    if (!Number.isFinite(value)) throw new RangeError('the number is not finite');
     this.int32(8);
     this.#need(8);
     this.#buffer.writeDoubleBE(value, this.#end);
     this.#end += 8;
   }
 
-  /** With one byte before it where `first` is given. @throws RangeError where it is no Unicode */
+  /** Writes text, after the byte `first` if given. @throws RangeError if it is not valid Unicode */
   text(value: string, first?: number): void {
     const lengthAt = this.int32(0);
-    this.#need(value.length * MOST_BYTES_PER_UNIT + 1);
+    this.#need(value.length * MAX_BYTES_PER_UNIT + 1);
     if (first !== undefined) this.#buffer[this.#end++] = first;
     this.#end += this.#ascii(value) ? value.length : this.#unicode(value);
     this.close(lengthAt);
@@ -82,7 +82,7 @@ export class ByteWriter {
     return this.#buffer.subarray(0, this.#end);
   }
 
-  /** False where it is long, or not ASCII. */
+  /** Returns false if the text is long or not ASCII. */
   #ascii(value: string): boolean {
     const { length } = value;
     if (length > SHORT) return false;

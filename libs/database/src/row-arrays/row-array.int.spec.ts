@@ -1,8 +1,7 @@
 import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { type Columns, JsonText, RowArray } from './row-array.ts';
-import { type RowType, readRowTypes } from './row-types.ts';
+import { type Columns, JsonText, RowArray, type RowType, readRowTypes } from './row-array.ts';
 
 describe('row arrays', () => {
   let fresh: FreshDatabase;
@@ -37,7 +36,7 @@ describe('row arrays', () => {
     return (await pool.query(text, [array.toBuffer()])).rows;
   }
 
-  it('are read by the server as they were written', async () => {
+  it('round-trip through the server', async () => {
     const rows = [
       { name: 'ü 😀 "\\', yes: true, count: 2 ** 53 - 1, share: 0.1, tags: ['a', 'ü'], body: { n: [1, 'ü', null] } },
       { name: '', yes: false, count: -(2 ** 40) - 1, share: -0, tags: [], body: 'text' },
@@ -46,7 +45,7 @@ describe('row arrays', () => {
     expect(await answered(rowsFor(...rows))).toEqual(rows.map((row) => ({ ...row, count: String(row.count) })));
   });
 
-  it.each([47, 48, 49, 5_000])('hold texts of %i characters, whatever characters', async (length) => {
+  it.each([47, 48, 49, 5_000])('contain texts of %i characters with any characters', async (length) => {
     const texts = ['a', 'ü', '\u007f', '\u0080', '😀'].map((character) => character.repeat(length));
     const late = `${'a'.repeat(length - 1)}ü`;
     const rows = [...texts, late].map((name) => ({ name, tags: [name, 'b'], body: name }));
@@ -54,13 +53,13 @@ describe('row arrays', () => {
     expect(await answered(rowsFor(...rows))).toMatchObject(rows);
   });
 
-  it('hold null for what is missing, and may hold nothing', async () => {
+  it('contain null for missing values, and may be empty', async () => {
     const nothing = { name: null, yes: null, count: null, share: null, tags: null, body: null };
     expect(await answered(rowsFor({}, { ...nothing, body: undefined }))).toEqual([nothing, nothing]);
     expect(await answered(rowsFor())).toEqual([]);
   });
 
-  it('hold JSON as it was written', async () => {
+  it('contain JSON text unchanged', async () => {
     const array = rowsFor({ body: new JsonText('{"n":1e400}') });
     const { rows } = await pool.query(`select body->'n' = '1e400'::jsonb as same from unnest($1::thing[])`, [
       array.toBuffer(),
@@ -69,7 +68,7 @@ describe('row arrays', () => {
     await expect(answered(rowsFor({ body: new JsonText('{') }))).rejects.toMatchObject({ code: '22P02' });
   });
 
-  it('hold only what was added since they were cleared', async () => {
+  it('contain only rows added since they were cleared', async () => {
     const array = rowsFor({ name: 'a long name' }, { name: 'b' });
     array.clear();
     array.add({ name: 'c' });
@@ -87,16 +86,16 @@ describe('row arrays', () => {
     ['share', Number.POSITIVE_INFINITY],
     ['tags', [1]],
     ['tags', 'a'],
-  ])('refuse what is no value of a column: %s', (name, value) => {
+  ])('reject an invalid value: %s', (name, value) => {
     expect(() => rowsFor({ [name]: value })).toThrow(RangeError);
   });
 
-  it('leave to the server what only it can refuse', async () => {
+  it('leave it to the server to reject what only it can check', async () => {
     await expect(answered(rowsFor({ name: '\0' }))).rejects.toMatchObject({ code: '22021' });
     await expect(answered(rowsFor({ body: '\0' }))).rejects.toMatchObject({ code: '22P05' });
   });
 
-  it('cannot be of a type that is not there', async () => {
+  it('require an existing type', async () => {
     await expect(readRowTypes(pool, ['other'])).rejects.toMatchObject({ code: '42704' });
   });
 });

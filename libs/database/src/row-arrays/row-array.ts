@@ -1,5 +1,29 @@
+import type { Pool } from 'pg';
 import { ByteWriter } from './byte-writer.ts';
-import type { RowType } from './row-types.ts';
+
+/** A composite type in this database. */
+export interface RowType {
+  readonly oid: number;
+  readonly columns: readonly { readonly name: string; readonly oid: number }[];
+}
+
+/** Reads composite types from the catalog. @throws if one does not exist */
+export async function readRowTypes<N extends string>(
+  pool: Pick<Pool, 'query'>,
+  names: readonly N[],
+): Promise<Readonly<Record<N, RowType>>> {
+  const { rows } = await pool.query<{ type: N; oid: number; name: string; column: number }>(
+    `select t.typname as type, t.oid, a.attname as name, a.atttypid as column
+    from pg_type t join pg_attribute a on a.attrelid = t.typrelid
+    where t.oid = any($1::regtype[]) and a.attnum > 0 and not a.attisdropped order by a.attnum`,
+    [names],
+  );
+  const found = names.map((name) => {
+    const columns = rows.filter(({ type }) => type === name);
+    return [name, { oid: columns[0]?.oid ?? 0, columns: columns.map((row) => ({ name: row.name, oid: row.column })) }];
+  });
+  return Object.fromEntries(found) as Record<N, RowType>;
+}
 
 const BOOL = 16;
 const INT8 = 20;
@@ -8,24 +32,26 @@ const FLOAT8 = 701;
 const TEXT_ARRAY = 1009;
 const JSONB = 3802;
 const JSONB_VERSION = 1;
-/** Number of dimensions, whether there are nulls, type of the elements; how many there are, number of the first. */
+/** Array header: number of dimensions, whether there are nulls, element type; then length and lower bound. */
 const ONE_DIMENSION = 1;
 const NO_NULLS = 0;
 const FIRST = 1;
 
-/** JSON that is written down already; the server reads it. */
+/** JSON that is already serialized. */
 export class JsonText {
   constructor(readonly text: string) {}
 }
 
-/** What each column of a row holds, by its name. Columns that are not named, and missing values, are null. */
+/** Value of each column by name. Columns without an entry, and missing values, are null. */
 export type Columns<T> = Readonly<Record<string, (row: T) => unknown>>;
 
 /**
- * Rows for one parameter of a statement, an array of a composite type in the binary form of PostgreSQL (`array_send` and
- * `record_send` of its sources): the server takes it over without parsing, which for JSON costs it more than storing.
+ * Builds rows as one statement parameter: an array of a composite type in PostgreSQL's binary format (`array_send` and
+ * `record_send` in its sources). The server does not have to parse it; parsing JSON costs it more than storing the
+ * rows.
  *
- * Columns may be boolean, bigint (whole numbers), double precision, text, text[] and jsonb (anything JSON can say, or `JsonText`).
+ * Columns may be boolean, bigint (whole numbers), double precision, text, text[] and jsonb (any JSON value or
+ * `JsonText`).
  */
 export class RowArray<T> {
   readonly #type: RowType;
@@ -34,7 +60,7 @@ export class RowArray<T> {
   #countAt = 0;
   #rows = 0;
 
-  /** @param bytes how big it may become, where that is known: spares growing */
+  /** @param bytes expected size, if known, to avoid growing the buffer */
   constructor(type: RowType, columns: Columns<T>, bytes?: number) {
     this.#type = type;
     this.#columns = type.columns.map(({ name, oid }) => ({ name, oid, valueIn: columns[name] ?? nothing }));
@@ -46,7 +72,7 @@ export class RowArray<T> {
     return this.#rows;
   }
 
-  /** Begins again, over what `toBuffer` answered. */
+  /** Starts over and overwrites the buffer that `toBuffer` returned. */
   clear(): void {
     this.#bytes.clear();
     this.#bytes.int32(ONE_DIMENSION);
@@ -57,7 +83,7 @@ export class RowArray<T> {
     this.#rows = 0;
   }
 
-  /** @throws RangeError where a value is none of its column's type */
+  /** @throws RangeError if a value does not fit its column's type */
   add(row: T): void {
     const lengthAt = this.#bytes.int32(0);
     this.#bytes.int32(this.#columns.length);
@@ -71,7 +97,7 @@ export class RowArray<T> {
     this.#rows += 1;
   }
 
-  /** To be given to a query as a value, which must have been sent before this is cleared. */
+  /** Parameter value for a query, which must have been sent before `clear` is called. */
   toBuffer(): Buffer {
     this.#bytes.setInt32(this.#countAt, this.#rows);
     return this.#bytes.toBuffer();

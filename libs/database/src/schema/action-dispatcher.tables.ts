@@ -16,7 +16,7 @@ export interface GuardrailTriggersTable {
   condition_type: string;
   condition_value: number;
   condition_threshold: number;
-  /** Null in rows from before there was such a column. */
+  /** Null in rows that are older than this column. */
   comparison: 'exceeds' | 'reaches' | 'falls below' | 'falls to' | 'equals' | null;
   action_type: string;
   message: string;
@@ -37,7 +37,7 @@ export interface TriggerCooldownsTable {
   last_triggered_at: Timestamp;
   cooling_until: Timestamp;
   trigger_count: number;
-  /** What fired before has no effect any more: somebody ended the pause it ordered. */
+  /** Triggers before this time have no effect, because a person ended the pause that the rule ordered. */
   rearmed_at: Generated<Timestamp | null>;
 }
 
@@ -52,7 +52,7 @@ export interface DeliveriesTable {
   action_type: string;
   action_config: Json;
   destination: string | null;
-  /** The webhook endpoint it tells; null: a rule's action, or the webhook of its alert. */
+  /** Webhook endpoint of the delivery; null for the action of a rule or the webhook of an alert. */
   webhook_id: Generated<string | null>;
   traceparent: string | null;
   result: 'pending' | 'retrying' | 'success' | 'failed' | 'dry_run' | 'cooldown';
@@ -75,7 +75,7 @@ export interface DeliveryAttemptsTable {
   outcome: 'delivered' | 'retry' | 'rejected';
   http_status: number | null;
   detail: string | null;
-  /** What was sent and answered, redacted; null where nobody was called. */
+  /** Redacted request and response; null if no request was made. */
   exchange: ColumnType<DeliveryExchange | null, string | null | undefined, string | null>;
 }
 
@@ -94,14 +94,14 @@ export interface WebhookEndpointsTable {
   webhook_id: string;
   name: string | null;
   url: string;
-  /** Of `url`, as in `destinations`. */
+  /** Derived from `url`, as in `destinations`. */
   destination: string;
   events: string[];
   format: 'standard' | 'slack';
   enabled: boolean;
   /** Sealed. */
   secret: string;
-  /** For an event that was added, or heard again, after the endpoint was made: when. */
+  /** By event, when the endpoint started to listen to it, if that was after its creation. */
   listens_since: JSONColumnType<Record<string, string>, string | undefined, string>;
   version: number;
   created_at: Timestamp;
@@ -147,11 +147,11 @@ export interface AlertsTable {
   decided_by: string | null;
   reason: string | null;
   used_at: Timestamp | null;
-  /** Id of the key that the call was asked for with. */
+  /** Id of the key that the call was requested with. */
   asked_by: string | null;
-  /** The `Idempotency-Key` of the question that used it. */
+  /** `Idempotency-Key` of the question that used the approval. */
   used_by: string | null;
-  /** When a question without a key came again. */
+  /** When a question without a key was repeated. */
   retried_at: Timestamp | null;
   /** When the result of the call was reported. */
   spent_at: Timestamp | null;
@@ -159,13 +159,13 @@ export interface AlertsTable {
   version: number;
 }
 
-/** Writer: action-dispatcher. What an approval is about. */
+/** Writer: action-dispatcher. The call that an approval is about. */
 export interface ApprovalCallsTable {
   tenant_id: string;
   alert_id: string;
   /** JSON of an `ApprovalCall`, sealed for `[tenant_id, 'approval_calls', alert_id]`. */
   sealed: string;
-  /** Why a part of it is missing; null: it is whole. */
+  /** Why a part is missing; null if it is complete. */
   cut: string | null;
   created_at: Timestamp;
 }
@@ -176,7 +176,7 @@ export interface ControlOrdersTable {
   scope: 'run' | 'agent' | 'tenant';
   scope_id: string;
   order_id: string;
-  /** Of an order for a run: the run's agent, where it was known. */
+  /** For an order on a run: the run's agent, if known. */
   agent_id: string | null;
   state: 'running' | 'paused' | 'killed';
   reason: string;

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { Json, JsonList, NullableJson, Timestamp } from './columns.ts';
 
-/** Writer: guardrail-evaluator. Deleted rules stay, marked, for the deliveries that still refer to them. */
+/** Writer: guardrail-evaluator. Deleted rules are kept and marked, because deliveries refer to them. */
 export interface GuardrailRulesTable {
   tenant_id: string;
   rule_id: string;
@@ -33,12 +33,12 @@ export interface GuardrailRulesTable {
   applied_version: Generated<number | null>;
 }
 
-/** Writer: guardrail-evaluator, in the transaction that changes the rule. Rows are never changed. */
+/** Writer: guardrail-evaluator, in the transaction that changes the rule. Rows are immutable. */
 export interface RuleVersionsTable {
   tenant_id: string;
   rule_id: string;
   version: number;
-  /** The rule as it is answered, its secrets sealed; of a deleted one as it was last. */
+  /** The rule as returned by the API, with sealed secrets; for a deleted rule, its last state. */
   body: Json;
   changes: JsonList;
   deleted: Generated<boolean>;
@@ -58,7 +58,7 @@ export interface GuardrailStatesTable {
   degraded_reason: string | null;
 }
 
-/** Writer: guardrail-evaluator. The record of what Redis decides. */
+/** Writer: guardrail-evaluator. Record of decisions made in Redis. */
 export interface CircuitBreakersTable {
   tenant_id: string;
   scope: 'run' | 'agent';
@@ -69,7 +69,7 @@ export interface CircuitBreakersTable {
   changed_at: Timestamp;
 }
 
-/** Writer: guardrail-evaluator. The nearest scope wins: run, agent, tenant, the defaults. */
+/** Writer: guardrail-evaluator. The most specific scope applies: run, agent, tenant, defaults. */
 export interface BreakerLimitsTable {
   tenant_id: string;
   scope: 'tenant' | 'agent' | 'run';
@@ -77,7 +77,7 @@ export interface BreakerLimitsTable {
   limits: Json;
   version: Generated<number>;
   updated_at: Timestamp;
-  /** They hold no more. The row stays: their version goes on, and a poll finds the change. */
+  /** Set when the limits were deleted. The row is kept so that its version continues and polls notice the change. */
   deleted_at: Timestamp | null;
 }
 

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Timestamp } from './columns.ts';
+import type { NullableJson, Timestamp } from './columns.ts';
 
 /** Writer: query. */
 export interface TenantsTable {
@@ -9,19 +9,19 @@ export interface TenantsTable {
   decision_fail_mode: Generated<'allow' | 'block'>;
   default_breaker: Generated<'on' | 'off'>;
   decision_arguments: Generated<'none' | 'redacted'>;
-  /** Null: as long as the events. */
+  /** Null: kept as long as the events. */
   content_retention_days: Generated<number | null>;
   settings_version: Generated<number>;
 }
 
-/** Writer: query (ingest touches last_used_at through it). */
+/** Writer: query (ingest updates last_used_at through it). */
 export interface ApiKeysTable {
   tenant_id: string;
   key_id: string;
   name: string;
   secret_hash: Buffer;
   scopes: string[];
-  /** The agents that the key is bound to; null: every agent of the tenant. */
+  /** Agents that the key is bound to; null for every agent of the tenant. */
   agents: string[] | null;
   events_per_second: number | null;
   created_at: Timestamp;
@@ -29,4 +29,20 @@ export interface ApiKeysTable {
   expires_at: Timestamp | null;
   revoked_at: Timestamp | null;
   version: Generated<number>;
+}
+
+/** Writer: the service that makes the change. Rows are append-only. */
+export interface AuditEntriesTable {
+  tenant_id: string;
+  entry_id: string;
+  at: Timestamp;
+  kind: string;
+  target: string;
+  target_id: string;
+  key_id: string | null;
+  key_name: string | null;
+  person: string | null;
+  reason: string | null;
+  before: NullableJson;
+  after: NullableJson;
 }

@@ -16,14 +16,14 @@ export interface AgentsTable {
   event_count: number;
   error_count: number;
   cost_usd: number;
-  /** Of the event that named the agent last. */
+  /** Time of the event that last named the agent. */
   name_place: Generated<string | null>;
   description_place: Generated<string | null>;
   tags_place: Generated<string | null>;
   tool_places: ColumnType<Record<string, string>, string | undefined, string>;
 }
 
-/** What is counted of events, in runs and days alike. */
+/** Counters of events, for both runs and days. */
 interface CountedColumns {
   event_count: number;
   error_count: number;
@@ -65,34 +65,34 @@ export interface RunsTable extends CountedColumns {
   error_message: Generated<string | null>;
   cache_read_tokens: Generated<number>;
   cache_write_tokens: Generated<number>;
-  /** `<occurred_at>/<event_id>` of the event that decided agent, name, model and end: what makes updates commutative. */
+  /** `<occurred_at>/<event_id>` of the event that set agent, name, model and end, so that updates are commutative. */
   first_place: Generated<string | null>;
   name_place: Generated<string | null>;
   model_place: Generated<string | null>;
   end_place: Generated<string | null>;
-  /** When an order killed it: `status` is `killed` then, whatever the run says of its end. */
+  /** When an order killed the run. `status` is then `killed`, even if the agent reports another end. */
   killed_at: Generated<string | null>;
-  /** How the run itself ended, and how the agent inside it that ended last did: `status` follows from both. */
+  /** How the run itself ended, and how the last agent inside it ended; `status` is derived from both. */
   end_status: Generated<string | null>;
   agent_end_status: Generated<string | null>;
   agent_end_place: Generated<string | null>;
-  /** Which event named the parent. */
+  /** The event that named the parent. */
   parent_place: Generated<string | null>;
   actor_place: Generated<string | null>;
   result_place: Generated<string | null>;
   error_place: Generated<string | null>;
-  /** When the platform first heard of the run, by the database's clock; `updated_at`: when it last stored events of it. */
+  /** First arrival of an event of the run, by the database's clock; `updated_at` is the last. */
   created_at: Generated<string>;
-  /** What the row's previous version added to `agent_daily`; the statement that changes a run takes it back. */
+  /** What the previous version of the row added to `agent_daily`; the statement that changes a run subtracts it. */
   was: NullableJson;
 }
 
-/** Writer: run-tracking. What still comes of these runs is dropped. */
+/** Writer: run-tracking. Later events of these runs are dropped. */
 export interface DeletedRunsTable {
   tenant_id: string;
   run_id: string;
   deleted_at: Generated<string>;
-  /** When to look again for what was on its way meanwhile; null: never again. */
+  /** When to check again for events that were in flight; null: never. */
   next_pass_at: ColumnType<string | null, string | null | undefined, string | null>;
 }
 
@@ -100,7 +100,7 @@ export interface DeletedRunsTable {
 export interface ErasuresTable {
   tenant_id: string;
   erasure_id: string;
-  /** Null once nothing of theirs is left. */
+  /** Null when nothing is left to remove. */
   actor_id: string | null;
   actor_digest: string;
   state: 'running' | 'finished';
@@ -139,7 +139,7 @@ export interface EventsTable {
   metadata: Json;
   hash: string;
   received_at: Timestamp;
-  /** Payload and metadata were removed, save for what figures and trees are made of. */
+  /** Whether payload and metadata were removed, except for what totals and trees need. */
   content_expired: Generated<boolean | null>;
 }
 
@@ -159,8 +159,8 @@ export interface AgentDailyTable extends CountedColumns {
 }
 
 /**
- * Writer: run-tracking. What ingest put into the stream in one minute of arrival, and what was found stored and
- * evaluated of it.
+ * Writer: run-tracking. Events that ingest published per minute of arrival, and how many of them were found stored and
+ * evaluated.
  */
 export interface AuditMinutesTable {
   tenant_id: string;
@@ -168,7 +168,7 @@ export interface AuditMinutesTable {
   accepted: number;
   first_sequence: number;
   last_sequence: number;
-  /** When the auditor last read a message of it. */
+  /** When the auditor last read a message of that minute. */
   seen_at: Timestamp;
   state: Generated<'open' | 'equal' | 'differs'>;
   stored: number | null;
@@ -178,7 +178,7 @@ export interface AuditMinutesTable {
   judged_at: Timestamp | null;
 }
 
-/** Writer: run-tracking. One row: how far the auditor has read the stream. */
+/** Writer: run-tracking. A single row: the auditor's position in the stream. */
 export interface AuditPositionTable {
   id: Generated<boolean>;
   sequence: number;
@@ -214,7 +214,7 @@ export interface DecisionsTable {
   would_have: Generated<string | null>;
 }
 
-/** Writer: run-tracking. What decision rules said, by UTC day of the decision. */
+/** Writer: run-tracking. Decisions by rule and UTC day. */
 export interface RuleDailyTable {
   tenant_id: string;
   rule_id: string;

@@ -12,7 +12,6 @@ import type {
   TriggerCooldownsTable,
   WebhookEndpointsTable,
 } from './action-dispatcher.tables.ts';
-import type { AuditEntriesTable } from './audit.tables.ts';
 import type { Json, Timestamp } from './columns.ts';
 import type {
   BreakerLimitsTable,
@@ -23,7 +22,7 @@ import type {
   GuardrailStatesTable,
   RuleVersionsTable,
 } from './guardrail-evaluator.tables.ts';
-import type { ApiKeysTable, TenantsTable } from './query.tables.ts';
+import type { ApiKeysTable, AuditEntriesTable, TenantsTable } from './query.tables.ts';
 import type {
   AgentDailyTable,
   AgentsTable,
@@ -37,15 +36,15 @@ import type {
   RunsTable,
 } from './run-tracking.tables.ts';
 
-// By writer: each table has one, and only its file says what a row is.
+// Grouped by writer: each table has one, and that file defines its rows.
 export type * from './action-dispatcher.tables.ts';
-export type * from './audit.tables.ts';
 export type { Timestamp } from './columns.ts';
 export type * from './guardrail-evaluator.tables.ts';
 export type * from './query.tables.ts';
+export type * from './query.tables.ts';
 export type * from './run-tracking.tables.ts';
 
-/** Writer: whoever makes the fact true; `writer` names its relay. */
+/** Writer: the service that commits the fact; `writer` selects its relay. */
 interface OutboxTable {
   id: Generated<number>;
   writer: string;

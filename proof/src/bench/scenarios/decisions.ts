@@ -11,7 +11,7 @@ import { atTheEdgeOfABudget } from './decisions/budget-edge.ts';
 import { inFlight } from './decisions/in-flight.ts';
 import { killed } from './decisions/killed.ts';
 import { neighbours } from './decisions/neighbours.ts';
-import { oneAtATime } from './decisions/one-at-a-time.ts';
+import { withSchemaLock } from './decisions/one-at-a-time.ts';
 import { EMPTY_SUBJECT } from './decisions/ways.ts';
 
 const HOT_PATH = fileURLToPath(new URL('../../../../libs/sdk/bench/hot-path.mjs', import.meta.url));
@@ -59,7 +59,7 @@ export const decisions: Scenario = {
     try {
       const [port] = (await once(empty, 'message')) as [number];
       const endpoints = { connection, emptyUrl: `http://127.0.0.1:${port}` };
-      await oneAtATime(bench, stage, endpoints);
+      await withSchemaLock(bench, stage, endpoints);
       await inFlight(bench, stage, endpoints);
       await neighbours(bench, stage);
       await killed(bench, stage);

@@ -34,7 +34,7 @@ const VARIANTS: readonly Variant[] = [
 ];
 
 /** One question at a time over HTTP and over NATS, and the same to a handler that does nothing. */
-export async function oneAtATime(bench: Bench, stage: Stage, endpoints: Endpoints): Promise<void> {
+export async function withSchemaLock(bench: Bench, stage: Stage, endpoints: Endpoints): Promise<void> {
   for (const variant of VARIANTS) await measure(bench, stage, variant, endpoints);
 }
 

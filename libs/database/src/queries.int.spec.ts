@@ -4,9 +4,9 @@ import { sql } from 'kysely';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
-import { rowGroups } from './row-groups.ts';
+import { rowGroups } from './queries.ts';
 
-describe('rows in groups', () => {
+describe('rowGroups', () => {
   let fresh: FreshDatabase;
   let database: Database;
 
@@ -16,7 +16,7 @@ describe('rows in groups', () => {
   afterAll(() => fresh.drop());
   afterEach(() => database.close());
 
-  /** Of one connection, so that whoever asks next gets the one the groups came over. */
+  /** A single connection, so that the next query uses the one the groups came over. */
   const open = (options: { url?: string; queryTimeoutMs?: number } = {}) => {
     database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1, ...options });
   };
@@ -30,7 +30,7 @@ describe('rows in groups', () => {
       ),
   });
 
-  it('are all there, and leave no timer behind', async () => {
+  it('returns all rows and leaves no timer behind', async () => {
     open();
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     await database.ping();
@@ -43,7 +43,7 @@ describe('rows in groups', () => {
     expect(timers()).toBe(before);
   });
 
-  it('are one, and no cursor, where one holds them all', async () => {
+  it('uses one group and no cursor if all rows fit', async () => {
     open();
     const opened = sql<{ statement: string }>`select statement from pg_cursors`;
     const groups = rowGroups(database.db, { compile: () => opened.compile(database.db) }, { size: 10, atMost: 10 });
@@ -52,7 +52,7 @@ describe('rows in groups', () => {
     await expectUsable();
   });
 
-  it('leave a connection that can be used where not all are taken', async () => {
+  it('leaves a usable connection if not all groups are read', async () => {
     open();
     for await (const [first] of rowGroups(database.db, numbersTo(1_000), { size: 10 })) {
       expect(first).toEqual({ n: 1 });
@@ -61,7 +61,7 @@ describe('rows in groups', () => {
     await expectUsable();
   });
 
-  it('leave a connection that can be used where a later one fails', async () => {
+  it('leaves a usable connection if a later group fails', async () => {
     open();
     const groups = rowGroups(database.db, numbersTo(20, '1 / (15 - n)'), { size: 10 });
     expect((await groups.next()).value).toHaveLength(10);
@@ -70,7 +70,7 @@ describe('rows in groups', () => {
     await expectUsable();
   });
 
-  it('recover when the network stops answering between two of them', async () => {
+  it('recovers if the network stops responding between two groups', async () => {
     const proxy = await tcpProxy(fresh.url);
     try {
       open({ url: proxy.url, queryTimeoutMs: 300 });

@@ -1,11 +1,11 @@
 import { type FreshDatabase, freshDatabase } from '@agentlens/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { refusalText } from './refusal-text.ts';
+import { refusalText } from './errors.ts';
 
 const SECRET = 'hunter2';
 
-describe('the text of a refusal', () => {
+describe('refusalText', () => {
   let fresh: FreshDatabase;
   let client: pg.Client;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('the text of a refusal', () => {
     ['a key', [SECRET, 'again', 1], 'SQLSTATE 23505 (constraint notes_pkey of notes)'],
     ['a missing value', ['b', null, 1], 'SQLSTATE 23502 (column text of notes)'],
     ['a value of another type', ['c', 'text', SECRET], 'SQLSTATE 22P02'],
-  ])('names where %s was in the way, and quotes nothing', async (_what, values, text) => {
+  ])('names the location for %s and quotes no value', async (_what, values, text) => {
     const refused = client.query('insert into notes values ($1, $2, $3)', values);
     const error: unknown = await refused.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: expect.any(String) });

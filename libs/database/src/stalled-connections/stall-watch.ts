@@ -1,28 +1,102 @@
-import type { PoolClient } from 'pg';
+import pg, { type PoolClient } from 'pg';
 import { abandon, backendPid, bytesRead } from './pg-internals.ts';
-import type { ServerInquiry, ServerView } from './server-inquiry.ts';
 
-/** An answer that has not come for so long makes us ask. */
+/** The server's view of one of its connections. */
+interface BackendState {
+  /**
+   * Time since which the server waits for the client; undefined while it runs a statement. Two equal values mean that
+   * nothing happened in between.
+   */
+  readonly waitsSince: string | undefined;
+}
+
+interface ServerView {
+  /** By process id; a missing process has ended. Undefined behind a pooler, where process ids mean nothing. */
+  readonly backends: ReadonlyMap<number, BackendState> | undefined;
+}
+
+interface Row {
+  readonly pid: number;
+  readonly waits_since: string | null;
+}
+
+const STATES = `select pid, case when wait_event_type = 'Client' then state_change::text end as waits_since
+  from pg_stat_activity where pid = any($1) or pid = pg_backend_pid()`;
+
+/**
+ * Ends the backend only if nothing has happened since. Otherwise its transaction would hold locks until the server
+ * gives up.
+ */
+const END = `select pg_terminate_backend(pid) from pg_stat_activity
+  where pid = $1 and wait_event_type = 'Client' and state_change::text = $2`;
+
+/**
+ * Asks over a separate connection with the login role, because a service's role cannot see other connections of its
+ * login.
+ */
+export class ServerInquiry {
+  private readonly config: pg.ClientConfig;
+
+  constructor(url: string, deadlineMs: number) {
+    this.config = {
+      connectionString: url,
+      application_name: 'agentlens-inquiry',
+      connectionTimeoutMillis: deadlineMs,
+      query_timeout: deadlineMs,
+      statement_timeout: deadlineMs,
+    };
+  }
+
+  /** @throws if the server does not answer in time */
+  backends(pids: readonly number[]): Promise<ServerView> {
+    return this.connected(async (client) => {
+      const { rows } = await client.query<Row>(STATES, [pids]);
+      if (!rows.some(({ pid }) => pid === backendPid(client))) return { backends: undefined };
+      return { backends: new Map(rows.map((row) => [row.pid, { waitsSince: row.waits_since ?? undefined }])) };
+    });
+  }
+
+  /** Ends connections that have been waiting for their client since the given times. */
+  async end(waiting: ReadonlyMap<number, string>): Promise<void> {
+    await this.connected(async (client) => {
+      for (const mark of waiting) await client.query(END, mark);
+    });
+  }
+
+  private async connected<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = new pg.Client(this.config);
+    // The statement that it affects reports it.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return await work(client);
+    } finally {
+      // A terminate message would wait for a server that may be gone.
+      abandon(client);
+    }
+  }
+}
+
+/** Silence after which the server is asked. */
 const SILENT_MS = 1_500;
-/** An answer on its way has arrived by then. */
+/** By then an answer in transit has arrived. */
 const LOOK_AGAIN_MS = 500;
-/** So many inquiries in a row without an answer: the server, or the way to it, is gone. */
+/** Number of consecutive failed inquiries after which the server is considered unreachable. */
 const FAILED_INQUIRIES = 2;
 const TOO_MANY_CONNECTIONS = '53300';
 
 interface Awaited {
-  /** When the statement was sent or the last byte came, monotonic ms. */
+  /** When the statement was sent or the last byte received, monotonic ms. */
   silentSince: number;
   bytesRead: number;
-  /** Since when the server waits for us instead of working, by its own clock, if the last inquiry found it so. */
+  /** Time since which the server has been waiting for us, by its own clock, according to the last inquiry. */
   waitsSince?: string;
 }
 
 /**
- * Finds answers that will never come. A connection can die without a word, and a statement may work for seconds: only
- * the server can tell one from the other, asked over another connection. Where it works, the wait goes on; where it has
- * ended or itself waits for us, the answer or the question was lost, and the connection is abandoned at once instead of
- * at its deadline.
+ * Detects answers that will never arrive. A connection can die silently, and a statement may run for seconds. Only the
+ * server knows which is the case, so it is asked over another connection. While it works, the wait continues; if it has
+ * finished or waits for us, the answer or the request was lost, and the connection is abandoned before its timeout.
  */
 export class AnswerWatch {
   private readonly inquiry: Pick<ServerInquiry, 'backends' | 'end'>;
@@ -34,7 +108,7 @@ export class AnswerWatch {
     this.inquiry = inquiry;
   }
 
-  /** Watches a connection of the pool from its first statement to its end. */
+  /** Watches a connection of the pool until it ends. */
   watch(client: PoolClient): void {
     this.clients.set(client, undefined);
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -56,7 +130,7 @@ export class AnswerWatch {
   }
 
   private checkIn(ms: number): void {
-    // One timer for all, and none while nothing is asked.
+    // One timer for all connections, and none while no statement is pending.
     this.timer ??= setTimeout(() => void this.check(), ms).unref();
   }
 
@@ -72,7 +146,7 @@ export class AnswerWatch {
     if (next.length > 0) this.checkIn(Math.max(LOOK_AGAIN_MS, Math.min(...next)));
   }
 
-  /** Connections whose answer is overdue, by the server's process id. */
+  /** Connections with an overdue answer, by the server's process id. */
   private silent(): ReadonlyMap<number, readonly [PoolClient, Awaited]> {
     const silent = new Map<number, readonly [PoolClient, Awaited]>();
     for (const [client, awaited] of this.clients) {
@@ -100,7 +174,7 @@ export class AnswerWatch {
       view = await this.inquiry.backends([...silent.keys()]);
       this.failedInquiries = 0;
     } catch (error) {
-      // A server that says so is there.
+      // The server is reachable if it says so.
       if (isTooManyConnections(error)) return;
       this.failedInquiries += 1;
       if (this.failedInquiries >= FAILED_INQUIRIES) await this.giveUp([...silent.values()].map(([client]) => client));
@@ -111,7 +185,7 @@ export class AnswerWatch {
     const lost: PoolClient[] = [];
     const holding = new Map<number, string>();
     for (const [pid, [client, awaited]] of silent) {
-      // Its answer may have come while we asked.
+      // The answer may have arrived in the meantime.
       if (!this.isSilent(client, awaited)) continue;
       const backend = backends.get(pid);
       if (backend === undefined) {
@@ -126,14 +200,14 @@ export class AnswerWatch {
       }
     }
     if (lost.length === 0) return;
-    // First the server lets go of what they lock: whoever is told of the loss tries again at once.
+    // Release server-side locks first, because callers retry immediately.
     if (holding.size > 0) await this.inquiry.end(holding).catch(() => undefined);
     await this.giveUp(lost);
   }
 
   /**
-   * Idle connections go too: they went the same way, and each would cost its next user the same wait. They go first, so
-   * that whoever is told of the loss, and tries again, is not given one of them.
+   * Abandons the lost connections and, before them, all idle ones: they used the same path, and a caller that retries
+   * must not get one of them.
    */
   private async giveUp(lost: readonly PoolClient[]): Promise<void> {
     const idle = [...this.clients].flatMap(([client, awaited]) => (awaited === undefined ? [client] : []));

@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { isDataError } from './data-error.ts';
+import { isDataError } from './errors.ts';
 
-describe('errors that blame the row', () => {
-  it.each(['22P02', '22003', '22P05', '23502', '54000', '54001'])('are known by SQLSTATE %s', (code) => {
+describe('isDataError', () => {
+  it.each(['22P02', '22003', '22P05', '23502', '54000', '54001'])('is true for SQLSTATE %s', (code) => {
     expect(isDataError(Object.assign(new Error('refused'), { code }))).toBe(true);
   });
 
-  it('are checks that have a name, and not a partition that was attached meanwhile', () => {
+  it('is true for a named check, and false for a partition attached in the meantime', () => {
     const refused = { code: '23514', message: 'refused' };
     expect(isDataError({ ...refused, constraint: 'guardrail_triggers_mode_check' })).toBe(true);
     expect(isDataError(refused)).toBe(false);
   });
 
   it.each(['53100', '40P01', '57P01', '08006', 'ECONNREFUSED', undefined])(
-    'are not the database being unwell (%s)',
+    'is false for errors of the database itself (%s)',
     (code) => {
       expect(isDataError(Object.assign(new Error('away'), { code }))).toBe(false);
     },

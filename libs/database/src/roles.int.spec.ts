@@ -4,14 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import type { DatabaseRole } from '../database.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/start-embedded-postgres.ts';
-import { migrate } from '../migrate.ts';
-import { openDatabase } from '../open-database.ts';
-import { DATABASE_ROLES, READER_ROLE, roleName } from '../roles.ts';
-import { grantLogins } from './grant-logins.ts';
+import type { DatabaseRole } from './database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
+import { migrate } from './migrate.ts';
+import { openDatabase } from './open-database.ts';
+import { DATABASE_ROLES, grantLogins, READER_ROLE, roleName } from './roles.ts';
 
-/** Roles belong to the whole server, so this one is not shared with other specs; and it asks for passwords. */
+/** A server of its own, because roles are server-wide and this one requires passwords. */
 describe('database logins of the services', () => {
   let folder: string;
   let server: EmbeddedPostgres;
@@ -24,7 +23,7 @@ describe('database logins of the services', () => {
     folder = await mkdtemp(join(tmpdir(), 'agentlens-logins-'));
     server = await startEmbeddedPostgres({ dataDir: folder });
     await migrate(server.url);
-    // At the same time, as several starters do.
+    // Concurrently, like several starting processes.
     await Promise.all([grantLogins(server.url, passwords), grantLogins(server.url, passwords)]);
     owner = new pg.Client({ connectionString: server.url });
     await owner.connect();
@@ -52,7 +51,7 @@ describe('database logins of the services', () => {
     }
   }
 
-  it.each(DATABASE_ROLES)('let %s work as itself, from the login on', async (role) => {
+  it.each(DATABASE_ROLES)('let %s work as itself from the login on', async (role) => {
     const database = openDatabase({ url: addressOf(role), role });
     const { rows } = await sql`select session_user as login, current_user as role,
       (select rolsuper or rolcreaterole or rolcreatedb or rolbypassrls from pg_roles where rolname = session_user) as mighty`.execute(
@@ -62,7 +61,7 @@ describe('database logins of the services', () => {
     expect(rows).toEqual([{ login: roleName(role), role: roleName(role), mighty: false }]);
   });
 
-  it.each(DATABASE_ROLES)('let %s become nobody else', async (role) => {
+  it.each(DATABASE_ROLES)('do not let %s assume another role', async (role) => {
     const others = [...DATABASE_ROLES.map(roleName), READER_ROLE, new URL(server.url).username].filter(
       (name) => name !== roleName(role),
     );
@@ -96,7 +95,7 @@ describe('database logins of the services', () => {
     expect(seen).toEqual([{ id: 'acme' }]);
   });
 
-  it('ask for the right password, and for the new one once it was changed', async () => {
+  it('require the current password after a change', async () => {
     await expect(openDatabase({ url: addressOf('ingest', 'guess'), role: 'ingest' }).ping()).rejects.toThrow(
       /password authentication failed/,
     );
@@ -110,7 +109,7 @@ describe('database logins of the services', () => {
     await grantLogins(server.url, { ingest: passwords.ingest });
   });
 
-  it('are refused to roles that can do more, and the error says what to run', async () => {
+  it('are refused for roles with more privileges, and the error names the command that fixes it', async () => {
     await owner.query('alter role agentlens_ingest createdb');
     await owner.query('grant agentlens_query to agentlens_ingest');
     const granting = grantLogins(server.url, { ingest: 'never set' });

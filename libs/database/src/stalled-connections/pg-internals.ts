@@ -1,14 +1,14 @@
 import type { ClientBase } from 'pg';
 
-/** What `pg` and its pool use among themselves. */
+/** Internal fields of `pg` and its pool. */
 interface Internals {
   readonly processID: number | null;
   readonly connection: { readonly stream: { readonly bytesRead: number; destroy(): void } };
-  /** The pool throws a released client away if this is false. */
+  /** If false, the pool discards the client when it is released. */
   _queryable: boolean;
 }
 
-/** The server's process that serves this connection; null before it is told. */
+/** Process id of the server process for this connection; null until it is known. */
 export function backendPid(client: ClientBase): number | null {
   return internals(client).processID;
 }
@@ -17,10 +17,10 @@ export function bytesRead(client: ClientBase): number {
   return internals(client).connection.stream.bytesRead;
 }
 
-/** Ends a connection without a goodbye, which nobody might hear: what waits on it fails with "Connection terminated". */
+/** Closes a connection without a terminate message. Pending statements fail with "Connection terminated". */
 export function abandon(client: ClientBase): void {
   const own = internals(client);
-  // At once: the caller may release the client, and another take it, before the socket has closed.
+  // Set immediately, because the client may be released and reused before the socket has closed.
   own._queryable = false;
   own.connection.stream.destroy();
 }

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { migrate } from '../migrate.ts';
 import { openDatabase } from '../open-database.ts';
 
-describe('answers of the database', () => {
+describe('query timeout', () => {
   let fresh: FreshDatabase;
 
   beforeAll(async () => {
@@ -15,30 +15,30 @@ describe('answers of the database', () => {
   });
   afterAll(() => fresh.drop());
 
-  it('are not kept into the old generation by what asked for them', async () => {
+  it('does not keep answers alive into the old generation', async () => {
     const database = openDatabase({ url: fresh.url, role: 'query', maxConnections: 1 });
     const ask = async () => void (await rows(1_000).execute(database.db));
     try {
       await promotedBy(ask);
-      // Ten answers hold about 7 MB.
+      // Ten answers take about 7 MB.
       expect(await promotedBy(ask)).toBeLessThan(1_500_000);
     } finally {
       await database.close();
     }
   });
 
-  it('that do not come in time are told of once', async () => {
+  it('reports a missing answer once', async () => {
     const proxy = await tcpProxy(fresh.url);
     const database = openDatabase({ url: proxy.url, role: 'query', maxConnections: 1, queryTimeoutMs: 300 });
     try {
       const client = await database.pool.connect();
-      const told: (Error | null)[] = [];
+      const reported: (Error | null)[] = [];
       const ended = new Promise((resolve) => client.once('end', resolve));
       proxy.mode('half-open');
-      client.query('select 1', (error: Error | null) => told.push(error));
+      client.query('select 1', (error: Error | null) => reported.push(error));
       await ended;
       client.release();
-      expect(told.map((error) => error?.message)).toEqual(['Query read timeout']);
+      expect(reported.map((error) => error?.message)).toEqual(['Query read timeout']);
     } finally {
       await proxy.close();
       await database.close();
@@ -49,7 +49,7 @@ describe('answers of the database', () => {
 const rows = (count: number) =>
   sql`select n, 'row ' || n as name, repeat('x', 400) as text, now() as at from generate_series(1, ${count}::int) n`;
 
-/** Bytes that the work, done ten times, leaves in the old generation, with two scavenges after each time. */
+/** Bytes left in the old generation after running the work ten times, with two minor collections each. */
 async function promotedBy(work: () => Promise<void>): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void;

@@ -5,12 +5,14 @@ import pg from 'pg';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrate.ts';
 import { openDatabase } from '../open-database.ts';
-import { AnswerWatch } from './answer-watch.ts';
+import { AnswerWatch } from './stall-watch.ts';
 
-/** At its deadline a statement fails with "Query read timeout"; the second is what a transaction's rollback says. */
+/**
+ * A statement that times out fails with "Query read timeout"; the second text comes from the rollback of a transaction.
+ */
 const LOST = /^(Connection terminated|Client has encountered a connection error)/;
 
-describe('a connection that dies without a word', () => {
+describe('half-open connection', () => {
   let fresh: FreshDatabase;
   let proxy: TcpProxy;
   let database: Database;
@@ -28,7 +30,7 @@ describe('a connection that dies without a word', () => {
     await proxy.close();
   });
 
-  /** Nothing more on what is connected; new connections pass. */
+  /** Blocks traffic on existing connections; new connections work. */
   const freeze = () => {
     proxy.mode('half-open');
     proxy.mode('pass');
@@ -39,7 +41,7 @@ describe('a connection that dies without a word', () => {
     expect(database.pool.totalCount).toBe(count);
   };
 
-  it('fails a statement on an idle connection soon, and those after it find none of the dead', async () => {
+  it('fails a statement on an idle connection soon, and later statements get working connections', async () => {
     await connections(3);
     freeze();
 
@@ -51,7 +53,7 @@ describe('a connection that dies without a word', () => {
     ]);
   });
 
-  it('fails a statement whose answer was lost after it had worked', async () => {
+  it('fails a statement whose answer was lost after it had run', async () => {
     await connections(1);
     const answer = select('pg_sleep(1.8)');
     const failed = expect(answer).rejects.toThrow(LOST);
@@ -59,11 +61,11 @@ describe('a connection that dies without a word', () => {
     await failed;
   });
 
-  it('lets a statement work for as long as it may', async () => {
+  it('lets a slow statement run up to its timeout', async () => {
     expect((await select("pg_sleep(4)::text || 'done'")).rows).toEqual([{ found: 'done' }]);
   });
 
-  it('frees what a transaction had locked', async () => {
+  it('releases the locks of a transaction', async () => {
     const lost = database.db.transaction().execute(async (transaction) => {
       await sql`select pg_advisory_xact_lock(1)`.execute(transaction);
       freeze();
@@ -75,23 +77,23 @@ describe('a connection that dies without a word', () => {
     expect(rows).toEqual([{ found: true }]);
   });
 
-  it('fails everything when nothing answers any more, and goes on when the way is open again', async () => {
+  it('fails all statements if nothing answers, and recovers when the network is back', async () => {
     await connections(2);
     proxy.mode('blackhole');
-    // The watch cannot ask either, so the time a statement may take can end it first.
+    // The watch cannot ask either, so the statement timeout may come first.
     await expect(Promise.all([select('1'), select('2')])).rejects.toThrow(/Query read timeout|^Connection|^Client/);
     proxy.mode('pass');
     expect((await select('3')).rows).toEqual([{ found: 3 }]);
   });
 });
 
-describe('an inquiry that tells nothing', () => {
+describe('inconclusive inquiry', () => {
   const tooMany = Object.assign(new Error('sorry, too many clients already'), { code: '53300' });
 
   it.each([
-    ['stands behind a pooler', () => Promise.resolve({ backends: undefined })],
-    ['is refused for too many connections', () => Promise.reject(tooMany)],
-  ])('leaves statements alone where it %s', async (_why, backends) => {
+    ['goes through a pooler', () => Promise.resolve({ backends: undefined })],
+    ['is rejected because of too many connections', () => Promise.reject(tooMany)],
+  ])('does not abort statements if it %s', async (_why, backends) => {
     const fresh = await freshDatabase();
     const pool = new pg.Pool({ connectionString: fresh.url });
     const watch = new AnswerWatch({ backends, end: () => Promise.resolve() });
