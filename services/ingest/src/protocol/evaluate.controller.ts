@@ -68,9 +68,10 @@ export class EvaluateController {
     };
     const bodyBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     if (bodyBytes > LARGE_BODY_BYTES) await nextSlice();
-    const written = inexactlyReadArgs(request.bodyText ?? '');
+    const leftOut = request.leftOutOfBody ?? [];
+    const written = leftOut.includes('args') ? undefined : inexactlyReadArgs(request.bodyText ?? '');
     if (bodyBytes > LARGE_BODY_BYTES) await nextSlice();
-    const unsent = [...(question.unread ?? []), ...CONTENTS.filter((part) => request.leftOutOfBody?.includes(part))];
+    const unsent = [...(question.unread ?? []), ...CONTENTS.filter((part) => leftOut.includes(part))];
     const inForm = (whole: DecisionRequest) => transportable(whole, bodyBytes, unsent, written);
     const decision = await this.#decision(caller, asking, inForm);
     this.metrics.answered((performance.now() - startedAt) / 1000, decision.verdict);
