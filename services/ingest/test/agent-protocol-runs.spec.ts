@@ -282,6 +282,7 @@ describe('acknowledging', () => {
     const acks: DirectiveAcknowledged[] = [];
     await protocol.gateway.bus.watch(directiveAcknowledged, { from: 'new' }, ({ value }) => acks.push(value));
     const body = { agentId: 'bot', instanceId: 'i1' };
+    await protocol.call('GET', '/v1/control/poll?agentId=bot&instanceId=i1');
     for (const _ of [1, 2]) expect((await protocol.call('POST', '/v1/control/d1/ack', body)).status).toBe(200);
     expect(acks).toEqual([{ tenantId: 'acme', directiveId: 'd1', ...body, acknowledgedAt: NOW }]);
   });

@@ -30,7 +30,7 @@ describe('a key that is bound to agents', () => {
         call('POST', `/v1/runs/${runId}/evaluate`, question(agentId)),
         call('POST', `/v1/runs/${runId}/heartbeat`, { agentId }),
         call('POST', '/v1/runs/events', { agentId, events: [auditEvent({})] }),
-        call('GET', `/v1/control/poll?agentId=${agentId}`),
+        call('GET', `/v1/control/poll?agentId=${agentId}&instanceId=one`),
         call('POST', '/v1/control/order-1/ack', { agentId, instanceId: 'one' }),
         call('POST', `/v1/runs/${runId}/end`, { agentId, status: 'success' }),
       ];
